@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/pointcloud/pointcloud-prelude.h>
+
+G_BEGIN_DECLS
+
+#define GST_POINT_CLOUD_CAPS_NAME "pointcloud/x-raw"
+#define GST_POINT_CLOUD_MAX_FIELDS 32
+
+/**
+ * GstPointFieldType:
+ *
+ * Types of a field; the values are those of ROS's sensor_msgs/PointField.
+ */
+typedef enum {
+  GST_POINT_FIELD_TYPE_INVALID = 0,
+  GST_POINT_FIELD_TYPE_INT8 = 1,    /* "I8" in caps */
+  GST_POINT_FIELD_TYPE_UINT8 = 2,   /* "U8" */
+  GST_POINT_FIELD_TYPE_INT16 = 3,   /* "I16" */
+  GST_POINT_FIELD_TYPE_UINT16 = 4,  /* "U16" */
+  GST_POINT_FIELD_TYPE_INT32 = 5,   /* "I32" */
+  GST_POINT_FIELD_TYPE_UINT32 = 6,  /* "U32" */
+  GST_POINT_FIELD_TYPE_FLOAT32 = 7, /* "F32" */
+  GST_POINT_FIELD_TYPE_FLOAT64 = 8, /* "F64" */
+} GstPointFieldType;
+
+/**
+ * GstPointCloudFormat:
+ * @GST_POINT_CLOUD_FORMAT_CUSTOM: whatever `fields` says
+ * @GST_POINT_CLOUD_FORMAT_XYZ_F32LE: x, y, z; 12 bytes
+ * @GST_POINT_CLOUD_FORMAT_XYZI_F32LE: x, y, z, intensity; 16 bytes
+ * @GST_POINT_CLOUD_FORMAT_XYZ_F64LE: x, y, z; 24 bytes
+ * @GST_POINT_CLOUD_FORMAT_XYZIRT: x, y, z, intensity (F32), ring (U16 at 16), time (F32 at 20,
+ *   seconds from the buffer's PTS); 24 bytes
+ */
+typedef enum {
+  GST_POINT_CLOUD_FORMAT_UNKNOWN = 0,
+  GST_POINT_CLOUD_FORMAT_CUSTOM,
+  GST_POINT_CLOUD_FORMAT_XYZ_F32LE,
+  GST_POINT_CLOUD_FORMAT_XYZI_F32LE,
+  GST_POINT_CLOUD_FORMAT_XYZ_F64LE,
+  GST_POINT_CLOUD_FORMAT_XYZIRT,
+} GstPointCloudFormat;
+
+/**
+ * GstPointField:
+ * @name: interned (g_intern_string)
+ * @type: of one element
+ * @offset: bytes from the start of a point
+ * @count: elements, 1 for most
+ */
+typedef struct {
+  const gchar *name;
+  GstPointFieldType type;
+  guint offset;
+  guint count;
+} GstPointField;
+
+/**
+ * GstPointCloudInfo:
+ * @format: known format or CUSTOM
+ * @point_step: bytes of one point
+ * @n_fields: number of @fields
+ * @fields: in the order of caps
+ * @width: points of a row of an organized cloud, 0: not organized
+ * @height: rows, 0: not organized
+ * @fps_n: scans per second, numerator; 0/1: variable or unknown
+ * @fps_d: denominator
+ * @frame_id: frame of the points, 0: not said
+ *
+ * What caps say of every scan of a stream.
+ */
+typedef struct {
+  GstPointCloudFormat format;
+  guint point_step;
+  guint n_fields;
+  GstPointField fields[GST_POINT_CLOUD_MAX_FIELDS];
+  guint width;
+  guint height;
+  gint fps_n;
+  gint fps_d;
+  GQuark frame_id;
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING];
+} GstPointCloudInfo;
+
+#define GST_TYPE_POINT_CLOUD_INFO (gst_point_cloud_info_get_type ())
+GST_POINT_CLOUD_API GType gst_point_cloud_info_get_type (void);
+
+/* Template of what the elements take: any format. */
+#define GST_POINT_CLOUD_CAPS_MAKE                                                                  \
+  GST_POINT_CLOUD_CAPS_NAME                                                                        \
+  ", layout=(string)interleaved, framerate=(fraction)[ 0/1, 2147483647/1 ]"
+
+GST_POINT_CLOUD_API guint gst_point_field_type_get_size (GstPointFieldType type);
+GST_POINT_CLOUD_API const gchar *gst_point_field_type_to_string (GstPointFieldType type);
+GST_POINT_CLOUD_API GstPointFieldType gst_point_field_type_from_string (const gchar *name);
+GST_POINT_CLOUD_API const gchar *gst_point_cloud_format_to_string (GstPointCloudFormat format);
+GST_POINT_CLOUD_API GstPointCloudFormat gst_point_cloud_format_from_string (const gchar *name);
+
+GST_POINT_CLOUD_API GstPointCloudInfo *gst_point_cloud_info_new (void);
+GST_POINT_CLOUD_API GstPointCloudInfo *gst_point_cloud_info_copy (const GstPointCloudInfo *info);
+GST_POINT_CLOUD_API void gst_point_cloud_info_free (GstPointCloudInfo *info);
+GST_POINT_CLOUD_API void gst_point_cloud_info_init (GstPointCloudInfo *info);
+/* Sets a known format with its fields and step; FALSE for CUSTOM and UNKNOWN. */
+GST_POINT_CLOUD_API gboolean gst_point_cloud_info_set_format (
+    GstPointCloudInfo *info, GstPointCloudFormat format);
+/* Appends a field. FALSE where the info is full, the name is empty, taken or holds one of ",:",
+ * or the type is invalid. Does not touch point_step. */
+GST_POINT_CLOUD_API gboolean gst_point_cloud_info_add_field (GstPointCloudInfo *info,
+    const gchar *name, GstPointFieldType type, guint offset, guint count);
+/* NULL where there is none. */
+GST_POINT_CLOUD_API const GstPointField *gst_point_cloud_info_find_field (
+    const GstPointCloudInfo *info, const gchar *name);
+/* FALSE with GST_CORE_ERROR_NEGOTIATION and a reason that names the field or value. */
+GST_POINT_CLOUD_API gboolean gst_point_cloud_info_from_caps (
+    GstPointCloudInfo *info, const GstCaps *caps, GError **error);
+GST_POINT_CLOUD_API GstCaps *gst_point_cloud_info_to_caps (const GstPointCloudInfo *info);
+GST_POINT_CLOUD_API gboolean gst_point_cloud_info_is_equal (
+    const GstPointCloudInfo *a, const GstPointCloudInfo *b);
+/* TRUE where x, y, z are there, count 1, all F32 or all F64. */
+GST_POINT_CLOUD_API gboolean gst_point_cloud_info_has_xyz (
+    const GstPointCloudInfo *info, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstPointCloudInfo, gst_point_cloud_info_free)
+
+G_END_DECLS

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+
+#ifndef GST_POINT_CLOUD_API
+#ifdef BUILDING_GST_POINT_CLOUD
+#define GST_POINT_CLOUD_API GST_API_EXPORT extern
+#else
+#define GST_POINT_CLOUD_API GST_API_IMPORT extern
+#endif
+#endif

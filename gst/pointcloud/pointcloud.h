@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/pointcloud/gstpointcloudinfo.h>
+#include <gst/pointcloud/gstpointcloudbuffer.h>
+#include <gst/pointcloud/gstposemeta.h>

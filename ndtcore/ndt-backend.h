@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+#include "ndt-cloud.h"
+#include "ndt-error.h"
+#include "ndt-voxel-map.h"
+
+G_BEGIN_DECLS
+
+/* Scans that a backend holds at once. */
+#define NDT_MAX_SCANS 64
+
+/**
+ * NdtScanFilter:
+ * @min_range: nearer points are dropped, metres from the sensor; 0 keeps all
+ * @max_range: farther points are dropped; 0 keeps all
+ * @use_box: drop points outside the box
+ * @box_min: metres, sensor frame
+ * @box_max: metres, sensor frame
+ * @leaf_size: edge in metres of the voxel grid that leaves the centroid of each cell;
+ *   0 leaves the points as they are
+ *
+ * Thinning of a scan before it is aligned. The result is the same, bit for bit, on every
+ * backend: the rules are in ndt-scan-filter.h.
+ */
+typedef struct {
+  float min_range;
+  float max_range;
+  gboolean use_box;
+  float box_min[3];
+  float box_max[3];
+  float leaf_size;
+} NdtScanFilter;
+
+#define NDT_SCAN_FILTER_NONE { 0, 0, FALSE, { 0, 0, 0 }, { 0, 0, 0 }, 0 }
+
+/**
+ * NdtAlignParams:
+ * @outlier_ratio: ρ in (0, 1)
+ * @neighbours: which voxels a point is paired with when the score is maximized
+ * @max_iterations: of the maximization, at least 1
+ * @translation_epsilon: converged when a step is shorter than this, metres, > 0 …
+ * @rotation_epsilon: … and turns by less than this, rad, > 0
+ * @max_translation_step: longest step, metres, > 0
+ * @max_rotation_step: largest turn in a step, rad, > 0
+ */
+typedef struct {
+  double outlier_ratio;
+  NdtNeighbours neighbours;
+  guint max_iterations;
+  double translation_epsilon;
+  double rotation_epsilon;
+  double max_translation_step;
+  double max_rotation_step;
+} NdtAlignParams;
+
+#define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
+  {                                                                                                \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.001, 0.0001, 1.0, 0.2                                       \
+  }
+
+/**
+ * NdtAlignResult:
+ * @pose: of the sensor in the map
+ * @sums: the objective there, over the finest level
+ * @n_points: points of the thinned scan
+ * @iterations: steps taken, those of the approach not counted
+ * @evaluations: passes over the scan, all of them
+ * @oscillation: longest run of steps whose directions reverse (cosine below −0.9)
+ * @stop: why it ended
+ */
+typedef struct {
+  NdtPose pose;
+  NdtSums sums;
+  guint32 n_points;
+  guint32 iterations;
+  guint32 evaluations;
+  guint32 oscillation;
+  NdtStop stop;
+} NdtAlignResult;
+
+/**
+ * NdtBackendConfig:
+ * @device_id: of several devices; -1: the first that works
+ * @n_threads: CPU threads; 0: one per processor that the process may run on
+ * @memory_budget: bytes of device memory that the backend holds at most; 0: no limit.
+ *   Above it work is done in parts
+ */
+typedef struct {
+  gint device_id;
+  guint n_threads;
+  guint64 memory_budget;
+} NdtBackendConfig;
+
+#define NDT_BACKEND_CONFIG_DEFAULT { -1, 0, 0 }
+
+/* Monotonic counts since open. A CPU backend leaves the device's at zero. */
+typedef struct {
+  guint64 scans;
+  guint64 alignments;
+  guint64 evaluations;
+  guint64 allocations; /* host and device, after open */
+  guint64 uploads;
+  guint64 upload_bytes;
+  guint64 downloads;
+  guint64 download_bytes;
+  guint64 launches;
+  guint64 synchronizations;
+  guint64 device_bytes; /* held now */
+  guint64 host_bytes;   /* held now, maps not counted */
+} NdtBackendCounters;
+
+typedef struct _NdtBackend NdtBackend;
+typedef struct _NdtBackendClass NdtBackendClass;
+
+/**
+ * NdtBackendClass:
+ *
+ * What a backend implements. All calls on one backend come from one thread at a time, but
+ * for @set_map (any thread, concurrently with an alignment: the new map is used from the next
+ * call of @align or @evaluate on), @get_counters and @cancel (any thread).
+ *
+ * Every function that returns gboolean sets its GError on FALSE. After %NDT_ERROR_DEVICE the
+ * backend answers every call with it. No other error leaves traces: the next call
+ * works.
+ */
+struct _NdtBackendClass {
+  const gchar *name;
+
+  /* Takes a reference. */
+  gboolean (*set_map) (NdtBackend *backend, NdtVoxelMap *map, GError **error);
+  /* Builds a map from points with the backend's means and sets it. Nullable: the wrapper
+   * then builds on the CPU. @out_map, nullable, receives a host copy. */
+  gboolean (*set_map_from_points) (NdtBackend *backend, const NdtVoxelMapParams *params,
+      const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
+
+  /* Thins a scan into slot 0 … NDT_MAX_SCANS − 1. May return before @points is read: its
+   * memory has to stay valid until a call of align, evaluate or get_scan on this slot has
+   * returned, or the slot is set again. */
+  gboolean (*set_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
+      const NdtScanFilter *filter, GError **error);
+  /* The thinned scan as packed float x, y, z in the sensor frame; @xyz holds max_points
+   * points. Stores how many there are, also when that is more. */
+  gboolean (*get_scan) (NdtBackend *backend, guint slot, float *xyz, guint max_points,
+      guint *n_points, GError **error);
+
+  /* One scan from n_starts poses, side by side where the device can; results in the order of
+   * starts, each bitwise as if it were alone. */
+  gboolean (*align) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+      const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
+  /* The objective at n_poses poses, over one level of the map. */
+  gboolean (*evaluate) (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
+      NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
+
+  /* Host memory that uploads fast. Nullable: plain memory then. alloc_host returns NULL where
+   * it has none to give; the caller then takes plain memory. Any thread; memory may outlive the
+   * backend. */
+  gpointer (*alloc_host) (NdtBackend *backend, gsize size);
+  void (*free_host) (gpointer memory, gsize size);
+
+  void (*get_counters) (NdtBackend *backend, NdtBackendCounters *counters);
+  /* Makes a running align return soon with NDT_ERROR_CANCELLED. Sticky until uncancel. */
+  void (*cancel) (NdtBackend *backend, gboolean cancelled);
+  void (*close) (NdtBackend *backend);
+};
+
+/* First member of every backend's own structure. */
+struct _NdtBackend {
+  const NdtBackendClass *klass;
+};
+
+/* The CPU backend; never fails but for NDT_ERROR_INVALID_ARGUMENT. */
+NdtBackend *ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error);
+
+/* Wrappers that check arguments (NDT_ERROR_INVALID_ARGUMENT) and call the class. Units and
+ * ownership as above. */
+void ndt_backend_close (NdtBackend *backend);
+const gchar *ndt_backend_get_name (const NdtBackend *backend);
+gboolean ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error);
+gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
+    const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
+gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtScanFilter *filter, GError **error);
+gboolean ndt_backend_get_scan (NdtBackend *backend, guint slot, float *xyz, guint max_points,
+    guint *n_points, GError **error);
+gboolean ndt_backend_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
+gboolean ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    guint level, NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
+gpointer ndt_backend_alloc_host (NdtBackend *backend, gsize size);
+void ndt_backend_get_counters (NdtBackend *backend, NdtBackendCounters *counters);
+void ndt_backend_cancel (NdtBackend *backend, gboolean cancelled);
+
+/* FALSE with NDT_ERROR_INVALID_ARGUMENT and the name of the parameter that is out of range. */
+gboolean ndt_align_params_check (const NdtAlignParams *params, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtBackend, ndt_backend_close)
+
+G_END_DECLS

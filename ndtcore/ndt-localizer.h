@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ndt-registration.h"
+
+G_BEGIN_DECLS
+
+/**
+ * NdtTrackStatus:
+ * @NDT_TRACK_INITIALIZING: no pose yet and nothing to start from
+ * @NDT_TRACK_TRACKING: the scan is localized and its scores pass
+ * @NDT_TRACK_DEGRADED: aligned, but a score is below its threshold; the pose is the
+ *   alignment's and is not trusted for prediction beyond @max_skips scans
+ * @NDT_TRACK_LOST: no trustworthy pose; waits for a prior or an initial pose
+ * @NDT_TRACK_SKIPPED: the scan could not be aligned (too few points, not finite …); the pose is the
+ *   prediction where there is one
+ */
+typedef enum {
+  NDT_TRACK_INITIALIZING,
+  NDT_TRACK_TRACKING,
+  NDT_TRACK_DEGRADED,
+  NDT_TRACK_LOST,
+  NDT_TRACK_SKIPPED,
+} NdtTrackStatus;
+
+/* Why a scan is not TRACKING. */
+typedef enum {
+  NDT_REJECT_NONE,
+  NDT_REJECT_NO_MAP,
+  NDT_REJECT_NO_GUESS,
+  NDT_REJECT_TOO_FEW_POINTS,
+  NDT_REJECT_NO_PAIRS,
+  NDT_REJECT_NOT_FINITE,
+  NDT_REJECT_SCORE,
+  NDT_REJECT_JUMP,
+} NdtReject;
+
+typedef enum {
+  NDT_PREDICTION_NONE,
+  NDT_PREDICTION_INITIAL,
+  NDT_PREDICTION_CONSTANT_VELOCITY,
+  NDT_PREDICTION_ODOMETRY,
+  NDT_PREDICTION_PRIOR,
+} NdtPrediction;
+
+/**
+ * NdtLocalizerParams:
+ * @registration: of each scan
+ * @filter: thinning before alignment
+ * @min_points: thinned scans with fewer points are SKIPPED, at least 1
+ * @tp_threshold: smallest transformation probability of a TRACKING scan; 0: no check
+ * @nvtl_threshold: smallest NVTL; 0: no check
+ * @nvtl_threshold_fraction: the same as a fraction of the maximum −d1, [0, 1]
+ * @matched_ratio_threshold: smallest matched ratio, [0, 1]
+ * @max_skips: consecutive scans that are not TRACKING before the state is LOST
+ * @score_drop: a scan whose NVTL or matched ratio falls below this fraction of the recent
+ *   average is tried again from far (NDT_SEARCH_FAR), [0, 1]; 0: never
+ */
+typedef struct {
+  NdtRegistrationParams registration;
+  NdtScanFilter filter;
+  guint min_points;
+  double tp_threshold;
+  double nvtl_threshold;
+  double nvtl_threshold_fraction;
+  double matched_ratio_threshold;
+  guint max_skips;
+  double score_drop;
+} NdtLocalizerParams;
+
+void ndt_localizer_params_init (NdtLocalizerParams *params);
+/* FALSE with NDT_ERROR_INVALID_ARGUMENT that names the member out of range. */
+gboolean ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error);
+
+/**
+ * NdtObservation:
+ * @points: the scan, sensor frame; its memory stays valid while the call runs
+ * @time: instant that the pose is of, nanoseconds, any epoch; -1: unknown (scans then count
+ *   as evenly spaced)
+ * @has_prior: @prior is given: absolute, in the map
+ * @has_odometry: @odometry is given: a pose in a drifting frame; increments count
+ */
+typedef struct {
+  NdtCloudView points;
+  gint64 time;
+  gboolean has_prior;
+  gboolean has_odometry;
+  NdtPose prior;
+  NdtPose odometry;
+} NdtObservation;
+
+/**
+ * NdtLocalization:
+ * @registration: pose, scores, covariance; where the scan could not be aligned its pose is
+ *   the prediction (status SKIPPED or LOST) and scores are 0
+ * @status: after this scan
+ * @previous_status: before it
+ * @reject: why it is not TRACKING
+ * @prediction: what the guess came from
+ * @guess: where alignment started, valid unless @prediction is NONE
+ * @has_pose: @registration.pose means something
+ * @n_skipped: consecutive scans up to this one that are not TRACKING
+ * @relocalized: this scan ended a time without TRACKING
+ */
+typedef struct {
+  NdtRegistration registration;
+  NdtTrackStatus status;
+  NdtTrackStatus previous_status;
+  NdtReject reject;
+  NdtPrediction prediction;
+  NdtPose guess;
+  gboolean has_pose;
+  guint n_skipped;
+  gboolean relocalized;
+} NdtLocalization;
+
+/**
+ * NdtLocalizer:
+ *
+ * Localizes one stream: predicts, registers, judges, remembers. Owns no backend. Not
+ * thread-safe; one localizer and its backend belong to one thread at a time.
+ */
+typedef struct _NdtLocalizer NdtLocalizer;
+
+NdtLocalizer *ndt_localizer_new (NdtBackend *backend);
+void ndt_localizer_free (NdtLocalizer *localizer);
+/* Another backend from the next scan on (a fall-back); tracking goes on. The backend has
+ * to have its map set. */
+void ndt_localizer_set_backend (NdtLocalizer *localizer, NdtBackend *backend);
+/* From the next scan on. */
+gboolean ndt_localizer_set_params (
+    NdtLocalizer *localizer, const NdtLocalizerParams *params, GError **error);
+/* The next scan starts from this pose, from far (NDT_SEARCH_FAR), whatever the state. */
+void ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose);
+/* Forgets poses and averages; params and backend stay. */
+void ndt_localizer_reset (NdtLocalizer *localizer);
+NdtTrackStatus ndt_localizer_get_status (const NdtLocalizer *localizer);
+
+/* Localizes one scan. FALSE only where the backend failed or was cancelled (the error is the
+ * backend's, and the state is as before the call); bad scans are a status, not an error. */
+gboolean ndt_localizer_process (NdtLocalizer *localizer, const NdtObservation *observation,
+    NdtLocalization *out, GError **error);
+
+/**
+ * NdtLocalizationFunc:
+ * @index: of the observation
+ * @localization: its result
+ *
+ * Called in order, each as soon as it is known.
+ */
+typedef void (*NdtLocalizationFunc) (
+    guint index, const NdtLocalization *localization, gpointer user_data);
+
+/* Localizes several scans in one submission, with results bitwise as from
+ * ndt_localizer_process() one by one. On FALSE the observations from the first whose result was
+ * not delivered on are as if they had not been given. n_observations 1 to NDT_MAX_SCANS. */
+gboolean ndt_localizer_process_batch (NdtLocalizer *localizer, const NdtObservation *observations,
+    guint n_observations, NdtLocalizationFunc func, gpointer user_data, GError **error);
+
+const gchar *ndt_track_status_to_string (NdtTrackStatus status);
+const gchar *ndt_reject_to_string (NdtReject reject);
+const gchar *ndt_prediction_to_string (NdtPrediction prediction);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtLocalizer, ndt_localizer_free)
+
+G_END_DECLS

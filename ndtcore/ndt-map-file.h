@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ndt-voxel-map.h"
+
+G_BEGIN_DECLS
+
+/**
+ * ndt_map_load:
+ * @path: a PCD file, or a folder of PCD files (tiles; each file becomes a region, in the order
+ *   of names)
+ * @params: of the voxel map
+ *
+ * Reads point files and builds their voxel map, never holding more than one file's points.
+ *
+ * Returns: (transfer full): the map, or NULL with %NDT_ERROR_IO (missing, unreadable),
+ *   %NDT_ERROR_FORMAT (foreign, truncated; the message names file and cause) or
+ *   %NDT_ERROR_EMPTY_MAP (no valid voxel)
+ */
+NdtVoxelMap *ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ndt-backend.h"
+
+G_BEGIN_DECLS
+
+/**
+ * NdtPoseCovariance:
+ * @NDT_POSE_COVARIANCE_LAPLACE: the full inverse of −H (Laplace's approximation, marginal)
+ * @NDT_POSE_COVARIANCE_FIXED: a configured diagonal in the body frame, rotated by the pose
+ * @NDT_POSE_COVARIANCE_MULTI_NDT: sample covariance of alignments from offset poses
+ * @NDT_POSE_COVARIANCE_MULTI_NDT_SCORE: offset poses weighted by a softmax of their NVTL
+ */
+typedef enum {
+  NDT_POSE_COVARIANCE_LAPLACE,
+  NDT_POSE_COVARIANCE_FIXED,
+  NDT_POSE_COVARIANCE_MULTI_NDT,
+  NDT_POSE_COVARIANCE_MULTI_NDT_SCORE,
+} NdtPoseCovariance;
+
+#define NDT_MAX_OFFSETS 32
+
+/**
+ * NdtRegistrationParams:
+ * @align: of each alignment
+ * @covariance: how uncertainty is estimated
+ * @covariance_scale: factor on the estimate, > 0
+ * @fixed_variance: of "fixed": x, y, z (m²), rotations about x, y, z (rad²), body frame; also
+ *   the floor of the multi-ndt estimates' xy block
+ * @temperature: of the softmax of "multi-ndt-score"
+ * @n_offsets: offset poses of the multi-ndt estimates
+ * @offset_x: metres, body frame
+ * @offset_y: metres, body frame
+ */
+typedef struct {
+  NdtAlignParams align;
+  NdtPoseCovariance covariance;
+  double covariance_scale;
+  double fixed_variance[6];
+  double temperature;
+  guint n_offsets;
+  double offset_x[NDT_MAX_OFFSETS];
+  double offset_y[NDT_MAX_OFFSETS];
+} NdtRegistrationParams;
+
+void ndt_registration_params_init (NdtRegistrationParams *params);
+
+/**
+ * NdtRegistration:
+ * @pose: of the sensor in the map
+ * @covariance: row-major 6×6, position (m) then rotation (rad) about the parent's axes
+ *   through the pose
+ * @covariance_kind: what @covariance is; FIXED where the one asked for does not exist
+ * @score: Σ −d1 e
+ * @transformation_probability: score / number of points
+ * @nvtl: mean over matched points of their best term; 0 without one
+ * @matched_ratio: points with a pair / points, 0 to 1
+ * @n_points: points of the thinned scan
+ * @n_pairs: pairs at @pose
+ * @iterations: steps of the alignment that won
+ * @evaluations: passes over the scan of all alignments
+ * @n_starts: alignments that were run for @pose
+ * @oscillation: see NdtAlignResult
+ * @stop: see NdtAlignResult
+ * @n_degenerate: directions that the Hessian does not constrain, 0 to 6
+ * @degenerate: unit directions, rows of 6 (m, rad scaled by the scan's mean range)
+ */
+typedef struct {
+  NdtPose pose;
+  double covariance[36];
+  NdtPoseCovariance covariance_kind;
+  double score;
+  double transformation_probability;
+  double nvtl;
+  double matched_ratio;
+  guint32 n_points;
+  guint64 n_pairs;
+  guint32 iterations;
+  guint32 evaluations;
+  guint32 n_starts;
+  guint32 oscillation;
+  NdtStop stop;
+  guint n_degenerate;
+  double degenerate[36];
+} NdtRegistration;
+
+typedef enum {
+  NDT_SEARCH_LOCAL, /* the score's Newton iteration from the guess, alone */
+  NDT_SEARCH_FAR    /* four candidates from each guess, the best score wins */
+} NdtSearch;
+
+/* Registers the scan in a slot of the backend, from one guess or the best of several.
+ * n_guesses 1 to 1024. */
+gboolean ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    NdtSearch search, const NdtPose *guesses, guint n_guesses, NdtRegistration *out,
+    GError **error);
+
+/* Gradient (6) and row-major Hessian (36) by (x, y, z, roll, pitch, yaw) with
+ * R = Rx Ry Rz, from those by ndt_pose_retract()'s perturbation at the same pose. Either output
+ * may be NULL. Undefined at pitch = ±90°. */
+void ndt_sums_to_xyz_euler (
+    const NdtSums *sums, double roll, double pitch, double yaw, double *gradient, double *hessian);
+
+G_END_DECLS

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Plain records that the C code and the kernels share. No GLib here: nvcc reads this. */
+#pragma once
+
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define NDT_INLINE static __host__ __device__ __forceinline__
+#else
+#define NDT_INLINE static inline __attribute__ ((always_inline))
+#endif
+
+/**
+ * NdtPose:
+ * @position: x, y, z in metres, in the parent frame
+ * @orientation: unit quaternion x, y, z, w
+ *
+ * A rigid transform: p_parent = R(orientation) p_child + position. Always double: maps
+ * come in UTM coordinates, where a float steps by centimetres.
+ */
+typedef struct {
+  double position[3];
+  double orientation[4];
+} NdtPose;
+
+/**
+ * NdtVoxel:
+ * @mean: mean of the cell's points in metres, from the cell's own corner
+ * @icov: inverse covariance in 1/m²: xx, xy, xz, yy, yz, zz
+ * @cell: cell index less the level's origin cell
+ *
+ * What alignment reads of a voxel: 48 bytes, three 16-byte loads.
+ */
+typedef struct {
+  float mean[3];
+  float icov[6];
+  int32_t cell[3];
+} NdtVoxel;
+
+/**
+ * NdtBlock:
+ * @key: ndt_block_key() of the block's coordinates, or %NDT_BLOCK_EMPTY
+ * @mask: bit x + 4 y + 16 z is set where the cell (x, y, z) of the block has a voxel
+ * @first: index of the voxel of the lowest set bit; the others follow in the order of bits
+ * @reserved: zero
+ *
+ * A slot of a level's hash table: 4×4×4 cells. Two 16-byte loads.
+ */
+typedef struct {
+  uint64_t key;
+  uint64_t mask;
+  uint32_t first;
+  uint32_t reserved[3];
+} NdtBlock;
+
+#define NDT_BLOCK_EMPTY UINT64_MAX
+
+/* Coordinates of blocks, or of cells, each within ±2^20. */
+#define NDT_KEY_LIMIT 1048576
+
+NDT_INLINE uint64_t
+ndt_block_key (int32_t x, int32_t y, int32_t z)
+{
+  return (uint64_t) (uint32_t) (x + NDT_KEY_LIMIT) |
+         (uint64_t) (uint32_t) (y + NDT_KEY_LIMIT) << 21 |
+         (uint64_t) (uint32_t) (z + NDT_KEY_LIMIT) << 42;
+}
+
+/* Slot where the search for @key starts in a table of 2^(64 - @shift) slots; linear
+ * probing follows. */
+NDT_INLINE uint32_t
+ndt_block_hash (uint64_t key, int shift)
+{
+  return (uint32_t) ((key * UINT64_C (0x9e3779b97f4a7c15)) >> shift);
+}
+
+/* Bit of a cell within its block; cell coordinates relative to the level's origin. */
+NDT_INLINE int
+ndt_block_bit (int32_t x, int32_t y, int32_t z)
+{
+  return (x & 3) | (y & 3) << 2 | (z & 3) << 4;
+}
+
+typedef enum {
+  NDT_NEIGHBOURS_RADIUS,  /* voxels whose mean is nearer than the resolution */
+  NDT_NEIGHBOURS_DIRECT7, /* the point's own cell and the six that share a face */
+  NDT_NEIGHBOURS_DIRECT1, /* the point's own cell */
+  NDT_NEIGHBOURS_DIRECT27 /* the point's own cell and the 26 around it */
+} NdtNeighbours;
+
+/* What the sums over pairs are made of. */
+typedef enum {
+  NDT_KIND_SCORE,        /* Magnusson's score, its gradient and Hessian (ndt-formulas.h) */
+  NDT_KIND_LEAST_SQUARES /* reweighted point to distribution; approach from far */
+} NdtKind;
+
+/* Index of (row, column), row <= column, in the packed upper triangle of a symmetric
+ * 6×6 matrix. */
+#define NDT_H6(row, col) ((row) *6 - (row) * ((row) -1) / 2 + (col) - (row))
+
+/**
+ * NdtSums:
+ * @score: Σ −d1 e over all pairs (kind score), Σ w over all pairs (least squares)
+ * @gradient: of the score by ndt_pose_retract()'s perturbation (δt, δω)
+ * @hessian: packed upper triangle of the score's Hessian (kind score: second derivatives;
+ *   least squares: −Σ w JᵀBJ), see %NDT_H6
+ * @nvtl: Σ over points with a pair of their best term
+ * @n_matched: points with at least one pair
+ * @n_pairs: pairs
+ *
+ * The objective at one pose.
+ */
+typedef struct {
+  double score;
+  double gradient[6];
+  double hessian[21];
+  double nvtl;
+  uint64_t n_matched;
+  uint64_t n_pairs;
+} NdtSums;
+
+/**
+ * NdtStart:
+ * @guess: pose of the sensor in the map to start from
+ * @approach: least-squares stages before the score is maximized: 0 none, 1 over cells of
+ *   the map's resolution r, 2 over 2r then r, 3 over 4r, 2r, r. Stages over levels that the
+ *   map does not have are left out.
+ */
+typedef struct {
+  NdtPose guess;
+  uint32_t approach;
+} NdtStart;
+
+typedef enum {
+  NDT_STOP_CONVERGED,       /* the step fell below both epsilons */
+  NDT_STOP_ITERATION_LIMIT, /* it did not within max_iterations */
+  NDT_STOP_NO_PAIRS,        /* no point has a voxel: pose is the guess */
+  NDT_STOP_NOT_FINITE       /* a sum or a step was not finite: pose is the last finite one */
+} NdtStop;
