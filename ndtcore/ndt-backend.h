@@ -34,7 +34,10 @@ typedef struct {
   float leaf_size;
 } NdtScanFilter;
 
-#define NDT_SCAN_FILTER_NONE { 0, 0, FALSE, { 0, 0, 0 }, { 0, 0, 0 }, 0 }
+#define NDT_SCAN_FILTER_NONE                                                                       \
+  {                                                                                                \
+    0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0                                                           \
+  }
 
 /**
  * NdtAlignParams:
@@ -94,7 +97,10 @@ typedef struct {
   guint64 memory_budget;
 } NdtBackendConfig;
 
-#define NDT_BACKEND_CONFIG_DEFAULT { -1, 0, 0 }
+#define NDT_BACKEND_CONFIG_DEFAULT                                                                 \
+  {                                                                                                \
+    -1, 0, 0                                                                                       \
+  }
 
 /* Monotonic counts since open. A CPU backend leaves the device's at zero. */
 typedef struct {
@@ -183,8 +189,8 @@ gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMap
     const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
 gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error);
-gboolean ndt_backend_get_scan (NdtBackend *backend, guint slot, float *xyz, guint max_points,
-    guint *n_points, GError **error);
+gboolean ndt_backend_get_scan (
+    NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error);
 gboolean ndt_backend_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
 gboolean ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,

@@ -34,8 +34,8 @@ static inline NdtCloudView
 ndt_cloud_view (gconstpointer data, gsize n_points, gsize stride, gsize x_offset, gsize y_offset,
     gsize z_offset, NdtScalar scalar)
 {
-  const guint8 *p = (const guint8 *) data;
-  NdtCloudView view = { p + x_offset, p + y_offset, p + z_offset, stride, n_points, scalar };
+  const guint8 *p = (const guint8 *)data;
+  NdtCloudView view = {p + x_offset, p + y_offset, p + z_offset, stride, n_points, scalar};
   return view;
 }
 
@@ -63,9 +63,9 @@ ndt_cloud_view_get (const NdtCloudView *view, gsize i, double p[3])
     __builtin_memcpy (&f[0], view->x + at, sizeof (float));
     __builtin_memcpy (&f[1], view->y + at, sizeof (float));
     __builtin_memcpy (&f[2], view->z + at, sizeof (float));
-    p[0] = (double) f[0];
-    p[1] = (double) f[1];
-    p[2] = (double) f[2];
+    p[0] = (double)f[0];
+    p[1] = (double)f[1];
+    p[2] = (double)f[2];
   } else {
     __builtin_memcpy (&p[0], view->x + at, sizeof (double));
     __builtin_memcpy (&p[1], view->y + at, sizeof (double));

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-error.h"
 
-G_DEFINE_QUARK (ndt-error-quark, ndt_error)
+G_DEFINE_QUARK (ndt - error - quark, ndt_error)

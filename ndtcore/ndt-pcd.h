@@ -31,7 +31,7 @@ typedef struct {
   NdtPcdField fields[NDT_PCD_MAX_FIELDS];
   guint64 width;
   guint64 height;
-  guint point_step; /* bytes of one interleaved point */
+  guint point_step;    /* bytes of one interleaved point */
   double viewpoint[7]; /* x y z qw qx qy qz, as in the file */
   NdtPcdEncoding encoding;
   gsize data_offset; /* bytes before the data */

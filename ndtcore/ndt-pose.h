@@ -7,7 +7,13 @@
 
 G_BEGIN_DECLS
 
-#define NDT_POSE_IDENTITY { { 0, 0, 0 }, { 0, 0, 0, 1 } }
+#define NDT_POSE_IDENTITY                                                                          \
+  {                                                                                                \
+    {0, 0, 0},                                                                                     \
+    {                                                                                              \
+      0, 0, 0, 1                                                                                   \
+    }                                                                                              \
+  }
 
 /* out may be the same object as an input in all of these. */
 void ndt_pose_set_identity (NdtPose *pose);

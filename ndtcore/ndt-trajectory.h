@@ -9,10 +9,10 @@
 G_BEGIN_DECLS
 
 typedef enum {
-  NDT_TRAJECTORY_AUTO, /* by the number of columns: 8 TUM, 12 KITTI, else CSV with a header */
-  NDT_TRAJECTORY_TUM,  /* time tx ty tz qx qy qz qw; seconds, m */
+  NDT_TRAJECTORY_AUTO,  /* by the number of columns: 8 TUM, 12 KITTI, else CSV with a header */
+  NDT_TRAJECTORY_TUM,   /* time tx ty tz qx qy qz qw; seconds, m */
   NDT_TRAJECTORY_KITTI, /* 12 numbers: rows of the 3×4 matrix; no time */
-  NDT_TRAJECTORY_CSV   /* header line; see ndt_trajectory_write_line() */
+  NDT_TRAJECTORY_CSV    /* header line; see ndt_trajectory_write_line() */
 } NdtTrajectoryFormat;
 
 /**
@@ -22,8 +22,7 @@ typedef enum {
  */
 typedef struct _NdtTrajectory NdtTrajectory;
 
-NdtTrajectory *ndt_trajectory_load (
-    const gchar *path, NdtTrajectoryFormat format, GError **error);
+NdtTrajectory *ndt_trajectory_load (const gchar *path, NdtTrajectoryFormat format, GError **error);
 void ndt_trajectory_free (NdtTrajectory *trajectory);
 gsize ndt_trajectory_get_n_poses (const NdtTrajectory *trajectory);
 gboolean ndt_trajectory_has_times (const NdtTrajectory *trajectory);

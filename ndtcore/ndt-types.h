@@ -61,9 +61,8 @@ typedef struct {
 NDT_INLINE uint64_t
 ndt_block_key (int32_t x, int32_t y, int32_t z)
 {
-  return (uint64_t) (uint32_t) (x + NDT_KEY_LIMIT) |
-         (uint64_t) (uint32_t) (y + NDT_KEY_LIMIT) << 21 |
-         (uint64_t) (uint32_t) (z + NDT_KEY_LIMIT) << 42;
+  return (uint64_t)(uint32_t)(x + NDT_KEY_LIMIT) | (uint64_t)(uint32_t)(y + NDT_KEY_LIMIT) << 21 |
+         (uint64_t)(uint32_t)(z + NDT_KEY_LIMIT) << 42;
 }
 
 /* Slot where the search for @key starts in a table of 2^(64 - @shift) slots; linear
@@ -71,7 +70,7 @@ ndt_block_key (int32_t x, int32_t y, int32_t z)
 NDT_INLINE uint32_t
 ndt_block_hash (uint64_t key, int shift)
 {
-  return (uint32_t) ((key * UINT64_C (0x9e3779b97f4a7c15)) >> shift);
+  return (uint32_t)((key * UINT64_C (0x9e3779b97f4a7c15)) >> shift);
 }
 
 /* Bit of a cell within its block; cell coordinates relative to the level's origin. */
@@ -96,7 +95,7 @@ typedef enum {
 
 /* Index of (row, column), row <= column, in the packed upper triangle of a symmetric
  * 6×6 matrix. */
-#define NDT_H6(row, col) ((row) *6 - (row) * ((row) -1) / 2 + (col) - (row))
+#define NDT_H6(row, col) ((row)*6 - (row) * ((row)-1) / 2 + (col) - (row))
 
 /**
  * NdtSums:

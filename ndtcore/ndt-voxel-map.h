@@ -46,7 +46,10 @@ typedef struct {
   gboolean keep_details;
 } NdtVoxelMapParams;
 
-#define NDT_VOXEL_MAP_PARAMS_DEFAULT { 2.0, 6, 0.01, NDT_COVARIANCE_UNBIASED, 3, FALSE }
+#define NDT_VOXEL_MAP_PARAMS_DEFAULT                                                               \
+  {                                                                                                \
+    2.0, 6, 0.01, NDT_COVARIANCE_UNBIASED, 3, FALSE                                                \
+  }
 
 /* Beside NdtVoxel, in the same order, where details are kept. mean is from the cell's corner;
  * covariance after lifting, and its inverse: xx, xy, xz, yy, yz, zz. */
