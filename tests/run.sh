@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Installs what is missing, builds, and runs the tests that this machine can run.
+#
+#   tests/run.sh            everything but soak, clang-format's check and a build with sanitizers
+#   tests/run.sh SUITE...   only these Meson suites: unit elements reference real streaming
+#                           record sensors fuzz gpu soak
+#
+# The last line counts: "N passed, N failed, N skipped"; the lines before it name what failed and
+# why what was skipped was. What counts as one is said in docs/testing.md.
+#
+# Environment:
+#   NDT_TEST_DATA       real scans (default ../shared/data)
+#   NDT_TEST_REFERENCE  other programs' numbers (default ../shared/reference)
+#   CI=true             a missing folder of these is a failure, not a reason to skip
+#   JOBS                compilations and tests at a time (default: the processors)
+set -uo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+
+export LC_ALL=C.UTF-8 HOME=${HOME:-/tmp}
+export NDT_TEST_DATA=${NDT_TEST_DATA:-$root/../shared/data}
+export NDT_TEST_REFERENCE=${NDT_TEST_REFERENCE:-$root/../shared/reference}
+# gst-check's own limit of 20 seconds a test is short on a busy machine.
+export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120}
+jobs=${JOBS:-$(nproc)}
+python=/usr/bin/python3 # the one that has Debian's gi
+suites="unit elements reference real streaming record sensors fuzz gpu soak"
+
+for suite in "$@"; do
+  case " $suites " in
+  *" $suite "*) ;;
+  *)
+    echo "tests/run.sh: no suite \"$suite\": there are $suites" >&2
+    exit 2
+    ;;
+  esac
+done
+
+results=$root/build/run-results # lines of: pass|fail|skip, tab, name, tab, reason
+
+record ()
+{
+  printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$results"
+}
+
+finish ()
+{
+  local n
+  for n in skip fail; do
+    awk -F '\t' -v n="$n" '$1 == n { printf "%s: %s: %s\n", n, $2, $3 }' "$results"
+  done
+  awk -F '\t' '{ n[$1]++ }
+    END { printf "%d passed, %d failed, %d skipped\n", n["pass"], n["fail"], n["skip"] }' "$results"
+  ! grep -q '^fail' "$results"
+  exit
+}
+
+# configure FOLDER OPTION...: sets a build folder up, anew only when the options changed.
+configure ()
+{
+  local folder=$1 how=
+  shift
+  [ -f "$folder/build.ninja" ] && how=--reconfigure
+  [ -n "$how" ] && [ "$*" = "$(cat "$folder/run-options" 2>/dev/null)" ] && return
+  meson setup $how "$folder" "$@" </dev/null && echo "$*" >"$folder/run-options"
+}
+
+# run_tests FOLDER PREFIX ARGUMENT...: runs Meson's tests there and records every result.
+run_tests ()
+{
+  local folder=$1 prefix=$2 log=$1/meson-logs/testlog.json
+  shift 2
+  rm -f "$log"
+  meson test -C "$folder" --no-rebuild --print-errorlogs --num-processes "$jobs" "$@" </dev/null ||
+    true # counted below
+  if [ -f "$log" ]; then
+    "$python" tests/results.py "$prefix" "$log" >>"$results" ||
+      record fail "$prefix" "its log could not be read"
+  fi
+}
+
+mkdir -p build
+: >"$results"
+
+if ! pipelines/install-packages.sh pipelines/packages.txt tests/packages.txt; then
+  record fail packages "not installed, see above"
+  finish
+fi
+
+# Packages of PyPI, in an environment of their own that sees Debian's gi and numpy.
+if grep -q '^[^#]' tests/requirements.txt 2>/dev/null; then
+  venv=$root/.cache/venv
+  if ! cmp -s tests/requirements.txt "$venv/requirements.txt"; then
+    rm -rf "$venv"
+    if "$python" -m venv --system-site-packages "$venv" &&
+      "$venv/bin/python" -m pip install -q -r tests/requirements.txt </dev/null; then
+      cp tests/requirements.txt "$venv/"
+    else
+      record fail python-packages "those of tests/requirements.txt were not installed, see above"
+    fi
+  fi
+  [ -x "$venv/bin/python" ] && python=$venv/bin/python
+fi
+export NDT_TEST_PYTHON=$python
+
+if ! configure build -Dwerror=true -Dtests=enabled -Dcuda-architectures=90 ||
+  ! ninja -C build -j "$jobs"; then
+  record fail build "see above"
+  finish
+fi
+record pass build
+
+if [ $# -gt 0 ]; then
+  arguments=()
+  for suite in "$@"; do arguments+=(--suite "$suite"); done
+  run_tests build "" "${arguments[@]}"
+  finish
+fi
+
+run_tests build "" --no-suite soak
+
+# Another major version lays code out differently.
+if [[ $(clang-format --version 2>/dev/null) =~ version\ 14\. ]]; then
+  if git ls-files -z '*.c' '*.h' '*.cu' '*.cuh' | xargs -0 clang-format --dry-run --Werror; then
+    record pass clang-format
+  else
+    record fail clang-format "run clang-format -i on the files named above"
+  fi
+else
+  record skip clang-format "no clang-format 14 on this machine"
+fi
+
+# AddressSanitizer and UndefinedBehaviorSanitizer. The programs that load our plugins
+# (gst-launch-1.0, Python) are not instrumented, so that the run-time has to be preloaded; and the
+# plugins are scanned in the process itself.
+if configure build-asan -Dwerror=true -Dtests=enabled -Dcuda=disabled -Dbenchmarks=disabled \
+  -Dintrospection=disabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
+  -Db_lundef=false && ninja -C build-asan -j "$jobs"; then
+  runtime=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)
+  wrapper="env LD_PRELOAD=$runtime GST_REGISTRY_FORK=no NDT_TEST_SANITIZER=address
+    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:abort_on_error=1
+    UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1"
+  run_tests build-asan "asan:" --suite unit --suite elements --timeout-multiplier 4 \
+    --wrapper "${wrapper//$'\n'/ }"
+else
+  record fail asan-build "see above"
+fi
+
+finish
