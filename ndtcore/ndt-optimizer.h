@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* The step rule of an alignment as a state machine without memory of its own: it is told the
+ * objective at a trial pose and names the next one. The CPU drives it in a loop, the kernels
+ * drive the same code on the device (with NDT_OPTIMIZER_REAL float); it knows nothing of voxels.
+ *
+ * Approach: Gauss–Newton on the reweighted least squares over coarse cells, each step taken as it
+ * is: that sum falls when pairs are lost, so it must not judge steps. Then the score: Newton with
+ * a Hessian made definite, limited steps, backtracking; the score never decreases. */
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+
+#include "ndt-types.h"
+
+#ifndef NDT_OPTIMIZER_REAL
+#define NDT_OPTIMIZER_REAL double
+#define NDT_OPTIMIZER_PIVOT 1e-10
+#endif
+/* Smallest pivot of a matrix with unit diagonal that counts as definite: what rounding leaves. */
+#ifndef NDT_OPTIMIZER_PIVOT
+#define NDT_OPTIMIZER_PIVOT 1e-5f
+#endif
+
+typedef NDT_OPTIMIZER_REAL NdtReal;
+
+/* As in NdtAlignParams. */
+typedef struct {
+  NdtReal translation_epsilon;
+  NdtReal rotation_epsilon;
+  NdtReal max_translation_step;
+  NdtReal max_rotation_step;
+  int32_t max_iterations;
+  int32_t n_levels;   /* of the map */
+  NdtReal resolution; /* of the finest level */
+} NdtOptimizerParams;
+
+/* The objective at the trial pose. */
+typedef struct {
+  NdtReal score;
+  NdtReal gradient[6];
+  NdtReal hessian[21];
+  uint32_t n_pairs;
+} NdtOptimizerSums;
+
+/**
+ * NdtOptimizer:
+ * @t: trial: displacement in metres from the position of the start
+ * @q: trial: orientation
+ * @level: level of the map to evaluate the trial over
+ * @kind: NdtKind to evaluate
+ * @best_t: last accepted pose: the result, once done
+ * @best_q: likewise
+ * @stop: NdtStop, once done
+ * @iterations: steps of the score's maximization
+ * @evaluations: calls of ndt_optimizer_update()
+ * @oscillation: longest run of reversing steps
+ */
+typedef struct {
+  NdtReal t[3];
+  NdtReal q[4];
+  int32_t level;
+  int32_t kind;
+
+  NdtReal best_t[3];
+  NdtReal best_q[4];
+  int32_t stop;
+  int32_t iterations;
+  int32_t evaluations;
+  int32_t oscillation;
+
+  /*< private >*/
+  NdtReal score;        /* at best */
+  NdtReal step[6];      /* from best to the trial, at length 1 */
+  NdtReal slope;        /* gradient · step */
+  NdtReal length;       /* of the trial, as a fraction of step */
+  NdtReal last_step[6]; /* that led to best */
+  int32_t reversals;    /* current run */
+  int32_t stage_steps;  /* left of the approach's stage */
+  int32_t steps_per_stage;
+  int32_t have_best; /* score is known */
+  int32_t is_last;   /* the step is below both epsilons */
+} NdtOptimizer;
+
+NDT_INLINE void
+ndt_optimizer_enter_stage (NdtOptimizer *o, int32_t level)
+{
+  o->level = level < 0 ? 0 : level;
+  o->kind = level < 0 ? NDT_KIND_SCORE : NDT_KIND_LEAST_SQUARES;
+  o->stage_steps = o->steps_per_stage;
+}
+
+/* @q: orientation of the start; its position is the origin of displacements. */
+NDT_INLINE void
+ndt_optimizer_init (
+    NdtOptimizer *o, const NdtOptimizerParams *params, const NdtReal q[4], uint32_t approach)
+{
+  for (int i = 0; i < 3; i++)
+    o->t[i] = o->best_t[i] = 0;
+  for (int i = 0; i < 4; i++)
+    o->q[i] = o->best_q[i] = q[i];
+  for (int i = 0; i < 6; i++)
+    o->step[i] = o->last_step[i] = 0;
+  o->stop = NDT_STOP_NO_PAIRS;
+  o->iterations = o->evaluations = o->oscillation = o->reversals = 0;
+  o->score = o->slope = 0;
+  o->length = 1;
+  o->have_best = o->is_last = 0;
+  /* Ten steps over one level, five each over two, four each over three: docs/mathematics.md. */
+  o->steps_per_stage = approach <= 1 ? 10 : approach == 2 ? 5 : 4;
+  int32_t level = (int32_t)approach - 1;
+  if (level >= params->n_levels)
+    level = params->n_levels - 1;
+  ndt_optimizer_enter_stage (o, level);
+}
+
+/* step = (−H made positive definite)⁻¹ g. The matrix is scaled to a unit diagonal, which takes
+ * metres and radians out of it, and damped until its Cholesky factor exists. */
+NDT_INLINE void
+ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtReal step[6])
+{
+  NdtReal s[6], n[21], l[21], y[6];
+  NdtReal largest[2] = {0, 0};
+  for (int i = 0; i < 6; i++) {
+    const NdtReal d = fabs (hessian[NDT_H6 (i, i)]);
+    if (d > largest[i / 3])
+      largest[i / 3] = d;
+  }
+  for (int i = 0; i < 6; i++) {
+    NdtReal d = fabs (hessian[NDT_H6 (i, i)]);
+    const NdtReal least = largest[i / 3] * (NdtReal)1e-6;
+    if (d < least)
+      d = least;
+    s[i] = d > (NdtReal)1e-30 ? 1 / (NdtReal)sqrt (d) : 0;
+  }
+  for (int i = 0; i < 6; i++)
+    for (int j = i; j < 6; j++)
+      n[NDT_H6 (i, j)] = -hessian[NDT_H6 (i, j)] * s[i] * s[j];
+
+  NdtReal damping = 0;
+  for (int attempt = 0; attempt < 16; attempt++) {
+    int definite = 1;
+    /* Row i of Lᵀ in l[NDT_H6 (i, ·)]. */
+    for (int i = 0; i < 6; i++) {
+      for (int j = i; j < 6; j++) {
+        NdtReal v = n[NDT_H6 (i, j)];
+        if (i == j)
+          v += damping;
+        for (int k = 0; k < i; k++)
+          v -= l[NDT_H6 (k, i)] * l[NDT_H6 (k, j)];
+        if (i == j) {
+          if (!(v > (NdtReal)NDT_OPTIMIZER_PIVOT)) {
+            definite = 0;
+            v = 1;
+          }
+          l[NDT_H6 (i, i)] = 1 / (NdtReal)sqrt (v);
+        } else {
+          l[NDT_H6 (i, j)] = v * l[NDT_H6 (i, i)];
+        }
+      }
+    }
+    if (definite)
+      break;
+    damping = damping > 0 ? 3 * damping : (NdtReal)0.01;
+  }
+  for (int i = 0; i < 6; i++) {
+    NdtReal v = gradient[i] * s[i];
+    for (int k = 0; k < i; k++)
+      v -= l[NDT_H6 (k, i)] * y[k];
+    y[i] = v * l[NDT_H6 (i, i)];
+  }
+  for (int i = 5; i >= 0; i--) {
+    NdtReal v = y[i];
+    for (int k = i + 1; k < 6; k++)
+      v -= l[NDT_H6 (i, k)] * y[k];
+    y[i] = v * l[NDT_H6 (i, i)];
+  }
+  for (int i = 0; i < 6; i++)
+    step[i] = y[i] * s[i];
+}
+
+NDT_INLINE NdtReal
+ndt_optimizer_norm3 (const NdtReal v[3])
+{
+  return (NdtReal)sqrt (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+/* Shortens a step to the limits, its direction kept. */
+NDT_INLINE void
+ndt_optimizer_limit (NdtReal step[6], NdtReal max_translation, NdtReal max_rotation)
+{
+  const NdtReal translation = ndt_optimizer_norm3 (step);
+  const NdtReal rotation = ndt_optimizer_norm3 (step + 3);
+  NdtReal k = 1;
+  if (translation > max_translation)
+    k = max_translation / translation;
+  if (rotation * k > max_rotation)
+    k = max_rotation / rotation;
+  for (int i = 0; i < 6; i++)
+    step[i] *= k;
+}
+
+/* trial = best ⊕ length · step, by ndt_pose_retract()'s perturbation. */
+NDT_INLINE void
+ndt_optimizer_move (NdtOptimizer *o)
+{
+  NdtReal w[3];
+  for (int i = 0; i < 3; i++) {
+    o->t[i] = o->best_t[i] + o->length * o->step[i];
+    w[i] = o->length * o->step[3 + i];
+  }
+  const NdtReal angle = ndt_optimizer_norm3 (w);
+  const NdtReal k =
+      angle < (NdtReal)1e-3 ? (NdtReal)0.5 - angle * angle / 48 : (NdtReal)sin (angle / 2) / angle;
+  const NdtReal a0 = k * w[0], a1 = k * w[1], a2 = k * w[2], a3 = (NdtReal)cos (angle / 2);
+  const NdtReal *b = o->best_q;
+  const NdtReal x = a3 * b[0] + a0 * b[3] + a1 * b[2] - a2 * b[1];
+  const NdtReal y = a3 * b[1] - a0 * b[2] + a1 * b[3] + a2 * b[0];
+  const NdtReal z = a3 * b[2] + a0 * b[1] - a1 * b[0] + a2 * b[3];
+  const NdtReal c = a3 * b[3] - a0 * b[0] - a1 * b[1] - a2 * b[2];
+  const NdtReal n = 1 / (NdtReal)sqrt (x * x + y * y + z * z + c * c);
+  o->q[0] = x * n;
+  o->q[1] = y * n;
+  o->q[2] = z * n;
+  o->q[3] = c * n;
+}
+
+NDT_INLINE void
+ndt_optimizer_accept (NdtOptimizer *o)
+{
+  for (int i = 0; i < 3; i++)
+    o->best_t[i] = o->t[i];
+  for (int i = 0; i < 4; i++)
+    o->best_q[i] = o->q[i];
+}
+
+NDT_INLINE int
+ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
+{
+  NdtReal all = sums->score;
+  for (int i = 0; i < 6; i++)
+    all += (NdtReal)fabs (sums->gradient[i]);
+  for (int i = 0; i < 21; i++)
+    all += (NdtReal)fabs (sums->hessian[i]);
+  return isfinite (all);
+}
+
+/* Is the step, at its current length, below both epsilons? */
+NDT_INLINE int
+ndt_optimizer_is_small (const NdtOptimizer *o, const NdtOptimizerParams *params)
+{
+  return o->length * ndt_optimizer_norm3 (o->step) < params->translation_epsilon &&
+         o->length * ndt_optimizer_norm3 (o->step + 3) < params->rotation_epsilon;
+}
+
+NDT_INLINE void
+ndt_optimizer_count_reversal (NdtOptimizer *o)
+{
+  /* Rotations are weighted by a lever of 10 m, about the distance at which most points lie. */
+  NdtReal dot = 0, now = 0, last = 0;
+  for (int i = 0; i < 6; i++) {
+    const NdtReal k = i < 3 ? 1 : 100;
+    dot += k * o->step[i] * o->last_step[i];
+    now += k * o->step[i] * o->step[i];
+    last += k * o->last_step[i] * o->last_step[i];
+  }
+  o->reversals = dot < (NdtReal)-0.9 * (NdtReal)sqrt (now * last) ? o->reversals + 1 : 0;
+  if (o->reversals > o->oscillation)
+    o->oscillation = o->reversals;
+}
+
+/**
+ * ndt_optimizer_update:
+ * @sums: the objective of o->kind over o->level at the trial pose
+ *
+ * Returns: 1 when the trial pose (a new one) is to be evaluated, 0 when done. *@accepted tells
+ * whether the pose that @sums are of is the best so far: its sums belong to the result.
+ */
+NDT_INLINE int
+ndt_optimizer_update (
+    NdtOptimizer *o, const NdtOptimizerParams *params, const NdtOptimizerSums *sums, int *accepted)
+{
+  o->evaluations++;
+  *accepted = 0;
+  if (!ndt_optimizer_is_finite (sums)) {
+    o->stop = NDT_STOP_NOT_FINITE;
+    return 0;
+  }
+
+  if (o->kind == NDT_KIND_LEAST_SQUARES) {
+    ndt_optimizer_accept (o);
+    int stage_done = --o->stage_steps == 0;
+    if (sums->n_pairs == 0) {
+      stage_done = 1;
+    } else {
+      const NdtReal cell = params->resolution * (NdtReal)(1 << o->level);
+      ndt_optimizer_solve (sums->gradient, sums->hessian, o->step);
+      ndt_optimizer_limit (o->step, cell, (NdtReal)0.25);
+      o->length = 1;
+      ndt_optimizer_move (o);
+      /* A fiftieth of a cell is far inside what the next stage reaches. */
+      if (ndt_optimizer_norm3 (o->step) < (NdtReal)0.02 * cell &&
+          ndt_optimizer_norm3 (o->step + 3) < (NdtReal)0.002)
+        stage_done = 1;
+    }
+    if (stage_done)
+      ndt_optimizer_enter_stage (o, o->level - 1);
+    return 1;
+  }
+
+  if (o->have_best && !(sums->score > o->score)) {
+    /* Backtrack to the maximum of the parabola through both scores and the slope at best, within
+     * a tenth and a half of the length. Below the epsilons the best is the optimum as far as the
+     * stop test can tell. */
+    if (o->is_last || ndt_optimizer_is_small (o, params)) {
+      o->stop = NDT_STOP_CONVERGED;
+      return 0;
+    }
+    const NdtReal rise = o->slope * o->length;
+    NdtReal k = rise / (2 * (rise - (sums->score - o->score)));
+    if (!(k > (NdtReal)0.1))
+      k = (NdtReal)0.1;
+    if (k > (NdtReal)0.5)
+      k = (NdtReal)0.5;
+    o->length *= k;
+    ndt_optimizer_move (o);
+    return 1;
+  }
+
+  if (!o->have_best && sums->n_pairs == 0) {
+    ndt_optimizer_accept (o);
+    *accepted = 1;
+    o->stop = NDT_STOP_NO_PAIRS;
+    return 0;
+  }
+  ndt_optimizer_accept (o);
+  *accepted = 1;
+  o->score = sums->score;
+  for (int i = 0; i < 6; i++)
+    o->last_step[i] = o->have_best ? o->step[i] : 0;
+  o->have_best = 1;
+  if (o->is_last) {
+    o->stop = NDT_STOP_CONVERGED;
+    return 0;
+  }
+  if (o->iterations >= params->max_iterations) {
+    o->stop = NDT_STOP_ITERATION_LIMIT;
+    return 0;
+  }
+
+  ndt_optimizer_solve (sums->gradient, sums->hessian, o->step);
+  ndt_optimizer_limit (o->step, params->max_translation_step, params->max_rotation_step);
+  o->iterations++;
+  ndt_optimizer_count_reversal (o);
+  o->slope = 0;
+  for (int i = 0; i < 6; i++)
+    o->slope += sums->gradient[i] * o->step[i];
+  if (!isfinite (o->slope)) {
+    o->stop = NDT_STOP_NOT_FINITE;
+    return 0;
+  }
+  o->length = 1;
+  o->is_last = ndt_optimizer_is_small (o, params);
+  ndt_optimizer_move (o);
+  return 1;
+}
