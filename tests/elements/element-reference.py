@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Prints the reference of the given elements as Markdown: pads, properties, signals.
+
+usage: element-reference.py ELEMENT...
+       element-reference.py --check FILE ELEMENT...   compares FILE with it
+
+docs/reference.md is what this prints for all of our elements, so that no property or caps change
+by accident.
+"""
+
+import difflib
+import sys
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GObject, Gst  # noqa: E402
+
+# GStreamer's classes: what they add differs between versions.
+BASES = ("GstObject", "GstElement", "GstBin", "GstBaseSink", "GstBaseSrc", "GstPushSrc",
+         "GstBaseTransform", "GstBaseParse", "GstAggregator")
+FLAGS = (
+    (1 << 9, "controllable"),  # GST_PARAM_CONTROLLABLE
+    (1 << 10, "changeable while READY"),  # GST_PARAM_MUTABLE_READY
+    (1 << 11, "changeable while PAUSED"),
+    (1 << 12, "changeable at any time"),  # GST_PARAM_MUTABLE_PLAYING
+)
+
+
+def number(value):
+    """Shortest decimal form."""
+    if isinstance(value, float):
+        return "unlimited" if value > 3.4e38 else "−unlimited" if value < -3.4e38 else f"{value:.9g}"
+    return str(value).lower()
+
+
+def value_text(spec):
+    """Type, range and default of a property."""
+    kind, default = spec.value_type, spec.default_value
+    if GObject.type_is_a(kind, GObject.TYPE_ENUM):
+        nicks = [v.value_nick for v in kind.pytype.__enum_values__.values()]
+        return f"{' | '.join(nicks)}", default.value_nick
+    if GObject.type_is_a(kind, GObject.TYPE_FLAGS):
+        return kind.name, str(int(default))
+    if kind == GObject.TYPE_BOOLEAN:
+        return "boolean", number(bool(default))
+    if kind == GObject.TYPE_STRING:
+        return "string", f'"{default}"' if default is not None else "none"
+    if hasattr(spec, "minimum"):
+        name = {"gdouble": "double", "gfloat": "float", "guint": "unsigned", "gint": "integer",
+                "guint64": "unsigned 64-bit", "gint64": "64-bit"}.get(kind.name, kind.name)
+        return f"{name}, {number(spec.minimum)} to {number(spec.maximum)}", number(default)
+    return kind.name, "none"
+
+
+def element_reference(name):
+    factory = Gst.ElementFactory.find(name)
+    if factory is None:
+        sys.exit(f"no element {name}")
+    element = factory.create(None)
+    lines = [f"## {name}", "", f"{factory.get_metadata('description')}  ",
+             f"Class: {factory.get_metadata('klass')}", ""]
+    for template in factory.get_static_pad_templates():
+        presence = template.presence.value_nick
+        lines.append(f"- Pad `{template.name_template}` ({template.direction.value_nick}, "
+                     f"{presence}):")
+        for caps in template.get_caps().to_string().split("; "):
+            lines.append(f"  `{caps}`")
+    lines.append("")
+    rows = []
+    for spec in sorted(GObject.list_properties(element), key=lambda s: s.name):
+        if spec.owner_type.name in BASES:
+            continue
+        values, default = value_text(spec)
+        notes = [text for bit, text in FLAGS if spec.flags & bit]
+        if not spec.flags & GObject.ParamFlags.WRITABLE:
+            notes, default = ["read-only"], ""
+        elif not spec.flags & GObject.ParamFlags.READABLE:
+            notes.append("write-only")
+        values = values.replace("|", "\\|")
+        rows.append(f"| `{spec.name}` | {values} | {default} | {spec.blurb} "
+                    f"| {', '.join(notes)} |")
+    if rows:
+        lines += ["| property | values | default | what | when |", "|---|---|---|---|---|"]
+        lines += rows + [""]
+    # Signals, of the element's own class and its bases up to ours.
+    own = []
+    kind = type(element).__gtype__
+    while kind.name not in BASES:
+        own += [GObject.signal_query(n, kind) for n in GObject.signal_list_names(kind)]
+        kind = kind.parent
+    for query in sorted(own, key=lambda q: q.signal_name):
+        parameters = ", ".join(t.name for t in query.param_types)
+        what = "Action signal" if query.signal_flags & GObject.SignalFlags.ACTION else "Signal"
+        lines += [f"- {what} `{query.signal_name}` ({parameters}) → {query.return_type.name}"]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    arguments = sys.argv[1:]
+    check = None
+    if arguments[:1] == ["--check"]:
+        check, arguments = arguments[1], arguments[2:]
+    Gst.init(None)
+    text = ("# Reference of the elements\n\nPrinted by `tests/elements/element-reference.py`; a"
+            " test compares. Explanations: [elements.md](elements.md).\n\n")
+    text += "\n".join(element_reference(name) for name in arguments)
+    if check is None:
+        sys.stdout.write(text)
+        return
+    with open(check, encoding="utf-8") as file:
+        old = file.read()
+    if old != text:
+        sys.stdout.writelines(difflib.unified_diff(
+            old.splitlines(True), text.splitlines(True), check, "the elements as built"))
+        sys.exit(f"{check} is not what the elements are: if the change is meant, write it anew "
+                 f"with {sys.argv[0]}")
+
+
+if __name__ == "__main__":
+    main()
