@@ -5,28 +5,49 @@
 
 G_BEGIN_DECLS
 
+/**
+ * GST_POINT_CLOUD_CAPS_NAME:
+ *
+ * Media type of clouds.
+ */
 #define GST_POINT_CLOUD_CAPS_NAME "pointcloud/x-raw"
+
+/**
+ * GST_POINT_CLOUD_MAX_FIELDS:
+ *
+ * Fields of a point at most.
+ */
 #define GST_POINT_CLOUD_MAX_FIELDS 32
 
 /**
  * GstPointFieldType:
+ * @GST_POINT_FIELD_TYPE_INVALID: none
+ * @GST_POINT_FIELD_TYPE_INT8: "I8" in caps
+ * @GST_POINT_FIELD_TYPE_UINT8: "U8"
+ * @GST_POINT_FIELD_TYPE_INT16: "I16"
+ * @GST_POINT_FIELD_TYPE_UINT16: "U16"
+ * @GST_POINT_FIELD_TYPE_INT32: "I32"
+ * @GST_POINT_FIELD_TYPE_UINT32: "U32"
+ * @GST_POINT_FIELD_TYPE_FLOAT32: "F32"
+ * @GST_POINT_FIELD_TYPE_FLOAT64: "F64"
  *
  * Types of a field; the values are those of ROS's sensor_msgs/PointField.
  */
 typedef enum {
   GST_POINT_FIELD_TYPE_INVALID = 0,
-  GST_POINT_FIELD_TYPE_INT8 = 1,    /* "I8" in caps */
-  GST_POINT_FIELD_TYPE_UINT8 = 2,   /* "U8" */
-  GST_POINT_FIELD_TYPE_INT16 = 3,   /* "I16" */
-  GST_POINT_FIELD_TYPE_UINT16 = 4,  /* "U16" */
-  GST_POINT_FIELD_TYPE_INT32 = 5,   /* "I32" */
-  GST_POINT_FIELD_TYPE_UINT32 = 6,  /* "U32" */
-  GST_POINT_FIELD_TYPE_FLOAT32 = 7, /* "F32" */
-  GST_POINT_FIELD_TYPE_FLOAT64 = 8, /* "F64" */
+  GST_POINT_FIELD_TYPE_INT8 = 1,
+  GST_POINT_FIELD_TYPE_UINT8 = 2,
+  GST_POINT_FIELD_TYPE_INT16 = 3,
+  GST_POINT_FIELD_TYPE_UINT16 = 4,
+  GST_POINT_FIELD_TYPE_INT32 = 5,
+  GST_POINT_FIELD_TYPE_UINT32 = 6,
+  GST_POINT_FIELD_TYPE_FLOAT32 = 7,
+  GST_POINT_FIELD_TYPE_FLOAT64 = 8,
 } GstPointFieldType;
 
 /**
  * GstPointCloudFormat:
+ * @GST_POINT_CLOUD_FORMAT_UNKNOWN: none
  * @GST_POINT_CLOUD_FORMAT_CUSTOM: whatever `fields` says
  * @GST_POINT_CLOUD_FORMAT_XYZ_F32LE: x, y, z; 12 bytes
  * @GST_POINT_CLOUD_FORMAT_XYZI_F32LE: x, y, z, intensity; 16 bytes
@@ -89,10 +110,15 @@ typedef struct {
 #define GST_TYPE_POINT_CLOUD_INFO (gst_point_cloud_info_get_type ())
 GST_POINT_CLOUD_API GType gst_point_cloud_info_get_type (void);
 
-/* Template of what the elements take: any format. */
+/**
+ * GST_POINT_CLOUD_CAPS_MAKE:
+ *
+ * Template of what the elements take: any format. It says nothing of layout and framerate, so that
+ * caps without them are a subset of it, as the check of caps on a pad wants.
+ */
 #define GST_POINT_CLOUD_CAPS_MAKE                                                                  \
   GST_POINT_CLOUD_CAPS_NAME                                                                        \
-  ", layout=(string)interleaved, framerate=(fraction)[ 0/1, 2147483647/1 ]"
+  ", format=(string){ XYZ_F32LE, XYZI_F32LE, XYZ_F64LE, XYZIRT, CUSTOM }"
 
 GST_POINT_CLOUD_API guint gst_point_field_type_get_size (GstPointFieldType type);
 GST_POINT_CLOUD_API const gchar *gst_point_field_type_to_string (GstPointFieldType type);
@@ -101,26 +127,26 @@ GST_POINT_CLOUD_API const gchar *gst_point_cloud_format_to_string (GstPointCloud
 GST_POINT_CLOUD_API GstPointCloudFormat gst_point_cloud_format_from_string (const gchar *name);
 
 GST_POINT_CLOUD_API GstPointCloudInfo *gst_point_cloud_info_new (void);
+GST_POINT_CLOUD_API GstPointCloudInfo *gst_point_cloud_info_new_from_caps (
+    const GstCaps *caps, GError **error);
 GST_POINT_CLOUD_API GstPointCloudInfo *gst_point_cloud_info_copy (const GstPointCloudInfo *info);
 GST_POINT_CLOUD_API void gst_point_cloud_info_free (GstPointCloudInfo *info);
 GST_POINT_CLOUD_API void gst_point_cloud_info_init (GstPointCloudInfo *info);
-/* Sets a known format with its fields and step; FALSE for CUSTOM and UNKNOWN. */
 GST_POINT_CLOUD_API gboolean gst_point_cloud_info_set_format (
     GstPointCloudInfo *info, GstPointCloudFormat format);
-/* Appends a field. FALSE where the info is full, the name is empty, taken or holds one of ",:",
- * or the type is invalid. Does not touch point_step. */
-GST_POINT_CLOUD_API gboolean gst_point_cloud_info_add_field (GstPointCloudInfo *info,
-    const gchar *name, GstPointFieldType type, guint offset, guint count);
-/* NULL where there is none. */
+GST_POINT_CLOUD_API gboolean gst_point_cloud_info_add_field (
+    GstPointCloudInfo *info, const gchar *name, GstPointFieldType type, guint offset, guint count);
+GST_POINT_CLOUD_API const GstPointField *gst_point_cloud_info_get_field (
+    const GstPointCloudInfo *info, guint index);
 GST_POINT_CLOUD_API const GstPointField *gst_point_cloud_info_find_field (
     const GstPointCloudInfo *info, const gchar *name);
-/* FALSE with GST_CORE_ERROR_NEGOTIATION and a reason that names the field or value. */
 GST_POINT_CLOUD_API gboolean gst_point_cloud_info_from_caps (
     GstPointCloudInfo *info, const GstCaps *caps, GError **error);
+GST_POINT_CLOUD_API gboolean gst_point_cloud_info_validate (
+    const GstPointCloudInfo *info, GError **error);
 GST_POINT_CLOUD_API GstCaps *gst_point_cloud_info_to_caps (const GstPointCloudInfo *info);
 GST_POINT_CLOUD_API gboolean gst_point_cloud_info_is_equal (
     const GstPointCloudInfo *a, const GstPointCloudInfo *b);
-/* TRUE where x, y, z are there, count 1, all F32 or all F64. */
 GST_POINT_CLOUD_API gboolean gst_point_cloud_info_has_xyz (
     const GstPointCloudInfo *info, GError **error);
 

@@ -89,16 +89,12 @@ GST_POINT_CLOUD_API GType gst_pose_meta_api_get_type (void);
 #define GST_POSE_META_INFO (gst_pose_meta_get_info ())
 GST_POINT_CLOUD_API const GstMetaInfo *gst_pose_meta_get_info (void);
 
-/* Adds a pose with identity pose, no covariance, sequence 0; the buffer has to be writable.
- * Returns: (transfer none) */
-GST_POINT_CLOUD_API GstPoseMeta *gst_buffer_add_pose_meta (GstBuffer *buffer, GstPoseRole role,
-    const gdouble *position, const gdouble *orientation);
-/* First pose of a role, or NULL. */
+GST_POINT_CLOUD_API GstPoseMeta *gst_buffer_add_pose_meta (
+    GstBuffer *buffer, GstPoseRole role, const gdouble *position, const gdouble *orientation);
+GST_POINT_CLOUD_API GstPoseMeta *gst_buffer_add_pose_meta_from_structure (
+    GstBuffer *buffer, const GstStructure *structure);
 GST_POINT_CLOUD_API GstPoseMeta *gst_buffer_get_pose_meta (GstBuffer *buffer, GstPoseRole role);
-/* Everything of a pose as a structure "pose": for messages, and for languages whose bindings
- * do not reach C arrays. Returns: (transfer full) */
 GST_POINT_CLOUD_API GstStructure *gst_pose_meta_to_structure (const GstPoseMeta *meta);
-/* The same for the pose of a role on a buffer. Returns: (transfer full) (nullable) */
 GST_POINT_CLOUD_API GstStructure *gst_buffer_get_pose_structure (
     GstBuffer *buffer, GstPoseRole role);
 

@@ -3,4 +3,5 @@
 
 #include <gst/pointcloud/gstpointcloudinfo.h>
 #include <gst/pointcloud/gstpointcloudbuffer.h>
+#include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/gstposemeta.h>
