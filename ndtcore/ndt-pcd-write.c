@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-pcd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <liblzf/lzf.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Points that are gathered before they are written. */
+#define CHUNK 16384
+
+static gsize
+scalar_size (NdtScalar scalar)
+{
+  return scalar == NDT_SCALAR_F32 ? sizeof (float) : sizeof (double);
+}
+
+static gboolean
+write_header (FILE *out, const NdtCloudView *points, NdtPcdEncoding encoding)
+{
+  static const gchar *const names[] = {"ascii", "binary", "binary_compressed"};
+  const guint size = (guint)scalar_size (points->scalar);
+  return fprintf (out,
+             "# .PCD v0.7 - Point Cloud Data file format\n"
+             "VERSION 0.7\n"
+             "FIELDS x y z\n"
+             "SIZE %u %u %u\n"
+             "TYPE F F F\n"
+             "COUNT 1 1 1\n"
+             "WIDTH %" G_GSIZE_FORMAT "\n"
+             "HEIGHT 1\n"
+             "VIEWPOINT 0 0 0 1 0 0 0\n"
+             "POINTS %" G_GSIZE_FORMAT "\n"
+             "DATA %s\n",
+             size, size, size, points->n_points, points->n_points, names[encoding]) > 0;
+}
+
+static gboolean
+write_ascii (FILE *out, const NdtCloudView *points)
+{
+  const gchar *format = points->scalar == NDT_SCALAR_F32 ? "%.9g" : "%.17g";
+  for (gsize i = 0; i < points->n_points; i++) {
+    double p[3];
+    gchar text[3][G_ASCII_DTOSTR_BUF_SIZE];
+    ndt_cloud_view_get (points, i, p);
+    for (guint axis = 0; axis < 3; axis++)
+      g_ascii_formatd (text[axis], sizeof text[axis], format, p[axis]);
+    if (fprintf (out, "%s %s %s\n", text[0], text[1], text[2]) < 0)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+write_binary (FILE *out, const NdtCloudView *points)
+{
+  const gsize size = scalar_size (points->scalar);
+  g_autofree guint8 *chunk = g_malloc (CHUNK * 3 * size);
+  for (gsize first = 0; first < points->n_points; first += CHUNK) {
+    const gsize n = MIN (CHUNK, points->n_points - first);
+    guint8 *to = chunk;
+    for (gsize i = first; i < first + n; i++) {
+      memcpy (to, points->x + i * points->stride, size);
+      memcpy (to + size, points->y + i * points->stride, size);
+      memcpy (to + 2 * size, points->z + i * points->stride, size);
+      to += 3 * size;
+    }
+    if (fwrite (chunk, 3 * size, n, out) != n)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+write_compressed (FILE *out, const NdtCloudView *points)
+{
+  const gsize size = scalar_size (points->scalar);
+  const gsize n = points->n_points;
+  const guint8 *const axes[3] = {points->x, points->y, points->z};
+  const gsize unpacked = 3 * n * size;
+  /* LZF adds a byte to each run of 32 that it cannot shorten. */
+  const gsize room = unpacked + unpacked / 16 + 64;
+  g_autofree guint8 *columns = g_malloc (unpacked + 1);
+  g_autofree guint8 *packed = g_malloc (room);
+  for (guint axis = 0; axis < 3; axis++)
+    for (gsize i = 0; i < n; i++)
+      memcpy (columns + (axis * n + i) * size, axes[axis] + i * points->stride, size);
+
+  guint32 sizes[2] = {0, (guint32)unpacked};
+  if (unpacked > 0)
+    sizes[0] =
+        lzf_compress (columns, (guint)unpacked, packed, (guint)MIN (room, (gsize)G_MAXUINT32));
+  return fwrite (sizes, sizeof sizes, 1, out) == 1 && fwrite (packed, 1, sizes[0], out) == sizes[0];
+}
+
+static gboolean
+write_all (FILE *out, const NdtCloudView *points, NdtPcdEncoding encoding)
+{
+  gboolean ok = write_header (out, points, encoding);
+  switch (encoding) {
+  case NDT_PCD_ASCII:
+    ok = ok && write_ascii (out, points);
+    break;
+  case NDT_PCD_BINARY:
+    ok = ok && write_binary (out, points);
+    break;
+  case NDT_PCD_BINARY_COMPRESSED:
+    ok = ok && write_compressed (out, points);
+    break;
+  }
+  /* Before the name is given to it, so that a crash leaves the old file or the new. */
+  return ok && fflush (out) == 0 && fsync (fileno (out)) == 0;
+}
+
+gboolean
+ndt_pcd_write (
+    const gchar *path, const NdtCloudView *points, NdtPcdEncoding encoding, GError **error)
+{
+  if (encoding == NDT_PCD_BINARY_COMPRESSED &&
+      points->n_points > (gsize)(G_MAXUINT32 - 64) / 17 * 16 / 3 / scalar_size (points->scalar)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+        "%" G_GSIZE_FORMAT " points are too many for a compressed PCD (4 GiB); write it binary",
+        points->n_points);
+    return FALSE;
+  }
+
+  g_autofree gchar *temporary = g_strconcat (path, ".XXXXXX", NULL);
+  int fd = g_mkstemp_full (temporary, O_RDWR | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", path, g_strerror (errno));
+    return FALSE;
+  }
+  FILE *out = fdopen (fd, "wb");
+  if (!out)
+    close (fd);
+  gboolean ok = out && write_all (out, points, encoding);
+  int cause = errno;
+  if (out && fclose (out) != 0 && ok) {
+    ok = FALSE;
+    cause = errno;
+  }
+  if (ok && g_rename (temporary, path) != 0) {
+    ok = FALSE;
+    cause = errno;
+  }
+  if (!ok) {
+    g_unlink (temporary);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", path, g_strerror (cause));
+  }
+  return ok;
+}

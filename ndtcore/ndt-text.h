@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading numbers from text that is not NUL-terminated, whatever the locale. Private. */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* A piece of somebody else's text. */
+typedef struct {
+  const gchar *start;
+  gsize size;
+} NdtToken;
+
+/* Cuts the next line off [*cursor, end); the line is without its "\n" or "\r\n". FALSE at the
+ * end. */
+gboolean ndt_text_next_line (const gchar **cursor, const gchar *end, NdtToken *line);
+/* Cuts the next token off @rest: separated by white space, and by @separator where it is not 0
+ * (then tokens may be empty). FALSE at the end. */
+gboolean ndt_text_next_token (NdtToken *rest, gchar separator, NdtToken *token);
+gboolean ndt_token_equal (const NdtToken *token, const gchar *text);
+/* All of these: FALSE when the token is not a number of its kind, or out of range. */
+gboolean ndt_token_to_double (const NdtToken *token, double *value);
+gboolean ndt_token_to_uint64 (const NdtToken *token, guint64 *value);
+gboolean ndt_token_to_int64 (const NdtToken *token, gint64 *value);
+/* Seconds as nanoseconds, exact for decimals (a double has steps of 0.2 µs at today's epoch). */
+gboolean ndt_token_to_nanoseconds (const NdtToken *token, gint64 *value);
+/* The token for a message: printable, at most 40 characters. */
+gchar *ndt_token_dup (const NdtToken *token);
+
+G_END_DECLS
