@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndtcore/ndt-pcd.h"
+#include "tests/ndt-test.h"
 
 /* Header of n points x y z (F4) with the given last line. */
 static gchar *
@@ -453,6 +454,112 @@ test_compressed_lies (void)
   g_free (packed);
 }
 
+/* What the files in files_pcd hold, read from them with other tools. sum is that of all
+ * finite x, y and z. */
+static void
+test_real_files (void)
+{
+  static const struct {
+    const gchar *name;
+    guint64 width, height;
+    guint step;
+    guint n_finite;
+    double first[3], sum;
+  } cases[] = {
+      {"pdal/utm17_tab.pcd", 10, 1, 12, 10, {289814.15625, 4320978.5, 170.75999450683594},
+          46109666.008743286},
+      {"pdal/utm17_space.pcd", 10, 1, 12, 10, {289814.15625, 4320978.5, 170.75999450683594},
+          46109666.008743286},
+      {"pdal/autzen-utm.pcd", 1065, 1, 52, 1065, {494428.61, 4877455.58, 131.57}, 5721991325.24},
+      {"nebula/ascii_xyz.pcd", 2, 1, 12, 2, {1.5, -2.25, 3.0}, 9.625},
+      {"nebula/binary_xyz_pcl.pcd", 2, 1, 12, 2, {1.25, 2.5, -3.75}, 40.0},
+      {"pcldata/terrain/samp11-utm.pcd", 38010, 1, 12, 38010,
+          {512743.625, 5403547.5, 308.67999267578125}, 224898737660.12735},
+      {"pcl/test/bun4.pcd", 361, 1, 12, 361,
+          {0.053025998175144196, 0.11349000036716461, 0.0771310031414032}, 59.15858386391483},
+      {"pcl/test/sac_plane_test.pcd", 3283, 1, 28, 3283,
+          {1.0679999589920044, 0.0947209969162941, -0.016231000423431396}, 3435.6760699363567},
+      {"pcl/test/colored_cloud.pcd", 1, 1000, 32, 1000,
+          {-0.8550515174865723, -0.6315085887908936, 1.4670000076293945}, 477.81300576706417},
+      {"pcl/test/milk_color.pcd", 13704, 1, 16, 13704,
+          {-0.13160760700702667, -0.2095429003238678, 0.7720000147819519}, 7965.647921721509},
+      {"pcl/test/nhood_test.pcd", 36, 1, 16, 36,
+          {-1.050570011138916, -0.7508500218391418, 1.527237057685852}, -9.35143929719925},
+      {"pcl/test/curve2d.pcd", 51, 1, 12, 51, {0.0, 0.0, 0.0}, 27.278535281307995},
+      {"pcl/test/five_people.pcd", 640, 480, 16, 239075,
+          {-1.7318687438964844, -1.2329047918319702, 3.0460002422332764}, 726877.3046315642},
+      {"pcl/test/2d/lena.pcd", 256, 256, 16, 65536, {1.0, 1.0, 0.0}, 16842752.0},
+      {"pcl/test/office1_keypoints.pcd", 1318, 1, 16, 1318,
+          {3.6486306190490723, 4.24565315246582, 0.45956555008888245}, -706.7716021400411},
+      {"pcl/test/pcl_logo.pcd", 12909, 1, 16, 12909, {-0.961899995803833, 0.24660000205039978, 0.0},
+          2143.4447994487127},
+      {"pypcd4/pcd/ascii_with_underscore.pcd", 213, 1, 16, 213,
+          {0.9377300143241882, 0.3376300036907196, 0.0}, 34.24172642087797},
+      {"pypcd4/pcd/ascii_multi_count.pcd", 8, 1, 28, 8, {0.0, 0.0, 0.0}, 12.0},
+      {"pypcd4/pcd/ascii_organized.pcd", 4, 2, 16, 8, {0.0, 0.0, 0.0}, 12.0},
+      {"pypcd4/pcd/binary.pcd", 213, 1, 16, 213, {0.9377300143241882, 0.3376300036907196, 0.0},
+          34.24172642087797},
+      {"pypcd4/pcd/binary_compressed.pcd", 213, 1, 16, 213,
+          {0.9377300143241882, 0.3376300036907196, 0.0}, 34.24172642087797},
+      {"pypcd4/pcd/binary_compressed_organized.pcd", 4, 2, 16, 8, {0.0, 0.0, 0.0}, 12.0},
+      {"pypcd4/pcd/ascii_with_empty_points.pcd", 0, 0, 16, 0, {0.0, 0.0, 0.0}, 0.0},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GError *error = NULL;
+    g_autofree gchar *name = g_build_filename ("files_pcd", cases[i].name, NULL);
+    g_autofree gchar *path = ndt_test_data (name);
+    if (!path) {
+      g_test_skip ("no files_pcd in NDT_TEST_DATA");
+      return;
+    }
+    g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, &error);
+    g_assert_no_error (error);
+    const NdtPcdHeader *header = ndt_pcd_file_get_header (file);
+    NdtCloudView view;
+    g_assert_true (ndt_pcd_file_get_points (file, &view, &error));
+    g_assert_no_error (error);
+    g_assert_cmpuint (header->width, ==, cases[i].width);
+    g_assert_cmpuint (header->height, ==, cases[i].height);
+    g_assert_cmpuint (header->point_step, ==, cases[i].step);
+    double sum = 0, magnitude = 0;
+    guint n_finite = 0;
+    for (gsize k = 0; k < view.n_points; k++) {
+      double p[3];
+      ndt_cloud_view_get (&view, k, p);
+      if (!isfinite (p[0]) || !isfinite (p[1]) || !isfinite (p[2]))
+        continue;
+      n_finite++;
+      sum += p[0] + p[1] + p[2];
+      magnitude += fabs (p[0]) + fabs (p[1]) + fabs (p[2]);
+      if (n_finite == 1)
+        for (guint axis = 0; axis < 3; axis++)
+          g_assert_cmpfloat (p[axis], ==, cases[i].first[axis]);
+    }
+    g_assert_cmpuint (n_finite, ==, cases[i].n_finite);
+    /* The same numbers summed in another order differ by rounding alone. */
+    g_assert_cmpfloat (fabs (sum - cases[i].sum), <=, 1e-12 * magnitude);
+  }
+}
+
+static void
+test_broken_files (void)
+{
+  static const gchar *const cases[][2] = {
+      {"ascii_empty.pcd", "is empty"}, {"ascii_invalid_header.pcd", "no DATA line"}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *name = g_build_filename ("files_pcd/pypcd4/pcd", cases[i][0], NULL);
+    g_autofree gchar *path = ndt_test_data (name);
+    if (!path) {
+      g_test_skip ("no files_pcd in NDT_TEST_DATA");
+      return;
+    }
+    g_assert_null (ndt_pcd_file_open (path, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_FORMAT);
+    g_assert_nonnull (strstr (error->message, cases[i][1]));
+  }
+}
+
 static void
 test_locale (void)
 {
@@ -500,6 +607,8 @@ main (int argc, char **argv)
   g_test_add_func ("/pcd/write-errors", test_write_errors);
   g_test_add_func ("/pcd/open-errors", test_open_errors);
   g_test_add_func ("/pcd/compressed-lies", test_compressed_lies);
+  g_test_add_func ("/pcd/real-files", test_real_files);
+  g_test_add_func ("/pcd/broken-files", test_broken_files);
   g_test_add_func ("/pcd/locale", test_locale);
   g_test_add_func ("/pcd/speed", test_speed);
   static const gchar *const names[] = {"ascii", "binary", "compressed"};
