@@ -545,7 +545,7 @@ static void
 test_broken_files (void)
 {
   static const gchar *const cases[][2] = {
-      {"ascii_empty.pcd", "is empty"}, {"ascii_invalid_header.pcd", "no DATA line"}};
+      {"ascii_empty.pcd", "is empty"}, {"ascii_invalid_header.pcd", "'FIEL' is no word"}};
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (GError) error = NULL;
     g_autofree gchar *name = g_build_filename ("files_pcd/pypcd4/pcd", cases[i][0], NULL);
