@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""A recording application: the Python sibling of record-app.c.
+
+usage: record_app.py MAP INITIAL_POSE FOLDER SOURCE
+       record_app.py town.pcd 0,0,1.8 day1 "lidartestsrc num-buffers=100"
+
+SOURCE is written as for gst-launch-1.0. FOLDER gets velodyne/000000.bin ... (x, y, z, intensity),
+times.txt (seconds) and poses.csv (every scan: time, status, position, quaternion, scores). Ctrl-C
+ends the recording in good order. The exit status is 1 after an error.
+"""
+
+import os
+import signal
+import sys
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstPointCloud", "1.0")
+from gi.repository import GLib, Gst, GstPointCloud  # noqa: E402
+
+COLUMNS = "time,status,x,y,z,qx,qy,qz,qw,transformation_probability,nvtl,matched_ratio\n"
+
+
+class Recorder:
+    def __init__(self, map_location, initial_pose, folder, source):
+        os.makedirs(os.path.join(folder, "velodyne"), exist_ok=True)
+        self.times = open(os.path.join(folder, "times.txt"), "w", encoding="ascii")
+        self.poses = open(os.path.join(folder, "poses.csv"), "w", encoding="ascii")
+        self.poses.write(COLUMNS)
+        self.n_scans = self.n_localized = 0
+        self.failed = False
+        self.loop = GLib.MainLoop()
+        self.pipeline = Gst.parse_launch(
+            f"{source} ! pointcloud/x-raw,format=XYZI_F32LE ! queue max-size-buffers=64 "
+            "max-size-bytes=0 max-size-time=0 ! ndtlocalize name=localizer ! "
+            "multifilesink name=files")
+        localizer = self.pipeline.get_by_name("localizer")
+        localizer.set_property("map", map_location)
+        localizer.set_property("initial-pose", initial_pose)
+        files = self.pipeline.get_by_name("files")
+        files.set_property("location", os.path.join(folder, "velodyne", "%06d.bin"))
+        localizer.get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, self.on_scan)
+        self.bus = self.pipeline.get_bus()
+        self.bus.add_signal_watch()
+        self.bus.connect("message", self.on_message)
+
+    def on_scan(self, _pad, info):
+        """Streaming thread: each scan, with what ndtlocalize found, on its way to the files."""
+        buffer = info.get_buffer()
+        seconds = f"{buffer.pts / Gst.SECOND:.9f}"
+        self.n_scans += 1
+        self.times.write(seconds + "\n")
+        pose = GstPointCloud.buffer_get_pose_structure(buffer, GstPointCloud.PoseRole.ESTIMATE)
+        if pose is not None:
+            status = pose.get_string("status")
+            self.n_localized += status == "tracking"
+            numbers = [""] * 7
+            if pose.has_field("position"):
+                numbers = list(pose.get_value("position")) + list(pose.get_value("orientation"))
+            numbers += [pose.get_value(name)
+                        for name in ("transformation-probability", "nvtl", "matched-ratio")]
+            self.poses.write(",".join([seconds, status] + [str(n) for n in numbers]) + "\n")
+        return Gst.PadProbeReturn.OK
+
+    def on_message(self, _bus, message):
+        """Main thread."""
+        if message.type == Gst.MessageType.ERROR:
+            error, debug = message.parse_error()
+            print(f"{message.src.get_name()}: {error.message}\n{debug}", file=sys.stderr)
+            self.failed = True
+            self.loop.quit()
+        elif message.type == Gst.MessageType.WARNING:
+            print(f"{message.src.get_name()}: {message.parse_warning()[0].message}",
+                  file=sys.stderr)
+        elif message.type == Gst.MessageType.ELEMENT:
+            # ndtlocalize tells when a stream gets lost and when it is found again.
+            structure = message.get_structure()
+            if structure.has_name("ndt-status"):
+                print(f"{message.src.get_name()}: {structure.get_string('status')}")
+        elif message.type == Gst.MessageType.EOS:
+            self.loop.quit()
+
+    def run(self):
+        # Scans under way are still written; the bus tells when they are.
+        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, signal.SIGINT,
+                             lambda: self.pipeline.send_event(Gst.Event.new_eos()))
+        self.pipeline.set_state(Gst.State.PLAYING)  # a failure comes by the bus
+        self.loop.run()
+        self.pipeline.set_state(Gst.State.NULL)
+        self.bus.remove_signal_watch()
+        self.times.close()
+        self.poses.close()
+        print(f"{self.n_scans} scans, {self.n_localized} localized")
+        return 1 if self.failed else 0
+
+
+if __name__ == "__main__":
+    Gst.init(None)
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    try:
+        sys.exit(Recorder(*sys.argv[1:]).run())
+    except (GLib.Error, OSError) as problem:
+        sys.exit(f"{sys.argv[0]}: {problem}")
