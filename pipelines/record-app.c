@@ -12,7 +12,7 @@
 #include <glib-unix.h>
 #include <gst/gst.h>
 #include <gst/pointcloud/pointcloud.h>
-#include <string.h>
+#include <stdio.h>
 
 typedef struct {
   GMainLoop *loop;
@@ -112,7 +112,8 @@ main (int argc, char **argv)
   g_autofree gchar *description =
       g_strdup_printf ("%s ! pointcloud/x-raw,format=XYZI_F32LE ! queue max-size-buffers=64 "
                        "max-size-bytes=0 max-size-time=0 ! ndtlocalize name=localizer ! "
-                       "multifilesink name=files", argv[4]);
+                       "multifilesink name=files",
+          argv[4]);
   app.pipeline = gst_parse_launch (description, &error);
   if (!app.pipeline || error) {
     g_printerr ("%s: %s\n", description, error->message);
