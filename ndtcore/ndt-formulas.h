@@ -278,14 +278,16 @@ ndt_local_f (float p, float cell, float resolution)
   return fmaf (-cell, resolution, p);
 }
 
-/* One coordinate of q = x' − μ: the point is at @local in its cell, the voxel's cell lies @offset
- * cells further, its mean at @mean in that cell. */
+/* One coordinate of a voxel's mean, seen from the corner of a cell that is @offset cells before
+ * the voxel's (−1, 0 or 1). */
 NDT_INLINE float
-ndt_difference_f (float local, float offset, float resolution, float mean)
+ndt_neighbour_mean_f (float mean, float offset, float resolution)
 {
-  return fmaf (-offset, resolution, local) - mean;
+  return fmaf (offset, resolution, mean);
 }
 
+/* A pair counts by radius where ndt_square_f() of q = x' − μ, each coordinate being
+ * ndt_local_f() − ndt_neighbour_mean_f(), is below resolution · resolution in float. */
 NDT_INLINE float
 ndt_square_f (const float q[3])
 {

@@ -23,8 +23,8 @@ NDT_REAL_NAME (ndt_pair_score) (NDT_REAL_NAME (NdtPairSums) * sums, const NDT_RE
   const NDT_REAL m = q[0] * bq0 + q[1] * bq1 + q[2] * bq2;
   const NDT_REAL term = -d1 * NDT_REAL_EXP ((NDT_REAL)-0.5 * d2 * m);
   const NDT_REAL w = d2 * term;
-  /* False for NaN as well. */
-  if (!(term <= -d1))
+  /* False for NaN as well; a term exceeds −d1 by rounding only. */
+  if (!(term <= -2 * d1))
     return 0;
   sums->s += term;
   sums->b[0] += w * bq0;

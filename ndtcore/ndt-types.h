@@ -80,6 +80,32 @@ ndt_block_bit (int32_t x, int32_t y, int32_t z)
   return (x & 3) | (y & 3) << 2 | (z & 3) << 4;
 }
 
+/* Index of the voxel of a cell (relative to the level's origin), or -1. */
+NDT_INLINE int64_t
+ndt_level_find (const NdtBlock *blocks, int shift, int32_t x, int32_t y, int32_t z)
+{
+  const int32_t bx = x >> 2, by = y >> 2, bz = z >> 2;
+  if (bx < -NDT_KEY_LIMIT || bx >= NDT_KEY_LIMIT || by < -NDT_KEY_LIMIT || by >= NDT_KEY_LIMIT ||
+      bz < -NDT_KEY_LIMIT || bz >= NDT_KEY_LIMIT)
+    return -1;
+  const uint64_t key = ndt_block_key (bx, by, bz);
+  const uint32_t slots = (uint32_t)1 << (64 - shift);
+  uint32_t i = ndt_block_hash (key, shift);
+  while (blocks[i].key != key) {
+    if (blocks[i].key == NDT_BLOCK_EMPTY)
+      return -1;
+    i = (i + 1) & (slots - 1);
+  }
+  const uint64_t bit = (uint64_t)1 << ndt_block_bit (x, y, z);
+  if (!(blocks[i].mask & bit))
+    return -1;
+#if defined(__CUDA_ARCH__)
+  return blocks[i].first + __popcll (blocks[i].mask & (bit - 1));
+#else
+  return blocks[i].first + __builtin_popcountll (blocks[i].mask & (bit - 1));
+#endif
+}
+
 typedef enum {
   NDT_NEIGHBOURS_RADIUS,  /* voxels whose mean is nearer than the resolution */
   NDT_NEIGHBOURS_DIRECT7, /* the point's own cell and the six that share a face */
