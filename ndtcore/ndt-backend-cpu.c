@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-backend.h"
+
+#include <string.h>
+
+#include "ndt-formulas.h"
+#include "ndt-kernel.h"
+#include "ndt-optimizer.h"
+#include "ndt-scan.h"
+#include "ndt-workers.h"
+
+typedef struct {
+  NdtBackend parent;
+  NdtWorkers *workers;
+  NdtKernel kernel;
+  NdtScan scans[NDT_MAX_SCANS];
+  NdtSums *chunk_sums;
+  guint n_chunk_sums;
+
+  GMutex lock; /* what follows */
+  NdtVoxelMap *map;
+  guint64 map_serial;
+  NdtBackendCounters counters;
+  gint cancelled; /* atomic */
+} CpuBackend;
+
+/* The map of one call, held by a reference. */
+typedef struct {
+  NdtVoxelMap *map;
+  guint64 serial;
+} MapUse;
+
+static gboolean
+use_map (CpuBackend *cpu, MapUse *use, GError **error)
+{
+  g_mutex_lock (&cpu->lock);
+  use->map = cpu->map ? ndt_voxel_map_ref (cpu->map) : NULL;
+  use->serial = cpu->map_serial;
+  g_mutex_unlock (&cpu->lock);
+  if (!use->map)
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MAP, "No map is set");
+  return use->map != NULL;
+}
+
+static gboolean
+cpu_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
+{
+  CpuBackend *cpu = (CpuBackend *) backend;
+  ndt_voxel_map_ref (map);
+  g_mutex_lock (&cpu->lock);
+  NdtVoxelMap *old = cpu->map;
+  cpu->map = map;
+  cpu->map_serial++;
+  g_mutex_unlock (&cpu->lock);
+  if (old)
+    ndt_voxel_map_unref (old);
+  return TRUE;
+}
+
+static gboolean
+cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtScanFilter *filter, GError **error)
+{
+  CpuBackend *cpu = (CpuBackend *) backend;
+  guint64 allocations = 0;
+  double cell = 1;
+  g_mutex_lock (&cpu->lock);
+  if (cpu->map)
+    cell = ndt_voxel_map_get_params (cpu->map)->resolution;
+  g_mutex_unlock (&cpu->lock);
+  ndt_scan_set (&cpu->scans[slot], points, filter, cell, &allocations);
+  g_mutex_lock (&cpu->lock);
+  cpu->counters.scans++;
+  cpu->counters.allocations += allocations;
+  cpu->counters.host_bytes = 0;
+  for (guint i = 0; i < NDT_MAX_SCANS; i++)
+    cpu->counters.host_bytes += ndt_scan_get_bytes (&cpu->scans[i]);
+  g_mutex_unlock (&cpu->lock);
+  return TRUE;
+}
+
+static gboolean
+cpu_get_scan (NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points,
+    GError **error)
+{
+  const NdtScan *scan = &((CpuBackend *) backend)->scans[slot];
+  *n_points = scan->n;
+  if (MIN (scan->n, max_points) > 0)
+    memcpy (xyz, scan->xyz, MIN (scan->n, max_points) * 3 * sizeof (float));
+  return TRUE;
+}
+
+typedef struct {
+  CpuBackend *cpu;
+  NdtScan *scan;
+  NdtKernelArgs args;
+} Evaluation;
+
+static void
+evaluate_chunk (guint chunk, gpointer data)
+{
+  Evaluation *e = data;
+  const guint first = chunk * NDT_CHUNK;
+  e->cpu->kernel (&e->args, e->scan->x + first, e->scan->y + first, e->scan->z + first,
+      MIN (NDT_CHUNK, e->scan->n - first), &e->scan->caches[chunk], &e->cpu->chunk_sums[chunk]);
+}
+
+/* The objective at a pose; anchor: position that float coordinates are relative to. */
+static void
+evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParams *params,
+    guint level_index, NdtKind kind, const NdtPose *pose, const double anchor[3], NdtSums *sums)
+{
+  const NdtVoxelLevel *level = ndt_voxel_map_get_level (use->map, level_index);
+  const guint n_chunks = (scan->n + NDT_CHUNK - 1) / NDT_CHUNK;
+  Evaluation e = { .cpu = cpu, .scan = scan };
+  memset (sums, 0, sizeof (*sums));
+  e.args.level = level;
+  e.args.kind = kind;
+  /* Cells that share a face suffice for the approach, and are right more often. */
+  e.args.neighbours = kind == NDT_KIND_LEAST_SQUARES ? NDT_NEIGHBOURS_DIRECT7 : params->neighbours;
+  e.args.tag = use->serial << 8 | level_index << 4 | (guint) e.args.neighbours << 1 | 1;
+  e.args.resolution = (float) level->resolution;
+  e.args.inverse_resolution = (float) (1 / level->resolution);
+  const NdtGauss gauss = ndt_gauss (params->outlier_ratio, level->resolution);
+  e.args.d1 = (float) gauss.d1;
+  e.args.d2 = (float) gauss.d2;
+  if (!ndt_transform_f_init (&e.args.transform, pose, anchor, level->resolution, level->origin))
+    return;
+
+  if (n_chunks > cpu->n_chunk_sums) {
+    cpu->chunk_sums = g_renew (NdtSums, cpu->chunk_sums, n_chunks);
+    cpu->n_chunk_sums = n_chunks;
+  }
+  ndt_workers_run (cpu->workers, n_chunks, evaluate_chunk, &e);
+  for (guint i = 0; i < n_chunks; i++) {
+    const NdtSums *part = &cpu->chunk_sums[i];
+    sums->score += part->score;
+    for (guint k = 0; k < 6; k++)
+      sums->gradient[k] += part->gradient[k];
+    for (guint k = 0; k < 21; k++)
+      sums->hessian[k] += part->hessian[k];
+    sums->nvtl += part->nvtl;
+    sums->n_matched += part->n_matched;
+    sums->n_pairs += part->n_pairs;
+  }
+}
+
+static void
+align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParams *params,
+    const NdtStart *start, NdtAlignResult *result)
+{
+  const NdtOptimizerParams optimizer_params = { .translation_epsilon = params->translation_epsilon,
+    .rotation_epsilon = params->rotation_epsilon,
+    .max_translation_step = params->max_translation_step,
+    .max_rotation_step = params->max_rotation_step,
+    .max_iterations = (int32_t) params->max_iterations,
+    .n_levels = (int32_t) ndt_voxel_map_get_n_levels (use->map),
+    .resolution = ndt_voxel_map_get_params (use->map)->resolution };
+  NdtOptimizer o;
+  int go_on, accepted;
+  memset (result, 0, sizeof (*result));
+  ndt_optimizer_init (&o, &optimizer_params, start->guess.orientation, start->approach);
+  do {
+    NdtPose trial;
+    NdtSums sums;
+    NdtOptimizerSums step_sums;
+    for (guint k = 0; k < 3; k++)
+      trial.position[k] = start->guess.position[k] + o.t[k];
+    memcpy (trial.orientation, o.q, sizeof (o.q));
+    evaluate (cpu, scan, use, params, (guint) o.level, (NdtKind) o.kind, &trial,
+        start->guess.position, &sums);
+    step_sums.score = sums.score;
+    memcpy (step_sums.gradient, sums.gradient, sizeof (sums.gradient));
+    memcpy (step_sums.hessian, sums.hessian, sizeof (sums.hessian));
+    step_sums.n_pairs = (uint32_t) sums.n_pairs;
+    go_on = ndt_optimizer_update (&o, &optimizer_params, &step_sums, &accepted);
+    if (accepted)
+      result->sums = sums;
+  } while (go_on && !g_atomic_int_get (&cpu->cancelled));
+
+  for (guint k = 0; k < 3; k++)
+    result->pose.position[k] = start->guess.position[k] + o.best_t[k];
+  memcpy (result->pose.orientation, o.best_q, sizeof (o.best_q));
+  result->n_points = scan->n;
+  result->iterations = (guint32) o.iterations;
+  result->evaluations = (guint32) o.evaluations;
+  result->oscillation = (guint32) o.oscillation;
+  result->stop = (NdtStop) o.stop;
+}
+
+static gboolean
+check_cancelled (CpuBackend *cpu, GError **error)
+{
+  if (!g_atomic_int_get (&cpu->cancelled))
+    return TRUE;
+  g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");
+  return FALSE;
+}
+
+static gboolean
+cpu_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtStart *starts,
+    guint n_starts, NdtAlignResult *results, GError **error)
+{
+  CpuBackend *cpu = (CpuBackend *) backend;
+  MapUse use;
+  guint64 evaluations = 0;
+  gboolean ok = TRUE;
+  if (!use_map (cpu, &use, error))
+    return FALSE;
+  for (guint i = 0; i < n_starts && ok; i++) {
+    align_one (cpu, &cpu->scans[slot], &use, params, &starts[i], &results[i]);
+    evaluations += results[i].evaluations;
+    ok = check_cancelled (cpu, error);
+  }
+  ndt_voxel_map_unref (use.map);
+  g_mutex_lock (&cpu->lock);
+  cpu->counters.alignments += n_starts;
+  cpu->counters.evaluations += evaluations;
+  g_mutex_unlock (&cpu->lock);
+  return ok;
+}
+
+static gboolean
+cpu_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
+    NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error)
+{
+  CpuBackend *cpu = (CpuBackend *) backend;
+  MapUse use;
+  gboolean ok = TRUE;
+  if (!use_map (cpu, &use, error))
+    return FALSE;
+  if (level >= ndt_voxel_map_get_n_levels (use.map)) {
+    g_set_error (
+        error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "The map has no level %u", level);
+    ok = FALSE;
+  }
+  for (guint i = 0; i < n_poses && ok; i++) {
+    evaluate (cpu, &cpu->scans[slot], &use, params, level, kind, &poses[i], poses[i].position,
+        &sums[i]);
+    ok = check_cancelled (cpu, error);
+  }
+  ndt_voxel_map_unref (use.map);
+  g_mutex_lock (&cpu->lock);
+  cpu->counters.evaluations += n_poses;
+  g_mutex_unlock (&cpu->lock);
+  return ok;
+}
+
+static void
+cpu_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
+{
+  CpuBackend *cpu = (CpuBackend *) backend;
+  g_mutex_lock (&cpu->lock);
+  *counters = cpu->counters;
+  g_mutex_unlock (&cpu->lock);
+}
+
+static void
+cpu_cancel (NdtBackend *backend, gboolean cancelled)
+{
+  g_atomic_int_set (&((CpuBackend *) backend)->cancelled, cancelled);
+}
+
+static void
+cpu_close (NdtBackend *backend)
+{
+  CpuBackend *cpu = (CpuBackend *) backend;
+  ndt_workers_free (cpu->workers);
+  for (guint i = 0; i < NDT_MAX_SCANS; i++)
+    ndt_scan_clear (&cpu->scans[i]);
+  g_free (cpu->chunk_sums);
+  if (cpu->map)
+    ndt_voxel_map_unref (cpu->map);
+  g_mutex_clear (&cpu->lock);
+  g_free (cpu);
+}
+
+static const NdtBackendClass cpu_class = {
+  .name = "cpu",
+  .set_map = cpu_set_map,
+  .set_scan = cpu_set_scan,
+  .get_scan = cpu_get_scan,
+  .align = cpu_align,
+  .evaluate = cpu_evaluate,
+  .get_counters = cpu_get_counters,
+  .cancel = cpu_cancel,
+  .close = cpu_close,
+};
+
+NdtBackend *
+ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error)
+{
+  const gchar *kernel_name;
+  if (config->n_threads > 1024) {
+    g_set_error_literal (
+        error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "threads has to be 0 to 1024");
+    return NULL;
+  }
+  CpuBackend *cpu = g_new0 (CpuBackend, 1);
+  cpu->parent.klass = &cpu_class;
+  cpu->workers = ndt_workers_new (config->n_threads);
+  cpu->kernel = ndt_kernel_choose (&kernel_name);
+  g_mutex_init (&cpu->lock);
+  g_debug ("CPU backend: %s kernel, %u threads", kernel_name,
+      ndt_workers_get_n_threads (cpu->workers));
+  return &cpu->parent;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-backend.h"
+
+#include <math.h>
+
+static gboolean
+refuse (GError **error, const gchar *what)
+{
+  g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, what);
+  return FALSE;
+}
+
+gboolean
+ndt_align_params_check (const NdtAlignParams *params, GError **error)
+{
+  if (!(params->outlier_ratio > 0 && params->outlier_ratio < 1))
+    return refuse (error, "outlier-ratio has to be above 0 and below 1");
+  if (params->neighbours > NDT_NEIGHBOURS_DIRECT27)
+    return refuse (error, "unknown neighbour search");
+  if (params->max_iterations < 1 || params->max_iterations > 10000)
+    return refuse (error, "max-iterations has to be 1 to 10000");
+  if (!(params->translation_epsilon > 0) || !(params->rotation_epsilon > 0))
+    return refuse (error, "epsilons have to be above 0");
+  if (!(params->max_translation_step > 0) || !(params->max_rotation_step > 0))
+    return refuse (error, "step limits have to be above 0");
+  return TRUE;
+}
+
+static gboolean
+check_slot (guint slot, GError **error)
+{
+  return slot < NDT_MAX_SCANS || refuse (error, "scan slot out of range");
+}
+
+static gboolean
+check_pose (const NdtPose *pose, GError **error)
+{
+  const double *p = pose->position, *q = pose->orientation;
+  const double n2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+  return (isfinite (p[0] + p[1] + p[2]) && fabs (n2 - 1) < 1e-6) ||
+         refuse (error, "a pose is not finite or its quaternion not of unit length");
+}
+
+void
+ndt_backend_close (NdtBackend *backend)
+{
+  backend->klass->close (backend);
+}
+
+const gchar *
+ndt_backend_get_name (const NdtBackend *backend)
+{
+  return backend->klass->name;
+}
+
+gboolean
+ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
+{
+  return backend->klass->set_map (backend, map, error);
+}
+
+gboolean
+ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
+    const NdtCloudView *points, NdtVoxelMap **out_map, GError **error)
+{
+  if (backend->klass->set_map_from_points)
+    return backend->klass->set_map_from_points (backend, params, points, out_map, error);
+  g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (params, points, error);
+  if (!map || !backend->klass->set_map (backend, map, error))
+    return FALSE;
+  if (out_map)
+    *out_map = g_steal_pointer (&map);
+  return TRUE;
+}
+
+gboolean
+ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtScanFilter *filter, GError **error)
+{
+  if (!check_slot (slot, error))
+    return FALSE;
+  if (points->n_points > G_MAXINT32 / 8)
+    return refuse (error, "a scan of more than 268 million points");
+  if (!(filter->min_range >= 0) || !(filter->max_range >= 0))
+    return refuse (error, "ranges of the scan filter have to be 0 or above");
+  if (filter->leaf_size != 0 && !(filter->leaf_size >= 0.001f && filter->leaf_size <= 1000))
+    return refuse (error, "the scan's leaf size has to be 0 or 0.001 m to 1000 m");
+  return backend->klass->set_scan (backend, slot, points, filter, error);
+}
+
+gboolean
+ndt_backend_get_scan (NdtBackend *backend, guint slot, float *xyz, guint max_points,
+    guint *n_points, GError **error)
+{
+  return check_slot (slot, error) &&
+         backend->klass->get_scan (backend, slot, xyz, max_points, n_points, error);
+}
+
+gboolean
+ndt_backend_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error)
+{
+  if (!check_slot (slot, error) || !ndt_align_params_check (params, error))
+    return FALSE;
+  for (guint i = 0; i < n_starts; i++)
+    if (!check_pose (&starts[i].guess, error))
+      return FALSE;
+  return backend->klass->align (backend, slot, params, starts, n_starts, results, error);
+}
+
+gboolean
+ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
+    NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error)
+{
+  if (!check_slot (slot, error) || !ndt_align_params_check (params, error))
+    return FALSE;
+  for (guint i = 0; i < n_poses; i++)
+    if (!check_pose (&poses[i], error))
+      return FALSE;
+  return backend->klass->evaluate (
+      backend, slot, params, level, kind, poses, n_poses, sums, error);
+}
+
+gpointer
+ndt_backend_alloc_host (NdtBackend *backend, gsize size)
+{
+  return backend->klass->alloc_host ? backend->klass->alloc_host (backend, size) : NULL;
+}
+
+void
+ndt_backend_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
+{
+  backend->klass->get_counters (backend, counters);
+}
+
+void
+ndt_backend_cancel (NdtBackend *backend, gboolean cancelled)
+{
+  backend->klass->cancel (backend, cancelled);
+}

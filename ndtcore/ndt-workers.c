@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-workers.h"
+
+struct _NdtWorkers {
+  guint n_threads;
+  GThread **threads; /* n_threads − 1 */
+  GMutex lock;
+  GCond start;
+  GCond done;
+  guint round;     /* counts calls; a change wakes the threads */
+  guint n_working; /* threads that have not finished the round */
+  gboolean quit;
+  guint n_tasks;
+  gint next_task; /* atomic */
+  NdtWorkFunc func;
+  gpointer data;
+};
+
+static void
+run_tasks (NdtWorkers *workers)
+{
+  guint task;
+  while ((task = (guint) g_atomic_int_add (&workers->next_task, 1)) < workers->n_tasks)
+    workers->func (task, workers->data);
+}
+
+static gpointer
+worker_thread (gpointer data)
+{
+  NdtWorkers *workers = data;
+  guint seen = 0;
+  g_mutex_lock (&workers->lock);
+  for (;;) {
+    while (workers->round == seen && !workers->quit)
+      g_cond_wait (&workers->start, &workers->lock);
+    if (workers->quit)
+      break;
+    seen = workers->round;
+    g_mutex_unlock (&workers->lock);
+    run_tasks (workers);
+    g_mutex_lock (&workers->lock);
+    if (--workers->n_working == 0)
+      g_cond_signal (&workers->done);
+  }
+  g_mutex_unlock (&workers->lock);
+  return NULL;
+}
+
+NdtWorkers *
+ndt_workers_new (guint n_threads)
+{
+  NdtWorkers *workers = g_new0 (NdtWorkers, 1);
+  workers->n_threads = n_threads ? n_threads : g_get_num_processors ();
+  g_mutex_init (&workers->lock);
+  g_cond_init (&workers->start);
+  g_cond_init (&workers->done);
+  workers->threads = g_new0 (GThread *, workers->n_threads);
+  for (guint i = 0; i + 1 < workers->n_threads; i++)
+    workers->threads[i] = g_thread_new ("ndt-worker", worker_thread, workers);
+  return workers;
+}
+
+void
+ndt_workers_free (NdtWorkers *workers)
+{
+  g_mutex_lock (&workers->lock);
+  workers->quit = TRUE;
+  g_cond_broadcast (&workers->start);
+  g_mutex_unlock (&workers->lock);
+  for (guint i = 0; i + 1 < workers->n_threads; i++)
+    g_thread_join (workers->threads[i]);
+  g_free (workers->threads);
+  g_mutex_clear (&workers->lock);
+  g_cond_clear (&workers->start);
+  g_cond_clear (&workers->done);
+  g_free (workers);
+}
+
+guint
+ndt_workers_get_n_threads (const NdtWorkers *workers)
+{
+  return workers->n_threads;
+}
+
+void
+ndt_workers_run (NdtWorkers *workers, guint n_tasks, NdtWorkFunc func, gpointer data)
+{
+  if (workers->n_threads == 1 || n_tasks <= 1) {
+    for (guint i = 0; i < n_tasks; i++)
+      func (i, data);
+    return;
+  }
+  g_mutex_lock (&workers->lock);
+  workers->n_tasks = n_tasks;
+  workers->func = func;
+  workers->data = data;
+  workers->n_working = workers->n_threads - 1;
+  g_atomic_int_set (&workers->next_task, 0);
+  workers->round++;
+  g_cond_broadcast (&workers->start);
+  g_mutex_unlock (&workers->lock);
+
+  run_tasks (workers);
+
+  g_mutex_lock (&workers->lock);
+  while (workers->n_working > 0)
+    g_cond_wait (&workers->done, &workers->lock);
+  g_mutex_unlock (&workers->lock);
+}
