@@ -45,7 +45,7 @@ use_map (CpuBackend *cpu, MapUse *use, GError **error)
 static gboolean
 cpu_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
 {
-  CpuBackend *cpu = (CpuBackend *) backend;
+  CpuBackend *cpu = (CpuBackend *)backend;
   ndt_voxel_map_ref (map);
   g_mutex_lock (&cpu->lock);
   NdtVoxelMap *old = cpu->map;
@@ -61,7 +61,7 @@ static gboolean
 cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error)
 {
-  CpuBackend *cpu = (CpuBackend *) backend;
+  CpuBackend *cpu = (CpuBackend *)backend;
   guint64 allocations = 0;
   double cell = 1;
   g_mutex_lock (&cpu->lock);
@@ -80,10 +80,10 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
 }
 
 static gboolean
-cpu_get_scan (NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points,
-    GError **error)
+cpu_get_scan (
+    NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error)
 {
-  const NdtScan *scan = &((CpuBackend *) backend)->scans[slot];
+  const NdtScan *scan = &((CpuBackend *)backend)->scans[slot];
   *n_points = scan->n;
   if (MIN (scan->n, max_points) > 0)
     memcpy (xyz, scan->xyz, MIN (scan->n, max_points) * 3 * sizeof (float));
@@ -112,18 +112,18 @@ evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParam
 {
   const NdtVoxelLevel *level = ndt_voxel_map_get_level (use->map, level_index);
   const guint n_chunks = (scan->n + NDT_CHUNK - 1) / NDT_CHUNK;
-  Evaluation e = { .cpu = cpu, .scan = scan };
+  Evaluation e = {.cpu = cpu, .scan = scan};
   memset (sums, 0, sizeof (*sums));
   e.args.level = level;
   e.args.kind = kind;
   /* Cells that share a face suffice for the approach, and are right more often. */
   e.args.neighbours = kind == NDT_KIND_LEAST_SQUARES ? NDT_NEIGHBOURS_DIRECT7 : params->neighbours;
-  e.args.tag = use->serial << 8 | level_index << 4 | (guint) e.args.neighbours << 1 | 1;
-  e.args.resolution = (float) level->resolution;
-  e.args.inverse_resolution = (float) (1 / level->resolution);
+  e.args.tag = use->serial << 8 | level_index << 4 | (guint)e.args.neighbours << 1 | 1;
+  e.args.resolution = (float)level->resolution;
+  e.args.inverse_resolution = (float)(1 / level->resolution);
   const NdtGauss gauss = ndt_gauss (params->outlier_ratio, level->resolution);
-  e.args.d1 = (float) gauss.d1;
-  e.args.d2 = (float) gauss.d2;
+  e.args.d1 = (float)gauss.d1;
+  e.args.d2 = (float)gauss.d2;
   if (!ndt_transform_f_init (&e.args.transform, pose, anchor, level->resolution, level->origin))
     return;
 
@@ -149,13 +149,13 @@ static void
 align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParams *params,
     const NdtStart *start, NdtAlignResult *result)
 {
-  const NdtOptimizerParams optimizer_params = { .translation_epsilon = params->translation_epsilon,
-    .rotation_epsilon = params->rotation_epsilon,
-    .max_translation_step = params->max_translation_step,
-    .max_rotation_step = params->max_rotation_step,
-    .max_iterations = (int32_t) params->max_iterations,
-    .n_levels = (int32_t) ndt_voxel_map_get_n_levels (use->map),
-    .resolution = ndt_voxel_map_get_params (use->map)->resolution };
+  const NdtOptimizerParams optimizer_params = {.translation_epsilon = params->translation_epsilon,
+      .rotation_epsilon = params->rotation_epsilon,
+      .max_translation_step = params->max_translation_step,
+      .max_rotation_step = params->max_rotation_step,
+      .max_iterations = (int32_t)params->max_iterations,
+      .n_levels = (int32_t)ndt_voxel_map_get_n_levels (use->map),
+      .resolution = ndt_voxel_map_get_params (use->map)->resolution};
   NdtOptimizer o;
   int go_on, accepted;
   memset (result, 0, sizeof (*result));
@@ -167,12 +167,12 @@ align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignPara
     for (guint k = 0; k < 3; k++)
       trial.position[k] = start->guess.position[k] + o.t[k];
     memcpy (trial.orientation, o.q, sizeof (o.q));
-    evaluate (cpu, scan, use, params, (guint) o.level, (NdtKind) o.kind, &trial,
+    evaluate (cpu, scan, use, params, (guint)o.level, (NdtKind)o.kind, &trial,
         start->guess.position, &sums);
     step_sums.score = sums.score;
     memcpy (step_sums.gradient, sums.gradient, sizeof (sums.gradient));
     memcpy (step_sums.hessian, sums.hessian, sizeof (sums.hessian));
-    step_sums.n_pairs = (uint32_t) sums.n_pairs;
+    step_sums.n_pairs = (uint32_t)sums.n_pairs;
     go_on = ndt_optimizer_update (&o, &optimizer_params, &step_sums, &accepted);
     if (accepted)
       result->sums = sums;
@@ -182,10 +182,10 @@ align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignPara
     result->pose.position[k] = start->guess.position[k] + o.best_t[k];
   memcpy (result->pose.orientation, o.best_q, sizeof (o.best_q));
   result->n_points = scan->n;
-  result->iterations = (guint32) o.iterations;
-  result->evaluations = (guint32) o.evaluations;
-  result->oscillation = (guint32) o.oscillation;
-  result->stop = (NdtStop) o.stop;
+  result->iterations = (guint32)o.iterations;
+  result->evaluations = (guint32)o.evaluations;
+  result->oscillation = (guint32)o.oscillation;
+  result->stop = (NdtStop)o.stop;
 }
 
 static gboolean
@@ -201,7 +201,7 @@ static gboolean
 cpu_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtStart *starts,
     guint n_starts, NdtAlignResult *results, GError **error)
 {
-  CpuBackend *cpu = (CpuBackend *) backend;
+  CpuBackend *cpu = (CpuBackend *)backend;
   MapUse use;
   guint64 evaluations = 0;
   gboolean ok = TRUE;
@@ -224,19 +224,18 @@ static gboolean
 cpu_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
     NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error)
 {
-  CpuBackend *cpu = (CpuBackend *) backend;
+  CpuBackend *cpu = (CpuBackend *)backend;
   MapUse use;
   gboolean ok = TRUE;
   if (!use_map (cpu, &use, error))
     return FALSE;
   if (level >= ndt_voxel_map_get_n_levels (use.map)) {
-    g_set_error (
-        error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "The map has no level %u", level);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "The map has no level %u", level);
     ok = FALSE;
   }
   for (guint i = 0; i < n_poses && ok; i++) {
-    evaluate (cpu, &cpu->scans[slot], &use, params, level, kind, &poses[i], poses[i].position,
-        &sums[i]);
+    evaluate (
+        cpu, &cpu->scans[slot], &use, params, level, kind, &poses[i], poses[i].position, &sums[i]);
     ok = check_cancelled (cpu, error);
   }
   ndt_voxel_map_unref (use.map);
@@ -249,7 +248,7 @@ cpu_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, gui
 static void
 cpu_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
 {
-  CpuBackend *cpu = (CpuBackend *) backend;
+  CpuBackend *cpu = (CpuBackend *)backend;
   g_mutex_lock (&cpu->lock);
   *counters = cpu->counters;
   g_mutex_unlock (&cpu->lock);
@@ -258,13 +257,13 @@ cpu_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
 static void
 cpu_cancel (NdtBackend *backend, gboolean cancelled)
 {
-  g_atomic_int_set (&((CpuBackend *) backend)->cancelled, cancelled);
+  g_atomic_int_set (&((CpuBackend *)backend)->cancelled, cancelled);
 }
 
 static void
 cpu_close (NdtBackend *backend)
 {
-  CpuBackend *cpu = (CpuBackend *) backend;
+  CpuBackend *cpu = (CpuBackend *)backend;
   ndt_workers_free (cpu->workers);
   for (guint i = 0; i < NDT_MAX_SCANS; i++)
     ndt_scan_clear (&cpu->scans[i]);
@@ -276,15 +275,15 @@ cpu_close (NdtBackend *backend)
 }
 
 static const NdtBackendClass cpu_class = {
-  .name = "cpu",
-  .set_map = cpu_set_map,
-  .set_scan = cpu_set_scan,
-  .get_scan = cpu_get_scan,
-  .align = cpu_align,
-  .evaluate = cpu_evaluate,
-  .get_counters = cpu_get_counters,
-  .cancel = cpu_cancel,
-  .close = cpu_close,
+    .name = "cpu",
+    .set_map = cpu_set_map,
+    .set_scan = cpu_set_scan,
+    .get_scan = cpu_get_scan,
+    .align = cpu_align,
+    .evaluate = cpu_evaluate,
+    .get_counters = cpu_get_counters,
+    .cancel = cpu_cancel,
+    .close = cpu_close,
 };
 
 NdtBackend *
@@ -301,7 +300,7 @@ ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error)
   cpu->workers = ndt_workers_new (config->n_threads);
   cpu->kernel = ndt_kernel_choose (&kernel_name);
   g_mutex_init (&cpu->lock);
-  g_debug ("CPU backend: %s kernel, %u threads", kernel_name,
-      ndt_workers_get_n_threads (cpu->workers));
+  g_debug (
+      "CPU backend: %s kernel, %u threads", kernel_name, ndt_workers_get_n_threads (cpu->workers));
   return &cpu->parent;
 }

@@ -89,8 +89,8 @@ ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *point
 }
 
 gboolean
-ndt_backend_get_scan (NdtBackend *backend, guint slot, float *xyz, guint max_points,
-    guint *n_points, GError **error)
+ndt_backend_get_scan (
+    NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error)
 {
   return check_slot (slot, error) &&
          backend->klass->get_scan (backend, slot, xyz, max_points, n_points, error);
@@ -117,8 +117,7 @@ ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *par
   for (guint i = 0; i < n_poses; i++)
     if (!check_pose (&poses[i], error))
       return FALSE;
-  return backend->klass->evaluate (
-      backend, slot, params, level, kind, poses, n_poses, sums, error);
+  return backend->klass->evaluate (backend, slot, params, level, kind, poses, n_poses, sums, error);
 }
 
 gpointer

@@ -38,7 +38,7 @@ exp_negative (Vec x)
 {
   const Vec magic = splat (12582912.0f); /* 1.5 · 2^23: adding it rounds to an integer */
   const VecI in_range = x > splat (-87.0f);
-  x = (Vec) (((VecI) x & in_range) | ((VecI) splat (-87.0f) & ~in_range));
+  x = (Vec)(((VecI)x & in_range) | ((VecI)splat (-87.0f) & ~in_range));
   const Vec y = x * splat (1.44269504089f);
   const Vec shifted = y + magic;
   const Vec n = shifted - magic;

@@ -13,12 +13,12 @@ reserve (NdtScan *scan, guint n, guint64 *allocations)
   if (n <= scan->capacity)
     return;
   const guint capacity = (n + n / 4 + NDT_CHUNK - 1) / NDT_CHUNK * NDT_CHUNK;
-  scan->xyz = g_renew (float, scan->xyz, 3 * (gsize) capacity);
+  scan->xyz = g_renew (float, scan->xyz, 3 * (gsize)capacity);
   scan->x = g_renew (float, scan->x, capacity);
   scan->y = g_renew (float, scan->y, capacity);
   scan->z = g_renew (float, scan->z, capacity);
-  scan->keys = g_renew (guint32, scan->keys, 2 * (gsize) capacity);
-  scan->order = g_renew (guint32, scan->order, 2 * (gsize) capacity);
+  scan->keys = g_renew (guint32, scan->keys, 2 * (gsize)capacity);
+  scan->order = g_renew (guint32, scan->order, 2 * (gsize)capacity);
   scan->caches = g_renew (NdtChunkCache, scan->caches, capacity / NDT_CHUNK);
   for (guint i = 0; i < capacity / NDT_CHUNK; i++)
     scan->caches[i].tag = 0;
@@ -47,7 +47,7 @@ thin (NdtScan *scan, const NdtScanFilter *filter, float leaf_size, guint n, guin
 
   guint n_leaves = 0;
   for (guint i = 0; i < n; i++) {
-    const float *p = scan->xyz + 3 * (gsize) i;
+    const float *p = scan->xyz + 3 * (gsize)i;
     gint32 index[3];
     for (guint k = 0; k < 3; k++)
       index[k] = ndt_leaf_index (p[k], inverse_leaf);
@@ -73,7 +73,7 @@ thin (NdtScan *scan, const NdtScanFilter *filter, float leaf_size, guint n, guin
   for (guint i = 0; i < n_leaves; i++) {
     const NdtLeaf *leaf = &scan->leaves[i];
     for (guint k = 0; k < 3; k++)
-      scan->xyz[3 * (gsize) i + k] =
+      scan->xyz[3 * (gsize)i + k] =
           ndt_leaf_centroid (leaf->sum[k], leaf->n, leaf->index[k], leaf_size);
   }
   scan->n = n_leaves;
@@ -95,19 +95,19 @@ spread (guint32 v)
 static void
 order_by_place (NdtScan *scan, double cell)
 {
-  const float inverse = (float) (1 / cell);
+  const float inverse = (float)(1 / cell);
   const guint n = scan->n;
   guint32 *keys = scan->keys, *other_keys = scan->keys + scan->capacity;
   guint32 *order = scan->order, *other = scan->order + scan->capacity;
   for (guint i = 0; i < n; i++) {
-    const float *p = scan->xyz + 3 * (gsize) i;
-    keys[i] = spread ((guint32) (gint32) floorf (p[0] * inverse)) |
-              spread ((guint32) (gint32) floorf (p[1] * inverse)) << 1 |
-              spread ((guint32) (gint32) floorf (p[2] * inverse)) << 2;
+    const float *p = scan->xyz + 3 * (gsize)i;
+    keys[i] = spread ((guint32)(gint32)floorf (p[0] * inverse)) |
+              spread ((guint32)(gint32)floorf (p[1] * inverse)) << 1 |
+              spread ((guint32)(gint32)floorf (p[2] * inverse)) << 2;
     order[i] = i;
   }
   for (guint digit = 0; digit < 24; digit += 8) {
-    guint32 at[256] = { 0 }, sum = 0;
+    guint32 at[256] = {0}, sum = 0;
     for (guint i = 0; i < n; i++)
       at[keys[i] >> digit & 255]++;
     for (guint i = 0; i < 256; i++) {
@@ -128,7 +128,7 @@ order_by_place (NdtScan *scan, double cell)
     other = swap;
   }
   for (guint i = 0; i < n; i++) {
-    const float *p = scan->xyz + 3 * (gsize) order[i];
+    const float *p = scan->xyz + 3 * (gsize)order[i];
     scan->x[i] = p[0];
     scan->y[i] = p[1];
     scan->z[i] = p[2];
@@ -140,14 +140,14 @@ ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *fi
     guint64 *allocations)
 {
   guint n = 0;
-  reserve (scan, (guint) points->n_points, allocations);
+  reserve (scan, (guint)points->n_points, allocations);
   for (gsize i = 0; i < points->n_points; i++) {
     double d[3];
     ndt_cloud_view_get (points, i, d);
-    const float p[3] = { (float) d[0], (float) d[1], (float) d[2] };
+    const float p[3] = {(float)d[0], (float)d[1], (float)d[2]};
     if (ndt_scan_keep (p[0], p[1], p[2], filter->min_range, filter->max_range, filter->use_box,
             filter->box_min, filter->box_max)) {
-      memcpy (scan->xyz + 3 * (gsize) n, p, sizeof (p));
+      memcpy (scan->xyz + 3 * (gsize)n, p, sizeof (p));
       n++;
     }
   }

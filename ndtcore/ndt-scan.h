@@ -40,7 +40,8 @@ typedef struct {
   guint table_size;
 } NdtScan;
 
-/* Thins @points. @cell is the map's resolution, by which points are ordered. Adds to *allocations. */
+/* Thins @points. @cell is the map's resolution, by which points are ordered. Adds to *allocations.
+ */
 void ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *filter,
     double cell, guint64 *allocations);
 gsize ndt_scan_get_bytes (const NdtScan *scan);

@@ -20,7 +20,7 @@ static void
 run_tasks (NdtWorkers *workers)
 {
   guint task;
-  while ((task = (guint) g_atomic_int_add (&workers->next_task, 1)) < workers->n_tasks)
+  while ((task = (guint)g_atomic_int_add (&workers->next_task, 1)) < workers->n_tasks)
     workers->func (task, workers->data);
 }
 

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-registration.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ndt-formulas.h"
+
+/* Starts of one call of the backend. */
+#define BATCH 64
+
+void
+ndt_registration_params_init (NdtRegistrationParams *params)
+{
+  static const NdtAlignParams align = NDT_ALIGN_PARAMS_DEFAULT;
+  static const double x[] = {0, 0, 0.5, -0.5, 1, -1}, y[] = {0.5, -0.5, 0, 0, 0, 0};
+  memset (params, 0, sizeof (*params));
+  params->align = align;
+  params->covariance = NDT_POSE_COVARIANCE_LAPLACE;
+  params->covariance_scale = 1;
+  for (guint i = 0; i < 6; i++)
+    params->fixed_variance[i] = i < 3 ? 0.0225 : 0.000625;
+  params->temperature = 0.05;
+  params->n_offsets = G_N_ELEMENTS (x);
+  memcpy (params->offset_x, x, sizeof (x));
+  memcpy (params->offset_y, y, sizeof (y));
+}
+
+/* ---- Small symmetric matrices ---- */
+
+/* Eigenvalues and eigenvectors (columns of v) of a symmetric 6×6 matrix, by cyclic Jacobi
+ * rotations. */
+static void
+eigen6 (const double m[36], double values[6], double v[36])
+{
+  double a[36];
+  memcpy (a, m, sizeof (a));
+  for (guint i = 0; i < 36; i++)
+    v[i] = i % 7 == 0;
+  for (guint sweep = 0; sweep < 50; sweep++) {
+    double off = 0, diagonal = 0;
+    for (guint i = 0; i < 6; i++)
+      for (guint j = i; j < 6; j++)
+        *(i == j ? &diagonal : &off) += a[6 * i + j] * a[6 * i + j];
+    if (off <= 1e-30 * diagonal || off == 0)
+      break;
+    for (guint p = 0; p < 5; p++)
+      for (guint q = p + 1; q < 6; q++) {
+        if (a[6 * p + q] == 0)
+          continue;
+        const double theta = (a[7 * q] - a[7 * p]) / (2 * a[6 * p + q]);
+        const double t = (theta >= 0 ? 1 : -1) / (fabs (theta) + sqrt (theta * theta + 1));
+        const double c = 1 / sqrt (t * t + 1), s = t * c;
+        for (guint k = 0; k < 6; k++) {
+          const double kp = a[6 * k + p], kq = a[6 * k + q];
+          a[6 * k + p] = c * kp - s * kq;
+          a[6 * k + q] = s * kp + c * kq;
+        }
+        for (guint k = 0; k < 6; k++) {
+          const double pk = a[6 * p + k], qk = a[6 * q + k];
+          a[6 * p + k] = c * pk - s * qk;
+          a[6 * q + k] = s * pk + c * qk;
+        }
+        for (guint k = 0; k < 6; k++) {
+          const double kp = v[6 * k + p], kq = v[6 * k + q];
+          v[6 * k + p] = c * kp - s * kq;
+          v[6 * k + q] = s * kp + c * kq;
+        }
+      }
+  }
+  for (guint i = 0; i < 6; i++)
+    values[i] = a[7 * i];
+}
+
+/* −H, full, with rotations in units of 1/length rad, so that all six are metres at a point's
+ * usual distance. */
+static void
+information (const NdtSums *sums, double length, double out[36])
+{
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++) {
+      const double k = (i < 3 ? 1 : 1 / length) * (j < 3 ? 1 : 1 / length);
+      out[6 * i + j] = -k * sums->hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)];
+    }
+}
+
+/* The lever arm that makes rotations comparable with translations: from the Hessian itself,
+ * √(mean curvature by rotation / mean curvature by translation); 10 m where there is none. */
+static double
+lever (const NdtSums *sums)
+{
+  double t = 0, r = 0;
+  for (guint i = 0; i < 3; i++) {
+    t -= sums->hessian[NDT_H6 (i, i)];
+    r -= sums->hessian[NDT_H6 (i + 3, i + 3)];
+  }
+  return t > 0 && r > 0 ? CLAMP (sqrt (r / t), 0.1, 1000) : 10;
+}
+
+/* ---- Covariance ---- */
+
+/* The fixed diagonal of the body frame, rotated into the parent's. */
+static void
+fixed_covariance (const NdtRegistrationParams *params, const NdtPose *pose, double out[36])
+{
+  double r[9];
+  ndt_quat_to_matrix (pose->orientation, r);
+  memset (out, 0, 36 * sizeof (double));
+  for (guint block = 0; block < 2; block++)
+    for (guint i = 0; i < 3; i++)
+      for (guint j = 0; j < 3; j++)
+        for (guint k = 0; k < 3; k++)
+          out[6 * (3 * block + i) + 3 * block + j] +=
+              r[3 * i + k] * params->fixed_variance[3 * block + k] * r[3 * j + k];
+}
+
+/* Judges the Hessian: directions that it does not constrain, and the covariance where it is
+ * definite. */
+static void
+judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegistration *out)
+{
+  double m[36], values[6], v[36];
+  const double length = lever (sums);
+  double largest = 0;
+  gboolean definite = TRUE;
+  information (sums, length, m);
+  eigen6 (m, values, v);
+  for (guint i = 0; i < 6; i++)
+    largest = MAX (largest, values[i]);
+  out->n_degenerate = 0;
+  for (guint i = 0; i < 6; i++) {
+    definite = definite && values[i] > 1e-9 * largest && largest > 0;
+    /* A thousandth of the best direction's information: a standard deviation 30 times as long. A
+     * scan in an open street is within a factor of 100 in all six. */
+    if (values[i] <= 1e-3 * largest || largest <= 0) {
+      for (guint k = 0; k < 6; k++)
+        out->degenerate[6 * out->n_degenerate + k] = v[6 * k + i];
+      out->n_degenerate++;
+    }
+  }
+  if (!definite || params->covariance == NDT_POSE_COVARIANCE_FIXED) {
+    fixed_covariance (params, &out->pose, out->covariance);
+    out->covariance_kind = NDT_POSE_COVARIANCE_FIXED;
+    return;
+  }
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++) {
+      double c = 0;
+      for (guint k = 0; k < 6; k++)
+        c += v[6 * i + k] * v[6 * j + k] / values[k];
+      c *= (i < 3 ? 1 : 1 / length) * (j < 3 ? 1 : 1 / length);
+      out->covariance[6 * i + j] = params->covariance_scale * c;
+    }
+  out->covariance_kind = NDT_POSE_COVARIANCE_LAPLACE;
+}
+
+/* Replaces the xy block of the fixed covariance by c (xx, xy, yy in the parent frame), not smaller
+ * than the fixed variances along the body's axes. */
+static void
+put_xy (const NdtRegistrationParams *params, const double c[3], NdtRegistration *out)
+{
+  double r[9];
+  ndt_quat_to_matrix (out->pose.orientation, r);
+  const double yaw = atan2 (r[3], r[0]), cy = cos (yaw), sy = sin (yaw);
+  /* Into the body frame, floored, and back. */
+  double xx = cy * cy * c[0] + 2 * cy * sy * c[1] + sy * sy * c[2];
+  double yy = sy * sy * c[0] - 2 * cy * sy * c[1] + cy * cy * c[2];
+  const double xy = -cy * sy * c[0] + (cy * cy - sy * sy) * c[1] + cy * sy * c[2];
+  xx = MAX (xx, params->fixed_variance[0]);
+  yy = MAX (yy, params->fixed_variance[1]);
+  fixed_covariance (params, &out->pose, out->covariance);
+  out->covariance[0] = cy * cy * xx - 2 * cy * sy * xy + sy * sy * yy;
+  out->covariance[7] = sy * sy * xx + 2 * cy * sy * xy + cy * cy * yy;
+  out->covariance[1] = out->covariance[6] = cy * sy * (xx - yy) + (cy * cy - sy * sy) * xy;
+}
+
+/* The multi-ndt estimates: where alignments from offset poses end, or how well offset poses fit. */
+static gboolean
+offset_covariance (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    NdtRegistration *out, GError **error)
+{
+  NdtPose poses[NDT_MAX_OFFSETS + 1];
+  double weights[NDT_MAX_OFFSETS + 1];
+  const guint n = params->n_offsets + 1;
+  poses[0] = out->pose;
+  for (guint i = 0; i < params->n_offsets; i++) {
+    const NdtPose offset = {{params->offset_x[i], params->offset_y[i], 0}, {0, 0, 0, 1}};
+    poses[i + 1] = ndt_pose_mul (&out->pose, &offset);
+  }
+  double factor;
+  if (params->covariance == NDT_POSE_COVARIANCE_MULTI_NDT) {
+    NdtStart starts[NDT_MAX_OFFSETS] = {0};
+    NdtAlignResult results[NDT_MAX_OFFSETS];
+    for (guint i = 0; i < params->n_offsets; i++)
+      starts[i].guess = poses[i + 1];
+    if (!ndt_backend_align (
+            backend, slot, &params->align, starts, params->n_offsets, results, error))
+      return FALSE;
+    for (guint i = 0; i < params->n_offsets; i++) {
+      poses[i + 1] = results[i].pose;
+      out->evaluations += results[i].evaluations;
+    }
+    for (guint i = 0; i < n; i++)
+      weights[i] = 1.0 / n;
+    factor = n > 1 ? (double)n / (n - 1) : 1;
+  } else {
+    NdtSums sums[NDT_MAX_OFFSETS + 1];
+    double best = -INFINITY, total = 0;
+    if (!ndt_backend_evaluate (
+            backend, slot, &params->align, 0, NDT_KIND_SCORE, poses, n, sums, error))
+      return FALSE;
+    out->evaluations += n;
+    for (guint i = 0; i < n; i++) {
+      weights[i] = sums[i].n_matched ? sums[i].nvtl / (double)sums[i].n_matched : 0;
+      best = MAX (best, weights[i]);
+    }
+    for (guint i = 0; i < n; i++)
+      total += weights[i] = exp ((weights[i] - best) / params->temperature);
+    for (guint i = 0; i < n; i++)
+      weights[i] /= total;
+    factor = 1;
+  }
+  double mean[2] = {0, 0}, c[3] = {0, 0, 0};
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < 2; k++)
+      mean[k] += weights[i] * (poses[i].position[k] - out->pose.position[k]);
+  for (guint i = 0; i < n; i++) {
+    const double dx = poses[i].position[0] - out->pose.position[0] - mean[0];
+    const double dy = poses[i].position[1] - out->pose.position[1] - mean[1];
+    c[0] += weights[i] * dx * dx;
+    c[1] += weights[i] * dx * dy;
+    c[2] += weights[i] * dy * dy;
+  }
+  for (guint k = 0; k < 3; k++)
+    c[k] *= factor * params->covariance_scale;
+  put_xy (params, c, out);
+  out->covariance_kind = params->covariance;
+  return TRUE;
+}
+
+/* ---- Registration ---- */
+
+static gboolean
+is_better (const NdtAlignResult *a, const NdtAlignResult *b)
+{
+  const gboolean a_finite = a->stop != NDT_STOP_NOT_FINITE;
+  const gboolean b_finite = b->stop != NDT_STOP_NOT_FINITE;
+  if (a_finite != b_finite)
+    return a_finite;
+  return a->sums.score > b->sums.score;
+}
+
+gboolean
+ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    NdtSearch search, const NdtPose *guesses, guint n_guesses, NdtRegistration *out, GError **error)
+{
+  const guint n_candidates = search == NDT_SEARCH_FAR ? 4 : 1;
+  NdtAlignResult best = {0};
+  gboolean have_best = FALSE;
+  if (n_guesses < 1 || n_guesses > 1024 || params->n_offsets > NDT_MAX_OFFSETS) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+        "1 to 1024 guesses and at most 32 offsets can be registered");
+    return FALSE;
+  }
+  memset (out, 0, sizeof (*out));
+
+  for (guint first = 0; first < n_guesses * n_candidates; first += BATCH) {
+    NdtStart starts[BATCH];
+    NdtAlignResult results[BATCH];
+    const guint n = MIN (BATCH, n_guesses * n_candidates - first);
+    for (guint i = 0; i < n; i++) {
+      starts[i].guess = guesses[(first + i) / n_candidates];
+      starts[i].approach = (first + i) % n_candidates;
+    }
+    if (!ndt_backend_align (backend, slot, &params->align, starts, n, results, error))
+      return FALSE;
+    for (guint i = 0; i < n; i++) {
+      out->evaluations += results[i].evaluations;
+      if (!have_best || is_better (&results[i], &best))
+        best = results[i];
+      have_best = TRUE;
+    }
+  }
+
+  const double n_points = best.n_points, n_matched = (double)best.sums.n_matched;
+  out->pose = best.pose;
+  out->score = best.sums.score;
+  out->transformation_probability = n_points > 0 ? best.sums.score / n_points : 0;
+  out->nvtl = n_matched > 0 ? best.sums.nvtl / n_matched : 0;
+  out->matched_ratio = n_points > 0 ? n_matched / n_points : 0;
+  out->n_points = best.n_points;
+  out->n_pairs = best.sums.n_pairs;
+  out->iterations = best.iterations;
+  out->n_starts = n_guesses * n_candidates;
+  out->oscillation = best.oscillation;
+  out->stop = best.stop;
+  judge_hessian (params, &best.sums, out);
+  if (params->covariance >= NDT_POSE_COVARIANCE_MULTI_NDT && best.sums.n_pairs > 0)
+    return offset_covariance (backend, slot, params, out, error);
+  return TRUE;
+}
+
+/* ---- Euler derivatives ---- */
+
+void
+ndt_sums_to_xyz_euler (
+    const NdtSums *sums, double roll, double pitch, double yaw, double *gradient, double *hessian)
+{
+  /* R = Rx Ry Rz. The rotation vector that a change of angle k makes, to first order, is its axis
+   * after the rotations before it: w_roll = x, w_pitch = Rx y, w_yaw = Rx Ry z. To second order
+   * log (R(e + δ) R(e)ᵀ) = Σ w_k δ_k + ½ Σ_j<k (w_j × w_k) δ_j δ_k, from Baker, Campbell and
+   * Hausdorff for the product exp (w_roll δr) exp (w_pitch δp) exp (w_yaw δy), in which each later
+   * factor is seen in the frame before the change. */
+  const double cr = cos (roll), sr = sin (roll), cp = cos (pitch), sp = sin (pitch);
+  const double w[3][3] = {{1, 0, 0}, {0, cr, sr}, {sp, -sr * cp, cr * cp}};
+  double j[6][6] = {{0}}; /* δ(t, ω) / δ(x, y, z, r, p, y) */
+  (void)yaw;
+  for (guint i = 0; i < 3; i++) {
+    j[i][i] = 1;
+    for (guint k = 0; k < 3; k++)
+      j[3 + i][3 + k] = w[k][i];
+  }
+  if (gradient)
+    for (guint a = 0; a < 6; a++) {
+      gradient[a] = 0;
+      for (guint i = 0; i < 6; i++)
+        gradient[a] += j[i][a] * sums->gradient[i];
+    }
+  if (!hessian)
+    return;
+  for (guint a = 0; a < 6; a++)
+    for (guint b = 0; b < 6; b++) {
+      double h = 0;
+      for (guint i = 0; i < 6; i++)
+        for (guint k = 0; k < 6; k++)
+          h += j[i][a] * j[k][b] * sums->hessian[i <= k ? NDT_H6 (i, k) : NDT_H6 (k, i)];
+      if (a >= 3 && b >= 3 && a != b) {
+        const double *u = w[MIN (a, b) - 3], *v = w[MAX (a, b) - 3];
+        const double c[3] = {
+            u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+        for (guint i = 0; i < 3; i++)
+          h += 0.5 * c[i] * sums->gradient[3 + i];
+      }
+      hessian[6 * a + b] = h;
+    }
+}
