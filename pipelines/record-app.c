@@ -44,7 +44,24 @@ on_scan (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Main thread. */
+/* Main thread: ndtlocalize tells by the bus where it is and when it gets lost and found. */
+static void
+on_localizer_message (const GstStructure *message)
+{
+  const GValue *position = gst_structure_get_value (message, "position");
+  guint64 sequence = 0;
+
+  if (gst_structure_has_name (message, "ndt-state")) {
+    g_print ("%s\n", gst_structure_get_string (message, "state"));
+  } else if (gst_structure_has_name (message, "ndt-pose") && position &&
+             gst_structure_get_uint64 (message, "sequence", &sequence) && sequence % 10 == 0) {
+    g_print ("scan %" G_GUINT64_FORMAT ":", sequence);
+    for (guint i = 0; i < 3; i++)
+      g_print (" %.2f", g_value_get_double (gst_value_array_get_value (position, i)));
+    g_print (" m\n");
+  }
+}
+
 static gboolean
 on_message (GstBus *bus, GstMessage *message, gpointer user_data)
 {
@@ -63,13 +80,9 @@ on_message (GstBus *bus, GstMessage *message, gpointer user_data)
     gst_message_parse_warning (message, &error, &debug);
     g_printerr ("%s: %s\n", GST_MESSAGE_SRC_NAME (message), error->message);
     break;
-  case GST_MESSAGE_ELEMENT: {
-    /* ndtlocalize tells when a stream gets lost and when it is found again. */
-    const GstStructure *s = gst_message_get_structure (message);
-    if (gst_structure_has_name (s, "ndt-status"))
-      g_print ("%s: %s\n", GST_MESSAGE_SRC_NAME (message), gst_structure_get_string (s, "status"));
+  case GST_MESSAGE_ELEMENT:
+    on_localizer_message (gst_message_get_structure (message));
     break;
-  }
   case GST_MESSAGE_EOS:
     g_main_loop_quit (app->loop);
     break;
@@ -127,7 +140,7 @@ main (int argc, char **argv)
 
   g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (app.pipeline), "localizer");
   g_autoptr (GstElement) files = gst_bin_get_by_name (GST_BIN (app.pipeline), "files");
-  g_object_set (localizer, "map", argv[1], "initial-pose", argv[2], NULL);
+  g_object_set (localizer, "map", argv[1], "initial-pose", argv[2], "post-messages", TRUE, NULL);
   g_object_set (files, "location", location, NULL);
   g_autoptr (GstPad) pad = gst_element_get_static_pad (localizer, "src");
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_scan, &app, NULL);

@@ -39,6 +39,7 @@ class Recorder:
         localizer = self.pipeline.get_by_name("localizer")
         localizer.set_property("map", map_location)
         localizer.set_property("initial-pose", initial_pose)
+        localizer.set_property("post-messages", True)
         files = self.pipeline.get_by_name("files")
         files.set_property("location", os.path.join(folder, "velodyne", "%06d.bin"))
         localizer.get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, self.on_scan)
@@ -52,16 +53,13 @@ class Recorder:
         seconds = f"{buffer.pts / Gst.SECOND:.9f}"
         self.n_scans += 1
         self.times.write(seconds + "\n")
-        pose = GstPointCloud.buffer_get_pose_structure(buffer, GstPointCloud.PoseRole.ESTIMATE)
+        pose = GstPointCloud.buffer_get_pose_meta(buffer, GstPointCloud.PoseRole.ESTIMATE)
         if pose is not None:
-            status = pose.get_string("status")
-            self.n_localized += status == "tracking"
-            numbers = [""] * 7
-            if pose.has_field("position"):
-                numbers = list(pose.get_value("position")) + list(pose.get_value("orientation"))
-            numbers += [pose.get_value(name)
-                        for name in ("transformation-probability", "nvtl", "matched-ratio")]
-            self.poses.write(",".join([seconds, status] + [str(n) for n in numbers]) + "\n")
+            self.n_localized += pose.status == GstPointCloud.PoseStatus.TRACKING
+            numbers = [*pose.position, *pose.orientation] if pose.has_pose else [""] * 7
+            numbers += [pose.transformation_probability, pose.nvtl, pose.matched_ratio]
+            line = [seconds, pose.status.value_nick] + [str(n) for n in numbers]
+            self.poses.write(",".join(line) + "\n")
         return Gst.PadProbeReturn.OK
 
     def on_message(self, _bus, message):
@@ -75,12 +73,21 @@ class Recorder:
             print(f"{message.src.get_name()}: {message.parse_warning()[0].message}",
                   file=sys.stderr)
         elif message.type == Gst.MessageType.ELEMENT:
-            # ndtlocalize tells when a stream gets lost and when it is found again.
-            structure = message.get_structure()
-            if structure.has_name("ndt-status"):
-                print(f"{message.src.get_name()}: {structure.get_string('status')}")
+            self.on_localizer_message(message.get_structure())
         elif message.type == Gst.MessageType.EOS:
             self.loop.quit()
+
+    @staticmethod
+    def on_localizer_message(message):
+        """ndtlocalize tells by the bus where it is and when it gets lost and found."""
+        if message.has_name("ndt-state"):
+            print(message.get_string("state"))
+        elif message.has_name("ndt-pose") and message.has_field("position"):
+            sequence = message.get_value("sequence")
+            if sequence % 10 == 0:
+                _found, array = message.get_array("position")
+                x, y, z = (array.get_nth(i) for i in range(3))
+                print(f"scan {sequence}: {x:.2f} {y:.2f} {z:.2f} m")
 
     def run(self):
         # Scans under way are still written; the bus tells when they are.
