@@ -4,39 +4,40 @@
 
 #include <glib.h>
 
-/* The folder that @variable names, or @fallback beside the source. */
+/* Exit status by which a program says that it was skipped, after a line that says why. Programs
+ * of g_test use g_test_skip(). */
+#define NDT_TEST_SKIP 77
+
+/* Path of @name below the folder that @variable names, by default shared/@fallback beside the
+ * source. NULL where there is nothing, after a line that says so; but with CI=true that ends the
+ * program with an error: nobody would notice skipped tests there. */
 static inline gchar *
-ndt_test_folder (const gchar *variable, const gchar *fallback)
+ndt_test_find (const gchar *variable, const gchar *fallback, const gchar *name)
 {
   const gchar *value = g_getenv (variable);
-  if (value && *value)
-    return g_strdup (value);
-  return g_build_filename (NDT_TEST_ROOT, "..", "shared", fallback, NULL);
+  g_autofree gchar *folder = value && *value
+                                 ? g_strdup (value)
+                                 : g_build_filename (NDT_TEST_ROOT, "..", "shared", fallback, NULL);
+  g_autofree gchar *path = g_build_filename (folder, name, NULL);
+
+  if (g_file_test (path, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&path);
+  if (g_strcmp0 (g_getenv ("CI"), "true") == 0)
+    g_error ("%s is missing: set %s", path, variable);
+  g_printerr ("%s is missing: set %s\n", path, variable);
+  return NULL;
 }
 
-/* Path of a file below NDT_TEST_DATA; NULL where it is missing, which ends the test with
- * an error when CI is true: nobody would notice skipped tests there. Free it. */
+/* A file or folder of recorded scans, such as "seq_kitti_drive0005". Free it; NULL: skip. */
 static inline gchar *
 ndt_test_data (const gchar *name)
 {
-  g_autofree gchar *folder = ndt_test_folder ("NDT_TEST_DATA", "data");
-  g_autofree gchar *path = g_build_filename (folder, name, NULL);
-  if (g_file_test (path, G_FILE_TEST_EXISTS))
-    return g_steal_pointer (&path);
-  if (g_strcmp0 (g_getenv ("CI"), "true") == 0)
-    g_error ("%s is missing", path);
-  return NULL;
+  return ndt_test_find ("NDT_TEST_DATA", "data", name);
 }
 
-/* The same for NDT_TEST_REFERENCE. */
+/* The same of other programs' numbers, such as "reference.json". */
 static inline gchar *
 ndt_test_reference (const gchar *name)
 {
-  g_autofree gchar *folder = ndt_test_folder ("NDT_TEST_REFERENCE", "reference");
-  g_autofree gchar *path = g_build_filename (folder, name, NULL);
-  if (g_file_test (path, G_FILE_TEST_EXISTS))
-    return g_steal_pointer (&path);
-  if (g_strcmp0 (g_getenv ("CI"), "true") == 0)
-    g_error ("%s is missing", path);
-  return NULL;
+  return ndt_test_find ("NDT_TEST_REFERENCE", "reference", name);
 }
