@@ -112,6 +112,7 @@ def test_poses():
     received = sample.get_buffer()
     pose = GstPointCloud.buffer_get_pose_meta(received, GstPointCloud.PoseRole.GROUND_TRUTH)
     assert pose.has_pose
+    assert pose.status.value_nick == "none"
     assert list(pose.position) == [1.5, 2.5, -3948996.125]
     assert list(pose.orientation) == [0, 0, 0.6, 0.8]
     assert (pose.sequence, pose.timestamp) == (7, 123)
