@@ -142,18 +142,12 @@ else
   record skip clang-format "no clang-format 14 on this machine"
 fi
 
-# AddressSanitizer and UndefinedBehaviorSanitizer. The programs that load our plugins
-# (gst-launch-1.0, Python) are not instrumented, so that the run-time has to be preloaded; and the
-# plugins are scanned in the process itself.
+# AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer.
 if configure build-asan -Dwerror=true -Dtests=enabled -Dcuda=disabled -Dbenchmarks=disabled \
   -Dintrospection=disabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
   -Db_lundef=false && ninja -C build-asan -j "$jobs"; then
-  runtime=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)
-  wrapper="env LD_PRELOAD=$runtime GST_REGISTRY_FORK=no NDT_TEST_SANITIZER=address
-    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:abort_on_error=1
-    UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1"
   run_tests build-asan "asan:" --suite unit --suite elements --timeout-multiplier 4 \
-    --wrapper "${wrapper//$'\n'/ }"
+    --wrapper "$root/tests/sanitize.sh"
 else
   record fail asan-build "see above"
 fi
