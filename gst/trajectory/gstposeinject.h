@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_POSE_INJECT (gst_pose_inject_get_type ())
+G_DECLARE_FINAL_TYPE (GstPoseInject, gst_pose_inject, GST, POSE_INJECT, GstBaseTransform)
+
+GST_ELEMENT_REGISTER_DECLARE (poseinject)
+
+G_END_DECLS
