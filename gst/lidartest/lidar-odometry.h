@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+#include "ndtcore/ndt-types.h"
+
+G_BEGIN_DECLS
+
+/**
+ * LidarOdometry:
+ * @translation_noise: standard deviation of each axis of a step, as a fraction of its length
+ * @rotation_noise: standard deviation of each axis of a step's rotation vector, rad
+ * @seed: of the noise
+ *
+ * What wheels and an IMU would say: the true steps with noise, accumulated from the identity on.
+ */
+typedef struct {
+  double translation_noise;
+  double rotation_noise;
+  guint64 seed;
+
+  /*< private >*/
+  guint64 n_steps;
+  NdtPose truth; /* of the last step */
+  NdtPose pose;
+} LidarOdometry;
+
+void lidar_odometry_init (
+    LidarOdometry *odometry, double translation_noise, double rotation_noise, guint64 seed);
+/* Takes the next true pose; @pose receives that of the odometry, the identity at the first call. */
+void lidar_odometry_step (LidarOdometry *odometry, const NdtPose *truth, NdtPose *pose);
+
+G_END_DECLS

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "lidar-path.h"
+
+/* Metres between samples of a path; chords and the interpolation between them are then exact to
+ * some micrometres at the tightest turns. */
+#define STEP 0.1
+#define MAX_LATERAL_ACCELERATION 2.0      /* m/s² */
+#define MAX_LONGITUDINAL_ACCELERATION 1.5 /* m/s² */
+/* Steps in which the shape of a corner is integrated. */
+#define CORNER_STEPS 512
+
+struct _LidarPath {
+  double length;
+  double step;
+  guint n; /* samples; one more is stored, the first again after a round */
+  LidarPathPoint *points;
+};
+
+typedef struct {
+  double x, y, heading; /* where its curve starts */
+  double angle;         /* turned, positive to the left */
+  double length;        /* of the curve */
+  double setback;       /* metres from the start of the curve to the corner, the same to its end */
+} Corner;
+
+/* Heading after a fraction u of a turn by 1 rad; its derivative, the curvature, is 0 with no slope
+ * at both ends and twice the mean in the middle. */
+static double
+turn_heading (double u)
+{
+  return u - lidar_sin (2 * LIDAR_PI * u) / (2 * LIDAR_PI);
+}
+
+/* Where a turn of length 1 gets to from the origin along x up to fraction u; Simpson's rule. */
+static void
+turn_position (double angle, double u, double *x, double *y)
+{
+  const guint n = 2 * (guint)(1 + CORNER_STEPS / 2 * u);
+  guint i;
+
+  *x = *y = 0;
+  for (i = 0; i <= n; i++) {
+    const double weight = i == 0 || i == n ? 1 : i % 2 ? 4 : 2;
+    double s, c;
+    lidar_sincos (angle * turn_heading (u * i / n), &s, &c);
+    *x += weight * c;
+    *y += weight * s;
+  }
+  *x *= u / (3 * n);
+  *y *= u / (3 * n);
+}
+
+/* The part of the path at @along metres from the start of this corner's curve. */
+static LidarPathPoint
+corner_at (const Corner *corner, double along)
+{
+  LidarPathPoint point = {0, 0, corner->heading, 0};
+  double x = 0, y = 0, s, c;
+
+  if (along < corner->length) {
+    const double u = along / corner->length;
+    turn_position (corner->angle, u, &x, &y);
+    x *= corner->length;
+    y *= corner->length;
+    point.heading += corner->angle * turn_heading (u);
+    lidar_sincos (2 * LIDAR_PI * u, &s, &c);
+    point.curvature = corner->angle / corner->length * (1 - c);
+  } else {
+    lidar_sincos (corner->angle, &s, &c);
+    x = corner->setback + (corner->setback + along - corner->length) * c;
+    y = (corner->setback + along - corner->length) * s;
+    point.heading += corner->angle;
+  }
+  lidar_sincos (corner->heading, &s, &c);
+  point.x = corner->x + c * x - s * y;
+  point.y = corner->y + s * x + c * y;
+  return point;
+}
+
+LidarPath *
+lidar_path_new (const LidarPathCorner *corners, guint n_corners)
+{
+  LidarPath *path;
+  g_autofree Corner *turns = g_new0 (Corner, n_corners);
+  g_autofree double *starts = g_new (double, n_corners + 1); /* of the curves, along the path */
+  g_autofree double *edges = g_new (double, n_corners);      /* length of the edge to corner i */
+  double heading = 0, first, total = 0;
+  guint i, at;
+
+  g_return_val_if_fail (n_corners >= 3, NULL);
+
+  for (i = 0; i < n_corners; i++) {
+    const LidarPathCorner *before = &corners[(i + n_corners - 1) % n_corners];
+    const LidarPathCorner *here = &corners[i], *after = &corners[(i + 1) % n_corners];
+    const double ax = here->x - before->x, ay = here->y - before->y;
+    const double bx = after->x - here->x, by = after->y - here->y;
+    double x, y, s, c;
+
+    edges[i] = sqrt (ax * ax + ay * ay);
+    if (i == 0)
+      heading = lidar_atan2 (ay, ax);
+    turns[i].heading = heading;
+    turns[i].angle = lidar_atan2 (ax * by - ay * bx, ax * bx + ay * by);
+    turns[i].length = here->turn_length;
+    turn_position (turns[i].angle, 1, &x, &y);
+    lidar_sincos (turns[i].angle, &s, &c);
+    turns[i].setback = x / (1 + c);
+    heading += turns[i].angle;
+  }
+  for (i = 0; i < n_corners; i++) {
+    const double room = 0.49 * MIN (edges[i], edges[(i + 1) % n_corners]);
+    double s, c;
+    turns[i].length = MIN (turns[i].length, room / turns[i].setback);
+    turns[i].setback *= turns[i].length;
+    lidar_sincos (turns[i].heading, &s, &c);
+    turns[i].x = corners[i].x - turns[i].setback * c;
+    turns[i].y = corners[i].y - turns[i].setback * s;
+  }
+  first = edges[0] / 2 - turns[0].setback;
+  starts[0] = total = first;
+  for (i = 0; i < n_corners; i++) {
+    const guint next = (i + 1) % n_corners;
+    total += turns[i].length + edges[next] - turns[i].setback - turns[next].setback;
+    starts[i + 1] = total;
+  }
+
+  path = g_new0 (LidarPath, 1);
+  path->length = total - first;
+  path->n = (guint)MAX (3, path->length / STEP);
+  path->step = path->length / path->n;
+  path->points = g_new (LidarPathPoint, path->n + 1);
+  for (i = 0, at = 0; i < path->n; i++) {
+    const double s = i * path->step;
+    while (s >= starts[at] && at < n_corners)
+      at++;
+    if (at == 0) {
+      double sine, cosine;
+      lidar_sincos (turns[0].heading, &sine, &cosine);
+      path->points[i].x = turns[0].x - (first - s) * cosine;
+      path->points[i].y = turns[0].y - (first - s) * sine;
+      path->points[i].heading = turns[0].heading;
+      path->points[i].curvature = 0;
+    } else {
+      path->points[i] = corner_at (&turns[at - 1], s - starts[at - 1]);
+    }
+  }
+  path->points[path->n] = path->points[0];
+  path->points[path->n].heading = heading;
+  return path;
+}
+
+void
+lidar_path_free (LidarPath *path)
+{
+  if (path == NULL)
+    return;
+  g_free (path->points);
+  g_free (path);
+}
+
+double
+lidar_path_get_length (const LidarPath *path)
+{
+  return path->length;
+}
+
+LidarPathPoint
+lidar_path_at (const LidarPath *path, double s, double lateral)
+{
+  const double rounds = floor (s / path->length);
+  const double turns = path->points[path->n].heading - path->points[0].heading;
+  const double position = MAX (0, s - rounds * path->length) / path->step;
+  const guint i = MIN ((guint)position, path->n - 1);
+  const double f = position - i, g = 1 - f;
+  const LidarPathPoint *a = &path->points[i], *b = a + 1;
+  LidarPathPoint point;
+  double sa, ca, sb, cb;
+
+  /* Cubic Hermite with the headings as tangents. */
+  const double h0 = (1 + 2 * f) * g * g, h1 = f * g * g * path->step;
+  const double h2 = f * f * (3 - 2 * f), h3 = -f * f * g * path->step;
+
+  lidar_sincos (a->heading, &sa, &ca);
+  lidar_sincos (b->heading, &sb, &cb);
+  point.x = h0 * a->x + h1 * ca + h2 * b->x + h3 * cb;
+  point.y = h0 * a->y + h1 * sa + h2 * b->y + h3 * sb;
+  point.heading = g * a->heading + f * b->heading + rounds * turns;
+  point.curvature = g * a->curvature + f * b->curvature;
+  if (lateral != 0) {
+    double sh, ch;
+    lidar_sincos (point.heading, &sh, &ch);
+    point.x -= lateral * sh;
+    point.y += lateral * ch;
+  }
+  return point;
+}
+
+struct _LidarMotion {
+  const LidarPath *path;
+  double start;      /* along the path at time 0 */
+  double start_time; /* entry of times that belongs to it */
+  double *times;     /* at each sample of the path, and after a round */
+  double *speeds;
+};
+
+LidarMotion *
+lidar_motion_new (const LidarPath *path, double speed, double start)
+{
+  LidarMotion *motion = g_new0 (LidarMotion, 1);
+  const guint n = path->n;
+  double v, position;
+  guint i, round;
+
+  motion->path = path;
+  motion->start = start - floor (start / path->length) * path->length;
+  if (speed <= 0)
+    return motion;
+
+  motion->times = g_new (double, n + 1);
+  motion->speeds = g_new (double, n + 1);
+  for (i = 0; i <= n; i++) {
+    const double curvature = fabs (path->points[i].curvature);
+    motion->speeds[i] = speed;
+    if (curvature * speed * speed > MAX_LATERAL_ACCELERATION)
+      motion->speeds[i] = sqrt (MAX_LATERAL_ACCELERATION / curvature);
+  }
+  /* Braking ahead of turns and accelerating after them; twice around, since the path is closed. */
+  for (round = 0; round < 2; round++) {
+    for (i = 1; i <= n; i++) {
+      v = motion->speeds[i - 1];
+      v = sqrt (v * v + 2 * MAX_LONGITUDINAL_ACCELERATION * path->step);
+      motion->speeds[i] = MIN (motion->speeds[i], v);
+    }
+    motion->speeds[0] = MIN (motion->speeds[0], motion->speeds[n]);
+    for (i = n; i-- > 0;) {
+      v = motion->speeds[i + 1];
+      v = sqrt (v * v + 2 * MAX_LONGITUDINAL_ACCELERATION * path->step);
+      motion->speeds[i] = MIN (motion->speeds[i], v);
+    }
+    motion->speeds[n] = MIN (motion->speeds[0], motion->speeds[n]);
+  }
+  motion->times[0] = 0;
+  for (i = 0; i < n; i++)
+    motion->times[i + 1] =
+        motion->times[i] + 2 * path->step / (motion->speeds[i] + motion->speeds[i + 1]);
+
+  position = motion->start / path->step;
+  i = MIN ((guint)position, n - 1);
+  {
+    /* Within a step the acceleration is constant. */
+    const double v0 = motion->speeds[i], v1 = motion->speeds[i + 1];
+    const double a = (v1 * v1 - v0 * v0) / (2 * path->step);
+    const double along = (position - i) * path->step;
+    motion->start_time = motion->times[i] + 2 * along / (v0 + sqrt (v0 * v0 + 2 * a * along));
+  }
+  return motion;
+}
+
+void
+lidar_motion_free (LidarMotion *motion)
+{
+  if (motion == NULL)
+    return;
+  g_free (motion->times);
+  g_free (motion->speeds);
+  g_free (motion);
+}
+
+double
+lidar_motion_get_period (const LidarMotion *motion)
+{
+  return motion->times ? motion->times[motion->path->n] : 0;
+}
+
+double
+lidar_motion_distance (const LidarMotion *motion, double time)
+{
+  const LidarPath *path = motion->path;
+  guint low = 0, high = path->n;
+  double period, t, v0, v1;
+
+  if (motion->times == NULL)
+    return motion->start;
+  period = motion->times[path->n];
+  t = time + motion->start_time;
+  t -= floor (t / period) * period;
+  while (high - low > 1) {
+    const guint middle = (low + high) / 2;
+    if (motion->times[middle] <= t)
+      low = middle;
+    else
+      high = middle;
+  }
+  v0 = motion->speeds[low];
+  v1 = motion->speeds[low + 1];
+  t -= motion->times[low];
+  return low * path->step + t * (v0 + (v1 * v1 - v0 * v0) / (4 * path->step) * t);
+}
+
+/* A wave along the path, of a length near @wavelength that fits a round. */
+static double
+wave (const LidarPath *path, double s, double wavelength, double phase)
+{
+  const double n = MAX (1, floor (path->length / wavelength + 0.5));
+  return lidar_sin (2 * LIDAR_PI * (n * s / path->length + phase));
+}
+
+void
+lidar_motion_pose (
+    const LidarMotion *motion, double time, double height, double lateral, NdtPose *pose)
+{
+  const LidarPath *path = motion->path;
+  const double s = lidar_motion_distance (motion, time);
+  const LidarPathPoint point = lidar_path_at (path, s, lateral);
+  const double roll =
+      0.006 * wave (path, s, 53, 0.1) + 0.003 * wave (path, s, 19, 0.4) + 0.05 * point.curvature;
+  const double pitch = 0.005 * wave (path, s, 41, 0.7) + 0.002 * wave (path, s, 17, 0.2);
+  const double heave = 0.02 * wave (path, s, 37, 0.3);
+  double sr, cr, sp, cp, sy, cy;
+
+  pose->position[0] = point.x;
+  pose->position[1] = point.y;
+  pose->position[2] = height + heave;
+  lidar_sincos (roll / 2, &sr, &cr);
+  lidar_sincos (pitch / 2, &sp, &cp);
+  lidar_sincos (point.heading / 2, &sy, &cy);
+  pose->orientation[0] = sr * cp * cy - cr * sp * sy;
+  pose->orientation[1] = cr * sp * cy + sr * cp * sy;
+  pose->orientation[2] = cr * cp * sy - sr * sp * cy;
+  pose->orientation[3] = cr * cp * cy + sr * sp * sy;
+}
