@@ -65,6 +65,7 @@ struct _GstPcdDec {
   GList *pending; /* serialized events that came before the first caps went out */
   gint caps_fps_n, caps_fps_d;
   GstPointCloudInfo info;
+  gchar *dropped; /* fields that caps do not hold */
   gboolean has_caps;
   gboolean discont;
 
@@ -133,14 +134,16 @@ update_caps (GstPcdDec *self)
     info.fps_n = self->caps_fps_n;
     info.fps_d = self->caps_fps_d;
   }
+  if (dropped && g_strcmp0 (dropped, self->dropped) != 0)
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("Fields are left out: %s.", dropped), (NULL));
+  g_free (self->dropped);
+  self->dropped = g_steal_pointer (&dropped);
   if (self->has_caps && gst_point_cloud_info_is_equal (&info, &self->info))
     return TRUE;
 
-  if (dropped)
-    GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("Fields are left out: %s.", dropped), (NULL));
   if (!has_fields) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("A PCD file has no field that caps can hold."),
-        ("%s", dropped ? dropped : "padding only"));
+        ("%s", self->dropped ? self->dropped : "padding only"));
     return FALSE;
   }
   gst_point_cloud_timer_set_info (self->timer, &info);
@@ -493,6 +496,7 @@ start (GstPcdDec *self)
   GST_OBJECT_UNLOCK (self);
   reset_stream (self);
   self->has_caps = FALSE;
+  g_clear_pointer (&self->dropped, g_free);
   self->caps_fps_n = 0;
   self->caps_fps_d = 1;
   if (gst_point_cloud_timer_set_times_location (self->timer, location, &error))
@@ -570,6 +574,7 @@ gst_pcd_dec_finalize (GObject *object)
   gst_point_cloud_timer_free (self->timer);
   g_byte_array_unref (self->data);
   g_free (self->times_location);
+  g_free (self->dropped);
   G_OBJECT_CLASS (gst_pcd_dec_parent_class)->finalize (object);
 }
 
