@@ -34,9 +34,9 @@
 
 #include <gst/pointcloud/pointcloud.h>
 
+#include "lidar-map.h"
 #include "lidar-odometry.h"
 #include "lidar-scanner.h"
-#include "ndtcore/ndt-pcd.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_test_src_debug);
 #define GST_CAT_DEFAULT lidar_test_src_debug
@@ -296,41 +296,19 @@ parse_offset (const gchar *text, gdouble out[3])
 static gboolean
 write_map (GstLidarTestSrc *self, const Settings *settings)
 {
-  g_autoptr (GArray) points = NULL;
   g_autoptr (GError) error = NULL;
-  NdtCloudView view;
-  double *p;
-  gsize n, i;
 
   /* The map has noise of its own: it is not what the sensor sees. */
-  points = lidar_world_sample (self->world, settings->map_spacing, settings->range_noise,
-      lidar_hash (settings->noise_seed, 5, 0));
-  p = (double *)points->data;
-  n = points->len;
-  if (settings->offset) {
-    for (i = 0; i < 3 * n; i++)
-      p[i] += self->origin[i % 3];
-    view = ndt_cloud_view_xyz_f64 (p, n);
-  } else {
-    /* In place: a float never overtakes the double that it is made of. */
-    float *f = (float *)points->data;
-    for (i = 0; i < 3 * n; i++) {
-      const float rounded = (float)p[i];
-      memcpy (&f[i], &rounded, sizeof rounded);
-    }
-    view = ndt_cloud_view_xyz_f32 (f, n);
-  }
-  if (!ndt_pcd_write (settings->map_location, &view, NDT_PCD_BINARY, &error)) {
-    GST_ELEMENT_ERROR (self, RESOURCE, OPEN_WRITE,
-        ("The map could not be written to \"%s\"; check that the folder exists and that you may "
-         "write to it.",
-            settings->map_location),
-        ("%s", error->message));
-    return FALSE;
-  }
-  GST_INFO_OBJECT (
-      self, "wrote %" G_GSIZE_FORMAT " points of the world to %s", n, settings->map_location);
-  return TRUE;
+  if (lidar_map_write (self->world, settings->map_location, settings->map_spacing,
+          settings->range_noise, lidar_hash (settings->noise_seed, 5, 0),
+          settings->offset ? self->origin : NULL, &error))
+    return TRUE;
+  GST_ELEMENT_ERROR (self, RESOURCE, OPEN_WRITE,
+      ("The map could not be written to \"%s\"; check that the folder exists and that you may "
+       "write to it.",
+          settings->map_location),
+      ("%s", error->message));
+  return FALSE;
 }
 
 static gboolean

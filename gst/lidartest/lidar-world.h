@@ -75,11 +75,6 @@ typedef struct {
 gboolean lidar_world_cast (
     const LidarWorld *world, const LidarRay *ray, double near, double far, LidarHit *hit);
 
-/* Points of the static surfaces that can be seen from outside, about one in spacing × spacing
- * metres, moved along the normal by normal noise of @noise metres (standard deviation). Returns
- * (transfer full): array of 3 doubles a point. */
-GArray *lidar_world_sample (const LidarWorld *world, double spacing, double noise, guint64 seed);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LidarWorld, lidar_world_free)
 
 G_END_DECLS
