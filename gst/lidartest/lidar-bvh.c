@@ -66,40 +66,68 @@ bounds_area (const Bounds *bounds)
   return x * y + y * z + z * x;
 }
 
-/* Sorts the entries along the best axis and returns how many go left: the cut with the least
- * expected cost (area × number on both sides). @areas is scratch. */
-static guint
-split (const Bounds *bounds, guint32 *order, guint n, double *areas)
+static void
+sort_along (const Bounds *bounds, guint32 *order, guint n, guint axis)
 {
-  double best_cost = INFINITY;
-  guint best_axis = 0, best_cut = n / 2, axis, i;
+  SortContext context = {bounds, axis};
 
-  for (axis = 0; axis < 3; axis++) {
-    SortContext context = {bounds, axis};
-    Bounds side = empty_bounds;
+  g_qsort_with_data (order, (gint)n, sizeof *order, compare_centres, &context);
+}
 
-    g_qsort_with_data (order, (gint)n, sizeof *order, compare_centres, &context);
-    for (i = n - 1; i > 0; i--) {
-      bounds_add (&side, &bounds[order[i]]);
-      areas[i] = bounds_area (&side) * (n - i);
+/* Least expected cost (area × number on both sides) of a cut through entries in this order, and
+ * how many it leaves on the left. @areas is scratch. */
+static double
+best_cut (const Bounds *bounds, const guint32 *order, guint n, double *areas, guint *cut)
+{
+  Bounds side = empty_bounds;
+  double best = INFINITY;
+  guint i;
+
+  for (i = n - 1; i > 0; i--) {
+    bounds_add (&side, &bounds[order[i]]);
+    areas[i] = bounds_area (&side) * (n - i);
+  }
+  side = empty_bounds;
+  for (i = 1; i < n; i++) {
+    double cost;
+
+    bounds_add (&side, &bounds[order[i - 1]]);
+    cost = bounds_area (&side) * i + areas[i];
+    if (cost < best) {
+      best = cost;
+      *cut = i;
     }
-    side = empty_bounds;
-    for (i = 1; i < n; i++) {
-      double cost;
-      bounds_add (&side, &bounds[order[i - 1]]);
-      cost = bounds_area (&side) * i + areas[i];
-      if (cost < best_cost) {
-        best_cost = cost;
+  }
+  return best;
+}
+
+/* Sorts the entries along an axis and returns how many go left. Large sets are cut across their
+ * longest side, small ones where it costs least. */
+static guint
+split (const Bounds *bounds, guint32 *order, guint n, const Bounds *all, double *areas)
+{
+  double best = INFINITY;
+  guint best_axis = 0, cut = n / 2, axis;
+
+  if (n > 64) {
+    for (axis = 1; axis < 3; axis++)
+      if (all->max[axis] - all->min[axis] > all->max[best_axis] - all->min[best_axis])
         best_axis = axis;
-        best_cut = i;
+  } else {
+    for (axis = 0; axis < 3; axis++) {
+      double cost;
+
+      sort_along (bounds, order, n, axis);
+      cost = best_cut (bounds, order, n, areas, &cut);
+      if (cost < best) {
+        best = cost;
+        best_axis = axis;
       }
     }
   }
-  if (best_axis != 2) {
-    SortContext context = {bounds, best_axis};
-    g_qsort_with_data (order, (gint)n, sizeof *order, compare_centres, &context);
-  }
-  return best_cut;
+  sort_along (bounds, order, n, best_axis);
+  best_cut (bounds, order, n, areas, &cut);
+  return cut;
 }
 
 static void
@@ -121,7 +149,7 @@ build (LidarBvh *bvh, const Bounds *bounds, guint node_index, guint first, guint
     node->count = n;
     return;
   }
-  n_left = split (bounds, bvh->order + first, n, areas);
+  n_left = split (bounds, bvh->order + first, n, &all, areas);
   /* Uneven cuts could make a chain; far down, halve. */
   if (depth > MAX_DEPTH / 2)
     n_left = n / 2;

@@ -7,7 +7,7 @@
 #define MAX_LATERAL_ACCELERATION 2.0      /* m/s² */
 #define MAX_LONGITUDINAL_ACCELERATION 1.5 /* m/s² */
 /* Steps in which the shape of a corner is integrated. */
-#define CORNER_STEPS 512
+#define CORNER_STEPS 128
 
 struct _LidarPath {
   double length;
