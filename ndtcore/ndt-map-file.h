@@ -6,6 +6,16 @@
 G_BEGIN_DECLS
 
 /**
+ * ndt_map_list_files:
+ * @path: a file, or a folder
+ *
+ * Returns: (transfer full): the file itself, or the folder's files that end in ".pcd" in the order
+ *   of names; NULL with %NDT_ERROR_IO (missing, unreadable) or %NDT_ERROR_FORMAT (a folder without
+ *   any)
+ */
+GPtrArray *ndt_map_list_files (const gchar *path, GError **error);
+
+/**
  * ndt_map_load:
  * @path: a PCD file, or a folder of PCD files (tiles; each file becomes a region, in the order
  *   of names)

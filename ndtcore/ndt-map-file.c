@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-map-file.h"
+
+#include <string.h>
+
+#include "ndt-pcd.h"
+
+static gint
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const gchar *const *)a, *(const gchar *const *)b);
+}
+
+static gboolean
+is_pcd (const gchar *name)
+{
+  const gchar *dot = strrchr (name, '.');
+  return dot && g_ascii_strcasecmp (dot, ".pcd") == 0;
+}
+
+GPtrArray *
+ndt_map_list_files (const gchar *path, GError **error)
+{
+  g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
+  if (!g_file_test (path, G_FILE_TEST_IS_DIR)) {
+    g_ptr_array_add (files, g_strdup (path));
+    return g_steal_pointer (&files);
+  }
+
+  g_autoptr (GError) cause = NULL;
+  g_autoptr (GDir) folder = g_dir_open (path, 0, &cause);
+  const gchar *name;
+  if (!folder) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
+    return NULL;
+  }
+  while ((name = g_dir_read_name (folder)))
+    if (is_pcd (name))
+      g_ptr_array_add (files, g_build_filename (path, name, NULL));
+  if (files->len == 0) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s has no PCD files", path);
+    return NULL;
+  }
+  g_ptr_array_sort (files, compare_names);
+  return g_steal_pointer (&files);
+}
+
+/* Opened and closed here, so that one file's points are in memory at a time. */
+static gboolean
+add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error)
+{
+  NdtCloudView points;
+  g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, error);
+  if (!file || !ndt_pcd_file_get_points (file, &points, error))
+    return FALSE;
+  if (ndt_voxel_map_builder_add (builder, region, &points, NULL, error))
+    return TRUE;
+  g_prefix_error (error, "%s: ", path);
+  return FALSE;
+}
+
+NdtVoxelMap *
+ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, GError **error)
+{
+  g_autoptr (NdtVoxelMapBuilder) builder = ndt_voxel_map_builder_new (params, error);
+  if (!builder)
+    return NULL;
+  g_autoptr (GPtrArray) files = ndt_map_list_files (path, error);
+  if (!files)
+    return NULL;
+  for (guint i = 0; i < files->len; i++)
+    if (!add_file (builder, i, g_ptr_array_index (files, i), error))
+      return NULL;
+  NdtVoxelMap *map = ndt_voxel_map_builder_build (builder, error);
+  if (!map)
+    g_prefix_error (error, "%s: ", path);
+  return map;
+}
