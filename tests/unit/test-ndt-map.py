@@ -1,0 +1,206 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ndt-map against numpy (TAP).
+
+usage: test-ndt-map.py NDT_MAP
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+NDT_MAP = sys.argv[1]
+FOLDER = tempfile.mkdtemp(prefix="ndt-map-")
+rng = np.random.default_rng(1)
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+def run(*arguments, status=0):
+    """Output of ndt-map, which has to end with @status."""
+    done = subprocess.run([NDT_MAP, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def write(name, points, dtype="<f8", data="binary"):
+    size = np.dtype(dtype).itemsize
+    head = (f"VERSION .7\nFIELDS x y z\nSIZE {size} {size} {size}\nTYPE F F F\nCOUNT 1 1 1\n"
+            f"WIDTH {len(points)}\nHEIGHT 1\nPOINTS {len(points)}\nDATA {data}\n")
+    os.makedirs(os.path.dirname(path(name)), exist_ok=True)
+    with open(path(name), "wb") as file:
+        file.write(head.encode() + np.ascontiguousarray(points, dtype).tobytes())
+    return path(name)
+
+
+def read(name):
+    """Points of a binary or ascii file with x, y, z alone."""
+    with open(path(name), "rb") as file:
+        head, data = re.split(rb"(?<=DATA binary\n)|(?<=DATA ascii\n)", file.read(), maxsplit=1)
+    n = int(re.search(rb"^POINTS (\d+)", head, re.M)[1])
+    dtype = "<f" + re.search(rb"^SIZE (\d)", head, re.M)[1].decode()
+    if b"DATA ascii" in head:
+        points = np.array([line.split() for line in data.decode().splitlines()], float)
+    else:
+        points = np.frombuffer(data, dtype)
+    return points.reshape(n, 3).astype(float)
+
+
+def value(output, name):
+    return re.search(rf"^{re.escape(name)}: (.*)$", output, re.M)[1]
+
+
+def centroids(points, leaf):
+    """Of the cells of a grid, sorted."""
+    cells = np.floor(points / leaf).astype(np.int64)
+    unique, which = np.unique(cells, axis=0, return_inverse=True)
+    which = which.ravel()
+    sums = np.zeros((len(unique), 3))
+    corners = unique * leaf
+    np.add.at(sums, which, points - corners[which])
+    return corners + sums / np.bincount(which)[:, None]
+
+
+def sort(points):
+    return points[np.lexsort(points.T)]
+
+
+def test_join():
+    a = rng.uniform(-20, 20, (5000, 3)) + [588348.9, 4141240.2, -30]
+    b = rng.uniform(-20, 20, (3000, 3)) + [588360.9, 4141240.2, -30]
+    b[7] = np.nan
+    write("maps/b.pcd", b)
+    write("maps/a.pcd", a)
+    out = run("build", "--double", "-o", path("all.pcd"), path("maps"))
+    assert value(out, "points written") == "7999", out
+    expected = np.vstack([a, b[np.isfinite(b).all(1)]])
+    assert (read("all.pcd") == expected).all()  # in the order of names, to the bit
+
+    run("build", "--double", "--leaf", "1.5", "-o", path("thin.pcd"), path("maps"))
+    thin = read("thin.pcd")
+    want = centroids(expected, 1.5)
+    assert len(thin) == len(want)
+    # Each side rounds at coordinates of 4e6: 1e-9 m is two units in the last place.
+    assert np.abs(sort(thin) - sort(want)).max() < 4e-9
+
+
+def test_single_precision():
+    points = rng.uniform(-20, 20, (100, 3))
+    write("near.pcd", points)
+    out = run("build", "-o", path("near32.pcd"), "-e", "ascii", path("near.pcd"))
+    assert (read("near32.pcd").astype(np.float32) == points.astype(np.float32)).all()
+    assert "--double" not in out
+    write("far.pcd", points + [500000, 0, 0])
+    out = run("build", "-o", path("far32.pcd"), path("far.pcd"))
+    assert "use --double" in out, out
+
+
+def test_scans():
+    scans = [rng.uniform(-10, 10, (400, 3)).astype(np.float32) for _ in range(3)]
+    angles = [0.1, 0.9, 2.0]
+    lines, moved = [], []
+    for i, (scan, angle) in enumerate(zip(scans, angles)):
+        write(f"scans/{i:03}.pcd", scan, "<f4")
+        c, s = np.cos(angle), np.sin(angle)
+        rotation, shift = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]), np.array([100. * i, 5, -1])
+        ranges = np.linalg.norm(scan.astype(float), axis=1)
+        kept = scan[(ranges >= 3) & (ranges <= 9)].astype(float)
+        if i == 1:
+            lines.append(" ".join(["nan"] * 12))
+            continue
+        lines.append(" ".join(f"{v:.17g}" for v in np.hstack([rotation, shift[:, None]]).ravel()))
+        moved.append(kept @ rotation.T + shift)
+    with open(path("kitti.txt"), "w", encoding="ascii") as file:
+        file.write("\n".join(lines) + "\n")
+    out = run("build", "-d", "-o", path("map.pcd"), "-t", path("kitti.txt"), "--min-range", "3",
+              "--max-range", "9", path("scans"))
+    assert value(out, "scans with a pose") == "2", out
+    expected = np.vstack(moved)
+    have = read("map.pcd")
+    assert have.shape == expected.shape, (have.shape, expected.shape)
+    # Products of three terms up to 200 round at 1e-14 each.
+    assert np.abs(have - expected).max() < 1e-12
+
+    with open(path("short.txt"), "w", encoding="ascii") as file:
+        file.write(lines[0] + "\n")
+    out = run("build", "-o", path("no.pcd"), "-t", path("short.txt"), path("scans"), status=1)
+    assert "1 lines for 3 scans" in out, out
+    assert not os.path.exists(path("no.pcd"))
+
+
+def test_info():
+    points = np.stack(np.meshgrid(np.arange(40) / 4, np.arange(40) / 4, np.arange(12) / 4),
+                      -1).reshape(-1, 3) + 0.125
+    write("grid.pcd", points)
+    out = run("info", "--resolution", "1", "--levels", "2", path("grid.pcd"))
+    assert value(out, "points") == str(len(points)), out
+    assert value(out, "x") == "0.125 to 9.875 m (9.750 m)", out
+    assert value(out, "voxels of 1 m") == str(10 * 10 * 3), out
+    assert value(out, "voxels of 2 m") == str(5 * 5 * 2), out
+    assert "voxels of 4 m" not in out
+    assert 48 < float(value(out, "bytes per voxel")) <= 192, out
+    assert value(out, "load time").endswith(" s")
+
+
+def test_wrong_usage():
+    for arguments in ([], ["frobnicate"], ["build"], ["build", "a.pcd"], ["info"],
+                      ["info", "a", "b"], ["build", "-o", "x", "--leaf", "-1", "y"],
+                      ["build", "-o", "x", "--frob", "y"], ["build", "-o", "x", "-e", "zip", "y"],
+                      ["build", "-o", "x", "--max-range", "3", "y"],
+                      ["build", "-o", "x", "-t", "z", "--min-range", "3", "--max-range", "2", "y"]):
+        run(*arguments, status=2)
+    write("one.pcd", np.zeros((1, 3)))
+    for arguments in (["-r", "0"], ["-r", "2000"], ["--levels", "0"], ["--levels", "4"],
+                      ["--min-points", "-1"]):
+        run("info", *arguments, path("one.pcd"), status=2)
+    for arguments in (["--help"], ["--version"], ["build", "--help"], ["info", "--help"]):
+        assert "ndt-map" in run(*arguments)
+
+
+def test_failures():
+    cut = write("cut.pcd", np.zeros((10, 3)))
+    with open(cut, "r+b") as file:
+        file.truncate(os.path.getsize(cut) - 1)
+    os.makedirs(path("empty"), exist_ok=True)
+    write("none.pcd", np.zeros((0, 3)))
+    write("few.pcd", np.zeros((3, 3)))
+    write("apart.pcd", np.array([[0., 0, 0], [1e7, 0, 0]]))
+    out = path("out.pcd")
+    for arguments, because in (
+            (["info", path("missing.pcd")], "missing.pcd"),
+            (["info", cut], "truncated"),
+            (["info", path("empty")], "no PCD files"),
+            (["info", path("few.pcd")], "few.pcd"),
+            (["build", "-o", out, cut], "truncated"),
+            (["build", "-o", out, path("none.pcd")], "no points"),
+            (["build", "-o", out, "-l", "0.1", path("apart.pcd")], "leaves of 0.1 m"),
+            (["build", "-o", path("no/such/folder.pcd"), path("few.pcd")], "cannot write"),
+            (["build", "-o", out, "-t", path("missing.txt"), path("few.pcd")], "missing.txt")):
+        text = run(*arguments, status=1)
+        assert because in text, text
+    assert not os.path.exists(out)
+
+
+def main():
+    tests = [(name, body) for name, body in globals().items() if name.startswith("test_")]
+    print(f"1..{len(tests)}")
+    failed = False
+    for i, (name, body) in enumerate(tests, 1):
+        try:
+            body()
+            print(f"ok {i} {name[5:]}")
+        except Exception as error:  # a failed test is a line, whatever failed
+            failed = True
+            print(f"not ok {i} {name[5:]}")
+            print("# " + repr(error).replace("\\n", "\n# "), flush=True)
+    subprocess.run(["rm", "-r", FOLDER], check=True)
+    sys.exit(failed)
+
+
+main()
