@@ -13,6 +13,9 @@
  * point. With #GstLidarTestSrc:motion-distortion each column of points is seen from where the
  * sensor is when it fires; otherwise all are seen from the pose at the end.
  *
+ * The path is a round that starts at the world's origin along x, so that the first pose is near
+ * `0,0,1.8` with the default #GstLidarTestSrc:mount-height; the ground is at z = 0.
+ *
  * #GstLidarTestSrc:seed makes the world, #GstLidarTestSrc:noise-seed everything else, so that two
  * runs can differ in noise, traffic, start and lane position and still see the same world.
  *

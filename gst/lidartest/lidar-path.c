@@ -158,6 +158,24 @@ lidar_path_free (LidarPath *path)
   g_free (path);
 }
 
+void
+lidar_path_move_to_start (LidarPath *path)
+{
+  const LidarPathPoint start = path->points[0];
+  double sine, cosine;
+  guint i;
+
+  lidar_sincos (start.heading, &sine, &cosine);
+  for (i = 0; i <= path->n; i++) {
+    LidarPathPoint *point = &path->points[i];
+    const double x = point->x - start.x, y = point->y - start.y;
+
+    point->x = cosine * x + sine * y;
+    point->y = cosine * y - sine * x;
+    point->heading -= start.heading;
+  }
+}
+
 double
 lidar_path_get_length (const LidarPath *path)
 {
@@ -297,12 +315,12 @@ lidar_motion_distance (const LidarMotion *motion, double time)
   return low * path->step + t * (v0 + (v1 * v1 - v0 * v0) / (4 * path->step) * t);
 }
 
-/* A wave along the path, of a length near @wavelength that fits a round. */
+/* A wave along the path, of a length near @wavelength that fits a round; 0 at the start. */
 static double
-wave (const LidarPath *path, double s, double wavelength, double phase)
+wave (const LidarPath *path, double s, double wavelength)
 {
   const double n = MAX (1, floor (path->length / wavelength + 0.5));
-  return lidar_sin (2 * LIDAR_PI * (n * s / path->length + phase));
+  return lidar_sin (2 * LIDAR_PI * n * s / path->length);
 }
 
 void
@@ -313,9 +331,9 @@ lidar_motion_pose (
   const double s = lidar_motion_distance (motion, time);
   const LidarPathPoint point = lidar_path_at (path, s, lateral);
   const double roll =
-      0.006 * wave (path, s, 53, 0.1) + 0.003 * wave (path, s, 19, 0.4) + 0.05 * point.curvature;
-  const double pitch = 0.005 * wave (path, s, 41, 0.7) + 0.002 * wave (path, s, 17, 0.2);
-  const double heave = 0.02 * wave (path, s, 37, 0.3);
+      0.006 * wave (path, s, 53) + 0.003 * wave (path, s, 19) + 0.05 * point.curvature;
+  const double pitch = 0.005 * wave (path, s, 41) + 0.002 * wave (path, s, 17);
+  const double heave = 0.02 * wave (path, s, 37);
   double sr, cr, sp, cp, sy, cy;
 
   pose->position[0] = point.x;

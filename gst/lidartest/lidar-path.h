@@ -30,6 +30,8 @@ typedef struct {
  * may reach 180°. */
 LidarPath *lidar_path_new (const LidarPathCorner *corners, guint n_corners);
 void lidar_path_free (LidarPath *path);
+/* Moves the path so that it starts at the origin, along x. For whoever still makes it. */
+void lidar_path_move_to_start (LidarPath *path);
 double lidar_path_get_length (const LidarPath *path);
 /* @s: metres from the start; wraps around in both directions. @lateral: metres to the left of the
  * path. */

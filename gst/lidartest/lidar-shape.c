@@ -58,6 +58,49 @@ lidar_shape_bounds (const LidarShape *shape, double min[3], double max[3])
   }
 }
 
+void
+lidar_shape_move (LidarShape *shape, double x, double y, double yaw)
+{
+  double s, c;
+
+  lidar_sincos (yaw, &s, &c);
+  switch (shape->kind) {
+  case LIDAR_SHAPE_BOX: {
+    const double *centre = shape->box.centre;
+    const double moved[2] = {x + c * centre[0] - s * centre[1], y + s * centre[0] + c * centre[1]};
+    const double cosine = shape->box.cos_yaw, sine = shape->box.sin_yaw;
+    memcpy (shape->box.centre, moved, sizeof moved);
+    shape->box.cos_yaw = c * cosine - s * sine;
+    shape->box.sin_yaw = s * cosine + c * sine;
+    break;
+  }
+  case LIDAR_SHAPE_FRUSTUM: {
+    const double old_x = shape->frustum.x, old_y = shape->frustum.y;
+    shape->frustum.x = x + c * old_x - s * old_y;
+    shape->frustum.y = y + s * old_x + c * old_y;
+    break;
+  }
+  case LIDAR_SHAPE_ELLIPSOID: {
+    const double *centre = shape->ellipsoid.centre;
+    const double moved[2] = {x + c * centre[0] - s * centre[1], y + s * centre[0] + c * centre[1]};
+    memcpy (shape->ellipsoid.centre, moved, sizeof moved);
+    break;
+  }
+  case LIDAR_SHAPE_TRIANGLE: {
+    double *const vectors[3] = {shape->triangle.p, shape->triangle.u, shape->triangle.v};
+    guint i;
+    for (i = 0; i < 3; i++) {
+      const double old_x = vectors[i][0], old_y = vectors[i][1];
+      vectors[i][0] = c * old_x - s * old_y;
+      vectors[i][1] = s * old_x + c * old_y;
+    }
+    shape->triangle.p[0] += x;
+    shape->triangle.p[1] += y;
+    break;
+  }
+  }
+}
+
 /* The box's axes as the world's. */
 static inline void
 box_to_local (const LidarShape *shape, const double v[3], double out[3])

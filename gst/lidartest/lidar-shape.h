@@ -50,6 +50,8 @@ typedef struct {
 } LidarRay;
 
 void lidar_shape_bounds (const LidarShape *shape, double min[3], double max[3]);
+/* Moves and turns the shape: its old frame lies at @x, @y with @yaw (rad) in the new one. */
+void lidar_shape_move (LidarShape *shape, double x, double y, double yaw);
 /* Distance along the ray to the nearest crossing of the surface that lies beyond @near;
  * INFINITY where there is none. */
 double lidar_shape_intersect (const LidarShape *shape, const LidarRay *ray, double near);

@@ -3,6 +3,21 @@
 
 #include "lidar-builder.h"
 
+/* Makes the start of the path the origin, with x along it: a first pose that is easy to give. */
+static void
+move_to_start (LidarWorld *world)
+{
+  const LidarPathPoint start = lidar_path_at (world->path, 0, 0);
+  double s, c;
+  guint i;
+
+  lidar_sincos (start.heading, &s, &c);
+  for (i = 0; i < world->shapes->len; i++)
+    lidar_shape_move (&g_array_index (world->shapes, LidarShape, i), -(c * start.x + s * start.y),
+        -(c * start.y - s * start.x), -start.heading);
+  lidar_path_move_to_start (world->path);
+}
+
 LidarWorld *
 lidar_world_new (LidarWorldKind kind, guint64 seed)
 {
@@ -25,6 +40,7 @@ lidar_world_new (LidarWorldKind kind, guint64 seed)
     lidar_world_build_hall (world, &random);
     break;
   }
+  move_to_start (world);
   world->bvh = lidar_bvh_new ((const LidarShape *)world->shapes->data, world->shapes->len);
   return world;
 }

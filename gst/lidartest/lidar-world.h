@@ -33,7 +33,8 @@ typedef struct {
  * @kind: what it is
  * @shapes: all static surfaces but the ground
  * @bvh: over @shapes
- * @path: what the sensor drives along; a corridor around it is free
+ * @path: what the sensor drives along, from the origin on, at first along x; a corridor around it
+ *   is free
  * @default_speed: m/s that fit the world
  * @ground_margin: metres from the path within which the ground z = 0 (endless for rays) is
  *   part of a map
