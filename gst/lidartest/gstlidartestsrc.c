@@ -686,7 +686,7 @@ install_properties (GObjectClass *klass)
   install_double (klass, PROP_MOUNT_HEIGHT, "mount-height", "Mount height",
       "Height of the sensor above the ground, metres", 0.3, 4);
   install_uint (klass, PROP_MOVING_OBJECTS, "moving-objects", "Moving objects",
-      "Number of other vehicles on the round; they are not in the map", 0, 1000);
+      "Number of other vehicles on the round; they are not in the map", 0, LIDAR_MAX_VEHICLES);
   install_double (klass, PROP_SPEED, "speed", "Speed",
       "Speed on straights in m/s, lower in turns; 0 stands still, -1 takes what fits the world "
       "(town 8, tunnel 14, highway 25, hall 1.5)",

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lidar-scanner.h"
 
+#include "ndtcore/ndt-workers.h"
+
 /* A vehicle is a body and a cabin. */
 #define SHAPES_PER_VEHICLE 2
-/* Columns that a thread takes at a time. */
+/* Columns of a thread's task. */
 #define CHUNK 16
 
 typedef struct {
@@ -30,17 +32,12 @@ struct _LidarScanner {
   double *columns; /* cosine and sine of each column's azimuth */
   double *rings;   /* cosine and sine of each ring's elevation */
 
-  GThreadPool *pool; /* NULL: one thread */
-  guint n_threads;
+  NdtWorkers *workers;
 
   /* The scan that is being cast. */
   guint64 scan;
   double start, end;
   LidarReturn *returns;
-  gint next_column; /* atomic */
-  GMutex lock;
-  GCond done;
-  guint n_running;
 };
 
 gboolean
@@ -158,13 +155,14 @@ lidar_scanner_get_beam (const LidarScanner *scanner, guint column, guint ring, d
 }
 
 static void
-cast_column (const LidarScanner *scanner, guint column, PlacedVehicle *placed)
+cast_column (const LidarScanner *scanner, guint column)
 {
   const LidarSensor *sensor = &scanner->sensor;
   const double time = sensor->motion_distortion ? scanner->start + (scanner->end - scanner->start) *
                                                                        column / sensor->n_columns
                                                 : scanner->end;
   LidarReturn *out = scanner->returns + (gsize)column * sensor->n_rings;
+  PlacedVehicle placed[LIDAR_MAX_VEHICLES];
   NdtPose pose;
   LidarRay ray;
   guint n_placed, ring, i, k;
@@ -214,57 +212,27 @@ cast_column (const LidarScanner *scanner, guint column, PlacedVehicle *placed)
 }
 
 static void
-cast_columns (LidarScanner *scanner)
+cast_chunk (guint task, gpointer data)
 {
-  const guint n = scanner->sensor.n_columns;
-  g_autofree PlacedVehicle *placed = g_new (PlacedVehicle, scanner->sensor.n_vehicles + 1);
+  const LidarScanner *scanner = data;
+  const guint first = task * CHUNK;
+  const guint last = MIN (first + CHUNK, scanner->sensor.n_columns);
+  guint column;
 
-  for (;;) {
-    const guint first = (guint)g_atomic_int_add (&scanner->next_column, CHUNK);
-    guint column;
-
-    if (first >= n)
-      return;
-    for (column = first; column < MIN (first + CHUNK, n); column++)
-      cast_column (scanner, column, placed);
-  }
-}
-
-static void
-help (gpointer data, gpointer user_data)
-{
-  LidarScanner *scanner = user_data;
-
-  cast_columns (scanner);
-  g_mutex_lock (&scanner->lock);
-  if (--scanner->n_running == 0)
-    g_cond_signal (&scanner->done);
-  g_mutex_unlock (&scanner->lock);
+  for (column = first; column < last; column++)
+    cast_column (scanner, column);
 }
 
 void
 lidar_scanner_cast (
     LidarScanner *scanner, guint64 scan, double start, double end, LidarReturn *returns)
 {
-  guint i;
-
   scanner->scan = scan;
   scanner->start = start;
   scanner->end = end;
   scanner->returns = returns;
-  g_atomic_int_set (&scanner->next_column, 0);
-  if (scanner->pool == NULL) {
-    cast_columns (scanner);
-    return;
-  }
-  scanner->n_running = scanner->n_threads - 1;
-  for (i = 1; i < scanner->n_threads; i++)
-    g_thread_pool_push (scanner->pool, scanner, NULL);
-  cast_columns (scanner);
-  g_mutex_lock (&scanner->lock);
-  while (scanner->n_running > 0)
-    g_cond_wait (&scanner->done, &scanner->lock);
-  g_mutex_unlock (&scanner->lock);
+  ndt_workers_run (
+      scanner->workers, (scanner->sensor.n_columns + CHUNK - 1) / CHUNK, cast_chunk, scanner);
 }
 
 void
@@ -320,18 +288,7 @@ lidar_scanner_new (const LidarWorld *world, const LidarMotion *motion, const Lid
     lidar_sensor_get_elevation (sensor->n_rings, i, &degrees);
     lidar_sincos (degrees * LIDAR_DEG, &scanner->rings[2 * i + 1], &scanner->rings[2 * i]);
   }
-  g_mutex_init (&scanner->lock);
-  g_cond_init (&scanner->done);
-  scanner->n_threads = n_threads > 0 ? n_threads : g_get_num_processors ();
-  if (scanner->n_threads > 1) {
-    g_autoptr (GError) error = NULL;
-    scanner->pool = g_thread_pool_new (help, scanner, (gint)scanner->n_threads - 1, TRUE, &error);
-    /* Threads that could not be started never take what is pushed. */
-    if (error != NULL) {
-      g_thread_pool_free (scanner->pool, TRUE, TRUE);
-      scanner->pool = NULL;
-    }
-  }
+  scanner->workers = ndt_workers_new (n_threads);
   return scanner;
 }
 
@@ -340,10 +297,7 @@ lidar_scanner_free (LidarScanner *scanner)
 {
   if (scanner == NULL)
     return;
-  if (scanner->pool)
-    g_thread_pool_free (scanner->pool, FALSE, TRUE);
-  g_mutex_clear (&scanner->lock);
-  g_cond_clear (&scanner->done);
+  ndt_workers_free (scanner->workers);
   g_free (scanner->vehicles);
   g_free (scanner->columns);
   g_free (scanner->rings);

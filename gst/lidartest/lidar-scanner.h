@@ -7,6 +7,7 @@ G_BEGIN_DECLS
 
 /* Hits that are nearer are the vehicle's own: no return, metres. */
 #define LIDAR_MIN_RANGE 0.5
+#define LIDAR_MAX_VEHICLES 200
 
 /**
  * LidarSensor:
@@ -20,7 +21,7 @@ G_BEGIN_DECLS
  * @mount_height: metres above the road
  * @lateral: metres to the left of the path
  * @noise_seed: of noise and dropout
- * @n_vehicles: other vehicles in the world
+ * @n_vehicles: other vehicles in the world, at most %LIDAR_MAX_VEHICLES
  *
  * A rotating lidar. Column 0 looks back (−x); the rotation is clockwise seen from above.
  */
@@ -53,7 +54,8 @@ typedef struct _LidarScanner LidarScanner;
 /* Elevation of a ring in degrees, ring 0 the lowest; 0 and FALSE where there is no such sensor. */
 gboolean lidar_sensor_get_elevation (guint n_rings, guint ring, double *degrees);
 
-/* @traffic: how other vehicles move; may be @motion. @n_threads: 0: one per processor. */
+/* @traffic: how other vehicles move; may be @motion. @n_threads: 0: one per processor
+ * that the process may use. */
 LidarScanner *lidar_scanner_new (const LidarWorld *world, const LidarMotion *motion,
     const LidarMotion *traffic, const LidarSensor *sensor, guint n_threads);
 void lidar_scanner_free (LidarScanner *scanner);

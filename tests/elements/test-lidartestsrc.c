@@ -436,7 +436,7 @@ GST_START_TEST (test_bounds)
   }
   gst_harness_teardown (h);
 
-  h = harness ("max-range=1 columns=16 mount-height=0.3 speed=60 moving-objects=1000 n-threads=64 "
+  h = harness ("max-range=1 columns=16 mount-height=0.3 speed=60 moving-objects=200 n-threads=64 "
                "range-noise=1 start-offset=-1e6 path-offset=1",
       NULL);
   for (guint i = 0; i < 10; i++)
