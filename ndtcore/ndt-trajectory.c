@@ -236,19 +236,11 @@ parse (NdtTrajectory *trajectory, const gchar *text, gsize size, guint64 *number
 }
 
 NdtTrajectory *
-ndt_trajectory_load (const gchar *path, NdtTrajectoryFormat format, GError **error)
+ndt_trajectory_parse (
+    const gchar *text, gsize size, const gchar *name, NdtTrajectoryFormat format, GError **error)
 {
-  g_autofree gchar *text = NULL;
-  g_autofree gchar *name = g_filename_display_name (path);
-  g_autoptr (GError) cause = NULL;
-  gsize size;
-  guint64 number = 0;
-  if (!g_file_get_contents (path, &text, &size, &cause)) {
-    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
-    return NULL;
-  }
-
   g_autoptr (NdtTrajectory) trajectory = g_new0 (NdtTrajectory, 1);
+  guint64 number = 0;
   trajectory->format = format;
   trajectory->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
   if (!parse (trajectory, text, size, &number, error)) {
@@ -260,6 +252,20 @@ ndt_trajectory_load (const gchar *path, NdtTrajectoryFormat format, GError **err
     return NULL;
   }
   return g_steal_pointer (&trajectory);
+}
+
+NdtTrajectory *
+ndt_trajectory_load (const gchar *path, NdtTrajectoryFormat format, GError **error)
+{
+  g_autofree gchar *text = NULL;
+  g_autofree gchar *name = g_filename_display_name (path);
+  g_autoptr (GError) cause = NULL;
+  gsize size;
+  if (!g_file_get_contents (path, &text, &size, &cause)) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
+    return NULL;
+  }
+  return ndt_trajectory_parse (text, size, name, format, error);
 }
 
 void

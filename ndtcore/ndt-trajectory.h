@@ -36,6 +36,9 @@ typedef struct _NdtTrajectory NdtTrajectory;
  *   and line
  */
 NdtTrajectory *ndt_trajectory_load (const gchar *path, NdtTrajectoryFormat format, GError **error);
+/* The same from @size bytes that are in memory; messages call them @name. */
+NdtTrajectory *ndt_trajectory_parse (
+    const gchar *text, gsize size, const gchar *name, NdtTrajectoryFormat format, GError **error);
 void ndt_trajectory_free (NdtTrajectory *trajectory);
 /* What NDT_TRAJECTORY_AUTO turned out to be. */
 NdtTrajectoryFormat ndt_trajectory_get_format (const NdtTrajectory *trajectory);
