@@ -1,21 +1,27 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prints the reference of the given elements as Markdown: pads, properties, signals.
+"""Prints the reference of our elements as Markdown: pads, properties, signals.
 
-usage: element-reference.py ELEMENT...
-       element-reference.py --check FILE ELEMENT...   compares FILE with it
+usage: element-reference.py [ELEMENT...]
+       element-reference.py --check FILE   compares FILE with it
+       element-reference.py --write FILE   writes FILE anew
 
-docs/reference.md is what this prints for all of our elements, so that no property or caps change
-by accident.
+Without names these are all elements in the folders of GST_PLUGIN_PATH_1_0. docs/reference.md is
+what this prints for them, so that no property or caps change by accident.
 """
 
 import difflib
+import os
 import sys
 
-import gi
+try:
+    import gi
 
-gi.require_version("Gst", "1.0")
-from gi.repository import GObject, Gst  # noqa: E402
+    gi.require_version("Gst", "1.0")
+    from gi.repository import GObject, Gst
+except (ImportError, ValueError) as error:
+    print(error)
+    sys.exit(77)
 
 # GStreamer's classes: what they add differs between versions.
 BASES = ("GstObject", "GstElement", "GstBin", "GstBaseSink", "GstBaseSrc", "GstPushSrc",
@@ -97,15 +103,33 @@ def element_reference(name):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def our_elements():
+    registry = Gst.Registry.get()
+    folders = os.environ.get("GST_PLUGIN_PATH_1_0", "").split(":")
+    names = []
+    for plugin in registry.get_plugin_list():
+        if os.path.dirname(plugin.get_filename() or "") in folders:
+            names += [feature.get_name()
+                      for feature in registry.get_feature_list_by_plugin(plugin.get_name())
+                      if isinstance(feature, Gst.ElementFactory)]
+    return sorted(names) or sys.exit("no element of ours")
+
+
 def main():
     arguments = sys.argv[1:]
-    check = None
+    check = write = None
     if arguments[:1] == ["--check"]:
         check, arguments = arguments[1], arguments[2:]
+    elif arguments[:1] == ["--write"]:
+        write, arguments = arguments[1], arguments[2:]
     Gst.init(None)
     text = ("# Reference of the elements\n\nPrinted by `tests/elements/element-reference.py`; a"
             " test compares. Explanations: [elements.md](elements.md).\n\n")
-    text += "\n".join(element_reference(name) for name in arguments)
+    text += "\n".join(element_reference(name) for name in arguments or our_elements())
+    if write:
+        with open(write, "w", encoding="utf-8") as file:
+            file.write(text)
+        return
     if check is None:
         sys.stdout.write(text)
         return
@@ -114,8 +138,8 @@ def main():
     if old != text:
         sys.stdout.writelines(difflib.unified_diff(
             old.splitlines(True), text.splitlines(True), check, "the elements as built"))
-        sys.exit(f"{check} is not what the elements are: if the change is meant, write it anew "
-                 f"with {sys.argv[0]}")
+        sys.exit(f"{check} is not what the elements are: if the change is meant, write it anew: "
+                 "ninja -C build update-reference")
 
 
 if __name__ == "__main__":
