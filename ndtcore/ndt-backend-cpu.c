@@ -182,7 +182,7 @@ align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignPara
     result->pose.position[k] = start->guess.position[k] + o.best_t[k];
   memcpy (result->pose.orientation, o.best_q, sizeof (o.best_q));
   result->n_points = scan->n;
-  result->iterations = (guint32)o.iterations;
+  result->iterations = (guint32)(o.iterations + o.approach_steps);
   result->evaluations = (guint32)o.evaluations;
   result->oscillation = (guint32)o.oscillation;
   result->stop = (NdtStop)o.stop;

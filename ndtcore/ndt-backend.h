@@ -61,7 +61,7 @@ typedef struct {
 
 #define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.001, 0.0001, 1.0, 0.2                                       \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2                                       \
   }
 
 /**
@@ -69,7 +69,7 @@ typedef struct {
  * @pose: of the sensor in the map
  * @sums: the objective there, over the finest level
  * @n_points: points of the thinned scan
- * @iterations: steps taken, those of the approach not counted
+ * @iterations: steps taken, those of the approach included
  * @evaluations: passes over the scan, all of them
  * @oscillation: longest run of steps whose directions reverse (cosine below −0.9)
  * @stop: why it ended

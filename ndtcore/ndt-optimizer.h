@@ -3,9 +3,12 @@
  * objective at a trial pose and names the next one. The CPU drives it in a loop, the kernels
  * drive the same code on the device (with NDT_OPTIMIZER_REAL float); it knows nothing of voxels.
  *
- * Approach: Gauss–Newton on the reweighted least squares over coarse cells, each step taken as it
- * is: that sum falls when pairs are lost, so it must not judge steps. Then the score: Newton with
- * a Hessian made definite, limited steps, backtracking; the score never decreases. */
+ * Approach: Gauss–Newton on the reweighted least squares, each step taken as it is: that sum falls
+ * when pairs are lost, so it must not judge steps. Then the score: Newton with a Hessian made
+ * definite, limited steps, backtracking; the score never decreases. A start without approach
+ * whose Hessian is indefinite (the guess lies outside the score's basin) takes a few steps of the
+ * finest level's approach and keeps them if they raised the score.
+ */
 #pragma once
 
 #include <math.h>
@@ -53,6 +56,7 @@ typedef struct {
  * @best_q: likewise
  * @stop: NdtStop, once done
  * @iterations: steps of the score's maximization
+ * @approach_steps: steps of the approach
  * @evaluations: calls of ndt_optimizer_update()
  * @oscillation: longest run of reversing steps
  */
@@ -66,6 +70,7 @@ typedef struct {
   NdtReal best_q[4];
   int32_t stop;
   int32_t iterations;
+  int32_t approach_steps;
   int32_t evaluations;
   int32_t oscillation;
 
@@ -80,7 +85,15 @@ typedef struct {
   int32_t steps_per_stage;
   int32_t have_best; /* score is known */
   int32_t is_last;   /* the step is below both epsilons */
+  int32_t may_detour;
+  int32_t on_detour;      /* approach after an indefinite start; best is the start */
+  NdtReal detour_step[6]; /* from the start, should the detour not pay */
+  NdtReal detour_slope;
 } NdtOptimizer;
+
+/* Steps of the approach that an indefinite start takes: three bring half a metre and 3° into the
+ * basin (docs/mathematics.md). */
+#define NDT_OPTIMIZER_DETOUR 3
 
 NDT_INLINE void
 ndt_optimizer_enter_stage (NdtOptimizer *o, int32_t level)
@@ -100,12 +113,13 @@ ndt_optimizer_init (
   for (int i = 0; i < 4; i++)
     o->q[i] = o->best_q[i] = q[i];
   for (int i = 0; i < 6; i++)
-    o->step[i] = o->last_step[i] = 0;
+    o->step[i] = o->last_step[i] = o->detour_step[i] = 0;
   o->stop = NDT_STOP_NO_PAIRS;
-  o->iterations = o->evaluations = o->oscillation = o->reversals = 0;
-  o->score = o->slope = 0;
+  o->iterations = o->approach_steps = o->evaluations = o->oscillation = o->reversals = 0;
+  o->score = o->slope = o->detour_slope = 0;
   o->length = 1;
-  o->have_best = o->is_last = 0;
+  o->have_best = o->is_last = o->on_detour = 0;
+  o->may_detour = approach == 0;
   /* Ten steps over one level, five each over two, four each over three: docs/mathematics.md. */
   o->steps_per_stage = approach <= 1 ? 10 : approach == 2 ? 5 : 4;
   int32_t level = (int32_t)approach - 1;
@@ -115,8 +129,9 @@ ndt_optimizer_init (
 }
 
 /* step = (−H made positive definite)⁻¹ g. The matrix is scaled to a unit diagonal, which takes
- * metres and radians out of it, and damped until its Cholesky factor exists. */
-NDT_INLINE void
+ * metres and radians out of it, and damped until its Cholesky factor exists. Returns whether it was
+ * definite as it was. */
+NDT_INLINE int
 ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtReal step[6])
 {
   NdtReal s[6], n[21], l[21], y[6];
@@ -177,6 +192,7 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
   }
   for (int i = 0; i < 6; i++)
     step[i] = y[i] * s[i];
+  return damping == 0;
 }
 
 NDT_INLINE NdtReal
@@ -200,20 +216,20 @@ ndt_optimizer_limit (NdtReal step[6], NdtReal max_translation, NdtReal max_rotat
     step[i] *= k;
 }
 
-/* trial = best ⊕ length · step, by ndt_pose_retract()'s perturbation. */
+/* trial = from ⊕ length · step, by ndt_pose_retract()'s perturbation. from may be the trial. */
 NDT_INLINE void
-ndt_optimizer_move (NdtOptimizer *o)
+ndt_optimizer_move (NdtOptimizer *o, const NdtReal from_t[3], const NdtReal from_q[4])
 {
   NdtReal w[3];
   for (int i = 0; i < 3; i++) {
-    o->t[i] = o->best_t[i] + o->length * o->step[i];
+    o->t[i] = from_t[i] + o->length * o->step[i];
     w[i] = o->length * o->step[3 + i];
   }
   const NdtReal angle = ndt_optimizer_norm3 (w);
   const NdtReal k =
       angle < (NdtReal)1e-3 ? (NdtReal)0.5 - angle * angle / 48 : (NdtReal)sin (angle / 2) / angle;
   const NdtReal a0 = k * w[0], a1 = k * w[1], a2 = k * w[2], a3 = (NdtReal)cos (angle / 2);
-  const NdtReal *b = o->best_q;
+  const NdtReal *b = from_q;
   const NdtReal x = a3 * b[0] + a0 * b[3] + a1 * b[2] - a2 * b[1];
   const NdtReal y = a3 * b[1] - a0 * b[2] + a1 * b[3] + a2 * b[0];
   const NdtReal z = a3 * b[2] + a0 * b[1] - a1 * b[0] + a2 * b[3];
@@ -288,7 +304,6 @@ ndt_optimizer_update (
   }
 
   if (o->kind == NDT_KIND_LEAST_SQUARES) {
-    ndt_optimizer_accept (o);
     int stage_done = --o->stage_steps == 0;
     if (sums->n_pairs == 0) {
       stage_done = 1;
@@ -297,7 +312,8 @@ ndt_optimizer_update (
       ndt_optimizer_solve (sums->gradient, sums->hessian, o->step);
       ndt_optimizer_limit (o->step, cell, (NdtReal)0.25);
       o->length = 1;
-      ndt_optimizer_move (o);
+      ndt_optimizer_move (o, o->t, o->q);
+      o->approach_steps++;
       /* A fiftieth of a cell is far inside what the next stage reaches. */
       if (ndt_optimizer_norm3 (o->step) < (NdtReal)0.02 * cell &&
           ndt_optimizer_norm3 (o->step + 3) < (NdtReal)0.002)
@@ -308,7 +324,18 @@ ndt_optimizer_update (
     return 1;
   }
 
-  if (o->have_best && !(sums->score > o->score)) {
+  if (o->on_detour) {
+    o->on_detour = 0;
+    if (!(sums->score > o->score)) {
+      for (int i = 0; i < 6; i++)
+        o->step[i] = o->detour_step[i];
+      o->slope = o->detour_slope;
+      o->iterations++;
+      o->length = 1;
+      ndt_optimizer_move (o, o->best_t, o->best_q);
+      return 1;
+    }
+  } else if (o->have_best && !(sums->score > o->score)) {
     /* Backtrack to the maximum of the parabola through both scores and the slope at best, within
      * a tenth and a half of the length. Below the epsilons the best is the optimum as far as the
      * stop test can tell. */
@@ -323,7 +350,7 @@ ndt_optimizer_update (
     if (k > (NdtReal)0.5)
       k = (NdtReal)0.5;
     o->length *= k;
-    ndt_optimizer_move (o);
+    ndt_optimizer_move (o, o->best_t, o->best_q);
     return 1;
   }
 
@@ -348,10 +375,8 @@ ndt_optimizer_update (
     return 0;
   }
 
-  ndt_optimizer_solve (sums->gradient, sums->hessian, o->step);
+  const int definite = ndt_optimizer_solve (sums->gradient, sums->hessian, o->step);
   ndt_optimizer_limit (o->step, params->max_translation_step, params->max_rotation_step);
-  o->iterations++;
-  ndt_optimizer_count_reversal (o);
   o->slope = 0;
   for (int i = 0; i < 6; i++)
     o->slope += sums->gradient[i] * o->step[i];
@@ -359,8 +384,22 @@ ndt_optimizer_update (
     o->stop = NDT_STOP_NOT_FINITE;
     return 0;
   }
+  if (o->may_detour) {
+    o->may_detour = 0;
+    if (!definite) {
+      for (int i = 0; i < 6; i++)
+        o->detour_step[i] = o->step[i];
+      o->detour_slope = o->slope;
+      o->on_detour = 1;
+      o->steps_per_stage = NDT_OPTIMIZER_DETOUR;
+      ndt_optimizer_enter_stage (o, 0);
+      return 1;
+    }
+  }
+  o->iterations++;
+  ndt_optimizer_count_reversal (o);
   o->length = 1;
   o->is_last = ndt_optimizer_is_small (o, params);
-  ndt_optimizer_move (o);
+  ndt_optimizer_move (o, o->best_t, o->best_q);
   return 1;
 }
