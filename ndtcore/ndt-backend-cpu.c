@@ -181,6 +181,7 @@ align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignPara
   for (guint k = 0; k < 3; k++)
     result->pose.position[k] = start->guess.position[k] + o.best_t[k];
   memcpy (result->pose.orientation, o.best_q, sizeof (o.best_q));
+  result->max_term = -ndt_gauss (params->outlier_ratio, optimizer_params.resolution).d1;
   result->n_points = scan->n;
   result->iterations = (guint32)(o.iterations + o.approach_steps);
   result->evaluations = (guint32)o.evaluations;

@@ -61,13 +61,14 @@ typedef struct {
 
 #define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2                                       \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2                                         \
   }
 
 /**
  * NdtAlignResult:
  * @pose: of the sensor in the map
  * @sums: the objective there, over the finest level
+ * @max_term: −d1, the value that no term exceeds
  * @n_points: points of the thinned scan
  * @iterations: steps taken, those of the approach included
  * @evaluations: passes over the scan, all of them
@@ -77,6 +78,7 @@ typedef struct {
 typedef struct {
   NdtPose pose;
   NdtSums sums;
+  double max_term;
   guint32 n_points;
   guint32 iterations;
   guint32 evaluations;

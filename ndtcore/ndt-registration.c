@@ -114,6 +114,14 @@ fixed_covariance (const NdtRegistrationParams *params, const NdtPose *pose, doub
               r[3 * i + k] * params->fixed_variance[3 * block + k] * r[3 * j + k];
 }
 
+void
+ndt_registration_set_fixed_covariance (
+    NdtRegistration *registration, const NdtRegistrationParams *params)
+{
+  fixed_covariance (params, &registration->pose, registration->covariance);
+  registration->covariance_kind = NDT_POSE_COVARIANCE_FIXED;
+}
+
 /* Judges the Hessian: directions that it does not constrain, and the covariance where it is
  * definite. */
 static void
@@ -139,8 +147,7 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
     }
   }
   if (!definite || params->covariance == NDT_POSE_COVARIANCE_FIXED) {
-    fixed_covariance (params, &out->pose, out->covariance);
-    out->covariance_kind = NDT_POSE_COVARIANCE_FIXED;
+    ndt_registration_set_fixed_covariance (out, params);
     return;
   }
   for (guint i = 0; i < 6; i++)
@@ -287,6 +294,7 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
   out->score = best.sums.score;
   out->transformation_probability = n_points > 0 ? best.sums.score / n_points : 0;
   out->nvtl = n_matched > 0 ? best.sums.nvtl / n_matched : 0;
+  out->max_nvtl = best.max_term;
   out->matched_ratio = n_points > 0 ? n_matched / n_points : 0;
   out->n_points = best.n_points;
   out->n_pairs = best.sums.n_pairs;

@@ -55,6 +55,7 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @score: Σ −d1 e
  * @transformation_probability: score / number of points
  * @nvtl: mean over matched points of their best term; 0 without one
+ * @max_nvtl: the value that @nvtl cannot exceed at the map's resolution, −d1
  * @matched_ratio: points with a pair / points, 0 to 1
  * @n_points: points of the thinned scan
  * @n_pairs: pairs at @pose
@@ -73,6 +74,7 @@ typedef struct {
   double score;
   double transformation_probability;
   double nvtl;
+  double max_nvtl;
   double matched_ratio;
   guint32 n_points;
   guint64 n_pairs;
@@ -95,6 +97,10 @@ typedef enum {
 gboolean ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     NdtSearch search, const NdtPose *guesses, guint n_guesses, NdtRegistration *out,
     GError **error);
+
+/* Gives @registration the fixed covariance, for a pose that no alignment stands behind. */
+void ndt_registration_set_fixed_covariance (
+    NdtRegistration *registration, const NdtRegistrationParams *params);
 
 /* Gradient (6) and row-major Hessian (36) by (x, y, z, roll, pitch, yaw) with
  * R = Rx Ry Rz, from those by ndt_pose_retract()'s perturbation at the same pose. Either output

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-localizer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ndt-formulas.h"
+#include "ndt-tracker.h"
+
+struct _NdtLocalizer {
+  NdtBackend *backend;
+  NdtLocalizerParams params;
+  NdtTracker tracker;
+};
+
+void
+ndt_localizer_params_init (NdtLocalizerParams *params)
+{
+  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+  memset (params, 0, sizeof (*params));
+  ndt_registration_params_init (&params->registration);
+  params->filter = no_filter;
+  params->min_points = 10;
+  params->matched_ratio_threshold = 0.2;
+  params->max_skips = 10;
+  params->score_drop = 0.6;
+}
+
+gboolean
+ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
+{
+  const NdtRegistrationParams *r = &params->registration;
+  const gchar *what = NULL;
+  if (!ndt_align_params_check (&r->align, error))
+    return FALSE;
+  if (!(r->covariance_scale > 0))
+    what = "covariance-scale has to be above 0";
+  else if (!(r->temperature > 0))
+    what = "the softmax temperature has to be above 0";
+  else if (r->n_offsets > NDT_MAX_OFFSETS)
+    what = "at most 32 offset poses";
+  else if (params->min_points < 1)
+    what = "min-points has to be at least 1";
+  else if (!(params->tp_threshold >= 0) || !(params->nvtl_threshold >= 0))
+    what = "score thresholds have to be 0 or above";
+  else if (!(params->nvtl_threshold_fraction >= 0 && params->nvtl_threshold_fraction <= 1) ||
+           !(params->matched_ratio_threshold >= 0 && params->matched_ratio_threshold <= 1) ||
+           !(params->score_drop >= 0 && params->score_drop <= 1))
+    what = "fractions have to be 0 to 1";
+  for (guint i = 0; i < 6 && !what; i++)
+    if (!(r->fixed_variance[i] > 0))
+      what = "fixed variances have to be above 0";
+  if (what)
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, what);
+  return what == NULL;
+}
+
+NdtLocalizer *
+ndt_localizer_new (NdtBackend *backend)
+{
+  NdtLocalizer *localizer = g_new0 (NdtLocalizer, 1);
+  localizer->backend = backend;
+  ndt_localizer_params_init (&localizer->params);
+  ndt_tracker_reset (&localizer->tracker);
+  return localizer;
+}
+
+void
+ndt_localizer_free (NdtLocalizer *localizer)
+{
+  g_free (localizer);
+}
+
+void
+ndt_localizer_set_backend (NdtLocalizer *localizer, NdtBackend *backend)
+{
+  localizer->backend = backend;
+}
+
+gboolean
+ndt_localizer_set_params (NdtLocalizer *localizer, const NdtLocalizerParams *params, GError **error)
+{
+  if (!ndt_localizer_params_check (params, error))
+    return FALSE;
+  localizer->params = *params;
+  return TRUE;
+}
+
+void
+ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose)
+{
+  localizer->tracker.has_initial = TRUE;
+  localizer->tracker.initial = *pose;
+}
+
+void
+ndt_localizer_reset (NdtLocalizer *localizer)
+{
+  ndt_tracker_reset (&localizer->tracker);
+}
+
+NdtTrackStatus
+ndt_localizer_get_status (const NdtLocalizer *localizer)
+{
+  return (NdtTrackStatus)localizer->tracker.status;
+}
+
+/* Why an alignment is not good enough, if it is not. */
+static NdtReject
+judge (const NdtLocalizer *localizer, const NdtRegistration *registration)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  if (registration->n_points < params->min_points)
+    return NDT_REJECT_TOO_FEW_POINTS;
+  if (registration->stop == NDT_STOP_NOT_FINITE)
+    return NDT_REJECT_NOT_FINITE;
+  if (registration->n_pairs == 0)
+    return NDT_REJECT_NO_PAIRS;
+  if (registration->transformation_probability < params->tp_threshold ||
+      registration->nvtl < params->nvtl_threshold ||
+      registration->nvtl < params->nvtl_threshold_fraction * registration->max_nvtl ||
+      registration->matched_ratio < params->matched_ratio_threshold)
+    return NDT_REJECT_SCORE;
+  return NDT_REJECT_NONE;
+}
+
+/* Localizes the scan that lies in a slot of the backend. */
+static gboolean
+process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
+    NdtLocalization *out, GError **error)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  NdtTracker *tracker = &localizer->tracker;
+  NdtRegistration *registration = &out->registration;
+  memset (out, 0, sizeof (*out));
+  out->previous_status = (NdtTrackStatus)tracker->status;
+
+  const NdtTrackerInput input = {.time = observation->time,
+      .has_prior = observation->has_prior,
+      .has_odometry = observation->has_odometry,
+      .prior = observation->prior,
+      .odometry = observation->odometry};
+  NdtTrackerGuess guess;
+  ndt_tracker_predict (tracker, &input, &guess);
+  out->prediction = (NdtPrediction)guess.prediction;
+  out->guess = guess.pose;
+
+  NdtReject reject = NDT_REJECT_NONE;
+  if (out->prediction == NDT_PREDICTION_NONE)
+    reject = NDT_REJECT_NO_GUESS;
+
+  if (reject == NDT_REJECT_NONE) {
+    if (!ndt_register (localizer->backend, slot, &params->registration,
+            guess.far ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL, &guess.pose, 1, registration, error))
+      return FALSE;
+    reject = judge (localizer, registration);
+    if (!guess.far && reject != NDT_REJECT_TOO_FEW_POINTS &&
+        (reject != NDT_REJECT_NONE || ndt_tracker_dropped (tracker, params->score_drop,
+                                          registration->nvtl, registration->matched_ratio))) {
+      /* Below what the stream used to reach: the four candidates, of which the alignment just
+       * made is one, and the better score. */
+      NdtRegistration far;
+      if (!ndt_register (localizer->backend, slot, &params->registration, NDT_SEARCH_FAR,
+              &guess.pose, 1, &far, error))
+        return FALSE;
+      far.evaluations += registration->evaluations;
+      *registration = far;
+      reject = judge (localizer, registration);
+    }
+  }
+  out->reject = reject;
+
+  NdtTrackerOutcome outcome;
+  if (reject == NDT_REJECT_NONE)
+    outcome = NDT_OUTCOME_GOOD;
+  else if (reject == NDT_REJECT_SCORE)
+    outcome = NDT_OUTCOME_DEGRADED;
+  else if (reject == NDT_REJECT_NO_PAIRS || reject == NDT_REJECT_NOT_FINITE)
+    outcome = NDT_OUTCOME_FAILED;
+  else
+    outcome = NDT_OUTCOME_UNUSABLE;
+  ndt_tracker_update (tracker, &input, &guess, outcome, &registration->pose, registration->nvtl,
+      registration->matched_ratio, params->max_skips);
+
+  out->status = (NdtTrackStatus)tracker->status;
+  out->n_skipped = (guint)tracker->n_skipped;
+  out->relocalized =
+      out->status == NDT_TRACK_TRACKING &&
+      (out->previous_status == NDT_TRACK_LOST || out->previous_status == NDT_TRACK_DEGRADED ||
+          out->previous_status == NDT_TRACK_SKIPPED);
+  out->has_pose = out->prediction != NDT_PREDICTION_NONE;
+  if (outcome > NDT_OUTCOME_DEGRADED) {
+    registration->pose = guess.pose;
+    ndt_registration_set_fixed_covariance (registration, &params->registration);
+  }
+  return TRUE;
+}
+
+gboolean
+ndt_localizer_process (NdtLocalizer *localizer, const NdtObservation *observation,
+    NdtLocalization *out, GError **error)
+{
+  return ndt_backend_set_scan (
+             localizer->backend, 0, &observation->points, &localizer->params.filter, error) &&
+         process_slot (localizer, 0, observation, out, error);
+}
+
+gboolean
+ndt_localizer_process_batch (NdtLocalizer *localizer, const NdtObservation *observations,
+    guint n_observations, NdtLocalizationFunc func, gpointer user_data, GError **error)
+{
+  if (n_observations < 1 || n_observations > NDT_MAX_SCANS) {
+    g_set_error_literal (
+        error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "A batch holds 1 to 64 scans");
+    return FALSE;
+  }
+  for (guint i = 0; i < n_observations; i++)
+    if (!ndt_backend_set_scan (
+            localizer->backend, i, &observations[i].points, &localizer->params.filter, error))
+      return FALSE;
+  for (guint i = 0; i < n_observations; i++) {
+    NdtLocalization localization;
+    if (!process_slot (localizer, i, &observations[i], &localization, error))
+      return FALSE;
+    func (i, &localization, user_data);
+  }
+  return TRUE;
+}
+
+const gchar *
+ndt_track_status_to_string (NdtTrackStatus status)
+{
+  static const gchar *const names[] = {"initializing", "tracking", "degraded", "lost", "skipped"};
+  return status < G_N_ELEMENTS (names) ? names[status] : "unknown";
+}
+
+const gchar *
+ndt_reject_to_string (NdtReject reject)
+{
+  static const gchar *const names[] = {
+      "none", "no-map", "no-guess", "too-few-points", "no-pairs", "not-finite", "score", "jump"};
+  return reject < G_N_ELEMENTS (names) ? names[reject] : "unknown";
+}
+
+const gchar *
+ndt_prediction_to_string (NdtPrediction prediction)
+{
+  static const gchar *const names[] = {"none", "initial", "constant-velocity", "odometry", "prior"};
+  return prediction < G_N_ELEMENTS (names) ? names[prediction] : "unknown";
+}
