@@ -617,6 +617,35 @@ GST_START_TEST (test_seek_is_refused)
 
 GST_END_TEST;
 
+GST_START_TEST (test_flush)
+{
+  GstHarness *h = gst_harness_new ("lidartestsrc");
+  guint n = 0;
+  gboolean segment = FALSE;
+
+  g_object_set (h->element, "rings", 16, "columns", 90, NULL);
+  gst_harness_play (h);
+  gst_buffer_unref (gst_harness_pull (h));
+  fail_unless (gst_element_send_event (h->element, gst_event_new_flush_start ()));
+  while (gst_harness_buffers_in_queue (h) > 0)
+    gst_buffer_unref (gst_harness_pull (h));
+  for (GstEvent *event; (event = gst_harness_try_pull_event (h)); gst_event_unref (event))
+    n += GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START;
+  fail_unless_equals_int (n, 1);
+  fail_unless (gst_element_send_event (h->element, gst_event_new_flush_stop (TRUE)));
+  /* It goes on, with a segment first. */
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (GstBuffer) buffer = gst_harness_pull (h);
+    fail_unless (gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_GROUND_TRUTH) != NULL);
+  }
+  for (GstEvent *event; (event = gst_harness_try_pull_event (h)); gst_event_unref (event))
+    segment |= GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT;
+  fail_unless (segment);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static gchar *
 temporary_folder (void)
 {
@@ -770,6 +799,7 @@ lidartestsrc_suite (void)
   tcase_add_test (tc, test_live);
   tcase_add_test (tc, test_allocation);
   tcase_add_test (tc, test_seek_is_refused);
+  tcase_add_test (tc, test_flush);
   tcase_add_loop_test (tc, test_map, 0, G_N_ELEMENTS (worlds));
   tcase_add_test (tc, test_map_in_float);
   tcase_add_test (tc, test_bad_settings);
