@@ -24,8 +24,8 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 multifilesrc location=scans/%06d.pcd ! pcddec framerate=10/1 ! fakesink
- * silent=false -v
+ * gst-launch-1.0 -v multifilesrc location=kitti/scans/%06d.pcd ! pcddec framerate=5/1 ! \
+ *     fakesink silent=false
  * ]|
  */
 #ifdef HAVE_CONFIG_H

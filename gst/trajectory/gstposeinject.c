@@ -19,9 +19,10 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 multifilesrc location=kitti/scans/%06d.pcd ! pcddec framerate=5/1 ! poseinject
- * location=kitti/poses.txt match=index role=odometry relative-translation-noise=0.05
- * rotation-noise=1 ! poseinject location=kitti/poses.txt match=index count=1 ! fakesink
+ * gst-launch-1.0 multifilesrc location=kitti/scans/%06d.pcd ! pcddec framerate=5/1 ! \
+ *     poseinject location=kitti/poses.txt match=index role=odometry \
+ *     relative-translation-noise=0.05 rotation-noise=1 ! \
+ *     poseinject location=kitti/poses.txt match=index count=1 ! fakesink
  * ]| Noisy odometry on all scans and the true pose of the first as a prior
  */
 #ifdef HAVE_CONFIG_H

@@ -18,9 +18,10 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 multifilesrc location=kitti/scans/%06d.pcd ! pcddec framerate=5/1 ! poseinject
- * location=kitti/poses.txt match=index role=estimate translation-noise=0.1 ! trajectorysink
- * location=noisy.txt reference-location=kitti/poses.txt reference-match=index
+ * gst-launch-1.0 multifilesrc location=kitti/scans/%06d.pcd ! pcddec framerate=5/1 ! \
+ *     poseinject location=kitti/poses.txt match=index role=estimate translation-noise=0.1 ! \
+ *     trajectorysink location=noisy.txt reference-location=kitti/poses.txt \
+ *     reference-match=index
  * ]|
  */
 #ifdef HAVE_CONFIG_H
