@@ -67,7 +67,8 @@ def element_reference(name):
     element = factory.create(None)
     lines = [f"## {name}", "", f"{factory.get_metadata('description')}  ",
              f"Class: {factory.get_metadata('klass')}", ""]
-    for template in factory.get_static_pad_templates():
+    # The order of the list is another where the registry was just made.
+    for template in sorted(factory.get_static_pad_templates(), key=lambda t: t.name_template):
         presence = template.presence.value_nick
         lines.append(f"- Pad `{template.name_template}` ({template.direction.value_nick}, "
                      f"{presence}):")

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "gstndtengine.h"
+
+#ifdef HAVE_NDT_CUDA
+#include "cuda/ndt-cuda.h"
+GstNdtDeviceOpen gst_ndt_device_open = ndt_cuda_backend_open;
+#else
+GstNdtDeviceOpen gst_ndt_device_open = NULL;
+#endif
+
+struct _GstNdtEngine {
+  NdtBackendConfig config;
+  NdtLocalizer *localizer;
+  NdtVoxelMap *map;
+  gboolean on_device;
+  GError *failure;
+
+  GMutex lock; /* of the two below */
+  NdtBackend *backend;
+  guint cancel;
+};
+
+static NdtBackend *
+open_device (const NdtBackendConfig *config, GError **error)
+{
+  if (!gst_ndt_device_open) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "this build has no CUDA backend");
+    return NULL;
+  }
+  return gst_ndt_device_open (config, error);
+}
+
+GstNdtEngine *
+gst_ndt_engine_open (
+    GstNdtBackend choice, const NdtBackendConfig *config, GError **reason, GError **error)
+{
+  NdtBackend *backend = NULL;
+  gboolean on_device = FALSE;
+
+  if (choice != GST_NDT_BACKEND_CPU) {
+    g_autoptr (GError) failure = NULL;
+    backend = open_device (config, &failure);
+    on_device = backend != NULL;
+    if (!backend && choice == GST_NDT_BACKEND_CUDA) {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return NULL;
+    }
+    if (!backend && reason)
+      *reason = g_steal_pointer (&failure);
+  }
+  if (!backend)
+    backend = ndt_backend_open_cpu (config, error);
+  if (!backend)
+    return NULL;
+
+  GstNdtEngine *engine = g_new0 (GstNdtEngine, 1);
+  g_mutex_init (&engine->lock);
+  engine->config = *config;
+  engine->backend = backend;
+  engine->on_device = on_device;
+  engine->localizer = ndt_localizer_new (backend);
+  return engine;
+}
+
+void
+gst_ndt_engine_close (GstNdtEngine *engine)
+{
+  ndt_localizer_free (engine->localizer);
+  ndt_backend_close (engine->backend);
+  g_clear_pointer (&engine->map, ndt_voxel_map_unref);
+  g_clear_error (&engine->failure);
+  g_mutex_clear (&engine->lock);
+  g_free (engine);
+}
+
+const gchar *
+gst_ndt_engine_get_name (GstNdtEngine *engine)
+{
+  g_mutex_lock (&engine->lock);
+  const gchar *name = ndt_backend_get_name (engine->backend);
+  g_mutex_unlock (&engine->lock);
+  return name;
+}
+
+void
+gst_ndt_engine_get_counters (GstNdtEngine *engine, NdtBackendCounters *counters)
+{
+  g_mutex_lock (&engine->lock);
+  ndt_backend_get_counters (engine->backend, counters);
+  g_mutex_unlock (&engine->lock);
+}
+
+void
+gst_ndt_engine_cancel (GstNdtEngine *engine, GstNdtCancel cancel, gboolean on)
+{
+  g_mutex_lock (&engine->lock);
+  if (on)
+    engine->cancel |= cancel;
+  else
+    engine->cancel &= ~(guint)cancel;
+  ndt_backend_cancel (engine->backend, engine->cancel != 0);
+  g_mutex_unlock (&engine->lock);
+}
+
+/* Errors that say something about the device, not about what was asked of it. */
+static gboolean
+is_failure_of_device (const GstNdtEngine *engine, const GError *error)
+{
+  return engine->on_device && !g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED) &&
+         !g_error_matches (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+}
+
+/* For good. Takes @failure. */
+static gboolean
+fall_back (GstNdtEngine *engine, GError *failure, GError **error)
+{
+  g_clear_error (&engine->failure);
+  engine->failure = failure;
+
+  g_autoptr (NdtBackend) cpu = ndt_backend_open_cpu (&engine->config, error);
+  if (!cpu || (engine->map && !ndt_backend_set_map (cpu, engine->map, error)))
+    return FALSE;
+  ndt_localizer_set_backend (engine->localizer, cpu);
+
+  g_mutex_lock (&engine->lock);
+  NdtBackend *device = engine->backend;
+  engine->backend = g_steal_pointer (&cpu);
+  ndt_backend_cancel (engine->backend, engine->cancel != 0);
+  g_mutex_unlock (&engine->lock);
+
+  ndt_backend_close (device);
+  engine->on_device = FALSE;
+  return TRUE;
+}
+
+gboolean
+gst_ndt_engine_set_map (GstNdtEngine *engine, NdtVoxelMap *map, GError **error)
+{
+  GError *failure = NULL;
+  NdtVoxelMap *previous = engine->map;
+
+  if (ndt_backend_set_map (engine->backend, map, &failure)) {
+    engine->map = ndt_voxel_map_ref (map);
+  } else if (is_failure_of_device (engine, failure)) {
+    engine->map = ndt_voxel_map_ref (map);
+    if (!fall_back (engine, failure, error)) {
+      ndt_voxel_map_unref (map);
+      engine->map = previous;
+      return FALSE;
+    }
+  } else {
+    g_propagate_error (error, failure);
+    return FALSE;
+  }
+  g_clear_pointer (&previous, ndt_voxel_map_unref);
+  return TRUE;
+}
+
+void
+gst_ndt_engine_reset (GstNdtEngine *engine)
+{
+  ndt_localizer_reset (engine->localizer);
+}
+
+gboolean
+gst_ndt_engine_set_params (GstNdtEngine *engine, const NdtLocalizerParams *params, GError **error)
+{
+  return ndt_localizer_set_params (engine->localizer, params, error);
+}
+
+void
+gst_ndt_engine_set_initial_pose (GstNdtEngine *engine, const NdtPose *pose)
+{
+  ndt_localizer_set_initial_pose (engine->localizer, pose);
+}
+
+typedef struct {
+  NdtLocalizationFunc func;
+  gpointer user_data;
+  guint n_done;
+} Delivery;
+
+static void
+deliver (guint index, const NdtLocalization *localization, gpointer user_data)
+{
+  Delivery *delivery = user_data;
+  delivery->func (delivery->n_done++, localization, delivery->user_data);
+}
+
+gboolean
+gst_ndt_engine_process (GstNdtEngine *engine, const NdtObservation *observations,
+    guint n_observations, NdtLocalizationFunc func, gpointer user_data, guint *n_done,
+    GError **error)
+{
+  Delivery delivery = {func, user_data, 0};
+  gboolean ok = TRUE;
+
+  while (ok && delivery.n_done < n_observations) {
+    GError *failure = NULL;
+    if (ndt_localizer_process_batch (engine->localizer, observations + delivery.n_done,
+            n_observations - delivery.n_done, deliver, &delivery, &failure))
+      break;
+    if (is_failure_of_device (engine, failure)) {
+      ok = fall_back (engine, failure, error);
+    } else {
+      g_propagate_error (error, failure);
+      ok = FALSE;
+    }
+  }
+  *n_done = delivery.n_done;
+  return ok;
+}
+
+GError *
+gst_ndt_engine_take_failure (GstNdtEngine *engine)
+{
+  return g_steal_pointer (&engine->failure);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+
+#include "gstndtsettings.h"
+#include "ndtcore/ndt-localizer.h"
+
+G_BEGIN_DECLS
+
+/* Why a running alignment is to return; any of them cancels. */
+typedef enum {
+  GST_NDT_CANCEL_FLUSH = 1 << 0,      /* somebody wants the task's thread */
+  GST_NDT_CANCEL_DOWNSTREAM = 1 << 1, /* nobody takes the results */
+} GstNdtCancel;
+
+/**
+ * GstNdtEngine:
+ *
+ * A backend with its map and localizer, which goes on with the CPU when a device fails. Calls
+ * come from one thread at a time, but for gst_ndt_engine_cancel() and
+ * gst_ndt_engine_get_counters().
+ */
+typedef struct _GstNdtEngine GstNdtEngine;
+
+/* Opens the device backend: the CUDA backend, where it is built, NULL otherwise. A variable
+ * so that tests can put a device there that fails. */
+typedef NdtBackend *(*GstNdtDeviceOpen) (const NdtBackendConfig *config, GError **error);
+extern GstNdtDeviceOpen gst_ndt_device_open;
+
+/* Errors: NDT_ERROR_NO_DEVICE and others of the device for "cuda". With "auto", @reason
+ * (nullable) receives why the CPU was taken, NULL if it was not. */
+GstNdtEngine *gst_ndt_engine_open (
+    GstNdtBackend choice, const NdtBackendConfig *config, GError **reason, GError **error);
+void gst_ndt_engine_close (GstNdtEngine *engine);
+const gchar *gst_ndt_engine_get_name (GstNdtEngine *engine);
+void gst_ndt_engine_get_counters (GstNdtEngine *engine, NdtBackendCounters *counters);
+/* Sticky until taken back. */
+void gst_ndt_engine_cancel (GstNdtEngine *engine, GstNdtCancel cancel, gboolean on);
+
+/* From the next scan on. Takes a reference. A device that cannot hold it is given up. */
+gboolean gst_ndt_engine_set_map (GstNdtEngine *engine, NdtVoxelMap *map, GError **error);
+/* Poses, averages and parameters as if new. */
+void gst_ndt_engine_reset (GstNdtEngine *engine);
+gboolean gst_ndt_engine_set_params (
+    GstNdtEngine *engine, const NdtLocalizerParams *params, GError **error);
+void gst_ndt_engine_set_initial_pose (GstNdtEngine *engine, const NdtPose *pose);
+
+/* As ndt_localizer_process_batch(): when the device fails, what it has not delivered is done
+ * on the CPU. @n_done, whatever is returned: results that were delivered. */
+gboolean gst_ndt_engine_process (GstNdtEngine *engine, const NdtObservation *observations,
+    guint n_observations, NdtLocalizationFunc func, gpointer user_data, guint *n_done,
+    GError **error);
+/* Why the engine has left its device since the last call. (transfer full) (nullable) */
+GError *gst_ndt_engine_take_failure (GstNdtEngine *engine);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstNdtEngine, gst_ndt_engine_close)
+
+G_END_DECLS

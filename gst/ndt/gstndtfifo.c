@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstndtfifo.h"
+
+#include <gst/base/gstqueuearray.h>
+
+/* A serialized query is its sender's, which waits for the answer on its own stack: it may
+ * leave before the task has taken the query, but not while the task works on it. */
+typedef enum { QUERY_NONE, QUERY_QUEUED, QUERY_RUNNING, QUERY_ANSWERED } QueryState;
+
+struct _GstNdtFifo {
+  GMutex lock;
+  GCond changed_put;  /* space, or an answer: wakes the streaming thread */
+  GCond changed_take; /* items: wakes the task */
+
+  GstQueueArray *items; /* GstNdtItem: an array that is reused, not a list that is allocated */
+  guint n_buffers;
+  guint n_barriers;
+  guint batch_size;
+  GstClockTime batch_timeout;
+
+  GstFlowReturn flow;
+  gboolean eos;    /* an EOS event was put */
+  gboolean refuse; /* downstream returned EOS */
+
+  QueryState query;
+  gboolean query_result;
+};
+
+/* Events that change how buffers are read, or end them, stand alone between two batches; so do
+ * queries. The others (tags, gaps, what a tracer or an application sends) travel within one. */
+static gboolean
+is_barrier (GstMiniObject *object)
+{
+  if (GST_IS_QUERY (object))
+    return TRUE;
+  if (!GST_IS_EVENT (object))
+    return FALSE;
+  switch (GST_EVENT_TYPE (GST_EVENT_CAST (object))) {
+  case GST_EVENT_STREAM_START:
+  case GST_EVENT_CAPS:
+  case GST_EVENT_SEGMENT:
+  case GST_EVENT_EOS:
+    return TRUE;
+  default:
+    return FALSE;
+  }
+}
+
+static void
+append (GstNdtFifo *fifo, GstMiniObject *object)
+{
+  GstNdtItem item = {object, gst_util_get_timestamp ()};
+  gst_queue_array_push_tail_struct (fifo->items, &item);
+  if (GST_IS_BUFFER (object))
+    fifo->n_buffers++;
+  else if (is_barrier (object))
+    fifo->n_barriers++;
+  g_cond_signal (&fifo->changed_take);
+}
+
+static GstNdtItem
+remove_head (GstNdtFifo *fifo)
+{
+  const GstNdtItem item = *(GstNdtItem *)gst_queue_array_pop_head_struct (fifo->items);
+  if (GST_IS_BUFFER (item.object))
+    fifo->n_buffers--;
+  else if (is_barrier (item.object))
+    fifo->n_barriers--;
+  return item;
+}
+
+/* Drops what waits. Sticky events stay with the pads that they came through. */
+static void
+clear (GstNdtFifo *fifo)
+{
+  while (!gst_queue_array_is_empty (fifo->items)) {
+    const GstNdtItem item = remove_head (fifo);
+    if (!GST_IS_QUERY (item.object))
+      gst_mini_object_unref (item.object);
+  }
+  if (fifo->query == QUERY_QUEUED)
+    fifo->query = QUERY_NONE;
+}
+
+static void
+wake_all (GstNdtFifo *fifo)
+{
+  g_cond_broadcast (&fifo->changed_put);
+  g_cond_broadcast (&fifo->changed_take);
+}
+
+GstNdtFifo *
+gst_ndt_fifo_new (void)
+{
+  GstNdtFifo *fifo = g_new0 (GstNdtFifo, 1);
+  g_mutex_init (&fifo->lock);
+  g_cond_init (&fifo->changed_put);
+  g_cond_init (&fifo->changed_take);
+  fifo->items = gst_queue_array_new_for_struct (sizeof (GstNdtItem), 16);
+  fifo->batch_size = 1;
+  fifo->flow = GST_FLOW_FLUSHING;
+  return fifo;
+}
+
+void
+gst_ndt_fifo_free (GstNdtFifo *fifo)
+{
+  clear (fifo);
+  gst_queue_array_free (fifo->items);
+  g_cond_clear (&fifo->changed_take);
+  g_cond_clear (&fifo->changed_put);
+  g_mutex_clear (&fifo->lock);
+  g_free (fifo);
+}
+
+guint
+gst_ndt_fifo_get_capacity (guint batch_size)
+{
+  return MAX (batch_size, 2);
+}
+
+void
+gst_ndt_fifo_set_limits (GstNdtFifo *fifo, guint batch_size, GstClockTime batch_timeout)
+{
+  g_mutex_lock (&fifo->lock);
+  fifo->batch_size = batch_size;
+  fifo->batch_timeout = batch_timeout;
+  wake_all (fifo);
+  g_mutex_unlock (&fifo->lock);
+}
+
+void
+gst_ndt_fifo_start (GstNdtFifo *fifo)
+{
+  g_mutex_lock (&fifo->lock);
+  clear (fifo);
+  fifo->flow = GST_FLOW_OK;
+  fifo->eos = FALSE;
+  fifo->refuse = FALSE;
+  g_mutex_unlock (&fifo->lock);
+}
+
+void
+gst_ndt_fifo_flush (GstNdtFifo *fifo)
+{
+  g_mutex_lock (&fifo->lock);
+  clear (fifo);
+  fifo->flow = GST_FLOW_FLUSHING;
+  wake_all (fifo);
+  g_mutex_unlock (&fifo->lock);
+}
+
+GstFlowReturn
+gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer)
+{
+  g_mutex_lock (&fifo->lock);
+  while (fifo->flow == GST_FLOW_OK && !fifo->eos && !fifo->refuse &&
+         fifo->n_buffers >= gst_ndt_fifo_get_capacity (fifo->batch_size))
+    g_cond_wait (&fifo->changed_put, &fifo->lock);
+
+  GstFlowReturn flow = fifo->flow;
+  if (flow == GST_FLOW_OK && (fifo->eos || fifo->refuse))
+    flow = GST_FLOW_EOS;
+  if (flow == GST_FLOW_OK)
+    append (fifo, GST_MINI_OBJECT_CAST (buffer));
+  g_mutex_unlock (&fifo->lock);
+
+  if (flow != GST_FLOW_OK)
+    gst_buffer_unref (buffer);
+  return flow;
+}
+
+/* With the lock held. */
+static GstNdtFifoPut
+admit_event (GstNdtFifo *fifo, GstEvent *event)
+{
+  const GstEventType type = GST_EVENT_TYPE (event);
+  const gboolean revives = type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT;
+  GstNdtFifoPut put = GST_NDT_FIFO_PUT_OK;
+
+  if (fifo->flow == GST_FLOW_EOS && revives) {
+    fifo->flow = GST_FLOW_OK;
+    put = GST_NDT_FIFO_PUT_RESTART;
+  }
+  if (fifo->flow != GST_FLOW_OK) {
+    const gboolean unreported = fifo->flow == GST_FLOW_NOT_LINKED || fifo->flow < GST_FLOW_EOS;
+    return type == GST_EVENT_EOS && unreported ? GST_NDT_FIFO_PUT_LOST_EOS
+                                               : GST_NDT_FIFO_PUT_REFUSED;
+  }
+  if (revives)
+    fifo->eos = fifo->refuse = FALSE;
+  else if (fifo->eos)
+    return GST_NDT_FIFO_PUT_REFUSED;
+  if (type == GST_EVENT_EOS)
+    fifo->eos = TRUE;
+  return put;
+}
+
+GstNdtFifoPut
+gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event)
+{
+  g_mutex_lock (&fifo->lock);
+  const GstNdtFifoPut put = admit_event (fifo, event);
+  const gboolean admitted = put == GST_NDT_FIFO_PUT_OK || put == GST_NDT_FIFO_PUT_RESTART;
+  if (admitted)
+    append (fifo, GST_MINI_OBJECT_CAST (event));
+  g_mutex_unlock (&fifo->lock);
+
+  if (!admitted)
+    gst_event_unref (event);
+  return put;
+}
+
+/* With the lock held; the query is in the FIFO. */
+static void
+withdraw_query (GstNdtFifo *fifo, GstQuery *query)
+{
+  const guint n = gst_queue_array_get_length (fifo->items);
+  for (guint i = 0; i < n; i++) {
+    const GstNdtItem *item = gst_queue_array_peek_nth_struct (fifo->items, i);
+    if (item->object == GST_MINI_OBJECT_CAST (query)) {
+      gst_queue_array_drop_struct (fifo->items, i, NULL);
+      fifo->n_barriers--;
+      return;
+    }
+  }
+}
+
+gboolean
+gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query)
+{
+  gboolean result = FALSE;
+
+  g_mutex_lock (&fifo->lock);
+  if (fifo->flow == GST_FLOW_OK && !fifo->eos) {
+    append (fifo, GST_MINI_OBJECT_CAST (query));
+    fifo->query = QUERY_QUEUED;
+    while (
+        fifo->query == QUERY_RUNNING || (fifo->query == QUERY_QUEUED && fifo->flow == GST_FLOW_OK))
+      g_cond_wait (&fifo->changed_put, &fifo->lock);
+    if (fifo->query == QUERY_QUEUED)
+      withdraw_query (fifo, query);
+    result = fifo->query == QUERY_ANSWERED && fifo->query_result;
+    fifo->query = QUERY_NONE;
+  }
+  g_mutex_unlock (&fifo->lock);
+  return result;
+}
+
+void
+gst_ndt_fifo_answer (GstNdtFifo *fifo, gboolean result)
+{
+  g_mutex_lock (&fifo->lock);
+  fifo->query = QUERY_ANSWERED;
+  fifo->query_result = result;
+  g_cond_broadcast (&fifo->changed_put);
+  g_mutex_unlock (&fifo->lock);
+}
+
+/* With the lock held and a buffer at the head. */
+static void
+wait_for_batch (GstNdtFifo *fifo)
+{
+  while (fifo->flow == GST_FLOW_OK && fifo->batch_timeout > 0 && fifo->n_barriers == 0 &&
+         fifo->n_buffers > 0 && fifo->n_buffers < fifo->batch_size) {
+    const GstNdtItem *head = gst_queue_array_peek_head_struct (fifo->items);
+    const GstClockTime end = head->arrival + fifo->batch_timeout;
+    if (!g_cond_wait_until (&fifo->changed_take, &fifo->lock, (gint64)(end / 1000)))
+      return;
+  }
+}
+
+/* With the lock held; NULL when there is nothing. */
+static GstMiniObject *
+peek (GstNdtFifo *fifo)
+{
+  const GstNdtItem *head = gst_queue_array_peek_head_struct (fifo->items);
+  return head ? head->object : NULL;
+}
+
+gboolean
+gst_ndt_fifo_take (GstNdtFifo *fifo, GArray *items)
+{
+  g_array_set_size (items, 0);
+
+  g_mutex_lock (&fifo->lock);
+  do {
+    while (fifo->flow == GST_FLOW_OK && !peek (fifo))
+      g_cond_wait (&fifo->changed_take, &fifo->lock);
+    if (peek (fifo) && GST_IS_BUFFER (peek (fifo)))
+      wait_for_batch (fifo);
+  } while (fifo->flow == GST_FLOW_OK && !peek (fifo));
+  if (fifo->flow != GST_FLOW_OK) {
+    g_mutex_unlock (&fifo->lock);
+    return FALSE;
+  }
+
+  GstNdtItem item = remove_head (fifo);
+  g_array_append_val (items, item);
+  if (GST_IS_QUERY (item.object)) {
+    fifo->query = QUERY_RUNNING;
+  } else if (GST_IS_BUFFER (item.object)) {
+    guint n_buffers = 1;
+    for (GstMiniObject *next = peek (fifo); next; next = peek (fifo)) {
+      if (is_barrier (next) || (GST_IS_BUFFER (next) && n_buffers == fifo->batch_size))
+        break;
+      n_buffers += GST_IS_BUFFER (next);
+      item = remove_head (fifo);
+      g_array_append_val (items, item);
+    }
+    g_cond_broadcast (&fifo->changed_put);
+  }
+  g_mutex_unlock (&fifo->lock);
+  return TRUE;
+}
+
+void
+gst_ndt_fifo_refuse (GstNdtFifo *fifo)
+{
+  g_mutex_lock (&fifo->lock);
+  gboolean revived = FALSE;
+  for (guint i = 0; i < gst_queue_array_get_length (fifo->items) && !revived;) {
+    GstMiniObject *object =
+        ((GstNdtItem *)gst_queue_array_peek_nth_struct (fifo->items, i))->object;
+    if (GST_IS_BUFFER (object)) {
+      gst_queue_array_drop_struct (fifo->items, i, NULL);
+      gst_mini_object_unref (object);
+      fifo->n_buffers--;
+      continue;
+    }
+    revived = GST_IS_EVENT (object) && (GST_EVENT_TYPE (object) == GST_EVENT_STREAM_START ||
+                                           GST_EVENT_TYPE (object) == GST_EVENT_SEGMENT);
+    i++;
+  }
+  fifo->refuse = !revived;
+  g_cond_broadcast (&fifo->changed_put);
+  g_mutex_unlock (&fifo->lock);
+}
+
+gboolean
+gst_ndt_fifo_stop (GstNdtFifo *fifo, GstFlowReturn flow)
+{
+  g_mutex_lock (&fifo->lock);
+  const gboolean eos = fifo->eos;
+  if (fifo->flow == GST_FLOW_OK)
+    fifo->flow = flow;
+  wake_all (fifo);
+  g_mutex_unlock (&fifo->lock);
+  return eos;
+}
+
+gboolean
+gst_ndt_fifo_resume (GstNdtFifo *fifo)
+{
+  g_mutex_lock (&fifo->lock);
+  const gboolean resumed = fifo->flow == GST_FLOW_NOT_LINKED;
+  if (resumed)
+    fifo->flow = GST_FLOW_OK;
+  g_mutex_unlock (&fifo->lock);
+  return resumed;
+}
+
+GstFlowReturn
+gst_ndt_fifo_get_flow (GstNdtFifo *fifo)
+{
+  g_mutex_lock (&fifo->lock);
+  const GstFlowReturn flow = fifo->flow;
+  g_mutex_unlock (&fifo->lock);
+  return flow;
+}

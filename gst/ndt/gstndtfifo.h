@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstNdtItem:
+ * @object: a buffer or serialized event (owned), or a serialized query (its sender's)
+ * @arrival: when it came, gst_util_get_timestamp()
+ */
+typedef struct {
+  GstMiniObject *object;
+  GstClockTime arrival;
+} GstNdtItem;
+
+/**
+ * GstNdtFifo:
+ *
+ * What waits between the sink pad's streaming thread, which puts, and the source pad's task,
+ * which takes. Buffers are bounded, events are not: they are few and must not be lost. All
+ * functions may be called from any thread; none holds the lock while it waits for anything
+ * but the lock's own conditions.
+ */
+typedef struct _GstNdtFifo GstNdtFifo;
+
+GstNdtFifo *gst_ndt_fifo_new (void);
+void gst_ndt_fifo_free (GstNdtFifo *fifo);
+
+/* Buffers that one take returns at most (at least 1), and nanoseconds that a take waits for
+ * them after the first came. */
+void gst_ndt_fifo_set_limits (GstNdtFifo *fifo, guint batch_size, GstClockTime batch_timeout);
+/* Buffers that wait at most with this batch size. */
+guint gst_ndt_fifo_get_capacity (guint batch_size);
+
+/* Empties the FIFO and lets everything pass, resp. wakes everybody with FLUSHING and empties it.
+ * It begins flushing. */
+void gst_ndt_fifo_start (GstNdtFifo *fifo);
+void gst_ndt_fifo_flush (GstNdtFifo *fifo);
+
+/* Waits for space. (transfer full), also on failure: FLUSHING, EOS after an EOS event or
+ * gst_ndt_fifo_refuse(), or what gst_ndt_fifo_stop() was called with. */
+GstFlowReturn gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer);
+
+/**
+ * GstNdtFifoPut:
+ * @GST_NDT_FIFO_PUT_OK: the event waits for its turn
+ * @GST_NDT_FIFO_PUT_RESTART: the same, and the task has to be started again: it ended at EOS
+ * @GST_NDT_FIFO_PUT_REFUSED: flushing, stopped, or after EOS
+ * @GST_NDT_FIFO_PUT_LOST_EOS: an EOS that cannot be delivered since the task has stopped with an
+ *   error that no buffer has reported: the element has to post it
+ */
+typedef enum {
+  GST_NDT_FIFO_PUT_OK,
+  GST_NDT_FIFO_PUT_RESTART,
+  GST_NDT_FIFO_PUT_REFUSED,
+  GST_NDT_FIFO_PUT_LOST_EOS,
+} GstNdtFifoPut;
+
+/* Never waits. @event is (transfer full), always. */
+GstNdtFifoPut gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event);
+/* Queues a query behind what is there, waits until the task has answered it with
+ * gst_ndt_fifo_answer() and returns that answer; FALSE where the FIFO flushes or stops before. */
+gboolean gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query);
+
+/* Waits for something and moves it to @items (GstNdtItem): either one event or query, or a batch
+ * that begins with a buffer: buffers and events between and after them that tell nothing
+ * about how to read them. FALSE when flushing or stopped. */
+gboolean gst_ndt_fifo_take (GstNdtFifo *fifo, GArray *items);
+void gst_ndt_fifo_answer (GstNdtFifo *fifo, gboolean result);
+/* Downstream wants no more: drops buffers and refuses new ones with EOS until a STREAM_START,
+ * SEGMENT or EOS event, which are still delivered. */
+void gst_ndt_fifo_refuse (GstNdtFifo *fifo);
+/* The task ends with @flow (not OK). TRUE where an EOS event was waiting: upstream is gone
+ * and will not report an error. */
+gboolean gst_ndt_fifo_stop (GstNdtFifo *fifo, GstFlowReturn flow);
+/* After a stop with NOT_LINKED: TRUE where the task may start again. */
+gboolean gst_ndt_fifo_resume (GstNdtFifo *fifo);
+GstFlowReturn gst_ndt_fifo_get_flow (GstNdtFifo *fifo);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstNdtFifo, gst_ndt_fifo_free)
+
+G_END_DECLS

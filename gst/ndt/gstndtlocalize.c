@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * SECTION:element-ndtlocalize
+ * @title: ndtlocalize
+ * @short_description: localizes lidar scans in a map by the normal distributions transform
+ *
+ * Takes point clouds and passes each on untouched, with a #GstPoseMeta of role "estimate": where
+ * in the map the sensor was. The map is a PCD file, or a folder of them. A scan starts from,
+ * best first, a pose of role "prior" on its buffer, the last estimate moved by the increment of
+ * poses of role "odometry", or the last estimate moved with constant velocity. A scan that
+ * cannot be localized passes with a status that says so.
+ *
+ * Scans wait in a queue of its own while others are aligned, and leave from another thread; what
+ * waits may be aligned together (batch-size). Poses do not depend on batches, threads or timing.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 lidartestsrc num-buffers=1 map-location=town.pcd ! fakesink
+ * gst-launch-1.0 lidartestsrc num-buffers=20 ! ndtlocalize map=town.pcd initial-pose=0,0,1.8 ! trajectorysink location=poses.txt
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "gstndtlocalizeprivate.h"
+
+GST_DEBUG_CATEGORY (gst_ndt_localize_debug);
+#define GST_CAT_DEFAULT gst_ndt_localize_debug
+
+enum { PROP_ACTIVE_BACKEND = GST_NDT_PROP_ELEMENT, PROP_STATS };
+
+enum { SIGNAL_SET_INITIAL_POSE, SIGNAL_RESET, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
+
+G_DEFINE_TYPE (GstNdtLocalize, gst_ndt_localize, GST_TYPE_ELEMENT)
+GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (ndtlocalize, "ndtlocalize", GST_RANK_NONE,
+    GST_TYPE_NDT_LOCALIZE,
+    GST_DEBUG_CATEGORY_INIT (gst_ndt_localize_debug, "ndtlocalize", 0, "NDT localization"))
+
+static GstFlowReturn
+gst_ndt_localize_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+
+  if (!self->negotiated) {
+    GST_ELEMENT_ERROR (self, CORE, NEGOTIATION,
+        ("Scans came without usable caps: say what they hold, for example with "
+         "caps=pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1 at the source."),
+        (NULL));
+    gst_buffer_unref (buffer);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  const guint64 n_backwards = gst_point_cloud_timer_get_n_backwards (self->timer);
+  buffer = gst_point_cloud_timer_stamp (self->timer, buffer);
+  const gboolean backwards = gst_point_cloud_timer_get_n_backwards (self->timer) > n_backwards;
+  const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer);
+  if (flow == GST_FLOW_OK)
+    gst_ndt_stats_scan_in (self->stats, backwards);
+  return flow;
+}
+
+static gboolean
+set_caps (GstNdtLocalize *self, GstEvent *event)
+{
+  GstPointCloudInfo info;
+  GstCaps *caps;
+  g_autoptr (GError) error = NULL;
+
+  gst_event_parse_caps (event, &caps);
+  self->negotiated = gst_point_cloud_info_from_caps (&info, caps, &error) &&
+                     gst_point_cloud_info_has_xyz (&info, &error);
+  if (!self->negotiated) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These scans cannot be aligned: %s.", error->message),
+        ("caps %" GST_PTR_FORMAT, caps));
+    return FALSE;
+  }
+  gst_point_cloud_timer_set_info (self->timer, &info);
+
+  const GstClockTime duration = info.fps_n > 0
+                                    ? gst_util_uint64_scale (GST_SECOND, info.fps_d, info.fps_n)
+                                    : GST_CLOCK_TIME_NONE;
+  GST_OBJECT_LOCK (self);
+  const gboolean changed = self->scan_duration != duration;
+  self->scan_duration = duration;
+  GST_OBJECT_UNLOCK (self);
+  if (changed)
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+  return TRUE;
+}
+
+static void
+start_task (GstNdtLocalize *self)
+{
+  gst_pad_start_task (self->srcpad, gst_ndt_localize_task, self, NULL);
+}
+
+static gboolean
+queue_event (GstNdtLocalize *self, GstEvent *event)
+{
+  switch (gst_ndt_fifo_put_event (self->fifo, event)) {
+  case GST_NDT_FIFO_PUT_RESTART:
+    start_task (self);
+    return TRUE;
+  case GST_NDT_FIFO_PUT_OK:
+    return TRUE;
+  case GST_NDT_FIFO_PUT_LOST_EOS:
+    GST_ELEMENT_FLOW_ERROR (self, gst_ndt_fifo_get_flow (self->fifo));
+    return FALSE;
+  default:
+    return FALSE;
+  }
+}
+
+static void
+cancel (GstNdtLocalize *self, gboolean on)
+{
+  GST_OBJECT_LOCK (self);
+  GstNdtEngine *engine = self->engine;
+  GST_OBJECT_UNLOCK (self);
+  if (engine)
+    gst_ndt_engine_cancel (engine, GST_NDT_CANCEL_FLUSH, on);
+}
+
+static gboolean
+flush_start (GstNdtLocalize *self, GstEvent *event)
+{
+  /* Downstream first: the task may be blocked in a push. */
+  const gboolean ret = gst_pad_push_event (self->srcpad, event);
+  gst_ndt_fifo_flush (self->fifo);
+  cancel (self, TRUE);
+  gst_pad_pause_task (self->srcpad);
+  return ret;
+}
+
+static gboolean
+flush_stop (GstNdtLocalize *self, GstEvent *event)
+{
+  gboolean reset_time;
+  gst_event_parse_flush_stop (event, &reset_time);
+
+  const gboolean ret = gst_pad_push_event (self->srcpad, event);
+  cancel (self, FALSE);
+  gst_point_cloud_timer_reset (self->timer);
+  /* A seek: the vehicle is elsewhere. */
+  if (reset_time)
+    gst_ndt_localize_reset (self);
+  if (GST_PAD_MODE (self->srcpad) == GST_PAD_MODE_PUSH) {
+    gst_ndt_fifo_start (self->fifo);
+    start_task (self);
+  }
+  return ret;
+}
+
+static gboolean
+gst_ndt_localize_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_FLUSH_START:
+    return flush_start (self, event);
+  case GST_EVENT_FLUSH_STOP:
+    return flush_stop (self, event);
+  case GST_EVENT_CAPS:
+    if (!set_caps (self, event)) {
+      gst_event_unref (event);
+      return FALSE;
+    }
+    break;
+  case GST_EVENT_SEGMENT:
+    event = gst_point_cloud_timer_segment (self->timer, event);
+    break;
+  default:
+    break;
+  }
+  if (GST_EVENT_IS_SERIALIZED (event))
+    return queue_event (self, event);
+  return gst_pad_event_default (pad, parent, event);
+}
+
+static gboolean
+gst_ndt_localize_sink_query (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+
+  if (GST_QUERY_IS_SERIALIZED (query))
+    return gst_ndt_fifo_run_query (self->fifo, query);
+  return gst_pad_query_default (pad, parent, query);
+}
+
+static gboolean
+gst_ndt_localize_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_QOS)
+    gst_ndt_stats_qos (self->stats);
+  else if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE && gst_ndt_fifo_resume (self->fifo))
+    start_task (self);
+  return gst_pad_event_default (pad, parent, event);
+}
+
+/* What waits in the queue adds to what a sink may see late at most; what a batch waits for and
+ * an alignment takes, to what it sees late at least. */
+static gboolean
+query_latency (GstNdtLocalize *self, GstQuery *query)
+{
+  gboolean live;
+  GstClockTime min, max;
+
+  if (!gst_pad_peer_query (self->sinkpad, query))
+    return FALSE;
+  gst_query_parse_latency (query, &live, &min, &max);
+
+  GST_OBJECT_LOCK (self);
+  min += self->settings.batch_timeout + self->settings.processing_deadline;
+  if (!GST_CLOCK_TIME_IS_VALID (max) || !GST_CLOCK_TIME_IS_VALID (self->scan_duration))
+    max = GST_CLOCK_TIME_NONE;
+  else
+    max += gst_ndt_fifo_get_capacity (self->settings.batch_size) * self->scan_duration;
+  GST_OBJECT_UNLOCK (self);
+
+  GST_DEBUG_OBJECT (self,
+      "latency: live %d, minimum %" GST_TIME_FORMAT ", maximum %" GST_TIME_FORMAT, live,
+      GST_TIME_ARGS (min), GST_TIME_ARGS (max));
+  gst_query_set_latency (query, live, min, max);
+  return TRUE;
+}
+
+static gboolean
+gst_ndt_localize_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  if (GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
+    return query_latency (GST_NDT_LOCALIZE (parent), query);
+  return gst_pad_query_default (pad, parent, query);
+}
+
+static gboolean
+gst_ndt_localize_sink_activate_mode (
+    GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+
+  if (mode != GST_PAD_MODE_PUSH)
+    return FALSE;
+  if (!active)
+    gst_ndt_fifo_flush (self->fifo);
+  return TRUE;
+}
+
+static gboolean
+gst_ndt_localize_src_activate_mode (
+    GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+
+  if (mode != GST_PAD_MODE_PUSH)
+    return FALSE;
+  if (active) {
+    cancel (self, FALSE);
+    gst_ndt_fifo_start (self->fifo);
+    return gst_pad_start_task (pad, gst_ndt_localize_task, self, NULL);
+  }
+  gst_ndt_fifo_flush (self->fifo);
+  cancel (self, TRUE);
+  return gst_pad_stop_task (pad);
+}
+
+static GstStateChangeReturn
+gst_ndt_localize_change_state (GstElement *element, GstStateChange transition)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (element);
+
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY && !gst_ndt_localize_open (self))
+    return GST_STATE_CHANGE_FAILURE;
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    gst_ndt_localize_reset_task (self);
+    self->negotiated = FALSE;
+    if (!gst_ndt_localize_start (self))
+      return GST_STATE_CHANGE_FAILURE;
+  }
+
+  const GstStateChangeReturn ret =
+      GST_ELEMENT_CLASS (gst_ndt_localize_parent_class)->change_state (element, transition);
+
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_ndt_localize_stop (self);
+  else if (transition == GST_STATE_CHANGE_READY_TO_NULL)
+    gst_ndt_localize_close (self);
+  return ret;
+}
+
+static void
+gst_ndt_localize_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (object);
+  GstNdtChange change;
+
+  GST_OBJECT_LOCK (self);
+  const gboolean known = gst_ndt_settings_set_property (&self->settings, id, value, &change);
+  GST_OBJECT_UNLOCK (self);
+  if (known)
+    gst_ndt_localize_property_changed (self, change);
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static void
+gst_ndt_localize_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (object);
+  NdtBackendCounters counters;
+  gboolean known = TRUE;
+
+  GST_OBJECT_LOCK (self);
+  GstNdtEngine *engine = self->engine;
+  switch (id) {
+  case PROP_ACTIVE_BACKEND:
+    g_value_set_string (value, engine ? gst_ndt_engine_get_name (engine) : NULL);
+    break;
+  case PROP_STATS:
+    if (engine)
+      gst_ndt_engine_get_counters (engine, &counters);
+    g_value_take_boxed (value, gst_ndt_stats_to_structure (self->stats, engine ? &counters : NULL));
+    break;
+  default:
+    known = gst_ndt_settings_get_property (&self->settings, id, value);
+    break;
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static void
+gst_ndt_localize_finalize (GObject *object)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (object);
+
+  gst_ndt_map_loader_free (self->loader);
+  gst_ndt_batch_free (self->batch);
+  gst_point_cloud_timer_free (self->timer);
+  gst_ndt_stats_free (self->stats);
+  gst_ndt_fifo_free (self->fifo);
+  gst_ndt_settings_clear (&self->settings);
+  G_OBJECT_CLASS (gst_ndt_localize_parent_class)->finalize (object);
+}
+
+static void
+gst_ndt_localize_init (GstNdtLocalize *self)
+{
+  self->fifo = gst_ndt_fifo_new ();
+  self->stats = gst_ndt_stats_new ();
+  self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
+  self->loader = gst_ndt_map_loader_new (gst_ndt_localize_map_loaded, self);
+  self->batch = gst_ndt_batch_new ();
+  self->scan_duration = GST_CLOCK_TIME_NONE;
+  gst_ndt_settings_init (&self->settings);
+  gst_ndt_fifo_set_limits (self->fifo, self->settings.batch_size, self->settings.batch_timeout);
+  gst_ndt_localize_reset_task (self);
+
+  self->sinkpad = gst_pad_new_from_static_template (&sink_template, "sink");
+  gst_pad_set_chain_function (self->sinkpad, gst_ndt_localize_chain);
+  gst_pad_set_event_function (self->sinkpad, gst_ndt_localize_sink_event);
+  gst_pad_set_query_function (self->sinkpad, gst_ndt_localize_sink_query);
+  gst_pad_set_activatemode_function (self->sinkpad, gst_ndt_localize_sink_activate_mode);
+  GST_PAD_SET_PROXY_CAPS (self->sinkpad);
+  /* Whether caps will do is said by set_caps(), with a reason. */
+  GST_PAD_SET_ACCEPT_INTERSECT (self->sinkpad);
+  gst_element_add_pad (GST_ELEMENT (self), self->sinkpad);
+
+  self->srcpad = gst_pad_new_from_static_template (&src_template, "src");
+  gst_pad_set_event_function (self->srcpad, gst_ndt_localize_src_event);
+  gst_pad_set_query_function (self->srcpad, gst_ndt_localize_src_query);
+  gst_pad_set_activatemode_function (self->srcpad, gst_ndt_localize_src_activate_mode);
+  GST_PAD_SET_PROXY_CAPS (self->srcpad);
+  gst_element_add_pad (GST_ELEMENT (self), self->srcpad);
+}
+
+static void
+install_signals (GObjectClass *klass)
+{
+  /**
+   * GstNdtLocalize::set-initial-pose:
+   * @pose: as the property initial-pose takes it
+   *
+   * The next scan starts from this pose, from far, whatever the state.
+   *
+   * Returns: FALSE when @pose cannot be read or the element is not at least PAUSED
+   */
+  signals[SIGNAL_SET_INITIAL_POSE] =
+      g_signal_new_class_handler ("set-initial-pose", G_OBJECT_CLASS_TYPE (klass),
+          G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION, G_CALLBACK (gst_ndt_localize_set_initial_pose), NULL,
+          NULL, NULL, G_TYPE_BOOLEAN, 1, G_TYPE_STRING);
+  /**
+   * GstNdtLocalize::reset:
+   *
+   * The next scan is localized as the first after the start: what was tracked is forgotten,
+   * initial-pose applies.
+   */
+  signals[SIGNAL_RESET] = g_signal_new_class_handler ("reset", G_OBJECT_CLASS_TYPE (klass),
+      G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION, G_CALLBACK (gst_ndt_localize_reset), NULL, NULL, NULL,
+      G_TYPE_NONE, 0);
+}
+
+static void
+gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  object_class->set_property = gst_ndt_localize_set_property;
+  object_class->get_property = gst_ndt_localize_get_property;
+  object_class->finalize = gst_ndt_localize_finalize;
+  element_class->change_state = GST_DEBUG_FUNCPTR (gst_ndt_localize_change_state);
+
+  gst_ndt_settings_install_properties (object_class);
+  /**
+   * GstNdtLocalize:active-backend:
+   *
+   * "cpu" or "cuda"; %NULL in state NULL. Notified when it changes.
+   */
+  g_object_class_install_property (object_class, PROP_ACTIVE_BACKEND,
+      g_param_spec_string ("active-backend", "active-backend",
+          "What aligns now: \"cpu\" or \"cuda\" (unset in state NULL)", NULL,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  g_object_class_install_property (object_class, PROP_STATS,
+      g_param_spec_boxed ("stats", "stats",
+          "Counts since the element left READY; times in nanoseconds", GST_TYPE_STRUCTURE,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  install_signals (object_class);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "NDT localizer", "Filter/Analyzer/Lidar",
+      "Localizes lidar scans in a map by the normal distributions transform", "gst-ndt authors");
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstndtlocalizeprivate.h"
+
+#include "ndtcore/ndt-map-file.h"
+
+#define GST_CAT_DEFAULT gst_ndt_localize_debug
+
+/* An error of ndtcore as one of GStreamer's. */
+static void
+post_error (GstNdtLocalize *self, const gchar *what, const GError *error)
+{
+  GstResourceError code = GST_RESOURCE_ERROR_FAILED;
+  if (error->domain == GST_RESOURCE_ERROR) {
+    code = (GstResourceError)error->code;
+  } else if (error->domain == NDT_ERROR) {
+    switch ((NdtError)error->code) {
+    case NDT_ERROR_INVALID_ARGUMENT:
+      code = GST_RESOURCE_ERROR_SETTINGS;
+      break;
+    case NDT_ERROR_IO:
+      code = GST_RESOURCE_ERROR_OPEN_READ;
+      break;
+    case NDT_ERROR_FORMAT:
+    case NDT_ERROR_EMPTY_MAP:
+      code = GST_RESOURCE_ERROR_READ;
+      break;
+    case NDT_ERROR_NO_DEVICE:
+      code = GST_RESOURCE_ERROR_NOT_FOUND;
+      break;
+    case NDT_ERROR_NO_MEMORY:
+      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
+      break;
+    default:
+      break;
+    }
+  }
+  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, code,
+      g_strdup_printf ("%s: %s.", what, error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
+}
+
+void
+gst_ndt_changes_clear (GstNdtChanges *changes)
+{
+  g_clear_pointer (&changes->map, ndt_voxel_map_unref);
+  g_clear_pointer (&changes->map_location, g_free);
+  changes->reset = changes->has_params = changes->has_initial_pose = FALSE;
+}
+
+gboolean
+gst_ndt_localize_take_changes (GstNdtLocalize *self, GstNdtChanges *changes)
+{
+  GST_OBJECT_LOCK (self);
+  GstNdtChanges *pending = &self->changes;
+  const gboolean any =
+      pending->reset || pending->map || pending->has_params || pending->has_initial_pose;
+  if (any) {
+    *changes = *pending;
+    pending->map = NULL;
+    pending->map_location = NULL;
+    gst_ndt_changes_clear (pending);
+  }
+  GST_OBJECT_UNLOCK (self);
+  return any;
+}
+
+gboolean
+gst_ndt_localize_open (GstNdtLocalize *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GError) reason = NULL;
+
+  GST_OBJECT_LOCK (self);
+  const GstNdtBackend choice = self->settings.backend;
+  const NdtBackendConfig config = self->settings.config;
+  self->backend_changed = FALSE;
+  GST_OBJECT_UNLOCK (self);
+
+  GstNdtEngine *engine = gst_ndt_engine_open (choice, &config, &reason, &error);
+  if (!engine) {
+    post_error (self, "Cannot open the backend", error);
+    return FALSE;
+  }
+  if (reason && g_error_matches (reason, NDT_ERROR, NDT_ERROR_NO_DEVICE))
+    GST_INFO_OBJECT (self, "aligning on the CPU: %s", reason->message);
+  else if (reason)
+    GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ_WRITE,
+        ("The CUDA device does not work, aligning on the CPU: %s.", reason->message), (NULL));
+
+  GST_OBJECT_LOCK (self);
+  self->engine = engine;
+  GST_OBJECT_UNLOCK (self);
+  g_object_notify (G_OBJECT (self), "active-backend");
+  return TRUE;
+}
+
+void
+gst_ndt_localize_close (GstNdtLocalize *self)
+{
+  GST_OBJECT_LOCK (self);
+  GstNdtEngine *engine = g_steal_pointer (&self->engine);
+  GST_OBJECT_UNLOCK (self);
+  if (engine) {
+    gst_ndt_engine_close (engine);
+    g_object_notify (G_OBJECT (self), "active-backend");
+  }
+}
+
+static gboolean
+start_timer (GstNdtLocalize *self, const gchar *times_location)
+{
+  g_autoptr (GError) error = NULL;
+  gst_point_cloud_timer_reset (self->timer);
+  if (gst_point_cloud_timer_set_times_location (self->timer, times_location, &error))
+    return TRUE;
+  post_error (self, "Cannot use times-location", error);
+  return FALSE;
+}
+
+void
+gst_ndt_localize_report_failure (GstNdtLocalize *self)
+{
+  g_autoptr (GError) failure = gst_ndt_engine_take_failure (self->engine);
+  if (!failure)
+    return;
+  gst_ndt_stats_fallback (self->stats);
+  GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
+      ("The device failed, going on with the CPU: %s.", failure->message), (NULL));
+  g_object_notify (G_OBJECT (self), "active-backend");
+}
+
+static gboolean
+start_map (GstNdtLocalize *self, const gchar *location, const NdtVoxelMapParams *params)
+{
+  if (!location || location[0] == '\0') {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+        ("No map: set the property \"map\" to a PCD file or a folder of PCD files."), (NULL));
+    return FALSE;
+  }
+  g_autoptr (GError) error = NULL;
+  g_autoptr (NdtVoxelMap) map = ndt_map_load (location, params, &error);
+  if (map && gst_ndt_engine_set_map (self->engine, map, &error)) {
+    gst_ndt_localize_report_failure (self);
+    gst_ndt_stats_map (self->stats, map);
+    return TRUE;
+  }
+  g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
+  post_error (self, what, error);
+  return FALSE;
+}
+
+/* Properties of the backend were set in READY, where it was open already. */
+static gboolean
+reopen (GstNdtLocalize *self)
+{
+  GST_OBJECT_LOCK (self);
+  const gboolean changed = self->backend_changed || !self->engine;
+  GST_OBJECT_UNLOCK (self);
+  if (!changed)
+    return TRUE;
+  gst_ndt_localize_close (self);
+  return gst_ndt_localize_open (self);
+}
+
+gboolean
+gst_ndt_localize_start (GstNdtLocalize *self)
+{
+  NdtLocalizerParams params;
+  gboolean has_initial_pose;
+  NdtPose initial_pose;
+  g_autoptr (GError) error = NULL;
+
+  if (!reopen (self))
+    return FALSE;
+  gst_ndt_stats_reset (self->stats);
+
+  GST_OBJECT_LOCK (self);
+  g_autofree gchar *location = g_strdup (self->settings.map);
+  g_autofree gchar *times_location = g_strdup (self->settings.times_location);
+  const NdtVoxelMapParams map_params = self->settings.map_params;
+  const gboolean valid =
+      gst_ndt_settings_resolve (&self->settings, &params, &has_initial_pose, &initial_pose, &error);
+  gst_ndt_changes_clear (&self->changes);
+  self->running = TRUE;
+  GST_OBJECT_UNLOCK (self);
+
+  gst_ndt_engine_reset (self->engine);
+  if (!valid || !gst_ndt_engine_set_params (self->engine, &params, &error)) {
+    post_error (self, "A property cannot be used", error);
+    gst_ndt_localize_stop (self);
+    return FALSE;
+  }
+  if (has_initial_pose)
+    gst_ndt_engine_set_initial_pose (self->engine, &initial_pose);
+  if (!start_timer (self, times_location) || !start_map (self, location, &map_params)) {
+    gst_ndt_localize_stop (self);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+void
+gst_ndt_localize_stop (GstNdtLocalize *self)
+{
+  GST_OBJECT_LOCK (self);
+  self->running = FALSE;
+  GST_OBJECT_UNLOCK (self);
+
+  gst_ndt_map_loader_stop (self->loader);
+
+  GST_OBJECT_LOCK (self);
+  gst_ndt_changes_clear (&self->changes);
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* A property was set while running: what it means for the task. */
+static void
+resolve_changes (GstNdtLocalize *self, GstNdtChange change)
+{
+  g_autoptr (GError) error = NULL;
+  NdtLocalizerParams params;
+  gboolean has_initial_pose;
+  NdtPose initial_pose;
+
+  GST_OBJECT_LOCK (self);
+  if (self->running && gst_ndt_settings_resolve (
+                           &self->settings, &params, &has_initial_pose, &initial_pose, &error)) {
+    if (change & GST_NDT_CHANGE_PARAMS) {
+      self->changes.has_params = TRUE;
+      self->changes.params = params;
+    }
+    if (change & GST_NDT_CHANGE_INITIAL_POSE) {
+      self->changes.has_initial_pose = has_initial_pose;
+      self->changes.initial_pose = initial_pose;
+    }
+  }
+  GST_OBJECT_UNLOCK (self);
+
+  if (error)
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
+        ("A property cannot be used and changes nothing: %s.", error->message), (NULL));
+}
+
+void
+gst_ndt_localize_property_changed (GstNdtLocalize *self, GstNdtChange change)
+{
+  if (change & GST_NDT_CHANGE_QUEUE) {
+    GST_OBJECT_LOCK (self);
+    const guint batch_size = self->settings.batch_size;
+    const GstClockTime batch_timeout = self->settings.batch_timeout;
+    const gboolean running = self->running;
+    GST_OBJECT_UNLOCK (self);
+    gst_ndt_fifo_set_limits (self->fifo, batch_size, batch_timeout);
+    if (running)
+      gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+  }
+  if (change & GST_NDT_CHANGE_BACKEND) {
+    GST_OBJECT_LOCK (self);
+    self->backend_changed = TRUE;
+    GST_OBJECT_UNLOCK (self);
+  }
+  if (change & (GST_NDT_CHANGE_PARAMS | GST_NDT_CHANGE_INITIAL_POSE))
+    resolve_changes (self, change);
+  if (change & GST_NDT_CHANGE_MAP) {
+    GST_OBJECT_LOCK (self);
+    g_autofree gchar *location = self->running ? g_strdup (self->settings.map) : NULL;
+    const NdtVoxelMapParams params = self->settings.map_params;
+    GST_OBJECT_UNLOCK (self);
+    if (location)
+      gst_ndt_map_loader_request (self->loader, location, &params);
+  }
+}
+
+void
+gst_ndt_localize_map_loaded (
+    const gchar *path, NdtVoxelMap *map, const GError *error, gpointer user_data)
+{
+  GstNdtLocalize *self = user_data;
+
+  if (!map) {
+    GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ,
+        ("Cannot use the map \"%s\", going on with the one before: %s.", path, error->message),
+        (NULL));
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  NdtVoxelMap *superseded = self->changes.map;
+  self->changes.map = map;
+  g_free (self->changes.map_location);
+  self->changes.map_location = g_strdup (path);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&superseded, ndt_voxel_map_unref);
+}
+
+gboolean
+gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text)
+{
+  NdtPose pose;
+  g_autoptr (GError) error = NULL;
+
+  if (!text || !ndt_pose_parse (text, &pose, &error)) {
+    GST_WARNING_OBJECT (self, "set-initial-pose: %s", error ? error->message : "no pose was given");
+    return FALSE;
+  }
+  GST_OBJECT_LOCK (self);
+  const gboolean running = self->running;
+  if (running) {
+    self->changes.has_initial_pose = TRUE;
+    self->changes.initial_pose = pose;
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (!running)
+    GST_WARNING_OBJECT (
+        self, "set-initial-pose does nothing before PAUSED: use the property initial-pose");
+  return running;
+}
+
+void
+gst_ndt_localize_reset (GstNdtLocalize *self)
+{
+  g_autoptr (GError) error = NULL;
+  NdtLocalizerParams params;
+  gboolean has_initial_pose = FALSE;
+  NdtPose initial_pose;
+
+  GST_OBJECT_LOCK (self);
+  if (self->running) {
+    self->changes.reset = TRUE;
+    self->changes.has_initial_pose = gst_ndt_settings_resolve (&self->settings, &params,
+                                         &has_initial_pose, &initial_pose, &error) &&
+                                     has_initial_pose;
+    if (self->changes.has_initial_pose)
+      self->changes.initial_pose = initial_pose;
+  }
+  GST_OBJECT_UNLOCK (self);
+}

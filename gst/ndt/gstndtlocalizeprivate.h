@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "gst/pointcloud/pointcloud.h"
+#include "gstndtengine.h"
+#include "gstndtfifo.h"
+#include "gstndtlocalize.h"
+#include "gstndtmaploader.h"
+#include "gstndtsettings.h"
+#include "gstndtstats.h"
+
+G_BEGIN_DECLS
+
+GST_DEBUG_CATEGORY_EXTERN (gst_ndt_localize_debug);
+
+/**
+ * GstNdtChanges:
+ *
+ * What has been asked for since the task last looked; it takes effect between two scans, in
+ * this order: reset, map, parameters, initial pose.
+ */
+typedef struct {
+  gboolean reset;
+  NdtVoxelMap *map;
+  gchar *map_location;
+  gboolean has_params;
+  NdtLocalizerParams params;
+  gboolean has_initial_pose;
+  NdtPose initial_pose;
+} GstNdtChanges;
+
+typedef struct _GstNdtBatch GstNdtBatch;
+
+struct _GstNdtLocalize {
+  GstElement parent;
+
+  GstPad *sinkpad;
+  GstPad *srcpad;
+  GstNdtFifo *fifo;
+  GstNdtStats *stats;
+  GstNdtMapLoader *loader;
+
+  /* under the object lock */
+  GstNdtSettings settings;
+  GstNdtChanges changes;
+  gboolean running;           /* between READY → PAUSED and back: changes are for the task */
+  GstNdtEngine *engine;       /* set and freed while there is no task; NULL in NULL */
+  gboolean backend_changed;   /* since it was opened */
+  GstClockTime scan_duration; /* from caps; NONE if unknown */
+
+  /* sink pad's streaming thread */
+  GstPointCloudTimer *timer;
+  gboolean negotiated;
+
+  /* source pad's task */
+  GstNdtBatch *batch;
+  GstPointCloudInfo info;
+  GstSegment segment;
+  guint64 sequence;
+  const gchar *state;  /* as last posted, NULL before the first scan */
+  GstClockTime warned; /* when the last warning about scans was posted */
+  guint n_unwarned;
+};
+
+/* gstndtlocalizetask.c: everything that runs on the source pad's task. */
+GstNdtBatch *gst_ndt_batch_new (void);
+void gst_ndt_batch_free (GstNdtBatch *batch);
+void gst_ndt_localize_task (gpointer self);
+/* To start state, while there is no task. */
+void gst_ndt_localize_reset_task (GstNdtLocalize *self);
+
+/* gstndtlocalizecontrol.c: settings, maps and poses from other threads. */
+
+/* Opens the backend. Posts an error on FALSE. */
+gboolean gst_ndt_localize_open (GstNdtLocalize *self);
+void gst_ndt_localize_close (GstNdtLocalize *self);
+/* Reads the map and prepares what the first scan needs. Posts an error on FALSE. */
+gboolean gst_ndt_localize_start (GstNdtLocalize *self);
+void gst_ndt_localize_stop (GstNdtLocalize *self);
+/* Says so where the engine has left its device. Whoever uses the engine calls it. */
+void gst_ndt_localize_report_failure (GstNdtLocalize *self);
+void gst_ndt_localize_property_changed (GstNdtLocalize *self, GstNdtChange change);
+void gst_ndt_localize_map_loaded (
+    const gchar *path, NdtVoxelMap *map, const GError *error, gpointer self);
+/* The "set-initial-pose" and "reset" actions. */
+gboolean gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text);
+void gst_ndt_localize_reset (GstNdtLocalize *self);
+/* Moves what is there to @changes. TRUE where there is something. */
+gboolean gst_ndt_localize_take_changes (GstNdtLocalize *self, GstNdtChanges *changes);
+void gst_ndt_changes_clear (GstNdtChanges *changes);
+
+G_END_DECLS

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstndtlocalizeprivate.h"
+
+#include "gstndtpose.h"
+
+#define GST_CAT_DEFAULT gst_ndt_localize_debug
+
+/* Warnings about scans are posted at most this often. */
+#define WARNING_INTERVAL (5 * GST_SECOND)
+
+typedef struct {
+  GstNdtScan about;
+  GstPointCloudMap map;
+  gboolean mapped;
+  gboolean malformed;
+} Scan;
+
+/* What is being worked on. Allocated once. */
+struct _GstNdtBatch {
+  GArray *items; /* GstNdtItem */
+  guint cursor;  /* items before it have left */
+  guint n_scans;
+  Scan scans[NDT_MAX_SCANS];
+  NdtObservation observations[NDT_MAX_SCANS];
+
+  /* snapshot of the properties */
+  GQuark map_frame;
+  GQuark sensor_frame;
+  GstNdtPoseTime pose_time;
+  gboolean post_messages;
+  GstClockTime processing_deadline;
+
+  GstFlowReturn flow;
+  GstClockTime since; /* when work on the next scan began */
+};
+
+GstNdtBatch *
+gst_ndt_batch_new (void)
+{
+  GstNdtBatch *batch = g_new0 (GstNdtBatch, 1);
+  batch->items = g_array_sized_new (FALSE, FALSE, sizeof (GstNdtItem), 2 * NDT_MAX_SCANS);
+  return batch;
+}
+
+void
+gst_ndt_batch_free (GstNdtBatch *batch)
+{
+  g_array_unref (batch->items);
+  g_free (batch);
+}
+
+static GstNdtItem *
+item_at (GstNdtBatch *batch, guint index)
+{
+  return &g_array_index (batch->items, GstNdtItem, index);
+}
+
+void
+gst_ndt_localize_reset_task (GstNdtLocalize *self)
+{
+  gst_segment_init (&self->segment, GST_FORMAT_UNDEFINED);
+  gst_point_cloud_info_init (&self->info);
+  self->sequence = 0;
+  self->state = NULL;
+  self->warned = GST_CLOCK_TIME_NONE;
+  self->n_unwarned = 0;
+}
+
+/* One warning about scans now and then, however many there are. */
+static void
+warn_about_scan (GstNdtLocalize *self, guint64 sequence, const gchar *why)
+{
+  const GstClockTime now = gst_util_get_timestamp ();
+
+  GST_WARNING_OBJECT (self, "scan %" G_GUINT64_FORMAT ": %s", sequence, why);
+  if (GST_CLOCK_TIME_IS_VALID (self->warned) && now < self->warned + WARNING_INTERVAL) {
+    self->n_unwarned++;
+    return;
+  }
+  GST_ELEMENT_WARNING (self, STREAM, DECODE,
+      ("Scan %" G_GUINT64_FORMAT " passes without alignment: %s.", sequence, why),
+      ("%u more since the last warning", self->n_unwarned));
+  self->warned = now;
+  self->n_unwarned = 0;
+}
+
+static void
+post_change (GstNdtLocalize *self, GstStructure *structure)
+{
+  gst_structure_set (structure, "scan", G_TYPE_UINT64, self->sequence, NULL);
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
+}
+
+static void
+change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
+{
+  g_autoptr (GError) error = NULL;
+  if (!gst_ndt_engine_set_map (self->engine, changes->map, &error)) {
+    GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
+        ("Cannot use the map \"%s\", going on with the one before: %s.", changes->map_location,
+            error->message),
+        (NULL));
+    return;
+  }
+  gst_ndt_localize_report_failure (self);
+  gst_ndt_stats_map (self->stats, changes->map);
+  post_change (self, gst_structure_new ("ndt-map", "location", G_TYPE_STRING, changes->map_location,
+                         "voxels", G_TYPE_UINT, ndt_voxel_map_get_level (changes->map, 0)->n_voxels,
+                         "points", G_TYPE_UINT64, ndt_voxel_map_get_n_points (changes->map), NULL));
+}
+
+/* Changes take effect here, before the scan self->sequence, and are announced with it. */
+static void
+apply_changes (GstNdtLocalize *self)
+{
+  GstNdtChanges changes;
+  g_autoptr (GError) error = NULL;
+
+  if (!gst_ndt_localize_take_changes (self, &changes))
+    return;
+  if (changes.reset) {
+    gst_ndt_engine_reset (self->engine);
+    post_change (self, gst_structure_new_empty ("ndt-reset"));
+  }
+  if (changes.map)
+    change_map (self, &changes);
+  if (changes.has_params && gst_ndt_engine_set_params (self->engine, &changes.params, &error))
+    post_change (self, gst_structure_new_empty ("ndt-settings"));
+  if (changes.has_initial_pose) {
+    g_autofree gchar *pose = ndt_pose_to_string (&changes.initial_pose);
+    gst_ndt_engine_set_initial_pose (self->engine, &changes.initial_pose);
+    post_change (self, gst_structure_new ("ndt-initial-pose", "pose", G_TYPE_STRING, pose, NULL));
+  }
+  if (error)
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
+        ("A property cannot be used and changes nothing: %s.", error->message), (NULL));
+  gst_ndt_changes_clear (&changes);
+}
+
+static void
+take_settings (GstNdtLocalize *self, GstNdtBatch *batch)
+{
+  GST_OBJECT_LOCK (self);
+  const GstNdtSettings *settings = &self->settings;
+  batch->pose_time = settings->pose_time;
+  batch->post_messages = settings->post_messages;
+  batch->processing_deadline = settings->processing_deadline;
+  batch->map_frame = g_quark_from_string (settings->map_frame);
+  if (settings->sensor_frame)
+    batch->sensor_frame = g_quark_from_string (settings->sensor_frame);
+  else
+    batch->sensor_frame =
+        self->info.frame_id ? self->info.frame_id : g_quark_from_static_string ("lidar");
+  GST_OBJECT_UNLOCK (self);
+}
+
+static GstClockTime
+pose_time (const GstBuffer *buffer, GstNdtPoseTime which)
+{
+  const GstClockTime pts = GST_BUFFER_PTS (buffer);
+  const GstClockTime duration = GST_BUFFER_DURATION (buffer);
+  if (!GST_CLOCK_TIME_IS_VALID (pts) || !GST_CLOCK_TIME_IS_VALID (duration))
+    return pts;
+  switch (which) {
+  case GST_NDT_POSE_TIME_START:
+    return pts;
+  case GST_NDT_POSE_TIME_MIDDLE:
+    return pts + duration / 2;
+  default:
+    return pts + duration;
+  }
+}
+
+static NdtCloudView
+view_points (const GstPointCloudMap *map)
+{
+  static const float none[3] = {0, 0, 0};
+  if (map->n_points == 0)
+    return ndt_cloud_view_xyz_f32 (none, 0);
+
+  const GstPointCloudInfo *info = &map->info;
+  const GstPointField *x = gst_point_cloud_info_find_field (info, "x");
+  const GstPointField *y = gst_point_cloud_info_find_field (info, "y");
+  const GstPointField *z = gst_point_cloud_info_find_field (info, "z");
+  return ndt_cloud_view (map->data, map->n_points, info->point_step, x->offset, y->offset,
+      z->offset, x->type == GST_POINT_FIELD_TYPE_FLOAT64 ? NDT_SCALAR_F64 : NDT_SCALAR_F32);
+}
+
+/* A buffer as an observation; one that cannot be read as points is one without points. */
+static void
+prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, GstBuffer *buffer)
+{
+  Scan *scan = &batch->scans[batch->n_scans];
+  NdtObservation *observation = &batch->observations[batch->n_scans];
+  g_autoptr (GError) error = NULL;
+
+  scan->about.sequence = self->sequence++;
+  scan->about.pts = GST_BUFFER_PTS (buffer);
+  scan->about.duration = GST_BUFFER_DURATION (buffer);
+  scan->about.pose_time = pose_time (buffer, batch->pose_time);
+  scan->mapped = gst_point_cloud_map (&scan->map, &self->info, buffer, GST_MAP_READ, &error);
+  scan->malformed = !scan->mapped;
+  if (scan->malformed) {
+    scan->map.n_points = 0;
+    gst_ndt_stats_malformed (self->stats);
+    warn_about_scan (self, scan->about.sequence, error->message);
+  }
+  observation->points = view_points (&scan->map);
+  observation->time =
+      GST_CLOCK_TIME_IS_VALID (scan->about.pose_time) ? (gint64)scan->about.pose_time : -1;
+  gst_ndt_pose_read (buffer, observation);
+  batch->n_scans++;
+}
+
+static void
+unmap_scan (Scan *scan)
+{
+  if (scan->mapped)
+    gst_point_cloud_unmap (&scan->map);
+  scan->mapped = FALSE;
+}
+
+/* The state is what the latest scan that was not skipped says. */
+static void
+post_state (GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan)
+{
+  if (localization->status == NDT_TRACK_SKIPPED)
+    return;
+  const gchar *state = ndt_track_status_to_string (localization->status);
+  if (g_strcmp0 (state, self->state) == 0)
+    return;
+
+  const gboolean recovered = localization->status == NDT_TRACK_TRACKING && self->state &&
+                             g_str_equal (self->state, ndt_track_status_to_string (NDT_TRACK_LOST));
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_ndt_state_message_new (GST_OBJECT (self), recovered ? "relocalized" : state, self->state,
+          localization, scan, &self->segment));
+  self->state = state;
+}
+
+/* Pushes the events at the cursor, up to the next buffer; drops them where downstream takes no
+ * more. */
+static void
+push_events (GstNdtLocalize *self, GstNdtBatch *batch)
+{
+  while (batch->cursor < batch->items->len) {
+    GstMiniObject *object = item_at (batch, batch->cursor)->object;
+    if (!GST_IS_EVENT (object))
+      return;
+    batch->cursor++;
+    if (batch->flow == GST_FLOW_OK)
+      gst_pad_push_event (self->srcpad, GST_EVENT_CAST (object));
+    else
+      gst_mini_object_unref (object);
+  }
+}
+
+/* Nobody takes results any more: do not compute what remains. */
+static void
+end_batch (GstNdtLocalize *self, GstNdtBatch *batch, GstFlowReturn flow)
+{
+  batch->flow = flow;
+  gst_ndt_engine_cancel (self->engine, GST_NDT_CANCEL_DOWNSTREAM, TRUE);
+}
+
+static void
+count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *localization,
+    GstClockTime duration)
+{
+  gst_ndt_stats_localization (self->stats, localization);
+  gst_ndt_stats_time (self->stats, GST_NDT_TIME_ALIGN, duration);
+  if (duration > self->batch->processing_deadline)
+    gst_ndt_stats_late (self->stats);
+  if (localization->reject == NDT_REJECT_TOO_FEW_POINTS && !scan->malformed)
+    warn_about_scan (self, scan->about.sequence, "it has too few finite points in range");
+}
+
+/* Each scan's result, in order: the scan leaves. */
+static void
+push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
+{
+  GstNdtLocalize *self = user_data;
+  GstNdtBatch *batch = self->batch;
+  Scan *scan = &batch->scans[index];
+  GstBuffer *buffer = GST_BUFFER_CAST (item_at (batch, batch->cursor++)->object);
+  const GstClockTime done = gst_util_get_timestamp ();
+
+  gst_ndt_localize_report_failure (self);
+  unmap_scan (scan);
+  if (batch->flow != GST_FLOW_OK) {
+    gst_buffer_unref (buffer);
+    push_events (self, batch);
+    return;
+  }
+
+  count_scan (self, scan, localization, done - batch->since);
+  buffer = gst_buffer_make_writable (buffer);
+  const GstPoseMeta *meta = gst_ndt_pose_attach (
+      buffer, localization, &scan->about, batch->map_frame, batch->sensor_frame);
+  post_state (self, localization, &scan->about);
+  if (batch->post_messages)
+    gst_element_post_message (GST_ELEMENT (self), gst_ndt_pose_message_new (GST_OBJECT (self), meta,
+                                                      localization, &scan->about, &self->segment));
+
+  gst_ndt_stats_scan_out (self->stats);
+  const GstFlowReturn flow = gst_pad_push (self->srcpad, buffer);
+  if (flow != GST_FLOW_OK)
+    end_batch (self, batch, flow);
+  push_events (self, batch);
+
+  batch->since = gst_util_get_timestamp ();
+  gst_ndt_stats_time (self->stats, GST_NDT_TIME_PUSH, batch->since - done);
+}
+
+static void
+drop_rest (GstNdtBatch *batch, guint n_done)
+{
+  for (guint i = n_done; i < batch->n_scans; i++)
+    unmap_scan (&batch->scans[i]);
+  for (; batch->cursor < batch->items->len; batch->cursor++)
+    gst_mini_object_unref (item_at (batch, batch->cursor)->object);
+}
+
+static GstFlowReturn
+localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
+{
+  g_autoptr (GError) error = NULL;
+  guint n_done = 0;
+  const GstClockTime taken = gst_util_get_timestamp ();
+
+  apply_changes (self);
+  take_settings (self, batch);
+  batch->cursor = 0;
+  batch->n_scans = 0;
+  batch->flow = GST_FLOW_OK;
+  for (guint i = 0; i < batch->items->len; i++) {
+    GstNdtItem *item = item_at (batch, i);
+    if (!GST_IS_BUFFER (item->object))
+      continue;
+    gst_ndt_stats_time (self->stats, GST_NDT_TIME_WAIT, taken - item->arrival);
+    prepare_scan (self, batch, GST_BUFFER_CAST (item->object));
+  }
+  gst_ndt_stats_batch (self->stats, batch->n_scans);
+
+  batch->since = gst_util_get_timestamp ();
+  const gboolean ok = gst_ndt_engine_process (
+      self->engine, batch->observations, batch->n_scans, push_scan, self, &n_done, &error);
+  gst_ndt_engine_cancel (self->engine, GST_NDT_CANCEL_DOWNSTREAM, FALSE);
+  if (!ok) {
+    drop_rest (batch, n_done);
+    if (batch->flow != GST_FLOW_OK)
+      return batch->flow;
+    if (g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED))
+      return GST_FLOW_FLUSHING;
+    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("Alignment failed: %s.", error->message), (NULL));
+    return GST_FLOW_ERROR;
+  }
+  return batch->flow;
+}
+
+static GstFlowReturn
+handle_event (GstNdtLocalize *self, GstEvent *event)
+{
+  const gboolean eos = GST_EVENT_TYPE (event) == GST_EVENT_EOS;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    GstCaps *caps;
+    gst_event_parse_caps (event, &caps);
+    gst_point_cloud_info_from_caps (&self->info, caps, NULL); /* checked on the sink pad */
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
+    gst_event_copy_segment (event, &self->segment);
+  }
+  gst_pad_push_event (self->srcpad, event);
+  return eos ? GST_FLOW_EOS : GST_FLOW_OK;
+}
+
+static void
+end_task (GstNdtLocalize *self, GstFlowReturn flow)
+{
+  const gboolean upstream_gone = gst_ndt_fifo_stop (self->fifo, flow);
+
+  GST_DEBUG_OBJECT (self, "task ends: %s", gst_flow_get_name (flow));
+  gst_pad_pause_task (self->srcpad);
+  if (upstream_gone && (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS))
+    GST_ELEMENT_FLOW_ERROR (self, flow);
+}
+
+void
+gst_ndt_localize_task (gpointer user_data)
+{
+  GstNdtLocalize *self = user_data;
+  GstNdtBatch *batch = self->batch;
+
+  if (!gst_ndt_fifo_take (self->fifo, batch->items)) {
+    gst_pad_pause_task (self->srcpad);
+    return;
+  }
+  GstMiniObject *first = item_at (batch, 0)->object;
+  if (GST_IS_QUERY (first)) {
+    gst_ndt_fifo_answer (self->fifo, gst_pad_peer_query (self->srcpad, GST_QUERY_CAST (first)));
+  } else if (GST_IS_EVENT (first)) {
+    if (handle_event (self, GST_EVENT_CAST (first)) == GST_FLOW_EOS)
+      end_task (self, GST_FLOW_EOS);
+  } else {
+    const GstFlowReturn flow = localize_batch (self, batch);
+    if (flow == GST_FLOW_EOS)
+      gst_ndt_fifo_refuse (self->fifo);
+    else if (flow != GST_FLOW_OK)
+      end_task (self, flow);
+  }
+}

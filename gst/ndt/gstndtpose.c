@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstndtpose.h"
+
+#include <string.h>
+
+static gboolean
+read_pose (GstBuffer *buffer, GstPoseRole role, NdtPose *pose)
+{
+  const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, role);
+  if (!meta || !meta->has_pose)
+    return FALSE;
+  memcpy (pose->position, meta->position, sizeof pose->position);
+  memcpy (pose->orientation, meta->orientation, sizeof pose->orientation);
+  return ndt_pose_normalize (pose);
+}
+
+void
+gst_ndt_pose_read (GstBuffer *buffer, NdtObservation *observation)
+{
+  observation->has_prior = read_pose (buffer, GST_POSE_ROLE_PRIOR, &observation->prior);
+  observation->has_odometry = read_pose (buffer, GST_POSE_ROLE_ODOMETRY, &observation->odometry);
+}
+
+static GstPoseStatus
+pose_status (NdtTrackStatus status)
+{
+  switch (status) {
+  case NDT_TRACK_INITIALIZING:
+    return GST_POSE_STATUS_INITIALIZING;
+  case NDT_TRACK_TRACKING:
+    return GST_POSE_STATUS_TRACKING;
+  case NDT_TRACK_DEGRADED:
+    return GST_POSE_STATUS_DEGRADED;
+  case NDT_TRACK_LOST:
+    return GST_POSE_STATUS_LOST;
+  default:
+    return GST_POSE_STATUS_SKIPPED;
+  }
+}
+
+GstPoseMeta *
+gst_ndt_pose_attach (GstBuffer *buffer, const NdtLocalization *localization, const GstNdtScan *scan,
+    GQuark map_frame, GQuark sensor_frame)
+{
+  const NdtRegistration *registration = &localization->registration;
+  GstPoseMeta *meta;
+
+  while ((meta = gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_ESTIMATE)))
+    gst_buffer_remove_meta (buffer, &meta->meta);
+
+  meta = gst_buffer_add_pose_meta (buffer, GST_POSE_ROLE_ESTIMATE, NULL, NULL);
+  meta->status = pose_status (localization->status);
+  meta->has_pose = localization->has_pose;
+  if (localization->has_pose) {
+    memcpy (meta->position, registration->pose.position, sizeof meta->position);
+    memcpy (meta->orientation, registration->pose.orientation, sizeof meta->orientation);
+  }
+  meta->has_covariance = localization->has_pose;
+  if (meta->has_covariance)
+    memcpy (meta->covariance, registration->covariance, sizeof meta->covariance);
+  meta->parent_frame = map_frame;
+  meta->child_frame = sensor_frame;
+  meta->timestamp = scan->pose_time;
+  meta->sequence = scan->sequence;
+  meta->transformation_probability = registration->transformation_probability;
+  meta->nvtl = registration->nvtl;
+  meta->matched_ratio = registration->matched_ratio;
+  meta->iterations = registration->iterations;
+  return meta;
+}
+
+static void
+set_times (GstStructure *structure, const GstNdtScan *scan, const GstSegment *segment)
+{
+  GstClockTime stream_time = GST_CLOCK_TIME_NONE;
+  GstClockTime running_time = GST_CLOCK_TIME_NONE;
+  if (segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (scan->pts)) {
+    stream_time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, scan->pts);
+    running_time = gst_segment_to_running_time (segment, GST_FORMAT_TIME, scan->pts);
+  }
+  gst_structure_set (structure, "scan", G_TYPE_UINT64, scan->sequence, "pts", G_TYPE_UINT64,
+      scan->pts, "stream-time", G_TYPE_UINT64, stream_time, "running-time", G_TYPE_UINT64,
+      running_time, "duration", G_TYPE_UINT64, scan->duration, NULL);
+}
+
+static const gchar *
+stop_to_string (NdtStop stop)
+{
+  switch (stop) {
+  case NDT_STOP_CONVERGED:
+    return "converged";
+  case NDT_STOP_ITERATION_LIMIT:
+    return "iteration-limit";
+  case NDT_STOP_NO_PAIRS:
+    return "no-pairs";
+  default:
+    return "not-finite";
+  }
+}
+
+static const gchar *
+covariance_to_string (NdtPoseCovariance covariance)
+{
+  switch (covariance) {
+  case NDT_POSE_COVARIANCE_LAPLACE:
+    return "laplace";
+  case NDT_POSE_COVARIANCE_FIXED:
+    return "fixed";
+  case NDT_POSE_COVARIANCE_MULTI_NDT:
+    return "multi-ndt";
+  default:
+    return "multi-ndt-score";
+  }
+}
+
+GstMessage *
+gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
+    const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment)
+{
+  const NdtRegistration *registration = &localization->registration;
+  GstStructure *structure = gst_pose_meta_to_structure (meta);
+
+  gst_structure_set_name (structure, "ndt-pose");
+  set_times (structure, scan, segment);
+  gst_structure_set (structure, "reject", G_TYPE_STRING,
+      ndt_reject_to_string (localization->reject), "prediction", G_TYPE_STRING,
+      ndt_prediction_to_string (localization->prediction), "skipped", G_TYPE_UINT,
+      localization->n_skipped, NULL);
+  if (registration->evaluations > 0)
+    gst_structure_set (structure, "stop", G_TYPE_STRING, stop_to_string (registration->stop),
+        "points", G_TYPE_UINT, registration->n_points, "pairs", G_TYPE_UINT64,
+        registration->n_pairs, "starts", G_TYPE_UINT, registration->n_starts, "oscillation",
+        G_TYPE_UINT, registration->oscillation, "degenerate-directions", G_TYPE_UINT,
+        registration->n_degenerate, "covariance-kind", G_TYPE_STRING,
+        covariance_to_string (registration->covariance_kind), NULL);
+  return gst_message_new_element (source, structure);
+}
+
+GstMessage *
+gst_ndt_state_message_new (GstObject *source, const gchar *state, const gchar *previous,
+    const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment)
+{
+  GstStructure *structure =
+      gst_structure_new ("ndt-state", "state", G_TYPE_STRING, state, "previous", G_TYPE_STRING,
+          previous, "reject", G_TYPE_STRING, ndt_reject_to_string (localization->reject),
+          "prediction", G_TYPE_STRING, ndt_prediction_to_string (localization->prediction), NULL);
+  set_times (structure, scan, segment);
+  return gst_message_new_element (source, structure);
+}

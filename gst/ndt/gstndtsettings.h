@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+
+#include "ndtcore/ndt-localizer.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  GST_NDT_BACKEND_AUTO,
+  GST_NDT_BACKEND_CUDA,
+  GST_NDT_BACKEND_CPU,
+} GstNdtBackend;
+
+typedef enum {
+  GST_NDT_POSE_TIME_START,
+  GST_NDT_POSE_TIME_MIDDLE,
+  GST_NDT_POSE_TIME_END,
+} GstNdtPoseTime;
+
+/**
+ * GstNdtSettings:
+ *
+ * The values of ndtlocalize's properties, in the units of ndtcore (rad, where properties
+ * have degrees). Texts are kept as they were given and read by gst_ndt_settings_resolve().
+ */
+typedef struct {
+  gchar *map;
+  NdtVoxelMapParams map_params;
+  NdtLocalizerParams params;
+  gchar *crop_box;
+  gchar *fixed_covariance;
+  gchar *covariance_offsets;
+  gchar *initial_pose;
+
+  GstNdtBackend backend;
+  NdtBackendConfig config;
+
+  guint batch_size;
+  GstClockTime batch_timeout;
+  GstClockTime processing_deadline;
+
+  GstNdtPoseTime pose_time;
+  gchar *map_frame;
+  gchar *sensor_frame;
+  gchar *times_location;
+  gboolean post_messages;
+} GstNdtSettings;
+
+/* What the change of a property concerns. */
+typedef enum {
+  GST_NDT_CHANGE_NONE = 0,
+  GST_NDT_CHANGE_PARAMS = 1 << 0,       /* NdtLocalizerParams */
+  GST_NDT_CHANGE_MAP = 1 << 1,          /* the map has to be read again */
+  GST_NDT_CHANGE_INITIAL_POSE = 1 << 2, /* the next scan starts there */
+  GST_NDT_CHANGE_QUEUE = 1 << 3,        /* batch size, latency */
+  GST_NDT_CHANGE_BACKEND = 1 << 4,      /* it has to be opened again before the next start */
+} GstNdtChange;
+
+/* Property numbers of the element's own begin here. */
+#define GST_NDT_PROP_ELEMENT 1000
+
+void gst_ndt_settings_init (GstNdtSettings *settings);
+void gst_ndt_settings_clear (GstNdtSettings *settings);
+
+void gst_ndt_settings_install_properties (GObjectClass *klass);
+/* FALSE where @id is none of the settings'. */
+gboolean gst_ndt_settings_set_property (
+    GstNdtSettings *settings, guint id, const GValue *value, GstNdtChange *change);
+gboolean gst_ndt_settings_get_property (const GstNdtSettings *settings, guint id, GValue *value);
+
+/* The localizer's parameters with the texts read, checked as a whole, and the initial pose if
+ * there is one. NDT_ERROR_INVALID_ARGUMENT names the property. */
+gboolean gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *params,
+    gboolean *has_initial_pose, NdtPose *initial_pose, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+
+#include "ndtcore/ndt-localizer.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  GST_NDT_TIME_WAIT,  /* from arrival until the batch was taken */
+  GST_NDT_TIME_ALIGN, /* from then, or from the batch's previous scan, to the result */
+  GST_NDT_TIME_PUSH,  /* downstream */
+  GST_NDT_N_TIMES
+} GstNdtTime;
+
+/**
+ * GstNdtStats:
+ *
+ * What the element has counted since it left READY. Any thread.
+ */
+typedef struct _GstNdtStats GstNdtStats;
+
+GstNdtStats *gst_ndt_stats_new (void);
+void gst_ndt_stats_free (GstNdtStats *stats);
+void gst_ndt_stats_reset (GstNdtStats *stats);
+
+void gst_ndt_stats_scan_in (GstNdtStats *stats, gboolean backwards);
+void gst_ndt_stats_scan_out (GstNdtStats *stats);
+void gst_ndt_stats_batch (GstNdtStats *stats, guint n_scans);
+/* A scan whose buffer could not be read as points. */
+void gst_ndt_stats_malformed (GstNdtStats *stats);
+void gst_ndt_stats_late (GstNdtStats *stats);
+void gst_ndt_stats_qos (GstNdtStats *stats);
+void gst_ndt_stats_fallback (GstNdtStats *stats);
+void gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localization);
+void gst_ndt_stats_time (GstNdtStats *stats, GstNdtTime which, GstClockTime time);
+void gst_ndt_stats_map (GstNdtStats *stats, const NdtVoxelMap *map);
+
+/* @counters is nullable. (transfer full) */
+GstStructure *gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counters);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstNdtStats, gst_ndt_stats_free)
+
+G_END_DECLS

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* ndtlocalize among other elements: events, queries, segments, latency. */
+#include <gst/check/gstcheck.h>
+
+#include "tests/ndt-harness.h"
+
+static void
+push_segment (GstHarness *h, GstFormat format, guint64 start)
+{
+  GstSegment segment;
+  gst_segment_init (&segment, format);
+  segment.start = segment.time = start;
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+}
+
+/* The next event of a type that left; waits for it. */
+static GstEvent *
+pull_event (GstHarness *h, GstEventType type)
+{
+  for (;;) {
+    GstEvent *event = gst_harness_pull_event (h);
+    fail_unless (event != NULL, "no %s", gst_event_type_get_name (type));
+    if (GST_EVENT_TYPE (event) == type)
+      return event;
+    gst_event_unref (event);
+  }
+}
+
+static void
+drop_events (GstHarness *h)
+{
+  for (GstEvent *event = gst_harness_try_pull_event (h); event;
+       event = gst_harness_try_pull_event (h))
+    gst_event_unref (event);
+}
+
+/* Files have a BYTES segment and no time stamps: downstream sees TIME and the framerate. */
+GST_START_TEST (test_bytes_segment)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  const GstSegment *segment;
+
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  drop_events (h);
+  push_segment (h, GST_FORMAT_BYTES, 0);
+  g_autoptr (GstEvent) event = pull_event (h, GST_EVENT_SEGMENT);
+  gst_event_parse_segment (event, &segment);
+  fail_unless_equals_int (segment->format, GST_FORMAT_TIME);
+  for (guint i = 1; i < 4; i++) {
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (i));
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 100 * GST_MSECOND);
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), 100 * GST_MSECOND);
+  }
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Running times in messages are those of the segment. */
+GST_START_TEST (test_nonzero_segment)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "post-messages", TRUE, NULL);
+  GstBuffer *scan = ndt_room_scan (0);
+  guint64 running_time, stream_time;
+
+  push_segment (h, GST_FORMAT_TIME, 10 * GST_SECOND);
+  GST_BUFFER_PTS (scan) = 12 * GST_SECOND;
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (out), 12 * GST_SECOND);
+  g_autoptr (GstMessage) message =
+      ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-pose");
+  const GstStructure *structure = gst_message_get_structure (message);
+  gst_structure_get_uint64 (structure, "running-time", &running_time);
+  gst_structure_get_uint64 (structure, "stream-time", &stream_time);
+  fail_unless_equals_uint64 (running_time, 2 * GST_SECOND);
+  fail_unless_equals_uint64 (stream_time, 12 * GST_SECOND);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static GstEvent *
+mark (guint number)
+{
+  return gst_event_new_custom (
+      GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new ("mark", "number", G_TYPE_UINT, number, NULL));
+}
+
+typedef struct {
+  GArray *order; /* of gint: scans from 0 up, marks from -1 down, -1000 a gap */
+} Order;
+
+static GstPadProbeReturn
+note_order (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  Order *order = user_data;
+  gint what;
+
+  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
+    what = (gint)ndt_harness_estimate (GST_PAD_PROBE_INFO_BUFFER (info))->sequence;
+  } else {
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+    guint number;
+    if (GST_EVENT_TYPE (event) == GST_EVENT_GAP)
+      what = -1000;
+    else if (GST_EVENT_TYPE (event) == GST_EVENT_CUSTOM_DOWNSTREAM &&
+             gst_structure_get_uint (gst_event_get_structure (event), "number", &number))
+      what = -(gint)number;
+    else
+      return GST_PAD_PROBE_OK;
+  }
+  g_array_append_val (order->order, what);
+  return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST (test_events_in_place)
+{
+  static const gint expected[] = {-1, 0, -2, -1000, 1, 2, -3};
+  GstHarness *h = ndt_harness_new ("batch-size", 8, NULL);
+  Order order = {g_array_new (FALSE, FALSE, sizeof (gint))};
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, "src");
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+      note_order, &order, NULL);
+  gst_harness_push_event (h, mark (1));
+  gst_harness_push (h, ndt_room_scan (0));
+  gst_harness_push_event (h, mark (2));
+  gst_harness_push_event (h, gst_event_new_gap (0, GST_SECOND));
+  gst_harness_push (h, ndt_room_scan (1));
+  gst_harness_push (h, ndt_room_scan (2));
+  gst_harness_push_event (h, mark (3));
+  gst_harness_push_event (h, gst_event_new_eos ());
+  gst_event_unref (pull_event (h, GST_EVENT_EOS));
+
+  fail_unless_equals_int (order.order->len, G_N_ELEMENTS (expected));
+  for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
+    fail_unless_equals_int (g_array_index (order.order, gint, i), expected[i]);
+  ndt_harness_free (h);
+  g_array_unref (order.order);
+}
+GST_END_TEST
+
+/* EOS comes after the last scan; then scans are refused until the stream starts anew. */
+GST_START_TEST (test_eos)
+{
+  GstHarness *h = ndt_harness_new ("batch-size", 4, NULL);
+
+  for (guint i = 0; i < 10; i++)
+    fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (i)), GST_FLOW_OK);
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  gst_event_unref (pull_event (h, GST_EVENT_EOS));
+  fail_unless_equals_int (gst_harness_buffers_in_queue (h), 10);
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (10)), GST_FLOW_EOS);
+
+  fail_unless (gst_harness_push_event (h, gst_event_new_stream_start ("again")));
+  gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);
+  push_segment (h, GST_FORMAT_TIME, 0);
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (11)), GST_FLOW_OK);
+  for (guint i = 0; i < 11; i++) {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    fail_unless_equals_uint64 (ndt_harness_estimate (out)->sequence, i);
+  }
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A seek: what is tracked is forgotten, the initial pose applies again. */
+GST_START_TEST (test_flush)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+
+  for (guint run = 0; run < 3; run++) {
+    for (guint i = 0; i < 3; i++)
+      fail_unless_equals_int (
+          ndt_harness_pass_status (h, ndt_room_scan (i)), GST_POSE_STATUS_TRACKING);
+    fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+    fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (0)), GST_FLOW_FLUSHING);
+    fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+    gst_event_unref (pull_event (h, GST_EVENT_FLUSH_STOP));
+    push_segment (h, GST_FORMAT_TIME, 0);
+  }
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-initial"), 3);
+
+  /* Without a seek tracking goes on. */
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  gst_harness_push_event (h, gst_event_new_flush_stop (FALSE));
+  push_segment (h, GST_FORMAT_TIME, 0);
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (1)), GST_POSE_STATUS_TRACKING);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-initial"), 4);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_caps_change)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "batch-size", 8, NULL);
+
+  for (guint i = 0; i < 8; i++) {
+    if (i == 4)
+      gst_harness_set_src_caps_str (h,
+          "pointcloud/x-raw,format=CUSTOM,point-step=12,fields=\"x:F32:0,y:F32:4,z:F32:8\","
+          "framerate=20/1");
+    fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (i)), GST_FLOW_OK);
+  }
+  for (guint i = 0; i < 8; i++) {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), (i < 4 ? 100 : 50) * GST_MSECOND);
+  }
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static void
+assert_latency (GstHarness *h, gboolean live, GstClockTime min, GstClockTime max)
+{
+  GstQuery *query = gst_query_new_latency ();
+  gboolean is_live;
+  GstClockTime is_min, is_max;
+
+  fail_unless (gst_pad_peer_query (h->sinkpad, query));
+  gst_query_parse_latency (query, &is_live, &is_min, &is_max);
+  fail_unless_equals_int (is_live, live);
+  fail_unless_equals_uint64 (is_min, min);
+  fail_unless_equals_uint64 (is_max, max);
+  gst_query_unref (query);
+}
+
+static GstPadProbeReturn
+answer_latency (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  const GstClockTime *max = user_data;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_LATENCY)
+    return GST_PAD_PROBE_OK;
+  gst_query_set_latency (query, TRUE, 100 * GST_MSECOND, *max);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* Minimum: what a batch waits for and an alignment may take; maximum: what the queue holds. */
+GST_START_TEST (test_latency)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  GstClockTime max = 200 * GST_MSECOND;
+
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  gst_pad_add_probe (h->srcpad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_latency, &max, NULL);
+  /* 2 scans of 100 ms are the least that waits. */
+  assert_latency (h, TRUE, 120 * GST_MSECOND, 400 * GST_MSECOND);
+
+  ndt_harness_drop_messages (h->element);
+  g_object_set (h->element, "batch-size", 16, "batch-timeout", 30 * GST_MSECOND,
+      "processing-deadline", 5 * GST_MSECOND, NULL);
+  assert_latency (h, TRUE, 135 * GST_MSECOND, 1800 * GST_MSECOND);
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (GstMessage) message = ndt_harness_message (h->element, GST_MESSAGE_LATENCY, NULL);
+    fail_unless (message != NULL, "a change of latency was not posted");
+  }
+
+  max = GST_CLOCK_TIME_NONE;
+  assert_latency (h, TRUE, 135 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+  max = 200 * GST_MSECOND;
+  gst_harness_set_src_caps_str (h, "pointcloud/x-raw,format=XYZ_F32LE,framerate=0/1");
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (1)));
+  assert_latency (h, TRUE, 135 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+  g_autoptr (GstMessage) message = ndt_harness_message (h->element, GST_MESSAGE_LATENCY, NULL);
+  fail_unless (message != NULL, "a change of framerate was not posted");
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static GstPadProbeReturn
+answer_allocation (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_meta (query, GST_POSE_META_API_TYPE, NULL);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+GST_START_TEST (test_allocation)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (NDT_ROOM_CAPS);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  guint index;
+
+  gst_pad_add_probe (
+      h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, answer_allocation, NULL, NULL);
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  fail_unless (gst_query_find_allocation_meta (query, GST_POSE_META_API_TYPE, &index));
+  gst_query_unref (query);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_qos_is_counted)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  gst_harness_push_upstream_event (
+      h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 1.5, GST_SECOND, 0));
+  fail_unless_equals_uint64 (ndt_harness_count (h, "qos-events"), 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_buffer_list)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  GstBufferList *list = gst_buffer_list_new ();
+
+  for (guint i = 0; i < 5; i++)
+    gst_buffer_list_add (list, ndt_room_scan (i));
+  fail_unless_equals_int (gst_pad_push_list (h->srcpad, list), GST_FLOW_OK);
+  for (guint i = 0; i < 5; i++) {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    fail_unless_equals_uint64 (ndt_harness_estimate (out)->sequence, i);
+  }
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
+static Suite *
+ndtlocalize_events_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize-events");
+  TCase *tc = tcase_create ("general");
+  tcase_set_timeout (tc, 60);
+  suite_add_tcase (suite, tc);
+  tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_test (tc, test_bytes_segment);
+  tcase_add_test (tc, test_nonzero_segment);
+  tcase_add_test (tc, test_events_in_place);
+  tcase_add_test (tc, test_eos);
+  tcase_add_test (tc, test_flush);
+  tcase_add_test (tc, test_caps_change);
+  tcase_add_test (tc, test_latency);
+  tcase_add_test (tc, test_allocation);
+  tcase_add_test (tc, test_qos_is_counted);
+  tcase_add_test (tc, test_buffer_list);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize_events)

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: MIT */
+/* ndtlocalize as a user meets it: poses, states, properties, messages. */
+#include <gst/check/gstcheck.h>
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/ndt-harness.h"
+
+/* The room's map has 2 cm of noise and 1 m cells, a scan 700 points: alignments are within 1 cm
+ * and 0.1° of the truth; three times that is still no accident. */
+#define MAX_METRES 0.03
+#define MAX_DEGREES 0.3
+
+static void
+assert_near_truth (GstBuffer *buffer, guint index)
+{
+  NdtPose truth, pose = ndt_harness_pose_of (buffer);
+  double metres, radians;
+
+  ndt_room_pose (index, &truth);
+  ndt_pose_difference (&truth, &pose, &metres, &radians);
+  fail_unless (ndt_harness_estimate (buffer)->has_pose);
+  fail_unless (metres <= MAX_METRES && radians <= MAX_DEGREES * G_PI / 180,
+      "scan %u is %.3f m and %.3f degrees off", index, metres, radians * 180 / G_PI);
+}
+
+GST_START_TEST (test_tracks)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+
+  for (guint i = 0; i < 20; i++) {
+    GstBuffer *scan = ndt_room_scan (i);
+    GstMemory *memory = gst_buffer_peek_memory (scan, 0);
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
+    const GstPoseMeta *meta = ndt_harness_estimate (out);
+
+    fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+    assert_near_truth (out, i);
+    fail_unless (gst_buffer_peek_memory (out, 0) == memory, "the payload was copied");
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 100 * GST_MSECOND);
+    fail_unless_equals_uint64 (meta->timestamp, (i + 1) * 100 * GST_MSECOND);
+    fail_unless_equals_uint64 (meta->sequence, i);
+    fail_unless_equals_string (g_quark_to_string (meta->parent_frame), "map");
+    fail_unless_equals_string (g_quark_to_string (meta->child_frame), "lidar");
+    fail_unless (meta->has_covariance && meta->covariance[0] > 0 && meta->covariance[35] > 0);
+    fail_unless (meta->nvtl > 0 && meta->transformation_probability > 0);
+    fail_unless (meta->matched_ratio > 0.9 && meta->matched_ratio <= 1);
+    fail_unless (meta->iterations > 0);
+  }
+  fail_unless_equals_uint64 (ndt_harness_count (h, "scans-in"), 20);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "scans-out"), 20);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "aligned"), 20);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "tracking"), 20);
+  fail_unless (
+      ndt_harness_count (h, "map-voxels") > 100 && ndt_harness_count (h, "map-points") > 1000);
+  fail_unless (ndt_harness_count (h, "align-mean") > 0 &&
+               ndt_harness_count (h, "align-max") >= ndt_harness_count (h, "align-p95"));
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A buffer that somebody else holds too is not written to. */
+GST_START_TEST (test_shared_buffer)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  g_autoptr (GstBuffer) mine = ndt_room_scan (0);
+
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, gst_buffer_ref (mine));
+  fail_unless (out != mine);
+  fail_unless (gst_buffer_peek_memory (out, 0) == gst_buffer_peek_memory (mine, 0));
+  fail_unless (gst_buffer_get_pose_meta (mine, GST_POSE_ROLE_ESTIMATE) == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static GstBuffer *
+scan_with (guint index, GstPoseRole role, const NdtPose *pose)
+{
+  GstBuffer *scan = ndt_room_scan (index);
+  gst_buffer_add_pose_meta (scan, role, pose->position, pose->orientation);
+  return scan;
+}
+
+/* A vehicle that is carried away between two scans: only what its buffers say helps. */
+GST_START_TEST (test_prior_and_odometry)
+{
+  const double tilt[6] = {30, -7, 2, 0.1, 0.2, 1.3};
+  NdtPose drift, odometry, truth, wrong;
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+
+  ndt_pose_exp (tilt, &drift);
+  for (guint i = 0; i < 40; i += 10) {
+    ndt_room_pose (i, &truth);
+    ndt_pose_compose (&drift, &truth, &odometry);
+    g_autoptr (GstBuffer) out =
+        ndt_harness_pass (h, scan_with (i, GST_POSE_ROLE_ODOMETRY, &odometry));
+    fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+    assert_near_truth (out, i);
+  }
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-odometry"), 3);
+
+  /* A prior wins over odometry that is wrong. */
+  ndt_room_pose (5, &truth);
+  ndt_room_pose (60, &wrong);
+  GstBuffer *scan = scan_with (5, GST_POSE_ROLE_ODOMETRY, &wrong);
+  gst_buffer_add_pose_meta (scan, GST_POSE_ROLE_PRIOR, truth.position, truth.orientation);
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
+  fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+  assert_near_truth (out, 5);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-prior"), 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_no_initial_pose)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  g_autofree gchar *pose = ndt_harness_pose (3);
+  gboolean accepted = FALSE;
+
+  for (guint i = 0; i < 3; i++)
+    fail_unless_equals_int (
+        ndt_harness_pass_status (h, ndt_room_scan (i)), GST_POSE_STATUS_INITIALIZING);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "initializing"), 3);
+
+  g_signal_emit_by_name (h->element, "set-initial-pose", "here and there", &accepted);
+  fail_if (accepted);
+  g_signal_emit_by_name (h->element, "set-initial-pose", pose, &accepted);
+  fail_unless (accepted);
+  for (guint i = 3; i < 6; i++) {
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (i));
+    fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+    assert_near_truth (out, i);
+  }
+
+  /* As at the start: there is no initial pose. */
+  g_signal_emit_by_name (h->element, "reset");
+  fail_unless_equals_int (
+      ndt_harness_pass_status (h, ndt_room_scan (6)), GST_POSE_STATUS_INITIALIZING);
+  /* The property does what the action does. */
+  g_object_set (h->element, "initial-pose", pose, NULL);
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (3)), GST_POSE_STATUS_TRACKING);
+  g_signal_emit_by_name (h->element, "reset");
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (3)), GST_POSE_STATUS_TRACKING);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* The stream goes on, and the element says that it is lost. */
+GST_START_TEST (test_a_kilometre_away)
+{
+  GstHarness *h = ndt_harness_new ("initial-pose", "1000,0,0", "max-skips", 0, NULL);
+  g_autofree gchar *pose = ndt_harness_pose (5);
+  gboolean accepted;
+
+  for (guint i = 0; i < 5; i++)
+    fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (i)), GST_POSE_STATUS_LOST);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "scans-out"), 5);
+
+  g_signal_emit_by_name (h->element, "set-initial-pose", pose, &accepted);
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (5)), GST_POSE_STATUS_TRACKING);
+
+  static const gchar *states[] = {"lost", "relocalized"};
+  for (guint i = 0; i < G_N_ELEMENTS (states); i++) {
+    g_autoptr (GstMessage) message =
+        ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-state");
+    fail_unless (message != NULL);
+    const GstStructure *structure = gst_message_get_structure (message);
+    fail_unless_equals_string (gst_structure_get_string (structure, "state"), states[i]);
+    guint64 scan;
+    fail_unless (gst_structure_get_uint64 (structure, "scan", &scan));
+    fail_unless_equals_uint64 (scan, i * 5);
+  }
+  fail_unless (ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-state") == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_thresholds)
+{
+  static const struct {
+    const gchar *property;
+    gdouble value;
+  } thresholds[] = {
+      {"tp-threshold", 1e6},
+      {"nvtl-threshold", 1e6},
+      {"nvtl-threshold-fraction", 1},
+      {"matched-ratio-threshold", 1},
+  };
+  g_autofree gchar *start = ndt_harness_pose (0);
+
+  for (guint t = 0; t < G_N_ELEMENTS (thresholds); t++) {
+    GstHarness *h = ndt_harness_new ("initial-pose", start, "max-skips", 2, thresholds[t].property,
+        thresholds[t].value, "max-range", 0.0, NULL);
+    GstBuffer *scan;
+    for (guint i = 0; i < 4; i++) {
+      /* One point out of the room, so that never all have a voxel. */
+      scan = ndt_room_scan (i);
+      static const float far[3] = {500, 0, 0};
+      gst_buffer_fill (scan, 0, far, sizeof far);
+      fail_unless_equals_int (ndt_harness_pass_status (h, scan),
+          i < 2 ? GST_POSE_STATUS_DEGRADED : GST_POSE_STATUS_LOST);
+    }
+    fail_unless (
+        ndt_harness_count (h, "rejected-score") >= 2, "%s rejects nothing", thresholds[t].property);
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_pose_messages)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h =
+      ndt_harness_new ("initial-pose", start, "post-messages", TRUE, "map-frame", "world", NULL);
+
+  for (guint i = 0; i < 3; i++)
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (i)));
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (GstMessage) message =
+        ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-pose");
+    fail_unless (message != NULL);
+    const GstStructure *structure = gst_message_get_structure (message);
+    guint64 scan, running_time, pts;
+    fail_unless (gst_structure_get_uint64 (structure, "scan", &scan));
+    fail_unless (gst_structure_get_uint64 (structure, "pts", &pts));
+    fail_unless (gst_structure_get_uint64 (structure, "running-time", &running_time));
+    fail_unless_equals_uint64 (scan, i);
+    fail_unless_equals_uint64 (pts, i * 100 * GST_MSECOND);
+    fail_unless_equals_uint64 (running_time, pts);
+    fail_unless (gst_structure_has_field (structure, "prediction"));
+    fail_unless (gst_structure_has_field (structure, "reject"));
+  }
+  g_object_set (h->element, "post-messages", FALSE, NULL);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (3)));
+  fail_unless (ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-pose") == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_pose_time)
+{
+  static const struct {
+    const gchar *which;
+    GstClockTime time;
+  } cases[] = {{"start", 0}, {"middle", 50 * GST_MSECOND}, {"end", 100 * GST_MSECOND}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GstHarness *h = ndt_harness_new (NULL, NULL);
+    gst_util_set_object_arg (G_OBJECT (h->element), "pose-time", cases[i].which);
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (0));
+    const GstPoseMeta *meta = ndt_harness_estimate (out);
+    fail_unless_equals_uint64 (meta->timestamp, cases[i].time);
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST
+
+/* An estimate that came with the scan is not taken for ours. */
+GST_START_TEST (test_replaces_estimate)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  NdtPose pose;
+  ndt_room_pose (0, &pose);
+
+  GstBuffer *scan = scan_with (0, GST_POSE_ROLE_ESTIMATE, &pose);
+  gst_buffer_add_pose_meta (scan, GST_POSE_ROLE_GROUND_TRUTH, pose.position, pose.orientation);
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
+  const GstPoseMeta *meta = ndt_harness_estimate (out);
+  fail_unless_equals_int (meta->status, GST_POSE_STATUS_INITIALIZING);
+  fail_if (meta->has_pose);
+  fail_unless (gst_buffer_get_pose_meta (out, GST_POSE_ROLE_GROUND_TRUTH) != NULL);
+  fail_unless_equals_int (gst_buffer_get_n_meta (out, GST_POSE_META_API_TYPE), 2);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_map_changes_while_playing)
+{
+  static const double offset[3] = {100, -50, 2};
+  g_autofree gchar *moved = g_strconcat (ndt_room_map (), ".moved.pcd", NULL);
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  GstMessage *message = NULL;
+
+  ndt_room_write_map (moved, offset);
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+  g_object_set (h->element, "map", moved, NULL);
+  for (guint i = 1; i < 500 && !message; i++) {
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+    message = ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-map");
+    g_usleep (5000);
+  }
+  fail_unless (message != NULL, "the map did not change");
+  const GstStructure *structure = gst_message_get_structure (message);
+  guint64 scan;
+  fail_unless_equals_string (gst_structure_get_string (structure, "location"), moved);
+  fail_unless (gst_structure_get_uint64 (structure, "scan", &scan) && scan > 0);
+  g_clear_pointer (&message, gst_message_unref);
+
+  NdtPose pose;
+  ndt_room_pose (1, &pose);
+  for (guint k = 0; k < 3; k++)
+    pose.position[k] += offset[k];
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan_with (1, GST_POSE_ROLE_PRIOR, &pose));
+  fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+  const NdtPose found = ndt_harness_pose_of (out);
+  double metres;
+  ndt_pose_difference (&pose, &found, &metres, NULL);
+  fail_unless (metres <= MAX_METRES);
+
+  /* One that cannot be read changes nothing. */
+  g_object_set (h->element, "map", "/nowhere/map.pcd", NULL);
+  for (guint i = 0; i < 500 && !message; i++) {
+    message = ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL);
+    g_usleep (5000);
+  }
+  fail_unless (message != NULL, "no warning");
+  gst_message_unref (message);
+  fail_unless_equals_int (ndt_harness_pass_status (h, scan_with (1, GST_POSE_ROLE_PRIOR, &pose)),
+      GST_POSE_STATUS_TRACKING);
+  ndt_harness_free (h);
+  g_unlink (moved);
+}
+GST_END_TEST
+
+GST_START_TEST (test_states)
+{
+  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+  g_autofree gchar *backend = NULL;
+
+  g_object_set (element, "map", ndt_room_map (), NULL);
+  g_object_get (element, "active-backend", &backend, NULL);
+  fail_unless (backend == NULL);
+  for (guint i = 0; i < 3; i++) {
+    fail_unless_equals_int (
+        gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
+    g_free (backend);
+    g_object_get (element, "active-backend", &backend, NULL);
+    fail_unless (backend != NULL);
+    fail_unless_equals_int (
+        gst_element_set_state (element, i % 2 ? GST_STATE_READY : GST_STATE_NULL),
+        GST_STATE_CHANGE_SUCCESS);
+  }
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+/* The numbers are the same from each start, and from a pipeline that has run before. */
+GST_START_TEST (test_restart_gives_the_same)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  NdtPose first[5];
+
+  for (guint run = 0; run < 2; run++) {
+    for (guint i = 0; i < G_N_ELEMENTS (first); i++) {
+      g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (i));
+      const NdtPose pose = ndt_harness_pose_of (out);
+      if (run == 0)
+        first[i] = pose;
+      else
+        fail_unless (memcmp (&pose, &first[i], sizeof pose) == 0, "scan %u differs", i);
+    }
+    gst_element_set_state (h->element, GST_STATE_READY);
+    gst_element_set_state (h->element, GST_STATE_PLAYING);
+    gst_harness_push_event (h, gst_event_new_stream_start ("again"));
+    gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);
+  }
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_two_instances)
+{
+  g_autofree gchar *here = ndt_harness_pose (0), *there = ndt_harness_pose (30);
+  GstHarness *a = ndt_harness_new ("initial-pose", here, NULL);
+  GstHarness *b = ndt_harness_new ("initial-pose", there, NULL);
+
+  for (guint i = 0; i < 5; i++) {
+    fail_unless_equals_int (gst_harness_push (a, ndt_room_scan (i)), GST_FLOW_OK);
+    fail_unless_equals_int (gst_harness_push (b, ndt_room_scan (30 + i)), GST_FLOW_OK);
+  }
+  for (guint i = 0; i < 5; i++) {
+    g_autoptr (GstBuffer) from_a = gst_harness_pull (a), from_b = gst_harness_pull (b);
+    assert_near_truth (from_a, i);
+    assert_near_truth (from_b, 30 + i);
+  }
+  ndt_harness_free (a);
+  ndt_harness_free (b);
+}
+GST_END_TEST
+
+static gboolean
+has_default_bounds (GParamSpec *spec)
+{
+  return G_IS_PARAM_SPEC_DOUBLE (spec) || G_IS_PARAM_SPEC_FLOAT (spec) ||
+         G_IS_PARAM_SPEC_UINT (spec) || G_IS_PARAM_SPEC_UINT64 (spec) || G_IS_PARAM_SPEC_INT (spec);
+}
+
+/* Smallest or largest value that a property takes. */
+static void
+bound (GParamSpec *spec, gboolean upper, GValue *value)
+{
+  g_value_init (value, spec->value_type);
+  if (G_IS_PARAM_SPEC_DOUBLE (spec))
+    g_value_set_double (
+        value, upper ? G_PARAM_SPEC_DOUBLE (spec)->maximum : G_PARAM_SPEC_DOUBLE (spec)->minimum);
+  else if (G_IS_PARAM_SPEC_FLOAT (spec))
+    g_value_set_float (
+        value, upper ? G_PARAM_SPEC_FLOAT (spec)->maximum : G_PARAM_SPEC_FLOAT (spec)->minimum);
+  else if (G_IS_PARAM_SPEC_UINT (spec))
+    g_value_set_uint (
+        value, upper ? G_PARAM_SPEC_UINT (spec)->maximum : G_PARAM_SPEC_UINT (spec)->minimum);
+  else if (G_IS_PARAM_SPEC_UINT64 (spec))
+    g_value_set_uint64 (
+        value, upper ? G_PARAM_SPEC_UINT64 (spec)->maximum : G_PARAM_SPEC_UINT64 (spec)->minimum);
+  else
+    g_value_set_int (
+        value, upper ? G_PARAM_SPEC_INT (spec)->maximum : G_PARAM_SPEC_INT (spec)->minimum);
+}
+
+/* Each property at its bounds, and that the stream goes on with it while playing. */
+GST_START_TEST (test_property_bounds)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  guint n_specs;
+  g_autofree GParamSpec **specs =
+      g_object_class_list_properties (G_OBJECT_GET_CLASS (h->element), &n_specs);
+
+  for (guint i = 0; i < n_specs; i++) {
+    GParamSpec *spec = specs[i];
+    if (spec->owner_type != G_OBJECT_TYPE (h->element) || !has_default_bounds (spec) ||
+        !(spec->flags & GST_PARAM_MUTABLE_PLAYING) ||
+        g_str_has_prefix (spec->name, "batch-timeout"))
+      continue;
+    GValue before = G_VALUE_INIT;
+    g_value_init (&before, spec->value_type);
+    g_object_get_property (G_OBJECT (h->element), spec->name, &before);
+    for (guint upper = 0; upper < 2; upper++) {
+      GValue set = G_VALUE_INIT, got = G_VALUE_INIT;
+      bound (spec, upper, &set);
+      g_value_init (&got, spec->value_type);
+      g_object_set_property (G_OBJECT (h->element), spec->name, &set);
+      g_object_get_property (G_OBJECT (h->element), spec->name, &got);
+      /* Degrees are kept as rad. */
+      if (G_IS_PARAM_SPEC_DOUBLE (spec))
+        fail_unless (fabs (g_value_get_double (&set) - g_value_get_double (&got)) <=
+                         1e-12 * fabs (g_value_get_double (&set)),
+            "%s", spec->name);
+      else
+        fail_unless (gst_value_compare (&set, &got) == GST_VALUE_EQUAL, "%s", spec->name);
+      gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+      g_value_unset (&set);
+      g_value_unset (&got);
+    }
+    g_object_set_property (G_OBJECT (h->element), spec->name, &before);
+    g_value_unset (&before);
+  }
+  fail_unless (ndt_harness_message (h->element, GST_MESSAGE_ERROR, NULL) == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Values that no bound holds are said and change nothing. */
+GST_START_TEST (test_unusable_texts)
+{
+  static const struct {
+    const gchar *property;
+    const gchar *value;
+  } cases[] = {
+      {"initial-pose", "1,2"},
+      {"initial-pose", "nowhere"},
+      {"crop-box", "0,0,0,1,1"},
+      {"crop-box", "1,0,0,0,1,1"},
+      {"fixed-covariance", "1,1,1,1,1,-1"},
+      {"fixed-covariance", ""},
+      {"covariance-offsets", "1,2,3"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    /* While playing: a warning. */
+    g_autofree gchar *start = ndt_harness_pose (0);
+    GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+    g_object_set (h->element, cases[i].property, cases[i].value, NULL);
+    g_autoptr (GstMessage) warning = ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL);
+    fail_unless (warning != NULL, "%s=%s: no warning", cases[i].property, cases[i].value);
+    fail_unless_equals_int (
+        ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+    ndt_harness_free (h);
+
+    /* At the start: an error that names the property. */
+    GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    gst_element_set_bus (element, bus);
+    g_object_set (element, "map", ndt_room_map (), cases[i].property, cases[i].value, NULL);
+    fail_unless_equals_int (
+        gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
+    g_autoptr (GstMessage) message = ndt_harness_message (element, GST_MESSAGE_ERROR, NULL);
+    g_autoptr (GError) error = NULL;
+    gst_message_parse_error (message, &error, NULL);
+    fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+    fail_unless (strstr (error->message, cases[i].property) != NULL, "%s", error->message);
+    ndt_harness_drop_messages (element);
+    gst_element_set_bus (element, NULL);
+    gst_element_set_state (element, GST_STATE_NULL);
+    gst_object_unref (element);
+  }
+}
+GST_END_TEST
+
+/* Thinning is for the alignment only. */
+GST_START_TEST (test_thinning)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "scan-leaf-size", 0.5, "min-range", 1.0,
+      "max-range", 12.0, "crop-box", "-10 -10 -2 10 10 2.5", NULL);
+  GstBuffer *scan = ndt_room_scan (0);
+  const gsize size = gst_buffer_get_size (scan);
+
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
+  fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+  assert_near_truth (out, 0);
+  fail_unless_equals_uint64 (gst_buffer_get_size (out), size);
+
+  g_object_set (h->element, "crop-box", "100,100,100,101,101,101", NULL);
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (1)), GST_POSE_STATUS_SKIPPED);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-too-few-points"), 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_pose_covariances)
+{
+  static const gchar *kinds[] = {"laplace", "fixed", "multi-ndt", "multi-ndt-score"};
+  g_autofree gchar *start = ndt_harness_pose (0);
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    GstHarness *h =
+        ndt_harness_new ("initial-pose", start, "fixed-covariance", "4,4,4,1,1,1", NULL);
+    gst_util_set_object_arg (G_OBJECT (h->element), "pose-covariance", kinds[i]);
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (0));
+    const GstPoseMeta *meta = ndt_harness_estimate (out);
+    fail_unless_equals_int (meta->status, GST_POSE_STATUS_TRACKING);
+    fail_unless (meta->has_covariance);
+    /* Laplace's is of millimetres here; the others have the fixed one as floor in x and y. */
+    if (i == 0)
+      fail_unless (meta->covariance[0] < 0.01);
+    else
+      fail_unless (meta->covariance[0] > 3.9, "%s: %g", kinds[i], meta->covariance[0]);
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
+static Suite *
+ndtlocalize_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize");
+  TCase *tc = tcase_create ("general");
+  tcase_set_timeout (tc, 60);
+  suite_add_tcase (suite, tc);
+  tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_test (tc, test_tracks);
+  tcase_add_test (tc, test_shared_buffer);
+  tcase_add_test (tc, test_prior_and_odometry);
+  tcase_add_test (tc, test_no_initial_pose);
+  tcase_add_test (tc, test_a_kilometre_away);
+  tcase_add_test (tc, test_thresholds);
+  tcase_add_test (tc, test_pose_messages);
+  tcase_add_test (tc, test_pose_time);
+  tcase_add_test (tc, test_replaces_estimate);
+  tcase_add_test (tc, test_map_changes_while_playing);
+  tcase_add_test (tc, test_states);
+  tcase_add_test (tc, test_restart_gives_the_same);
+  tcase_add_test (tc, test_two_instances);
+  tcase_add_test (tc, test_property_bounds);
+  tcase_add_test (tc, test_unusable_texts);
+  tcase_add_test (tc, test_thinning);
+  tcase_add_test (tc, test_pose_covariances);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize)

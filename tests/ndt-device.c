@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/ndt-device.h"
+
+#include <string.h>
+
+typedef struct {
+  NdtBackend parent;
+  NdtBackend *cpu;
+} Device;
+
+NdtDevice ndt_device;
+
+static gboolean
+device_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
+{
+  if (g_atomic_int_get (&ndt_device.fails_map)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "the map does not fit");
+    return FALSE;
+  }
+  return ndt_backend_set_map (((Device *)backend)->cpu, map, error);
+}
+
+static gboolean
+device_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtScanFilter *filter, GError **error)
+{
+  return ndt_backend_set_scan (((Device *)backend)->cpu, slot, points, filter, error);
+}
+
+static gboolean
+device_get_scan (
+    NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error)
+{
+  return ndt_backend_get_scan (((Device *)backend)->cpu, slot, xyz, max_points, n_points, error);
+}
+
+static gboolean
+device_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtStart *starts,
+    guint n_starts, NdtAlignResult *results, GError **error)
+{
+  const gint number = g_atomic_int_add (&ndt_device.n_aligned, 1) + 1;
+  const gint fails_at = g_atomic_int_get (&ndt_device.fails_at);
+
+  g_atomic_int_inc (&ndt_device.n_waiting);
+  for (gint i = 0; i < g_atomic_int_get (&ndt_device.delay_ms); i++) {
+    if (g_atomic_int_get (&ndt_device.cancelled))
+      break;
+    g_usleep (1000);
+  }
+  g_atomic_int_add (&ndt_device.n_waiting, -1);
+  if (g_atomic_int_get (&ndt_device.cancelled)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_CANCELLED, "cancelled");
+    return FALSE;
+  }
+  if (fails_at > 0 && number >= fails_at) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_DEVICE, "the device is lost");
+    return FALSE;
+  }
+  return ndt_backend_align (
+      ((Device *)backend)->cpu, slot, params, starts, n_starts, results, error);
+}
+
+static gboolean
+device_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
+    NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error)
+{
+  return ndt_backend_evaluate (
+      ((Device *)backend)->cpu, slot, params, level, kind, poses, n_poses, sums, error);
+}
+
+static void
+device_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
+{
+  ndt_backend_get_counters (((Device *)backend)->cpu, counters);
+}
+
+static void
+device_cancel (NdtBackend *backend, gboolean cancelled)
+{
+  g_atomic_int_set (&ndt_device.cancelled, cancelled);
+  ndt_backend_cancel (((Device *)backend)->cpu, cancelled);
+}
+
+static void
+device_close (NdtBackend *backend)
+{
+  ndt_backend_close (((Device *)backend)->cpu);
+  g_free (backend);
+}
+
+static const NdtBackendClass device_class = {
+    .name = "device",
+    .set_map = device_set_map,
+    .set_scan = device_set_scan,
+    .get_scan = device_get_scan,
+    .align = device_align,
+    .evaluate = device_evaluate,
+    .get_counters = device_get_counters,
+    .cancel = device_cancel,
+    .close = device_close,
+};
+
+NdtBackend *
+ndt_device_open (const NdtBackendConfig *config, GError **error)
+{
+  Device *self = g_new0 (Device, 1);
+  self->parent.klass = &device_class;
+  self->cpu = ndt_backend_open_cpu (config, error);
+  return &self->parent;
+}
+
+void
+ndt_device_install (void)
+{
+  memset (&ndt_device, 0, sizeof ndt_device);
+  gst_ndt_device_open = ndt_device_open;
+}

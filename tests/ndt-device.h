@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The CPU in the place of a device: it takes its time, and fails when told to. */
+#pragma once
+
+#include "gst/ndt/gstndtengine.h"
+
+G_BEGIN_DECLS
+
+/**
+ * NdtDevice:
+ * @delay_ms: that each alignment takes longer; the end of a cancelled one
+ * @fails_at: number of the first alignment that fails, from 1; 0: none
+ * @fails_map: setting a map fails
+ * @n_aligned: alignments that have begun
+ * @n_waiting: alignments that wait now
+ * @cancelled: as the backend was told
+ *
+ * Read and written atomically.
+ */
+typedef struct {
+  gint delay_ms;
+  gint fails_at;
+  gint fails_map;
+  gint n_aligned;
+  gint n_waiting;
+  gint cancelled;
+} NdtDevice;
+
+extern NdtDevice ndt_device;
+
+NdtBackend *ndt_device_open (const NdtBackendConfig *config, GError **error);
+/* Puts it in the place of CUDA, as new. */
+void ndt_device_install (void);
+
+G_END_DECLS

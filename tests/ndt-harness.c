@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/ndt-harness.h"
+
+#include <gst/check/gstcheck.h>
+#include <string.h>
+
+GstHarness *
+ndt_harness_new (const gchar *first_property, ...)
+{
+  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  va_list args;
+
+  fail_unless (element != NULL);
+  gst_element_set_bus (element, bus);
+  g_object_set (element, "map", ndt_room_map (), "resolution", 1.0, "threads", 1, NULL);
+  va_start (args, first_property);
+  g_object_set_valist (G_OBJECT (element), first_property, args);
+  va_end (args);
+  GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
+  gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);
+  gst_object_unref (element);
+  return h;
+}
+
+void
+ndt_harness_free (GstHarness *h)
+{
+  ndt_harness_drop_messages (h->element);
+  gst_element_set_bus (h->element, NULL);
+  gst_harness_teardown (h);
+}
+
+gchar *
+ndt_harness_pose (guint index)
+{
+  NdtPose pose;
+  ndt_room_pose (index, &pose);
+  return ndt_pose_to_string (&pose);
+}
+
+const GstPoseMeta *
+ndt_harness_estimate (GstBuffer *buffer)
+{
+  const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_ESTIMATE);
+  fail_unless (meta != NULL, "a scan has left without an estimate");
+  return meta;
+}
+
+NdtPose
+ndt_harness_pose_of (GstBuffer *buffer)
+{
+  const GstPoseMeta *meta = ndt_harness_estimate (buffer);
+  NdtPose pose;
+  memcpy (pose.position, meta->position, sizeof pose.position);
+  memcpy (pose.orientation, meta->orientation, sizeof pose.orientation);
+  return pose;
+}
+
+GstBuffer *
+ndt_harness_pass (GstHarness *h, GstBuffer *scan)
+{
+  fail_unless_equals_int (gst_harness_push (h, scan), GST_FLOW_OK);
+  GstBuffer *out = gst_harness_pull (h);
+  fail_unless (out != NULL);
+  return out;
+}
+
+GstPoseStatus
+ndt_harness_pass_status (GstHarness *h, GstBuffer *scan)
+{
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
+  return ndt_harness_estimate (out)->status;
+}
+
+guint64
+ndt_harness_count (GstHarness *h, const gchar *name)
+{
+  g_autoptr (GstStructure) stats = NULL;
+  guint64 value = 0;
+  g_object_get (h->element, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, name, &value), "stats has no %s", name);
+  return value;
+}
+
+/* What was posted and not asked for yet. */
+static GQueue messages = G_QUEUE_INIT;
+
+GstMessage *
+ndt_harness_message (GstElement *element, GstMessageType type, const gchar *name)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (element);
+
+  for (GstMessage *message = gst_bus_pop (bus); message; message = gst_bus_pop (bus))
+    g_queue_push_tail (&messages, message);
+  for (GList *link = messages.head; link; link = link->next) {
+    GstMessage *message = link->data;
+    if (GST_MESSAGE_SRC (message) == GST_OBJECT_CAST (element) &&
+        GST_MESSAGE_TYPE (message) == type && (!name || gst_message_has_name (message, name))) {
+      g_queue_delete_link (&messages, link);
+      return message;
+    }
+  }
+  return NULL;
+}
+
+void
+ndt_harness_drop_messages (GstElement *element)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (element);
+
+  gst_bus_set_flushing (bus, TRUE);
+  gst_bus_set_flushing (bus, FALSE);
+  g_queue_clear_full (&messages, (GDestroyNotify)gst_message_unref);
+}
+
+GError *
+ndt_harness_error (GstElement *element, GstMessageType type)
+{
+  g_autoptr (GstMessage) message = ndt_harness_message (element, type, NULL);
+  GError *error = NULL;
+  if (message && type == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  else if (message)
+    gst_message_parse_warning (message, &error, NULL);
+  return error;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* ndtlocalize in a harness, with the room's map. */
+#pragma once
+
+#include <gst/check/gstharness.h>
+
+#include "gst/pointcloud/pointcloud.h"
+#include "tests/ndt-room.h"
+
+G_BEGIN_DECLS
+
+/* An ndtlocalize with a bus and the properties given, in a playing harness. */
+GstHarness *ndt_harness_new (const gchar *first_property, ...) G_GNUC_NULL_TERMINATED;
+void ndt_harness_free (GstHarness *h);
+/* True pose of a scan as initial-pose takes it. */
+gchar *ndt_harness_pose (guint index);
+/* The estimate on a scan that has left. */
+const GstPoseMeta *ndt_harness_estimate (GstBuffer *buffer);
+NdtPose ndt_harness_pose_of (GstBuffer *buffer);
+/* Pushes a scan and returns it as it leaves, resp. its status. */
+GstBuffer *ndt_harness_pass (GstHarness *h, GstBuffer *scan);
+GstPoseStatus ndt_harness_pass_status (GstHarness *h, GstBuffer *scan);
+/* A count in stats. */
+guint64 ndt_harness_count (GstHarness *h, const gchar *name);
+/* The next message of a type and, for element messages, name; NULL where there is none. Others
+ * stay. */
+GstMessage *ndt_harness_message (GstElement *element, GstMessageType type, const gchar *name);
+void ndt_harness_drop_messages (GstElement *element);
+/* The error of the next message of a type, or NULL. */
+GError *ndt_harness_error (GstElement *element, GstMessageType type);
+
+G_END_DECLS

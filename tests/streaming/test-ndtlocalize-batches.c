@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/* ndtlocalize's threads: batches, order, flow, flushing, and a device that is slow or fails. */
+#include <gst/check/gstcheck.h>
+
+#include <string.h>
+
+#include "gst/ndt/gstndtlocalize.h"
+#include "tests/ndt-device.h"
+#include "tests/ndt-harness.h"
+
+static void
+setup (void)
+{
+  ndt_device_install ();
+  GST_ELEMENT_REGISTER (ndtlocalize, NULL);
+}
+
+static NdtBackend *
+no_device (const NdtBackendConfig *config, GError **error)
+{
+  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "no CUDA device: driver 12.4, 0 devices");
+  return NULL;
+}
+
+static NdtBackend *
+broken_device (const NdtBackendConfig *config, GError **error)
+{
+  g_set_error (error, NDT_ERROR, NDT_ERROR_DEVICE, "ECC error");
+  return NULL;
+}
+
+static void
+assert_backend (GstElement *element, const gchar *expected)
+{
+  g_autofree gchar *name = NULL;
+  g_object_get (element, "active-backend", &name, NULL);
+  fail_unless_equals_string (name, expected);
+}
+
+static GstHarness *
+tracking_harness (guint batch_size)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  return ndt_harness_new ("initial-pose", start, "batch-size", batch_size, NULL);
+}
+
+static void
+wait_for (gint *value, gint at_least)
+{
+  for (guint i = 0; i < 10000 && g_atomic_int_get (value) < at_least; i++)
+    g_usleep (1000);
+  fail_unless (g_atomic_int_get (value) >= at_least);
+}
+
+typedef struct {
+  GstHarness *h;
+  guint first;
+  guint n;
+  guint32 seed; /* of the delays between scans; 0: none */
+  GstFlowReturn flow;
+} Pusher;
+
+static gpointer
+push_scans (gpointer user_data)
+{
+  Pusher *pusher = user_data;
+  g_autoptr (GRand) random = g_rand_new_with_seed (pusher->seed);
+
+  for (guint i = 0; i < pusher->n && pusher->flow == GST_FLOW_OK; i++) {
+    if (pusher->seed)
+      g_usleep ((gulong)g_rand_int_range (random, 0, 8) * 1000);
+    pusher->flow = gst_harness_push (pusher->h, ndt_room_scan (pusher->first + i));
+  }
+  return NULL;
+}
+
+#define N_SCANS 100
+
+/* What leaves of a pose that could differ between two runs. */
+typedef struct {
+  NdtPose pose;
+  gdouble covariance[36];
+  gdouble scores[3];
+  guint iterations;
+  GstPoseStatus status;
+} Outcome;
+
+static void
+run_batches (guint batch_size, GstClockTime timeout, guint32 seed, gint delay_ms, Outcome *outcomes)
+{
+  GstHarness *h = tracking_harness (batch_size);
+  Pusher pusher = {h, 0, N_SCANS, seed, GST_FLOW_OK};
+
+  g_object_set (h->element, "batch-timeout", timeout, NULL);
+  g_atomic_int_set (&ndt_device.delay_ms, delay_ms);
+  GThread *thread = g_thread_new ("push", push_scans, &pusher);
+  for (guint i = 0; i < N_SCANS; i++) {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    fail_unless (out != NULL);
+    const GstPoseMeta *meta = ndt_harness_estimate (out);
+    Outcome *outcome = &outcomes[i];
+
+    fail_unless_equals_uint64 (meta->sequence, i);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 100 * GST_MSECOND);
+    memset (outcome, 0, sizeof *outcome);
+    outcome->pose = ndt_harness_pose_of (out);
+    memcpy (outcome->covariance, meta->covariance, sizeof outcome->covariance);
+    outcome->scores[0] = meta->transformation_probability;
+    outcome->scores[1] = meta->nvtl;
+    outcome->scores[2] = meta->matched_ratio;
+    outcome->iterations = meta->iterations;
+    outcome->status = meta->status;
+  }
+  g_thread_join (thread);
+  fail_unless_equals_int (pusher.flow, GST_FLOW_OK);
+
+  /* The test means something only where batches came about. */
+  if (batch_size > 1)
+    fail_unless (ndt_harness_count (h, "batches") < N_SCANS, "no batch of more than one scan");
+  else
+    fail_unless_equals_uint64 (ndt_harness_count (h, "batches"), N_SCANS);
+  ndt_harness_free (h);
+}
+
+/* Bitwise the same for any batch size and any timing. */
+GST_START_TEST (test_same_for_any_batch)
+{
+  static const guint sizes[] = {1, 2, 7, 64};
+  g_autofree Outcome *reference = g_new (Outcome, N_SCANS);
+  g_autofree Outcome *other = g_new (Outcome, N_SCANS);
+
+  run_batches (1, 0, 0, 0, reference);
+  for (guint i = 0; i < N_SCANS; i++)
+    fail_unless_equals_int (reference[i].status, GST_POSE_STATUS_TRACKING);
+  for (guint s = 0; s < G_N_ELEMENTS (sizes); s++) {
+    run_batches (sizes[s], 0, 0, 2, other);
+    fail_unless (
+        memcmp (reference, other, N_SCANS * sizeof (Outcome)) == 0, "%u at a time", sizes[s]);
+    run_batches (sizes[s], 20 * GST_MSECOND, 17 + s, 1, other);
+    fail_unless (
+        memcmp (reference, other, N_SCANS * sizeof (Outcome)) == 0, "%u, delays", sizes[s]);
+  }
+}
+GST_END_TEST
+
+/* A result does not wait for the end of its batch. */
+GST_START_TEST (test_pushes_when_ready)
+{
+  GstHarness *h = tracking_harness (4);
+  Pusher pusher = {h, 0, 5, 0, GST_FLOW_OK};
+
+  g_atomic_int_set (&ndt_device.delay_ms, 200);
+  push_scans (&pusher); /* one at work, four that will be a batch */
+  gst_buffer_unref (gst_harness_pull (h));
+  gst_buffer_unref (gst_harness_pull (h));
+  fail_unless_equals_int (gst_harness_buffers_received (h), 2);
+  for (guint i = 0; i < 3; i++)
+    gst_buffer_unref (gst_harness_pull (h));
+  fail_unless_equals_uint64 (ndt_harness_count (h, "batches"), 2);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* batch-timeout waits for a batch to fill, and not longer than it has to. */
+GST_START_TEST (test_batch_timeout)
+{
+  GstHarness *h = tracking_harness (3);
+  Pusher pusher = {h, 0, 3, 0, GST_FLOW_OK};
+
+  g_object_set (h->element, "batch-timeout", 20 * GST_SECOND, NULL);
+  push_scans (&pusher);
+  for (guint i = 0; i < 3; i++)
+    gst_buffer_unref (gst_harness_pull (h));
+  fail_unless_equals_uint64 (ndt_harness_count (h, "batches"), 1);
+
+  /* EOS ends the wait. */
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (3)), GST_FLOW_OK);
+  gst_harness_push_event (h, gst_event_new_eos ());
+  gst_buffer_unref (gst_harness_pull (h));
+  fail_unless_equals_uint64 (ndt_harness_count (h, "batches"), 2);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+GST_START_TEST (test_batch_timeout_ends)
+{
+  GstHarness *h = tracking_harness (3);
+  g_object_set (h->element, "batch-timeout", 50 * GST_MSECOND, NULL);
+  const GstClockTime before = gst_util_get_timestamp ();
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  fail_unless (gst_util_get_timestamp () - before >= 50 * GST_MSECOND);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Upstream waits when the queue is full: nothing is lost. */
+GST_START_TEST (test_full_queue_blocks)
+{
+  GstHarness *h = tracking_harness (1);
+  Pusher pusher = {h, 0, 12, 0, GST_FLOW_OK};
+
+  g_atomic_int_set (&ndt_device.delay_ms, 100);
+  GThread *thread = g_thread_new ("push", push_scans, &pusher);
+  wait_for (&ndt_device.n_waiting, 1);
+  g_usleep (50000);
+  /* One is worked on, two wait, one more is at the door. */
+  fail_unless (ndt_harness_count (h, "scans-in") <= 3);
+  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  g_thread_join (thread);
+  for (guint i = 0; i < 12; i++) {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    fail_unless_equals_uint64 (ndt_harness_estimate (out)->sequence, i);
+  }
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A flush in the middle of an alignment that would take ten seconds. */
+GST_START_TEST (test_flush_while_working)
+{
+  GstHarness *h = tracking_harness (4);
+  Pusher pusher = {h, 0, 20, 0, GST_FLOW_OK};
+
+  g_atomic_int_set (&ndt_device.delay_ms, 10000);
+  GThread *thread = g_thread_new ("push", push_scans, &pusher);
+  wait_for (&ndt_device.n_waiting, 1);
+  const GstClockTime before = gst_util_get_timestamp ();
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+  g_thread_join (thread);
+  fail_unless_equals_int (pusher.flow, GST_FLOW_FLUSHING);
+  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+  fail_unless (gst_util_get_timestamp () - before < 5 * GST_SECOND);
+  fail_unless_equals_int (gst_harness_buffers_received (h), 0);
+
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* So does a change of state. */
+GST_START_TEST (test_stop_while_working)
+{
+  GstHarness *h = tracking_harness (4);
+  Pusher pusher = {h, 0, 20, 0, GST_FLOW_OK};
+
+  g_atomic_int_set (&ndt_device.delay_ms, 10000);
+  GThread *thread = g_thread_new ("push", push_scans, &pusher);
+  wait_for (&ndt_device.n_waiting, 1);
+  const GstClockTime before = gst_util_get_timestamp ();
+  fail_unless_equals_int (
+      gst_element_set_state (h->element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  g_thread_join (thread);
+  fail_unless (gst_util_get_timestamp () - before < 5 * GST_SECOND);
+  fail_unless_equals_int (pusher.flow, GST_FLOW_FLUSHING);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A DRAIN query is answered when the scans before it have left. */
+GST_START_TEST (test_drain)
+{
+  GstHarness *h = tracking_harness (4);
+  Pusher pusher = {h, 0, 4, 0, GST_FLOW_OK};
+  GstQuery *query = gst_query_new_drain ();
+
+  g_atomic_int_set (&ndt_device.delay_ms, 30);
+  push_scans (&pusher);
+  gst_pad_peer_query (h->srcpad, query);
+  fail_unless_equals_int (gst_harness_buffers_received (h), 4);
+  gst_query_unref (query);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static gpointer
+run_drain (gpointer user_data)
+{
+  GstHarness *h = user_data;
+  GstQuery *query = gst_query_new_drain ();
+  const gboolean result = gst_pad_peer_query (h->srcpad, query);
+  gst_query_unref (query);
+  return GINT_TO_POINTER (result);
+}
+
+GST_START_TEST (test_flush_ends_drain)
+{
+  GstHarness *h = tracking_harness (1);
+
+  g_atomic_int_set (&ndt_device.delay_ms, 10000);
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (0)), GST_FLOW_OK);
+  wait_for (&ndt_device.n_waiting, 1);
+  GThread *thread = g_thread_new ("drain", run_drain, h);
+  g_usleep (20000);
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  fail_if (GPOINTER_TO_INT (g_thread_join (thread)));
+  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static GstFlowReturn answer;
+static gint n_chained;
+
+static GstFlowReturn
+chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  gst_buffer_unref (buffer);
+  return g_atomic_int_add (&n_chained, 1) < 2 ? GST_FLOW_OK : answer;
+}
+
+/* What downstream returns comes back upstream, and the rest of the batch is not computed. */
+GST_START_TEST (test_flow_returns)
+{
+  static const GstFlowReturn flows[] = {
+      GST_FLOW_EOS, GST_FLOW_ERROR, GST_FLOW_NOT_LINKED, GST_FLOW_NOT_NEGOTIATED};
+
+  for (guint i = 0; i < G_N_ELEMENTS (flows); i++) {
+    GstHarness *h = tracking_harness (4);
+    Pusher pusher = {h, 0, 1000, 0, GST_FLOW_OK};
+
+    answer = flows[i];
+    n_chained = 0;
+    gst_pad_set_chain_function (h->sinkpad, chain);
+    push_scans (&pusher);
+    fail_unless_equals_int (pusher.flow, flows[i]);
+    fail_unless_equals_int (n_chained, 3);
+    if (flows[i] == GST_FLOW_EOS)
+      fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST
+
+/* An error that nobody upstream is left to report is posted. */
+GST_START_TEST (test_error_after_eos)
+{
+  GstHarness *h = tracking_harness (8);
+  g_autoptr (GError) error = NULL;
+
+  answer = GST_FLOW_ERROR;
+  n_chained = 0;
+  gst_pad_set_chain_function (h->sinkpad, chain);
+  g_atomic_int_set (&ndt_device.delay_ms, 20);
+  for (guint i = 0; i < 6; i++)
+    fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (i)), GST_FLOW_OK);
+  gst_harness_push_event (h, gst_event_new_eos ());
+  for (guint i = 0; i < 5000 && !error; i++) {
+    g_usleep (1000);
+    error = ndt_harness_error (h->element, GST_MESSAGE_ERROR);
+  }
+  fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED));
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static GMutex gate;
+
+static GstFlowReturn
+chain_at_gate (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  g_mutex_lock (&gate);
+  g_mutex_unlock (&gate);
+  g_atomic_int_inc (&n_chained);
+  gst_buffer_unref (buffer);
+  return GST_FLOW_OK;
+}
+
+/* A sink that blocks: properties, actions and stats answer meanwhile. */
+GST_START_TEST (test_blocked_downstream)
+{
+  GstHarness *h = tracking_harness (4);
+  Pusher pusher = {h, 0, 12, 0, GST_FLOW_OK};
+
+  n_chained = 0;
+  gst_pad_set_chain_function (h->sinkpad, chain_at_gate);
+  g_mutex_lock (&gate);
+  GThread *thread = g_thread_new ("push", push_scans, &pusher);
+  wait_for (&ndt_device.n_aligned, 1);
+  for (guint i = 0; i < 100; i++) {
+    g_object_set (h->element, "max-range", 50.0 + i, "batch-size", 1 + i % 8, NULL);
+    ndt_harness_count (h, "scans-in");
+  }
+  fail_unless_equals_int (n_chained, 0);
+  g_mutex_unlock (&gate);
+  g_thread_join (thread);
+  wait_for (&n_chained, 12);
+  fail_unless_equals_int (pusher.flow, GST_FLOW_OK);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Each scan of a stream whose device fails is localized, as if the CPU had done it all. */
+GST_START_TEST (test_device_fails)
+{
+  Outcome *whole = g_new (Outcome, N_SCANS), *failing = g_new (Outcome, N_SCANS);
+
+  run_batches (7, 0, 0, 1, whole);
+  g_atomic_int_set (&ndt_device.n_aligned, 0);
+  g_atomic_int_set (&ndt_device.fails_at, 40);
+  run_batches (7, 0, 0, 1, failing);
+  fail_unless (memcmp (whole, failing, N_SCANS * sizeof (Outcome)) == 0);
+  g_free (whole);
+  g_free (failing);
+
+  GstHarness *h = tracking_harness (1);
+  g_atomic_int_set (&ndt_device.n_aligned, 0);
+  g_atomic_int_set (&ndt_device.fails_at, 1);
+  assert_backend (h->element, "device");
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (1)));
+  assert_backend (h->element, "cpu");
+  fail_unless_equals_uint64 (ndt_harness_count (h, "fallbacks"), 1);
+  g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (warning && strstr (warning->message, "the device is lost"));
+  fail_unless (ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL) == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A map that the device cannot hold. */
+GST_START_TEST (test_map_does_not_fit)
+{
+  ndt_device.fails_map = TRUE;
+  GstHarness *h = tracking_harness (1);
+  assert_backend (h->element, "cpu");
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+  g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (warning && strstr (warning->message, "does not fit"));
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static void
+try_backend (GstNdtDeviceOpen open, const gchar *backend, GstStateChangeReturn expected,
+    const gchar *active, GError **warning, GError **error)
+{
+  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+
+  gst_ndt_device_open = open;
+  gst_element_set_bus (element, bus);
+  gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_READY), expected);
+  assert_backend (element, active);
+  *warning = ndt_harness_error (element, GST_MESSAGE_WARNING);
+  *error = ndt_harness_error (element, GST_MESSAGE_ERROR);
+  ndt_harness_drop_messages (element);
+  gst_element_set_bus (element, NULL);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+}
+
+GST_START_TEST (test_choice_of_backend)
+{
+  GError *warning, *error;
+
+  try_backend (ndt_device_open, "auto", GST_STATE_CHANGE_SUCCESS, "device", &warning, &error);
+  fail_if (warning || error);
+  try_backend (ndt_device_open, "cpu", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
+  fail_if (warning || error);
+  /* Without a device the CPU is no warning; with one that does not work it is. */
+  try_backend (no_device, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
+  fail_if (warning || error);
+  try_backend (NULL, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
+  fail_if (warning || error);
+  try_backend (broken_device, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
+  fail_unless (warning && strstr (warning->message, "ECC error") && !error);
+  g_clear_error (&warning);
+
+  try_backend (no_device, "cuda", GST_STATE_CHANGE_FAILURE, NULL, &warning, &error);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+  fail_unless (strstr (error->message, "0 devices") != NULL);
+  g_clear_error (&error);
+  try_backend (NULL, "cuda", GST_STATE_CHANGE_FAILURE, NULL, &warning, &error);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+  g_clear_error (&error);
+  try_backend (broken_device, "cuda", GST_STATE_CHANGE_FAILURE, NULL, &warning, &error);
+  fail_unless (error != NULL);
+  g_clear_error (&error);
+}
+GST_END_TEST
+
+GST_START_TEST (test_late)
+{
+  GstHarness *h = tracking_harness (1);
+  g_object_set (h->element, "processing-deadline", 10 * GST_SECOND, NULL);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  fail_unless_equals_uint64 (ndt_harness_count (h, "late"), 0);
+  g_object_set (h->element, "processing-deadline", 5 * GST_MSECOND, NULL);
+  g_atomic_int_set (&ndt_device.delay_ms, 30);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (1)));
+  fail_unless_equals_uint64 (ndt_harness_count (h, "late"), 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
+static Suite *
+ndtlocalize_batches_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize-batches");
+  TCase *tc = tcase_create ("general");
+  tcase_set_timeout (tc, 120);
+  suite_add_tcase (suite, tc);
+  tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_checked_fixture (tc, setup, NULL);
+  tcase_add_test (tc, test_same_for_any_batch);
+  tcase_add_test (tc, test_pushes_when_ready);
+  tcase_add_test (tc, test_batch_timeout);
+  tcase_add_test (tc, test_batch_timeout_ends);
+  tcase_add_test (tc, test_full_queue_blocks);
+  tcase_add_test (tc, test_flush_while_working);
+  tcase_add_test (tc, test_stop_while_working);
+  tcase_add_test (tc, test_drain);
+  tcase_add_test (tc, test_flush_ends_drain);
+  tcase_add_test (tc, test_flow_returns);
+  tcase_add_test (tc, test_error_after_eos);
+  tcase_add_test (tc, test_blocked_downstream);
+  tcase_add_test (tc, test_device_fails);
+  tcase_add_test (tc, test_map_does_not_fit);
+  tcase_add_test (tc, test_choice_of_backend);
+  tcase_add_test (tc, test_late);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize_batches)

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* ndtlocalize while everything around it moves: states, seeks, maps, properties. Each test runs for
+ * a second; NDT_TEST_SOAK=N makes it N seconds. */
+#include <gst/check/gstcheck.h>
+
+#include <stdlib.h>
+
+#include "gst/ndt/gstndtlocalize.h"
+#include "tests/ndt-device.h"
+#include "tests/ndt-harness.h"
+
+static GstClockTime
+duration (void)
+{
+  const gchar *text = g_getenv ("NDT_TEST_SOAK");
+  const gdouble seconds = text ? g_ascii_strtod (text, NULL) : 0;
+  return (GstClockTime)(MAX (seconds, 1) * GST_SECOND);
+}
+
+static void
+setup (void)
+{
+  ndt_device_install ();
+  GST_ELEMENT_REGISTER (ndtlocalize, NULL);
+}
+
+static GstElement *
+pipeline_new (const gchar *between)
+{
+  g_autofree gchar *text =
+      g_strdup_printf ("lidartestsrc name=source world=hall rings=16 columns=64 n-threads=1 %s "
+                       "! ndtlocalize name=localizer threads=1 batch-size=4 map=%s "
+                       "! fakesink name=sink sync=false",
+          between, ndt_room_map ());
+  g_autoptr (GError) error = NULL;
+  GstElement *pipeline = gst_parse_launch (text, &error);
+  fail_unless (pipeline && !error, "%s", error ? error->message : "");
+  return pipeline;
+}
+
+static void
+assert_no_error (GstElement *pipeline)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  for (GstMessage *message = gst_bus_pop (bus); message; message = gst_bus_pop (bus)) {
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+      g_autoptr (GError) error = NULL;
+      gst_message_parse_error (message, &error, NULL);
+      fail ("%s", error->message);
+    }
+    gst_message_unref (message);
+  }
+}
+
+/* State changes at random moments. */
+GST_START_TEST (test_states)
+{
+  GstElement *pipeline = pipeline_new ("! queue max-size-buffers=4");
+  g_autoptr (GRand) random = g_rand_new_with_seed (5);
+  const GstClockTime end = gst_util_get_timestamp () + duration ();
+
+  g_atomic_int_set (&ndt_device.delay_ms, 3);
+  while (gst_util_get_timestamp () < end) {
+    const GstState state = (GstState)g_rand_int_range (random, GST_STATE_NULL, 5);
+    fail_unless (gst_element_set_state (pipeline, state) != GST_STATE_CHANGE_FAILURE);
+    g_usleep ((gulong)g_rand_int_range (random, 0, 20000));
+    assert_no_error (pipeline);
+  }
+  fail_unless_equals_int (
+      gst_element_set_state (pipeline, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST
+
+typedef struct {
+  guint64 next; /* number of the scan that has to come */
+  gboolean in_order;
+  gint n_scans;
+  guint64 n_in;
+  guint64 n_out;
+} Order;
+
+static GstPadProbeReturn
+check_order (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  Order *order = user_data;
+  const GstPoseMeta *meta = ndt_harness_estimate (GST_PAD_PROBE_INFO_BUFFER (info));
+  order->in_order &= meta->sequence == order->next;
+  order->next = meta->sequence + 1;
+  g_atomic_int_inc (&order->n_scans);
+  return GST_PAD_PROBE_OK;
+}
+
+/* Disturbs a stream for a while, then lets it end. */
+static void
+run (GstElement *pipeline, Order *order, void (*disturb) (GstElement *, GRand *), gulong pause)
+{
+  g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (pipeline), "localizer");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (localizer, "src");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GRand) random = g_rand_new_with_seed (6);
+  g_autoptr (GstStructure) stats = NULL;
+
+  *order = (Order){0, TRUE, 0, 0, 0};
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, check_order, order, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  const GstClockTime end = gst_util_get_timestamp () + duration ();
+  while (gst_util_get_timestamp () < end) {
+    disturb (localizer, random);
+    g_usleep (pause);
+    assert_no_error (pipeline);
+  }
+  gst_element_send_event (pipeline, gst_event_new_eos ());
+  g_autoptr (GstMessage) message =
+      gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+  g_object_get (localizer, "stats", &stats, NULL);
+  gst_structure_get_uint64 (stats, "scans-in", &order->n_in);
+  gst_structure_get_uint64 (stats, "scans-out", &order->n_out);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
+static void
+seek (GstElement *localizer, GRand *random)
+{
+  g_autoptr (GstElement) pipeline = GST_ELEMENT (gst_object_get_parent (GST_OBJECT (localizer)));
+  gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+      (gint64)g_rand_int_range (random, 0, 10) * (gint64)GST_SECOND);
+}
+
+/* Flushing seeks in the middle of batches. */
+GST_START_TEST (test_seeks)
+{
+  GstElement *pipeline = pipeline_new ("! queue max-size-buffers=4");
+  Order order;
+
+  g_atomic_int_set (&ndt_device.delay_ms, 2);
+  run (pipeline, &order, seek, 15000);
+  fail_unless (order.n_scans > 10);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST
+
+static void
+replace_map (GstElement *localizer, GRand *random)
+{
+  g_object_set (
+      localizer, "map", ndt_room_map (), "resolution", g_rand_boolean (random) ? 1.0 : 2.0, NULL);
+}
+
+/* Maps replaced while scans are aligned: none is lost or out of order. */
+GST_START_TEST (test_maps)
+{
+  GstElement *pipeline = pipeline_new ("");
+  Order order;
+
+  run (pipeline, &order, replace_map, 30000);
+  fail_unless_equals_uint64 (order.n_in, order.n_out);
+  fail_unless (order.in_order);
+  fail_unless (order.n_scans > 10);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST
+
+static void
+write_properties (GstElement *localizer, GRand *random)
+{
+  gboolean accepted;
+
+  g_object_set (localizer, "max-range", (gfloat)g_rand_double_range (random, 5, 50), "batch-size",
+      g_rand_int_range (random, 1, 65), "post-messages", g_rand_boolean (random), "outlier-ratio",
+      g_rand_double_range (random, 0.1, 0.9), "map-frame",
+      g_rand_boolean (random) ? "map" : "world", "initial-pose",
+      g_rand_boolean (random) ? "8,6,1.5" : "9,6,1.5,10", NULL);
+  if (g_rand_int_range (random, 0, 10) == 0)
+    g_signal_emit_by_name (localizer, "set-initial-pose", "8,6,1.5", &accepted);
+  if (g_rand_int_range (random, 0, 10) == 0)
+    g_signal_emit_by_name (localizer, "reset");
+}
+
+/* Properties and actions at 1 kHz. */
+GST_START_TEST (test_properties)
+{
+  GstElement *pipeline = pipeline_new ("");
+  Order order;
+
+  run (pipeline, &order, write_properties, 1000);
+  fail_unless_equals_uint64 (order.n_in, order.n_out);
+  fail_unless (order.in_order);
+  fail_unless (order.n_scans > 10);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
+static Suite *
+ndtlocalize_faults_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize-faults");
+  TCase *tc = tcase_create ("general");
+  tcase_set_timeout (tc, 60 + 10 * (gdouble)duration () / GST_SECOND);
+  suite_add_tcase (suite, tc);
+  tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_checked_fixture (tc, setup, NULL);
+  tcase_add_test (tc, test_states);
+  tcase_add_test (tc, test_seeks);
+  tcase_add_test (tc, test_maps);
+  tcase_add_test (tc, test_properties);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize_faults)

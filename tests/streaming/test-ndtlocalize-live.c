@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Two live sensors of 20 Hz by a clock that the test moves: no scan is lost, out of order or late,
+ * and memory stays. 30 seconds of stream time; NDT_TEST_SOAK=N makes it N. */
+#include <gst/check/gstcheck.h>
+#include <gst/check/gsttestclock.h>
+
+#include <glib/gstdio.h>
+#include <malloc.h>
+
+#include "tests/ndt-harness.h"
+
+#define N_STREAMS 2
+#define PERIOD (50 * GST_MSECOND)
+
+static guint
+rounds (void)
+{
+  const gchar *text = g_getenv ("NDT_TEST_SOAK");
+  const gdouble seconds = text ? g_ascii_strtod (text, NULL) : 0;
+  return (guint)(MAX (seconds, 30) * GST_SECOND / PERIOD);
+}
+
+/* A world's map and where the path starts in it. */
+static gchar *
+write_world (void)
+{
+  g_autofree gchar *folder = g_dir_make_tmp ("ndt-live-XXXXXX", NULL);
+  gchar *map = g_build_filename (folder, "map.pcd", NULL);
+  g_autofree gchar *text =
+      g_strdup_printf ("lidartestsrc world=hall num-buffers=1 rings=16 columns=16 "
+                       "map-location=%s ! fakesink",
+          map);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_autoptr (GstMessage) message =
+      gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  return map;
+}
+
+typedef struct {
+  guint64 next;
+  guint n_tracking;
+  GstClockTime last_pts;
+} Stream;
+
+static GstPadProbeReturn
+check_scan (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  Stream *stream = user_data;
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  const GstPoseMeta *meta = ndt_harness_estimate (buffer);
+
+  fail_unless_equals_uint64 (meta->sequence, stream->next);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), stream->next * PERIOD);
+  stream->n_tracking += meta->status == GST_POSE_STATUS_TRACKING;
+  stream->next++;
+  return GST_PAD_PROBE_OK;
+}
+
+/* The first scan has no pose to start from but its true one, as a prior. */
+static GstPadProbeReturn
+add_prior (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+  const GstPoseMeta *truth = gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_GROUND_TRUTH);
+
+  GST_PAD_PROBE_INFO_DATA (info) = buffer;
+  gst_buffer_add_pose_meta (buffer, GST_POSE_ROLE_PRIOR, truth->position, truth->orientation);
+  return GST_PAD_PROBE_REMOVE;
+}
+
+static GstElement *
+pipeline_new (const gchar *map, Stream *streams)
+{
+  GString *text = g_string_new (NULL);
+  for (guint i = 0; i < N_STREAMS; i++)
+    g_string_append_printf (text,
+        "lidartestsrc name=source%u is-live=true world=hall rings=16 columns=90 n-threads=1 "
+        "start-offset=%u ! pointcloud/x-raw,framerate=20/1 "
+        "! queue max-size-buffers=64 max-size-bytes=0 max-size-time=0 "
+        "! ndtlocalize name=localizer%u threads=1 resolution=1 batch-size=%u map=%s "
+        "! fakesink name=sink%u sync=true max-lateness=0 ",
+        i, 3 * i, i, 1 + 3 * i, map, i);
+  g_autoptr (GError) error = NULL;
+  GstElement *pipeline = gst_parse_launch (text->str, &error);
+  fail_unless (pipeline && !error);
+  g_string_free (text, TRUE);
+
+  for (guint i = 0; i < N_STREAMS; i++) {
+    g_autofree gchar *source = g_strdup_printf ("source%u", i);
+    g_autofree gchar *sink = g_strdup_printf ("sink%u", i);
+    g_autoptr (GstElement) source_element = gst_bin_get_by_name (GST_BIN (pipeline), source);
+    g_autoptr (GstElement) sink_element = gst_bin_get_by_name (GST_BIN (pipeline), sink);
+    g_autoptr (GstPad) source_pad = gst_element_get_static_pad (source_element, "src");
+    g_autoptr (GstPad) sink_pad = gst_element_get_static_pad (sink_element, "sink");
+    gst_pad_add_probe (source_pad, GST_PAD_PROBE_TYPE_BUFFER, add_prior, NULL, NULL);
+    gst_pad_add_probe (sink_pad, GST_PAD_PROBE_TYPE_BUFFER, check_scan, &streams[i], NULL);
+  }
+  return pipeline;
+}
+
+/* Waits until so many threads wait for the clock, and moves it to the earliest of them. */
+static void
+advance (GstTestClock *clock, guint n_waiting)
+{
+  GstClockID next = NULL;
+
+  gst_test_clock_wait_for_multiple_pending_ids (clock, n_waiting, NULL);
+  fail_unless (gst_test_clock_peek_next_pending_id (clock, &next));
+  const GstClockTime time = gst_clock_id_get_time (next);
+  gst_clock_id_unref (next);
+  if (time > gst_clock_get_time (GST_CLOCK (clock)))
+    gst_test_clock_set_time (clock, time);
+  while (gst_test_clock_peek_next_pending_id (clock, &next)) {
+    const gboolean due = gst_clock_id_get_time (next) <= time;
+    gst_clock_id_unref (next);
+    if (!due)
+      break;
+    gst_clock_id_unref (gst_test_clock_process_next_clock_id (clock));
+  }
+}
+
+static guint64
+dropped (GstElement *pipeline, guint i, guint64 *rendered)
+{
+  g_autofree gchar *name = g_strdup_printf ("sink%u", i);
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  g_autoptr (GstStructure) stats = NULL;
+  guint64 value;
+
+  g_object_get (sink, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, "rendered", rendered));
+  fail_unless (gst_structure_get_uint64 (stats, "dropped", &value));
+  return value;
+}
+
+static void
+assert_no_complaints (GstElement *pipeline)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  for (GstMessage *message = gst_bus_pop (bus); message; message = gst_bus_pop (bus)) {
+    fail_if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR ||
+             GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
+    gst_message_unref (message);
+  }
+}
+
+GST_START_TEST (test_live)
+{
+  g_autofree gchar *map = write_world ();
+  g_autofree gchar *folder = g_path_get_dirname (map);
+  Stream streams[N_STREAMS] = {{0}};
+  GstClock *clock = gst_test_clock_new ();
+  GstElement *pipeline = pipeline_new (map, streams);
+  const guint n = rounds ();
+  gsize used = 0;
+
+  gst_pipeline_use_clock (GST_PIPELINE (pipeline), clock);
+  fail_unless (gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
+  for (guint round = 0; round < n; round++) {
+    advance (GST_TEST_CLOCK (clock), N_STREAMS);     /* the sources: a scan is over */
+    advance (GST_TEST_CLOCK (clock), 2 * N_STREAMS); /* the sinks: it is shown */
+    assert_no_complaints (pipeline);
+    if (round == n / 2)
+      used = mallinfo2 ().uordblks;
+  }
+  /* A leak of 100 bytes a scan would be more. */
+  const gsize grown = MAX (mallinfo2 ().uordblks, used) - used;
+  fail_unless (grown < 100 * N_STREAMS * (n / 2), "%" G_GSIZE_FORMAT " bytes more", grown);
+  for (guint i = 0; i < N_STREAMS; i++) {
+    guint64 rendered = 0;
+    /* The sinks were just told that the last one is due. */
+    for (guint wait = 0; rendered < n && wait < 5000; wait++) {
+      dropped (pipeline, i, &rendered);
+      g_usleep (1000);
+    }
+    fail_unless_equals_uint64 (dropped (pipeline, i, &rendered), 0);
+    fail_unless_equals_uint64 (rendered, n);
+    fail_unless_equals_uint64 (streams[i].next, n);
+    fail_unless_equals_int (streams[i].n_tracking, n);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  gst_object_unref (clock);
+  g_unlink (map);
+  g_rmdir (folder);
+}
+GST_END_TEST
+
+static Suite *
+ndtlocalize_live_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize-live");
+  TCase *tc = tcase_create ("general");
+  tcase_set_timeout (tc, 120 + rounds ());
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_live);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize_live)
