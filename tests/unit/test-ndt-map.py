@@ -148,6 +148,46 @@ def test_info():
     assert value(out, "load time").endswith(" s")
 
 
+def peak(*arguments):
+    """Bytes of memory that ndt-map had at most, pages of mapped files included."""
+    with subprocess.Popen([NDT_MAP, *arguments], stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss * 1024
+
+
+# Ground and walls of a town of 400 m, to 4 mm, as maps are that were thinned.
+LARGE = """
+import sys
+import numpy as np
+rng, n = np.random.default_rng(1), int(sys.argv[2])
+points = np.empty((n, 3), np.float32)
+points[:, :2] = rng.integers(0, 400 << 8, (n, 2), np.int32) / np.float32(256)
+points[:, 2] = rng.integers(0, 64, n, np.int32) / np.float32(256)
+points[::2, 0] = np.round(points[::2, 0] / 20) * 20
+points[::2, 2] *= 30
+with open(sys.argv[1], "wb") as file:
+    file.write(b"FIELDS x y z\\nWIDTH %d\\nDATA binary\\n" % n + points.tobytes())
+"""
+
+
+def test_memory():
+    if os.environ.get("NDT_TEST_SANITIZER"):
+        return "SKIP sanitizers take memory of their own"
+    n = 10_000_000
+    size = n * 12
+    # In a process of its own: what this one has at most, its children are said to have had.
+    subprocess.run([sys.executable, "-c", LARGE, path("large.pcd"), str(n)], check=True)
+    run("build", "-e", "binary_compressed", "-o", path("packed.pcd"), path("large.pcd"))
+    for name in "large.pcd", "packed.pcd":
+        have = peak("info", path(name))
+        print(f"# {name}: {have / size:.2f} of the points' size")
+        assert have <= 2 * size, (name, have / size)
+        os.remove(path(name))
+    return None
+
+
 def test_wrong_usage():
     for arguments in ([], ["frobnicate"], ["build"], ["build", "a.pcd"], ["info"],
                       ["info", "a", "b"], ["build", "-o", "x", "--leaf", "-1", "y"],
@@ -193,8 +233,8 @@ def main():
     failed = False
     for i, (name, body) in enumerate(tests, 1):
         try:
-            body()
-            print(f"ok {i} {name[5:]}")
+            directive = body()
+            print(f"ok {i} {name[5:]}" + (f" # {directive}" if directive else ""))
         except Exception as error:  # a failed test is a line, whatever failed
             failed = True
             print(f"not ok {i} {name[5:]}")
