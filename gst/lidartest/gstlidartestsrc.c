@@ -32,11 +32,11 @@
 
 #include "gstlidartestsrc.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include <gst/pointcloud/pointcloud.h>
 
+#include "gstlidartestsettings.h"
 #include "lidar-map.h"
 #include "lidar-odometry.h"
 #include "lidar-scanner.h"
@@ -46,48 +46,13 @@ GST_DEBUG_CATEGORY_STATIC (lidar_test_src_debug);
 
 #define DEFAULT_FPS 10
 
-typedef struct {
-  gint world; /* LidarWorldKind */
-  guint seed;
-  guint noise_seed;
-  gint rings;
-  guint columns;
-  gdouble max_range;
-  gdouble range_noise;
-  gdouble dropout;
-  gboolean motion_distortion;
-  gdouble mount_height;
-  guint moving_objects;
-  gdouble speed;
-  gdouble start_offset;
-  gdouble path_offset;
-  gboolean odometry;
-  gdouble odometry_translation_noise;
-  gdouble odometry_rotation_noise;
-  gchar *map_location;
-  gdouble map_spacing;
-  gchar *offset;
-  guint n_threads;
-} Settings;
-
-static const Settings default_settings = {
-    .world = LIDAR_WORLD_TOWN,
-    .rings = 64,
-    .columns = 1024,
-    .max_range = 100,
-    .range_noise = 0.02,
-    .mount_height = 1.8,
-    .moving_objects = 8,
-    .speed = -1,
-    .odometry_translation_noise = 0.02,
-    .odometry_rotation_noise = 0.1,
-    .map_spacing = 0.25,
-};
+/* The other properties are those of the settings. */
+#define PROP_IS_LIVE GST_LIDAR_TEST_SETTINGS_END
 
 struct _GstLidarTestSrc {
   GstPushSrc parent;
 
-  Settings settings; /* object lock */
+  GstLidarTestSettings settings; /* object lock */
 
   /* Made on start from the settings. */
   gdouble origin[3]; /* of the world in the map's frame */
@@ -108,174 +73,48 @@ struct _GstLidarTestSrc {
   GstClockTime latency; /* object lock: a round, NONE before caps */
 };
 
-enum {
-  PROP_0,
-  PROP_WORLD,
-  PROP_SEED,
-  PROP_NOISE_SEED,
-  PROP_RINGS,
-  PROP_COLUMNS,
-  PROP_MAX_RANGE,
-  PROP_RANGE_NOISE,
-  PROP_DROPOUT,
-  PROP_MOTION_DISTORTION,
-  PROP_MOUNT_HEIGHT,
-  PROP_MOVING_OBJECTS,
-  PROP_SPEED,
-  PROP_START_OFFSET,
-  PROP_PATH_OFFSET,
-  PROP_ODOMETRY,
-  PROP_ODOMETRY_TRANSLATION_NOISE,
-  PROP_ODOMETRY_ROTATION_NOISE,
-  PROP_IS_LIVE,
-  PROP_MAP_LOCATION,
-  PROP_MAP_SPACING,
-  PROP_OFFSET,
-  PROP_N_THREADS,
-};
-
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_NAME
             ", format=(string){ XYZIRT, XYZI_F32LE, XYZ_F32LE }, layout=(string)interleaved"
             ", framerate=(fraction)[ 1/1, 50/1 ]"));
 
-#define GST_TYPE_LIDAR_TEST_SRC_WORLD (gst_lidar_test_src_world_get_type ())
-static GType
-gst_lidar_test_src_world_get_type (void)
-{
-  static GType type = 0;
-  static const GEnumValue values[] = {
-      {LIDAR_WORLD_TOWN, "Streets with houses, poles, trees and parked cars", "town"},
-      {LIDAR_WORLD_TUNNEL, "A road tunnel closed to a ring", "tunnel"},
-      {LIDAR_WORLD_HIGHWAY, "A highway with few features", "highway"},
-      {LIDAR_WORLD_HALL, "A warehouse with racks and columns", "hall"},
-      {0, NULL, NULL},
-  };
-
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstLidarTestSrcWorld", values));
-  return type;
-}
-
-#define GST_TYPE_LIDAR_TEST_SRC_RINGS (gst_lidar_test_src_rings_get_type ())
-static GType
-gst_lidar_test_src_rings_get_type (void)
-{
-  static GType type = 0;
-  static const GEnumValue values[] = {
-      {16, "16 rings, -15 to 15 degrees", "16"},
-      {32, "32 rings, -30.67 to 10.67 degrees", "32"},
-      {64, "64 rings, -24.33 to 2 degrees, denser above", "64"},
-      {128, "128 rings, -22.5 to 22.5 degrees", "128"},
-      {0, NULL, NULL},
-  };
-
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstLidarTestSrcRings", values));
-  return type;
-}
-
 #define gst_lidar_test_src_parent_class parent_class
 G_DEFINE_TYPE (GstLidarTestSrc, gst_lidar_test_src, GST_TYPE_PUSH_SRC)
 GST_ELEMENT_REGISTER_DEFINE (lidartestsrc, "lidartestsrc", GST_RANK_NONE, GST_TYPE_LIDAR_TEST_SRC)
-
-/* Members of Settings that properties set; is-live is the base class's. */
-static const gsize field_offsets[] = {
-    [PROP_WORLD] = offsetof (Settings, world),
-    [PROP_SEED] = offsetof (Settings, seed),
-    [PROP_NOISE_SEED] = offsetof (Settings, noise_seed),
-    [PROP_RINGS] = offsetof (Settings, rings),
-    [PROP_COLUMNS] = offsetof (Settings, columns),
-    [PROP_MAX_RANGE] = offsetof (Settings, max_range),
-    [PROP_RANGE_NOISE] = offsetof (Settings, range_noise),
-    [PROP_DROPOUT] = offsetof (Settings, dropout),
-    [PROP_MOTION_DISTORTION] = offsetof (Settings, motion_distortion),
-    [PROP_MOUNT_HEIGHT] = offsetof (Settings, mount_height),
-    [PROP_MOVING_OBJECTS] = offsetof (Settings, moving_objects),
-    [PROP_SPEED] = offsetof (Settings, speed),
-    [PROP_START_OFFSET] = offsetof (Settings, start_offset),
-    [PROP_PATH_OFFSET] = offsetof (Settings, path_offset),
-    [PROP_ODOMETRY] = offsetof (Settings, odometry),
-    [PROP_ODOMETRY_TRANSLATION_NOISE] = offsetof (Settings, odometry_translation_noise),
-    [PROP_ODOMETRY_ROTATION_NOISE] = offsetof (Settings, odometry_rotation_noise),
-    [PROP_MAP_LOCATION] = offsetof (Settings, map_location),
-    [PROP_MAP_SPACING] = offsetof (Settings, map_spacing),
-    [PROP_OFFSET] = offsetof (Settings, offset),
-    [PROP_N_THREADS] = offsetof (Settings, n_threads),
-};
 
 static void
 gst_lidar_test_src_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstLidarTestSrc *self = GST_LIDAR_TEST_SRC (object);
-  gpointer field;
+  gboolean known;
 
   if (id == PROP_IS_LIVE) {
     gst_base_src_set_live (GST_BASE_SRC (self), g_value_get_boolean (value));
     return;
   }
-  g_return_if_fail (id < G_N_ELEMENTS (field_offsets));
-  field = (guint8 *)&self->settings + field_offsets[id];
   GST_OBJECT_LOCK (self);
-  switch (G_TYPE_FUNDAMENTAL (G_PARAM_SPEC_VALUE_TYPE (pspec))) {
-  case G_TYPE_ENUM:
-    *(gint *)field = g_value_get_enum (value);
-    break;
-  case G_TYPE_UINT:
-    *(guint *)field = g_value_get_uint (value);
-    break;
-  case G_TYPE_DOUBLE:
-    *(gdouble *)field = g_value_get_double (value);
-    break;
-  case G_TYPE_BOOLEAN:
-    *(gboolean *)field = g_value_get_boolean (value);
-    break;
-  case G_TYPE_STRING:
-    g_free (*(gchar **)field);
-    *(gchar **)field = g_value_dup_string (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  known = gst_lidar_test_settings_set (&self->settings, id, value);
   GST_OBJECT_UNLOCK (self);
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
 static void
 gst_lidar_test_src_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstLidarTestSrc *self = GST_LIDAR_TEST_SRC (object);
-  gconstpointer field;
+  gboolean known;
 
   if (id == PROP_IS_LIVE) {
     g_value_set_boolean (value, gst_base_src_is_live (GST_BASE_SRC (self)));
     return;
   }
-  g_return_if_fail (id < G_N_ELEMENTS (field_offsets));
-  field = (const guint8 *)&self->settings + field_offsets[id];
   GST_OBJECT_LOCK (self);
-  switch (G_TYPE_FUNDAMENTAL (G_PARAM_SPEC_VALUE_TYPE (pspec))) {
-  case G_TYPE_ENUM:
-    g_value_set_enum (value, *(const gint *)field);
-    break;
-  case G_TYPE_UINT:
-    g_value_set_uint (value, *(const guint *)field);
-    break;
-  case G_TYPE_DOUBLE:
-    g_value_set_double (value, *(const gdouble *)field);
-    break;
-  case G_TYPE_BOOLEAN:
-    g_value_set_boolean (value, *(const gboolean *)field);
-    break;
-  case G_TYPE_STRING:
-    g_value_set_string (value, *(gchar *const *)field);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  known = gst_lidar_test_settings_get (&self->settings, id, value);
   GST_OBJECT_UNLOCK (self);
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
 /* "x,y,z" */
@@ -297,7 +136,7 @@ parse_offset (const gchar *text, gdouble out[3])
 }
 
 static gboolean
-write_map (GstLidarTestSrc *self, const Settings *settings)
+write_map (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
 {
   g_autoptr (GError) error = NULL;
 
@@ -328,7 +167,7 @@ gst_lidar_test_src_stop (GstBaseSrc *base)
 }
 
 static void
-make_scanner (GstLidarTestSrc *self, const Settings *settings)
+make_scanner (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
 {
   const LidarSensor sensor = {
       .n_rings = (guint)settings->rings,
@@ -357,41 +196,44 @@ make_scanner (GstLidarTestSrc *self, const Settings *settings)
   self->returns = g_new (LidarReturn, (gsize)self->n_rings * self->n_columns);
 }
 
+/* Makes everything from the settings, and writes the map. */
 static gboolean
-gst_lidar_test_src_start (GstBaseSrc *base)
+set_up (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
 {
-  GstLidarTestSrc *self = GST_LIDAR_TEST_SRC (base);
-  g_autofree gchar *map_location = NULL;
-  g_autofree gchar *offset = NULL;
-  Settings settings;
-
-  GST_OBJECT_LOCK (self);
-  settings = self->settings;
-  settings.map_location = map_location = g_strdup (settings.map_location);
-  settings.offset = offset = g_strdup (settings.offset);
-  GST_OBJECT_UNLOCK (self);
-
   memset (self->origin, 0, sizeof self->origin);
-  if (settings.offset && !parse_offset (settings.offset, self->origin)) {
+  if (settings->offset && !parse_offset (settings->offset, self->origin)) {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("The offset \"%s\" is not three numbers of metres like \"388096,3948996,0\".",
-            settings.offset),
+            settings->offset),
         (NULL));
     return FALSE;
   }
-  make_scanner (self, &settings);
-  if (settings.map_location && !write_map (self, &settings)) {
-    gst_lidar_test_src_stop (base);
-    return FALSE;
-  }
-  self->with_odometry = settings.odometry;
-  lidar_odometry_init (&self->odometry, settings.odometry_translation_noise,
-      settings.odometry_rotation_noise * LIDAR_DEG, settings.noise_seed);
+  make_scanner (self, settings);
+  self->with_odometry = settings->odometry;
+  lidar_odometry_init (&self->odometry, settings->odometry_translation_noise,
+      settings->odometry_rotation_noise * LIDAR_DEG, settings->noise_seed);
   gst_point_cloud_info_init (&self->info);
   self->n_scans = 0;
   self->first_time = 0;
   self->first_scan = 0;
-  return TRUE;
+  return !settings->map_location || write_map (self, settings);
+}
+
+static gboolean
+gst_lidar_test_src_start (GstBaseSrc *base)
+{
+  GstLidarTestSrc *self = GST_LIDAR_TEST_SRC (base);
+  GstLidarTestSettings settings;
+  gboolean done;
+
+  GST_OBJECT_LOCK (self);
+  gst_lidar_test_settings_copy (&self->settings, &settings);
+  GST_OBJECT_UNLOCK (self);
+  done = set_up (self, &settings);
+  gst_lidar_test_settings_clear (&settings);
+  if (!done)
+    gst_lidar_test_src_stop (base);
+  return done;
 }
 
 static GstCaps *
@@ -618,107 +460,17 @@ gst_lidar_test_src_finalize (GObject *object)
 {
   GstLidarTestSrc *self = GST_LIDAR_TEST_SRC (object);
 
-  g_free (self->settings.map_location);
-  g_free (self->settings.offset);
+  gst_lidar_test_settings_clear (&self->settings);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
 static void
 gst_lidar_test_src_init (GstLidarTestSrc *self)
 {
-  self->settings = default_settings;
+  gst_lidar_test_settings_init (&self->settings);
   self->latency = GST_CLOCK_TIME_NONE;
   gst_point_cloud_info_init (&self->info);
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
-}
-
-#define FLAGS (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
-
-static void
-install_double (GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-    const gchar *blurb, gdouble minimum, gdouble maximum)
-{
-  const gdouble value = *(const gdouble *)((const guint8 *)&default_settings + field_offsets[id]);
-  g_object_class_install_property (
-      klass, id, g_param_spec_double (name, nick, blurb, minimum, maximum, value, FLAGS));
-}
-
-static void
-install_uint (GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-    const gchar *blurb, guint minimum, guint maximum)
-{
-  const guint value = *(const guint *)((const guint8 *)&default_settings + field_offsets[id]);
-  g_object_class_install_property (
-      klass, id, g_param_spec_uint (name, nick, blurb, minimum, maximum, value, FLAGS));
-}
-
-static void
-install_boolean (
-    GObjectClass *klass, guint id, const gchar *name, const gchar *nick, const gchar *blurb)
-{
-  g_object_class_install_property (
-      klass, id, g_param_spec_boolean (name, nick, blurb, FALSE, FLAGS));
-}
-
-static void
-install_properties (GObjectClass *klass)
-{
-  g_object_class_install_property (klass, PROP_WORLD,
-      g_param_spec_enum ("world", "World", "What the sensor is driven through",
-          GST_TYPE_LIDAR_TEST_SRC_WORLD, default_settings.world, FLAGS));
-  install_uint (klass, PROP_SEED, "seed", "Seed", "Seed of the world; any", 0, G_MAXUINT);
-  install_uint (klass, PROP_NOISE_SEED, "noise-seed", "Noise seed",
-      "Seed of noise, dropout, odometry, traffic and the map's noise; any", 0, G_MAXUINT);
-  g_object_class_install_property (klass, PROP_RINGS,
-      g_param_spec_enum ("rings", "Rings", "Model of the sensor by its number of rings",
-          GST_TYPE_LIDAR_TEST_SRC_RINGS, default_settings.rings, FLAGS));
-  install_uint (
-      klass, PROP_COLUMNS, "columns", "Columns", "Firings of all rings in a round", 16, 8192);
-  install_double (
-      klass, PROP_MAX_RANGE, "max-range", "Maximum range", "Farthest return, metres", 1, 1000);
-  install_double (klass, PROP_RANGE_NOISE, "range-noise", "Range noise",
-      "Standard deviation of a range and of the map's points, metres", 0, 1);
-  install_double (klass, PROP_DROPOUT, "dropout", "Dropout",
-      "Fraction of the returns that are lost, 0 to 1", 0, 1);
-  install_boolean (klass, PROP_MOTION_DISTORTION, "motion-distortion", "Motion distortion",
-      "Fire each column from where the sensor is at that instant; otherwise all from the pose at "
-      "the end of the scan");
-  install_double (klass, PROP_MOUNT_HEIGHT, "mount-height", "Mount height",
-      "Height of the sensor above the ground, metres", 0.3, 4);
-  install_uint (klass, PROP_MOVING_OBJECTS, "moving-objects", "Moving objects",
-      "Number of other vehicles on the round; they are not in the map", 0, LIDAR_MAX_VEHICLES);
-  install_double (klass, PROP_SPEED, "speed", "Speed",
-      "Speed on straights in m/s, lower in turns; 0 stands still, -1 takes what fits the world "
-      "(town 8, tunnel 14, highway 25, hall 1.5)",
-      -1, 60);
-  install_double (klass, PROP_START_OFFSET, "start-offset", "Start offset",
-      "Place on the round at time 0, metres along the path; wraps around", -1e6, 1e6);
-  install_double (klass, PROP_PATH_OFFSET, "path-offset", "Path offset",
-      "Distance of the sensor to the left of the path, metres", -1, 1);
-  install_boolean (klass, PROP_ODOMETRY, "odometry", "Odometry",
-      "Attach a pose with the role odometry as well: the true steps with noise, accumulated from "
-      "the identity at the end of the first scan");
-  install_double (klass, PROP_ODOMETRY_TRANSLATION_NOISE, "odometry-translation-noise",
-      "Odometry translation noise",
-      "Standard deviation of each axis of a step, as a fraction of the step's length", 0, 1);
-  install_double (klass, PROP_ODOMETRY_ROTATION_NOISE, "odometry-rotation-noise",
-      "Odometry rotation noise", "Standard deviation of each axis of a step's rotation, degrees", 0,
-      45);
-  g_object_class_install_property (klass, PROP_IS_LIVE,
-      g_param_spec_boolean ("is-live", "Is live",
-          "Push each scan when its round is over by the pipeline's clock", FALSE, FLAGS));
-  g_object_class_install_property (klass, PROP_MAP_LOCATION,
-      g_param_spec_string ("map-location", "Map location",
-          "PCD file that a map of the world is written to on start; none if not set", NULL, FLAGS));
-  install_double (klass, PROP_MAP_SPACING, "map-spacing", "Map spacing",
-      "Distance between the map's points on a surface, metres", 0.1, 10);
-  g_object_class_install_property (klass, PROP_OFFSET,
-      g_param_spec_string ("offset", "Offset",
-          "Coordinates \"x,y,z\" in metres of the world's origin in the map's frame, added to "
-          "ground truth and map; the map is then stored in double; none if not set",
-          NULL, FLAGS));
-  install_uint (klass, PROP_N_THREADS, "n-threads", "Threads",
-      "Threads that cast rays; 0: one per processor; the result is the same", 0, 256);
 }
 
 static void
@@ -733,7 +485,11 @@ gst_lidar_test_src_class_init (GstLidarTestSrcClass *klass)
   object_class->set_property = gst_lidar_test_src_set_property;
   object_class->get_property = gst_lidar_test_src_get_property;
   object_class->finalize = gst_lidar_test_src_finalize;
-  install_properties (object_class);
+  gst_lidar_test_settings_install (object_class);
+  g_object_class_install_property (object_class, PROP_IS_LIVE,
+      g_param_spec_boolean ("is-live", "Is live",
+          "Push each scan when its round is over by the pipeline's clock", FALSE,
+          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
 
   gst_element_class_set_static_metadata (element_class, "Lidar test source", "Source/PointCloud",
       "Scans of a generated world by a simulated lidar, with true poses", "gst-ndt");
