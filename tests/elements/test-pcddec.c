@@ -440,6 +440,32 @@ GST_START_TEST (test_flush)
 }
 GST_END_TEST;
 
+/* Events that come before the first cloud follow its caps; a segment's start is kept. */
+GST_START_TEST (test_events)
+{
+  static const GstEventType order[] = {
+      GST_EVENT_STREAM_START, GST_EVENT_CAPS, GST_EVENT_SEGMENT, GST_EVENT_TAG, GST_EVENT_GAP};
+  g_autoptr (GBytes) file = make_file (NDT_PCD_BINARY, 3, 0);
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = 3 * GST_SECOND;
+  fail_unless (gst_harness_push_event (harness, gst_event_new_stream_start ("test")));
+  fail_unless (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
+  fail_unless (gst_harness_push_event (
+      harness, gst_event_new_tag (gst_tag_list_new (GST_TAG_TITLE, "drive", NULL))));
+  fail_unless (gst_harness_push_event (harness, gst_event_new_gap (0, GST_SECOND)));
+  push_file (file);
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++) {
+    g_autoptr (GstEvent) event = gst_harness_try_pull_event (harness);
+    fail_unless (event != NULL);
+    fail_unless_equals_int (GST_EVENT_TYPE (event), order[i]);
+  }
+  check_cloud (3, 0, 3 * GST_SECOND);
+  gst_harness_set_upstream_latency (harness, 20 * GST_MSECOND);
+  fail_unless_equals_uint64 (gst_harness_query_latency (harness), 20 * GST_MSECOND);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_negotiation)
 {
   g_autoptr (GstCaps) caps = gst_caps_new_empty_simple ("pointcloud/x-pcd");
@@ -508,6 +534,7 @@ pcddec_suite (void)
   tcase_add_test (tests, test_bad_file_in_pieces);
   tcase_add_test (tests, test_times);
   tcase_add_test (tests, test_flush);
+  tcase_add_test (tests, test_events);
   tcase_add_test (tests, test_negotiation);
   tcase_add_loop_test (tests, test_decodebin, 0, 3);
   return suite;

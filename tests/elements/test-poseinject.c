@@ -406,6 +406,42 @@ GST_START_TEST (test_bytes)
 }
 GST_END_TEST;
 
+/* Times begin where the segment does; what is no scan of ours to judge passes. */
+GST_START_TEST (test_passes)
+{
+  g_autofree gchar *line = g_strdup_printf ("poseinject location=%s match=index", path);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (CAPS);
+  static const gsize sizes[] = {0, 16, 17};
+  GstSegment segment;
+  GstEvent *event;
+  gboolean has_gap = FALSE;
+  write_tum (0);
+  harness = gst_harness_new_parse (line);
+  gst_element_set_bus (harness->element, bus);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = 7 * GST_SECOND;
+  gst_harness_push_event (harness, gst_event_new_stream_start ("test"));
+  gst_harness_push_event (harness, gst_event_new_caps (caps));
+  gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    g_autoptr (GstBuffer) out = push_buffer (gst_buffer_new_allocate (NULL, sizes[i], NULL));
+    fail_unless_equals_uint64 (gst_buffer_get_size (out), sizes[i]);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), 7 * GST_SECOND + i * 100 * GST_MSECOND);
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), 100 * GST_MSECOND);
+    fail_unless (gst_buffer_get_pose_meta (out, GST_POSE_ROLE_PRIOR) != NULL);
+  }
+  fail_unless (gst_harness_push_event (harness, gst_event_new_gap (8 * GST_SECOND, 5)));
+  while ((event = gst_harness_try_pull_event (harness))) {
+    has_gap |= GST_EVENT_TYPE (event) == GST_EVENT_GAP;
+    gst_event_unref (event);
+  }
+  fail_unless (has_gap);
+  /* It adds none of its own. */
+  gst_harness_set_upstream_latency (harness, 30 * GST_MSECOND);
+  fail_unless_equals_uint64 (gst_harness_query_latency (harness), 30 * GST_MSECOND);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_nothing_matches)
 {
   NdtPose pose;
@@ -472,6 +508,7 @@ poseinject_suite (void)
   tcase_add_test (tests, test_prior_noise);
   tcase_add_test (tests, test_odometry_noise);
   tcase_add_test (tests, test_bytes);
+  tcase_add_test (tests, test_passes);
   tcase_add_test (tests, test_nothing_matches);
   tcase_add_loop_test (tests, test_bad_files, 0, 5);
   tcase_add_test (tests, test_bad_caps);

@@ -299,6 +299,45 @@ GST_START_TEST (test_bytes)
 }
 GST_END_TEST;
 
+/* A GAP is no scan, an empty scan is one; a flush keeps what was written, and a time that runs
+ * backwards is written as it is. */
+GST_START_TEST (test_flush)
+{
+  g_autoptr (GstStructure) summary = NULL;
+  g_autofree gchar *text = NULL;
+  GstSegment segment;
+  start ("format=csv");
+  for (guint round = 0; round < 2; round++) {
+    GstBuffer *buffer = gst_buffer_new ();
+    GST_BUFFER_PTS (buffer) = (3 - round) * GST_SECOND;
+    add_pose (buffer, GST_POSE_ROLE_ESTIMATE, round, 0);
+    fail_unless_equals_int (gst_harness_push (harness, buffer), GST_FLOW_OK);
+    fail_unless (gst_harness_push_event (harness, gst_event_new_gap (4 * GST_SECOND, 1)));
+    fail_unless (gst_harness_push_event (harness, gst_event_new_flush_start ()));
+    fail_unless (gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE)));
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    fail_unless (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
+  }
+  g_object_set (sink, "print-summary", FALSE, NULL); /* may be set while PLAYING */
+  summary = finish ();
+  fail_unless_equals_uint64 (get_count (summary, "scans"), 2);
+  fail_unless (g_file_get_contents (path, &text, NULL, NULL));
+  fail_unless (strstr (text, "\n0,3.000000000,none,0,") != NULL);
+  fail_unless (strstr (text, "\n1,2.000000000,none,1,") != NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_bad_caps)
+{
+  g_autoptr (GstCaps) caps =
+      gst_caps_from_string ("pointcloud/x-raw,format=CUSTOM,point-step=4,fields=\"x:F32:8\"");
+  start ("");
+  gst_harness_push_event (harness, gst_event_new_caps (caps));
+  fail_unless_equals_int (gst_harness_push (harness, make_scan (0)), GST_FLOW_NOT_NEGOTIATED);
+  fail_unless (count_errors (GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION) >= 1);
+}
+GST_END_TEST;
+
 /* Started again, the file and the numbers begin anew. */
 GST_START_TEST (test_restart)
 {
@@ -365,6 +404,8 @@ trajectorysink_suite (void)
   tcase_add_test (tests, test_reference_time);
   tcase_add_loop_test (tests, test_no_file, 0, 2);
   tcase_add_test (tests, test_bytes);
+  tcase_add_test (tests, test_flush);
+  tcase_add_test (tests, test_bad_caps);
   tcase_add_test (tests, test_restart);
   tcase_add_test (tests, test_cannot_open);
   tcase_add_test (tests, test_no_space);
