@@ -15,6 +15,6 @@ folder=$1 rate=$2 map=$3 initial_pose=$4 output=$5
 shift 5
 
 exec gst-launch-1.0 -q \
-  multifilesrc location="$folder/%06d.pcd" caps="application/x-pcd,framerate=$rate/1" ! pcddec ! \
+  multifilesrc location="$folder/%06d.pcd" ! pcddec framerate="$rate/1" ! \
   ndtlocalize map="$map" initial-pose="$initial_pose" "$@" ! \
   trajectorysink location="$output"

@@ -134,7 +134,11 @@ main (int argc, char **argv)
   }
   g_autofree gchar *scans = g_build_filename (argv[3], "velodyne", NULL);
   g_autofree gchar *location = g_build_filename (scans, "%06d.bin", NULL);
-  if (g_mkdir_with_parents (scans, 0777) != 0 || !(app.times = open_file (argv[3], "times.txt")) ||
+  if (g_mkdir_with_parents (scans, 0777) != 0) {
+    g_printerr ("%s: %s\n", scans, g_strerror (errno));
+    return 1;
+  }
+  if (!(app.times = open_file (argv[3], "times.txt")) ||
       !(app.poses = open_file (argv[3], "poses.tum")))
     return 1;
 

@@ -62,6 +62,9 @@ def main():
     with open(path, encoding="utf-8", errors="replace") as log:
         for line in log:
             test = json.loads(line)
+            # Meson keeps the diagnostics of TAP to itself.
+            if "not ok" in test.get("stdout", ""):
+                print(test["stdout"], file=sys.stderr)
             name = prefix + re.sub(r"^[^/]* / ", "", test["name"])
             for status, subtest, reason in results(test):
                 full = (name + " " + subtest).strip()

@@ -43,7 +43,8 @@ export PKG_CONFIG_PATH=$temp/pc
 # shellcheck disable=SC2046
 cc -Wall -Werror "$source/pipelines/record-app.c" -o "$temp/record-app" \
   $(pkg-config --cflags --libs gstreamer-pointcloud-1.0) || fail "record-app.c does not build"
-"$temp/record-app" 2>&1 | grep -q '^usage:' || fail "record-app does not run"
+usage=$("$temp/record-app" 2>&1 || true)
+[[ $usage == usage:* ]] || fail "record-app does not run: $usage"
 
 if [ -f "$build/gst/pointcloud/GstPointCloud-1.0.typelib" ]; then
   [ -f "$root/share/gir-1.0/GstPointCloud-1.0.gir" ] || fail "no GIR file"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Runs every command line that the documentation shows (TAP).
 
-usage: test-doc-lines.py SOURCE_ROOT
+usage: test-doc-lines.py SOURCE_ROOT TOOLS
 
 Runs are the blocks fenced as ```sh whose first word is gst-launch-1.0, gst-inspect-1.0 or ndt-map
-in README.md and docs/, and the |[ ... ]| blocks of the elements' comments in gst/. Blocks fenced
-as ```console are shown only: they need a sensor or a screen.
+in README.md and docs/, and the |[ ... ]| blocks of the elements' comments in gst/, in which a line that begins with none of them goes on with the one before. Blocks
+fenced as ```console are shown only: they need a sensor or a screen.
 
 The blocks of one file run in order in one empty folder, so that a later block may read what an
 earlier one wrote. In it lie kitti and balm, links to the sequences of NDT_TEST_DATA; blocks that
@@ -33,11 +33,13 @@ def blocks(path):
     else:
         found = re.findall(r"^ \* \|\[(?: *<!--.*?-->)?\n(.*?)^ \* \]\|", text, re.M | re.S)
         found = [re.sub(r"^ \* ?", "", block, flags=re.M) for block in found]
+        found = [re.sub(rf"\s*\\?\n(?!{'|'.join(PROGRAMS)})", " ", block) for block in found]
     return [block.strip() for block in found if block.strip().startswith(PROGRAMS)]
 
 
 def main():
-    root = sys.argv[1]
+    root, tools = sys.argv[1:]
+    os.environ["PATH"] = tools + ":" + os.environ["PATH"]
     data = os.environ.get("NDT_TEST_DATA") or os.path.join(root, "..", "shared", "data")
     files = [os.path.join(root, "README.md")]
     files += sorted(glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True))
