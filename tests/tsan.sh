@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs a test of a build with -Db_sanitize=thread: tsan.sh COMMAND...
+# Runs a test of gst-check in a build with -Db_sanitize=thread: tsan.sh COMMAND...
 #
 # GLib and GStreamer are not instrumented: what they do themselves is left out, and GLib's locks are
 # those of tsan-locks.c, so that what they order is seen.
-# A scanner of plugins would not be instrumented.
-export GST_REGISTRY_FORK=no G_SLICE=always-malloc NDT_TEST_SANITIZER=thread
-export TSAN_OPTIONS=die_after_fork=0:report_signal_unsafe=0:ignore_noninstrumented_modules=1
+export NDT_TEST_SANITIZER=thread G_SLICE=always-malloc
+# A scanner of plugins would not be instrumented; and what plugins start while they are scanned must
+# not be there when gst-check forks.
+export GST_REGISTRY_FORK=no
+[ -f "$GST_REGISTRY_1_0" ] || GST_CHECKS=none "$@" >/dev/null 2>&1
+export TSAN_OPTIONS=report_signal_unsafe=0:ignore_noninstrumented_modules=1
 exec "$@"

@@ -7,6 +7,7 @@
 #include <glib/gstdio.h>
 #include <malloc.h>
 
+#include "gst/ndt/gstndtlocalize.h"
 #include "tests/ndt-harness.h"
 
 #define N_STREAMS 2
@@ -18,6 +19,12 @@ rounds (void)
   const gchar *text = g_getenv ("NDT_TEST_SOAK");
   const gdouble seconds = text ? g_ascii_strtod (text, NULL) : 0;
   return (guint)(MAX (seconds, 30) * GST_SECOND / PERIOD);
+}
+
+static void
+setup (void)
+{
+  GST_ELEMENT_REGISTER (ndtlocalize, NULL);
 }
 
 /* A world's map and where the path starts in it. */
@@ -198,6 +205,7 @@ ndtlocalize_live_suite (void)
   TCase *tc = tcase_create ("general");
   tcase_set_timeout (tc, 120 + rounds ());
   suite_add_tcase (suite, tc);
+  tcase_add_checked_fixture (tc, setup, NULL);
   tcase_add_test (tc, test_live);
   return suite;
 }
