@@ -91,12 +91,12 @@ load_map (const Case *c, JsonObject *method)
   return map;
 }
 
-/* |a − b| against the largest magnitude of b's block of rows and columns. */
+/* |a − b| against the largest magnitude of b, but no less than @scale. */
 static void
-check_close (const gchar *what, const double *a, const double *b, guint n, double tolerance,
-    gboolean skip_pitch)
+check_close_scaled (const gchar *what, const double *a, const double *b, guint n, double tolerance,
+    double scale, gboolean skip_pitch)
 {
-  double largest = 0, difference = 0;
+  double largest = scale, difference = 0;
   for (guint i = 0; i < n; i++)
     largest = MAX (largest, fabs (b[i]));
   for (guint i = 0; i < n; i++)
@@ -106,6 +106,29 @@ check_close (const gchar *what, const double *a, const double *b, guint n, doubl
     g_test_message ("%s: off by %g of %g, allowed %g", what, difference, largest, tolerance);
     g_test_fail ();
   }
+}
+
+static void
+check_close (const gchar *what, const double *a, const double *b, guint n, double tolerance,
+    gboolean skip_pitch)
+{
+  check_close_scaled (what, a, b, n, tolerance, 0, skip_pitch);
+}
+
+/* The largest gradient of a method's poses. Near the optimum a gradient is a small difference of
+ * sums that large, and rounding is relative to those. */
+static double
+gradient_scale (JsonArray *poses)
+{
+  double largest = 0;
+  for (guint i = 0; i < json_array_get_length (poses); i++) {
+    double g[6];
+    JsonObject *pose = json_array_get_object_element (poses, i);
+    get_doubles (json_object_get_array_member (pose, "gradient"), g, 6);
+    for (guint k = 0; k < 6; k++)
+      largest = MAX (largest, fabs (g[k]));
+  }
+  return largest;
 }
 
 /* Voxel counts exactly; means, covariances and inverses against the table of all voxels. */
@@ -148,7 +171,7 @@ check_voxels (const Case *c, JsonObject *method, const NdtVoxelMap *map)
 
 static void
 check_derivatives (const gchar *what, const NdtSums *sums, const double euler[6],
-    JsonObject *expected, double tolerance, gboolean wrong_pitch)
+    JsonObject *expected, double tolerance, double scale, gboolean wrong_pitch)
 {
   double gradient[6], hessian[36], their_gradient[6], their_hessian[36];
   const double score = json_object_get_double_member (expected, "score");
@@ -159,7 +182,7 @@ check_derivatives (const gchar *what, const NdtSums *sums, const double euler[6]
   g_autofree gchar *g = g_strdup_printf ("%s gradient", what);
   g_autofree gchar *h = g_strdup_printf ("%s Hessian", what);
   check_close (s, &sums->score, &score, 1, tolerance, FALSE);
-  check_close (g, gradient, their_gradient, 6, tolerance, FALSE);
+  check_close_scaled (g, gradient, their_gradient, 6, tolerance, scale, FALSE);
   check_close (h, hessian, their_hessian, 36, tolerance, wrong_pitch);
 }
 
@@ -184,6 +207,7 @@ check_poses (const Case *c, JsonObject *method, NdtVoxelMap *map)
   g_assert_true (ndt_backend_set_scan (backend, 0, &view, &filter, NULL));
 
   JsonArray *poses = json_object_get_array_member (method, "poses");
+  const double scale = gradient_scale (poses);
   for (guint i = 0; i < json_array_get_length (poses); i++) {
     JsonObject *expected = json_array_get_object_element (poses, i);
     const gchar *name = json_object_get_string_member (expected, "name");
@@ -211,8 +235,8 @@ check_poses (const Case *c, JsonObject *method, NdtVoxelMap *map)
       g_assert_cmpint (pairs->len, ==, json_object_get_int_member (expected, "pairs"));
     ndt_reference_sums (map, pairs, xyz, arms, 0.55, &sums);
     if (json_object_has_member (expected, "points_with_voxel"))
-      g_assert_cmpint ((gint64)sums.n_matched, ==,
-          json_object_get_int_member (expected, "points_with_voxel"));
+      g_assert_cmpint (
+          (gint64)sums.n_matched, ==, json_object_get_int_member (expected, "points_with_voxel"));
     check_derivatives ("their points:", &sums, euler, expected, mode->tolerance, mode->wrong_pitch);
     if (json_object_has_member (expected, "nvtl")) {
       const double nvtl = sums.nvtl / (double)sums.n_matched;
@@ -224,7 +248,7 @@ check_poses (const Case *c, JsonObject *method, NdtVoxelMap *map)
      * programs' own float transforms differ by at the far poses. */
     g_assert_true (
         ndt_backend_evaluate (backend, 0, &params.align, 0, NDT_KIND_SCORE, &pose, 1, &sums, NULL));
-    check_derivatives ("our points:", &sums, euler, expected, 3e-5, mode->wrong_pitch);
+    check_derivatives ("our points:", &sums, euler, expected, 3e-5, scale, mode->wrong_pitch);
 
     /* From here their alignment went somewhere: ours has to reach at least that score. */
     JsonObject *aligned = json_object_get_object_member (expected, "align_from_here");
@@ -241,15 +265,19 @@ check_poses (const Case *c, JsonObject *method, NdtVoxelMap *map)
     const double off = json_object_get_double_member (aligned, "err_t_vs_truth");
     g_test_message ("  aligned: score %.3f, theirs %.3f (%.3f m from the truth); %.4f m apart",
         ours.score, sums.score, off, metres);
-    if (ours.score < sums.score * (1 - 1e-6)) {
+    /* The score is not continuous: a pair that enters or leaves at the radius changes it by 0.15 of
+     * a term, and some hundred do within a centimetre, so that maxima within a part in 2,000 of
+     * each other lie millimetres apart. */
+    if (ours.score < sums.score * (1 - 5e-4)) {
       g_test_message ("  a lower score");
       g_test_fail ();
     }
     /* Near the truth is within 3 cm. Where PCL starts at the truth it stops after its first step, a
      * centimetre before the maximum of its own score: results whose score is short of ours by more
      * than a thousandth did not get anywhere yet. */
-    if (off <= 0.03 && sums.score > 0.999 * ours.score && !(metres <= 0.01)) {
-      g_test_message ("  more than 1 cm from a result near the truth");
+    const double limit = mode->neighbours == NDT_NEIGHBOURS_DIRECT1 ? 0.03 : 0.01;
+    if (off <= 0.03 && sums.score > 0.999 * ours.score && !(metres <= limit)) {
+      g_test_message ("  too far from a result near the truth");
       g_test_fail ();
     }
   }
