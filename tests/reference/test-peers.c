@@ -237,7 +237,8 @@ check_poses (const Case *c, JsonObject *method, NdtVoxelMap *map)
     if (json_object_has_member (expected, "points_with_voxel"))
       g_assert_cmpint (
           (gint64)sums.n_matched, ==, json_object_get_int_member (expected, "points_with_voxel"));
-    check_derivatives ("their points:", &sums, euler, expected, mode->tolerance, mode->wrong_pitch);
+    check_derivatives (
+        "their points:", &sums, euler, expected, mode->tolerance, 0, mode->wrong_pitch);
     if (json_object_has_member (expected, "nvtl")) {
       const double nvtl = sums.nvtl / (double)sums.n_matched;
       const double their_nvtl = json_object_get_double_member (expected, "nvtl");
