@@ -136,11 +136,13 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
 {
   NdtReal s[6], n[21], l[21], y[6];
   NdtReal largest[2] = {0, 0};
+  NDT_UNROLL
   for (int i = 0; i < 6; i++) {
     const NdtReal d = fabs (hessian[NDT_H6 (i, i)]);
     if (d > largest[i / 3])
       largest[i / 3] = d;
   }
+  NDT_UNROLL
   for (int i = 0; i < 6; i++) {
     NdtReal d = fabs (hessian[NDT_H6 (i, i)]);
     const NdtReal least = largest[i / 3] * (NdtReal)1e-6;
@@ -148,19 +150,25 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
       d = least;
     s[i] = d > (NdtReal)1e-30 ? 1 / (NdtReal)sqrt (d) : 0;
   }
-  for (int i = 0; i < 6; i++)
+  NDT_UNROLL
+  for (int i = 0; i < 6; i++) {
+    NDT_UNROLL
     for (int j = i; j < 6; j++)
       n[NDT_H6 (i, j)] = -hessian[NDT_H6 (i, j)] * s[i] * s[j];
+  }
 
   NdtReal damping = 0;
   for (int attempt = 0; attempt < 16; attempt++) {
     int definite = 1;
     /* Row i of Lᵀ in l[NDT_H6 (i, ·)]. */
+    NDT_UNROLL
     for (int i = 0; i < 6; i++) {
+      NDT_UNROLL
       for (int j = i; j < 6; j++) {
         NdtReal v = n[NDT_H6 (i, j)];
         if (i == j)
           v += damping;
+        NDT_UNROLL
         for (int k = 0; k < i; k++)
           v -= l[NDT_H6 (k, i)] * l[NDT_H6 (k, j)];
         if (i == j) {
@@ -178,18 +186,23 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
       break;
     damping = damping > 0 ? 3 * damping : (NdtReal)0.01;
   }
+  NDT_UNROLL
   for (int i = 0; i < 6; i++) {
     NdtReal v = gradient[i] * s[i];
+    NDT_UNROLL
     for (int k = 0; k < i; k++)
       v -= l[NDT_H6 (k, i)] * y[k];
     y[i] = v * l[NDT_H6 (i, i)];
   }
+  NDT_UNROLL
   for (int i = 5; i >= 0; i--) {
     NdtReal v = y[i];
+    NDT_UNROLL
     for (int k = i + 1; k < 6; k++)
       v -= l[NDT_H6 (i, k)] * y[k];
     y[i] = v * l[NDT_H6 (i, i)];
   }
+  NDT_UNROLL
   for (int i = 0; i < 6; i++)
     step[i] = y[i] * s[i];
   return damping == 0;
@@ -253,12 +266,15 @@ ndt_optimizer_accept (NdtOptimizer *o)
 NDT_INLINE int
 ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
 {
-  NdtReal all = sums->score;
+  /* Three sums, so that they do not wait for each other. */
+  NdtReal all[3] = {sums->score, 0, 0};
+  NDT_UNROLL
   for (int i = 0; i < 6; i++)
-    all += (NdtReal)fabs (sums->gradient[i]);
+    all[i % 3] += (NdtReal)fabs (sums->gradient[i]);
+  NDT_UNROLL
   for (int i = 0; i < 21; i++)
-    all += (NdtReal)fabs (sums->hessian[i]);
-  return isfinite (all);
+    all[i % 3] += (NdtReal)fabs (sums->hessian[i]);
+  return isfinite (all[0] + all[1] + all[2]);
 }
 
 /* Is the step, at its current length, below both epsilons? */

@@ -6,8 +6,12 @@
 
 #if defined(__CUDACC__)
 #define NDT_INLINE static __host__ __device__ __forceinline__
+/* Before loops over small arrays, which the device keeps in registers only where every index is a
+ * constant. */
+#define NDT_UNROLL _Pragma ("unroll")
 #else
 #define NDT_INLINE static inline __attribute__ ((always_inline))
+#define NDT_UNROLL
 #endif
 
 /**

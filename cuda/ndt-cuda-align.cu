@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/* Alignments, whole on the device: one launch runs the optimizer of each start from guess to
+ * result. A *team* of blocks works on one alignment: a cluster, or a cooperative grid. Every block
+ * of a team adds up the same sums in the same order and runs the same optimizer, so that nothing
+ * but sums is exchanged, once a pass.
+ *
+ * Sums have one order, whatever the team: 16 points in turn are a chunk, summed by a warp. Chunk c
+ * belongs to segment c mod 16 and there to strand (c / 16) mod 16. A strand adds its chunks in
+ * order; a segment is a binary tree over its strands; the total is one over the segments. */
+#include <cuda_runtime.h>
+
+#include "ndt-cuda-kernels.h"
+#include "ndtcore/ndt-scan-filter.h"
+#include "ndt-cuda-step.cuh"
+
+#define MAX_TEAM 128
+/* Chunk sums that a block of a grid keeps before it adds them to its strands. */
+#define CHUNK_BUFFER 64
+/* Polls of another block's sums before the wait counts as failed: seconds. */
+#define MAX_POLLS (1 << 23)
+
+#ifdef NDT_CUDA_PROFILE
+__device__ unsigned long long prof[16];
+#define PROF(i) do { if (blockIdx.x == 0 && threadIdx.x == 0) { const long long t_ = clock64 (); prof[i] += (unsigned long long)(t_ - prof_last); prof_last = t_; } } while (0)
+#define PROF_START long long prof_last = clock64 ()
+#define PROF_COUNT(i) do { if (blockIdx.x == 0 && threadIdx.x == 0) prof[i]++; } while (0)
+#else
+#define PROF(i)
+#define PROF_START
+#define PROF_COUNT(i)
+#endif
+
+/* ---- Clusters ---- */
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define HAVE_CLUSTERS 1
+#else
+#define HAVE_CLUSTERS 0
+#endif
+
+__device__ __forceinline__ uint32_t
+cluster_rank ()
+{
+#if HAVE_CLUSTERS
+  uint32_t r;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+  return r;
+#else
+  return 0;
+#endif
+}
+
+__device__ __forceinline__ uint32_t
+cluster_size ()
+{
+#if HAVE_CLUSTERS
+  uint32_t n;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(n));
+  return n;
+#else
+  return 1;
+#endif
+}
+
+__device__ __forceinline__ void
+cluster_barrier (uint32_t size)
+{
+#if HAVE_CLUSTERS
+  if (size > 1) {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    return;
+  }
+#endif
+  __syncthreads ();
+}
+
+/* Stores into the same variable of another block of the cluster. */
+__device__ __forceinline__ void
+cluster_store (float *p, uint32_t rank, float value)
+{
+#if HAVE_CLUSTERS
+  uint32_t local = (uint32_t)__cvta_generic_to_shared (p), remote;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(local), "r"(rank));
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(remote), "f"(value) : "memory");
+#else
+  *p = value;
+#endif
+}
+
+/* ---- Chunks of a block ---- */
+
+/* Points @first … of the scan into a slot; by CHUNK lanes. */
+__device__ __forceinline__ void
+fill_slot (const NdtCudaJob &job, ChunkSlot *slot, uint32_t first, uint32_t n_points, uint32_t sub)
+{
+  float p[3] = {NAN, NAN, NAN};
+  if (first + sub < n_points) {
+    const float *from = job.points + (size_t)(first + sub) * job.point_stride;
+    p[0] = from[0];
+    p[1] = from[1];
+    p[2] = from[2];
+  }
+#pragma unroll
+  for (int k = 0; k < 3; k++)
+    slot->point[k][sub] = p[k];
+  if (sub == 0)
+    slot->tag = NO_TAG;
+}
+
+/* ---- A cluster for each start ---- */
+
+template <int THREADS>
+__global__ void
+__launch_bounds__ (THREADS, THREADS == 512 ? 1 : 2)
+align_clusters (const __grid_constant__ NdtCudaJob job)
+{
+  PROF_START;
+  constexpr uint32_t WARPS = THREADS / 32;
+  extern __shared__ __align__ (16) unsigned char dynamic[];
+  __shared__ Control control;
+  __shared__ float segments[2][SEGMENTS * VALUES];
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const uint32_t rank = cluster_rank (), size = cluster_size ();
+  const uint32_t start = blockIdx.x / size;
+  const uint32_t own = SEGMENTS / size; /* segments of this block: rank + size k */
+  WarpScratch *scratch = (WarpScratch *)dynamic;
+  float *strands = (float *)(scratch + WARPS); /* own × STRANDS × VALUES */
+  ChunkSlot *slots = (ChunkSlot *)(strands + own * STRANDS * VALUES);
+
+  const uint32_t n_points = job.n_points_device ? *job.n_points_device : job.n_points;
+  const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
+  /* Local chunk l is chunk SEGMENTS (l / own) + rank + size (l mod own). */
+  for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS) {
+    const uint32_t l = i / CHUNK;
+    const uint32_t c = SEGMENTS * (l / own) + rank + size * (l % own);
+    fill_slot (job, &slots[l], CHUNK * c, n_points, i % CHUNK);
+  }
+  if (warp == 0)
+    begin (job, &control, start, lane);
+  cluster_barrier (size);
+  PROF (0);
+
+  for (uint32_t pass = 0;; pass++) {
+    float *all = segments[pass & 1];
+    uint32_t cancelled = 0;
+    if (rank == 0 && threadIdx.x == 0)
+      cancelled = *(const volatile uint32_t *)job.cancelled;
+
+    for (uint32_t s = warp; s < own * STRANDS; s += WARPS) {
+      const uint32_t k = s % own, strand = s / own;
+      float sum = 0;
+      for (uint32_t d = strand; SEGMENTS * d + rank + size * k < n_chunks; d += STRANDS) {
+        const uint32_t c = SEGMENTS * d + rank + size * k, l = d * own + k;
+        sum += chunk_values (control.frame, job.points, job.point_stride, n_points, CHUNK * c,
+            l < job.n_slots ? &slots[l] : NULL, &scratch[warp], lane);
+      }
+      strands[(k * STRANDS + strand) * VALUES + lane] = sum;
+    }
+    PROF (1);
+    if (threadIdx.x == 0)
+      control.cancelled = (int32_t)cancelled;
+    __syncthreads ();
+    PROF (2);
+    /* SEGMENTS tasks: own segments times the blocks that they go to. */
+    for (uint32_t task = warp; task < SEGMENTS; task += WARPS) {
+      const uint32_t k = task / size, to = task % size;
+      const uint32_t segment = rank + size * k;
+      float sum = tree_sum_rows<STRANDS> (strands + k * STRANDS * VALUES, lane);
+      if (segment == 0 && lane == 31 && control.cancelled)
+        sum = CANCELLED;
+      cluster_store (&all[segment * VALUES + lane], to, sum);
+    }
+    cluster_barrier (size);
+    PROF (3);
+    if (warp == 0)
+      advance (job, &control, segment_sum (all, lane), lane);
+    PROF (4);
+    __syncthreads ();
+    PROF (5);
+    PROF_COUNT (8);
+    if (!control.go_on)
+      break;
+  }
+  if (rank == 0 && warp == 0)
+    write_result (job, &control, start, lane);
+  PROF (6);
+  PROF_COUNT (9);
+}
+
+/* ---- A grid for one start after the other ---- */
+
+/* A float with the number of the exchange that it belongs to: valid once both have arrived,
+ * without a fence or a barrier. */
+__device__ __forceinline__ void
+publish (uint64_t *slot, uint32_t sequence, float value)
+{
+  const uint64_t word = (uint64_t)sequence << 32 | __float_as_uint (value);
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(slot), "l"(word) : "memory");
+}
+
+__device__ __forceinline__ uint64_t
+look (const uint64_t *slot)
+{
+  uint64_t word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(slot) : "memory");
+  return word;
+}
+
+/* Waits for N rows of VALUES words, value i in lane i. Returns false where they do not come. */
+template <int N>
+__device__ __forceinline__ bool
+collect (const uint64_t *rows, uint32_t stride, uint32_t sequence, uint32_t lane, float v[N])
+{
+  uint64_t words[N];
+  for (uint32_t polls = 0; polls < MAX_POLLS; polls++) {
+    bool complete = true;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      words[i] = look (rows + i * stride + lane);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      complete = complete && (uint32_t)(words[i] >> 32) == sequence;
+    if (__all_sync (0xffffffffu, complete)) {
+#pragma unroll
+      for (int i = 0; i < N; i++)
+        v[i] = __uint_as_float ((uint32_t)words[i]);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* @PARTS: blocks of a segment. */
+template <int THREADS, int PARTS>
+__global__ void
+__launch_bounds__ (THREADS, 1)
+align_grid (const __grid_constant__ NdtCudaJob job)
+{
+  PROF_START;
+  constexpr uint32_t WARPS = THREADS / 32;
+  constexpr uint32_t PER = STRANDS / PARTS; /* strands of a block */
+  constexpr uint32_t ROUND = CHUNK_BUFFER / PER;
+  extern __shared__ __align__ (16) unsigned char dynamic[];
+  __shared__ Control control;
+  __shared__ float chunks[CHUNK_BUFFER * VALUES];
+  __shared__ float strands[PER * VALUES];
+  __shared__ float all[SEGMENTS * VALUES];
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const uint32_t segment = blockIdx.x % SEGMENTS, part = blockIdx.x / SEGMENTS;
+  WarpScratch *scratch = (WarpScratch *)dynamic;
+  ChunkSlot *slots = (ChunkSlot *)(scratch + WARPS);
+
+  const uint32_t n_points = job.n_points_device ? *job.n_points_device : job.n_points;
+  const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
+  uint32_t sequence = *job.sequence;
+  /* Local chunk l of the block. */
+  const auto chunk_of = [&] (uint32_t l) {
+    return segment + SEGMENTS * (STRANDS * (l / PER) + part * PER + l % PER);
+  };
+  for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS)
+    fill_slot (job, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK), n_points, i % CHUNK);
+
+  for (uint32_t start = 0; start < job.n_starts; start++) {
+    if (warp == 0)
+      begin (job, &control, start, lane);
+    for (uint32_t i = threadIdx.x; i < job.n_slots && start > 0; i += THREADS)
+      slots[i].tag = NO_TAG;
+    __syncthreads ();
+    PROF (0);
+
+    for (;;) {
+      uint32_t cancelled = 0;
+      if (blockIdx.x == 0)
+        cancelled = *(const volatile uint32_t *)job.cancelled;
+      sequence++;
+
+      /* Strands, some chunks of each at a time. */
+      for (uint32_t first = 0;; first += ROUND * PER) {
+        for (uint32_t l = first + warp; l < first + ROUND * PER && chunk_of (l) < n_chunks;
+             l += WARPS)
+          chunks[(l - first) * VALUES + lane] =
+              chunk_values (control.frame, job.points, job.point_stride, n_points,
+                  CHUNK * chunk_of (l), l < job.n_slots ? &slots[l] : NULL, &scratch[warp], lane);
+        PROF (1);
+        __syncthreads ();
+        for (uint32_t s = warp; s < PER; s += WARPS) {
+          float sum = first == 0 ? 0 : strands[s * VALUES + lane];
+          for (uint32_t l = first + s; l < first + ROUND * PER && chunk_of (l) < n_chunks; l += PER)
+            sum += chunks[(l - first) * VALUES + lane];
+          strands[s * VALUES + lane] = sum;
+        }
+        __syncthreads ();
+        if (chunk_of (first + ROUND * PER) >= n_chunks)
+          break;
+      }
+      PROF (2);
+
+      /* Each block's part of its segment goes to all; each warp collects some segments. */
+      uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
+      if (warp == 0) {
+        float sum = tree_sum_rows<PER> (strands, lane);
+        if (blockIdx.x == 0 && lane == 31 && cancelled)
+          sum = CANCELLED;
+        publish (rows + blockIdx.x * VALUES + lane, sequence, sum);
+      }
+      for (uint32_t s = warp; s < SEGMENTS; s += WARPS) {
+        float v[PARTS];
+        if (!collect<PARTS> (rows + s * VALUES, SEGMENTS * VALUES, sequence, lane, v)) {
+          control.failed = 1;
+          *job.fault = 1;
+        }
+        all[s * VALUES + lane] = tree_sum<PARTS> (v);
+      }
+      __syncthreads ();
+      PROF (3);
+      if (warp == 0)
+        advance (job, &control, segment_sum (all, lane), lane);
+      PROF (4);
+      __syncthreads ();
+      PROF (5);
+      PROF_COUNT (8);
+      if (!control.go_on)
+        break;
+    }
+    if (control.failed)
+      return;
+    if (blockIdx.x == 0 && warp == 0)
+      write_result (job, &control, start, lane);
+    PROF (6);
+    PROF_COUNT (9);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    *job.sequence = sequence;
+}
+
+/* ---- Voxels ---- */
+
+__global__ void
+pack_voxels (NdtVoxel *voxels, uint32_t n)
+{
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n)
+    return;
+  const NdtVoxel from = voxels[i];
+  NdtCudaVoxel to;
+  for (int k = 0; k < 3; k++)
+    to.mean[k] = from.mean[k];
+  to.cell = (uint32_t)(from.cell[0] & 1023) | (uint32_t)(from.cell[1] & 1023) << 10 |
+            (uint32_t)(from.cell[2] & 1023) << 20;
+  for (int k = 0; k < 6; k++)
+    to.icov[k] = from.icov[k];
+  to.reserved[0] = to.reserved[1] = 0;
+  ((NdtCudaVoxel *)voxels)[i] = to;
+}
+
+cudaError_t
+ndt_cuda_pack_voxels (void *voxels, uint32_t n, cudaStream_t stream)
+{
+  pack_voxels<<<(n + 255) / 256, 256, 0, stream>>> ((NdtVoxel *)voxels, n);
+  return cudaGetLastError ();
+}
+
+/* ---- Launches ---- */
+
+size_t
+ndt_cuda_exchange_bytes (void)
+{
+  return 2 * MAX_TEAM * VALUES * sizeof (uint64_t);
+}
+
+typedef void (*Kernel) (const NdtCudaJob);
+
+static Kernel
+choose_kernel (const NdtCudaShape *shape)
+{
+  if (!shape->grid)
+    return shape->threads == 512 ? align_clusters<512> : align_clusters<256>;
+  const bool wide = shape->threads == 512;
+  switch (shape->size) {
+  case 128:
+    return wide ? align_grid<512, 8> : align_grid<256, 8>;
+  case 64:
+    return wide ? align_grid<512, 4> : align_grid<256, 4>;
+  case 32:
+    return wide ? align_grid<512, 2> : align_grid<256, 2>;
+  default:
+    return wide ? align_grid<512, 1> : align_grid<256, 1>;
+  }
+}
+
+static size_t
+fixed_shared_bytes (const NdtCudaShape *shape)
+{
+  const size_t scratch = (size_t)shape->threads / 32 * sizeof (WarpScratch);
+  return scratch + (shape->grid ? 0
+                                : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES *
+                                      sizeof (float));
+}
+
+uint32_t
+ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape)
+{
+  /* Beside what the kernels declare themselves. */
+  const size_t taken = 16384 + fixed_shared_bytes (shape);
+  return (size_t)limits->max_shared > taken
+             ? (uint32_t)(((size_t)limits->max_shared - taken) / sizeof (ChunkSlot))
+             : 0;
+}
+
+uint32_t
+ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t n_points)
+{
+  const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
+  /* Whole rounds of the strands that are dealt out in turn. */
+  const uint32_t per_round = shape->grid ? SEGMENTS * STRANDS : SEGMENTS;
+  return (n_chunks + per_round - 1) / per_round * (per_round / (uint32_t)shape->size);
+}
+
+cudaError_t
+ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
+{
+  cudaError_t e = cudaDeviceGetAttribute (
+      &limits->n_processors, cudaDevAttrMultiProcessorCount, device);
+  if (e == cudaSuccess)
+    e = cudaDeviceGetAttribute (
+        &limits->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  int major = 0, cooperative = 0;
+  if (e == cudaSuccess)
+    e = cudaDeviceGetAttribute (&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (e == cudaSuccess)
+    e = cudaDeviceGetAttribute (&cooperative, cudaDevAttrCooperativeLaunch, device);
+  if (e != cudaSuccess)
+    return e;
+
+  const NdtCudaShape shapes[] = {{0, 1, 256, 0}, {0, 1, 512, 0}, {1, 128, 256, 0}, {1, 128, 512, 0},
+      {1, 64, 256, 0}, {1, 64, 512, 0}, {1, 32, 256, 0}, {1, 32, 512, 0}, {1, 16, 256, 0},
+      {1, 16, 512, 0}};
+  for (const NdtCudaShape &shape : shapes) {
+    cudaFuncAttributes attributes;
+    const void *kernel = (const void *)choose_kernel (&shape);
+    e = cudaFuncGetAttributes (&attributes, kernel);
+    if (e == cudaSuccess)
+      e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+          limits->max_shared - (int)attributes.sharedSizeBytes);
+    if (e != cudaSuccess)
+      return e;
+  }
+
+  limits->max_cluster = 1;
+#if CUDART_VERSION >= 12000
+  if (major >= 9) {
+    for (int size = 16; size > 1 && limits->max_cluster == 1; size /= 2) {
+      int n = 0, n512 = 0;
+      cudaLaunchConfig_t config = {};
+      cudaLaunchAttribute attribute = {};
+      attribute.id = cudaLaunchAttributeClusterDimension;
+      attribute.val.clusterDim.x = (unsigned)size;
+      attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+      config.gridDim = dim3 ((unsigned)size);
+      config.attrs = &attribute;
+      config.numAttrs = 1;
+      for (int threads = 256; threads <= 512; threads += 256) {
+        const NdtCudaShape shape = {0, size, threads, 0};
+        const void *kernel = (const void *)choose_kernel (&shape);
+        if (size > 8)
+          cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+        config.blockDim = dim3 ((unsigned)threads);
+        config.dynamicSmemBytes = fixed_shared_bytes (&shape) + 16 * sizeof (ChunkSlot);
+        if (cudaOccupancyMaxActiveClusters (threads == 256 ? &n : &n512, kernel, &config) !=
+            cudaSuccess) {
+          (void)cudaGetLastError ();
+          n = 0;
+        }
+      }
+      if (n > 0 && n512 > 0)
+        limits->max_cluster = size;
+    }
+  }
+#endif
+  int blocks = 0;
+  const NdtCudaShape grid = {1, 128, 256, 0};
+  limits->max_grid = 0;
+  if (cooperative) {
+    e = cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid), 256, 65536);
+    if (e != cudaSuccess || blocks < 1) {
+      (void)cudaGetLastError ();
+      blocks = 1;
+    }
+    limits->max_grid = limits->n_processors;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t
+ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t stream)
+{
+  job->n_slots = shape->n_slots;
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute = {};
+  config.blockDim = dim3 ((unsigned)shape->threads);
+  config.dynamicSmemBytes = fixed_shared_bytes (shape) + shape->n_slots * sizeof (ChunkSlot);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  if (shape->grid) {
+    config.gridDim = dim3 ((unsigned)shape->size);
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+  } else {
+    config.gridDim = dim3 ((unsigned)shape->size * job->n_starts);
+    if (shape->size > 1) {
+      attribute.id = cudaLaunchAttributeClusterDimension;
+      attribute.val.clusterDim.x = (unsigned)shape->size;
+      attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    } else {
+      config.numAttrs = 0;
+    }
+  }
+  void *args[] = {job};
+  return cudaLaunchKernelExC (&config, (const void *)choose_kernel (shape), args);
+}
+
+#ifdef NDT_CUDA_PROFILE
+#include <stdio.h>
+extern "C" void
+ndt_cuda_profile_dump (void)
+{
+  unsigned long long p[16];
+  cudaMemcpyFromSymbol (p, prof, sizeof (p));
+  printf ("    profile: begin %.0f | per pass: terms %.0f wait %.0f exchange %.0f advance %.0f sync %.0f | result %.0f | passes %.1f\n",
+      (double)p[0] / p[9], (double)p[1] / p[8], (double)p[2] / p[8], (double)p[3] / p[8], (double)p[4] / p[8],
+      (double)p[5] / p[8], (double)p[6] / p[9], (double)p[8] / p[9]);
+  for (int i = 0; i < 16; i++) p[i] = 0;
+  cudaMemcpyToSymbol (prof, p, sizeof (p));
+}
+#endif

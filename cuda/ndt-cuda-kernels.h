@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* What the backend's C code and the kernels share. Private to cuda/. */
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#include "ndtcore/ndt-types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NDT_CUDA_LEVELS 3
+/* Sums of a pass over the scan, in this order: score, gradient (6), Hessian (21), NVTL, matched
+ * points, pairs, points. One a lane. */
+#define NDT_CUDA_VALUES 32
+/* Points that are summed by a warp at a time. */
+#define NDT_CUDA_CHUNK 16
+
+/**
+ * NdtCudaVoxel:
+ * @cell: of x, y, z, the low ten bits each
+ *
+ * An NdtVoxel as the kernels read it: its first 16 bytes tell whether it is a pair.
+ */
+typedef struct {
+  float mean[3];
+  uint32_t cell;
+  float icov[6];
+  uint32_t reserved[2];
+} NdtCudaVoxel;
+
+typedef struct {
+  const NdtCudaVoxel *voxels;
+  const NdtBlock *blocks;
+  double resolution;
+  int64_t origin[3];
+  int32_t block_shift;
+  uint32_t n_voxels;
+} NdtCudaLevel;
+
+/**
+ * NdtCudaResult:
+ *
+ * Of one start; written by the device into host memory.
+ */
+typedef struct {
+  double position[3];
+  double orientation[4];
+  double values[NDT_CUDA_VALUES];
+  uint32_t iterations;
+  uint32_t evaluations;
+  uint32_t oscillation;
+  uint32_t stop; /* NdtStop or NDT_CUDA_STOP_CANCELLED */
+  uint32_t n_points;
+  uint32_t reserved;
+} NdtCudaResult;
+
+#define NDT_CUDA_STOP_CANCELLED 1000
+
+/**
+ * NdtCudaJob:
+ * @d1: of each level, as @d2
+ * @evaluate: one pass over @evaluate_level by @evaluate_kind at each start, instead of alignments
+ * @points: floats x, y, z; device memory or host memory that the device reads
+ * @point_stride: floats from one point to the next
+ * @n_points_device: where the device finds the number of points; NULL: it is @n_points
+ * @starts: device memory or host memory that the device reads; NULL: the only one is @start
+ * @results: one a start, host memory
+ * @finished: host memory, receives @ticket once all results are there
+ * @fault: host memory, set where a wait on the device lasted too long
+ * @cancelled: device memory, nonzero to stop soon
+ * @n_done: device memory, zero before and after
+ * @exchange: device memory for sums between blocks (grids), see ndt_cuda_exchange_bytes()
+ * @sequence: device memory, number of exchanges so far (grids)
+ * @n_slots: chunks of points that a block keeps, with the voxels near them, from pass to pass
+ * @reuse: how far a point may move, in cells, before the voxels near it are looked up again
+ *
+ * One launch.
+ */
+typedef struct {
+  NdtCudaLevel levels[NDT_CUDA_LEVELS];
+  float inverse_resolution[NDT_CUDA_LEVELS];
+  float d1[NDT_CUDA_LEVELS];
+  float d2[NDT_CUDA_LEVELS];
+  float translation_epsilon;
+  float rotation_epsilon;
+  float max_translation_step;
+  float max_rotation_step;
+  int32_t n_levels;
+  int32_t neighbours;
+  int32_t max_iterations;
+  int32_t evaluate;
+  int32_t evaluate_level;
+  int32_t evaluate_kind;
+  const float *points;
+  uint32_t point_stride;
+  uint32_t n_points;
+  const uint32_t *n_points_device;
+  const NdtStart *starts;
+  NdtStart start;
+  uint32_t n_starts;
+  uint32_t ticket;
+  NdtCudaResult *results;
+  volatile uint32_t *finished;
+  volatile uint32_t *fault;
+  const uint32_t *cancelled;
+  uint32_t *n_done;
+  uint64_t *exchange;
+  uint32_t *sequence;
+  uint32_t n_slots;
+  float reuse;
+} NdtCudaJob;
+
+/**
+ * NdtCudaShape:
+ * @grid: one alignment at a time by a cooperative grid of @size blocks (16, 32, 64 or 128);
+ *   otherwise each start has a cluster of @size blocks (1, 2, 4, 8, 16)
+ * @threads: a block: 256 or 512
+ * @n_slots: see NdtCudaJob
+ *
+ * How an alignment is spread over the device. Has no influence on results, to the bit.
+ */
+typedef struct {
+  int32_t grid;
+  int32_t size;
+  int32_t threads;
+  uint32_t n_slots;
+} NdtCudaShape;
+
+/**
+ * NdtCudaLimits:
+ * @max_cluster: largest cluster of blocks
+ * @max_grid: largest grid that the device holds at once, with 256 threads a block
+ * @max_shared: bytes of shared memory that a block can have
+ */
+typedef struct {
+  int32_t n_processors;
+  int32_t max_cluster;
+  int32_t max_grid;
+  int32_t max_shared;
+} NdtCudaLimits;
+
+cudaError_t ndt_cuda_align_limits (int device, NdtCudaLimits *limits);
+size_t ndt_cuda_exchange_bytes (void);
+/* Slots that a block of this shape can have at most. */
+uint32_t ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape);
+/* Slots that a block of this shape needs to keep all of @n_points. */
+uint32_t ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t n_points);
+cudaError_t ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t stream);
+
+/* NdtVoxel to NdtCudaVoxel, in place. */
+cudaError_t ndt_cuda_pack_voxels (void *voxels, uint32_t n, cudaStream_t stream);
+
+/* A leaf of the grid that thins a scan; all zero where there is none. */
+typedef struct {
+  uint64_t not_key; /* ~ndt_block_key() */
+  int64_t sum[3];
+  uint32_t n;
+  uint32_t not_first; /* ~index of its first point */
+} NdtCudaLeaf;
+
+/**
+ * NdtCudaThin:
+ * @x: first point's x, readable by the device, aligned to its type; likewise @y and @z
+ * @stride: bytes
+ * @slot_of: n_raw words of scratch
+ * @counts: one word for each 1024 points of scratch
+ * @leaves: 2^(64 - leaf_shift) of them, all zero before and after; NULL where leaf_size is 0
+ * @points: receives at most n_raw packed points
+ * @n_points: receives how many
+ *
+ * Members of the filter as in NdtScanFilter.
+ */
+typedef struct {
+  const uint8_t *x;
+  const uint8_t *y;
+  const uint8_t *z;
+  uint64_t stride;
+  uint32_t n_raw;
+  int32_t is_double;
+  float min_range;
+  float max_range;
+  int32_t use_box;
+  float box_min[3];
+  float box_max[3];
+  float leaf_size;
+  uint32_t *slot_of;
+  uint32_t *counts;
+  NdtCudaLeaf *leaves;
+  int32_t leaf_shift;
+  float *points;
+  uint32_t *n_points;
+} NdtCudaThin;
+
+#define NDT_CUDA_THIN_BLOCK 1024
+#define NDT_CUDA_THIN_LAUNCHES 3
+
+cudaError_t ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif

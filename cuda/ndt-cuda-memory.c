@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-cuda-memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+ndt_cuda_memory_init (NdtCudaMemory *memory, guint64 budget)
+{
+  memset (memory, 0, sizeof (*memory));
+  g_mutex_init (&memory->lock);
+  memory->budget = budget;
+}
+
+void
+ndt_cuda_memory_clear (NdtCudaMemory *memory)
+{
+  g_mutex_clear (&memory->lock);
+  g_clear_pointer (&memory->failure, g_free);
+}
+
+gboolean
+ndt_cuda_fail (NdtCudaMemory *memory, const gchar *what, GError **error)
+{
+  g_mutex_lock (&memory->lock);
+  if (!memory->failure)
+    memory->failure = g_strdup (what);
+  g_mutex_unlock (&memory->lock);
+  g_set_error (error, NDT_ERROR, NDT_ERROR_DEVICE, "CUDA: %s", what);
+  return FALSE;
+}
+
+gboolean
+ndt_cuda_check (NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error)
+{
+  if (status == cudaSuccess)
+    return TRUE;
+  /* Errors that are not sticky would be reported again by the next call otherwise. */
+  (void)cudaGetLastError ();
+  if (status == cudaErrorMemoryAllocation) {
+    g_set_error (
+        error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "CUDA: %s: %s", what, cudaGetErrorString (status));
+    return FALSE;
+  }
+  g_autofree gchar *message = g_strdup_printf ("%s: %s", what, cudaGetErrorString (status));
+  return ndt_cuda_fail (memory, message, error);
+}
+
+gboolean
+ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error)
+{
+  gboolean usable;
+  g_mutex_lock (&memory->lock);
+  usable = memory->failure == NULL;
+  if (!usable)
+    g_set_error (error, NDT_ERROR, NDT_ERROR_DEVICE, "CUDA failed before: %s", memory->failure);
+  g_mutex_unlock (&memory->lock);
+  return usable;
+}
+
+gboolean
+ndt_cuda_inject_failure (const gchar *kind)
+{
+  static gint n_calls[2];
+  const gchar *wish = g_getenv ("NDT_CUDA_FAIL");
+  const gsize length = strlen (kind);
+  if (!wish || strncmp (wish, kind, length) != 0 || wish[length] != ':')
+    return FALSE;
+  gint *n = &n_calls[kind[0] == 'l'];
+  /* "reset" starts the count again. */
+  if (g_str_equal (wish + length + 1, "reset")) {
+    g_atomic_int_set (n, 0);
+    return FALSE;
+  }
+  return g_atomic_int_add (n, 1) + 1 == atoi (wish + length + 1);
+}
+
+gboolean
+ndt_cuda_device_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error)
+{
+  gboolean fits;
+  cudaError_t status;
+  if (size <= buffer->size)
+    return TRUE;
+  ndt_cuda_device_free (memory, buffer);
+  g_mutex_lock (&memory->lock);
+  fits = memory->budget == 0 || memory->counters.device_bytes + size <= memory->budget;
+  if (fits)
+    memory->counters.device_bytes += size;
+  g_mutex_unlock (&memory->lock);
+  if (!fits) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
+        "%" G_GSIZE_FORMAT " bytes of device memory are beyond the budget of %" G_GUINT64_FORMAT,
+        size, memory->budget);
+    return FALSE;
+  }
+  status = ndt_cuda_inject_failure ("alloc") ? cudaErrorMemoryAllocation
+                                             : cudaMalloc (&buffer->data, size);
+  g_mutex_lock (&memory->lock);
+  if (status == cudaSuccess)
+    memory->counters.allocations++;
+  else
+    memory->counters.device_bytes -= size;
+  g_mutex_unlock (&memory->lock);
+  if (!ndt_cuda_check (memory, status, "device memory", error)) {
+    buffer->data = NULL;
+    return FALSE;
+  }
+  buffer->size = size;
+  return TRUE;
+}
+
+void
+ndt_cuda_device_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
+{
+  if (!buffer->data)
+    return;
+  cudaFree (buffer->data);
+  g_mutex_lock (&memory->lock);
+  memory->counters.device_bytes -= buffer->size;
+  g_mutex_unlock (&memory->lock);
+  buffer->data = NULL;
+  buffer->size = 0;
+}
+
+gboolean
+ndt_cuda_host_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error)
+{
+  cudaError_t status;
+  if (size <= buffer->size)
+    return TRUE;
+  ndt_cuda_host_free (memory, buffer);
+  status = ndt_cuda_inject_failure ("alloc")
+               ? cudaErrorMemoryAllocation
+               : cudaHostAlloc (&buffer->data, size, cudaHostAllocPortable | cudaHostAllocMapped);
+  if (!ndt_cuda_check (memory, status, "page-locked memory", error)) {
+    buffer->data = NULL;
+    return FALSE;
+  }
+  buffer->size = size;
+  g_mutex_lock (&memory->lock);
+  memory->counters.allocations++;
+  memory->counters.host_bytes += size;
+  g_mutex_unlock (&memory->lock);
+  return TRUE;
+}
+
+void
+ndt_cuda_host_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
+{
+  if (!buffer->data)
+    return;
+  cudaFreeHost (buffer->data);
+  g_mutex_lock (&memory->lock);
+  memory->counters.host_bytes -= buffer->size;
+  g_mutex_unlock (&memory->lock);
+  buffer->data = NULL;
+  buffer->size = 0;
+}
+
+/* ---- Page-locked memory that others hold ---- */
+
+typedef struct {
+  guintptr start;
+  gsize size;
+} Range;
+
+static GMutex ranges_lock;
+static GArray *ranges; /* of Range, by start */
+
+/* Index of the first range that starts behind @address. */
+static guint
+find_range (guintptr address)
+{
+  guint lo = 0, hi = ranges ? ranges->len : 0;
+  while (lo < hi) {
+    const guint mid = (lo + hi) / 2;
+    if (g_array_index (ranges, Range, mid).start <= address)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+gpointer
+ndt_cuda_lock_alloc (gsize size)
+{
+  Range range = {0, size};
+  void *data = NULL;
+  if (size == 0 || ndt_cuda_inject_failure ("alloc") ||
+      cudaHostAlloc (&data, size, cudaHostAllocPortable | cudaHostAllocMapped) != cudaSuccess) {
+    (void)cudaGetLastError ();
+    return NULL;
+  }
+  range.start = (guintptr)data;
+  g_mutex_lock (&ranges_lock);
+  if (!ranges)
+    ranges = g_array_new (FALSE, FALSE, sizeof (Range));
+  g_array_insert_val (ranges, find_range (range.start), range);
+  g_mutex_unlock (&ranges_lock);
+  return data;
+}
+
+void
+ndt_cuda_lock_free (gpointer data, gsize size)
+{
+  const guintptr start = (guintptr)data;
+  if (!data)
+    return;
+  g_mutex_lock (&ranges_lock);
+  const guint i = find_range (start);
+  if (i > 0 && g_array_index (ranges, Range, i - 1).start == start)
+    g_array_remove_index (ranges, i - 1);
+  if (ranges && ranges->len == 0)
+    g_clear_pointer (&ranges, g_array_unref);
+  g_mutex_unlock (&ranges_lock);
+  cudaFreeHost (data);
+}
+
+gboolean
+ndt_cuda_is_locked (gconstpointer data, gsize size)
+{
+  const guintptr start = (guintptr)data;
+  gboolean locked = FALSE;
+  g_mutex_lock (&ranges_lock);
+  const guint i = find_range (start);
+  if (i > 0) {
+    const Range *range = &g_array_index (ranges, Range, i - 1);
+    locked = start + size <= range->start + range->size;
+  }
+  g_mutex_unlock (&ranges_lock);
+  return locked;
+}
+
+/* ---- Counters ---- */
+
+void
+ndt_cuda_count_upload (NdtCudaMemory *memory, gsize bytes)
+{
+  g_mutex_lock (&memory->lock);
+  memory->counters.uploads++;
+  memory->counters.upload_bytes += bytes;
+  g_mutex_unlock (&memory->lock);
+}
+
+void
+ndt_cuda_count_download (NdtCudaMemory *memory, gsize bytes)
+{
+  g_mutex_lock (&memory->lock);
+  memory->counters.downloads++;
+  memory->counters.download_bytes += bytes;
+  g_mutex_unlock (&memory->lock);
+}
+
+void
+ndt_cuda_count_launch (NdtCudaMemory *memory, guint n)
+{
+  g_mutex_lock (&memory->lock);
+  memory->counters.launches += n;
+  g_mutex_unlock (&memory->lock);
+}
+
+void
+ndt_cuda_count_synchronization (NdtCudaMemory *memory)
+{
+  g_mutex_lock (&memory->lock);
+  memory->counters.synchronizations++;
+  g_mutex_unlock (&memory->lock);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Device and page-locked memory, errors and counters of one backend. Private to cuda/. */
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "ndtcore/ndt-backend.h"
+
+G_BEGIN_DECLS
+
+/**
+ * NdtCudaMemory:
+ *
+ * What a backend holds. Its counters are read by any thread; all of it is behind the lock.
+ */
+typedef struct {
+  GMutex lock;
+  guint64 budget;
+  NdtBackendCounters counters;
+  gchar *failure; /* why the device cannot be used any more */
+} NdtCudaMemory;
+
+/* Grows and stays. */
+typedef struct {
+  void *data;
+  gsize size;
+} NdtCudaBuffer;
+
+void ndt_cuda_memory_init (NdtCudaMemory *memory, guint64 budget);
+void ndt_cuda_memory_clear (NdtCudaMemory *memory);
+
+/* TRUE for cudaSuccess. Otherwise sets @error, NDT_ERROR_NO_MEMORY where memory was refused; any
+ * other error stays: ndt_cuda_memory_usable() is FALSE from then on. */
+gboolean ndt_cuda_check (
+    NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error);
+gboolean ndt_cuda_fail (NdtCudaMemory *memory, const gchar *what, GError **error);
+gboolean ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error);
+
+/* What was in the buffer is lost where it grows; FALSE leaves it empty. Device memory is counted
+ * against the budget. */
+gboolean ndt_cuda_device_reserve (
+    NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
+void ndt_cuda_device_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer);
+/* Page-locked, readable by the device at the same address. */
+gboolean ndt_cuda_host_reserve (
+    NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
+void ndt_cuda_host_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer);
+
+/* Page-locked memory for others; a lookup tells whether a range lies in such memory. */
+gpointer ndt_cuda_lock_alloc (gsize size);
+void ndt_cuda_lock_free (gpointer data, gsize size);
+gboolean ndt_cuda_is_locked (gconstpointer data, gsize size);
+
+/* Should the next one fail, as NDT_CUDA_FAIL asks? */
+gboolean ndt_cuda_inject_failure (const gchar *kind);
+
+void ndt_cuda_count_upload (NdtCudaMemory *memory, gsize bytes);
+void ndt_cuda_count_download (NdtCudaMemory *memory, gsize bytes);
+void ndt_cuda_count_launch (NdtCudaMemory *memory, guint n);
+void ndt_cuda_count_synchronization (NdtCudaMemory *memory);
+
+G_END_DECLS

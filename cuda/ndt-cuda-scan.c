@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-cuda-scan.h"
+
+#include <string.h>
+
+#include "ndtcore/ndt-scan-filter.h"
+
+/* Unfiltered scans up to this many points are read by the device where they are. */
+#define MAX_IN_PLACE 32768
+/* The points follow their number, at this many bytes. */
+#define HEADER 256
+
+static gboolean
+is_packed_f32 (const NdtCloudView *view)
+{
+  return view->scalar == NDT_SCALAR_F32 && view->y == view->x + 4 && view->z == view->x + 8 &&
+         view->stride % 4 == 0 && view->stride >= 12 && ((guintptr)view->x & 3) == 0;
+}
+
+/* Bytes from the first coordinate to the end of the last; *first: where they begin. FALSE where the
+ * axes are arrays of their own. */
+static gboolean
+get_span (const NdtCloudView *view, const guint8 **first, gsize *size)
+{
+  const guint8 *lo = MIN (view->x, MIN (view->y, view->z));
+  const guint8 *hi = MAX (view->x, MAX (view->y, view->z));
+  const gsize scalar = view->scalar == NDT_SCALAR_F32 ? 4 : 8;
+  if ((gsize)(hi - lo) + scalar > view->stride || view->n_points == 0)
+    return FALSE;
+  *first = lo;
+  *size = (view->n_points - 1) * view->stride + (gsize)(hi - lo) + scalar;
+  return TRUE;
+}
+
+static gboolean
+is_aligned (const NdtCloudView *view)
+{
+  const guintptr scalar = view->scalar == NDT_SCALAR_F32 ? 4 : 8;
+  return (((guintptr)view->x | (guintptr)view->y | (guintptr)view->z | view->stride) &
+             (scalar - 1)) == 0;
+}
+
+/* Packed floats in page-locked memory. */
+static gboolean
+stage (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view, GError **error)
+{
+  const gsize n = view->n_points;
+  if (!ndt_cuda_host_reserve (memory, &scan->staging, MAX (n, 1) * 3 * sizeof (float), error))
+    return FALSE;
+  float *out = scan->staging.data;
+  if (is_packed_f32 (view) && view->stride == 12) {
+    memcpy (out, view->x, n * 12);
+  } else if (view->scalar == NDT_SCALAR_F32) {
+    for (gsize i = 0; i < n; i++) {
+      memcpy (out + 3 * i, view->x + i * view->stride, 4);
+      memcpy (out + 3 * i + 1, view->y + i * view->stride, 4);
+      memcpy (out + 3 * i + 2, view->z + i * view->stride, 4);
+    }
+  } else {
+    for (gsize i = 0; i < n; i++) {
+      double p[3];
+      ndt_cloud_view_get (view, i, p);
+      for (guint k = 0; k < 3; k++)
+        out[3 * i + k] = (float)p[k];
+    }
+  }
+  return TRUE;
+}
+
+static guint
+table_bits (guint n)
+{
+  guint bits = 10;
+  while (((gsize)1 << bits) < 2 * (gsize)n)
+    bits++;
+  return bits;
+}
+
+static gboolean
+thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view,
+    const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+{
+  const guint n = (guint)view->n_points;
+  const guint n_blocks = (n + NDT_CUDA_THIN_BLOCK - 1) / NDT_CUDA_THIN_BLOCK;
+  NdtCudaThin job;
+  cudaError_t status;
+  memset (&job, 0, sizeof (job));
+  if (!ndt_cuda_device_reserve (memory, &scan->points, HEADER + (gsize)n * 12, error))
+    return FALSE;
+  job.n_points = scan->points.data;
+  job.points = (float *)((guint8 *)scan->points.data + HEADER);
+  scan->n_points = n;
+  scan->host = NULL;
+  scan->on_device = scan->thinned = TRUE;
+  if (n == 0)
+    return ndt_cuda_check (
+        memory, cudaMemsetAsync (job.n_points, 0, sizeof (guint32), stream), "empty scan", error);
+  if (!ndt_cuda_device_reserve (
+          memory, &scan->scratch, ((gsize)n + n_blocks) * sizeof (guint32), error))
+    return FALSE;
+  job.slot_of = scan->scratch.data;
+  job.counts = job.slot_of + n;
+  if (filter->leaf_size > 0) {
+    const guint bits = table_bits (n);
+    const gsize size = sizeof (NdtCudaLeaf) << bits;
+    const gboolean is_new = size > scan->leaves.size;
+    if (!ndt_cuda_device_reserve (memory, &scan->leaves, size, error))
+      return FALSE;
+    if (is_new && !ndt_cuda_check (memory, cudaMemsetAsync (scan->leaves.data, 0, size, stream),
+                      "clearing memory", error))
+      return FALSE;
+    job.leaves = scan->leaves.data;
+    job.leaf_shift = (gint32)(64 - bits);
+  }
+
+  const guint8 *first;
+  gsize size;
+  NdtCloudView from = *view;
+  if (!get_span (view, &first, &size) || !is_aligned (view) || !ndt_cuda_is_locked (first, size)) {
+    if (!stage (scan, memory, view, error))
+      return FALSE;
+    from = ndt_cloud_view_xyz_f32 (scan->staging.data, n);
+    first = from.x;
+    size = (gsize)n * 12;
+  }
+  /* The device's copy begins where doubles may. */
+  const gsize shift = (guintptr)first & 7;
+  if (!ndt_cuda_device_reserve (memory, &scan->raw, size + 8, error))
+    return FALSE;
+  guint8 *to = (guint8 *)scan->raw.data + shift;
+  status = cudaMemcpyAsync (to, first, size, cudaMemcpyHostToDevice, stream);
+  if (!ndt_cuda_check (memory, status, "upload of a scan", error))
+    return FALSE;
+  ndt_cuda_count_upload (memory, size);
+  job.x = to + (from.x - first);
+  job.y = to + (from.y - first);
+  job.z = to + (from.z - first);
+  job.stride = from.stride;
+  job.is_double = from.scalar == NDT_SCALAR_F64;
+  job.n_raw = n;
+  job.min_range = filter->min_range;
+  job.max_range = filter->max_range;
+  job.use_box = filter->use_box;
+  memcpy (job.box_min, filter->box_min, sizeof (job.box_min));
+  memcpy (job.box_max, filter->box_max, sizeof (job.box_max));
+  job.leaf_size = filter->leaf_size;
+  status = ndt_cuda_inject_failure ("launch") ? cudaErrorLaunchFailure
+                                              : ndt_cuda_thin_launch (&job, stream);
+  ndt_cuda_count_launch (memory, NDT_CUDA_THIN_LAUNCHES);
+  return ndt_cuda_check (memory, status, "thinning of a scan", error);
+}
+
+gboolean
+ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view,
+    const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+{
+  const gboolean plain = !(filter->min_range > 0) && !(filter->max_range > 0) && !filter->use_box &&
+                         !(filter->leaf_size > 0);
+  scan->n_points = 0;
+  scan->host = NULL;
+  scan->on_device = scan->thinned = FALSE;
+  if (!plain || view->n_points > MAX_IN_PLACE)
+    return thin (scan, memory, view, filter, stream, error);
+
+  const gsize n = view->n_points;
+  if (n > 0 && is_packed_f32 (view) && view->stride <= 32 &&
+      ndt_cuda_is_locked (view->x, (n - 1) * view->stride + 12)) {
+    scan->host = (const float *)view->x;
+    scan->host_stride = (guint)(view->stride / 4);
+  } else {
+    if (!stage (scan, memory, view, error))
+      return FALSE;
+    scan->host = scan->staging.data;
+    scan->host_stride = 3;
+  }
+  scan->n_points = (guint)n;
+  ndt_cuda_count_upload (memory, n * 12);
+  return TRUE;
+}
+
+gboolean
+ndt_cuda_scan_get (NdtCudaScan *scan, NdtCudaMemory *memory, float *xyz, guint max_points,
+    guint *n_points, cudaStream_t stream, GError **error)
+{
+  static const float none[3];
+  guint32 n = 0;
+  if (!scan->thinned) {
+    for (guint i = 0; i < scan->n_points; i++) {
+      const float *p = scan->host + (gsize)i * scan->host_stride;
+      if (!ndt_scan_keep (p[0], p[1], p[2], 0, 0, FALSE, none, none))
+        continue;
+      if (n < max_points)
+        memcpy (xyz + 3 * (gsize)n, p, 12);
+      n++;
+    }
+    *n_points = n;
+    return TRUE;
+  }
+  cudaError_t status =
+      cudaMemcpyAsync (&n, scan->points.data, sizeof (n), cudaMemcpyDeviceToHost, stream);
+  if (status == cudaSuccess)
+    status = cudaStreamSynchronize (stream);
+  const gsize size = (gsize)MIN (n, max_points) * 12;
+  if (status == cudaSuccess && size > 0)
+    status = cudaMemcpyAsync (
+        xyz, (const guint8 *)scan->points.data + HEADER, size, cudaMemcpyDeviceToHost, stream);
+  if (status == cudaSuccess)
+    status = cudaStreamSynchronize (stream);
+  if (!ndt_cuda_check (memory, status, "download of a scan", error))
+    return FALSE;
+  ndt_cuda_count_download (memory, sizeof (n) + size);
+  ndt_cuda_count_synchronization (memory);
+  *n_points = n;
+  return TRUE;
+}
+
+gboolean
+ndt_cuda_scan_upload (NdtCudaScan *scan, NdtCudaMemory *memory, cudaStream_t stream, GError **error)
+{
+  if (scan->on_device || scan->n_points == 0)
+    return TRUE;
+  const gsize size = ((gsize)(scan->n_points - 1) * scan->host_stride + 3) * sizeof (float);
+  if (!ndt_cuda_device_reserve (memory, &scan->points, HEADER + size, error))
+    return FALSE;
+  if (!ndt_cuda_check (memory,
+          cudaMemcpyAsync ((guint8 *)scan->points.data + HEADER, scan->host, size,
+              cudaMemcpyHostToDevice, stream),
+          "upload of a scan", error))
+    return FALSE;
+  ndt_cuda_count_upload (memory, size);
+  scan->on_device = TRUE;
+  return TRUE;
+}
+
+void
+ndt_cuda_scan_fill_job (const NdtCudaScan *scan, NdtCudaJob *job)
+{
+  job->n_points = scan->n_points;
+  if (scan->on_device) {
+    job->points = (const float *)((const guint8 *)scan->points.data + HEADER);
+    job->point_stride = scan->thinned ? 3 : scan->host_stride;
+    job->n_points_device = scan->thinned ? scan->points.data : NULL;
+  } else {
+    job->points = scan->host;
+    job->point_stride = scan->host_stride;
+    job->n_points_device = NULL;
+  }
+}
+
+void
+ndt_cuda_scan_clear (NdtCudaScan *scan, NdtCudaMemory *memory)
+{
+  ndt_cuda_host_free (memory, &scan->staging);
+  ndt_cuda_device_free (memory, &scan->points);
+  ndt_cuda_device_free (memory, &scan->raw);
+  ndt_cuda_device_free (memory, &scan->scratch);
+  ndt_cuda_device_free (memory, &scan->leaves);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans on their way to the device. Private to cuda/. */
+#pragma once
+
+#include "ndt-cuda-kernels.h"
+#include "ndt-cuda-memory.h"
+
+G_BEGIN_DECLS
+
+/**
+ * NdtCudaScan:
+ * @n_points: how many there are at most
+ * @host: points in page-locked memory that the device can read; NULL where they are only on the
+ *   device
+ * @host_stride: floats from one to the next
+ * @on_device: @points holds them: packed where they were thinned, or a copy of @host
+ * @thinned: the number of points is on the device, before the points
+ *
+ * A scan without a filter stays where it is, or in @staging: the first alignment reads it from
+ * there, as it begins. A raw scan goes up and is thinned there.
+ */
+typedef struct {
+  guint n_points;
+  const float *host;
+  guint host_stride;
+  gboolean on_device;
+  gboolean thinned;
+  NdtCudaBuffer staging;
+  NdtCudaBuffer points;
+  NdtCudaBuffer raw;
+  NdtCudaBuffer scratch;
+  NdtCudaBuffer leaves;
+} NdtCudaScan;
+
+gboolean ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view,
+    const NdtScanFilter *filter, cudaStream_t stream, GError **error);
+/* Waits for the stream. */
+gboolean ndt_cuda_scan_get (NdtCudaScan *scan, NdtCudaMemory *memory, float *xyz, guint max_points,
+    guint *n_points, cudaStream_t stream, GError **error);
+/* Has the points on the device, for alignments that read them more than once. */
+gboolean ndt_cuda_scan_upload (
+    NdtCudaScan *scan, NdtCudaMemory *memory, cudaStream_t stream, GError **error);
+void ndt_cuda_scan_fill_job (const NdtCudaScan *scan, NdtCudaJob *job);
+void ndt_cuda_scan_clear (NdtCudaScan *scan, NdtCudaMemory *memory);
+
+G_END_DECLS

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* From sums to the next pose: what a block knows of the alignment it works on. Every block of a
+ * team does the same, from the same sums. Private to cuda/. */
+#pragma once
+
+#include "ndt-cuda-chunk.cuh"
+
+#define NDT_OPTIMIZER_REAL float
+#include "ndtcore/ndt-optimizer.h"
+
+/* In the place of the number of points where the alignment is cancelled. */
+#define CANCELLED 1e30f
+
+/* What is the same for all passes over a level. */
+typedef struct {
+  double corner[3]; /* of the anchor cell, metres */
+  int32_t anchor[3];
+  int32_t valid;
+} Anchor;
+
+typedef struct {
+  Frame frame;
+  Anchor anchors[NDT_CUDA_LEVELS];
+  NdtOptimizer optimizer;
+  NdtOptimizerParams params;
+  NdtStart start;
+  float sums[VALUES];
+  double total[VALUES];
+  double best[VALUES];
+  int32_t go_on;
+  int32_t failed;
+  int32_t cancelled;
+} Control;
+
+/* ndt_transform_f_init() and the rest of a level's frame, by the lanes of a warp: element i of the
+ * rotation in lane i, and so on. To the bit what that function gives. @t: from the start; @q and it
+ * are in shared memory. */
+template <typename Real>
+__device__ __forceinline__ void
+set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const float *t, const Real *q,
+    uint32_t lane)
+{
+  Frame *f = &c->frame;
+  const Anchor *anchor = &c->anchors[level];
+  if (lane < 9) {
+    /* r[3 i + j] = δ_ij ± 2 (q_a q_b ± q_c q_d) */
+    const int i = (int)lane / 3, j = (int)lane % 3;
+    double r;
+    if (i == j) {
+      const double a = q[(i + 1) % 3], b = q[(i + 2) % 3];
+      r = __dsub_rn (1.0, __dmul_rn (2.0, __dadd_rn (__dmul_rn (a, a), __dmul_rn (b, b))));
+    } else {
+      const int k = 3 - i - j;
+      const double u = __dmul_rn ((double)q[i], (double)q[j]);
+      const double v = __dmul_rn ((double)q[3], (double)q[k]);
+      const bool minus = (j - i + 3) % 3 == 1;
+      r = __dmul_rn (2.0, minus ? __dsub_rn (u, v) : __dadd_rn (u, v));
+    }
+    f->transform.r[lane] = (float)r;
+  } else if (lane < 12) {
+    const int k = (int)lane - 9;
+    const double p = c->start.guess.position[k];
+    f->transform.t[k] =
+        (float)__dsub_rn (t ? __dadd_rn (p, (double)t[k]) : p, anchor->corner[k]);
+  } else if (lane < 15) {
+    f->transform.anchor[lane - 12] = anchor->anchor[lane - 12];
+  } else if (lane == 15) {
+    f->valid = anchor->valid;
+  } else if (lane == 16) {
+    const NdtCudaLevel &l = job.levels[level];
+    const float r = (float)l.resolution, reuse = job.reuse * r * 0.999f; /* less for rounding */
+    f->resolution = r;
+    f->inverse_resolution = job.inverse_resolution[level];
+    f->kind = kind;
+    f->neighbours = kind == NDT_KIND_LEAST_SQUARES ? NDT_NEIGHBOURS_DIRECT7 : job.neighbours;
+    const bool by_radius = kind == NDT_KIND_SCORE && f->neighbours == NDT_NEIGHBOURS_RADIUS;
+    f->square_limit = by_radius ? r * r : INFINITY;
+    f->list_limit = r * (1 + job.reuse);
+    f->reuse2 = reuse * reuse;
+    f->tag = (uint32_t)(level << 3 | f->neighbours);
+  } else if (lane == 17) {
+    const NdtCudaLevel &l = job.levels[level];
+    f->d1 = job.d1[level];
+    f->d2 = job.d2[level];
+    f->voxels = l.voxels;
+    f->blocks = l.blocks;
+    f->block_shift = l.block_shift;
+  }
+}
+
+__device__ __forceinline__ void
+set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
+{
+  const NdtOptimizer *o = &c->optimizer;
+  set_frame (job, c, o->level, o->kind, o->t, o->q, lane);
+}
+
+/* By warp 0. */
+__device__ void
+begin (const NdtCudaJob &job, Control *c, uint32_t start, uint32_t lane)
+{
+  const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
+  uint32_t *to = (uint32_t *)&c->start;
+  for (uint32_t i = lane; i < sizeof (NdtStart) / 4; i += 32)
+    to[i] = from[i];
+  c->best[lane] = 0;
+  __syncwarp ();
+  const double *position = c->start.guess.position;
+  if (lane < 3 * NDT_CUDA_LEVELS && (int)lane / 3 < job.n_levels) {
+    const NdtCudaLevel &l = job.levels[lane / 3];
+    const int axis = (int)lane % 3;
+    const double cell = floor (position[axis] / l.resolution);
+    const double relative = cell - (double)l.origin[axis];
+    const bool in_range = fabs (relative) < 2.0 * NDT_KEY_LIMIT;
+    c->anchors[lane / 3].anchor[axis] = in_range ? (int32_t)relative : INT32_MIN;
+    c->anchors[lane / 3].corner[axis] = __dmul_rn (cell, l.resolution);
+  }
+  __syncwarp ();
+  if (lane < NDT_CUDA_LEVELS) {
+    Anchor *a = &c->anchors[lane];
+    a->valid = 1;
+    for (int k = 0; k < 3; k++)
+      if (a->anchor[k] == INT32_MIN)
+        a->valid = a->anchor[k] = 0;
+  }
+  if (lane == 0) {
+    c->failed = 0;
+    c->params.translation_epsilon = job.translation_epsilon;
+    c->params.rotation_epsilon = job.rotation_epsilon;
+    c->params.max_translation_step = job.max_translation_step;
+    c->params.max_rotation_step = job.max_rotation_step;
+    c->params.max_iterations = job.max_iterations;
+    c->params.n_levels = job.n_levels;
+    c->params.resolution = (float)job.levels[0].resolution;
+    float q[4];
+    for (int k = 0; k < 4; k++)
+      q[k] = (float)c->start.guess.orientation[k];
+    ndt_optimizer_init (&c->optimizer, &c->params, q, c->start.approach);
+  }
+  __syncwarp ();
+  if (job.evaluate)
+    set_frame (job, c, job.evaluate_level, job.evaluate_kind, (const float *)NULL,
+        c->start.guess.orientation, lane);
+  else
+    set_trial_frame (job, c, lane);
+  __syncwarp ();
+}
+
+/* Takes the total, value i in lane i; sets the next frame and c->go_on. By warp 0. */
+__device__ __forceinline__ void
+advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
+{
+  c->total[lane] = value;
+  c->sums[lane] = (float)value;
+  __syncwarp ();
+  int accepted = 0;
+  if (lane == 0) {
+    if (c->sums[31] >= CANCELLED || c->failed) {
+      c->go_on = 0;
+    } else if (job.evaluate) {
+      accepted = 1;
+      c->go_on = 0;
+    } else {
+      /* In registers: it is one thread's work and nobody else has anything to do. */
+      NdtOptimizer o = c->optimizer;
+      NdtOptimizerSums sums;
+      sums.score = c->sums[0];
+#pragma unroll
+      for (int i = 0; i < 6; i++)
+        sums.gradient[i] = c->sums[1 + i];
+#pragma unroll
+      for (int i = 0; i < 21; i++)
+        sums.hessian[i] = c->sums[7 + i];
+      sums.n_pairs = c->sums[30] > 0 ? 1 : 0;
+      c->go_on = ndt_optimizer_update (&o, &c->params, &sums, &accepted);
+      c->optimizer = o;
+    }
+  }
+  __syncwarp ();
+  accepted = __shfl_sync (0xffffffffu, accepted, 0);
+  if (accepted)
+    c->best[lane] = value;
+  if (c->go_on)
+    set_trial_frame (job, c, lane);
+}
+
+/* By warp 0 of one block of the team. */
+__device__ void
+write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t lane)
+{
+  NdtCudaResult *result = &job.results[start];
+  const NdtOptimizer *o = &c->optimizer;
+  result->values[lane] = c->best[lane];
+  if (lane == 0) {
+    double q[4];
+    for (int k = 0; k < 4; k++)
+      q[k] = o->best_q[k];
+    ndt_quat_normalize (q);
+    for (int k = 0; k < 3; k++)
+      result->position[k] = c->start.guess.position[k] + (double)o->best_t[k];
+    for (int k = 0; k < 4; k++)
+      result->orientation[k] = q[k];
+    result->iterations = (uint32_t)o->iterations;
+    result->evaluations = (uint32_t)o->evaluations;
+    result->oscillation = (uint32_t)o->oscillation;
+    result->stop = c->total[31] >= (double)CANCELLED ? NDT_CUDA_STOP_CANCELLED : (uint32_t)o->stop;
+    result->n_points = (uint32_t)c->total[31];
+  }
+  __threadfence_system ();
+  __syncwarp ();
+  if (lane == 0) {
+    bool last = true;
+    if (job.n_starts > 1) {
+      last = atomicAdd (job.n_done, 1u) + 1 == job.n_starts;
+      __threadfence_system ();
+      if (last)
+        *job.n_done = 0;
+    }
+    if (last)
+      *job.finished = job.ticket;
+  }
+}
+

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Thinning of a raw scan on the device: by the rules of ndt-scan-filter.h, with the same result as
+ * on the CPU, to the bit. Three launches: points into leaves, counts, output in order. */
+#include <cuda_runtime.h>
+
+#include "ndt-cuda-kernels.h"
+#include "ndtcore/ndt-scan-filter.h"
+
+#define BLOCK NDT_CUDA_THIN_BLOCK
+#define NONE 0xffffffffu
+
+__device__ __forceinline__ float
+load (const NdtCudaThin &thin, const uint8_t *axis, uint32_t i)
+{
+  const uint8_t *p = axis + (uint64_t)i * thin.stride;
+  return thin.is_double ? (float)*(const double *)p : *(const float *)p;
+}
+
+__device__ __forceinline__ int
+sum_over_group (uint32_t group, uint32_t leader, int value)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync (group, value);
+#else
+  int sum = 0;
+  for (uint32_t rest = group; rest; rest &= rest - 1)
+    sum += __shfl_sync (group, value, __ffs ((int)rest) - 1);
+  return sum;
+#endif
+}
+
+/* slot_of[i] = leaf of point i, or i itself without leaves; NONE where the point is dropped. */
+__global__ void
+insert (const __grid_constant__ NdtCudaThin thin)
+{
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  const uint32_t lane = threadIdx.x % 32;
+  float p[3] = {0, 0, 0};
+  bool keep = false;
+  if (i < thin.n_raw) {
+    p[0] = load (thin, thin.x, i);
+    p[1] = load (thin, thin.y, i);
+    p[2] = load (thin, thin.z, i);
+    keep = ndt_scan_keep (p[0], p[1], p[2], thin.min_range, thin.max_range, thin.use_box,
+        thin.box_min, thin.box_max);
+  }
+  if (!thin.leaves) {
+    if (i < thin.n_raw)
+      thin.slot_of[i] = keep ? i : NONE;
+    return;
+  }
+
+  const float inverse_leaf = __fdiv_rn (1.0f, thin.leaf_size);
+  int32_t index[3] = {0, 0, 0}, offset[3] = {0, 0, 0};
+  if (keep) {
+    for (int k = 0; k < 3; k++) {
+      index[k] = ndt_leaf_index (p[k], inverse_leaf);
+      keep = keep && ndt_leaf_in_range (index[k]);
+      offset[k] = ndt_leaf_offset (p[k], index[k], thin.leaf_size, inverse_leaf);
+    }
+  }
+  const uint32_t kept = __ballot_sync (0xffffffffu, keep);
+  uint32_t slot = NONE;
+  if (keep) {
+    /* Points of a ring come leaf by leaf: those of a warp are added up before they go to memory. */
+    const uint64_t key = ndt_block_key (index[0], index[1], index[2]);
+    const uint32_t group = __match_any_sync (kept, (unsigned long long)key);
+    const uint32_t leader = __ffs ((int)group) - 1;
+    int sum[3];
+    for (int k = 0; k < 3; k++)
+      sum[k] = sum_over_group (group, leader, offset[k]);
+    if (lane == leader) {
+      const uint32_t mask = (1u << (64 - thin.leaf_shift)) - 1;
+      slot = ndt_block_hash (key, thin.leaf_shift);
+      for (;;) {
+        const uint64_t found = atomicCAS ((unsigned long long *)&thin.leaves[slot].not_key, 0ull,
+            (unsigned long long)~key);
+        if (found == 0 || found == ~key)
+          break;
+        slot = (slot + 1) & mask;
+      }
+      NdtCudaLeaf *leaf = &thin.leaves[slot];
+      atomicMax (&leaf->not_first, ~i);
+      atomicAdd (&leaf->n, (uint32_t)__popc (group));
+      for (int k = 0; k < 3; k++)
+        atomicAdd ((unsigned long long *)&leaf->sum[k], (unsigned long long)(long long)sum[k]);
+    }
+    slot = __shfl_sync (group, slot, (int)leader);
+  }
+  if (i < thin.n_raw)
+    thin.slot_of[i] = slot;
+}
+
+/* Leaves a leaf to its first point; counts what stays. */
+__global__ void
+count (const __grid_constant__ NdtCudaThin thin)
+{
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  bool stays = false;
+  if (i < thin.n_raw) {
+    const uint32_t slot = thin.slot_of[i];
+    stays = slot != NONE && (!thin.leaves || thin.leaves[slot].not_first == ~i);
+    if (!stays)
+      thin.slot_of[i] = NONE;
+  }
+  const int n = __syncthreads_count (stays);
+  if (threadIdx.x == 0)
+    thin.counts[blockIdx.x] = (uint32_t)n;
+}
+
+__global__ void
+emit (const __grid_constant__ NdtCudaThin thin)
+{
+  __shared__ uint32_t warp_sums[32];
+  __shared__ uint32_t before;
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+  /* What the blocks before this one leave. */
+  uint32_t sum = 0;
+  for (uint32_t b = threadIdx.x; b < blockIdx.x; b += BLOCK)
+    sum += thin.counts[b];
+  for (int h = 16; h >= 1; h >>= 1)
+    sum += __shfl_xor_sync (0xffffffffu, sum, h);
+  if (lane == 0)
+    warp_sums[warp] = sum;
+  __syncthreads ();
+  if (threadIdx.x == 0) {
+    uint32_t total = 0;
+    for (int w = 0; w < BLOCK / 32; w++)
+      total += warp_sums[w];
+    before = total;
+  }
+  __syncthreads ();
+
+  const uint32_t slot = i < thin.n_raw ? thin.slot_of[i] : NONE;
+  const uint32_t stay = __ballot_sync (0xffffffffu, slot != NONE);
+  if (lane == 0)
+    warp_sums[warp] = (uint32_t)__popc (stay);
+  __syncthreads ();
+  uint32_t at = before + (uint32_t)__popc (stay & ((1u << lane) - 1));
+  for (uint32_t w = 0; w < warp; w++)
+    at += warp_sums[w];
+  if (blockIdx.x == gridDim.x - 1 && threadIdx.x == BLOCK - 1)
+    *thin.n_points = at + (slot != NONE);
+  if (slot == NONE)
+    return;
+
+  float *out = thin.points + 3 * (size_t)at;
+  if (thin.leaves) {
+    const NdtCudaLeaf leaf = thin.leaves[slot];
+    const uint64_t key = ~leaf.not_key;
+    for (int k = 0; k < 3; k++) {
+      const int32_t index = (int32_t)(key >> (21 * k) & 0x1fffff) - NDT_KEY_LIMIT;
+      out[k] = ndt_leaf_centroid (leaf.sum[k], leaf.n, index, thin.leaf_size);
+    }
+    const NdtCudaLeaf empty = {0, {0, 0, 0}, 0, 0};
+    thin.leaves[slot] = empty;
+  } else {
+    out[0] = load (thin, thin.x, i);
+    out[1] = load (thin, thin.y, i);
+    out[2] = load (thin, thin.z, i);
+  }
+}
+
+cudaError_t
+ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream)
+{
+  const uint32_t n_blocks = (thin->n_raw + BLOCK - 1) / BLOCK;
+  insert<<<(thin->n_raw + 255) / 256, 256, 0, stream>>> (*thin);
+  count<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+  emit<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+  return cudaGetLastError ();
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/* Every figure of docs/performance.md that a CUDA device gives, in one run and one table:
+ *
+ *   bench-cuda [--json FILE] [--shapes] [--quick]
+ *
+ * Times are host to host, by the host's clock: points in page-locked memory to poses in memory of
+ * the caller. Median and 95th percentile after a warm-up, fresh random guesses for every run. Needs
+ * the set town_starts of NDT_TEST_DATA. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/ndt-cuda.h"
+#include "ndtcore/ndt-formulas.h"
+#include "tests/ndt-test.h"
+
+#define RUNS 300
+
+static const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+static FILE *json;
+static guint n_rows;
+
+typedef struct {
+  float *xyz;
+  guint n;
+} Cloud;
+
+typedef struct {
+  NdtPose truth;
+  NdtPose *near_starts;
+  guint n_near;
+  NdtPose *far_starts;
+  guint n_far;
+  Cloud target;
+  NdtVoxelMap *map;
+} Town;
+
+static void
+fail (GError *error)
+{
+  if (error)
+    g_error ("%s", error->message);
+}
+
+static void
+row (const gchar *name, double value, const gchar *unit, const gchar *note)
+{
+  printf ("%-58s %10.2f %-4s %s\n", name, value, unit, note ? note : "");
+  fflush (stdout);
+  if (json)
+    fprintf (json, "%s  {\"name\": \"%s\", \"value\": %.9g, \"unit\": \"%s\", \"note\": \"%s\"}",
+        n_rows ? ",\n" : "", name, value, unit, note ? note : "");
+  n_rows++;
+}
+
+static int
+compare (const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static int
+compare_azimuth (const void *a, const void *b)
+{
+  const float *p = a, *q = b;
+  const float x = atan2f (p[1], p[0]), y = atan2f (q[1], q[0]);
+  return x < y ? -1 : x > y;
+}
+
+static double
+percentile (double *values, guint n, double p)
+{
+  qsort (values, n, sizeof (double), compare);
+  return values[MIN (n - 1, (guint)(p * n))];
+}
+
+static double
+now_us (void)
+{
+  struct timespec t;
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static Cloud
+read_cloud (NdtBackend *backend, const gchar *folder, const gchar *name)
+{
+  g_autofree gchar *path = g_build_filename (folder, name, NULL);
+  g_autofree gchar *data = NULL;
+  gsize size;
+  gint32 n;
+  Cloud cloud;
+  GError *error = NULL;
+  g_file_get_contents (path, &data, &size, &error);
+  fail (error);
+  memcpy (&n, data, 4);
+  g_assert_cmpuint (size, >=, 4 + 12 * (gsize)n);
+  cloud.n = (guint)n;
+  cloud.xyz = ndt_backend_alloc_host (backend, 12 * (gsize)n);
+  memcpy (cloud.xyz, data + 4, 12 * (gsize)n);
+  return cloud;
+}
+
+static NdtPose *
+read_poses (const gchar *folder, const gchar *name, guint *n)
+{
+  g_autofree gchar *path = g_build_filename (folder, name, NULL);
+  g_autofree gchar *text = NULL;
+  GError *error = NULL;
+  GArray *poses = g_array_new (FALSE, FALSE, sizeof (NdtPose));
+  g_file_get_contents (path, &text, NULL, &error);
+  fail (error);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i]; i++) {
+    double v[6];
+    NdtPose pose;
+    if (sscanf (lines[i], "%lf %lf %lf %lf %lf %lf", v, v + 1, v + 2, v + 3, v + 4, v + 5) != 6)
+      continue;
+    ndt_pose_from_xyz_euler (v, v[3], v[4], v[5], &pose);
+    g_array_append_val (poses, pose);
+  }
+  *n = poses->len;
+  return (NdtPose *)(gpointer)g_array_free (poses, FALSE);
+}
+
+static gboolean
+is_right (const Town *town, const NdtPose *pose, double *metres)
+{
+  double radians;
+  ndt_pose_difference (pose, &town->truth, metres, &radians);
+  return *metres < 0.1 && radians < G_PI / 180;
+}
+
+static NdtPose
+near_guess (const Town *town, GRand *rand)
+{
+  double delta[6];
+  for (guint i = 0; i < 6; i++)
+    delta[i] = g_rand_double_range (rand, -1, 1) * (i < 3 ? 0.5 : 3 * G_PI / 180);
+  return ndt_pose_retracted (&town->truth, delta);
+}
+
+/* One alignment of a scan from near starts: the set's 50, then fresh ones. */
+static void
+bench_one (
+    NdtBackend *backend, const Town *town, const Cloud *cloud, guint approach, const gchar *what)
+{
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (cloud->xyz, cloud->n);
+  GRand *rand = g_rand_new_with_seed (1);
+  GError *error = NULL;
+  double times[RUNS], sum_error = 0, passes = 0, iterations = 0, single[RUNS];
+  guint n_right = 0;
+  for (gint i = -20; i < RUNS; i++) {
+    const NdtStart start = {
+        i >= 0 && i < (gint)town->n_near ? town->near_starts[i] : near_guess (town, rand),
+        approach};
+    NdtAlignResult result;
+    const double t0 = now_us ();
+    ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
+    ndt_backend_align (backend, 0, &params, &start, 1, &result, &error);
+    const double t1 = now_us ();
+    fail (error);
+    if (i < 0)
+      continue;
+    double metres;
+    times[i] = t1 - t0;
+    n_right += is_right (town, &result.pose, &metres);
+    sum_error += metres;
+    passes += result.evaluations;
+    iterations += result.iterations;
+  }
+  for (gint i = -20; i < RUNS; i++) {
+    const NdtPose pose = near_guess (town, rand);
+    NdtSums sums;
+    const double t0 = now_us ();
+    ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
+    ndt_backend_evaluate (backend, 0, &params, 0, NDT_KIND_SCORE, &pose, 1, &sums, &error);
+    if (i >= 0)
+      single[i] = now_us () - t0;
+    fail (error);
+  }
+  double mean = 0, mean1 = 0;
+  for (guint i = 0; i < RUNS; i++) {
+    mean += times[i] / RUNS;
+    mean1 += single[i] / RUNS;
+  }
+  g_autofree gchar *name =
+      g_strdup_printf ("one alignment, %u points, approach %u%s", cloud->n, approach, what);
+  g_autofree gchar *note =
+      g_strdup_printf ("p95 %.1f, %u/%u right, mean error %.2f mm, %.1f iterations, %.1f passes",
+          percentile (times, RUNS, 0.95), n_right, RUNS, sum_error / RUNS * 1e3, iterations / RUNS,
+          passes / RUNS);
+  row (name, percentile (times, RUNS, 0.5), "us", note);
+  g_autofree gchar *name1 = g_strdup_printf ("  one pass and its result%s", what);
+  row (name1, percentile (single, RUNS, 0.5), "us", NULL);
+  g_autofree gchar *name2 = g_strdup_printf ("  each further pass%s", what);
+  row (name2, (mean - mean1) / (passes / RUNS - 1), "us", NULL);
+  g_rand_free (rand);
+}
+
+/* The set's 200 far starts, each with the candidates that @approaches has a bit for. */
+static void
+bench_far (NdtBackend *backend, const Town *town, const Cloud *cloud, guint approaches,
+    guint n_runs, const gchar *what)
+{
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (cloud->xyz, cloud->n);
+  GError *error = NULL;
+  guint n = 0, n_right = 0, n_candidates = 0;
+  double *times = g_new (double, n_runs), passes = 0, sum_error = 0;
+  NdtStart *starts = g_new (NdtStart, 4 * town->n_far);
+  NdtAlignResult *results = g_new (NdtAlignResult, 4 * town->n_far);
+  for (guint i = 0; i < town->n_far; i++)
+    for (guint a = 0; a < 4; a++)
+      if (approaches >> a & 1) {
+        starts[n].guess = town->far_starts[i];
+        starts[n++].approach = a;
+      }
+  n_candidates = n / town->n_far;
+  for (gint i = -2; i < (gint)n_runs; i++) {
+    const double t0 = now_us ();
+    ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
+    ndt_backend_align (backend, 0, &params, starts, n, results, &error);
+    if (i >= 0)
+      times[i] = now_us () - t0;
+    fail (error);
+  }
+  for (guint i = 0; i < town->n_far; i++) {
+    const NdtAlignResult *best = &results[i * n_candidates];
+    double metres;
+    for (guint c = 0; c < n_candidates; c++) {
+      const NdtAlignResult *r = &results[i * n_candidates + c];
+      passes += r->evaluations;
+      if (r->sums.score > best->sums.score)
+        best = r;
+    }
+    if (is_right (town, &best->pose, &metres)) {
+      n_right++;
+      sum_error += metres;
+    }
+  }
+  g_autofree gchar *name = g_strdup_printf ("%u far starts, %u candidate(s) each, %u points%s",
+      town->n_far, n_candidates, cloud->n, what);
+  g_autofree gchar *note =
+      g_strdup_printf ("p95 %.2f, %u/%u right, error when right %.2f mm, %.1f passes each",
+          percentile (times, n_runs, 0.95) * 1e-3, n_right, town->n_far,
+          sum_error / MAX (n_right, 1) * 1e3, passes / n);
+  row (name, percentile (times, n_runs, 0.5) * 1e-3, "ms", note);
+  g_free (times);
+  g_free (starts);
+  g_free (results);
+}
+
+/* A raw scan: what lies within 60 m of the true pose, with the noise of the map; cropped to 50 m,
+ * one point a leaf of 1 m, aligned from near starts. */
+static void
+bench_raw (NdtBackend *backend, const Town *town)
+{
+  const NdtScanFilter filter = {2, 50, FALSE, {0, 0, 0}, {0, 0, 0}, 1.0f};
+  const guint n = 130000;
+  GRand *rand = g_rand_new_with_seed (2);
+  GError *error = NULL;
+  const NdtPose inverse = ndt_pose_inverse (&town->truth);
+  float *raw = ndt_backend_alloc_host (backend, 16 * (gsize)n);
+  double times[RUNS], sum_error = 0;
+  guint n_right = 0, n_thin = 0;
+  for (guint i = 0; i < n;) {
+    const float *p = town->target.xyz + 3 * g_rand_int_range (rand, 0, (gint)town->target.n);
+    const double in[3] = {(double)p[0], (double)p[1], (double)p[2]};
+    double out[3];
+    ndt_pose_transform_point (&inverse, in, out);
+    if (out[0] * out[0] + out[1] * out[1] > 3600)
+      continue;
+    for (guint k = 0; k < 3; k++)
+      raw[4 * i + k] = (float)(out[k] + g_rand_double_range (rand, -0.02, 0.02));
+    raw[4 * i++ + 3] = 1;
+  }
+  /* As a sensor gives them: one direction after the other. */
+  qsort (raw, n, 16, compare_azimuth);
+  const NdtCloudView view = ndt_cloud_view (raw, n, 16, 0, 4, 8, NDT_SCALAR_F32);
+  for (gint i = -20; i < RUNS; i++) {
+    const NdtStart start = {near_guess (town, rand), 1};
+    NdtAlignResult result;
+    const double t0 = now_us ();
+    ndt_backend_set_scan (backend, 1, &view, &filter, &error);
+    ndt_backend_align (backend, 1, &params, &start, 1, &result, &error);
+    const double t1 = now_us ();
+    double metres;
+    fail (error);
+    if (i < 0)
+      continue;
+    times[i] = t1 - t0;
+    n_right += is_right (town, &result.pose, &metres);
+    sum_error += metres;
+    n_thin = result.n_points;
+  }
+  g_autofree gchar *note =
+      g_strdup_printf ("p95 %.1f, thinned to %u, %u/%u right, mean error %.2f mm",
+          percentile (times, RUNS, 0.95), n_thin, n_right, RUNS, sum_error / RUNS * 1e3);
+  row ("a raw scan of 130,000 points, cropped, thinned, aligned", percentile (times, RUNS, 0.5),
+      "us", note);
+  g_rand_free (rand);
+}
+
+static void
+bench_map (NdtBackend *backend, const Town *town, guint n, guint n_runs)
+{
+  const NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  GRand *rand = g_rand_new_with_seed (4);
+  GError *error = NULL;
+  double *times = g_new (double, n_runs);
+  float *xyz = ndt_backend_alloc_host (backend, 12 * (gsize)n);
+  g_assert_nonnull (xyz);
+  /* The town as it is, or towns side by side with fresh noise. */
+  for (guint i = 0; i < n; i++) {
+    const guint copy = i / town->target.n;
+    const float *p = town->target.xyz + 3 * (gsize)(i % town->target.n);
+    for (guint k = 0; k < 3; k++)
+      xyz[3 * (gsize)i + k] = p[k] + (copy ? (float)g_rand_double_range (rand, -0.02, 0.02) : 0.0f);
+    xyz[3 * (gsize)i] += 240.0f * (float)(copy % 4);
+    xyz[3 * (gsize)i + 1] += 240.0f * (float)(copy / 4);
+  }
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (xyz, n);
+  for (gint i = -2; i < (gint)n_runs; i++) {
+    const double t0 = now_us ();
+    ndt_backend_set_map_from_points (backend, &map_params, &view, NULL, &error);
+    if (i >= 0)
+      times[i] = now_us () - t0;
+    fail (error);
+  }
+  g_autofree gchar *name = g_strdup_printf ("%u points in page-locked memory to a voxel map", n);
+  g_autofree gchar *note = g_strdup_printf ("p95 %.2f", percentile (times, n_runs, 0.95) * 1e-3);
+  row (name, percentile (times, n_runs, 0.5) * 1e-3, "ms", note);
+  backend->klass->free_host (xyz, 12 * (gsize)n);
+  g_rand_free (rand);
+  g_free (times);
+}
+
+static NdtBackend *
+open_shape (const gchar *shape, const gchar *reuse, const Town *town)
+{
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  GError *error = NULL;
+  if (shape)
+    g_setenv ("NDT_CUDA_SHAPE", shape, TRUE);
+  if (reuse)
+    g_setenv ("NDT_CUDA_REUSE", reuse, TRUE);
+  NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
+  fail (error);
+  g_unsetenv ("NDT_CUDA_SHAPE");
+  g_unsetenv ("NDT_CUDA_REUSE");
+  ndt_backend_set_map (backend, town->map, &error);
+  fail (error);
+  return backend;
+}
+
+int
+main (int argc, char **argv)
+{
+  static const gchar *sizes[] = {
+      "source_756.bin", "source_1500.bin", "source_5000.bin", "source_20000.bin"};
+  static const gchar *shapes[] = {"cluster:16:256", "cluster:16:512", "grid:32:512", "grid:64:256",
+      "grid:64:512", "grid:128:256"};
+  static const gchar *reuses[] = {"0", "0.125"};
+  static const gchar *batch_shapes[] = {"cluster:1:512", "cluster:2:256", "cluster:2:512",
+      "cluster:4:256", "cluster:8:256", "cluster:16:256"};
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  const NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  gboolean try_shapes = FALSE, quick = FALSE;
+  gchar *json_path = NULL;
+  const GOptionEntry entries[] = {
+      {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the rows to FILE", "FILE"},
+      {"shapes", 0, 0, G_OPTION_ARG_NONE, &try_shapes, "Compare ways to spread the work", NULL},
+      {"quick", 0, 0, G_OPTION_ARG_NONE, &quick, "Leave the maps out", NULL}, {NULL}};
+  GError *error = NULL;
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_parse (context, &argc, &argv, &error);
+  fail (error);
+
+  g_autofree gchar *folder = ndt_test_data ("town_starts");
+  if (!folder)
+    return NDT_TEST_SKIP;
+  NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
+  if (!backend) {
+    g_printerr ("%s\n", error->message);
+    return NDT_TEST_SKIP;
+  }
+  if (json_path && !(json = fopen (json_path, "w")))
+    g_error ("%s cannot be written", json_path);
+  if (json)
+    fprintf (json, "[\n");
+
+  Town town;
+  guint n;
+  NdtPose *truth = read_poses (folder, "truth.txt", &n);
+  town.truth = truth[0];
+  town.near_starts = read_poses (folder, "guesses.txt", &town.n_near);
+  town.far_starts = read_poses (folder, "guesses_init.txt", &town.n_far);
+  town.target = read_cloud (backend, folder, "target.bin");
+  const NdtCloudView target = ndt_cloud_view_xyz_f32 (town.target.xyz, town.target.n);
+  town.map = ndt_voxel_map_new (&map_params, &target, &error);
+  fail (error);
+  Cloud clouds[G_N_ELEMENTS (sizes)];
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    clouds[i] = read_cloud (backend, folder, sizes[i]);
+  ndt_backend_set_map (backend, town.map, &error);
+  fail (error);
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    for (guint approach = 0; approach < 2; approach++)
+      bench_one (backend, &town, &clouds[i], approach, "");
+  bench_far (backend, &town, &clouds[2], 1 << 3, 20, "");
+  bench_far (backend, &town, &clouds[2], 15, 10, "");
+  bench_far (backend, &town, &clouds[0], 1 << 3, 20, "");
+  bench_raw (backend, &town);
+  if (!quick) {
+    bench_map (backend, &town, town.target.n, 20);
+    bench_map (backend, &town, 10000000, 5);
+  }
+  ndt_backend_close (backend);
+
+  if (try_shapes) {
+    for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+      for (guint s = 0; s < G_N_ELEMENTS (shapes); s++)
+        for (guint r = 0; r < G_N_ELEMENTS (reuses); r++) {
+          g_autofree gchar *what = g_strdup_printf (", %s reuse %s", shapes[s], reuses[r]);
+          NdtBackend *other = open_shape (shapes[s], reuses[r], &town);
+          bench_one (other, &town, &clouds[i], 1, what);
+          ndt_backend_close (other);
+        }
+    for (guint s = 0; s < G_N_ELEMENTS (batch_shapes); s++)
+      for (guint r = 0; r < 2; r++) {
+        g_autofree gchar *what = g_strdup_printf (", %s reuse %s", batch_shapes[s], reuses[r]);
+        NdtBackend *other = open_shape (batch_shapes[s], reuses[r], &town);
+        bench_far (other, &town, &clouds[2], 1 << 3, 5, what);
+        ndt_backend_close (other);
+      }
+  }
+  if (json) {
+    fprintf (json, "\n]\n");
+    fclose (json);
+  }
+  return 0;
+}

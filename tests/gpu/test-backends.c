@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+/* The CUDA backend beside the CPU's: the same calls, the same answers. */
+#include "gpu-scene.h"
+
+#ifdef HAVE_NDT_CUDA
+#include "cuda/ndt-cuda.h"
+#endif
+
+static const NdtAlignParams default_params = NDT_ALIGN_PARAMS_DEFAULT;
+static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+
+static NdtBackend *
+open_cpu (void)
+{
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  NdtBackend *backend = ndt_backend_open_cpu (&config, &error);
+  g_assert_no_error (error);
+  return backend;
+}
+
+static NdtBackend *
+open_cuda (guint64 budget)
+{
+#ifdef HAVE_NDT_CUDA
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  config.memory_budget = budget;
+  NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
+  if (!backend)
+    g_test_skip (error->message);
+  return backend;
+#else
+  g_test_skip ("built without CUDA");
+  return NULL;
+#endif
+}
+
+static void
+give (NdtBackend *backend, const Scene *s)
+{
+  g_autoptr (GError) error = NULL;
+  const NdtCloudView view = scene_view (s);
+  g_assert_true (ndt_backend_set_map (backend, s->map, &error));
+  g_assert_no_error (error);
+  g_assert_true (ndt_backend_set_scan (backend, 0, &view, &no_filter, &error));
+  g_assert_no_error (error);
+}
+
+static void
+align (NdtBackend *backend, const NdtStart *starts, guint n, NdtAlignResult *results)
+{
+  g_autoptr (GError) error = NULL;
+  ndt_backend_align (backend, 0, &default_params, starts, n, results, &error);
+  g_assert_no_error (error);
+}
+
+/* |a − b| within 1e-5 of the largest of a block: both sides are sums of floats, each exact to 6e-8
+ * of its terms, and terms of a block (metres, radians, or both) are of one size. Below 1e-20 a
+ * device may take terms for zero. */
+static void
+assert_close (const double *a, const double *b, const gint *index, guint n)
+{
+  double largest = 0;
+  for (guint i = 0; i < n; i++)
+    largest = MAX (largest, fabs (b[index[i]]));
+  for (guint i = 0; i < n; i++)
+    if (!(fabs (a[index[i]] - b[index[i]]) <= 1e-5 * largest + 1e-20))
+      g_error (
+          "element %d: %.9g and %.9g, largest %.9g", index[i], a[index[i]], b[index[i]], largest);
+}
+
+static void
+assert_sums_agree (const NdtSums *a, const NdtSums *b)
+{
+  static const gint first[] = {0, 1, 2}, last[] = {3, 4, 5};
+  static const gint tt[] = {0, 1, 2, 6, 7, 11}, tr[] = {3, 4, 5, 8, 9, 10, 12, 13, 14},
+                    rr[] = {15, 16, 17, 18, 19, 20}, zero[] = {0};
+  g_assert_cmpuint (a->n_pairs, ==, b->n_pairs);
+  g_assert_cmpuint (a->n_matched, ==, b->n_matched);
+  assert_close (&a->score, &b->score, zero, 1);
+  assert_close (&a->nvtl, &b->nvtl, zero, 1);
+  assert_close (a->gradient, b->gradient, first, 3);
+  assert_close (a->gradient, b->gradient, last, 3);
+  assert_close (a->hessian, b->hessian, tt, 6);
+  assert_close (a->hessian, b->hessian, tr, 9);
+  assert_close (a->hessian, b->hessian, rr, 6);
+}
+
+static void
+assert_poses_agree (const NdtPose *a, const NdtPose *b)
+{
+  const NdtPose inverse = ndt_pose_inverse (a), between = ndt_pose_mul (&inverse, b);
+  double w[3];
+  ndt_quat_log (between.orientation, w);
+  const double metres =
+      sqrt (between.position[0] * between.position[0] + between.position[1] * between.position[1] +
+            between.position[2] * between.position[2]);
+  const double degrees = sqrt (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) * 180 / G_PI;
+  if (!(metres <= 1e-4 && degrees <= 1e-3))
+    g_error ("poses differ by %g m, %g degrees", metres, degrees);
+}
+
+/* Sums agree at poses near and far, over all levels, kinds and neighbour rules. */
+static void
+evaluate_at (double resolution, const double offset[3])
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  g_autoptr (GError) error = NULL;
+  Scene s = scene_new (60, 60000, 3001, resolution, offset);
+  GRand *rand = g_rand_new_with_seed (3);
+  enum { N = 6 };
+  NdtPose poses[N];
+  NdtSums a[N], b[N];
+  guint64 n_pairs = 0;
+  for (guint i = 0; i < N; i++)
+    poses[i] = scene_guess (&s, rand, 0.1 + i * 0.4, 0.01 + i * 0.03);
+  give (cpu, &s);
+  give (cuda, &s);
+  for (guint level = 0; level < 3; level++)
+    for (NdtNeighbours rule = NDT_NEIGHBOURS_RADIUS; rule <= NDT_NEIGHBOURS_DIRECT27; rule++)
+      for (NdtKind kind = NDT_KIND_SCORE; kind <= NDT_KIND_LEAST_SQUARES; kind++) {
+        NdtAlignParams params = default_params;
+        params.neighbours = rule;
+        g_assert_true (ndt_backend_evaluate (cpu, 0, &params, level, kind, poses, N, b, &error));
+        g_assert_true (ndt_backend_evaluate (cuda, 0, &params, level, kind, poses, N, a, &error));
+        for (guint i = 0; i < N; i++) {
+          n_pairs += a[i].n_pairs;
+          assert_sums_agree (&a[i], &b[i]);
+        }
+      }
+  g_assert_cmpuint (n_pairs, >, 100000);
+  g_rand_free (rand);
+  scene_clear (&s);
+}
+
+static void
+test_evaluate (void)
+{
+  static const double utm[3] = {388096, 3948992, 64};
+  evaluate_at (2, NULL);
+  evaluate_at (1, NULL);
+  evaluate_at (0.5, NULL);
+  evaluate_at (2, utm);
+}
+
+enum { N_STARTS = 40 };
+
+static void
+make_starts (const Scene *s, NdtStart starts[N_STARTS])
+{
+  GRand *rand = g_rand_new_with_seed (5);
+  for (guint i = 0; i < N_STARTS; i++) {
+    starts[i].guess = scene_guess (s, rand, i % 2 ? 0.3 : 1.2, i % 2 ? 0.02 : 0.08);
+    starts[i].approach = i / 2 % 4;
+  }
+  g_rand_free (rand);
+}
+
+/* Poses agree; one start alone, several, and every way to spread them over the device give the same
+ * bits. */
+static void
+test_align (void)
+{
+  static const gchar *shapes[] = {"cluster:1:256", "cluster:2:512", "cluster:4:256",
+      "cluster:8:512", "cluster:16:256", "cluster:16:512", "cluster:4:256:64", "grid:16:256",
+      "grid:32:512", "grid:64:256", "grid:128:256", "grid:128:512", "grid:128:256:32"};
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  Scene s = scene_new (60, 60000, 4003, 2, NULL);
+  NdtStart starts[N_STARTS];
+  NdtAlignResult a[N_STARTS], b[N_STARTS], c[N_STARTS];
+  guint n_agree = 0;
+  make_starts (&s, starts);
+  give (cpu, &s);
+  give (cuda, &s);
+  memset (a, 0, sizeof (a));
+  memset (c, 0, sizeof (c));
+  /* Both stop within their epsilons of the optimum: a tenth of the tolerance. */
+  NdtAlignParams fine = default_params;
+  g_autoptr (GError) error = NULL;
+  fine.translation_epsilon = 1e-5;
+  fine.rotation_epsilon = 1e-6;
+  g_assert_true (ndt_backend_align (cpu, 0, &fine, starts, N_STARTS, b, &error));
+  g_assert_true (ndt_backend_align (cuda, 0, &fine, starts, N_STARTS, a, &error));
+  for (guint i = 0; i < N_STARTS; i++) {
+    g_assert_cmpuint (a[i].n_points, ==, s.n);
+    /* From far two optimizers may end in two optima: rounding decides at a watershed. */
+    if (i % 2 || starts[i].approach == 3) {
+      assert_poses_agree (&a[i].pose, &b[i].pose);
+      n_agree++;
+    }
+  }
+  g_assert_cmpuint (n_agree, >=, N_STARTS / 2);
+
+  memset (a, 0, sizeof (a));
+  align (cuda, starts, N_STARTS, a);
+
+  for (guint i = 0; i < N_STARTS; i++) {
+    align (cuda, &starts[i], 1, &c[i]);
+    g_assert_cmpmem (&a[i], sizeof (a[i]), &c[i], sizeof (c[i]));
+  }
+  for (guint k = 0; k < G_N_ELEMENTS (shapes); k++) {
+    for (guint reuse = 0; reuse < 2; reuse++) {
+      g_setenv ("NDT_CUDA_SHAPE", shapes[k], TRUE);
+      g_setenv ("NDT_CUDA_REUSE", reuse ? "0.2" : "0", TRUE);
+      g_autoptr (NdtBackend) other = open_cuda (0);
+      g_unsetenv ("NDT_CUDA_SHAPE");
+      g_unsetenv ("NDT_CUDA_REUSE");
+      give (other, &s);
+      memset (c, 0, sizeof (c));
+      align (other, starts, N_STARTS, c);
+      for (guint i = 0; i < N_STARTS; i++)
+        if (memcmp (&a[i], &c[i], sizeof (a[i])) != 0)
+          g_error ("%s, reuse %u: start %u differs: score %.17g and %.17g, pairs %u and %u",
+              shapes[k], reuse, i, a[i].sums.score, c[i].sums.score, (guint)a[i].sums.n_pairs,
+              (guint)c[i].sums.n_pairs);
+    }
+  }
+  scene_clear (&s);
+}
+
+/* Thinning gives the same points, bit for bit, from every layout. */
+static void
+test_thin (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  g_autoptr (GError) error = NULL;
+  static const NdtScanFilter filters[] = {
+      {0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0},
+      {3, 40, FALSE, {0, 0, 0}, {0, 0, 0}, 0},
+      {0, 0, TRUE, {-30, -20, -2}, {30, 20, 3}, 0},
+      {0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 1.5f},
+      {2, 50, TRUE, {-45, -45, -2}, {45, 45, 9}, 0.3f},
+      {0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 1000},
+  };
+  static const guint sizes[] = {0, 1, 31, 1024, 1025, 40000};
+  Scene s = scene_new (60, 60000, 40000, 2, NULL);
+  float *a = g_new (float, 3 * (gsize)s.n), *b = g_new (float, 3 * (gsize)s.n);
+  double *wide = g_new (double, 4 * (gsize)s.n);
+  float *locked = ndt_backend_alloc_host (cuda, 16 * (gsize)s.n);
+  g_assert_nonnull (locked);
+  for (guint i = 7; i < s.n; i += 501)
+    s.scan[3 * i + i % 3] = i % 2 ? NAN : INFINITY;
+  for (guint i = 0; i < s.n; i++)
+    for (guint k = 0; k < 3; k++) {
+      wide[4 * i + k] = (double)s.scan[3 * i + k];
+      locked[4 * i + k] = s.scan[3 * i + k];
+    }
+  for (guint f = 0; f < G_N_ELEMENTS (filters); f++)
+    for (guint m = 0; m < G_N_ELEMENTS (sizes); m++) {
+      const guint n = sizes[m];
+      const NdtCloudView views[] = {ndt_cloud_view_xyz_f32 (s.scan, n),
+          ndt_cloud_view (wide, n, 32, 0, 8, 16, NDT_SCALAR_F64),
+          ndt_cloud_view (locked, n, 16, 0, 4, 8, NDT_SCALAR_F32)};
+      for (guint v = 0; v < G_N_ELEMENTS (views); v++) {
+        guint na, nb;
+        g_assert_true (ndt_backend_set_scan (cpu, 1, &views[v], &filters[f], &error));
+        g_assert_true (ndt_backend_set_scan (cuda, 1, &views[v], &filters[f], &error));
+        g_assert_true (ndt_backend_get_scan (cpu, 1, b, s.n, &nb, &error));
+        g_assert_true (ndt_backend_get_scan (cuda, 1, a, s.n, &na, &error));
+        g_assert_cmpuint (na, ==, nb);
+        g_assert_cmpmem (a, (gsize)na * 12, b, (gsize)nb * 12);
+      }
+    }
+  ((NdtBackendClass *)cuda->klass)->free_host (locked, 16 * (gsize)s.n);
+  g_free (wide);
+  g_free (a);
+  g_free (b);
+  scene_clear (&s);
+}
+
+/* After the first alignment nothing is allocated, one synchronization an alignment, and nothing
+ * goes up or down while it iterates. Device memory stays as it is. */
+static void
+test_counters (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (GError) error = NULL;
+  Scene s = scene_new (40, 30000, 1000, 2, NULL);
+  const NdtCloudView view = scene_view (&s);
+  GRand *rand = g_rand_new_with_seed (8);
+  NdtBackendCounters before, after;
+  NdtStart start = {s.truth, 0};
+  NdtAlignResult result;
+  const guint n = g_test_quick () ? 10000 : 100000;
+  give (cuda, &s);
+  align (cuda, &start, 1, &result);
+  ndt_backend_get_counters (cuda, &before);
+  for (guint i = 0; i < n; i++) {
+    start.guess = scene_guess (&s, rand, 0.2, 0.02);
+    g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &no_filter, &error));
+    align (cuda, &start, 1, &result);
+    g_assert_cmpint (result.stop, ==, NDT_STOP_CONVERGED);
+  }
+  ndt_backend_get_counters (cuda, &after);
+  g_assert_cmpuint (after.alignments - before.alignments, ==, n);
+  g_assert_cmpuint (after.evaluations - before.evaluations, >, 3 * n);
+  g_assert_cmpuint (after.allocations, ==, before.allocations);
+  g_assert_cmpuint (after.device_bytes, ==, before.device_bytes);
+  g_assert_cmpuint (after.host_bytes, ==, before.host_bytes);
+  g_assert_cmpuint (after.synchronizations - before.synchronizations, ==, n);
+  g_assert_cmpuint (after.launches - before.launches, ==, n);
+  g_assert_cmpuint (after.uploads - before.uploads, ==, n);
+  g_assert_cmpuint (after.upload_bytes - before.upload_bytes, ==, (guint64)n * s.n * 12);
+  g_assert_cmpuint (after.downloads - before.downloads, ==, n);
+  g_rand_free (rand);
+  scene_clear (&s);
+}
+
+/* Empty scans, scans off the map, poses beyond its cells. */
+static void
+test_edges (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  g_autoptr (GError) error = NULL;
+  Scene s = scene_new (40, 30000, 500, 2, NULL);
+  NdtBackend *backends[] = {cpu, cuda};
+  static const double far_away[] = {0, 1e4, 1e7, 1e300};
+  for (guint b = 0; b < 2; b++) {
+    NdtAlignResult result;
+    NdtStart start = {s.truth, 3};
+    const NdtCloudView empty = ndt_cloud_view_xyz_f32 (s.scan, 0);
+    g_assert_false (
+        ndt_backend_align (backends[b], 0, &default_params, &start, 1, &result, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MAP);
+    g_clear_error (&error);
+    give (backends[b], &s);
+    for (guint i = 0; i < G_N_ELEMENTS (far_away); i++) {
+      if (i == 0)
+        g_assert_true (ndt_backend_set_scan (backends[b], 0, &empty, &no_filter, &error));
+      else
+        give (backends[b], &s);
+      start.guess = s.truth;
+      start.guess.position[0] += far_away[i];
+      align (backends[b], &start, 1, &result);
+      g_assert_cmpint (result.stop, ==, NDT_STOP_NO_PAIRS);
+      g_assert_cmpuint (result.n_points, ==, i == 0 ? 0 : s.n);
+      g_assert_cmpuint (result.sums.n_pairs, ==, 0);
+      g_assert_cmpfloat (result.pose.position[0], ==, start.guess.position[0]);
+    }
+    ndt_backend_cancel (backends[b], TRUE);
+    g_assert_false (
+        ndt_backend_align (backends[b], 0, &default_params, &start, 1, &result, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_CANCELLED);
+    g_clear_error (&error);
+    ndt_backend_cancel (backends[b], FALSE);
+    start.guess = s.truth;
+    align (backends[b], &start, 1, &result);
+    g_assert_cmpint (result.stop, ==, NDT_STOP_CONVERGED);
+  }
+  scene_clear (&s);
+}
+
+static gpointer
+cancel_soon (gpointer backend)
+{
+  g_usleep (3000);
+  ndt_backend_cancel (backend, TRUE);
+  return NULL;
+}
+
+/* A batch that would take long ends soon. */
+static void
+test_cancel (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (GError) error = NULL;
+  Scene s = scene_new (60, 60000, 20000, 2, NULL);
+  enum { N = 4000 };
+  NdtStart *starts = g_new (NdtStart, N);
+  NdtAlignResult *results = g_new (NdtAlignResult, N);
+  GRand *rand = g_rand_new_with_seed (8);
+  for (guint i = 0; i < N; i++) {
+    starts[i].guess = scene_guess (&s, rand, 2, 0.2);
+    starts[i].approach = 3;
+  }
+  give (cuda, &s);
+  align (cuda, starts, 1, results);
+  GThread *thread = g_thread_new ("cancel", cancel_soon, cuda);
+  g_assert_false (ndt_backend_align (cuda, 0, &default_params, starts, N, results, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_CANCELLED);
+  g_thread_join (thread);
+  ndt_backend_cancel (cuda, FALSE);
+  align (cuda, starts, 1, results);
+  g_rand_free (rand);
+  g_free (starts);
+  g_free (results);
+  scene_clear (&s);
+}
+
+/* Each allocation refused in turn: an error, and the next try works. A failed launch ends the
+ * backend, and it says so. */
+static void
+test_failures (void)
+{
+  g_autoptr (NdtBackend) probe = open_cuda (0);
+  if (!probe)
+    return;
+#ifdef HAVE_NDT_CUDA
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  static const NdtScanFilter filter = {1, 100, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
+  Scene s = scene_new (40, 30000, 2000, 2, NULL);
+  const NdtCloudView view = scene_view (&s);
+  NdtStart starts[3] = {{s.truth, 0}, {s.truth, 1}, {s.truth, 2}};
+  NdtAlignResult results[3];
+  gboolean failed = TRUE;
+  guint n_refused = 0;
+  for (guint n = 1; failed; n++) {
+    gchar text[32];
+    GError *error = NULL;
+    NdtBackend *backend;
+    g_setenv ("NDT_CUDA_FAIL", "alloc:reset", TRUE);
+    g_autoptr (NdtBackend) other = open_cuda (0);
+    g_snprintf (text, sizeof (text), "alloc:%u", n);
+    g_setenv ("NDT_CUDA_FAIL", text, TRUE);
+    backend = ndt_cuda_backend_open (&config, &error);
+    failed = backend == NULL;
+    if (backend) {
+      for (guint try = 0; try < 2; try++) {
+        g_clear_error (&error);
+        if (!ndt_backend_set_map (backend, s.map, &error) ||
+            !ndt_backend_set_scan (backend, 0, &view, &filter, &error) ||
+            !ndt_backend_align (backend, 0, &default_params, starts, 3, results, &error)) {
+          g_assert_cmpuint (try, ==, 0);
+          failed = TRUE;
+        } else {
+          for (guint i = 0; i < 3; i++)
+            g_assert_cmpint (results[i].stop, ==, NDT_STOP_CONVERGED);
+          if (try == 0)
+            break;
+        }
+        if (error)
+          g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY);
+      }
+      ndt_backend_close (backend);
+    } else {
+      g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY);
+    }
+    n_refused += failed;
+    g_clear_error (&error);
+  }
+  g_assert_cmpuint (n_refused, >=, 6);
+
+  {
+    GError *error = NULL;
+    g_setenv ("NDT_CUDA_FAIL", "launch:reset", TRUE);
+    g_autoptr (NdtBackend) backend = ndt_cuda_backend_open (&config, &error);
+    g_assert_no_error (error);
+    g_assert_true (ndt_backend_set_map (backend, s.map, &error));
+    g_assert_true (ndt_backend_set_scan (backend, 0, &view, &no_filter, &error));
+    g_assert_true (ndt_backend_align (backend, 0, &default_params, starts, 1, results, &error));
+    g_setenv ("NDT_CUDA_FAIL", "launch:1", TRUE);
+    g_assert_false (ndt_backend_align (backend, 0, &default_params, starts, 1, results, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_DEVICE);
+    g_clear_error (&error);
+    g_unsetenv ("NDT_CUDA_FAIL");
+    g_assert_false (ndt_backend_set_scan (backend, 0, &view, &no_filter, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_DEVICE);
+    g_clear_error (&error);
+  }
+  g_unsetenv ("NDT_CUDA_FAIL");
+
+  g_autoptr (NdtBackend) small = open_cuda (1 << 20);
+  g_autoptr (GError) error = NULL;
+  Scene large = scene_new (150, 400000, 100, 1, NULL);
+  g_assert_false (ndt_backend_set_map (small, large.map, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY);
+  scene_clear (&large);
+  scene_clear (&s);
+#endif
+}
+
+/* Maps of about 1e3 to 1e6 voxels, each set after the other in one backend. */
+static void
+test_map_sizes (void)
+{
+  static const double halves[] = {30, 100, 320, 700};
+  static const double resolutions[] = {2, 2, 2, 1};
+  static const gsize n_points[] = {20000, 150000, 1500000, 12000000};
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  g_autoptr (GError) error = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (halves); i++) {
+    Scene s = scene_new (halves[i], n_points[i], 2000, resolutions[i], NULL);
+    NdtSums a, b;
+    g_test_message ("%u voxels", ndt_voxel_map_get_level (s.map, 0)->n_voxels);
+    give (cpu, &s);
+    give (cuda, &s);
+    g_assert_true (
+        ndt_backend_evaluate (cpu, 0, &default_params, 0, NDT_KIND_SCORE, &s.truth, 1, &b, &error));
+    g_assert_true (ndt_backend_evaluate (
+        cuda, 0, &default_params, 0, NDT_KIND_SCORE, &s.truth, 1, &a, &error));
+    g_assert_cmpuint (a.n_pairs, >, 500);
+    assert_sums_agree (&a, &b);
+    scene_clear (&s);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/gpu/evaluate", test_evaluate);
+  g_test_add_func ("/gpu/align", test_align);
+  g_test_add_func ("/gpu/thin", test_thin);
+  g_test_add_func ("/gpu/counters", test_counters);
+  g_test_add_func ("/gpu/edges", test_edges);
+  g_test_add_func ("/gpu/cancel", test_cancel);
+  g_test_add_func ("/gpu/failures", test_failures);
+  g_test_add_func ("/gpu/map-sizes", test_map_sizes);
+  return g_test_run ();
+}
