@@ -189,12 +189,14 @@ ndt_pose_from_xyz_euler (
 void
 ndt_pose_to_xyz_euler (const NdtPose *pose, double *roll, double *pitch, double *yaw)
 {
-  /* R = Rx Ry Rz: r02 = sin p, r12 = −sin r cos p, r22 = cos r cos p, r01 = −cos p sin y. */
+  /* The third column of R = Rx Ry Rz gives roll; the rest is read from Rx⁻¹ R = Ry Rz, so that
+   * the three fit together also near pitch = ±90°, where roll alone is whatever rounding left. */
   double r[9];
   ndt_quat_to_matrix (pose->orientation, r);
-  *pitch = asin (CLAMP (r[2], -1.0, 1.0));
   *roll = atan2 (-r[5], r[8]);
-  *yaw = atan2 (-r[1], r[0]);
+  const double c = cos (*roll), s = sin (*roll);
+  *pitch = atan2 (r[2], c * r[8] - s * r[5]);
+  *yaw = atan2 (c * r[3] + s * r[6], c * r[4] + s * r[7]);
 }
 
 void
@@ -206,11 +208,13 @@ ndt_pose_from_rpy (const double position[3], double roll, double pitch, double y
 void
 ndt_pose_to_rpy (const NdtPose *pose, double *roll, double *pitch, double *yaw)
 {
+  /* As above with R = Rz Ry Rx: the last row gives roll, R Rx⁻¹ = Rz Ry the rest. */
   double r[9];
   ndt_quat_to_matrix (pose->orientation, r);
-  *pitch = asin (CLAMP (-r[6], -1.0, 1.0));
   *roll = atan2 (r[7], r[8]);
-  *yaw = atan2 (r[3], r[0]);
+  const double c = cos (*roll), s = sin (*roll);
+  *pitch = atan2 (-r[6], c * r[8] + s * r[7]);
+  *yaw = atan2 (s * r[2] - c * r[1], c * r[4] - s * r[5]);
 }
 
 gboolean
@@ -257,10 +261,20 @@ ndt_pose_parse (const gchar *text, NdtPose *out, GError **error)
   g_return_val_if_fail (text != NULL, FALSE);
   for (;;) {
     gchar *end;
-    while (*p && strchr (" \t\r\n,;", *p))
+    const gchar *start = p;
+    while (g_ascii_isspace (*p))
       p++;
     if (*p == '\0')
       break;
+    if (n > 0) {
+      /* One separator: a number that is missing is an error, not the next one's place. */
+      if (*p == ',' || *p == ';')
+        p++;
+      else if (p == start)
+        goto bad;
+      while (g_ascii_isspace (*p))
+        p++;
+    }
     const double value = g_ascii_strtod (p, &end);
     if (end == p || n == G_N_ELEMENTS (v) || !isfinite (value))
       goto bad;
