@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-error.h"
 
-G_DEFINE_QUARK (ndt - error - quark, ndt_error)
+/* clang-format off */
+G_DEFINE_QUARK (ndt-error-quark, ndt_error)

@@ -118,6 +118,11 @@ ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
 
 /* ---- The builder ---- */
 
+/* Origins of maps are multiples of this many cells at the finest level: of 4 two levels up then, so
+ * that blocks of all levels align. Cells relative to such an origin below the least of them have to
+ * stay below 2^21, so the reach is that much shorter at the upper end. */
+#define ORIGIN_STEP 16
+
 /* A cell of a region: an entry of its hash table, empty where sums.n is 0. */
 typedef struct {
   guint64 key; /* ndt_block_key() of the cell relative to the builder's origin */
@@ -278,7 +283,7 @@ ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region_id,
     }
     for (guint k = 0; in_range && k < 3; k++) {
       const double d = index[k] - (double)builder->origin[k];
-      in_range = d >= -NDT_KEY_LIMIT && d < NDT_KEY_LIMIT;
+      in_range = d >= -NDT_KEY_LIMIT && d < NDT_KEY_LIMIT - ORIGIN_STEP;
       relative[k] = in_range ? (gint32)d : 0;
     }
     if (!in_range) {
@@ -329,6 +334,8 @@ ndt_voxel_map_builder_remove (NdtVoxelMapBuilder *builder, guint64 region)
   const guint at = find_region (builder, region, &found);
   if (found)
     g_ptr_array_remove_index (builder->regions, at);
+  if (builder->regions->len == 0)
+    builder->has_origin = FALSE;
   return found;
 }
 
@@ -442,11 +449,10 @@ merge_regions (NdtVoxelMapBuilder *builder, gint64 origin[3], gsize *n_merged)
       }
     }
     if (pass == 0) {
-      /* The map's origin depends on its cells alone. A multiple of 16 at the finest level, so
-       * that it is one of 4 two levels up and blocks of all levels align. */
+      /* The map's origin depends on its cells alone. */
       for (guint k = 0; k < 3; k++) {
         const gint64 absolute = builder->origin[k] + least[k];
-        origin[k] = absolute - (absolute & 15);
+        origin[k] = absolute - (absolute & (ORIGIN_STEP - 1));
         least[k] = (gint32)(origin[k] - builder->origin[k]);
       }
     }

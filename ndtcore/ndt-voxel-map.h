@@ -127,8 +127,8 @@ NdtVoxelMap *ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, gui
 NdtVoxelMapBuilder *ndt_voxel_map_builder_new (const NdtVoxelMapParams *params, GError **error);
 void ndt_voxel_map_builder_free (NdtVoxelMapBuilder *builder);
 /* Adds points to a region, which begins to exist; @pose (nullable) moves them into the map.
- * Non-finite points are dropped. FALSE with NDT_ERROR_INVALID_ARGUMENT where a point is more
- * than 2^20 cells from the builder's first point. */
+ * Non-finite points are dropped. FALSE with NDT_ERROR_INVALID_ARGUMENT where a point is about
+ * 2^20 cells or more from the builder's first point; the points before it stay in the region. */
 gboolean ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region,
     const NdtCloudView *points, const NdtPose *pose, GError **error);
 /* FALSE where there is no such region. */
