@@ -200,7 +200,7 @@ write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t 
       result->position[k] = c->start.guess.position[k] + (double)o->best_t[k];
     for (int k = 0; k < 4; k++)
       result->orientation[k] = q[k];
-    result->iterations = (uint32_t)o->iterations;
+    result->iterations = (uint32_t)(o->iterations + o->approach_steps);
     result->evaluations = (uint32_t)o->evaluations;
     result->oscillation = (uint32_t)o->oscillation;
     result->stop = c->total[31] >= (double)CANCELLED ? NDT_CUDA_STOP_CANCELLED : (uint32_t)o->stop;

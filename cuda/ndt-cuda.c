@@ -275,6 +275,7 @@ cuda_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const
     memcpy (to->pose.position, from->position, sizeof (from->position));
     memcpy (to->pose.orientation, from->orientation, sizeof (from->orientation));
     read_sums (from, &to->sums);
+    to->max_term = -ndt_gauss (params->outlier_ratio, job.levels[0].resolution).d1;
     to->n_points = from->n_points;
     to->iterations = from->iterations;
     to->evaluations = from->evaluations;
