@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 # Runs a test of the build with sanitizers: sanitize.sh COMMAND...
 #
-# The programs that load our plugins (gst-launch-1.0, Python) are not instrumented, so that the
-# run-time has to be preloaded, and plugins are scanned in the process itself. Leaks are looked for
-# in our own programs alone: shells and Python leave memory to the system when they end.
+# The programs that load our plugins (gst-launch-1.0, GStreamer's scanner, Python) are not
+# instrumented, so that the run-time has to be preloaded. Leaks are looked for in our own programs
+# alone: shells and Python leave memory to the system when they end.
 here=$(dirname "$0")
 leaks=0
 grep -q libasan "$1" && leaks=1
-export LD_PRELOAD GST_REGISTRY_FORK=no NDT_TEST_SANITIZER=address
+export LD_PRELOAD NDT_TEST_SANITIZER=address
 LD_PRELOAD=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)
 export ASAN_OPTIONS=detect_leaks=$leaks:allocator_may_return_null=1:fast_unwind_on_malloc=0
 export LSAN_OPTIONS=suppressions=$here/leaks.supp:print_suppressions=0
