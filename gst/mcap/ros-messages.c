@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+#include "ros-messages.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cdr.h"
+
+/* Smallest size of an element of a sequence: an empty string is 4 bytes at least. */
+#define MIN_POINT_FIELD 13
+#define MIN_TRANSFORM 64
+#define MIN_STATUS 17
+#define MIN_KEY_VALUE 8
+
+G_DEFINE_QUARK (ros - message - error - quark, ros_message_error)
+
+static gboolean
+damaged (GError **error, const gchar *type)
+{
+  g_set_error (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_DAMAGED,
+      "A %s message is damaged or no little-endian CDR", type);
+  return FALSE;
+}
+
+static void
+write_header (CdrWriter *w, gint64 stamp, const gchar *frame_id)
+{
+  gint64 seconds = stamp / (gint64)GST_SECOND;
+  gint64 nanoseconds = stamp % (gint64)GST_SECOND;
+
+  if (nanoseconds < 0) {
+    nanoseconds += GST_SECOND;
+    seconds--;
+  }
+  cdr_write_i32 (w, CLAMP (seconds, G_MININT32, G_MAXINT32));
+  cdr_write_u32 (w, nanoseconds);
+  cdr_write_string (w, frame_id);
+}
+
+static gint64
+read_stamp (CdrReader *r)
+{
+  gint64 seconds = cdr_read_i32 (r);
+  return seconds * (gint64)GST_SECOND + cdr_read_u32 (r);
+}
+
+static void
+write_doubles (CdrWriter *w, const gdouble *values, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    cdr_write_f64 (w, values[i]);
+}
+
+static void
+read_doubles (CdrReader *r, gdouble *values, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    values[i] = cdr_read_f64 (r);
+}
+
+/* Clouds */
+
+void
+ros_write_point_cloud2_head (GByteArray *out, gint64 stamp, const gchar *frame_id,
+    const GstPointCloudInfo *info, gsize n_points)
+{
+  gboolean organized = info->height > 0;
+  gsize width = organized ? info->width : n_points;
+  CdrWriter w;
+
+  cdr_writer_init (&w, out);
+  write_header (&w, stamp, frame_id);
+  cdr_write_u32 (&w, organized ? info->height : 1);
+  cdr_write_u32 (&w, width);
+  cdr_write_u32 (&w, info->n_fields);
+  for (guint i = 0; i < info->n_fields; i++) {
+    cdr_write_string (&w, info->fields[i].name);
+    cdr_write_u32 (&w, info->fields[i].offset);
+    cdr_write_u8 (&w, info->fields[i].type);
+    cdr_write_u32 (&w, info->fields[i].count);
+  }
+  cdr_write_u8 (&w, FALSE); /* is_bigendian */
+  cdr_write_u32 (&w, info->point_step);
+  cdr_write_u32 (&w, info->point_step * width);
+  cdr_write_u32 (&w, info->point_step * n_points);
+}
+
+/* A known format where the fields are just that one's. */
+static void
+recognize_format (GstPointCloudInfo *info)
+{
+  for (guint f = GST_POINT_CLOUD_FORMAT_XYZ_F32LE; f <= GST_POINT_CLOUD_FORMAT_XYZIRT; f++) {
+    GstPointCloudInfo known;
+    guint i;
+
+    gst_point_cloud_info_init (&known);
+    gst_point_cloud_info_set_format (&known, f);
+    if (known.point_step != info->point_step || known.n_fields != info->n_fields)
+      continue;
+    for (i = 0; i < known.n_fields; i++)
+      if (known.fields[i].name != info->fields[i].name ||
+          known.fields[i].type != info->fields[i].type ||
+          known.fields[i].offset != info->fields[i].offset ||
+          known.fields[i].count != info->fields[i].count)
+        break;
+    if (i == known.n_fields) {
+      info->format = f;
+      return;
+    }
+  }
+}
+
+static gboolean
+read_fields (CdrReader *r, GstPointCloudInfo *info, gboolean *too_many)
+{
+  guint32 n = cdr_read_length (r, MIN_POINT_FIELD);
+
+  *too_many = n > GST_POINT_CLOUD_MAX_FIELDS;
+  for (guint32 i = 0; i < n && !cdr_reader_failed (r); i++) {
+    g_autofree gchar *name = cdr_read_string (r);
+    guint32 offset = cdr_read_u32 (r);
+    guint8 type = cdr_read_u8 (r);
+    guint32 count = cdr_read_u32 (r);
+
+    if (cdr_reader_failed (r) || *too_many)
+      continue;
+    /* Field by field, since gst_point_cloud_info_validate() names what is wrong. Some drivers write
+     * a count of 0 for one element. */
+    info->fields[i].name = g_intern_string (name);
+    info->fields[i].type = type;
+    info->fields[i].offset = offset;
+    info->fields[i].count = MAX (count, 1);
+    info->n_fields = i + 1;
+  }
+  return !cdr_reader_failed (r);
+}
+
+gboolean
+ros_read_point_cloud2 (RosPointCloud2 *self, const guint8 *data, gsize size, GError **error)
+{
+  g_autofree gchar *frame_id = NULL;
+  g_autoptr (GError) invalid = NULL;
+  gboolean too_many, is_bigendian;
+  guint64 row, needed;
+  CdrReader r;
+
+  memset (self, 0, sizeof *self);
+  gst_point_cloud_info_init (&self->info);
+  self->info.format = GST_POINT_CLOUD_FORMAT_CUSTOM;
+  cdr_reader_init (&r, data, size);
+  self->stamp = read_stamp (&r);
+  frame_id = cdr_read_string (&r);
+  self->height = cdr_read_u32 (&r);
+  self->width = cdr_read_u32 (&r);
+  if (!read_fields (&r, &self->info, &too_many))
+    return damaged (error, ROS_TYPE_POINT_CLOUD2);
+  is_bigendian = cdr_read_u8 (&r) != 0;
+  self->info.point_step = cdr_read_u32 (&r);
+  self->row_step = cdr_read_u32 (&r);
+  self->data_size = cdr_read_length (&r, 1);
+  self->data = cdr_read_bytes (&r, self->data_size);
+  self->is_dense = cdr_read_u8 (&r) != 0;
+  if (cdr_reader_failed (&r))
+    return damaged (error, ROS_TYPE_POINT_CLOUD2);
+
+  if (is_bigendian) {
+    g_set_error (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_UNSUPPORTED,
+        "Points are big-endian: not supported");
+    return FALSE;
+  }
+  if (too_many) {
+    g_set_error (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_UNSUPPORTED,
+        "A point has more than %u fields", GST_POINT_CLOUD_MAX_FIELDS);
+    return FALSE;
+  }
+  if (self->height > 1) {
+    self->info.width = self->width;
+    self->info.height = self->height;
+  }
+  recognize_format (&self->info);
+  if (self->width == 0 || self->height == 0) {
+    /* Nothing follows from a shape without points. */
+    self->info.width = self->info.height = 0;
+    self->width = 0;
+  }
+  if (!gst_point_cloud_info_validate (&self->info, &invalid)) {
+    g_set_error (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_UNSUPPORTED, "%s", invalid->message);
+    return FALSE;
+  }
+  row = (guint64)self->width * self->info.point_step;
+  if (self->height > 1 && self->row_step < row)
+    return damaged (error, ROS_TYPE_POINT_CLOUD2);
+  /* Both factors are below 2^32 and their product is compared with what is there, so that an
+   * overflow is none: height - 1 rows of 2^32 bytes need less than 2^64. */
+  needed = self->height > 0 ? (guint64)(self->height - 1) * self->row_step : 0;
+  if (row > self->data_size || needed > self->data_size - row)
+    return damaged (error, ROS_TYPE_POINT_CLOUD2);
+  if (*frame_id)
+    self->info.frame_id = g_quark_from_string (frame_id);
+  self->frame_id = g_steal_pointer (&frame_id);
+  return TRUE;
+}
+
+void
+ros_point_cloud2_clear (RosPointCloud2 *self)
+{
+  g_clear_pointer (&self->frame_id, g_free);
+}
+
+/* Poses */
+
+void
+ros_write_pose (GByteArray *out, gint64 stamp, const gchar *parent_frame, const GstPoseMeta *meta)
+{
+  static const gdouble unknown[36];
+  CdrWriter w;
+
+  cdr_writer_init (&w, out);
+  write_header (&w, stamp, parent_frame);
+  write_doubles (&w, meta->position, 3);
+  write_doubles (&w, meta->orientation, 4);
+  write_doubles (&w, meta->has_covariance ? meta->covariance : unknown, 36);
+}
+
+void
+ros_write_tf (GByteArray *out, gint64 stamp, const gchar *parent_frame, const gchar *child_frame,
+    const GstPoseMeta *meta)
+{
+  CdrWriter w;
+
+  cdr_writer_init (&w, out);
+  cdr_write_u32 (&w, 1);
+  write_header (&w, stamp, parent_frame);
+  cdr_write_string (&w, child_frame);
+  write_doubles (&w, meta->position, 3);
+  write_doubles (&w, meta->orientation, 4);
+}
+
+void
+ros_pose_clear (RosPose *self)
+{
+  g_clear_pointer (&self->parent_frame, g_free);
+  g_clear_pointer (&self->child_frame, g_free);
+}
+
+gboolean
+ros_read_pose (RosPose *self, const guint8 *data, gsize size, GError **error)
+{
+  CdrReader r;
+
+  memset (self, 0, sizeof *self);
+  cdr_reader_init (&r, data, size);
+  self->stamp = read_stamp (&r);
+  self->parent_frame = cdr_read_string (&r);
+  read_doubles (&r, self->position, 3);
+  read_doubles (&r, self->orientation, 4);
+  read_doubles (&r, self->covariance, 36);
+  if (cdr_reader_failed (&r)) {
+    ros_pose_clear (self);
+    return damaged (error, ROS_TYPE_POSE);
+  }
+  return TRUE;
+}
+
+GArray *
+ros_read_tf (const guint8 *data, gsize size, GError **error)
+{
+  g_autoptr (GArray) poses = g_array_new (FALSE, TRUE, sizeof (RosPose));
+  guint32 n;
+  CdrReader r;
+
+  g_array_set_clear_func (poses, (GDestroyNotify)ros_pose_clear);
+  cdr_reader_init (&r, data, size);
+  n = cdr_read_length (&r, MIN_TRANSFORM);
+  for (guint32 i = 0; i < n && !cdr_reader_failed (&r); i++) {
+    RosPose pose = {0};
+
+    pose.stamp = read_stamp (&r);
+    pose.parent_frame = cdr_read_string (&r);
+    pose.child_frame = cdr_read_string (&r);
+    read_doubles (&r, pose.position, 3);
+    read_doubles (&r, pose.orientation, 4);
+    g_array_append_val (poses, pose);
+  }
+  if (cdr_reader_failed (&r)) {
+    damaged (error, ROS_TYPE_TF);
+    return NULL;
+  }
+  return g_steal_pointer (&poses);
+}
+
+/* Diagnostics */
+
+static const gchar *
+enum_nick (GType type, gint value)
+{
+  g_autoptr (GEnumClass) klass = g_type_class_ref (type);
+  GEnumValue *v = g_enum_get_value (klass, value);
+  return v ? v->value_nick : "";
+}
+
+static gboolean
+enum_from_nick (GType type, const gchar *nick, gint *value)
+{
+  g_autoptr (GEnumClass) klass = g_type_class_ref (type);
+  GEnumValue *v = g_enum_get_value_by_nick (klass, nick);
+
+  if (v == NULL)
+    return FALSE;
+  *value = v->value;
+  return TRUE;
+}
+
+static guint8
+diagnostic_level (GstPoseStatus status)
+{
+  switch (status) {
+  case GST_POSE_STATUS_NONE:
+  case GST_POSE_STATUS_TRACKING:
+    return 0; /* OK */
+  case GST_POSE_STATUS_LOST:
+    return 2; /* ERROR */
+  default:
+    return 1; /* WARN */
+  }
+}
+
+static void
+write_key (CdrWriter *w, const gchar *key, const gchar *value)
+{
+  cdr_write_string (w, key);
+  cdr_write_string (w, value);
+}
+
+/* Seventeen digits: the same double comes back. */
+static void
+write_key_double (CdrWriter *w, const gchar *key, gdouble value)
+{
+  gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+  write_key (w, key, g_ascii_dtostr (text, sizeof text, value));
+}
+
+static void
+write_key_uint64 (CdrWriter *w, const gchar *key, guint64 value)
+{
+  gchar text[24];
+  g_snprintf (text, sizeof text, "%" G_GUINT64_FORMAT, value);
+  write_key (w, key, text);
+}
+
+void
+ros_write_diagnostics (GByteArray *out, gint64 stamp, const gchar *name, const GstPoseMeta *meta)
+{
+  const gchar *status = enum_nick (GST_TYPE_POSE_STATUS, meta->status);
+  CdrWriter w;
+
+  cdr_writer_init (&w, out);
+  write_header (&w, stamp, "");
+  cdr_write_u32 (&w, 1);
+  cdr_write_u8 (&w, diagnostic_level (meta->status));
+  cdr_write_string (&w, name);
+  cdr_write_string (&w, status);
+  cdr_write_string (&w, ""); /* hardware_id */
+  cdr_write_u32 (&w, 11);
+  write_key (&w, "role", enum_nick (GST_TYPE_POSE_ROLE, meta->role));
+  write_key (&w, "status", status);
+  write_key (&w, "has-pose", meta->has_pose ? "true" : "false");
+  write_key (&w, "has-covariance", meta->has_covariance ? "true" : "false");
+  write_key (&w, "parent-frame", g_quark_to_string (meta->parent_frame));
+  write_key (&w, "child-frame", g_quark_to_string (meta->child_frame));
+  write_key_uint64 (&w, "sequence", meta->sequence);
+  write_key_double (&w, "transformation-probability", meta->transformation_probability);
+  write_key_double (&w, "nvtl", meta->nvtl);
+  write_key_double (&w, "matched-ratio", meta->matched_ratio);
+  write_key_uint64 (&w, "iterations", meta->iterations);
+}
+
+/* TRUE: one of ours. */
+static gboolean
+set_meta_value (GstPoseMeta *meta, const gchar *key, const gchar *value)
+{
+  gint v;
+
+  if (g_str_equal (key, "role")) {
+    if (!enum_from_nick (GST_TYPE_POSE_ROLE, value, &v))
+      return FALSE;
+    meta->role = v;
+  } else if (g_str_equal (key, "status")) {
+    if (!enum_from_nick (GST_TYPE_POSE_STATUS, value, &v))
+      return FALSE;
+    meta->status = v;
+  } else if (g_str_equal (key, "has-pose"))
+    meta->has_pose = g_str_equal (value, "true");
+  else if (g_str_equal (key, "has-covariance"))
+    meta->has_covariance = g_str_equal (value, "true");
+  else if (g_str_equal (key, "parent-frame"))
+    meta->parent_frame = *value ? g_quark_from_string (value) : 0;
+  else if (g_str_equal (key, "child-frame"))
+    meta->child_frame = *value ? g_quark_from_string (value) : 0;
+  else if (g_str_equal (key, "sequence"))
+    meta->sequence = g_ascii_strtoull (value, NULL, 10);
+  else if (g_str_equal (key, "transformation-probability"))
+    meta->transformation_probability = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "nvtl"))
+    meta->nvtl = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "matched-ratio"))
+    meta->matched_ratio = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "iterations"))
+    meta->iterations = g_ascii_strtoull (value, NULL, 10);
+  else
+    return FALSE;
+  return TRUE;
+}
+
+gboolean
+ros_read_diagnostics (
+    GstPoseMeta *meta, gint64 *stamp, const guint8 *data, gsize size, GError **error)
+{
+  GstPoseMeta result = *meta;
+  gboolean has_role = FALSE;
+  gint64 time;
+  guint32 n;
+  CdrReader r;
+
+  cdr_reader_init (&r, data, size);
+  time = read_stamp (&r);
+  g_free (cdr_read_string (&r));
+  n = cdr_read_length (&r, MIN_STATUS);
+  for (guint32 i = 0; i < n && !cdr_reader_failed (&r); i++) {
+    guint32 n_values;
+
+    cdr_read_u8 (&r);
+    for (guint j = 0; j < 3; j++)
+      g_free (cdr_read_string (&r));
+    n_values = cdr_read_length (&r, MIN_KEY_VALUE);
+    for (guint32 j = 0; j < n_values && !cdr_reader_failed (&r); j++) {
+      g_autofree gchar *key = cdr_read_string (&r);
+      g_autofree gchar *value = cdr_read_string (&r);
+
+      if (!cdr_reader_failed (&r) && n == 1 && set_meta_value (&result, key, value))
+        has_role |= g_str_equal (key, "role");
+    }
+  }
+  if (cdr_reader_failed (&r))
+    return damaged (error, ROS_TYPE_DIAGNOSTICS);
+  if (!has_role)
+    return FALSE;
+  *meta = result;
+  *stamp = time;
+  return TRUE;
+}
