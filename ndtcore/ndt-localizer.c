@@ -11,6 +11,10 @@ struct _NdtLocalizer {
   NdtBackend *backend;
   NdtLocalizerParams params;
   NdtTracker tracker;
+  gboolean has_mount; /* params.sensor_pose is not the identity */
+  NdtDeskewer *deskewer;
+  float *deskewed;
+  gsize deskewed_capacity;
 };
 
 void
@@ -20,6 +24,7 @@ ndt_localizer_params_init (NdtLocalizerParams *params)
   memset (params, 0, sizeof (*params));
   ndt_registration_params_init (&params->registration);
   params->filter = no_filter;
+  ndt_pose_set_identity (&params->sensor_pose);
   params->min_points = 10;
   params->matched_ratio_threshold = 0.2;
   params->max_skips = 10;
@@ -47,6 +52,9 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
            !(params->matched_ratio_threshold >= 0 && params->matched_ratio_threshold <= 1) ||
            !(params->score_drop >= 0 && params->score_drop <= 1))
     what = "fractions have to be 0 to 1";
+  NdtPose mount = params->sensor_pose;
+  if (!what && !ndt_pose_normalize (&mount))
+    what = "the sensor's pose is not finite";
   for (guint i = 0; i < 6 && !what; i++)
     if (!(r->fixed_variance[i] > 0))
       what = "fixed variances have to be above 0";
@@ -68,6 +76,8 @@ ndt_localizer_new (NdtBackend *backend)
 void
 ndt_localizer_free (NdtLocalizer *localizer)
 {
+  g_clear_pointer (&localizer->deskewer, ndt_deskewer_free);
+  g_free (localizer->deskewed);
   g_free (localizer);
 }
 
@@ -83,6 +93,11 @@ ndt_localizer_set_params (NdtLocalizer *localizer, const NdtLocalizerParams *par
   if (!ndt_localizer_params_check (params, error))
     return FALSE;
   localizer->params = *params;
+  double metres, radians;
+  const NdtPose identity = NDT_POSE_IDENTITY;
+  ndt_pose_normalize (&localizer->params.sensor_pose);
+  ndt_pose_difference (&localizer->params.sensor_pose, &identity, &metres, &radians);
+  localizer->has_mount = metres > 0 || radians > 0;
   return TRUE;
 }
 
@@ -124,7 +139,108 @@ judge (const NdtLocalizer *localizer, const NdtRegistration *registration)
   return NDT_REJECT_NONE;
 }
 
-/* Localizes the scan that lies in a slot of the backend. */
+/* ---- Motion compensation ---- */
+
+typedef struct {
+  NdtPose body;    /* at reference */
+  NdtPose mount;   /* of the sensor */
+  double twist[6]; /* of the body, per second */
+  double reference;
+} Motion;
+
+static gboolean
+get_motion (double time, NdtPose *pose, gpointer user_data)
+{
+  const Motion *motion = user_data;
+  double twist[6];
+  for (guint i = 0; i < 6; i++)
+    twist[i] = (time - motion->reference) * motion->twist[i];
+  const NdtPose step = ndt_pose_from_twist (twist);
+  *pose = ndt_pose_mul (&motion->body, &step);
+  *pose = ndt_pose_mul (pose, &motion->mount);
+  return TRUE;
+}
+
+/* Sets the scan, with the motion that the prediction implies taken out. */
+static gboolean
+set_deskewed_scan (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
+    const NdtTrackerGuess *guess, gboolean *deskewed, GError **error)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  const gint64 elapsed = observation->time - tracker->time;
+  NdtCloudView points = observation->points;
+  *deskewed = FALSE;
+  /* Between scans that are ten seconds apart a velocity says nothing of one. */
+  if (observation->point_times.data && points.n_points > 0 && observation->time >= 0 &&
+      tracker->time >= 0 && elapsed > 0 && elapsed < 10 * G_GINT64_CONSTANT (1000000000) &&
+      (guess->prediction == NDT_TRACKER_FROM_VELOCITY ||
+          guess->prediction == NDT_TRACKER_FROM_ODOMETRY)) {
+    const NdtPose inverse = ndt_pose_inverse (&tracker->pose);
+    const NdtPose step = ndt_pose_mul (&inverse, &guess->pose);
+    Motion motion = {.body = guess->pose,
+        .mount = localizer->params.sensor_pose,
+        .reference = observation->time_on_points};
+    ndt_pose_to_twist (&step, motion.twist);
+    for (guint i = 0; i < 6; i++)
+      motion.twist[i] /= 1e-9 * (double)elapsed;
+    if (!localizer->deskewer)
+      localizer->deskewer = ndt_deskewer_new ();
+    if (points.n_points > localizer->deskewed_capacity) {
+      localizer->deskewed_capacity = points.n_points + points.n_points / 4;
+      localizer->deskewed = g_renew (float, localizer->deskewed, 3 * localizer->deskewed_capacity);
+    }
+    ndt_deskew (localizer->deskewer, &points, &observation->point_times, motion.reference,
+        get_motion, &motion, localizer->deskewed);
+    points = ndt_cloud_view_xyz_f32 (localizer->deskewed, points.n_points);
+    *deskewed = TRUE;
+  }
+  return ndt_backend_set_scan (localizer->backend, slot, &points, &localizer->params.filter, error);
+}
+
+/* ---- The body and its sensor ---- */
+
+static NdtPose
+sensor_of_body (const NdtLocalizer *localizer, const NdtPose *body)
+{
+  return localizer->has_mount ? ndt_pose_mul (body, &localizer->params.sensor_pose) : *body;
+}
+
+/* From the sensor's pose and covariance to the body's. With l the way from sensor to body in the
+ * parent's axes, a turn by ω about the sensor moves the body by ω × l. */
+static void
+registration_to_body (const NdtLocalizer *localizer, NdtRegistration *registration)
+{
+  if (!localizer->has_mount)
+    return;
+  const NdtPose inverse = ndt_pose_inverse (&localizer->params.sensor_pose);
+  const NdtPose body = ndt_pose_mul (&registration->pose, &inverse);
+  double j[36] = {0}, t[36], l[3];
+  for (guint k = 0; k < 3; k++)
+    l[k] = body.position[k] - registration->pose.position[k];
+  for (guint i = 0; i < 6; i++)
+    j[7 * i] = 1;
+  j[4] = l[2];
+  j[5] = -l[1];
+  j[9] = -l[2];
+  j[11] = l[0];
+  j[15] = l[1];
+  j[16] = -l[0];
+  for (guint a = 0; a < 6; a++)
+    for (guint b = 0; b < 6; b++) {
+      t[6 * a + b] = 0;
+      for (guint k = 0; k < 6; k++)
+        t[6 * a + b] += j[6 * a + k] * registration->covariance[6 * k + b];
+    }
+  for (guint a = 0; a < 6; a++)
+    for (guint b = 0; b < 6; b++) {
+      registration->covariance[6 * a + b] = 0;
+      for (guint k = 0; k < 6; k++)
+        registration->covariance[6 * a + b] += t[6 * a + k] * j[6 * b + k];
+    }
+  registration->pose = body;
+}
+
+/* Localizes the scan that lies in a slot of the backend, or does with deskewing. */
 static gboolean
 process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
     NdtLocalization *out, GError **error)
@@ -145,13 +261,18 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
   out->prediction = (NdtPrediction)guess.prediction;
   out->guess = guess.pose;
 
+  if (params->deskew &&
+      !set_deskewed_scan (localizer, slot, observation, &guess, &out->deskewed, error))
+    return FALSE;
+  const NdtPose sensor_guess = sensor_of_body (localizer, &guess.pose);
+
   NdtReject reject = NDT_REJECT_NONE;
   if (out->prediction == NDT_PREDICTION_NONE)
     reject = NDT_REJECT_NO_GUESS;
 
   if (reject == NDT_REJECT_NONE) {
     if (!ndt_register (localizer->backend, slot, &params->registration,
-            guess.far ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL, &guess.pose, 1, registration, error))
+            guess.far ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL, &sensor_guess, 1, registration, error))
       return FALSE;
     reject = judge (localizer, registration);
     if (!guess.far && reject != NDT_REJECT_TOO_FEW_POINTS &&
@@ -161,13 +282,15 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
        * made is one, and the better score. */
       NdtRegistration far;
       if (!ndt_register (localizer->backend, slot, &params->registration, NDT_SEARCH_FAR,
-              &guess.pose, 1, &far, error))
+              &sensor_guess, 1, &far, error))
         return FALSE;
       far.evaluations += registration->evaluations;
       *registration = far;
       reject = judge (localizer, registration);
     }
   }
+  if (reject != NDT_REJECT_NO_GUESS)
+    registration_to_body (localizer, registration);
   out->reject = reject;
 
   NdtTrackerOutcome outcome;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "ndt-deskew.h"
 #include "ndt-registration.h"
 
 G_BEGIN_DECLS
@@ -47,6 +48,9 @@ typedef enum {
  * NdtLocalizerParams:
  * @registration: of each scan
  * @filter: thinning before alignment
+ * @deskew: compensate the motion during the scan, where points have times and the velocity is
+ *   known (predicted by constant velocity or by odometry); points are moved to @time
+ * @sensor_pose: of the sensor in the body frame; all poses given and reported are the body's
  * @min_points: thinned scans with fewer points are SKIPPED, at least 1
  * @tp_threshold: smallest transformation probability of a TRACKING scan; 0: no check
  * @nvtl_threshold: smallest NVTL; 0: no check
@@ -59,6 +63,8 @@ typedef enum {
 typedef struct {
   NdtRegistrationParams registration;
   NdtScanFilter filter;
+  gboolean deskew;
+  NdtPose sensor_pose;
   guint min_points;
   double tp_threshold;
   double nvtl_threshold;
@@ -77,12 +83,16 @@ gboolean ndt_localizer_params_check (const NdtLocalizerParams *params, GError **
  * @points: the scan, sensor frame; its memory stays valid while the call runs
  * @time: instant that the pose is of, nanoseconds, any epoch; -1: unknown (scans then count
  *   as evenly spaced)
+ * @point_times: when each point was measured, if known …
+ * @time_on_points: … and @time on the axis of @point_times, seconds
  * @has_prior: @prior is given: absolute, in the map
  * @has_odometry: @odometry is given: a pose in a drifting frame; increments count
  */
 typedef struct {
   NdtCloudView points;
   gint64 time;
+  NdtTimeView point_times;
+  double time_on_points;
   gboolean has_prior;
   gboolean has_odometry;
   NdtPose prior;
@@ -101,6 +111,7 @@ typedef struct {
  * @has_pose: @registration.pose means something
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: this scan ended a time without TRACKING
+ * @deskewed: motion was compensated
  */
 typedef struct {
   NdtRegistration registration;
@@ -112,6 +123,7 @@ typedef struct {
   gboolean has_pose;
   guint n_skipped;
   gboolean relocalized;
+  gboolean deskewed;
 } NdtLocalization;
 
 /**

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-deskew.h"
+
+#include <math.h>
+#include <string.h>
+
+#define N_SLOTS 2048
+
+struct _NdtDeskewer {
+  NdtFrameTree *tree;
+  guint32 *frames;
+  gsize capacity;
+  NdtPose poses[N_SLOTS + 1];
+  gboolean known[N_SLOTS + 1];
+};
+
+NdtDeskewer *
+ndt_deskewer_new (void)
+{
+  NdtDeskewer *deskewer = g_new0 (NdtDeskewer, 1);
+  deskewer->tree = ndt_frame_tree_new ();
+  return deskewer;
+}
+
+void
+ndt_deskewer_free (NdtDeskewer *deskewer)
+{
+  ndt_frame_tree_free (deskewer->tree);
+  g_free (deskewer->frames);
+  g_free (deskewer);
+}
+
+static inline double
+get_time (const NdtTimeView *times, gsize i)
+{
+  const guint8 *p = times->data + i * times->stride;
+  float f;
+  double d;
+  guint32 u;
+  switch (times->type) {
+  case NDT_TIME_F32:
+    memcpy (&f, p, sizeof (f));
+    return (double)f;
+  case NDT_TIME_F64:
+    memcpy (&d, p, sizeof (d));
+    return d;
+  default:
+    memcpy (&u, p, sizeof (u));
+    return 1e-9 * u;
+  }
+}
+
+gsize
+ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
+    double reference, NdtMotionFunc motion, gpointer user_data, float *out)
+{
+  const gsize n = points->n_points;
+  double first = INFINITY, last = -INFINITY;
+  gsize n_moved = 0;
+  NdtPose at_reference = NDT_POSE_IDENTITY;
+  const gboolean have_reference = motion (reference, &at_reference, user_data);
+
+  for (gsize i = 0; i < n; i++) {
+    const double t = get_time (times, i);
+    if (isfinite (t)) {
+      first = MIN (first, t);
+      last = MAX (last, t);
+    }
+  }
+  /* Slots around the scan's instants; what cannot be moved belongs to the last, which does not. */
+  const double width = last > first ? (last - first) / (N_SLOTS - 1) : 1;
+  for (guint s = 0; s <= N_SLOTS; s++) {
+    ndt_pose_set_identity (&deskewer->poses[s]);
+    deskewer->known[s] = have_reference && s < N_SLOTS && first + s * width <= last + 0.5 * width &&
+                         motion (first + s * width, &deskewer->poses[s], user_data);
+    if (deskewer->known[s])
+      ndt_pose_between (&at_reference, &deskewer->poses[s], &deskewer->poses[s]);
+    else
+      ndt_pose_set_identity (&deskewer->poses[s]);
+  }
+  if (n > deskewer->capacity) {
+    deskewer->capacity = n + n / 4;
+    deskewer->frames = g_renew (guint32, deskewer->frames, deskewer->capacity);
+  }
+  for (gsize i = 0; i < n; i++) {
+    const double t = get_time (times, i);
+    const guint32 slot = isfinite (t) ? (guint32)lround ((t - first) / width) : N_SLOTS;
+    deskewer->frames[i] = slot;
+    n_moved += deskewer->known[slot];
+  }
+  ndt_frame_tree_clear (deskewer->tree);
+  if (ndt_frame_tree_add (deskewer->tree, N_SLOTS + 1, NULL, deskewer->poses, NULL) != 0)
+    return 0;
+  ndt_frame_tree_transform (deskewer->tree, NDT_FRAME_NONE, points, deskewer->frames, out, NULL);
+  return n_moved;
+}

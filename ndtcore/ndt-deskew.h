@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+#include "ndt-frames.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  NDT_TIME_F32, /* seconds */
+  NDT_TIME_F64, /* seconds */
+  NDT_TIME_U32  /* nanoseconds */
+} NdtTimeType;
+
+/**
+ * NdtTimeView:
+ * @data: first point's time
+ * @stride: bytes from one point to the next
+ * @type: of a time
+ *
+ * When each point was measured, from an origin that is the caller's. NULL @data: not known.
+ */
+typedef struct {
+  const guint8 *data;
+  gsize stride;
+  NdtTimeType type;
+} NdtTimeView;
+
+/**
+ * NdtDeskewer:
+ *
+ * Motion compensation: brings the points of a scan to where they are seen from at one instant.
+ * Holds memory that is reused from scan to scan. Not thread-safe.
+ */
+typedef struct _NdtDeskewer NdtDeskewer;
+
+NdtDeskewer *ndt_deskewer_new (void);
+void ndt_deskewer_free (NdtDeskewer *deskewer);
+
+/**
+ * NdtMotionFunc:
+ * @time: seconds, on the axis of the points' times
+ * @pose: (out): of the sensor at @time, in any frame
+ *
+ * Returns: FALSE where the pose is not known
+ */
+typedef gboolean (*NdtMotionFunc) (double time, NdtPose *pose, gpointer user_data);
+
+/**
+ * ndt_deskew:
+ * @points: each as seen when it was measured, metres
+ * @times: one for each point
+ * @reference: the instant, seconds
+ * @motion: where the sensor was; asked for at most 2,048 instants over the scan, which are
+ *   nearer than 25 µs to any point's of a scan of 0.1 s
+ * @out: packed float x, y, z, as seen at @reference; points whose time is not finite or where the
+ * pose is not known are as they were
+ *
+ * Returns: how many points were brought to @reference
+ */
+gsize ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
+    double reference, NdtMotionFunc motion, gpointer user_data, float *out);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtDeskewer, ndt_deskewer_free)
+
+G_END_DECLS
