@@ -161,28 +161,35 @@ get_motion (double time, NdtPose *pose, gpointer user_data)
   return TRUE;
 }
 
-/* Sets the scan, with the motion that the prediction implies taken out. */
+/* The body's velocity if it is at @pose now. FALSE where the scan before says nothing of it: there
+ * is none, its time is not known, or it is ten seconds old. */
 static gboolean
-set_deskewed_scan (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
-    const NdtTrackerGuess *guess, gboolean *deskewed, GError **error)
+get_velocity (const NdtTracker *tracker, gint64 time, const NdtPose *pose, double twist[6])
 {
-  const NdtTracker *tracker = &localizer->tracker;
-  const gint64 elapsed = observation->time - tracker->time;
+  const gint64 elapsed = time - tracker->time;
+  if (!tracker->has_pose || tracker->status == NDT_TRACKER_LOST || time < 0 || tracker->time < 0 ||
+      elapsed <= 0 || elapsed > 10 * G_GINT64_CONSTANT (1000000000))
+    return FALSE;
+  const NdtPose inverse = ndt_pose_inverse (&tracker->pose);
+  const NdtPose step = ndt_pose_mul (&inverse, pose);
+  ndt_pose_to_twist (&step, twist);
+  for (guint i = 0; i < 6; i++)
+    twist[i] /= 1e-9 * (double)elapsed;
+  return TRUE;
+}
+
+/* Sets the scan as it is seen from @body at the observation's time by a body that moves by
+ * @twist; NULL: as it is. */
+static gboolean
+set_scan (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
+    const NdtPose *body, const double twist[6], GError **error)
+{
   NdtCloudView points = observation->points;
-  *deskewed = FALSE;
-  /* Between scans that are ten seconds apart a velocity says nothing of one. */
-  if (observation->point_times.data && points.n_points > 0 && observation->time >= 0 &&
-      tracker->time >= 0 && elapsed > 0 && elapsed < 10 * G_GINT64_CONSTANT (1000000000) &&
-      (guess->prediction == NDT_TRACKER_FROM_VELOCITY ||
-          guess->prediction == NDT_TRACKER_FROM_ODOMETRY)) {
-    const NdtPose inverse = ndt_pose_inverse (&tracker->pose);
-    const NdtPose step = ndt_pose_mul (&inverse, &guess->pose);
-    Motion motion = {.body = guess->pose,
+  if (twist && points.n_points > 0) {
+    Motion motion = {.body = *body,
         .mount = localizer->params.sensor_pose,
         .reference = observation->time_on_points};
-    ndt_pose_to_twist (&step, motion.twist);
-    for (guint i = 0; i < 6; i++)
-      motion.twist[i] /= 1e-9 * (double)elapsed;
+    memcpy (motion.twist, twist, sizeof (motion.twist));
     if (!localizer->deskewer)
       localizer->deskewer = ndt_deskewer_new ();
     if (points.n_points > localizer->deskewed_capacity) {
@@ -192,7 +199,6 @@ set_deskewed_scan (NdtLocalizer *localizer, guint slot, const NdtObservation *ob
     ndt_deskew (localizer->deskewer, &points, &observation->point_times, motion.reference,
         get_motion, &motion, localizer->deskewed);
     points = ndt_cloud_view_xyz_f32 (localizer->deskewed, points.n_points);
-    *deskewed = TRUE;
   }
   return ndt_backend_set_scan (localizer->backend, slot, &points, &localizer->params.filter, error);
 }
@@ -261,9 +267,15 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
   out->prediction = (NdtPrediction)guess.prediction;
   out->guess = guess.pose;
 
-  if (params->deskew &&
-      !set_deskewed_scan (localizer, slot, observation, &guess, &out->deskewed, error))
-    return FALSE;
+  double twist[6] = {0};
+  if (params->deskew) {
+    out->deskewed = observation->point_times.data &&
+                    (out->prediction == NDT_PREDICTION_CONSTANT_VELOCITY ||
+                        out->prediction == NDT_PREDICTION_ODOMETRY) &&
+                    get_velocity (tracker, observation->time, &guess.pose, twist);
+    if (!set_scan (localizer, slot, observation, &guess.pose, out->deskewed ? twist : NULL, error))
+      return FALSE;
+  }
   const NdtPose sensor_guess = sensor_of_body (localizer, &guess.pose);
 
   NdtReject reject = NDT_REJECT_NONE;

@@ -147,7 +147,9 @@ take_settings (GstNdtLocalize *self, GstNdtBatch *batch)
   batch->post_messages = settings->post_messages;
   batch->processing_deadline = settings->processing_deadline;
   batch->map_frame = g_quark_from_string (settings->map_frame);
-  if (settings->sensor_frame)
+  if (settings->sensor_pose && settings->sensor_pose[0] != '\0')
+    batch->sensor_frame = g_quark_from_string (settings->body_frame);
+  else if (settings->sensor_frame)
     batch->sensor_frame = g_quark_from_string (settings->sensor_frame);
   else
     batch->sensor_frame =
@@ -187,6 +189,26 @@ view_points (const GstPointCloudMap *map)
       z->offset, x->type == GST_POINT_FIELD_TYPE_FLOAT64 ? NDT_SCALAR_F64 : NDT_SCALAR_F32);
 }
 
+/* When each point was measured, from the scan's PTS on: a field "time" in seconds or "t" in
+ * nanoseconds. */
+static NdtTimeView
+view_times (const GstPointCloudMap *map)
+{
+  NdtTimeView times = {NULL, map->info.point_step, NDT_TIME_F32};
+  const GstPointField *field = gst_point_cloud_info_find_field (&map->info, "time");
+  const GstPointField *nanoseconds = gst_point_cloud_info_find_field (&map->info, "t");
+  if (field && field->type == GST_POINT_FIELD_TYPE_FLOAT32)
+    times.type = NDT_TIME_F32;
+  else if (field && field->type == GST_POINT_FIELD_TYPE_FLOAT64)
+    times.type = NDT_TIME_F64;
+  else if ((field = nanoseconds) && field->type == GST_POINT_FIELD_TYPE_UINT32)
+    times.type = NDT_TIME_U32;
+  else
+    return times;
+  times.data = map->data + field->offset;
+  return times;
+}
+
 /* A buffer as an observation; one that cannot be read as points is one without points. */
 static void
 prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, GstBuffer *buffer)
@@ -209,6 +231,11 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, GstBuffer *buffer)
   observation->points = view_points (&scan->map);
   observation->time =
       GST_CLOCK_TIME_IS_VALID (scan->about.pose_time) ? (gint64)scan->about.pose_time : -1;
+  observation->point_times = (NdtTimeView){0};
+  if (scan->mapped && scan->map.n_points > 0 && observation->time >= 0) {
+    observation->point_times = view_times (&scan->map);
+    observation->time_on_points = (gdouble)(scan->about.pose_time - scan->about.pts) / GST_SECOND;
+  }
   gst_ndt_pose_read (buffer, observation);
   batch->n_scans++;
 }

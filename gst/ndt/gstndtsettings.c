@@ -40,8 +40,10 @@ enum {
   PROP_FIXED_COVARIANCE,
   PROP_COVARIANCE_OFFSETS,
   PROP_INITIAL_POSE,
+  PROP_SENSOR_POSE,
   PROP_MAP_FRAME,
   PROP_SENSOR_FRAME,
+  PROP_BODY_FRAME,
   PROP_TIMES_LOCATION,
   PROP_N_TEXTS,
   /* choices */
@@ -54,6 +56,7 @@ enum {
   /* others */
   PROP_CUDA_DEVICE_ID = PROP_N_CHOICES,
   PROP_POST_MESSAGES,
+  PROP_DESKEW,
 };
 
 #define AT(member) G_STRUCT_OFFSET (GstNdtSettings, member)
@@ -195,11 +198,18 @@ static const Text texts[] = {
         "next "
         "scan starts there",
         AT (initial_pose), PLAYING, GST_NDT_CHANGE_INITIAL_POSE},
+    {PROP_SENSOR_POSE, "sensor-pose",
+        "Where the sensor is on the body (same forms as initial-pose; unset = there is no body). "
+        "All "
+        "poses, those that come in as well, are then the body's",
+        AT (sensor_pose), PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_MAP_FRAME, "map-frame", "Name of the map's frame in poses", AT (map_frame), PLAYING,
         GST_NDT_CHANGE_NONE},
     {PROP_SENSOR_FRAME, "sensor-frame",
         "Name of the sensor's frame in poses (unset = the caps' frame-id, or \"lidar\")",
         AT (sensor_frame), PLAYING, GST_NDT_CHANGE_NONE},
+    {PROP_BODY_FRAME, "body-frame", "Name of the body's frame in poses, where sensor-pose is set",
+        AT (body_frame), PLAYING, GST_NDT_CHANGE_NONE},
     {PROP_TIMES_LOCATION, "times-location",
         "File with one time in seconds per line for scans without a time stamp (unset = from the "
         "framerate)",
@@ -374,6 +384,7 @@ gst_ndt_settings_init (GstNdtSettings *settings)
   settings->processing_deadline = 20 * GST_MSECOND; /* GstBaseSink's */
   settings->pose_time = GST_NDT_POSE_TIME_END;
   settings->map_frame = g_strdup ("map");
+  settings->body_frame = g_strdup ("base_link");
   settings->fixed_covariance = format_numbers (settings->params.registration.fixed_variance, 6);
 
   GString *offsets = g_string_new (NULL);
@@ -422,6 +433,12 @@ gst_ndt_settings_install_properties (GObjectClass *klass)
       g_param_spec_int ("cuda-device-id", "cuda-device-id",
           "CUDA device to use (-1 = the first that works)", -1, G_MAXINT, defaults.config.device_id,
           flags | READY));
+  g_object_class_install_property (klass, PROP_DESKEW,
+      g_param_spec_boolean ("deskew", "deskew",
+          "Compensate the motion during a scan before it is aligned, by the points' field time "
+          "(seconds from the PTS) or t (nanoseconds) and the velocity so far; the scan that leaves "
+          "is untouched",
+          FALSE, flags | PLAYING));
   g_object_class_install_property (klass, PROP_POST_MESSAGES,
       g_param_spec_boolean ("post-messages", "post-messages",
           "Post an element message \"ndt-pose\" for each scan", FALSE, flags | PLAYING));
@@ -459,6 +476,10 @@ gst_ndt_settings_set_property (
   switch (id) {
   case PROP_CUDA_DEVICE_ID:
     settings->config.device_id = g_value_get_int (value);
+    return TRUE;
+  case PROP_DESKEW:
+    settings->params.deskew = g_value_get_boolean (value);
+    *change = GST_NDT_CHANGE_PARAMS;
     return TRUE;
   case PROP_POST_MESSAGES:
     settings->post_messages = g_value_get_boolean (value);
@@ -503,6 +524,9 @@ gst_ndt_settings_get_property (const GstNdtSettings *settings, guint id, GValue 
     return TRUE;
   case PROP_POST_MESSAGES:
     g_value_set_boolean (value, settings->post_messages);
+    return TRUE;
+  case PROP_DESKEW:
+    g_value_set_boolean (value, settings->params.deskew);
     return TRUE;
   default:
     return FALSE;
@@ -568,6 +592,11 @@ gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *pa
     gboolean *has_initial_pose, NdtPose *initial_pose, GError **error)
 {
   *params = settings->params;
+  if (settings->sensor_pose && settings->sensor_pose[0] != '\0' &&
+      !ndt_pose_parse (settings->sensor_pose, &params->sensor_pose, error)) {
+    g_prefix_error (error, "sensor-pose: ");
+    return FALSE;
+  }
   if (!resolve_crop_box (settings->crop_box, &params->filter, error) ||
       !resolve_covariance (settings, &params->registration, error))
     return FALSE;

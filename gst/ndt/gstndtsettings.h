@@ -33,6 +33,7 @@ typedef struct {
   gchar *fixed_covariance;
   gchar *covariance_offsets;
   gchar *initial_pose;
+  gchar *sensor_pose;
 
   GstNdtBackend backend;
   NdtBackendConfig config;
@@ -44,6 +45,7 @@ typedef struct {
   GstNdtPoseTime pose_time;
   gchar *map_frame;
   gchar *sensor_frame;
+  gchar *body_frame;
   gchar *times_location;
   gboolean post_messages;
 } GstNdtSettings;
