@@ -176,12 +176,7 @@ admit_event (GstNdtFifo *fifo, GstEvent *event)
 {
   const GstEventType type = GST_EVENT_TYPE (event);
   const gboolean revives = type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT;
-  GstNdtFifoPut put = GST_NDT_FIFO_PUT_OK;
 
-  if (fifo->flow == GST_FLOW_EOS && revives) {
-    fifo->flow = GST_FLOW_OK;
-    put = GST_NDT_FIFO_PUT_RESTART;
-  }
   if (fifo->flow != GST_FLOW_OK) {
     const gboolean unreported = fifo->flow == GST_FLOW_NOT_LINKED || fifo->flow < GST_FLOW_EOS;
     return type == GST_EVENT_EOS && unreported ? GST_NDT_FIFO_PUT_LOST_EOS
@@ -193,7 +188,7 @@ admit_event (GstNdtFifo *fifo, GstEvent *event)
     return GST_NDT_FIFO_PUT_REFUSED;
   if (type == GST_EVENT_EOS)
     fifo->eos = TRUE;
-  return put;
+  return GST_NDT_FIFO_PUT_OK;
 }
 
 GstNdtFifoPut
@@ -201,12 +196,11 @@ gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event)
 {
   g_mutex_lock (&fifo->lock);
   const GstNdtFifoPut put = admit_event (fifo, event);
-  const gboolean admitted = put == GST_NDT_FIFO_PUT_OK || put == GST_NDT_FIFO_PUT_RESTART;
-  if (admitted)
+  if (put == GST_NDT_FIFO_PUT_OK)
     append (fifo, GST_MINI_OBJECT_CAST (event));
   g_mutex_unlock (&fifo->lock);
 
-  if (!admitted)
+  if (put != GST_NDT_FIFO_PUT_OK)
     gst_event_unref (event);
   return put;
 }

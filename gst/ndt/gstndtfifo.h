@@ -46,14 +46,12 @@ GstFlowReturn gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer);
 /**
  * GstNdtFifoPut:
  * @GST_NDT_FIFO_PUT_OK: the event waits for its turn
- * @GST_NDT_FIFO_PUT_RESTART: the same, and the task has to be started again: it ended at EOS
  * @GST_NDT_FIFO_PUT_REFUSED: flushing, stopped, or after EOS
  * @GST_NDT_FIFO_PUT_LOST_EOS: an EOS that cannot be delivered since the task has stopped with an
  *   error that no buffer has reported: the element has to post it
  */
 typedef enum {
   GST_NDT_FIFO_PUT_OK,
-  GST_NDT_FIFO_PUT_RESTART,
   GST_NDT_FIFO_PUT_REFUSED,
   GST_NDT_FIFO_PUT_LOST_EOS,
 } GstNdtFifoPut;

@@ -16,7 +16,8 @@
  * ## Example launch line
  * |[
  * gst-launch-1.0 lidartestsrc num-buffers=1 map-location=town.pcd ! fakesink
- * gst-launch-1.0 lidartestsrc num-buffers=20 ! ndtlocalize map=town.pcd initial-pose=0,0,1.8 ! trajectorysink location=poses.txt
+ * gst-launch-1.0 lidartestsrc num-buffers=20 ! ndtlocalize map=town.pcd initial-pose=0,0,1.8 !
+ * trajectorysink location=poses.txt
  * ]|
  */
 #ifdef HAVE_CONFIG_H
@@ -104,9 +105,6 @@ static gboolean
 queue_event (GstNdtLocalize *self, GstEvent *event)
 {
   switch (gst_ndt_fifo_put_event (self->fifo, event)) {
-  case GST_NDT_FIFO_PUT_RESTART:
-    start_task (self);
-    return TRUE;
   case GST_NDT_FIFO_PUT_OK:
     return TRUE;
   case GST_NDT_FIFO_PUT_LOST_EOS:

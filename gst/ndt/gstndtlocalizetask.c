@@ -386,11 +386,9 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
   return batch->flow;
 }
 
-static GstFlowReturn
+static void
 handle_event (GstNdtLocalize *self, GstEvent *event)
 {
-  const gboolean eos = GST_EVENT_TYPE (event) == GST_EVENT_EOS;
-
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     GstCaps *caps;
     gst_event_parse_caps (event, &caps);
@@ -399,16 +397,16 @@ handle_event (GstNdtLocalize *self, GstEvent *event)
     gst_event_copy_segment (event, &self->segment);
   }
   gst_pad_push_event (self->srcpad, event);
-  return eos ? GST_FLOW_EOS : GST_FLOW_OK;
 }
 
 static void
 end_task (GstNdtLocalize *self, GstFlowReturn flow)
 {
+  /* In this order: whoever sees that it has stopped may start it again at once. */
+  gst_pad_pause_task (self->srcpad);
   const gboolean upstream_gone = gst_ndt_fifo_stop (self->fifo, flow);
 
   GST_DEBUG_OBJECT (self, "task ends: %s", gst_flow_get_name (flow));
-  gst_pad_pause_task (self->srcpad);
   if (upstream_gone && (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS))
     GST_ELEMENT_FLOW_ERROR (self, flow);
 }
@@ -427,8 +425,8 @@ gst_ndt_localize_task (gpointer user_data)
   if (GST_IS_QUERY (first)) {
     gst_ndt_fifo_answer (self->fifo, gst_pad_peer_query (self->srcpad, GST_QUERY_CAST (first)));
   } else if (GST_IS_EVENT (first)) {
-    if (handle_event (self, GST_EVENT_CAST (first)) == GST_FLOW_EOS)
-      end_task (self, GST_FLOW_EOS);
+    /* After EOS the task waits on, for a stream that starts anew. */
+    handle_event (self, GST_EVENT_CAST (first));
   } else {
     const GstFlowReturn flow = localize_batch (self, batch);
     if (flow == GST_FLOW_EOS)
