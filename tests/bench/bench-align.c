@@ -3,7 +3,7 @@
  * prints one table. An absolute time means little on a shared machine; the ratios do, since each
  * start is run by every program before the next start is.
  *
- *   bench-align [--quick] [--case NAME] [--starts N] [--json FILE]
+ *   bench-align [--quick] [--case NAME] [--program NAME] [--threads N] [--starts N] [--json FILE]
  *
  * An alignment's time is from the points in memory to the pose: thinning and ordering of the scan
  * included. docs/performance-cpu.md explains the columns. */
@@ -30,6 +30,7 @@ typedef struct {
   guint threads;
   NdtNeighbours neighbours;
   gboolean is_pcl;
+  gboolean wanted;
 
   GArray *align_ms;
   GArray *evaluate_ms;
@@ -53,18 +54,15 @@ static const Program programs[N_PROGRAMS] = {
     {.name = "direct1", .threads = 2, .neighbours = NDT_NEIGHBOURS_DIRECT1},
 };
 
-static gint64
-now_ns (void)
+/* Time of one thread is that of its processor: whoever is at work for longer is interrupted more
+ * often by others, so that the clock on the wall would flatter the faster program. Two threads need
+ * the wall's. */
+static double
+now_ms (guint threads)
 {
   struct timespec t;
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (gint64)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static double
-ms_since (gint64 start)
-{
-  return (double)(now_ns () - start) / 1e6;
+  clock_gettime (threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
 /* Bytes that the process has allocated. */
@@ -128,18 +126,18 @@ run_pcl (PclNdt *pcl, const BenchCase *c, const BenchStart *start, const NdtPose
   NdtPose pose;
   ndt_pose_to_matrix4 (&start->guess, guess);
   pcl_ndt_set_scan (pcl, c->scans[start->scan].xyz, c->scans[start->scan].n);
-  gint64 t = now_ns ();
+  double t = now_ms (p->threads);
   const guint iterations = (guint)pcl_ndt_align (pcl, guess, result);
-  double ms = ms_since (t);
+  double ms = now_ms (p->threads) - t;
   g_array_append_val (p->align_ms, ms);
   if (!ndt_pose_from_matrix4 (result, &pose))
     ndt_pose_set_identity (&pose);
   for (guint i = 0; i < 2; i++) {
     double m[16];
     ndt_pose_to_matrix4 (&poses[i], m);
-    t = now_ns ();
+    t = now_ms (p->threads);
     pcl_ndt_evaluate (pcl, m);
-    ms = ms_since (t);
+    ms = now_ms (p->threads) - t;
     g_array_append_val (p->evaluate_ms, ms);
   }
   count_result (p, &pose, &start->truth, iterations, (double)pcl_ndt_count_pairs (pcl, result));
@@ -168,18 +166,18 @@ run_ours (NdtBackend *backend, const BenchCase *c, const BenchStart *start, cons
   NdtAlignResult result;
   NdtSums sums;
   for (guint i = 0; i < N_ALIGNMENTS; i++) {
-    const gint64 t = now_ns ();
+    const double t = now_ms (p->threads);
     if (!ndt_backend_set_scan (backend, 0, &view, &filter, error) ||
         !ndt_backend_align (backend, 0, &params, &s, 1, &result, error))
       return FALSE;
-    const double ms = ms_since (t);
+    const double ms = now_ms (p->threads) - t;
     g_array_append_val (p->align_ms, ms);
   }
   for (guint i = 0; i < N_EVALUATIONS; i++) {
-    const gint64 t = now_ns ();
+    const double t = now_ms (p->threads);
     if (!ndt_backend_evaluate (backend, 0, &params, 0, NDT_KIND_SCORE, &poses[i], 1, &sums, error))
       return FALSE;
-    const double ms = ms_since (t);
+    const double ms = now_ms (p->threads) - t;
     g_array_append_val (p->evaluate_ms, ms);
   }
   count_result (p, &result.pose, &start->truth, result.iterations, (double)result.sums.n_pairs);
@@ -193,9 +191,9 @@ build_map (const BenchCase *c, double *ms, double *mb, GError **error)
   params.resolution = c->resolution;
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (c->map.xyz, c->map.n);
   const double before = allocated ();
-  const gint64 t = now_ns ();
+  const double t = now_ms (1);
   NdtVoxelMap *map = ndt_voxel_map_new (&params, &view, error);
-  *ms = ms_since (t);
+  *ms = now_ms (1) - t;
   *mb = (allocated () - before) / 1e6;
   return map;
 }
@@ -251,8 +249,9 @@ print_derived (const BenchCase *c, double ratio)
           ratio * peers[i].vgicp / peers[i].pcl);
 }
 
+/* @only: nullable program's name; @threads: 0 all. */
 static gboolean
-run_case (GString *json, const BenchCase *c, GError **error)
+run_case (GString *json, const BenchCase *c, const gchar *only, guint threads, GError **error)
 {
   Program p[N_PROGRAMS];
   NdtBackend *backends[N_PROGRAMS] = {NULL};
@@ -267,7 +266,9 @@ run_case (GString *json, const BenchCase *c, GError **error)
     p[i].evaluate_ms = g_array_new (FALSE, FALSE, sizeof (double));
     p[i].build_ms = build_ms;
     p[i].memory_mb = memory_mb;
-    if (p[i].is_pcl)
+    p[i].wanted =
+        (!only || g_str_equal (only, p[i].name)) && (threads == 0 || threads == p[i].threads);
+    if (p[i].is_pcl || !p[i].wanted)
       continue;
     NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
     config.n_threads = p[i].threads;
@@ -276,9 +277,10 @@ run_case (GString *json, const BenchCase *c, GError **error)
   }
 #ifdef HAVE_PCL
   const double before = allocated ();
-  const gint64 t = now_ns ();
-  PclNdt *pcl = pcl_ndt_new (c->map.xyz, c->map.n, c->resolution, 0.1, 1e-4, 30, 0.55);
-  p[0].build_ms = ms_since (t);
+  const double t = now_ms (1);
+  PclNdt *pcl =
+      p[0].wanted ? pcl_ndt_new (c->map.xyz, c->map.n, c->resolution, 0.1, 1e-4, 30, 0.55) : NULL;
+  p[0].build_ms = now_ms (1) - t;
   p[0].memory_mb = (allocated () - before) / 1e6;
 #endif
 
@@ -291,7 +293,7 @@ run_case (GString *json, const BenchCase *c, GError **error)
       if (p[i].is_pcl && pcl)
         run_pcl (pcl, c, &c->starts[s], poses, &p[i]);
 #endif
-      if (!p[i].is_pcl)
+      if (backends[i])
         ok = run_ours (backends[i], c, &c->starts[s], poses, &p[i], error);
     }
   }
@@ -299,12 +301,14 @@ run_case (GString *json, const BenchCase *c, GError **error)
   const double pcl_ms = quantile (p[0].align_ms, 0.5);
   const double pcl_evaluate_ms = quantile (p[0].evaluate_ms, 0.5);
   for (guint i = 0; i < N_PROGRAMS && ok; i++) {
+    if (!p[i].wanted)
+      continue;
     if (p[i].is_pcl && p[i].n == 0)
       g_print ("%-13s %-8s PCL was not found when this was built: no ratios\n", c->name, p[i].name);
     else
       print_row (json, c, &p[i], pcl_ms, pcl_evaluate_ms);
   }
-  if (ok && p[0].n > 0)
+  if (ok && p[0].n > 0 && p[1].n > 0)
     print_derived (c, pcl_ms / quantile (p[1].align_ms, 0.5));
 
 #ifdef HAVE_PCL
@@ -323,13 +327,16 @@ run_case (GString *json, const BenchCase *c, GError **error)
 int
 main (int argc, char **argv)
 {
-  g_autofree gchar *only = NULL, *json_path = NULL;
-  gint n_starts = 0;
+  g_autofree gchar *only = NULL, *program = NULL, *json_path = NULL;
+  gint n_starts = 0, n_threads = 0;
   gboolean quick = FALSE;
   const GOptionEntry entries[] = {
       {"quick", 'q', 0, G_OPTION_ARG_NONE, &quick, "Five starts of each case", NULL},
       {"case", 'c', 0, G_OPTION_ARG_STRING, &only, "Only this case", "NAME"},
       {"starts", 'n', 0, G_OPTION_ARG_INT, &n_starts, "At most so many starts of each", "N"},
+      {"program", 'p', 0, G_OPTION_ARG_STRING, &program, "Only pcl, radius, direct7 or direct1",
+          "NAME"},
+      {"threads", 't', 0, G_OPTION_ARG_INT, &n_threads, "Only rows of so many threads", "N"},
       {"json", 'j', 0, G_OPTION_ARG_FILENAME, &json_path, "Write the rows to a file", "FILE"},
       {NULL}};
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
@@ -357,7 +364,7 @@ main (int argc, char **argv)
       "pairs", "MB");
   gboolean ok = TRUE;
   for (guint i = 0; i < cases->len && ok; i++)
-    ok = run_case (json, g_ptr_array_index (cases, i), &error);
+    ok = run_case (json, g_ptr_array_index (cases, i), program, (guint)MAX (n_threads, 0), &error);
   g_string_append (json, "\n]\n");
   if (ok && json_path)
     ok = g_file_set_contents (json_path, json->str, -1, &error);
