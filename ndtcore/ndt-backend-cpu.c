@@ -118,7 +118,10 @@ evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParam
   e.args.kind = kind;
   /* Cells that share a face suffice for the approach, and are right more often. */
   e.args.neighbours = kind == NDT_KIND_LEAST_SQUARES ? NDT_NEIGHBOURS_DIRECT7 : params->neighbours;
-  e.args.tag = use->serial << 8 | level_index << 4 | (guint)e.args.neighbours << 1 | 1;
+  /* Lists serve both kinds, so that an approach and the maximization after it share them. */
+  e.args.faces_only =
+      params->neighbours == NDT_NEIGHBOURS_DIRECT7 || params->neighbours == NDT_NEIGHBOURS_DIRECT1;
+  e.args.tag = use->serial << 8 | level_index << 4 | (guint)e.args.faces_only << 1 | 1;
   e.args.resolution = (float)level->resolution;
   e.args.inverse_resolution = (float)(1 / level->resolution);
   const NdtGauss gauss = ndt_gauss (params->outlier_ratio, level->resolution);

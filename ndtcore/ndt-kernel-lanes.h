@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* What the inner loop needs that C's vectors do not have: compaction, transposition and sums across
+ * lanes, for each instruction set. Private to ndt-kernel.c. */
+#pragma once
+
+#include <math.h>
+#include <string.h>
+
+#include "ndt-kernel.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+/* Lanes of a register: what the compiler splits by itself it splits badly. */
+#if defined(__AVX512F__)
+#define VEC_LANES 16
+#elif defined(__AVX2__)
+#define VEC_LANES 8
+#else
+#define VEC_LANES 4
+#endif
+
+typedef float Vec __attribute__ ((vector_size (4 * VEC_LANES)));
+typedef gint32 VecI __attribute__ ((vector_size (4 * VEC_LANES)));
+
+/* Pairs of a chunk, those of a point side by side. */
+typedef struct {
+  float x[NDT_CHUNK_CANDIDATES + NDT_LANES]; /* q */
+  float y[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  float z[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  float ax[NDT_CHUNK_CANDIDATES + NDT_LANES]; /* lever arm */
+  float ay[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  float az[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  guint32 voxel[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  float term[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  guint8 n_of[NDT_CHUNK]; /* pairs of each point */
+} Pairs;
+
+static inline Vec
+load (const float *p)
+{
+  Vec v;
+  memcpy (&v, p, sizeof (v));
+  return v;
+}
+
+static inline Vec
+splat (float f)
+{
+  return f - (Vec){0};
+}
+
+/* a · b + c, rounded once. */
+static inline Vec
+fused (Vec a, Vec b, Vec c)
+{
+#if defined(__AVX512F__)
+  return (Vec)_mm512_fmadd_ps ((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__)
+  return (Vec)_mm256_fmadd_ps ((__m256)a, (__m256)b, (__m256)c);
+#else
+  Vec out = c;
+  for (guint l = 0; l < VEC_LANES; l++)
+    out[l] = fmaf (a[l], b[l], c[l]);
+  return out;
+#endif
+}
+
+static inline Vec
+rounded_down (Vec v)
+{
+#if defined(__AVX512F__)
+  return (Vec)_mm512_floor_ps ((__m512)v);
+#elif defined(__AVX2__)
+  return (Vec)_mm256_floor_ps ((__m256)v);
+#else
+  for (guint l = 0; l < VEC_LANES; l++)
+    v[l] = floorf (v[l]);
+  return v;
+#endif
+}
+
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* The numbers of an index's set bits, ascending, a byte each. */
+#define PACK(k, bit, rest)                                                                         \
+  ((rest) * ((k) >> (bit)&1 ? 256 : 1) + ((k) >> (bit)&1 ? UINT64_C (bit) : 0))
+#define PACK1(k)                                                                                   \
+  PACK (k, 0,                                                                                      \
+      PACK (                                                                                       \
+          k, 1, PACK (k, 2, PACK (k, 3, PACK (k, 4, PACK (k, 5, PACK (k, 6, PACK (k, 7, 0))))))))
+#define PACK4(k) PACK1 (k), PACK1 (k + 1), PACK1 (k + 2), PACK1 (k + 3)
+#define PACK16(k) PACK4 (k), PACK4 (k + 4), PACK4 (k + 8), PACK4 (k + 12)
+#define PACK64(k) PACK16 (k), PACK16 (k + 16), PACK16 (k + 32), PACK16 (k + 48)
+static const guint64 packed_lanes[256] = {PACK64 (0), PACK64 (64), PACK64 (128), PACK64 (192)};
+#endif
+
+/* Appends the pairs of a point at @local with those of the candidates from @at on whose bit is set
+ * in @wanted and that have ndt_square_f() < limit. Writes up to NDT_LANES past n_pairs; returns
+ * the new number. */
+static inline guint
+append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at, guint32 wanted,
+    const float local[3], const float arm[3], float limit)
+{
+#if defined(__AVX512F__)
+  const __m512 x = _mm512_sub_ps (_mm512_set1_ps (local[0]), _mm512_loadu_ps (cache->x + at));
+  const __m512 y = _mm512_sub_ps (_mm512_set1_ps (local[1]), _mm512_loadu_ps (cache->y + at));
+  const __m512 z = _mm512_sub_ps (_mm512_set1_ps (local[2]), _mm512_loadu_ps (cache->z + at));
+  const __m512i voxel = _mm512_loadu_si512 (cache->voxel + at);
+  const __m512 square = _mm512_fmadd_ps (x, x, _mm512_fmadd_ps (y, y, _mm512_mul_ps (z, z)));
+  const __mmask16 keep =
+      _mm512_mask_cmp_ps_mask ((__mmask16)wanted, square, _mm512_set1_ps (limit), _CMP_LT_OQ);
+  /* To a register first: compressing to memory is slow on some processors. */
+  _mm512_storeu_ps (pairs->x + n_pairs, _mm512_maskz_compress_ps (keep, x));
+  _mm512_storeu_ps (pairs->y + n_pairs, _mm512_maskz_compress_ps (keep, y));
+  _mm512_storeu_ps (pairs->z + n_pairs, _mm512_maskz_compress_ps (keep, z));
+  _mm512_storeu_si512 (pairs->voxel + n_pairs, _mm512_maskz_compress_epi32 (keep, voxel));
+  _mm512_storeu_ps (pairs->ax + n_pairs, _mm512_set1_ps (arm[0]));
+  _mm512_storeu_ps (pairs->ay + n_pairs, _mm512_set1_ps (arm[1]));
+  _mm512_storeu_ps (pairs->az + n_pairs, _mm512_set1_ps (arm[2]));
+  return n_pairs + (guint)__builtin_popcount (keep);
+#elif defined(__AVX2__)
+  const __m256 u0 = _mm256_set1_ps (local[0]), u1 = _mm256_set1_ps (local[1]),
+               u2 = _mm256_set1_ps (local[2]);
+  const __m256 a0 = _mm256_set1_ps (arm[0]), a1 = _mm256_set1_ps (arm[1]),
+               a2 = _mm256_set1_ps (arm[2]);
+  const __m256 limits = _mm256_set1_ps (limit);
+  for (guint l = 0; l < NDT_LANES && wanted >> l; l += 8) {
+    const __m256 x = _mm256_sub_ps (u0, _mm256_loadu_ps (cache->x + at + l));
+    const __m256 y = _mm256_sub_ps (u1, _mm256_loadu_ps (cache->y + at + l));
+    const __m256 z = _mm256_sub_ps (u2, _mm256_loadu_ps (cache->z + at + l));
+    const __m256 voxel = _mm256_loadu_ps ((const float *)(cache->voxel + at + l));
+    const __m256 square = _mm256_fmadd_ps (x, x, _mm256_fmadd_ps (y, y, _mm256_mul_ps (z, z)));
+    const guint32 keep =
+        (guint32)_mm256_movemask_ps (_mm256_cmp_ps (square, limits, _CMP_LT_OQ)) & wanted >> l;
+    const guint32 kept = keep & 0xff;
+    const __m256i lanes =
+        _mm256_cvtepu8_epi32 (_mm_loadl_epi64 ((const __m128i *)&packed_lanes[kept]));
+    _mm256_storeu_ps (pairs->x + n_pairs, _mm256_permutevar8x32_ps (x, lanes));
+    _mm256_storeu_ps (pairs->y + n_pairs, _mm256_permutevar8x32_ps (y, lanes));
+    _mm256_storeu_ps (pairs->z + n_pairs, _mm256_permutevar8x32_ps (z, lanes));
+    _mm256_storeu_ps ((float *)(pairs->voxel + n_pairs), _mm256_permutevar8x32_ps (voxel, lanes));
+    _mm256_storeu_ps (pairs->ax + n_pairs, a0);
+    _mm256_storeu_ps (pairs->ay + n_pairs, a1);
+    _mm256_storeu_ps (pairs->az + n_pairs, a2);
+    n_pairs += (guint)__builtin_popcount (kept);
+  }
+  return n_pairs;
+#else
+  for (guint l = 0; l < NDT_LANES && wanted >> l; l++) {
+    if (!(wanted >> l & 1))
+      continue;
+    const float q[3] = {
+        local[0] - cache->x[at + l], local[1] - cache->y[at + l], local[2] - cache->z[at + l]};
+    pairs->x[n_pairs] = q[0];
+    pairs->y[n_pairs] = q[1];
+    pairs->z[n_pairs] = q[2];
+    pairs->ax[n_pairs] = arm[0];
+    pairs->ay[n_pairs] = arm[1];
+    pairs->az[n_pairs] = arm[2];
+    pairs->voxel[n_pairs] = cache->voxel[at + l];
+    n_pairs += ndt_square_f (q) < limit;
+  }
+  return n_pairs;
+#endif
+}
+
+#if defined(__AVX512F__)
+/* Four floats each of four voxels that are four apart in @v. */
+static inline __m512
+load_rows (const NdtVoxel *voxels, const guint32 *v, guint first)
+{
+  const __m256 low =
+      _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[0]].icov + first)),
+          _mm_loadu_ps (voxels[v[4]].icov + first), 1);
+  const __m256 high =
+      _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[8]].icov + first)),
+          _mm_loadu_ps (voxels[v[12]].icov + first), 1);
+  return _mm512_insertf32x8 (_mm512_castps256_ps512 (low), high, 1);
+}
+#elif defined(__AVX2__)
+static inline __m256
+load_rows (const NdtVoxel *voxels, const guint32 *v, guint first)
+{
+  return _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[0]].icov + first)),
+      _mm_loadu_ps (voxels[v[4]].icov + first), 1);
+}
+#endif
+
+/* The inverse covariances of VEC_LANES voxels, one vector an element. The second four floats of a
+ * voxel end within its cell index. */
+static inline void
+load_icov (const NdtVoxel *voxels, const guint32 *v, Vec c[6])
+{
+  G_STATIC_ASSERT (sizeof (NdtVoxel) >= G_STRUCT_OFFSET (NdtVoxel, icov) + 8 * sizeof (float));
+#if defined(__AVX512F__)
+  __m512 r0 = load_rows (voxels, v, 0), r1 = load_rows (voxels, v + 1, 0);
+  __m512 r2 = load_rows (voxels, v + 2, 0), r3 = load_rows (voxels, v + 3, 0);
+  __m512 l01 = _mm512_unpacklo_ps (r0, r1), l23 = _mm512_unpacklo_ps (r2, r3);
+  const __m512 h01 = _mm512_unpackhi_ps (r0, r1), h23 = _mm512_unpackhi_ps (r2, r3);
+  c[0] = (Vec)_mm512_shuffle_ps (l01, l23, 0x44);
+  c[1] = (Vec)_mm512_shuffle_ps (l01, l23, 0xee);
+  c[2] = (Vec)_mm512_shuffle_ps (h01, h23, 0x44);
+  c[3] = (Vec)_mm512_shuffle_ps (h01, h23, 0xee);
+  r0 = load_rows (voxels, v, 4), r1 = load_rows (voxels, v + 1, 4);
+  r2 = load_rows (voxels, v + 2, 4), r3 = load_rows (voxels, v + 3, 4);
+  l01 = _mm512_unpacklo_ps (r0, r1), l23 = _mm512_unpacklo_ps (r2, r3);
+  c[4] = (Vec)_mm512_shuffle_ps (l01, l23, 0x44);
+  c[5] = (Vec)_mm512_shuffle_ps (l01, l23, 0xee);
+#elif defined(__AVX2__)
+  __m256 r0 = load_rows (voxels, v, 0), r1 = load_rows (voxels, v + 1, 0);
+  __m256 r2 = load_rows (voxels, v + 2, 0), r3 = load_rows (voxels, v + 3, 0);
+  __m256 l01 = _mm256_unpacklo_ps (r0, r1), l23 = _mm256_unpacklo_ps (r2, r3);
+  const __m256 h01 = _mm256_unpackhi_ps (r0, r1), h23 = _mm256_unpackhi_ps (r2, r3);
+  c[0] = (Vec)_mm256_shuffle_ps (l01, l23, 0x44);
+  c[1] = (Vec)_mm256_shuffle_ps (l01, l23, 0xee);
+  c[2] = (Vec)_mm256_shuffle_ps (h01, h23, 0x44);
+  c[3] = (Vec)_mm256_shuffle_ps (h01, h23, 0xee);
+  r0 = load_rows (voxels, v, 4), r1 = load_rows (voxels, v + 1, 4);
+  r2 = load_rows (voxels, v + 2, 4), r3 = load_rows (voxels, v + 3, 4);
+  l01 = _mm256_unpacklo_ps (r0, r1), l23 = _mm256_unpacklo_ps (r2, r3);
+  c[4] = (Vec)_mm256_shuffle_ps (l01, l23, 0x44);
+  c[5] = (Vec)_mm256_shuffle_ps (l01, l23, 0xee);
+#else
+  float out[6][VEC_LANES];
+  for (guint l = 0; l < VEC_LANES; l++)
+    for (guint k = 0; k < 6; k++)
+      out[k][l] = voxels[v[l]].icov[k];
+  memcpy (c, out, sizeof (out));
+#endif
+}
+
+/* Sum of the lanes in double: halves are added, then halves of these, and so on. */
+static inline double
+sum_lanes (Vec v)
+{
+#if defined(__AVX512F__)
+  const __m512d d = _mm512_add_pd (_mm512_cvtps_pd (_mm512_castps512_ps256 ((__m512)v)),
+      _mm512_cvtps_pd (_mm512_extractf32x8_ps ((__m512)v, 1)));
+  const __m256d e = _mm256_add_pd (_mm512_castpd512_pd256 (d), _mm512_extractf64x4_pd (d, 1));
+#elif defined(__AVX2__)
+  const __m256d e = _mm256_add_pd (_mm256_cvtps_pd (_mm256_castps256_ps128 ((__m256)v)),
+      _mm256_cvtps_pd (_mm256_extractf128_ps ((__m256)v, 1)));
+#endif
+#if defined(__AVX2__)
+  const __m128d h = _mm_add_pd (_mm256_castpd256_pd128 (e), _mm256_extractf128_pd (e, 1));
+  return _mm_cvtsd_f64 (_mm_add_sd (h, _mm_unpackhi_pd (h, h)));
+#else
+  return ((double)v[0] + (double)v[2]) + ((double)v[1] + (double)v[3]);
+#endif
+}
+
+/* The largest of n (at least 1) terms, none of them negative; reads NDT_LANES at a time. */
+static inline float
+largest_term (const float *term, guint n)
+{
+  float best = 0;
+#if defined(__AVX512F__)
+  __m512 v = _mm512_maskz_loadu_ps ((__mmask16)(n < 16 ? (1u << n) - 1 : 0xffff), term);
+  for (guint i = 16; i < n; i += 16)
+    v = _mm512_max_ps (v,
+        _mm512_maskz_loadu_ps ((__mmask16)(n - i < 16 ? (1u << (n - i)) - 1 : 0xffff), term + i));
+  best = _mm512_reduce_max_ps (v);
+#else
+  for (guint i = 0; i < n; i++)
+    best = term[i] > best ? term[i] : best;
+#endif
+  return best;
+}
