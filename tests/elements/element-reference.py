@@ -125,7 +125,7 @@ def main():
         write, arguments = arguments[1], arguments[2:]
     Gst.init(None)
     text = ("# Reference of the elements\n\nPrinted by `tests/elements/element-reference.py`; a"
-            " test compares. Explanations: [elements.md](elements.md).\n\n")
+            " test compares. Explanations: [elements](elements).\n\n")
     text += "\n".join(element_reference(name) for name in arguments or our_elements())
     if write:
         with open(write, "w", encoding="utf-8") as file:
