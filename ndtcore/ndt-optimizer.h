@@ -158,7 +158,8 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
   }
 
   NdtReal damping = 0;
-  for (int attempt = 0; attempt < 16; attempt++) {
+  /* Up to 3e8: scaled elements are 1e6 at most, a row of them 6e6. */
+  for (int attempt = 0; attempt < 24; attempt++) {
     int definite = 1;
     /* Row i of Lᵀ in l[NDT_H6 (i, ·)]. */
     NDT_UNROLL
@@ -371,7 +372,7 @@ ndt_optimizer_update (
   }
 
   if (!o->have_best && sums->n_pairs == 0) {
-    ndt_optimizer_accept (o);
+    /* Best is still the start, from which an approach may have led away. */
     *accepted = 1;
     o->stop = NDT_STOP_NO_PAIRS;
     return 0;
@@ -392,6 +393,9 @@ ndt_optimizer_update (
   }
 
   const int definite = ndt_optimizer_solve (sums->gradient, sums->hessian, o->step);
+  o->length = 1;
+  /* Before the limits, which might shorten any step below the epsilons. */
+  const int is_small = ndt_optimizer_is_small (o, params);
   ndt_optimizer_limit (o->step, params->max_translation_step, params->max_rotation_step);
   o->slope = 0;
   for (int i = 0; i < 6; i++)
@@ -414,8 +418,7 @@ ndt_optimizer_update (
   }
   o->iterations++;
   ndt_optimizer_count_reversal (o);
-  o->length = 1;
-  o->is_last = ndt_optimizer_is_small (o, params);
+  o->is_last = is_small;
   ndt_optimizer_move (o, o->best_t, o->best_q);
   return 1;
 }
