@@ -69,10 +69,16 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     cell = ndt_voxel_map_get_params (cpu->map)->resolution;
   g_mutex_unlock (&cpu->lock);
   ndt_scan_set (&cpu->scans[slot], points, filter, cell, &allocations);
+  const guint n_chunks = (cpu->scans[slot].n + NDT_CHUNK - 1) / NDT_CHUNK;
+  if (n_chunks > cpu->n_chunk_sums) {
+    cpu->n_chunk_sums = n_chunks + n_chunks / 4;
+    cpu->chunk_sums = g_renew (NdtSums, cpu->chunk_sums, cpu->n_chunk_sums);
+    allocations++;
+  }
   g_mutex_lock (&cpu->lock);
   cpu->counters.scans++;
   cpu->counters.allocations += allocations;
-  cpu->counters.host_bytes = 0;
+  cpu->counters.host_bytes = cpu->n_chunk_sums * sizeof (NdtSums);
   for (guint i = 0; i < NDT_MAX_SCANS; i++)
     cpu->counters.host_bytes += ndt_scan_get_bytes (&cpu->scans[i]);
   g_mutex_unlock (&cpu->lock);
@@ -130,10 +136,6 @@ evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParam
   if (!ndt_transform_f_init (&e.args.transform, pose, anchor, level->resolution, level->origin))
     return;
 
-  if (n_chunks > cpu->n_chunk_sums) {
-    cpu->chunk_sums = g_renew (NdtSums, cpu->chunk_sums, n_chunks);
-    cpu->n_chunk_sums = n_chunks;
-  }
   ndt_workers_run (cpu->workers, n_chunks, evaluate_chunk, &e);
   for (guint i = 0; i < n_chunks; i++) {
     const NdtSums *part = &cpu->chunk_sums[i];

@@ -19,11 +19,23 @@ reserve (NdtScan *scan, guint n, guint64 *allocations)
   scan->z = g_renew (float, scan->z, capacity);
   scan->keys = g_renew (guint32, scan->keys, 2 * (gsize)capacity);
   scan->order = g_renew (guint32, scan->order, 2 * (gsize)capacity);
-  scan->caches = g_renew (NdtChunkCache, scan->caches, capacity / NDT_CHUNK);
-  for (guint i = 0; i < capacity / NDT_CHUNK; i++)
-    scan->caches[i].tag = 0;
   scan->capacity = capacity;
-  *allocations += 7;
+  *allocations += 6;
+}
+
+/* Caches are large, so there are as many as the thinned scan has chunks, not the raw one. */
+static void
+reserve_caches (NdtScan *scan, guint64 *allocations)
+{
+  const guint n_chunks = (scan->n + NDT_CHUNK - 1) / NDT_CHUNK;
+  if (n_chunks > scan->n_caches) {
+    scan->n_caches = n_chunks + n_chunks / 4;
+    g_free (scan->caches);
+    scan->caches = g_new (NdtChunkCache, scan->n_caches);
+    ++*allocations;
+  }
+  for (guint i = 0; i < n_chunks; i++)
+    scan->caches[i].tag = 0;
 }
 
 /* Centroids of the leaves, ordered by their first points. */
@@ -155,15 +167,14 @@ ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *fi
   if (filter->leaf_size > 0)
     thin (scan, filter, filter->leaf_size, n, allocations);
   order_by_place (scan, cell);
-  for (guint i = 0; i * NDT_CHUNK < scan->n; i++)
-    scan->caches[i].tag = 0;
+  reserve_caches (scan, allocations);
 }
 
 gsize
 ndt_scan_get_bytes (const NdtScan *scan)
 {
   return scan->capacity * (6 * sizeof (float) + 4 * sizeof (guint32)) +
-         scan->capacity / NDT_CHUNK * sizeof (NdtChunkCache) +
+         scan->n_caches * sizeof (NdtChunkCache) +
          scan->table_size * (sizeof (guint32) + sizeof (NdtLeaf) / 2);
 }
 

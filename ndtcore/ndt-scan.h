@@ -32,7 +32,8 @@ typedef struct {
   NdtChunkCache *caches;
 
   /*< private >*/
-  guint capacity;
+  guint capacity; /* points */
+  guint n_caches;
   guint32 *keys;
   guint32 *order;
   NdtLeaf *leaves;
