@@ -68,6 +68,22 @@ device_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, 
       ((Device *)backend)->cpu, slot, params, level, kind, poses, n_poses, sums, error);
 }
 
+static gpointer
+device_alloc_host (NdtBackend *backend, gsize size)
+{
+  if (g_atomic_int_add (&ndt_device.n_host, -1) > 0)
+    return g_malloc (size);
+  g_atomic_int_inc (&ndt_device.n_host);
+  return NULL;
+}
+
+static void
+device_free_host (gpointer memory, gsize size)
+{
+  g_atomic_int_inc (&ndt_device.n_host);
+  g_free (memory);
+}
+
 static void
 device_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
 {
@@ -95,6 +111,8 @@ static const NdtBackendClass device_class = {
     .get_scan = device_get_scan,
     .align = device_align,
     .evaluate = device_evaluate,
+    .alloc_host = device_alloc_host,
+    .free_host = device_free_host,
     .get_counters = device_get_counters,
     .cancel = device_cancel,
     .close = device_close,

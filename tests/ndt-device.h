@@ -11,6 +11,7 @@ G_BEGIN_DECLS
  * @delay_ms: that each alignment takes longer; the end of a cancelled one
  * @fails_at: number of the first alignment that fails, from 1; 0: none
  * @fails_map: setting a map fails
+ * @n_host: memories that upload fast that there are left to give
  * @n_aligned: alignments that have begun
  * @n_waiting: alignments that wait now
  * @cancelled: as the backend was told
@@ -21,6 +22,7 @@ typedef struct {
   gint delay_ms;
   gint fails_at;
   gint fails_map;
+  gint n_host;
   gint n_aligned;
   gint n_waiting;
   gint cancelled;

@@ -19,7 +19,8 @@ struct _GstNdtEngine {
   gboolean on_device;
   GError *failure;
 
-  GMutex lock; /* of the two below */
+  GMutex closing; /* held where a backend is closed, and where one must not be */
+  GMutex lock;    /* of the two below */
   NdtBackend *backend;
   guint cancel;
 };
@@ -58,6 +59,7 @@ gst_ndt_engine_open (
     return NULL;
 
   GstNdtEngine *engine = g_new0 (GstNdtEngine, 1);
+  g_mutex_init (&engine->closing);
   g_mutex_init (&engine->lock);
   engine->config = *config;
   engine->backend = backend;
@@ -74,6 +76,7 @@ gst_ndt_engine_close (GstNdtEngine *engine)
   g_clear_pointer (&engine->map, ndt_voxel_map_unref);
   g_clear_error (&engine->failure);
   g_mutex_clear (&engine->lock);
+  g_mutex_clear (&engine->closing);
   g_free (engine);
 }
 
@@ -92,6 +95,37 @@ gst_ndt_engine_get_counters (GstNdtEngine *engine, NdtBackendCounters *counters)
   g_mutex_lock (&engine->lock);
   ndt_backend_get_counters (engine->backend, counters);
   g_mutex_unlock (&engine->lock);
+}
+
+static NdtBackend *
+get_backend (GstNdtEngine *engine)
+{
+  g_mutex_lock (&engine->lock);
+  NdtBackend *backend = engine->backend;
+  g_mutex_unlock (&engine->lock);
+  return backend;
+}
+
+gpointer
+gst_ndt_engine_alloc_host (
+    GstNdtEngine *engine, gsize size, void (**free_host) (gpointer memory, gsize size))
+{
+  /* Locking pages takes long: not with the lock that cancelling needs. */
+  g_mutex_lock (&engine->closing);
+  NdtBackend *backend = get_backend (engine);
+  gpointer memory = ndt_backend_alloc_host (backend, size);
+  *free_host = backend->klass->free_host;
+  g_mutex_unlock (&engine->closing);
+  return memory;
+}
+
+gboolean
+gst_ndt_engine_has_host_memory (GstNdtEngine *engine)
+{
+  g_mutex_lock (&engine->lock);
+  const gboolean has = engine->backend->klass->alloc_host != NULL;
+  g_mutex_unlock (&engine->lock);
+  return has;
 }
 
 void
@@ -132,7 +166,9 @@ fall_back (GstNdtEngine *engine, GError *failure, GError **error)
   ndt_backend_cancel (engine->backend, engine->cancel != 0);
   g_mutex_unlock (&engine->lock);
 
+  g_mutex_lock (&engine->closing);
   ndt_backend_close (device);
+  g_mutex_unlock (&engine->closing);
   engine->on_device = FALSE;
   return TRUE;
 }

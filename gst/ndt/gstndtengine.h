@@ -18,8 +18,8 @@ typedef enum {
  * GstNdtEngine:
  *
  * A backend with its map and localizer, which goes on with the CPU when a device fails. Calls
- * come from one thread at a time, but for gst_ndt_engine_cancel() and
- * gst_ndt_engine_get_counters().
+ * come from one thread at a time, but for gst_ndt_engine_cancel(),
+ * gst_ndt_engine_alloc_host() and those that get something.
  */
 typedef struct _GstNdtEngine GstNdtEngine;
 
@@ -35,6 +35,10 @@ GstNdtEngine *gst_ndt_engine_open (
 void gst_ndt_engine_close (GstNdtEngine *engine);
 const gchar *gst_ndt_engine_get_name (GstNdtEngine *engine);
 void gst_ndt_engine_get_counters (GstNdtEngine *engine, NdtBackendCounters *counters);
+/* Memory that uploads fast, and how to free it; NULL where there is none to give. Any thread. */
+gpointer gst_ndt_engine_alloc_host (
+    GstNdtEngine *engine, gsize size, void (**free_host) (gpointer memory, gsize size));
+gboolean gst_ndt_engine_has_host_memory (GstNdtEngine *engine);
 /* Sticky until taken back. */
 void gst_ndt_engine_cancel (GstNdtEngine *engine, GstNdtCancel cancel, gboolean on);
 

@@ -175,14 +175,13 @@ static GstNdtFifoPut
 admit_event (GstNdtFifo *fifo, GstEvent *event)
 {
   const GstEventType type = GST_EVENT_TYPE (event);
-  const gboolean revives = type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT;
 
   if (fifo->flow != GST_FLOW_OK) {
     const gboolean unreported = fifo->flow == GST_FLOW_NOT_LINKED || fifo->flow < GST_FLOW_EOS;
     return type == GST_EVENT_EOS && unreported ? GST_NDT_FIFO_PUT_LOST_EOS
                                                : GST_NDT_FIFO_PUT_REFUSED;
   }
-  if (revives)
+  if (type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT)
     fifo->eos = fifo->refuse = FALSE;
   else if (fifo->eos)
     return GST_NDT_FIFO_PUT_REFUSED;
@@ -279,12 +278,12 @@ gst_ndt_fifo_take (GstNdtFifo *fifo, GArray *items)
 
   g_mutex_lock (&fifo->lock);
   do {
-    while (fifo->flow == GST_FLOW_OK && !peek (fifo))
+    while (fifo->flow != GST_FLOW_FLUSHING && (fifo->flow != GST_FLOW_OK || !peek (fifo)))
       g_cond_wait (&fifo->changed_take, &fifo->lock);
-    if (peek (fifo) && GST_IS_BUFFER (peek (fifo)))
+    if (fifo->flow == GST_FLOW_OK && GST_IS_BUFFER (peek (fifo)))
       wait_for_batch (fifo);
-  } while (fifo->flow == GST_FLOW_OK && !peek (fifo));
-  if (fifo->flow != GST_FLOW_OK) {
+  } while (fifo->flow != GST_FLOW_FLUSHING && (fifo->flow != GST_FLOW_OK || !peek (fifo)));
+  if (fifo->flow == GST_FLOW_FLUSHING) {
     g_mutex_unlock (&fifo->lock);
     return FALSE;
   }
@@ -343,15 +342,15 @@ gst_ndt_fifo_stop (GstNdtFifo *fifo, GstFlowReturn flow)
   return eos;
 }
 
-gboolean
+void
 gst_ndt_fifo_resume (GstNdtFifo *fifo)
 {
   g_mutex_lock (&fifo->lock);
-  const gboolean resumed = fifo->flow == GST_FLOW_NOT_LINKED;
-  if (resumed)
+  if (fifo->flow == GST_FLOW_NOT_LINKED) {
     fifo->flow = GST_FLOW_OK;
+    wake_all (fifo);
+  }
   g_mutex_unlock (&fifo->lock);
-  return resumed;
 }
 
 GstFlowReturn

@@ -47,8 +47,8 @@ GstFlowReturn gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer);
  * GstNdtFifoPut:
  * @GST_NDT_FIFO_PUT_OK: the event waits for its turn
  * @GST_NDT_FIFO_PUT_REFUSED: flushing, stopped, or after EOS
- * @GST_NDT_FIFO_PUT_LOST_EOS: an EOS that cannot be delivered since the task has stopped with an
- *   error that no buffer has reported: the element has to post it
+ * @GST_NDT_FIFO_PUT_LOST_EOS: an EOS that cannot be delivered since the task was stopped by an
+ * error that no buffer has reported: the element has to post it
  */
 typedef enum {
   GST_NDT_FIFO_PUT_OK,
@@ -64,17 +64,17 @@ gboolean gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query);
 
 /* Waits for something and moves it to @items (GstNdtItem): either one event or query, or a batch
  * that begins with a buffer: buffers and events between and after them that tell nothing
- * about how to read them. FALSE when flushing or stopped. */
+ * about how to read them. FALSE when flushing; while stopped it waits for that, or a resume. */
 gboolean gst_ndt_fifo_take (GstNdtFifo *fifo, GArray *items);
 void gst_ndt_fifo_answer (GstNdtFifo *fifo, gboolean result);
 /* Downstream wants no more: drops buffers and refuses new ones with EOS until a STREAM_START,
  * SEGMENT or EOS event, which are still delivered. */
 void gst_ndt_fifo_refuse (GstNdtFifo *fifo);
-/* The task ends with @flow (not OK). TRUE where an EOS event was waiting: upstream is gone
- * and will not report an error. */
+/* Nothing is taken or put any more: upstream is told @flow (not OK). TRUE where an EOS event was
+ * put before: upstream is gone and will not report an error. */
 gboolean gst_ndt_fifo_stop (GstNdtFifo *fifo, GstFlowReturn flow);
-/* After a stop with NOT_LINKED: TRUE where the task may start again. */
-gboolean gst_ndt_fifo_resume (GstNdtFifo *fifo);
+/* After a stop with NOT_LINKED: goes on. */
+void gst_ndt_fifo_resume (GstNdtFifo *fifo);
 GstFlowReturn gst_ndt_fifo_get_flow (GstNdtFifo *fifo);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstNdtFifo, gst_ndt_fifo_free)

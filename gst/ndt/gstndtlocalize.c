@@ -16,8 +16,8 @@
  * ## Example launch line
  * |[
  * gst-launch-1.0 lidartestsrc num-buffers=1 map-location=town.pcd ! fakesink
- * gst-launch-1.0 lidartestsrc num-buffers=20 ! ndtlocalize map=town.pcd initial-pose=0,0,1.8 !
- * trajectorysink location=poses.txt
+ * gst-launch-1.0 lidartestsrc num-buffers=20 ! \
+ *   ndtlocalize map=town.pcd initial-pose=0,0,1.8 ! trajectorysink location=poses.txt
  * ]|
  */
 #ifdef HAVE_CONFIG_H
@@ -95,24 +95,14 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
   return TRUE;
 }
 
-static void
-start_task (GstNdtLocalize *self)
-{
-  gst_pad_start_task (self->srcpad, gst_ndt_localize_task, self, NULL);
-}
-
 static gboolean
 queue_event (GstNdtLocalize *self, GstEvent *event)
 {
-  switch (gst_ndt_fifo_put_event (self->fifo, event)) {
-  case GST_NDT_FIFO_PUT_OK:
-    return TRUE;
-  case GST_NDT_FIFO_PUT_LOST_EOS:
+  const GstNdtFifoPut put = gst_ndt_fifo_put_event (self->fifo, event);
+
+  if (put == GST_NDT_FIFO_PUT_LOST_EOS)
     GST_ELEMENT_FLOW_ERROR (self, gst_ndt_fifo_get_flow (self->fifo));
-    return FALSE;
-  default:
-    return FALSE;
-  }
+  return put == GST_NDT_FIFO_PUT_OK;
 }
 
 static void
@@ -150,7 +140,7 @@ flush_stop (GstNdtLocalize *self, GstEvent *event)
     gst_ndt_localize_reset (self);
   if (GST_PAD_MODE (self->srcpad) == GST_PAD_MODE_PUSH) {
     gst_ndt_fifo_start (self->fifo);
-    start_task (self);
+    gst_pad_start_task (self->srcpad, gst_ndt_localize_task, self, NULL);
   }
   return ret;
 }
@@ -199,8 +189,8 @@ gst_ndt_localize_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_QOS)
     gst_ndt_stats_qos (self->stats);
-  else if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE && gst_ndt_fifo_resume (self->fifo))
-    start_task (self);
+  else if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE)
+    gst_ndt_fifo_resume (self->fifo);
   return gst_pad_event_default (pad, parent, event);
 }
 
@@ -309,11 +299,27 @@ gst_ndt_localize_set_property (GObject *object, guint id, const GValue *value, G
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
+/* With the object lock held. */
+static GstStructure *
+get_stats (GstNdtLocalize *self)
+{
+  NdtBackendCounters counters;
+  guint64 n_pinned = 0, n_plain = 0;
+
+  if (self->engine)
+    gst_ndt_engine_get_counters (self->engine, &counters);
+  if (self->allocator)
+    gst_ndt_allocator_get_counts (self->allocator, &n_pinned, &n_plain);
+  GstStructure *stats = gst_ndt_stats_to_structure (self->stats, self->engine ? &counters : NULL);
+  gst_structure_set (stats, "pinned-memories", G_TYPE_UINT64, n_pinned, "plain-memories",
+      G_TYPE_UINT64, n_plain, NULL);
+  return stats;
+}
+
 static void
 gst_ndt_localize_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstNdtLocalize *self = GST_NDT_LOCALIZE (object);
-  NdtBackendCounters counters;
   gboolean known = TRUE;
 
   GST_OBJECT_LOCK (self);
@@ -323,9 +329,7 @@ gst_ndt_localize_get_property (GObject *object, guint id, GValue *value, GParamS
     g_value_set_string (value, engine ? gst_ndt_engine_get_name (engine) : NULL);
     break;
   case PROP_STATS:
-    if (engine)
-      gst_ndt_engine_get_counters (engine, &counters);
-    g_value_take_boxed (value, gst_ndt_stats_to_structure (self->stats, engine ? &counters : NULL));
+    g_value_take_boxed (value, get_stats (self));
     break;
   default:
     known = gst_ndt_settings_get_property (&self->settings, id, value);

@@ -86,8 +86,11 @@ gst_ndt_localize_open (GstNdtLocalize *self)
     GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ_WRITE,
         ("The CUDA device does not work, aligning on the CPU: %s.", reason->message), (NULL));
 
+  GstNdtAllocator *allocator =
+      gst_ndt_engine_has_host_memory (engine) ? gst_ndt_allocator_new (engine) : NULL;
   GST_OBJECT_LOCK (self);
   self->engine = engine;
+  self->allocator = allocator;
   GST_OBJECT_UNLOCK (self);
   g_object_notify (G_OBJECT (self), "active-backend");
   return TRUE;
@@ -98,7 +101,12 @@ gst_ndt_localize_close (GstNdtLocalize *self)
 {
   GST_OBJECT_LOCK (self);
   GstNdtEngine *engine = g_steal_pointer (&self->engine);
+  GstNdtAllocator *allocator = g_steal_pointer (&self->allocator);
   GST_OBJECT_UNLOCK (self);
+  if (allocator) {
+    gst_ndt_allocator_detach (allocator);
+    gst_object_unref (allocator);
+  }
   if (engine) {
     gst_ndt_engine_close (engine);
     g_object_notify (G_OBJECT (self), "active-backend");

@@ -6,6 +6,7 @@
 #include "gstndtfifo.h"
 #include "gstndtlocalize.h"
 #include "gstndtmaploader.h"
+#include "gstndtpool.h"
 #include "gstndtsettings.h"
 #include "gstndtstats.h"
 
@@ -45,6 +46,7 @@ struct _GstNdtLocalize {
   GstNdtChanges changes;
   gboolean running;           /* between READY → PAUSED and back: changes are for the task */
   GstNdtEngine *engine;       /* set and freed while there is no task; NULL in NULL */
+  GstNdtAllocator *allocator; /* of the engine; NULL where it has no memory to give */
   gboolean backend_changed;   /* since it was opened */
   GstClockTime scan_duration; /* from caps; NONE if unknown */
 

@@ -399,14 +399,26 @@ handle_event (GstNdtLocalize *self, GstEvent *event)
   gst_pad_push_event (self->srcpad, event);
 }
 
-static void
-end_task (GstNdtLocalize *self, GstFlowReturn flow)
+/* Scans in memory that the device uploads fast are what we would like best. */
+static gboolean
+answer_query (GstNdtLocalize *self, GstQuery *query)
 {
-  /* In this order: whoever sees that it has stopped may start it again at once. */
-  gst_pad_pause_task (self->srcpad);
+  gboolean answered = gst_pad_peer_query (self->srcpad, query);
+
+  if (GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION && self->allocator &&
+      gst_ndt_engine_has_host_memory (self->engine)) {
+    gst_ndt_pool_propose (self->allocator, query);
+    answered = TRUE;
+  }
+  return answered;
+}
+
+static void
+stop (GstNdtLocalize *self, GstFlowReturn flow)
+{
   const gboolean upstream_gone = gst_ndt_fifo_stop (self->fifo, flow);
 
-  GST_DEBUG_OBJECT (self, "task ends: %s", gst_flow_get_name (flow));
+  GST_DEBUG_OBJECT (self, "no more scans: %s", gst_flow_get_name (flow));
   if (upstream_gone && (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS))
     GST_ELEMENT_FLOW_ERROR (self, flow);
 }
@@ -423,15 +435,14 @@ gst_ndt_localize_task (gpointer user_data)
   }
   GstMiniObject *first = item_at (batch, 0)->object;
   if (GST_IS_QUERY (first)) {
-    gst_ndt_fifo_answer (self->fifo, gst_pad_peer_query (self->srcpad, GST_QUERY_CAST (first)));
+    gst_ndt_fifo_answer (self->fifo, answer_query (self, GST_QUERY_CAST (first)));
   } else if (GST_IS_EVENT (first)) {
-    /* After EOS the task waits on, for a stream that starts anew. */
     handle_event (self, GST_EVENT_CAST (first));
   } else {
     const GstFlowReturn flow = localize_batch (self, batch);
     if (flow == GST_FLOW_EOS)
       gst_ndt_fifo_refuse (self->fifo);
     else if (flow != GST_FLOW_OK)
-      end_task (self, flow);
+      stop (self, flow);
   }
 }

@@ -213,6 +213,34 @@ GST_START_TEST (test_caps_change)
 }
 GST_END_TEST
 
+/* Downstream goes away and comes back. */
+GST_START_TEST (test_relink)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, "src");
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  gst_pad_unlink (pad, h->sinkpad);
+  for (guint i = 1; i < 100 && flow == GST_FLOW_OK; i++)
+    flow = gst_harness_push (h, ndt_room_scan (i));
+  fail_unless_equals_int (flow, GST_FLOW_NOT_LINKED);
+  fail_unless_equals_int (gst_pad_link (pad, h->sinkpad), GST_PAD_LINK_OK);
+  /* Linking sends RECONFIGURE. What waited leaves first. */
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (100)), GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (101)), GST_FLOW_OK);
+  guint64 last = 0;
+  do {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    fail_unless (out != NULL);
+    const guint64 sequence = ndt_harness_estimate (out)->sequence;
+    fail_unless (sequence > last);
+    last = sequence;
+  } while (ndt_harness_count (h, "scans-in") > last + 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 static void
 assert_latency (GstHarness *h, gboolean live, GstClockTime min, GstClockTime max)
 {
@@ -345,6 +373,7 @@ ndtlocalize_events_suite (void)
   tcase_add_test (tc, test_eos);
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_caps_change);
+  tcase_add_test (tc, test_relink);
   tcase_add_test (tc, test_latency);
   tcase_add_test (tc, test_allocation);
   tcase_add_test (tc, test_qos_is_counted);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that a device uploads fast, proposed upstream. */
+#include <gst/check/gstcheck.h>
+
+#include "gst/ndt/gstndtlocalize.h"
+#include "gst/ndt/gstndtpool.h"
+#include "tests/ndt-device.h"
+#include "tests/ndt-harness.h"
+
+static void
+setup (void)
+{
+  ndt_device_install ();
+  GST_ELEMENT_REGISTER (ndtlocalize, NULL);
+}
+
+static gboolean
+is_pinned (GstBuffer *buffer)
+{
+  return gst_memory_is_type (gst_buffer_peek_memory (buffer, 0), GST_NDT_MEMORY_TYPE);
+}
+
+static GstHarness *
+harness_new (gint n_host)
+{
+  g_atomic_int_set (&ndt_device.n_host, n_host);
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  return h;
+}
+
+static GstQuery *
+query_allocation (GstHarness *h)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string (NDT_ROOM_CAPS);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  return query;
+}
+
+/* The proposed pool, as upstream configures it. */
+static GstBufferPool *
+take_pool (GstHarness *h, guint size)
+{
+  GstQuery *query = query_allocation (h);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (NDT_ROOM_CAPS);
+  GstBufferPool *pool;
+  guint proposed, min, max;
+
+  fail_unless_equals_int (gst_query_get_n_allocation_pools (query), 1);
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &proposed, &min, &max);
+  gst_query_unref (query);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, caps, size, min, max);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
+GST_START_TEST (test_pool)
+{
+  GstHarness *h = harness_new (1000);
+  GstBufferPool *pool = take_pool (h, 12 * NDT_ROOM_POINTS);
+  GstBuffer *held[40];
+  guint n_pinned = 0;
+
+  /* All at once, as a recorder holds them: none waits. */
+  for (guint round = 0; round < 3; round++) {
+    n_pinned = 0;
+    for (guint i = 0; i < G_N_ELEMENTS (held); i++) {
+      fail_unless_equals_int (
+          gst_buffer_pool_acquire_buffer (pool, &held[i], NULL), GST_FLOW_OK);
+      fail_unless_equals_uint64 (gst_buffer_get_size (held[i]), 12 * NDT_ROOM_POINTS);
+      n_pinned += is_pinned (held[i]);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS (held); i++) {
+      gst_buffer_memset (held[i], 0, (guint8)i, 12 * NDT_ROOM_POINTS);
+      gst_buffer_resize (held[i], 0, 12 * (i + 1)); /* scans differ in size */
+      gst_buffer_unref (held[i]);
+    }
+    fail_unless_equals_int (n_pinned, 16);
+  }
+  /* The same memory again and again. */
+  fail_unless_equals_uint64 (ndt_harness_count (h, "pinned-memories"), 16);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "plain-memories"), 3 * 24);
+
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  ndt_harness_free (h);
+  fail_unless_equals_int (ndt_device.n_host, 1000);
+}
+GST_END_TEST
+
+/* A device that cannot lock so much: the rest is plain. */
+GST_START_TEST (test_exhausted)
+{
+  GstHarness *h = harness_new (3);
+  GstBufferPool *pool = take_pool (h, 1000);
+  GstBuffer *held[8];
+  guint n_pinned = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (held); i++) {
+    fail_unless_equals_int (gst_buffer_pool_acquire_buffer (pool, &held[i], NULL), GST_FLOW_OK);
+    n_pinned += is_pinned (held[i]);
+  }
+  fail_unless_equals_int (n_pinned, 3);
+  for (guint i = 0; i < G_N_ELEMENTS (held); i++)
+    gst_buffer_unref (held[i]);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Pool and buffers outlive the element. */
+GST_START_TEST (test_outlives)
+{
+  GstHarness *h = harness_new (100);
+  GstBufferPool *pool = take_pool (h, 1000);
+  GstBuffer *buffer, *part, *later[4];
+
+  fail_unless_equals_int (gst_buffer_pool_acquire_buffer (pool, &buffer, NULL), GST_FLOW_OK);
+  fail_unless (is_pinned (buffer));
+  gst_buffer_memset (buffer, 0, 7, 1000);
+  part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_MEMORY, 100, 50);
+  ndt_harness_free (h);
+
+  guint8 bytes[50];
+  fail_unless_equals_int (gst_buffer_extract (part, 0, bytes, 50), 50);
+  fail_unless (bytes[0] == 7 && bytes[49] == 7);
+  for (guint i = 0; i < G_N_ELEMENTS (later); i++)
+    fail_unless_equals_int (gst_buffer_pool_acquire_buffer (pool, &later[i], NULL), GST_FLOW_OK);
+  fail_if (is_pinned (later[3]));
+  for (guint i = 0; i < G_N_ELEMENTS (later); i++)
+    gst_buffer_unref (later[i]);
+  gst_buffer_unref (buffer);
+  gst_buffer_unref (part);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  fail_unless_equals_int (ndt_device.n_host, 100);
+}
+GST_END_TEST
+
+static GstPadProbeReturn
+propose (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_pool (query, user_data, 4321, 1, 5);
+  GstAllocationParams params;
+  gst_allocation_params_init (&params);
+  gst_query_add_allocation_param (query, NULL, &params);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* What downstream proposes comes after ours; without a device it is all there is. */
+GST_START_TEST (test_before_downstream)
+{
+  GstHarness *h = harness_new (100);
+  g_autoptr (GstBufferPool) theirs = gst_buffer_pool_new ();
+  GstBufferPool *pool;
+  guint size, min, max;
+
+  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, propose, theirs, NULL);
+  GstQuery *query = query_allocation (h);
+  fail_unless_equals_int (gst_query_get_n_allocation_pools (query), 2);
+  fail_unless_equals_int (gst_query_get_n_allocation_params (query), 2);
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  fail_unless (GST_IS_NDT_POOL (pool));
+  fail_unless_equals_int (size, 4321);
+  gst_object_unref (pool);
+  gst_query_parse_nth_allocation_pool (query, 1, &pool, &size, &min, &max);
+  fail_unless (pool == theirs && size == 4321 && min == 1 && max == 5);
+  gst_object_unref (pool);
+  gst_query_unref (query);
+
+  gst_element_set_state (h->element, GST_STATE_READY);
+  gst_util_set_object_arg (G_OBJECT (h->element), "backend", "cpu");
+  gst_element_set_state (h->element, GST_STATE_PLAYING);
+  query = query_allocation (h);
+  fail_unless_equals_int (gst_query_get_n_allocation_pools (query), 1);
+  gst_query_unref (query);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Our source takes it, and the scans reach the sink in it, uncopied. */
+GST_START_TEST (test_source_takes_it)
+{
+  g_autofree gchar *text = g_strdup_printf ("lidartestsrc name=source world=hall rings=16 "
+                                            "columns=64 n-threads=1 num-buffers=40 "
+                                            "! queue ! ndtlocalize name=localizer threads=1 map=%s "
+                                            "! fakesink name=sink",
+      ndt_room_map ());
+  g_atomic_int_set (&ndt_device.n_host, 1000);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);
+  g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (pipeline), "localizer");
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstStructure) stats = NULL;
+  g_autoptr (GstSample) sample = NULL;
+  guint64 n_pinned;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_autoptr (GstMessage) message =
+      gst_bus_timed_pop_filtered (bus, 30 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+  g_object_get (sink, "last-sample", &sample, NULL);
+  fail_unless (is_pinned (gst_sample_get_buffer (sample)));
+  g_object_get (localizer, "stats", &stats, NULL);
+  gst_structure_get_uint64 (stats, "pinned-memories", &n_pinned);
+  fail_unless (n_pinned >= 2 && n_pinned <= 16, "%" G_GUINT64_FORMAT, n_pinned);
+  g_clear_pointer (&sample, gst_sample_unref);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+GST_END_TEST
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
+static Suite *
+ndtlocalize_memory_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize-memory");
+  TCase *tc = tcase_create ("general");
+  tcase_set_timeout (tc, 60);
+  suite_add_tcase (suite, tc);
+  tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_checked_fixture (tc, setup, NULL);
+  tcase_add_test (tc, test_pool);
+  tcase_add_test (tc, test_exhausted);
+  tcase_add_test (tc, test_outlives);
+  tcase_add_test (tc, test_before_downstream);
+  tcase_add_test (tc, test_source_takes_it);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize_memory)
