@@ -48,13 +48,21 @@ static const guint64 near_cells[3][6] = {NEAR (SPREAD_X), NEAR (SPREAD_Y), NEAR 
 static const guint64 at_cells[3][6] = {AT (SPREAD_X), AT (SPREAD_Y), AT (SPREAD_Z)};
 
 /* Appends the candidates of a cell, by block, and z, y, x within a block: the order of sums. */
-static __attribute__((noinline)) void
+static __attribute__ ((noinline)) void
 gather_candidates (const NdtKernelArgs *args, NdtChunkCache *cache, NdtCellList *list)
 {
   const NdtVoxelLevel *level = args->level;
   const guint32 slots = ((guint32)1 << (64 - level->block_shift)) - 1;
   guint n = cache->n_candidates;
   guint32 own = 0, faces = 0;
+  struct {
+    const NdtBlock *block;
+    guint64 cells; /* that have a voxel and are wanted */
+    guint64 own;
+    guint64 faces;
+    gint32 corner[3]; /* less the cell */
+  } found[9];
+  guint n_found = 0, total = 0;
 
   list->first = n;
   memset (list->wanted, 0, sizeof (list->wanted));
@@ -65,40 +73,53 @@ gather_candidates (const NdtKernelArgs *args, NdtChunkCache *cache, NdtCellList 
     b0[k] = (list->cell[k] - 1) >> 2;
     b1[k] = (list->cell[k] + 1) >> 2;
   }
-  for (gint32 bz = b0[2]; bz <= b1[2]; bz++)
-    for (gint32 by = b0[1]; by <= b1[1]; by++)
-      for (gint32 bx = b0[0]; bx <= b1[0]; bx++) {
-        const gint32 x = list->cell[0] - 4 * bx, y = list->cell[1] - 4 * by,
-                     z = list->cell[2] - 4 * bz;
-        const guint64 x1 = near_cells[0][x + 1], y1 = near_cells[1][y + 1],
-                      z1 = near_cells[2][z + 1];
-        const guint64 x0 = at_cells[0][x + 1], y0 = at_cells[1][y + 1], z0 = at_cells[2][z + 1];
-        const guint64 own_cell = x0 & y0 & z0;
-        const guint64 face_cells = (x1 & y0 & z0) | (x0 & y1 & z0) | (x0 & y0 & z1);
-        const guint64 cells = args->faces_only ? face_cells : x1 & y1 & z1;
-        if (!cells)
-          continue;
-        const guint64 key = ndt_block_key (bx, by, bz);
-        guint32 i = ndt_block_hash (key, level->block_shift);
-        while (level->blocks[i].key != key && level->blocks[i].key != NDT_BLOCK_EMPTY)
-          i = (i + 1) & slots;
-        const NdtBlock *block = &level->blocks[i];
-        if (block->key != key)
-          continue;
-        for (guint64 bits = block->mask & cells; bits; bits &= bits - 1) {
-          const gint32 bit = __builtin_ctzll (bits);
-          const guint32 voxel = block->first + (guint32)__builtin_popcountll (
-                                                   block->mask & ((UINT64_C (1) << bit) - 1));
-          const float *mean = level->voxels[voxel].mean;
-          const gint32 dx = (bit & 3) - x, dy = (bit >> 2 & 3) - y, dz = (bit >> 4) - z;
-          own |= (guint32)(own_cell >> bit & 1) << (n - list->first);
-          faces |= (guint32)(face_cells >> bit & 1) << (n - list->first);
-          cache->x[n] = ndt_neighbour_mean_f (mean[0], (float)dx, args->resolution);
-          cache->y[n] = ndt_neighbour_mean_f (mean[1], (float)dy, args->resolution);
-          cache->z[n] = ndt_neighbour_mean_f (mean[2], (float)dz, args->resolution);
-          cache->voxel[n++] = voxel;
-        }
-      }
+  /* Written without branches that depend on the map, which a processor guesses wrong. */
+  const guint sx = b1[0] - b0[0], sy = b1[1] - b0[1], sz = b1[2] - b0[2];
+  for (guint b = 0; b < 1u << (sx + sy + sz); b++) {
+    const gint32 bx = b0[0] + (gint32)(b & sx), by = b0[1] + (gint32)(b >> sx & sy),
+                 bz = b0[2] + (gint32)(b >> (sx + sy));
+    const gint32 x = list->cell[0] - 4 * bx, y = list->cell[1] - 4 * by, z = list->cell[2] - 4 * bz;
+    const guint64 x1 = near_cells[0][x + 1], y1 = near_cells[1][y + 1], z1 = near_cells[2][z + 1];
+    const guint64 x0 = at_cells[0][x + 1], y0 = at_cells[1][y + 1], z0 = at_cells[2][z + 1];
+    const guint64 faces_here = (x1 & y0 & z0) | (x0 & y1 & z0) | (x0 & y0 & z1);
+    const guint64 key = ndt_block_key (bx, by, bz);
+    guint32 i = ndt_block_hash (key, level->block_shift);
+    while (level->blocks[i].key != key && level->blocks[i].key != NDT_BLOCK_EMPTY)
+      i = (i + 1) & slots;
+    const NdtBlock *block = &level->blocks[i];
+    const guint64 cells = block->mask & (args->faces_only ? faces_here : x1 & y1 & z1);
+    found[n_found].block = block;
+    found[n_found].cells = cells;
+    found[n_found].own = x0 & y0 & z0;
+    found[n_found].faces = faces_here;
+    found[n_found].corner[0] = -x;
+    found[n_found].corner[1] = -y;
+    found[n_found].corner[2] = -z;
+    const guint n_here = block->key == key ? (guint)__builtin_popcountll (cells) : 0;
+    n_found += n_here > 0;
+    total += n_here;
+  }
+  found[n_found].cells = 0;
+  guint f = 0;
+  guint64 bits = found[0].cells;
+  for (guint j = 0; j < total; j++, n++) {
+    const NdtBlock *block = found[f].block;
+    const gint32 bit = __builtin_ctzll (bits);
+    const guint32 voxel =
+        block->first + (guint32)__builtin_popcountll (block->mask & ((UINT64_C (1) << bit) - 1));
+    const float *mean = level->voxels[voxel].mean;
+    own |= (guint32)(found[f].own >> bit & 1) << j;
+    faces |= (guint32)(found[f].faces >> bit & 1) << j;
+    const gint32 dx = found[f].corner[0] + (bit & 3), dy = found[f].corner[1] + (bit >> 2 & 3),
+                 dz = found[f].corner[2] + (bit >> 4);
+    cache->x[n] = ndt_neighbour_mean_f (mean[0], (float)dx, args->resolution);
+    cache->y[n] = ndt_neighbour_mean_f (mean[1], (float)dy, args->resolution);
+    cache->z[n] = ndt_neighbour_mean_f (mean[2], (float)dz, args->resolution);
+    cache->voxel[n] = voxel;
+    bits &= bits - 1;
+    f += bits == 0;
+    bits = bits ? bits : found[f].cells;
+  }
   list->wanted[0] = own;
   list->wanted[1] = faces;
   list->wanted[2] = (1u << (n - list->first)) - 1;
@@ -119,7 +140,7 @@ cache_reset (NdtChunkCache *cache, guint64 tag)
 
 /* The list of a cell, found or made. Where two cells share a slot the later one takes it, and the
  * other is listed anew should it return. */
-static __attribute__((noinline)) guint
+static __attribute__ ((noinline)) guint
 find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache)
 {
   const guint32 hash = (guint32)cell[0] * 0x9e3779b1u + (guint32)cell[1] * 0x85ebca77u +
@@ -141,7 +162,7 @@ find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache
 /* The points of a chunk in the map: lever arms, cells relative to the level's origin, positions
  * within these. A point that belongs to no cell gets one that is far from all voxels. Fills whole
  * vectors. */
-static __attribute__((noinline)) void
+static __attribute__ ((noinline)) void
 place_points (const NdtTransformF *transform, const NdtKernelArgs *args, const float *x,
     const float *y, const float *z, guint n, float a[3][NDT_CHUNK], float local[3][NDT_CHUNK],
     gint32 cell[3][NDT_CHUNK])
@@ -169,7 +190,7 @@ place_points (const NdtTransformF *transform, const NdtKernelArgs *args, const f
 }
 
 /* Lists the pairs of a chunk. */
-static __attribute__((noinline)) guint
+static __attribute__ ((noinline)) guint
 gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const float *z, guint n,
     NdtChunkCache *cache, Pairs *pairs)
 {
