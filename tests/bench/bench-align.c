@@ -39,6 +39,7 @@ typedef struct {
   guint n;
   guint n_right; /* within 0.1 m and 1° */
   double iterations;
+  double evaluations; /* 0: not told */
   double error_m;
   double error_deg;
   double pairs;
@@ -180,6 +181,7 @@ run_ours (NdtBackend *backend, const BenchCase *c, const BenchStart *start, cons
     const double ms = now_ms (p->threads) - t;
     g_array_append_val (p->evaluate_ms, ms);
   }
+  p->evaluations += result.evaluations;
   count_result (p, &result.pose, &start->truth, result.iterations, (double)result.sums.n_pairs);
   return TRUE;
 }
@@ -211,19 +213,19 @@ print_row (GString *json, const BenchCase *c, Program *p, double pcl_ms, double 
     g_snprintf (ratio, sizeof (ratio), "%.1f", pcl_ms / median);
     g_snprintf (evaluate_ratio, sizeof (evaluate_ratio), "%.1f", pcl_evaluate_ms / evaluate);
   }
-  g_print (
-      "%-13s %-8s %2u %9.3f %9.3f %7s %9.3f %7s %8.1f %5.1f %8.4f %8.4f %3u/%-3u %8.0f %7.2f\n",
+  g_print ("%-13s %-8s %2u %9.3f %9.3f %7s %9.3f %7s %8.1f %5.1f %5.1f %8.4f %8.4f %3u/%-3u %8.0f "
+           "%7.2f\n",
       c->name, p->name, p->threads, median, p95, ratio, evaluate, evaluate_ratio, p->build_ms,
-      p->iterations / n, p->error_m / n, p->error_deg / n, p->n_right, p->n, p->pairs / n,
-      p->memory_mb);
+      p->iterations / n, p->evaluations / n, p->error_m / n, p->error_deg / n, p->n_right, p->n,
+      p->pairs / n, p->memory_mb);
   g_string_append_printf (json,
       "%s\n  {\"case\": \"%s\", \"program\": \"%s\", \"threads\": %u, \"median_ms\": %.4f, "
       "\"p95_ms\": %.4f, \"build_ms\": %.3f, \"iterations\": %.3f, \"error_m\": %.6f, "
       "\"error_deg\": %.6f, \"pairs\": %.1f, \"evaluate_ms\": %.4f, \"right\": %u, \"starts\": %u, "
-      "\"memory_mb\": %.3f}",
+      "\"memory_mb\": %.3f, \"evaluations\": %.2f}",
       json->len > 1 ? "," : "", c->name, p->name, p->threads, median, p95, p->build_ms,
       p->iterations / n, p->error_m / n, p->error_deg / n, p->pairs / n, evaluate, p->n_right, p->n,
-      p->memory_mb);
+      p->memory_mb, p->evaluations / n);
 }
 
 /* What other programs took beside PCL on a quiet machine, one thread, ms: our ratio to PCL says
@@ -359,9 +361,9 @@ main (int argc, char **argv)
 #endif
   g_print ("# times in ms; xPCL: PCL's over ours, of medians; error: mean over all starts; right: "
            "within 0.1 m and 1 degree\n");
-  g_print ("%-13s %-8s %2s %9s %9s %7s %9s %7s %8s %5s %8s %8s %7s %8s %7s\n", "case", "program",
-      "th", "median", "p95", "xPCL", "evaluate", "xPCL", "build", "iter", "m", "deg", "right",
-      "pairs", "MB");
+  g_print ("%-13s %-8s %2s %9s %9s %7s %9s %7s %8s %5s %5s %8s %8s %7s %8s %7s\n", "case",
+      "program", "th", "median", "p95", "xPCL", "evaluate", "xPCL", "build", "iter", "evals", "m",
+      "deg", "right", "pairs", "MB");
   gboolean ok = TRUE;
   for (guint i = 0; i < cases->len && ok; i++)
     ok = run_case (json, g_ptr_array_index (cases, i), program, (guint)MAX (n_threads, 0), &error);
