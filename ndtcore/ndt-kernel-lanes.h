@@ -103,21 +103,30 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
     const float local[3], const float arm[3], float limit)
 {
 #if defined(__AVX512F__)
-  const __m512 x = _mm512_sub_ps (_mm512_set1_ps (local[0]), _mm512_loadu_ps (cache->x + at));
-  const __m512 y = _mm512_sub_ps (_mm512_set1_ps (local[1]), _mm512_loadu_ps (cache->y + at));
-  const __m512 z = _mm512_sub_ps (_mm512_set1_ps (local[2]), _mm512_loadu_ps (cache->z + at));
-  const __m512i voxel = _mm512_loadu_si512 (cache->voxel + at);
+  /* One pointer each and constant distances: the compiler would keep a pointer to every array, more
+   * than there are registers. */
+  enum { stride = NDT_CHUNK_CANDIDATES + NDT_LANES };
+  G_STATIC_ASSERT (G_STRUCT_OFFSET (NdtChunkCache, voxel) - G_STRUCT_OFFSET (NdtChunkCache, x) ==
+                   3 * stride * sizeof (float));
+  G_STATIC_ASSERT (G_STRUCT_OFFSET (Pairs, voxel) == 6 * stride * sizeof (float));
+  const float *from = cache->x + at;
+  float *to = pairs->x + n_pairs;
+  __asm__("" : "+r"(from), "+r"(to));
+  const __m512 x = _mm512_sub_ps (_mm512_set1_ps (local[0]), _mm512_loadu_ps (from));
+  const __m512 y = _mm512_sub_ps (_mm512_set1_ps (local[1]), _mm512_loadu_ps (from + stride));
+  const __m512 z = _mm512_sub_ps (_mm512_set1_ps (local[2]), _mm512_loadu_ps (from + 2 * stride));
+  const __m512i voxel = _mm512_loadu_si512 (from + 3 * stride);
   const __m512 square = _mm512_fmadd_ps (x, x, _mm512_fmadd_ps (y, y, _mm512_mul_ps (z, z)));
   const __mmask16 keep =
       _mm512_mask_cmp_ps_mask ((__mmask16)wanted, square, _mm512_set1_ps (limit), _CMP_LT_OQ);
   /* To a register first: compressing to memory is slow on some processors. */
-  _mm512_storeu_ps (pairs->x + n_pairs, _mm512_maskz_compress_ps (keep, x));
-  _mm512_storeu_ps (pairs->y + n_pairs, _mm512_maskz_compress_ps (keep, y));
-  _mm512_storeu_ps (pairs->z + n_pairs, _mm512_maskz_compress_ps (keep, z));
-  _mm512_storeu_si512 (pairs->voxel + n_pairs, _mm512_maskz_compress_epi32 (keep, voxel));
-  _mm512_storeu_ps (pairs->ax + n_pairs, _mm512_set1_ps (arm[0]));
-  _mm512_storeu_ps (pairs->ay + n_pairs, _mm512_set1_ps (arm[1]));
-  _mm512_storeu_ps (pairs->az + n_pairs, _mm512_set1_ps (arm[2]));
+  _mm512_storeu_ps (to, _mm512_maskz_compress_ps (keep, x));
+  _mm512_storeu_ps (to + stride, _mm512_maskz_compress_ps (keep, y));
+  _mm512_storeu_ps (to + 2 * stride, _mm512_maskz_compress_ps (keep, z));
+  _mm512_storeu_ps (to + 3 * stride, _mm512_set1_ps (arm[0]));
+  _mm512_storeu_ps (to + 4 * stride, _mm512_set1_ps (arm[1]));
+  _mm512_storeu_ps (to + 5 * stride, _mm512_set1_ps (arm[2]));
+  _mm512_storeu_si512 (to + 6 * stride, _mm512_maskz_compress_epi32 (keep, voxel));
   return n_pairs + (guint)__builtin_popcount (keep);
 #elif defined(__AVX2__)
   const __m256 u0 = _mm256_set1_ps (local[0]), u1 = _mm256_set1_ps (local[1]),
