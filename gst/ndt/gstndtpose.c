@@ -130,9 +130,9 @@ gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
     gst_structure_set (structure, "stop", G_TYPE_STRING, stop_to_string (registration->stop),
         "points", G_TYPE_UINT, registration->n_points, "pairs", G_TYPE_UINT64,
         registration->n_pairs, "starts", G_TYPE_UINT, registration->n_starts, "oscillation",
-        G_TYPE_UINT, registration->oscillation, "degenerate-directions", G_TYPE_UINT,
-        registration->n_degenerate, "covariance-kind", G_TYPE_STRING,
-        covariance_to_string (registration->covariance_kind), NULL);
+        G_TYPE_UINT, registration->oscillation, "deskewed", G_TYPE_BOOLEAN, localization->deskewed,
+        "degenerate-directions", G_TYPE_UINT, registration->n_degenerate, "covariance-kind",
+        G_TYPE_STRING, covariance_to_string (registration->covariance_kind), NULL);
   return gst_message_new_element (source, structure);
 }
 

@@ -235,6 +235,11 @@ GST_START_TEST (test_pose_messages)
     fail_unless_equals_uint64 (running_time, pts);
     fail_unless (gst_structure_has_field (structure, "prediction"));
     fail_unless (gst_structure_has_field (structure, "reject"));
+    /* What the documentation lists of an alignment. */
+    static const gchar *fields[] = {"position", "orientation", "covariance", "stop", "points",
+        "pairs", "starts", "oscillation", "deskewed", "degenerate-directions", "covariance-kind"};
+    for (guint f = 0; f < G_N_ELEMENTS (fields); f++)
+      fail_unless (gst_structure_has_field (structure, fields[f]), "no %s", fields[f]);
   }
   g_object_set (h->element, "post-messages", FALSE, NULL);
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (3)));
