@@ -101,11 +101,15 @@ ndt_localizer_set_params (NdtLocalizer *localizer, const NdtLocalizerParams *par
   return TRUE;
 }
 
-void
+gboolean
 ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose)
 {
+  NdtPose initial = *pose;
+  if (!ndt_pose_normalize (&initial))
+    return FALSE;
   localizer->tracker.has_initial = TRUE;
-  localizer->tracker.initial = *pose;
+  localizer->tracker.initial = initial;
+  return TRUE;
 }
 
 void
@@ -257,11 +261,11 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
   memset (out, 0, sizeof (*out));
   out->previous_status = (NdtTrackStatus)tracker->status;
 
-  const NdtTrackerInput input = {.time = observation->time,
-      .has_prior = observation->has_prior,
-      .has_odometry = observation->has_odometry,
-      .prior = observation->prior,
-      .odometry = observation->odometry};
+  NdtTrackerInput input = {
+      .time = observation->time, .prior = observation->prior, .odometry = observation->odometry};
+  /* A pose that is none is as if it were not given. */
+  input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
+  input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
   NdtTrackerGuess guess;
   ndt_tracker_predict (tracker, &input, &guess);
   out->prediction = (NdtPrediction)guess.prediction;

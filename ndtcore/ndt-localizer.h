@@ -86,7 +86,8 @@ gboolean ndt_localizer_params_check (const NdtLocalizerParams *params, GError **
  * @point_times: when each point was measured, if known …
  * @time_on_points: … and @time on the axis of @point_times, seconds
  * @has_prior: @prior is given: absolute, in the map
- * @has_odometry: @odometry is given: a pose in a drifting frame; increments count
+ * @has_odometry: @odometry is given: a pose in a drifting frame; increments count. Poses that
+ *   ndt_pose_normalize() refuses are as if not given
  */
 typedef struct {
   NdtCloudView points;
@@ -142,8 +143,9 @@ void ndt_localizer_set_backend (NdtLocalizer *localizer, NdtBackend *backend);
 /* From the next scan on. */
 gboolean ndt_localizer_set_params (
     NdtLocalizer *localizer, const NdtLocalizerParams *params, GError **error);
-/* The next scan starts from this pose, from far (NDT_SEARCH_FAR), whatever the state. */
-void ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose);
+/* The next scan that can be tried starts from this pose, from far (NDT_SEARCH_FAR), whatever the
+ * state. FALSE, and nothing changes, where ndt_pose_normalize() refuses the pose. */
+gboolean ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose);
 /* Forgets poses and averages; params and backend stay. */
 void ndt_localizer_reset (NdtLocalizer *localizer);
 NdtTrackStatus ndt_localizer_get_status (const NdtLocalizer *localizer);

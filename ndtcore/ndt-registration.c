@@ -9,6 +9,9 @@
 /* Starts of one call of the backend. */
 #define BATCH 64
 
+/* Fraction of the best direction's information at or below which a direction is degenerate. */
+#define DEGENERATE 0.015
+
 void
 ndt_registration_params_init (NdtRegistrationParams *params)
 {
@@ -138,9 +141,11 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
   out->n_degenerate = 0;
   for (guint i = 0; i < 6; i++) {
     definite = definite && values[i] > 1e-9 * largest && largest > 0;
-    /* A thousandth of the best direction's information: a standard deviation 30 times as long. A
-     * scan in an open street is within a factor of 100 in all six. */
-    if (values[i] <= 1e-3 * largest || largest <= 0) {
+    /* Eigenvalues of voxels are lifted to 0.01 of the largest, so a direction along which every
+     * surface is flat keeps about that much of the information of one across: a corridor has 0.005
+     * to 0.0125 of it along itself, the streets and halls of recorded scans 0.018 and more in all
+     * six directions. */
+    if (values[i] <= DEGENERATE * largest || largest <= 0) {
       for (guint k = 0; k < 6; k++)
         out->degenerate[6 * out->n_degenerate + k] = v[6 * k + i];
       out->n_degenerate++;

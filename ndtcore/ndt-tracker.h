@@ -181,7 +181,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
       tracker->status = tracker->has_good || tracker->status == NDT_TRACKER_LOST
                             ? NDT_TRACKER_LOST
                             : NDT_TRACKER_INITIALIZING;
-    else if (tracker->n_skipped > (int32_t)max_skips)
+    else if ((uint32_t)tracker->n_skipped > max_skips)
       tracker->status = NDT_TRACKER_LOST;
     else if (outcome == NDT_OUTCOME_DEGRADED)
       tracker->status = NDT_TRACKER_DEGRADED;

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndtcore/ndt-tracker.h"
+
+#include <glib.h>
+
+#include "ndtcore/ndt-localizer.h"
+#include "tests/ndt-scene.h"
+
+#define MS G_GINT64_CONSTANT (1000000)
+
+/* The header repeats values of ndt-localizer.h. */
+G_STATIC_ASSERT ((int)NDT_TRACKER_INITIALIZING == (int)NDT_TRACK_INITIALIZING);
+G_STATIC_ASSERT ((int)NDT_TRACKER_TRACKING == (int)NDT_TRACK_TRACKING);
+G_STATIC_ASSERT ((int)NDT_TRACKER_DEGRADED == (int)NDT_TRACK_DEGRADED);
+G_STATIC_ASSERT ((int)NDT_TRACKER_LOST == (int)NDT_TRACK_LOST);
+G_STATIC_ASSERT ((int)NDT_TRACKER_SKIPPED == (int)NDT_TRACK_SKIPPED);
+G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_NOTHING == (int)NDT_PREDICTION_NONE);
+G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_INITIAL == (int)NDT_PREDICTION_INITIAL);
+G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_VELOCITY == (int)NDT_PREDICTION_CONSTANT_VELOCITY);
+G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_ODOMETRY == (int)NDT_PREDICTION_ODOMETRY);
+G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_PRIOR == (int)NDT_PREDICTION_PRIOR);
+
+static const NdtPose start = {{100, -50, 2}, {0, 0, 0, 1}};
+
+/* Where constant body velocity leads from start in s seconds: 10 m/s in a bend, climbing. */
+static NdtPose
+drive (double s)
+{
+  const double twist[6] = {10 * s, 0, 0.5 * s, 0.02 * s, 0, 0.6 * s};
+  const NdtPose step = ndt_pose_from_twist (twist);
+  return ndt_pose_mul (&start, &step);
+}
+
+static void
+assert_pose (const NdtPose *a, const NdtPose *b)
+{
+  double m, r;
+  ndt_pose_difference (a, b, &m, &r);
+  if (!(m < 1e-9 && r < 1e-9))
+    g_error ("poses differ by %g m and %g rad", m, r);
+}
+
+static NdtTrackerGuess
+predict (const NdtTracker *tracker, const NdtTrackerInput *input)
+{
+  NdtTrackerGuess guess;
+  ndt_tracker_predict (tracker, input, &guess);
+  return guess;
+}
+
+/* One scan; pose: what the alignment finds. */
+static NdtTrackerGuess
+step (NdtTracker *tracker, const NdtTrackerInput *input, NdtTrackerOutcome outcome,
+    const NdtPose *pose)
+{
+  const NdtTrackerGuess guess = predict (tracker, input);
+  ndt_tracker_update (tracker, input, &guess, outcome, pose, 2, 0.9, 3);
+  return guess;
+}
+
+static NdtTracker
+start_tracking (gint64 time)
+{
+  NdtTracker tracker;
+  const NdtTrackerInput input = {.time = time, .has_prior = 1, .prior = start};
+  ndt_tracker_reset (&tracker);
+  step (&tracker, &input, NDT_OUTCOME_GOOD, &start);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_TRACKING);
+  return tracker;
+}
+
+static void
+test_nothing (void)
+{
+  NdtTracker tracker;
+  const NdtTrackerInput input = {.time = 0, .has_odometry = 1, .odometry = start};
+  ndt_tracker_reset (&tracker);
+  for (guint i = 0; i < 20; i++) {
+    /* Odometry alone places nothing on the map. */
+    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
+    g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_NOTHING);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_INITIALIZING);
+    g_assert_false (tracker.has_pose);
+  }
+}
+
+/* Constant velocity is exact on a screw, whatever the times between scans. */
+static void
+test_constant_velocity (void)
+{
+  static const gint64 times[] = {0, 100, 200, 250, 400, 1000, 1001, 1100, 5000, 5050};
+  NdtTracker tracker = start_tracking (0);
+  for (guint i = 1; i < G_N_ELEMENTS (times); i++) {
+    const NdtTrackerInput input = {.time = times[i] * MS};
+    const NdtPose truth = drive ((double)times[i] / 1000);
+    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+    g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_VELOCITY);
+    g_assert_false (guess.far);
+    assert_pose (&guess.pose, i == 1 ? &start : &truth); /* no velocity at first: it stands */
+  }
+}
+
+/* Without times scans count as evenly spaced, those that were skipped too. */
+static void
+test_without_times (void)
+{
+  NdtTracker tracker = start_tracking (-1);
+  const NdtTrackerInput input = {.time = -1};
+  for (guint i = 1; i < 12; i++) {
+    const NdtPose truth = drive (0.1 * i);
+    const gboolean skip = i == 4 || i == 7 || i == 8;
+    const NdtTrackerGuess guess =
+        step (&tracker, &input, skip ? NDT_OUTCOME_UNUSABLE : NDT_OUTCOME_GOOD, &truth);
+    assert_pose (&guess.pose, i == 1 ? &start : &truth);
+  }
+}
+
+/* Skipped scans with times: prediction goes on from the prediction. */
+static void
+test_skipped (void)
+{
+  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_UNUSABLE, NDT_OUTCOME_FAILED};
+  for (guint o = 0; o < 2; o++) {
+    NdtTracker tracker = start_tracking (0);
+    for (guint i = 1; i < 12; i++) {
+      const gint64 ms = 100 * i + 10 * (i % 3);
+      const NdtTrackerInput input = {.time = ms * MS};
+      const NdtPose truth = drive ((double)ms / 1000);
+      const gboolean skip = i == 4 || i == 7 || i == 8;
+      const NdtTrackerGuess guess =
+          step (&tracker, &input, skip ? outcomes[o] : NDT_OUTCOME_GOOD, &truth);
+      assert_pose (&guess.pose, i == 1 ? &start : &truth);
+      g_assert_cmpint (tracker.status, ==, skip ? NDT_TRACKER_SKIPPED : NDT_TRACKER_TRACKING);
+      g_assert_cmpint (tracker.n_skipped, ==, skip ? (i == 8 ? 2 : 1) : 0);
+    }
+  }
+}
+
+/* A clock that stands, runs backwards or is unknown once: one step as the last. */
+static void
+test_bad_clock (void)
+{
+  static const gint64 bad[] = {200, 150, 0, -1};
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
+    NdtTracker tracker = start_tracking (0);
+    for (guint k = 1; k <= 2; k++) {
+      const NdtTrackerInput input = {.time = 100 * k * MS};
+      const NdtPose truth = drive (0.1 * k);
+      step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+    }
+    const NdtTrackerInput input = {.time = bad[i] < 0 ? -1 : bad[i] * MS};
+    const NdtPose expected = drive (0.3);
+    NdtTrackerGuess guess = predict (&tracker, &input);
+    assert_pose (&guess.pose, &expected);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &expected, 2, 0.9, 3);
+    /* It recovers with the clock. */
+    for (guint k = 4; k <= 6; k++) {
+      const NdtTrackerInput next = {.time = 100 * k * MS};
+      const NdtPose truth = drive (0.1 * k);
+      guess = step (&tracker, &next, NDT_OUTCOME_GOOD, &truth);
+    }
+    const NdtPose last = drive (0.6);
+    assert_pose (&guess.pose, &last);
+  }
+}
+
+static void
+test_odometry (void)
+{
+  /* Odometry starts anywhere, turned; only increments count. */
+  const NdtPose frame = {{-7, 8, 9}, {0.5, 0.5, -0.5, 0.5}};
+  NdtTracker tracker = start_tracking (0);
+  gint expected = NDT_TRACKER_FROM_VELOCITY; /* the first scan had none */
+  NdtPose at = start;
+  for (guint i = 1; i < 14; i++) {
+    /* A path that constant velocity does not know. */
+    const double twist[6] = {1 + i % 3, 0.2, 0, 0, 0, 0.3 * (i % 2)};
+    const NdtPose increment = ndt_pose_from_twist (twist);
+    at = ndt_pose_mul (&at, &increment);
+    const gboolean missing = i == 6;
+    const NdtTrackerInput input = {
+        .time = 100 * i * MS, .has_odometry = !missing, .odometry = ndt_pose_mul (&frame, &at)};
+    const gboolean skip = i == 9 || i == 10;
+    const NdtTrackerGuess guess =
+        step (&tracker, &input, skip ? NDT_OUTCOME_FAILED : NDT_OUTCOME_GOOD, &at);
+    g_assert_cmpint (guess.prediction, ==, missing ? NDT_TRACKER_FROM_VELOCITY : expected);
+    if (guess.prediction == NDT_TRACKER_FROM_ODOMETRY)
+      assert_pose (&guess.pose, &at);
+    expected = missing ? NDT_TRACKER_FROM_VELOCITY : NDT_TRACKER_FROM_ODOMETRY;
+  }
+}
+
+/* An initial pose before a prior before odometry before velocity. */
+static void
+test_precedence (void)
+{
+  const NdtPose elsewhere = {{1, 2, 3}, {0, 0, 1, 0}}, initial = {{4, 5, 6}, {0, 1, 0, 0}};
+  NdtTracker tracker = start_tracking (0);
+  NdtTrackerInput input = {
+      .time = 100 * MS, .has_prior = 1, .prior = elsewhere, .has_odometry = 1, .odometry = start};
+  const NdtPose truth = drive (0.1);
+  step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+  input.time = 200 * MS;
+
+  NdtTrackerGuess guess = predict (&tracker, &input);
+  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
+  g_assert_false (guess.far); /* tracking: a prior is as good as a prediction */
+  assert_pose (&guess.pose, &elsewhere);
+
+  tracker.has_initial = 1;
+  tracker.initial = initial;
+  guess = predict (&tracker, &input);
+  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_INITIAL);
+  g_assert_true (guess.far);
+  assert_pose (&guess.pose, &initial);
+  tracker.has_initial = 0;
+
+  input.has_prior = 0;
+  g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+  input.has_odometry = 0;
+  g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_TRACKER_FROM_VELOCITY);
+}
+
+/* An initial pose waits while scans cannot be tried, and is used once. */
+static void
+test_initial_waits (void)
+{
+  static const NdtTrackerOutcome outcomes[] = {
+      NDT_OUTCOME_GOOD, NDT_OUTCOME_DEGRADED, NDT_OUTCOME_FAILED};
+  for (guint o = 0; o < G_N_ELEMENTS (outcomes); o++) {
+    NdtTracker tracker;
+    const NdtTrackerInput input = {.time = 0};
+    ndt_tracker_reset (&tracker);
+    tracker.has_initial = 1;
+    tracker.initial = start;
+    for (guint i = 0; i < 30; i++)
+      g_assert_cmpint (step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start).prediction, ==,
+          NDT_TRACKER_FROM_INITIAL);
+    g_assert_cmpint (
+        step (&tracker, &input, outcomes[o], &start).prediction, ==, NDT_TRACKER_FROM_INITIAL);
+    g_assert_cmpint (predict (&tracker, &input).prediction, !=, NDT_TRACKER_FROM_INITIAL);
+  }
+}
+
+static void
+test_lost (void)
+{
+  NdtTracker tracker = start_tracking (0);
+  const NdtPose back = {{500, 0, 0}, {0, 0, 0, 1}};
+  for (guint i = 1; i <= 3; i++) {
+    const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = start};
+    const NdtPose truth = drive (0.1 * i);
+    step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+  }
+  /* Three may fail, the fourth is one too many. */
+  for (guint i = 4; i <= 7; i++) {
+    const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = start};
+    step (&tracker, &input, i % 2 ? NDT_OUTCOME_FAILED : NDT_OUTCOME_DEGRADED, &start);
+    g_assert_cmpint (tracker.status, ==,
+        i == 7  ? NDT_TRACKER_LOST
+        : i % 2 ? NDT_TRACKER_SKIPPED
+                : NDT_TRACKER_DEGRADED);
+  }
+  /* Neither odometry nor velocity ends that. */
+  for (guint i = 8; i <= 30; i++) {
+    const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = start};
+    g_assert_cmpint (step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start).prediction, ==,
+        NDT_TRACKER_FROM_NOTHING);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
+  }
+  /* A prior that does not fit leaves it lost; one that fits ends it, without velocity across. */
+  NdtTrackerInput input = {.time = 4000 * MS, .has_prior = 1, .prior = back};
+  g_assert_true (step (&tracker, &input, NDT_OUTCOME_FAILED, &back).far);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
+  step (&tracker, &input, NDT_OUTCOME_GOOD, &back);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_TRACKING);
+  g_assert_cmpint (tracker.n_skipped, ==, 0);
+  input.time = 4100 * MS;
+  input.has_prior = 0;
+  const NdtTrackerGuess guess = predict (&tracker, &input);
+  assert_pose (&guess.pose, &back);
+}
+
+/* The bounds of how many scans may be skipped. */
+static void
+test_max_skips (void)
+{
+  static const guint32 limits[] = {0, 1, G_MAXINT32, G_MAXUINT32};
+  for (guint l = 0; l < G_N_ELEMENTS (limits); l++) {
+    NdtTracker tracker = start_tracking (0);
+    const NdtTrackerInput input = {.time = 100 * MS};
+    for (guint i = 1; i <= 50; i++) {
+      const NdtTrackerGuess guess = predict (&tracker, &input);
+      ndt_tracker_update (
+          &tracker, &input, &guess, NDT_OUTCOME_DEGRADED, &start, 2, 0.9, limits[l]);
+      g_assert_cmpint (tracker.status, ==, i > limits[l] ? NDT_TRACKER_LOST : NDT_TRACKER_DEGRADED);
+    }
+  }
+}
+
+/* A start that meets nothing is lost, not skipped. */
+static void
+test_failed_start (void)
+{
+  NdtTracker tracker;
+  const NdtTrackerInput input = {.time = 0, .has_prior = 1, .prior = start};
+  ndt_tracker_reset (&tracker);
+  step (&tracker, &input, NDT_OUTCOME_FAILED, &start);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
+}
+
+static void
+test_dropped (void)
+{
+  NdtTracker tracker = start_tracking (0);
+  const NdtTrackerInput input = {.time = -1};
+  /* Averages of one or two scans say nothing yet. */
+  g_assert_false (ndt_tracker_dropped (&tracker, 0.6, 0.1, 0.1));
+  for (guint i = 0; i < 9; i++) {
+    const NdtTrackerGuess guess = predict (&tracker, &input);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &start, 4, 0.5, 3);
+  }
+  /* Ten scans: (2 + 9 · 4) / 10 and (0.9 + 9 · 0.5) / 10. */
+  g_assert_cmpfloat_with_epsilon (tracker.mean_nvtl, 3.8, 1e-12);
+  g_assert_cmpfloat_with_epsilon (tracker.mean_matched_ratio, 0.54, 1e-12);
+  g_assert_false (ndt_tracker_dropped (&tracker, 0.5, 1.91, 0.28));
+  g_assert_true (ndt_tracker_dropped (&tracker, 0.5, 1.89, 0.28));
+  g_assert_true (ndt_tracker_dropped (&tracker, 0.5, 1.91, 0.26));
+  g_assert_false (ndt_tracker_dropped (&tracker, 0, 0, 0));
+  /* Bad scans do not lower the mean. */
+  const NdtTrackerGuess guess = predict (&tracker, &input);
+  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DEGRADED, &start, 0, 0, 3);
+  g_assert_cmpfloat_with_epsilon (tracker.mean_nvtl, 3.8, 1e-12);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/tracker/nothing", test_nothing);
+  g_test_add_func ("/tracker/constant-velocity", test_constant_velocity);
+  g_test_add_func ("/tracker/without-times", test_without_times);
+  g_test_add_func ("/tracker/skipped", test_skipped);
+  g_test_add_func ("/tracker/bad-clock", test_bad_clock);
+  g_test_add_func ("/tracker/odometry", test_odometry);
+  g_test_add_func ("/tracker/precedence", test_precedence);
+  g_test_add_func ("/tracker/initial-waits", test_initial_waits);
+  g_test_add_func ("/tracker/lost", test_lost);
+  g_test_add_func ("/tracker/max-skips", test_max_skips);
+  g_test_add_func ("/tracker/failed-start", test_failed_start);
+  g_test_add_func ("/tracker/dropped", test_dropped);
+  return g_test_run ();
+}
