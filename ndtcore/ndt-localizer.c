@@ -38,8 +38,10 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
   const gchar *what = NULL;
   if (!ndt_align_params_check (&r->align, error))
     return FALSE;
-  if (!(r->covariance_scale > 0))
-    what = "covariance-scale has to be above 0";
+  if (r->covariance > NDT_POSE_COVARIANCE_MULTI_NDT_SCORE)
+    what = "unknown covariance estimate";
+  else if (!(r->covariance_scale > 0 && isfinite (r->covariance_scale)))
+    what = "covariance-scale has to be above 0 and finite";
   else if (!(r->temperature > 0))
     what = "the softmax temperature has to be above 0";
   else if (r->n_offsets > NDT_MAX_OFFSETS)
@@ -56,8 +58,11 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
   if (!what && !ndt_pose_normalize (&mount))
     what = "the sensor's pose is not finite";
   for (guint i = 0; i < 6 && !what; i++)
-    if (!(r->fixed_variance[i] > 0))
-      what = "fixed variances have to be above 0";
+    if (!(r->fixed_variance[i] > 0 && isfinite (r->fixed_variance[i])))
+      what = "fixed variances have to be above 0 and finite";
+  for (guint i = 0; i < MIN (r->n_offsets, NDT_MAX_OFFSETS) && !what; i++)
+    if (!isfinite (r->offset_x[i]) || !isfinite (r->offset_y[i]))
+      what = "offset poses have to be finite";
   if (what)
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, what);
   return what == NULL;
@@ -329,6 +334,8 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
           out->previous_status == NDT_TRACK_SKIPPED);
   out->has_pose = out->prediction != NDT_PREDICTION_NONE;
   if (outcome > NDT_OUTCOME_DEGRADED) {
+    registration->score = registration->transformation_probability = registration->nvtl =
+        registration->matched_ratio = 0;
     registration->pose = guess.pose;
     ndt_registration_set_fixed_covariance (registration, &params->registration);
   }
