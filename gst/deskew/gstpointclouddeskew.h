@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_POINT_CLOUD_DESKEW (gst_point_cloud_deskew_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstPointCloudDeskew, gst_point_cloud_deskew, GST, POINT_CLOUD_DESKEW, GstBaseTransform)
+
+GST_ELEMENT_REGISTER_DECLARE (pointclouddeskew)
+
+G_END_DECLS
