@@ -3,12 +3,27 @@
 #include "config.h"
 #endif
 
-#include <gst/gst.h>
+#include <string.h>
+
+#include "gstmcapdemux.h"
+#include "gstrosbagsrc.h"
+#include "mcap-format.h"
+
+static void
+mcap_type_find (GstTypeFind *find, gpointer user_data)
+{
+  const guint8 *data = gst_type_find_peek (find, 0, MCAP_MAGIC_SIZE);
+  if (data && memcmp (data, MCAP_MAGIC, MCAP_MAGIC_SIZE) == 0)
+    gst_type_find_suggest_empty_simple (find, GST_TYPE_FIND_MAXIMUM, GST_MCAP_CAPS_NAME);
+}
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
-  return TRUE;
+  g_autoptr (GstCaps) caps = gst_caps_new_empty_simple (GST_MCAP_CAPS_NAME);
+  return GST_ELEMENT_REGISTER (mcapdemux, plugin) && GST_ELEMENT_REGISTER (rosbagsrc, plugin) &&
+         gst_type_find_register (plugin, GST_MCAP_CAPS_NAME, GST_RANK_PRIMARY, mcap_type_find,
+             "mcap", caps, NULL, NULL);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, mcap,

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* The files of a recording in their folders: for bag-reader.c. */
+
+typedef enum { BAG_FILE_UNKNOWN, BAG_FILE_MCAP, BAG_FILE_SQLITE, BAG_FILE_ZSTD } BagFileKind;
+
+/* By its first bytes. */
+BagFileKind bag_file_get_kind (const gchar *path, GError **error);
+
+/* Unpacks a file of zstd into a temporary one; returns its path, the caller's to remove. */
+gchar *bag_file_unpack (const gchar *path, GError **error);
+
+/* Whether the metadata.yaml beside a file says that each of its messages is compressed by zstd. */
+gboolean bag_file_has_packed_messages (const gchar *path);
+
+G_END_DECLS

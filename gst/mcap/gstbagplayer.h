@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "gstbagstreams.h"
+
+G_BEGIN_DECLS
+
+/* Plays a recording that can be read anywhere in: the task, seeks and queries of rosbagsrc, and of
+ * mcapdemux over a file. PTS are nanoseconds as recorded; stream time begins at 0 with the earliest
+ * of them. */
+
+typedef struct _GstBagPlayer GstBagPlayer;
+
+/* Opens the recording, in the task. */
+typedef BagReader *(*GstBagOpenFunc) (gpointer user_data, GError **error);
+
+typedef struct {
+  GstBagSettings streams;
+  guint64 start_time; /* log time of the first message to play, ns */
+  guint64 stop_time;  /* messages logged after it are not played, ns */
+  gboolean post_progress;
+} GstBagPlayerSettings;
+
+/* @settings are copied; pads have these functions for events and queries. */
+GstBagPlayer *gst_bag_player_new (GstElement *element, const GstBagPlayerSettings *settings,
+    GstPadEventFunction event, GstPadQueryFunction query, GstBagOpenFunc open, gpointer user_data);
+GstBagPlayer *gst_bag_player_ref (GstBagPlayer *self);
+void gst_bag_player_unref (GstBagPlayer *self);
+void gst_bag_player_start (GstBagPlayer *self);
+/* Ends the task and takes the pads off the element, which are inactive or flushing by then. */
+void gst_bag_player_stop (GstBagPlayer *self);
+
+/* A SEEK event, which is not taken. */
+gboolean gst_bag_player_seek (GstBagPlayer *self, GstEvent *event);
+/* TRUE where the query is one of those that the player answers, with @answered. */
+gboolean gst_bag_player_query (GstBagPlayer *self, GstQuery *query, gboolean *answered);
+/* Ends the stream before the next message. */
+void gst_bag_player_end (GstBagPlayer *self);
+/* Whether the pipeline is in PLAYING: progress is posted then only. */
+void gst_bag_player_set_playing (GstBagPlayer *self, gboolean playing);
+/* `messages`, `damaged` (guint64). */
+void gst_bag_player_get_stats (GstBagPlayer *self, guint64 *messages, guint64 *damaged);
+
+/* Posts an error of a reader. */
+void gst_bag_post_error (GstElement *element, const GError *error);
+
+G_END_DECLS

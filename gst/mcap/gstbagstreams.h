@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/base/gstflowcombiner.h>
+
+#include "bag-messages.h"
+
+G_BEGIN_DECLS
+
+/* The pads of rosbagsrc and mcapdemux: one for each topic of a recording, and what goes out there.
+ * For the streaming thread, but for properties. */
+
+/* Caps of the GstReferenceTimestampMeta of a message as it stands, where it was published at
+ * another time than it was logged. BUFFER_OFFSET is its sequence number. */
+#define GST_BAG_PUBLISH_CAPS "timestamp/x-mcap-publish-time"
+
+typedef enum { GST_BAG_TIMESTAMPS_HEADER, GST_BAG_TIMESTAMPS_LOG } GstBagTimestamps;
+
+/* Properties of both elements; a snapshot is taken on start. */
+typedef struct {
+  gchar *topics;
+  GstBagTimestamps timestamps;
+  GstPoseRole pose_role;
+  gboolean attach_poses;
+  gboolean raw;
+} GstBagSettings;
+
+void gst_bag_settings_init (GstBagSettings *self);
+void gst_bag_settings_clear (GstBagSettings *self);
+/* Installs them with numbers from @first on. Returns the first number that is free then. */
+guint gst_bag_settings_install (GObjectClass *object_class, guint first);
+/* @id counts from @first. FALSE where it is none of these. To be called with the object locked. */
+gboolean gst_bag_settings_set (GstBagSettings *self, guint id, const GValue *value);
+gboolean gst_bag_settings_get (const GstBagSettings *self, guint id, GValue *value);
+void gst_bag_settings_add_templates (GstElementClass *element_class);
+
+typedef struct _GstBagStreams GstBagStreams;
+
+/* Pads have these functions for events and queries. @settings are copied. */
+GstBagStreams *gst_bag_streams_new (GstElement *element, const GstBagSettings *settings,
+    GstPadEventFunction event, GstPadQueryFunction query);
+/* Takes the pads off the element. */
+void gst_bag_streams_free (GstBagStreams *self);
+
+/* Makes the channel's pad, unless it is not wanted or is there. */
+void gst_bag_streams_add_channel (GstBagStreams *self, const BagChannel *channel);
+/* The time that a message goes out with. */
+GstClockTime gst_bag_streams_get_time (GstBagStreams *self, const BagMessage *message);
+/* The segment that goes out before the next buffers. */
+void gst_bag_streams_set_segment (GstBagStreams *self, const GstSegment *segment, guint32 seqnum);
+GstFlowReturn gst_bag_streams_push (GstBagStreams *self, const BagMessage *message);
+/* To all pads; takes the event. From any thread. */
+gboolean gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event);
+void gst_bag_streams_reset_flow (GstBagStreams *self);
+guint64 gst_bag_streams_get_n_damaged (GstBagStreams *self);
+
+G_END_DECLS

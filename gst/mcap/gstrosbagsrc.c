@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * SECTION:element-rosbagsrc
+ * @title: rosbagsrc
+ * @short_description: plays recordings in MCAP and rosbag2 files
+ *
+ * Reads MCAP files and rosbag2's SQLite3 files (a file, several, or a folder) and sends what was
+ * recorded, in the order of log times: sensor_msgs/PointCloud2 as `pointcloud/x-raw` on `cloud_%u`;
+ * geometry_msgs/PoseStamped and PoseWithCovarianceStamped, nav_msgs/Odometry and tf2_msgs/TFMessage
+ * as buffers with #GstPoseMeta on `pose_%u`; all else as it stands on `message_%u`, with topic and
+ * schema in caps. A pad is made for each topic, numbered in the order of the file's channels.
+ *
+ * PTS are nanoseconds as recorded, those of the Unix epoch in most recordings; segments begin with
+ * the earliest, so that running time and positions begin at 0. Seeking is by time.
+ *
+ * Files that were cut off are indexed anew, with a warning; what is damaged is left out, with a
+ * warning, and counted by #GstRosbagSrc:stats.
+ *
+ * While the pipeline plays, progress messages with the code `replay` tell how far it is.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 rosbagsrc location=talker/talker.mcap topics=/topic ! fakesink silent=false -v
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "gstrosbagsrc.h"
+
+#include "gstbagplayer.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_rosbag_src_debug);
+#define GST_CAT_DEFAULT gst_rosbag_src_debug
+
+enum {
+  PROP_0,
+  PROP_LOCATION,
+  PROP_LOCATIONS,
+  PROP_START_TIME,
+  PROP_STOP_TIME,
+  PROP_STATS,
+  PROP_SETTINGS /* and those after it */
+};
+
+struct _GstRosbagSrc {
+  GstElement parent;
+
+  /* under the object lock */
+  gchar *location;
+  gchar **locations;
+  GstBagPlayerSettings settings;
+  GstBagPlayer *player;
+  guint64 n_messages; /* of the last run */
+  guint64 n_damaged;
+
+  GPtrArray *places; /* snapshot of location and locations, for the task */
+};
+
+G_DEFINE_TYPE (GstRosbagSrc, gst_rosbag_src, GST_TYPE_ELEMENT)
+GST_ELEMENT_REGISTER_DEFINE (rosbagsrc, "rosbagsrc", GST_RANK_NONE, GST_TYPE_ROSBAG_SRC)
+
+static GstBagPlayer *
+get_player (GstRosbagSrc *self)
+{
+  GST_OBJECT_LOCK (self);
+  GstBagPlayer *player = self->player ? gst_bag_player_ref (self->player) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  return player;
+}
+
+static BagReader *
+open_files (gpointer user_data, GError **error)
+{
+  GstRosbagSrc *self = user_data;
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < self->places->len; i++)
+    if (!bag_reader_find_files (g_ptr_array_index (self->places, i), paths, error))
+      return NULL;
+  return bag_reader_new (paths, error);
+}
+
+static gboolean
+seek (GstRosbagSrc *self, GstEvent *event)
+{
+  GstBagPlayer *player = get_player (self);
+  const gboolean done = player && gst_bag_player_seek (player, event);
+  g_clear_pointer (&player, gst_bag_player_unref);
+  return done;
+}
+
+static gboolean
+gst_rosbag_src_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  gboolean done;
+  if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
+    return gst_pad_event_default (pad, parent, event);
+  done = seek (GST_ROSBAG_SRC (parent), event);
+  gst_event_unref (event);
+  return done;
+}
+
+static gboolean
+gst_rosbag_src_send_event (GstElement *element, GstEvent *event)
+{
+  GstRosbagSrc *self = GST_ROSBAG_SRC (element);
+  gboolean done;
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK) {
+    done = seek (self, event);
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
+    /* An application stops the stream so. */
+    GstBagPlayer *player = get_player (self);
+    done = player != NULL;
+    if (player)
+      gst_bag_player_end (player);
+    g_clear_pointer (&player, gst_bag_player_unref);
+  } else {
+    return GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->send_event (element, event);
+  }
+  gst_event_unref (event);
+  return done;
+}
+
+static gboolean
+answer (GstRosbagSrc *self, GstQuery *query, gboolean *answered)
+{
+  GstBagPlayer *player = get_player (self);
+  const gboolean handled = player && gst_bag_player_query (player, query, answered);
+  g_clear_pointer (&player, gst_bag_player_unref);
+  return handled;
+}
+
+static gboolean
+gst_rosbag_src_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  gboolean answered;
+  if (answer (GST_ROSBAG_SRC (parent), query, &answered))
+    return answered;
+  return gst_pad_query_default (pad, parent, query);
+}
+
+static gboolean
+gst_rosbag_src_query (GstElement *element, GstQuery *query)
+{
+  gboolean answered;
+  if (answer (GST_ROSBAG_SRC (element), query, &answered))
+    return answered;
+  return GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->query (element, query);
+}
+
+static gboolean
+start (GstRosbagSrc *self)
+{
+  g_clear_pointer (&self->places, g_ptr_array_unref);
+  self->places = g_ptr_array_new_with_free_func (g_free);
+  GST_OBJECT_LOCK (self);
+  if (self->location && *self->location)
+    g_ptr_array_add (self->places, g_strdup (self->location));
+  for (gchar **l = self->locations; l && *l; l++)
+    g_ptr_array_add (self->places, g_strdup (*l));
+  GstBagPlayerSettings settings = self->settings;
+  settings.streams.topics = g_strdup (self->settings.streams.topics);
+  self->n_messages = self->n_damaged = 0;
+  GST_OBJECT_UNLOCK (self);
+
+  if (self->places->len == 0) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+        ("No recording is named: set location to a file or folder."), (NULL));
+    g_free (settings.streams.topics);
+    return FALSE;
+  }
+  settings.post_progress = TRUE;
+  GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings,
+      gst_rosbag_src_src_event, gst_rosbag_src_src_query, open_files, self);
+  g_free (settings.streams.topics);
+  GST_OBJECT_LOCK (self);
+  self->player = player;
+  GST_OBJECT_UNLOCK (self);
+  gst_bag_player_start (player);
+  return TRUE;
+}
+
+static void
+stop (GstRosbagSrc *self)
+{
+  GstBagPlayer *player = get_player (self);
+  guint64 n_messages, n_damaged;
+  if (!player)
+    return;
+  gst_bag_player_get_stats (player, &n_messages, &n_damaged);
+  gst_bag_player_stop (player);
+  GST_OBJECT_LOCK (self);
+  self->n_messages = n_messages;
+  self->n_damaged = n_damaged;
+  self->player = NULL;
+  GST_OBJECT_UNLOCK (self);
+  gst_bag_player_unref (player);
+  gst_bag_player_unref (player);
+}
+
+static void
+set_playing (GstRosbagSrc *self, gboolean playing)
+{
+  GstBagPlayer *player = get_player (self);
+  if (player)
+    gst_bag_player_set_playing (player, playing);
+  g_clear_pointer (&player, gst_bag_player_unref);
+}
+
+static GstStateChangeReturn
+gst_rosbag_src_change_state (GstElement *element, GstStateChange transition)
+{
+  GstRosbagSrc *self = GST_ROSBAG_SRC (element);
+  if (transition == GST_STATE_CHANGE_PLAYING_TO_PAUSED)
+    set_playing (self, FALSE);
+  GstStateChangeReturn result =
+      GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    stop (self);
+  if (result == GST_STATE_CHANGE_FAILURE)
+    return result;
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !start (self))
+    return GST_STATE_CHANGE_FAILURE;
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
+    set_playing (self, TRUE);
+  return result;
+}
+
+static gchar **
+dup_strings (const GValue *array)
+{
+  GPtrArray *strings = g_ptr_array_new ();
+  for (guint i = 0; i < gst_value_array_get_size (array); i++) {
+    const GValue *value = gst_value_array_get_value (array, i);
+    if (G_VALUE_HOLDS_STRING (value) && g_value_get_string (value))
+      g_ptr_array_add (strings, g_value_dup_string (value));
+  }
+  g_ptr_array_add (strings, NULL);
+  return (gchar **)g_ptr_array_free (strings, FALSE);
+}
+
+static void
+gst_rosbag_src_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstRosbagSrc *self = GST_ROSBAG_SRC (object);
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+  case PROP_LOCATION:
+    g_free (self->location);
+    self->location = g_value_dup_string (value);
+    break;
+  case PROP_LOCATIONS:
+    g_strfreev (self->locations);
+    self->locations = dup_strings (value);
+    break;
+  case PROP_START_TIME:
+    self->settings.start_time = g_value_get_uint64 (value);
+    break;
+  case PROP_STOP_TIME:
+    self->settings.stop_time = g_value_get_uint64 (value);
+    break;
+  default:
+    if (id < PROP_SETTINGS ||
+        !gst_bag_settings_set (&self->settings.streams, id - PROP_SETTINGS, value))
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static GstStructure *
+get_stats (GstRosbagSrc *self)
+{
+  GstBagPlayer *player = get_player (self);
+  guint64 n_messages, n_damaged;
+  GST_OBJECT_LOCK (self);
+  n_messages = self->n_messages;
+  n_damaged = self->n_damaged;
+  GST_OBJECT_UNLOCK (self);
+  if (player)
+    gst_bag_player_get_stats (player, &n_messages, &n_damaged);
+  g_clear_pointer (&player, gst_bag_player_unref);
+  return gst_structure_new ("application/x-rosbagsrc-stats", "messages", G_TYPE_UINT64, n_messages,
+      "damaged", G_TYPE_UINT64, n_damaged, NULL);
+}
+
+static void
+gst_rosbag_src_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstRosbagSrc *self = GST_ROSBAG_SRC (object);
+  if (id == PROP_STATS) {
+    g_value_take_boxed (value, get_stats (self));
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+  case PROP_LOCATION:
+    g_value_set_string (value, self->location);
+    break;
+  case PROP_LOCATIONS:
+    for (gchar **l = self->locations; l && *l; l++) {
+      GValue string = G_VALUE_INIT;
+      g_value_init (&string, G_TYPE_STRING);
+      g_value_set_string (&string, *l);
+      gst_value_array_append_and_take_value (value, &string);
+    }
+    break;
+  case PROP_START_TIME:
+    g_value_set_uint64 (value, self->settings.start_time);
+    break;
+  case PROP_STOP_TIME:
+    g_value_set_uint64 (value, self->settings.stop_time);
+    break;
+  default:
+    if (id < PROP_SETTINGS ||
+        !gst_bag_settings_get (&self->settings.streams, id - PROP_SETTINGS, value))
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_rosbag_src_finalize (GObject *object)
+{
+  GstRosbagSrc *self = GST_ROSBAG_SRC (object);
+  g_free (self->location);
+  g_strfreev (self->locations);
+  gst_bag_settings_clear (&self->settings.streams);
+  g_clear_pointer (&self->places, g_ptr_array_unref);
+  G_OBJECT_CLASS (gst_rosbag_src_parent_class)->finalize (object);
+}
+
+static void
+gst_rosbag_src_init (GstRosbagSrc *self)
+{
+  gst_bag_settings_init (&self->settings.streams);
+  self->settings.stop_time = G_MAXUINT64;
+  GST_OBJECT_FLAG_SET (self, GST_ELEMENT_FLAG_SOURCE);
+}
+
+static void
+gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+
+  GST_DEBUG_CATEGORY_INIT (gst_rosbag_src_debug, "rosbagsrc", 0, "Recordings");
+  object_class->set_property = gst_rosbag_src_set_property;
+  object_class->get_property = gst_rosbag_src_get_property;
+  object_class->finalize = gst_rosbag_src_finalize;
+  element_class->change_state = gst_rosbag_src_change_state;
+  element_class->send_event = gst_rosbag_src_send_event;
+  element_class->query = gst_rosbag_src_query;
+
+  /**
+   * GstRosbagSrc:location:
+   *
+   * A file, a pattern with `*` and `?`, or a folder, of which the files that its metadata.yaml
+   * lists are read, or all of .mcap, .db3 and these with .zstd. Their messages are merged by time.
+   */
+  g_object_class_install_property (object_class, PROP_LOCATION,
+      g_param_spec_string ("location", "Location",
+          "MCAP or rosbag2 file, a pattern of files, or a folder of them", NULL, flags));
+  /**
+   * GstRosbagSrc:locations:
+   *
+   * More of them, each as #GstRosbagSrc:location has it.
+   */
+  g_object_class_install_property (object_class, PROP_LOCATIONS,
+      gst_param_spec_array ("locations", "Locations", "More files, patterns or folders",
+          g_param_spec_string ("location", "Location", "File, pattern or folder", NULL,
+              G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS),
+          flags));
+  g_object_class_install_property (object_class, PROP_START_TIME,
+      g_param_spec_uint64 ("start-time", "Start time",
+          "Log time to begin at, in ns as recorded (of the Unix epoch in most recordings)", 0,
+          G_MAXUINT64, 0, flags));
+  g_object_class_install_property (object_class, PROP_STOP_TIME,
+      g_param_spec_uint64 ("stop-time", "Stop time",
+          "Log time of the last message to send, in ns as recorded", 0, G_MAXUINT64, G_MAXUINT64,
+          flags));
+  /**
+   * GstRosbagSrc:stats:
+   *
+   * Of the last run: `messages` that were read (guint64; after a seek again), `damaged` chunks,
+   * records and messages that were left out (guint64).
+   */
+  g_object_class_install_property (object_class, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics", "Numbers of messages and of what was left out",
+          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  gst_bag_settings_install (object_class, PROP_SETTINGS);
+
+  gst_bag_settings_add_templates (element_class);
+  gst_element_class_set_static_metadata (element_class, "Recording source",
+      "Source/File/PointCloud", "Plays recordings in MCAP and rosbag2 files", "gst-ndt");
+}

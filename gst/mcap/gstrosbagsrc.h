@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_ROSBAG_SRC (gst_rosbag_src_get_type ())
+G_DECLARE_FINAL_TYPE (GstRosbagSrc, gst_rosbag_src, GST, ROSBAG_SRC, GstElement)
+
+GST_ELEMENT_REGISTER_DECLARE (rosbagsrc)
+
+G_END_DECLS

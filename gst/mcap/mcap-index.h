@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "mcap-reader.h"
+
+G_BEGIN_DECLS
+
+/* Where the messages of a file are: for mcap-reader.c. */
+
+typedef struct {
+  McapReadFunc read;
+  gpointer user_data;
+  guint64 size;
+} McapFile;
+
+/* The content of the record at @offset, which has to have that opcode. MCAP_ERROR_FORMAT where it
+ * has not, or is longer than the file; MCAP_ERROR_UNSUPPORTED above MCAP_READ_LIMIT. */
+gboolean mcap_file_read_record (
+    const McapFile *file, guint64 offset, guint8 opcode, GByteArray *out, GError **error);
+
+typedef struct {
+  guint64 time;
+  guint64 offset; /* of the message's content in the unpacked chunk, or of its record in the file */
+} McapEntry;
+
+/* A chunk, or all messages outside of chunks. */
+typedef struct {
+  gboolean is_chunk;
+  gboolean has_channels; /* those of the chunk are in the table */
+  guint number; /* in the order of the file */
+  guint64 start;
+  guint64 end;
+  guint64 offset;
+
+  McapEntry *entries; /* by time; of a chunk while it is active */
+  guint n_entries;
+  guint next;
+  GByteArray *data; /* unpacked */
+} McapBlock;
+
+typedef struct {
+  McapTable table;
+  GPtrArray *blocks; /* by start */
+  gboolean has_range;
+  guint64 start;
+  guint64 end;
+  gboolean has_summary;
+  gboolean is_complete;
+  guint64 n_damaged;
+  gchar *warning; /* not taken yet */
+} McapIndex;
+
+void mcap_index_init (McapIndex *self);
+void mcap_index_clear (McapIndex *self);
+gboolean mcap_index_read (McapIndex *self, const McapFile *file, GError **error);
+/* Counts something that is left out; the first since the last one taken becomes the warning. */
+void mcap_index_add_damage (McapIndex *self, guint64 offset, const gchar *what);
+
+G_END_DECLS
