@@ -175,24 +175,24 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
 }
 
 #if defined(__AVX512F__)
-/* Four floats each of four voxels that are four apart in @v. */
+/* Four floats each, from element @first on, of four voxels that are four apart in @v. */
 static inline __m512
 load_rows (const NdtVoxel *voxels, const guint32 *v, guint first)
 {
   const __m256 low =
-      _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[0]].icov + first)),
-          _mm_loadu_ps (voxels[v[4]].icov + first), 1);
+      _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[0]].mean + first)),
+          _mm_loadu_ps (voxels[v[4]].mean + first), 1);
   const __m256 high =
-      _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[8]].icov + first)),
-          _mm_loadu_ps (voxels[v[12]].icov + first), 1);
+      _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[8]].mean + first)),
+          _mm_loadu_ps (voxels[v[12]].mean + first), 1);
   return _mm512_insertf32x8 (_mm512_castps256_ps512 (low), high, 1);
 }
 #elif defined(__AVX2__)
 static inline __m256
 load_rows (const NdtVoxel *voxels, const guint32 *v, guint first)
 {
-  return _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[0]].icov + first)),
-      _mm_loadu_ps (voxels[v[4]].icov + first), 1);
+  return _mm256_insertf128_ps (_mm256_castps128_ps256 (_mm_loadu_ps (voxels[v[0]].mean + first)),
+      _mm_loadu_ps (voxels[v[4]].mean + first), 1);
 }
 #endif
 
@@ -203,30 +203,30 @@ load_icov (const NdtVoxel *voxels, const guint32 *v, Vec c[6])
 {
   G_STATIC_ASSERT (sizeof (NdtVoxel) >= G_STRUCT_OFFSET (NdtVoxel, icov) + 8 * sizeof (float));
 #if defined(__AVX512F__)
-  __m512 r0 = load_rows (voxels, v, 0), r1 = load_rows (voxels, v + 1, 0);
-  __m512 r2 = load_rows (voxels, v + 2, 0), r3 = load_rows (voxels, v + 3, 0);
+  __m512 r0 = load_rows (voxels, v, 3), r1 = load_rows (voxels, v + 1, 3);
+  __m512 r2 = load_rows (voxels, v + 2, 3), r3 = load_rows (voxels, v + 3, 3);
   __m512 l01 = _mm512_unpacklo_ps (r0, r1), l23 = _mm512_unpacklo_ps (r2, r3);
   const __m512 h01 = _mm512_unpackhi_ps (r0, r1), h23 = _mm512_unpackhi_ps (r2, r3);
   c[0] = (Vec)_mm512_shuffle_ps (l01, l23, 0x44);
   c[1] = (Vec)_mm512_shuffle_ps (l01, l23, 0xee);
   c[2] = (Vec)_mm512_shuffle_ps (h01, h23, 0x44);
   c[3] = (Vec)_mm512_shuffle_ps (h01, h23, 0xee);
-  r0 = load_rows (voxels, v, 4), r1 = load_rows (voxels, v + 1, 4);
-  r2 = load_rows (voxels, v + 2, 4), r3 = load_rows (voxels, v + 3, 4);
+  r0 = load_rows (voxels, v, 7), r1 = load_rows (voxels, v + 1, 7);
+  r2 = load_rows (voxels, v + 2, 7), r3 = load_rows (voxels, v + 3, 7);
   l01 = _mm512_unpacklo_ps (r0, r1), l23 = _mm512_unpacklo_ps (r2, r3);
   c[4] = (Vec)_mm512_shuffle_ps (l01, l23, 0x44);
   c[5] = (Vec)_mm512_shuffle_ps (l01, l23, 0xee);
 #elif defined(__AVX2__)
-  __m256 r0 = load_rows (voxels, v, 0), r1 = load_rows (voxels, v + 1, 0);
-  __m256 r2 = load_rows (voxels, v + 2, 0), r3 = load_rows (voxels, v + 3, 0);
+  __m256 r0 = load_rows (voxels, v, 3), r1 = load_rows (voxels, v + 1, 3);
+  __m256 r2 = load_rows (voxels, v + 2, 3), r3 = load_rows (voxels, v + 3, 3);
   __m256 l01 = _mm256_unpacklo_ps (r0, r1), l23 = _mm256_unpacklo_ps (r2, r3);
   const __m256 h01 = _mm256_unpackhi_ps (r0, r1), h23 = _mm256_unpackhi_ps (r2, r3);
   c[0] = (Vec)_mm256_shuffle_ps (l01, l23, 0x44);
   c[1] = (Vec)_mm256_shuffle_ps (l01, l23, 0xee);
   c[2] = (Vec)_mm256_shuffle_ps (h01, h23, 0x44);
   c[3] = (Vec)_mm256_shuffle_ps (h01, h23, 0xee);
-  r0 = load_rows (voxels, v, 4), r1 = load_rows (voxels, v + 1, 4);
-  r2 = load_rows (voxels, v + 2, 4), r3 = load_rows (voxels, v + 3, 4);
+  r0 = load_rows (voxels, v, 7), r1 = load_rows (voxels, v + 1, 7);
+  r2 = load_rows (voxels, v + 2, 7), r3 = load_rows (voxels, v + 3, 7);
   l01 = _mm256_unpacklo_ps (r0, r1), l23 = _mm256_unpacklo_ps (r2, r3);
   c[4] = (Vec)_mm256_shuffle_ps (l01, l23, 0x44);
   c[5] = (Vec)_mm256_shuffle_ps (l01, l23, 0xee);
@@ -237,6 +237,81 @@ load_icov (const NdtVoxel *voxels, const guint32 *v, Vec c[6])
       out[k][l] = voxels[v[l]].icov[k];
   memcpy (c, out, sizeof (out));
 #endif
+}
+
+/* The means of VEC_LANES voxels, one vector an axis. */
+static inline void
+load_means (const NdtVoxel *voxels, const guint32 *v, Vec mean[3])
+{
+#if defined(__AVX512F__)
+  const __m512 r0 = load_rows (voxels, v, 0), r1 = load_rows (voxels, v + 1, 0);
+  const __m512 r2 = load_rows (voxels, v + 2, 0), r3 = load_rows (voxels, v + 3, 0);
+  const __m512 l01 = _mm512_unpacklo_ps (r0, r1), l23 = _mm512_unpacklo_ps (r2, r3);
+  mean[0] = (Vec)_mm512_shuffle_ps (l01, l23, 0x44);
+  mean[1] = (Vec)_mm512_shuffle_ps (l01, l23, 0xee);
+  mean[2] = (Vec)_mm512_shuffle_ps (_mm512_unpackhi_ps (r0, r1), _mm512_unpackhi_ps (r2, r3), 0x44);
+#elif defined(__AVX2__)
+  const __m256 r0 = load_rows (voxels, v, 0), r1 = load_rows (voxels, v + 1, 0);
+  const __m256 r2 = load_rows (voxels, v + 2, 0), r3 = load_rows (voxels, v + 3, 0);
+  const __m256 l01 = _mm256_unpacklo_ps (r0, r1), l23 = _mm256_unpacklo_ps (r2, r3);
+  mean[0] = (Vec)_mm256_shuffle_ps (l01, l23, 0x44);
+  mean[1] = (Vec)_mm256_shuffle_ps (l01, l23, 0xee);
+  mean[2] = (Vec)_mm256_shuffle_ps (_mm256_unpackhi_ps (r0, r1), _mm256_unpackhi_ps (r2, r3), 0x44);
+#else
+  float out[3][VEC_LANES];
+  for (guint l = 0; l < VEC_LANES; l++)
+    for (guint k = 0; k < 3; k++)
+      out[k][l] = voxels[v[l]].mean[k];
+  memcpy (mean, out, sizeof (out));
+#endif
+}
+
+/* A bit for each lane that is −1 (the others are 0). */
+static inline guint32
+lane_bits (VecI v)
+{
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask ((__m512i)v);
+#elif defined(__AVX2__)
+  return (guint32)_mm256_movemask_ps ((__m256)v);
+#else
+  guint32 bits = 0;
+  for (guint l = 0; l < VEC_LANES; l++)
+    bits |= (guint32)(v[l] & 1) << l;
+  return bits;
+#endif
+}
+
+/* Where a voxel's cell lies to the cell that its list is of: 0 less, 1 the same, 2 more. */
+#define CELL_CODE(x, y, z) ((guint32)(x) + ((guint32)(y) << 8) + ((guint32)(z) << 16))
+
+/* Fills in the means of n candidates from first on, whose voxels are there; tells which are the
+ * cell's own, and which are that or share a face with it. Writes whole vectors. */
+static inline void
+place_candidates (const NdtVoxel *voxels, const guint32 *codes, guint n, float resolution,
+    NdtChunkCache *cache, guint first, guint32 *own, guint32 *faces)
+{
+  *own = *faces = 0;
+  for (guint l = 0; l < VEC_LANES; l++)
+    cache->voxel[first + n + l] = 0;
+  for (guint j = 0; j < n; j += VEC_LANES) {
+    VecI code, distance = {0};
+    Vec mean[3];
+    float *to[3] = {cache->x + first + j, cache->y + first + j, cache->z + first + j};
+    memcpy (&code, codes + j, sizeof (code));
+    load_means (voxels, cache->voxel + first + j, mean);
+    for (guint k = 0; k < 3; k++) {
+      /* ndt_neighbour_mean_f() */
+      const VecI offset = (code >> (gint32)(8 * k) & 0xff) - 1;
+      const Vec placed = fused (__builtin_convertvector(offset, Vec), splat (resolution), mean[k]);
+      memcpy (to[k], &placed, sizeof (placed));
+      distance += offset * offset;
+    }
+    *own |= lane_bits (distance == 0) << j;
+    *faces |= lane_bits (distance <= 1) << j;
+  }
+  *own &= (1u << n) - 1;
+  *faces &= (1u << n) - 1;
 }
 
 /* Sum of the lanes in double: halves are added, then halves of these, and so on. */

@@ -44,86 +44,89 @@ exp_negative (Vec x)
   {                                                                                                \
     0, spread (1), spread (2), spread (4), spread (8), 0                                           \
   }
-static const guint64 near_cells[3][6] = {NEAR (SPREAD_X), NEAR (SPREAD_Y), NEAR (SPREAD_Z)};
-static const guint64 at_cells[3][6] = {AT (SPREAD_X), AT (SPREAD_Y), AT (SPREAD_Z)};
+static const guint64 near_cells[3][8] = {NEAR (SPREAD_X), NEAR (SPREAD_Y), NEAR (SPREAD_Z)};
+static const guint64 at_cells[3][8] = {AT (SPREAD_X), AT (SPREAD_Y), AT (SPREAD_Z)};
+
+/* CELL_CODE() of a block's cells, from the block's first. */
+#define CODES4(y, z)                                                                               \
+  CELL_CODE (0, y, z), CELL_CODE (1, y, z), CELL_CODE (2, y, z), CELL_CODE (3, y, z)
+#define CODES16(z) CODES4 (0, z), CODES4 (1, z), CODES4 (2, z), CODES4 (3, z)
+static const guint32 cell_codes[64] = {CODES16 (0), CODES16 (1), CODES16 (2), CODES16 (3)};
 
 /* Appends the candidates of a cell, by block, and z, y, x within a block: the order of sums. */
-static __attribute__ ((noinline)) void
+static void
 gather_candidates (const NdtKernelArgs *args, NdtChunkCache *cache, NdtCellList *list)
 {
   const NdtVoxelLevel *level = args->level;
   const guint32 slots = ((guint32)1 << (64 - level->block_shift)) - 1;
-  guint n = cache->n_candidates;
-  guint32 own = 0, faces = 0;
+  const guint first = cache->n_candidates;
   struct {
     const NdtBlock *block;
-    guint64 cells; /* that have a voxel and are wanted */
-    guint64 own;
-    guint64 faces;
-    gint32 corner[3]; /* less the cell */
+    guint64 cells;  /* that have a voxel and are wanted */
+    guint32 corner; /* code of its first cell */
   } found[9];
   guint n_found = 0, total = 0;
 
-  list->first = n;
+  list->first = first;
   memset (list->wanted, 0, sizeof (list->wanted));
-  gint32 b0[3], b1[3];
+  /* The neighbourhood touches one block or two along an axis. */
+  guint two[3];
+  gint32 block_at[3];
+  guint64 near[3][2], at[3][2];
+  guint32 corner[3][2];
   for (guint k = 0; k < 3; k++) {
-    if (list->cell[k] < level->cell_min[k] - 1 || list->cell[k] > level->cell_max[k] + 1)
+    const gint32 cell = list->cell[k];
+    if (cell < level->cell_min[k] - 1 || cell > level->cell_max[k] + 1)
       return;
-    b0[k] = (list->cell[k] - 1) >> 2;
-    b1[k] = (list->cell[k] + 1) >> 2;
+    block_at[k] = (cell - 1) >> 2;
+    const gint32 within = cell - 4 * block_at[k];
+    two[k] = within > 2;
+    near[k][0] = near_cells[k][within + 1];
+    near[k][1] = near_cells[k][(within - 3) & 7];
+    at[k][0] = at_cells[k][within + 1];
+    at[k][1] = at_cells[k][(within - 3) & 7];
+    corner[k][0] = (guint32)(1 - within) << 8 * k;
+    corner[k][1] = (guint32)(5 - within) << 8 * k;
   }
   /* Written without branches that depend on the map, which a processor guesses wrong. */
-  const guint sx = b1[0] - b0[0], sy = b1[1] - b0[1], sz = b1[2] - b0[2];
-  for (guint b = 0; b < 1u << (sx + sy + sz); b++) {
-    const gint32 bx = b0[0] + (gint32)(b & sx), by = b0[1] + (gint32)(b >> sx & sy),
-                 bz = b0[2] + (gint32)(b >> (sx + sy));
-    const gint32 x = list->cell[0] - 4 * bx, y = list->cell[1] - 4 * by, z = list->cell[2] - 4 * bz;
-    const guint64 x1 = near_cells[0][x + 1], y1 = near_cells[1][y + 1], z1 = near_cells[2][z + 1];
-    const guint64 x0 = at_cells[0][x + 1], y0 = at_cells[1][y + 1], z0 = at_cells[2][z + 1];
-    const guint64 faces_here = (x1 & y0 & z0) | (x0 & y1 & z0) | (x0 & y0 & z1);
-    const guint64 key = ndt_block_key (bx, by, bz);
+  for (guint b = 0; b < 1u << (two[0] + two[1] + two[2]); b++) {
+    const guint ix = b & two[0], iy = b >> two[0] & two[1], iz = b >> (two[0] + two[1]);
+    const guint64 key = ndt_block_key (
+        block_at[0] + (gint32)ix, block_at[1] + (gint32)iy, block_at[2] + (gint32)iz);
     guint32 i = ndt_block_hash (key, level->block_shift);
     while (level->blocks[i].key != key && level->blocks[i].key != NDT_BLOCK_EMPTY)
       i = (i + 1) & slots;
     const NdtBlock *block = &level->blocks[i];
-    const guint64 cells = block->mask & (args->faces_only ? faces_here : x1 & y1 & z1);
+    guint64 cells = block->key == key ? block->mask : 0;
+    if (args->faces_only)
+      cells &= (near[0][ix] & at[1][iy] & at[2][iz]) | (at[0][ix] & near[1][iy] & at[2][iz]) |
+               (at[0][ix] & at[1][iy] & near[2][iz]);
+    else
+      cells &= near[0][ix] & near[1][iy] & near[2][iz];
     found[n_found].block = block;
     found[n_found].cells = cells;
-    found[n_found].own = x0 & y0 & z0;
-    found[n_found].faces = faces_here;
-    found[n_found].corner[0] = -x;
-    found[n_found].corner[1] = -y;
-    found[n_found].corner[2] = -z;
-    const guint n_here = block->key == key ? (guint)__builtin_popcountll (cells) : 0;
-    n_found += n_here > 0;
-    total += n_here;
+    found[n_found].corner = corner[0][ix] + corner[1][iy] + corner[2][iz];
+    n_found += cells != 0;
+    total += (guint)__builtin_popcountll (cells);
   }
   found[n_found].cells = 0;
+  guint32 codes[32];
   guint f = 0;
   guint64 bits = found[0].cells;
-  for (guint j = 0; j < total; j++, n++) {
+  for (guint j = 0; j < total; j++) {
     const NdtBlock *block = found[f].block;
     const gint32 bit = __builtin_ctzll (bits);
-    const guint32 voxel =
+    cache->voxel[first + j] =
         block->first + (guint32)__builtin_popcountll (block->mask & ((UINT64_C (1) << bit) - 1));
-    const float *mean = level->voxels[voxel].mean;
-    own |= (guint32)(found[f].own >> bit & 1) << j;
-    faces |= (guint32)(found[f].faces >> bit & 1) << j;
-    const gint32 dx = found[f].corner[0] + (bit & 3), dy = found[f].corner[1] + (bit >> 2 & 3),
-                 dz = found[f].corner[2] + (bit >> 4);
-    cache->x[n] = ndt_neighbour_mean_f (mean[0], (float)dx, args->resolution);
-    cache->y[n] = ndt_neighbour_mean_f (mean[1], (float)dy, args->resolution);
-    cache->z[n] = ndt_neighbour_mean_f (mean[2], (float)dz, args->resolution);
-    cache->voxel[n] = voxel;
+    codes[j] = found[f].corner + cell_codes[bit];
     bits &= bits - 1;
     f += bits == 0;
     bits = bits ? bits : found[f].cells;
   }
-  list->wanted[0] = own;
-  list->wanted[1] = faces;
-  list->wanted[2] = (1u << (n - list->first)) - 1;
-  cache->n_candidates = n;
+  place_candidates (level->voxels, codes, total, args->resolution, cache, first, &list->wanted[0],
+      &list->wanted[1]);
+  list->wanted[2] = (1u << total) - 1;
+  cache->n_candidates = first + total;
 }
 
 static void
@@ -140,7 +143,7 @@ cache_reset (NdtChunkCache *cache, guint64 tag)
 
 /* The list of a cell, found or made. Where two cells share a slot the later one takes it, and the
  * other is listed anew should it return. */
-static __attribute__ ((noinline)) guint
+static guint
 find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache)
 {
   const guint32 hash = (guint32)cell[0] * 0x9e3779b1u + (guint32)cell[1] * 0x85ebca77u +
@@ -162,7 +165,7 @@ find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache
 /* The points of a chunk in the map: lever arms, cells relative to the level's origin, positions
  * within these. A point that belongs to no cell gets one that is far from all voxels. Fills whole
  * vectors. */
-static __attribute__ ((noinline)) void
+static void
 place_points (const NdtTransformF *transform, const NdtKernelArgs *args, const float *x,
     const float *y, const float *z, guint n, float a[3][NDT_CHUNK], float local[3][NDT_CHUNK],
     gint32 cell[3][NDT_CHUNK])
@@ -190,7 +193,7 @@ place_points (const NdtTransformF *transform, const NdtKernelArgs *args, const f
 }
 
 /* Lists the pairs of a chunk. */
-static __attribute__ ((noinline)) guint
+static guint
 gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const float *z, guint n,
     NdtChunkCache *cache, Pairs *pairs)
 {
@@ -226,7 +229,7 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
 
 /* The derivatives of a pair go straight into vector sums of 16 lanes: for the few pairs that a
  * point has, applying its Jacobian to each costs less than adding up the pairs of a point first. */
-static __attribute__ ((noinline)) void
+static void
 sum_pairs (const NdtKernelArgs *args, Pairs *pairs, guint n_pairs, gboolean is_score, NdtSums *sums)
 {
   VecI lane;
