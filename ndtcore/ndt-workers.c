@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-workers.h"
 
+/* How often a thread looks for work, or for the others to finish, before it sleeps: some
+ * microseconds. The passes of an alignment follow each other faster than a thread falls asleep and
+ * wakes. */
+#define SPINS 500
+
 struct _NdtWorkers {
   guint n_threads;
   GThread **threads; /* n_threads − 1 */
   GMutex lock;
   GCond start;
   GCond done;
-  guint round;     /* counts calls; a change wakes the threads */
-  guint n_working; /* threads that have not finished the round */
+  gint round;     /* atomic; counts calls; a change wakes the threads */
+  gint n_working; /* atomic; threads that take tasks of the round */
+  gboolean open;  /* the round takes threads */
   gboolean quit;
   guint n_tasks;
   gint next_task; /* atomic */
   NdtWorkFunc func;
   gpointer data;
 };
+
+static inline void
+pause_briefly (void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause ();
+#endif
+}
 
 static void
 run_tasks (NdtWorkers *workers)
@@ -28,19 +42,28 @@ static gpointer
 worker_thread (gpointer data)
 {
   NdtWorkers *workers = data;
-  guint seen = 0;
-  g_mutex_lock (&workers->lock);
+  gint seen = 0;
   for (;;) {
-    while (workers->round == seen && !workers->quit)
+    for (guint i = 0; i < SPINS && g_atomic_int_get (&workers->round) == seen; i++)
+      pause_briefly ();
+    g_mutex_lock (&workers->lock);
+    while (g_atomic_int_get (&workers->round) == seen && !workers->quit)
       g_cond_wait (&workers->start, &workers->lock);
     if (workers->quit)
       break;
-    seen = workers->round;
+    seen = g_atomic_int_get (&workers->round);
+    /* Too late for a round that ended without this thread. */
+    const gboolean join = workers->open;
+    if (join)
+      g_atomic_int_inc (&workers->n_working);
     g_mutex_unlock (&workers->lock);
+    if (!join)
+      continue;
     run_tasks (workers);
     g_mutex_lock (&workers->lock);
-    if (--workers->n_working == 0)
+    if (g_atomic_int_dec_and_test (&workers->n_working))
       g_cond_signal (&workers->done);
+    g_mutex_unlock (&workers->lock);
   }
   g_mutex_unlock (&workers->lock);
   return NULL;
@@ -94,16 +117,22 @@ ndt_workers_run (NdtWorkers *workers, guint n_tasks, NdtWorkFunc func, gpointer 
   workers->n_tasks = n_tasks;
   workers->func = func;
   workers->data = data;
-  workers->n_working = workers->n_threads - 1;
+  workers->open = TRUE;
   g_atomic_int_set (&workers->next_task, 0);
-  workers->round++;
+  g_atomic_int_inc (&workers->round);
   g_cond_broadcast (&workers->start);
   g_mutex_unlock (&workers->lock);
 
   run_tasks (workers);
 
+  /* Threads that have not come by now find nothing to do, and are not waited for. */
   g_mutex_lock (&workers->lock);
-  while (workers->n_working > 0)
+  workers->open = FALSE;
+  g_mutex_unlock (&workers->lock);
+  for (guint i = 0; i < SPINS && g_atomic_int_get (&workers->n_working) > 0; i++)
+    pause_briefly ();
+  g_mutex_lock (&workers->lock);
+  while (g_atomic_int_get (&workers->n_working) > 0)
     g_cond_wait (&workers->done, &workers->lock);
   g_mutex_unlock (&workers->lock);
 }
