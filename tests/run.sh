@@ -48,7 +48,8 @@ finish ()
 {
   local n
   for n in skip fail; do
-    awk -F '\t' -v n="$n" '$1 == n { printf "%s: %s: %s\n", n, $2, $3 }' "$results"
+    awk -F '\t' -v n="$n" '$1 == n { printf "%s: %s: %s\n", n, $2, $3 }' "$results" | uniq -c |
+      sed -e 's/^ *1 //' -e 's/^ *\([0-9]*\) \(.*\)/\2 (\1 times)/'
   done
   awk -F '\t' '{ n[$1]++ }
     END { printf "%d passed, %d failed, %d skipped\n", n["pass"], n["fail"], n["skip"] }' "$results"

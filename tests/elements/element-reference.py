@@ -41,12 +41,15 @@ def number(value):
     return str(value).lower()
 
 
-def value_text(spec):
+def value_text(element, spec):
     """Type, range and default of a property."""
-    kind, default = spec.value_type, spec.default_value
+    # Newer versions of PyGObject know an enumeration from its first value on.
+    if GObject.type_is_a(spec.value_type, GObject.TYPE_ENUM):
+        element.get_property(spec.name)
+    kind, default = spec.value_type, getattr(spec, "default_value", None)
     if GObject.type_is_a(kind, GObject.TYPE_ENUM):
-        nicks = [v.value_nick for v in kind.pytype.__enum_values__.values()]
-        return f"{' | '.join(nicks)}", default.value_nick
+        values = kind.pytype.__enum_values__
+        return " | ".join(v.value_nick for v in values.values()), values[int(default)].value_nick
     if GObject.type_is_a(kind, GObject.TYPE_FLAGS):
         return kind.name, str(int(default))
     if kind == GObject.TYPE_BOOLEAN:
@@ -79,7 +82,7 @@ def element_reference(name):
     for spec in sorted(GObject.list_properties(element), key=lambda s: s.name):
         if spec.owner_type.name in BASES:
             continue
-        values, default = value_text(spec)
+        values, default = value_text(element, spec)
         notes = [text for bit, text in FLAGS if spec.flags & bit]
         if not spec.flags & GObject.ParamFlags.WRITABLE:
             notes, default = ["read-only"], ""
