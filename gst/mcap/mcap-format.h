@@ -55,6 +55,8 @@ typedef enum {
  *
  * A pose stream: each buffer carries one or more GstPoseMeta; its bytes, if any, mean nothing. */
 #define MCAP_POSE_CAPS "pose/x-raw"
+/* The container itself. */
+#define MCAP_CAPS "application/x-mcap"
 /* Messages as they stand in a file, one a buffer, with the fields below; all of them strings but
  * schema-data, a GstBuffer, and channel-metadata, a GstStructure of strings. The schema's are
  * left out where a channel has none. */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "gstmcapdemux.h"
+#include "gstmcapmux.h"
+#include "gstmcapsink.h"
 #include "gstrosbagsrc.h"
 #include "mcap-format.h"
 
@@ -21,7 +23,8 @@ static gboolean
 plugin_init (GstPlugin *plugin)
 {
   g_autoptr (GstCaps) caps = gst_caps_new_empty_simple (GST_MCAP_CAPS_NAME);
-  return GST_ELEMENT_REGISTER (mcapdemux, plugin) && GST_ELEMENT_REGISTER (rosbagsrc, plugin) &&
+  return GST_ELEMENT_REGISTER (mcapdemux, plugin) && GST_ELEMENT_REGISTER (mcapmux, plugin) &&
+         GST_ELEMENT_REGISTER (mcapsink, plugin) && GST_ELEMENT_REGISTER (rosbagsrc, plugin) &&
          gst_type_find_register (plugin, GST_MCAP_CAPS_NAME, GST_RANK_PRIMARY, mcap_type_find,
              "mcap", caps, NULL, NULL);
 }

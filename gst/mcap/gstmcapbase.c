@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "gstmcapbase.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "mcap-format.h"
+
+GST_DEBUG_CATEGORY (gst_mcap_base_debug);
+#define GST_CAT_DEFAULT gst_mcap_base_debug
+
+enum { PROP_0, PROP_SETTINGS };
+
+static guint prop_stats;
+
+typedef struct {
+  /* properties and counts, under the object lock */
+  GstMcapSettings settings;
+  GstMcapCounts counts;
+
+  /* under the lock */
+  GstMcapRecorder recorder;
+  gboolean has_ended;
+  gboolean has_failed;
+  gboolean finishing;
+  gboolean maps_attached;
+  GstMcapTimes times;
+  GQueue messages;
+  guint64 finished_messages; /* of files before this one */
+  guint64 finished_chunks;
+  guint64 finished_bytes;
+
+  GstMcapProvenance *provenance; /* PAUSED and PLAYING */
+} GstMcapBasePrivate;
+
+static void gst_mcap_base_child_proxy_init (GstChildProxyInterface *interface);
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstMcapBase, gst_mcap_base, GST_TYPE_ELEMENT,
+    G_ADD_PRIVATE (GstMcapBase)
+        G_IMPLEMENT_INTERFACE (GST_TYPE_CHILD_PROXY, gst_mcap_base_child_proxy_init)
+            GST_DEBUG_CATEGORY_INIT (gst_mcap_base_debug, "mcapwrite", 0, "MCAP recording"))
+
+#define GET_PRIVATE(self) ((GstMcapBasePrivate *)gst_mcap_base_get_instance_private (self))
+
+static GstStaticPadTemplate cloud_template = GST_STATIC_PAD_TEMPLATE (
+    "cloud_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
+static GstStaticPadTemplate pose_template = GST_STATIC_PAD_TEMPLATE ("pose_%u", GST_PAD_SINK,
+    GST_PAD_REQUEST, GST_STATIC_CAPS (MCAP_POSE_CAPS "; " GST_POINT_CLOUD_CAPS_MAKE));
+static GstStaticPadTemplate data_template =
+    GST_STATIC_PAD_TEMPLATE ("data_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS_ANY);
+
+/* Lock and messages */
+
+void
+gst_mcap_base_lock (GstMcapBase *self)
+{
+  g_rec_mutex_lock (GST_MCAP_BASE_GET_CLASS (self)->get_lock (self));
+}
+
+void
+gst_mcap_base_unlock (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  GQueue messages = priv->messages;
+  GstMessage *message;
+
+  g_queue_init (&priv->messages);
+  g_rec_mutex_unlock (GST_MCAP_BASE_GET_CLASS (self)->get_lock (self));
+  while ((message = g_queue_pop_head (&messages)))
+    gst_element_post_message (GST_ELEMENT (self), message);
+}
+
+void
+gst_mcap_base_post (GstMcapBase *self, GstMessage *message)
+{
+  g_queue_push_tail (&GET_PRIVATE (self)->messages, message);
+}
+
+void
+gst_mcap_base_post_error (GstMcapBase *self, const GError *error)
+{
+  gst_mcap_base_post (self, gst_message_new_error (GST_OBJECT (self), (GError *)error, NULL));
+}
+
+/* Files */
+
+McapWriter *
+gst_mcap_base_get_writer (GstMcapBase *self)
+{
+  return GET_PRIVATE (self)->recorder.writer;
+}
+
+static gboolean
+write_parts (gpointer user_data, const McapPart *parts, guint n_parts, GError **error)
+{
+  return GST_MCAP_BASE_GET_CLASS (user_data)->write (user_data, parts, n_parts, error);
+}
+
+static gboolean
+put_field (GQuark field, const GValue *value, gpointer map)
+{
+  gchar *text =
+      G_VALUE_HOLDS_STRING (value) ? g_value_dup_string (value) : gst_value_serialize (value);
+
+  g_hash_table_insert (map, g_strdup (g_quark_to_string (field)), text ? text : g_strdup (""));
+  return TRUE;
+}
+
+static gboolean
+add_metadata (GstMcapBase *self, GError **error)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autoptr (GHashTable) map = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autofree gchar *version = gst_version_string ();
+  g_autoptr (GstStructure) given = NULL;
+  gboolean uses_clock = priv->times.used == GST_MCAP_LOG_TIME_CLOCK;
+
+  g_hash_table_insert (map, g_strdup ("gstreamer"), g_strdup (version));
+  g_hash_table_insert (map, g_strdup ("gst-ndt"), g_strdup (VERSION));
+  g_hash_table_insert (map, g_strdup ("log-time"), g_strdup (uses_clock ? "clock" : "pts"));
+  if (!mcap_writer_add_metadata (priv->recorder.writer, "recorder", map, error))
+    return FALSE;
+
+  GST_OBJECT_LOCK (self);
+  given = priv->settings.metadata ? gst_structure_copy (priv->settings.metadata) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  if (given == NULL)
+    return TRUE;
+  g_hash_table_remove_all (map);
+  gst_structure_foreach (given, put_field, map);
+  return mcap_writer_add_metadata (
+      priv->recorder.writer, gst_structure_get_name (given), map, error);
+}
+
+static gboolean
+add_maps (GstMcapBase *self, guint64 log_time, gboolean wait, GError **error)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  const gchar *maps;
+
+  if (priv->maps_attached || priv->provenance == NULL)
+    return TRUE;
+  maps = gst_mcap_provenance_get_maps (priv->provenance, wait);
+  if (maps == NULL)
+    return TRUE;
+  priv->maps_attached = TRUE;
+  return mcap_writer_add_attachment (
+      priv->recorder.writer, "map.sha256", "text/plain", log_time, maps, strlen (maps), error);
+}
+
+gboolean
+gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  McapWriterCompression compression;
+  guint64 chunk_size, chunk_duration;
+  const gchar *pipeline = NULL;
+
+  GST_OBJECT_LOCK (self);
+  compression = priv->settings.compression;
+  chunk_size = priv->settings.chunk_size;
+  chunk_duration = priv->settings.chunk_duration;
+  g_free (priv->recorder.tf_topic);
+  g_free (priv->recorder.diagnostics_topic);
+  priv->recorder.tf_topic = g_strdup (priv->settings.tf_topic);
+  priv->recorder.tf_role = priv->settings.tf_role;
+  priv->recorder.diagnostics_topic = g_strdup (priv->settings.diagnostics_topic);
+  priv->counts.files++;
+  GST_OBJECT_UNLOCK (self);
+
+  priv->recorder.writer =
+      mcap_writer_new (compression, chunk_size, chunk_duration, write_parts, self);
+  priv->recorder.generation++;
+  priv->maps_attached = FALSE;
+  if (!mcap_writer_start (priv->recorder.writer, MCAP_PROFILE_ROS2, "gst-ndt " VERSION, error) ||
+      !add_metadata (self, error))
+    return FALSE;
+  if (priv->provenance)
+    pipeline = gst_mcap_provenance_get_pipeline (priv->provenance);
+  if (pipeline && !mcap_writer_add_attachment (priv->recorder.writer, "pipeline.dot",
+                      "text/vnd.graphviz", log_time, pipeline, strlen (pipeline), error))
+    return FALSE;
+  return add_maps (self, log_time, FALSE, error);
+}
+
+static void
+update_counts (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  McapWriterStatistics statistics = {0};
+  guint64 bytes = 0;
+
+  if (priv->recorder.writer) {
+    statistics = mcap_writer_get_statistics (priv->recorder.writer);
+    bytes = mcap_writer_get_position (priv->recorder.writer);
+  }
+  GST_OBJECT_LOCK (self);
+  priv->counts.messages = priv->finished_messages + statistics.messages;
+  priv->counts.chunks = priv->finished_chunks + statistics.chunks;
+  priv->counts.bytes = priv->finished_bytes + bytes;
+  GST_OBJECT_UNLOCK (self);
+}
+
+gboolean
+gst_mcap_base_finish (GstMcapBase *self, guint64 *messages, GError **error)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  McapWriter *writer = priv->recorder.writer;
+  McapWriterStatistics statistics;
+  gboolean ok;
+
+  g_return_val_if_fail (writer != NULL, FALSE);
+
+  statistics = mcap_writer_get_statistics (writer);
+  ok = priv->has_failed ||
+       (add_maps (self, statistics.last_time, TRUE, error) && mcap_writer_flush (writer, error));
+  priv->finishing = TRUE;
+  ok = mcap_writer_finish (writer, ok ? error : NULL) && ok;
+  priv->finishing = FALSE;
+  statistics = mcap_writer_get_statistics (writer);
+  *messages = statistics.messages;
+  priv->finished_messages += statistics.messages;
+  priv->finished_chunks += statistics.chunks;
+  priv->finished_bytes += mcap_writer_get_position (writer);
+  gst_mcap_base_discard (self);
+  return ok;
+}
+
+gboolean
+gst_mcap_base_is_finishing (GstMcapBase *self)
+{
+  return GET_PRIVATE (self)->finishing;
+}
+
+void
+gst_mcap_base_discard (GstMcapBase *self)
+{
+  g_clear_pointer (&GET_PRIVATE (self)->recorder.writer, mcap_writer_free);
+  update_counts (self);
+}
+
+gboolean
+gst_mcap_base_has_ended (GstMcapBase *self)
+{
+  return GET_PRIVATE (self)->has_ended;
+}
+
+/* Which log times a recording has is decided once. */
+static void
+decide_log_time (GstMcapBase *self, GstPad *pad)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  GstMcapLogTime log_time;
+  gboolean decided;
+
+  gst_mcap_base_lock (self);
+  decided = priv->times.used != GST_MCAP_LOG_TIME_AUTO;
+  gst_mcap_base_unlock (self);
+  if (decided)
+    return;
+  GST_OBJECT_LOCK (self);
+  log_time = priv->settings.log_time;
+  GST_OBJECT_UNLOCK (self);
+  log_time = gst_mcap_times_decide (log_time, pad);
+  gst_mcap_base_lock (self);
+  if (priv->times.used == GST_MCAP_LOG_TIME_AUTO)
+    priv->times.used = log_time;
+  gst_mcap_base_unlock (self);
+}
+
+/* Buffers */
+
+/* A buffer that is no scan: nothing is lost but it, and the first is told. */
+static void
+count_dropped (GstMcapBase *self, GstMcapPad *pad, const GError *error)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+
+  GST_OBJECT_LOCK (self);
+  priv->counts.dropped++;
+  GST_OBJECT_UNLOCK (self);
+  GST_WARNING_OBJECT (pad, "%s", error->message);
+  if (!pad->warned)
+    gst_mcap_base_post (self, gst_message_new_warning (GST_OBJECT (self), (GError *)error, NULL));
+  pad->warned = TRUE;
+}
+
+static GstFlowReturn
+record (GstMcapBase *self, GstMcapPad *pad, GstBuffer *buffer)
+{
+  GstMcapBaseClass *klass = GST_MCAP_BASE_GET_CLASS (self);
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autoptr (GError) error = NULL;
+  guint64 log_time;
+
+  if (priv->has_failed)
+    return GST_FLOW_ERROR;
+  if (pad->eos)
+    return GST_FLOW_EOS;
+  log_time = gst_mcap_times_get (&priv->times, GST_ELEMENT (self), pad, buffer);
+  pad->last_time = log_time;
+  priv->has_ended = FALSE;
+  if (klass->prepare (self, log_time, gst_buffer_get_size (buffer), &error) &&
+      gst_mcap_recorder_add (&priv->recorder, pad, buffer, log_time,
+          gst_mcap_buffer_get_stamp (buffer, log_time), &error) &&
+      add_maps (self, log_time, FALSE, &error)) {
+    update_counts (self);
+    return klass->drain (self);
+  }
+  if (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT) ||
+      g_error_matches (error, MCAP_WRITER_ERROR, MCAP_WRITER_ERROR_TOO_LARGE)) {
+    count_dropped (self, pad, error);
+    return klass->drain (self);
+  }
+  /* What has been written becomes a complete file, whose end has its room. */
+  priv->has_failed = TRUE;
+  klass->end (self, FALSE, NULL);
+  gst_mcap_base_post_error (self, error);
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+gst_mcap_base_chain (GstPad *sinkpad, GstObject *parent, GstBuffer *buffer)
+{
+  GstMcapBase *self = GST_MCAP_BASE (parent);
+  GstMcapPad *pad = GST_MCAP_PAD (sinkpad);
+  GstFlowReturn flow = GST_MCAP_BASE_GET_CLASS (self)->wait (self, sinkpad);
+
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (buffer);
+    return flow;
+  }
+  if (pad->kind == GST_MCAP_PAD_CLOUD && pad->caps == NULL) {
+    gst_buffer_unref (buffer);
+    GST_ELEMENT_ERROR (self, CORE, NEGOTIATION, (NULL), ("A cloud came before its caps"));
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  if (pad->timer)
+    buffer = gst_point_cloud_timer_stamp (pad->timer, buffer);
+  decide_log_time (self, sinkpad);
+  gst_mcap_base_lock (self);
+  flow = record (self, pad, buffer);
+  gst_mcap_base_unlock (self);
+  gst_buffer_unref (buffer);
+  return flow;
+}
+
+static gboolean
+set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  g_autoptr (GError) error = NULL;
+  GstPointCloudInfo info;
+
+  gst_point_cloud_info_init (&info);
+  if (pad->kind == GST_MCAP_PAD_CLOUD) {
+    if (!gst_point_cloud_info_from_caps (&info, caps, &error)) {
+      GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("Clouds of these caps cannot be recorded"),
+          ("%s", error->message));
+      return FALSE;
+    }
+    gst_point_cloud_timer_set_info (pad->timer, &info);
+  } else if (gst_structure_has_name (structure, MCAP_MESSAGE_CAPS) &&
+             (!gst_structure_has_field_typed (
+                  structure, MCAP_CAPS_MESSAGE_ENCODING, G_TYPE_STRING) ||
+                 gst_structure_has_field (structure, MCAP_CAPS_SCHEMA_NAME) !=
+                     gst_structure_has_field (structure, MCAP_CAPS_SCHEMA_ENCODING))) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("Messages of these caps cannot be recorded"),
+        ("%" GST_PTR_FORMAT " lacks the encoding of its messages or of its schema", caps));
+    return FALSE;
+  }
+  gst_mcap_base_lock (self);
+  pad->info = info;
+  gst_caps_replace (&pad->caps, caps);
+  pad->generation = 0;
+  gst_mcap_base_unlock (self);
+  return TRUE;
+}
+
+/* Ends the recording if every linked input has ended. */
+static void
+check_end (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autoptr (GError) error = NULL;
+  gboolean any = FALSE, all = TRUE;
+
+  GST_OBJECT_LOCK (self);
+  for (GList *l = GST_ELEMENT (self)->sinkpads; l; l = l->next) {
+    GstMcapPad *pad = l->data;
+
+    any |= pad->eos;
+    all &= pad->eos || !gst_pad_is_linked (l->data);
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (!any || !all || priv->has_ended || priv->has_failed)
+    return;
+  priv->has_ended = TRUE;
+  if (!GST_MCAP_BASE_GET_CLASS (self)->end (self, TRUE, &error)) {
+    priv->has_failed = TRUE;
+    gst_mcap_base_post_error (self, error);
+  }
+}
+
+static gboolean
+gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
+{
+  GstMcapBase *self = GST_MCAP_BASE (parent);
+  GstMcapPad *pad = GST_MCAP_PAD (sinkpad);
+  gboolean ok = TRUE;
+
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_CAPS: {
+    GstCaps *caps;
+
+    gst_event_parse_caps (event, &caps);
+    ok = set_caps (self, pad, caps);
+    break;
+  }
+  case GST_EVENT_SEGMENT:
+    if (pad->timer)
+      event = gst_point_cloud_timer_segment (pad->timer, event);
+    else
+      gst_event_copy_segment (event, &pad->segment);
+    break;
+  case GST_EVENT_STREAM_START:
+    gst_mcap_base_lock (self);
+    pad->eos = FALSE;
+    gst_mcap_base_unlock (self);
+    break;
+  case GST_EVENT_EOS:
+    if (GST_MCAP_BASE_GET_CLASS (self)->wait (self, sinkpad) != GST_FLOW_OK)
+      break;
+    gst_mcap_base_lock (self);
+    pad->eos = TRUE;
+    check_end (self);
+    gst_mcap_base_unlock (self);
+    break;
+  case GST_EVENT_FLUSH_STOP:
+    if (pad->timer)
+      gst_point_cloud_timer_reset (pad->timer);
+    gst_segment_init (&pad->segment, GST_FORMAT_TIME);
+    gst_mcap_base_lock (self);
+    pad->eos = FALSE;
+    gst_mcap_base_unlock (self);
+    ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
+    break;
+  case GST_EVENT_FLUSH_START:
+    ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
+    break;
+  default:
+    /* Gaps and tags: an input is never waited for, and nothing is made of them. */
+    break;
+  }
+  gst_event_unref (event);
+  return ok;
+}
+
+/* Pads */
+
+static gboolean
+activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  if (mode != GST_PAD_MODE_PUSH)
+    return FALSE;
+  if (!active)
+    GST_MCAP_BASE_GET_CLASS (parent)->flush (GST_MCAP_BASE (parent), pad, NULL);
+  return TRUE;
+}
+
+static GstPad *
+gst_mcap_base_request_new_pad (
+    GstElement *element, GstPadTemplate *templ, const gchar *name, const GstCaps *caps)
+{
+  static const gchar *const prefixes[] = {"cloud_", "pose_", "data_"};
+  g_autofree gchar *free_name = NULL;
+  GstMcapPadKind kind = GST_MCAP_PAD_CLOUD;
+  guint index = 0;
+  GstPad *pad;
+
+  while (!g_str_has_prefix (GST_PAD_TEMPLATE_NAME_TEMPLATE (templ), prefixes[kind]))
+    kind++;
+  if (name && g_str_has_prefix (name, prefixes[kind]))
+    index = g_ascii_strtoull (name + strlen (prefixes[kind]), NULL, 10);
+  else
+    for (;; index++) {
+      g_autofree gchar *candidate = g_strdup_printf ("%s%u", prefixes[kind], index);
+      GstPad *taken = gst_element_get_static_pad (element, candidate);
+
+      if (taken == NULL) {
+        name = free_name = g_steal_pointer (&candidate);
+        break;
+      }
+      gst_object_unref (taken);
+    }
+
+  pad = gst_mcap_pad_new (templ, kind, name, index);
+  if (kind == GST_MCAP_PAD_CLOUD)
+    GST_MCAP_PAD (pad)->timer = gst_point_cloud_timer_new (element);
+  gst_pad_set_chain_function (pad, gst_mcap_base_chain);
+  gst_pad_set_event_function (pad, gst_mcap_base_sink_event);
+  gst_pad_set_activatemode_function (pad, activate_mode);
+  gst_pad_set_active (pad, TRUE);
+  gst_element_add_pad (element, pad);
+  gst_child_proxy_child_added (GST_CHILD_PROXY (element), G_OBJECT (pad), GST_OBJECT_NAME (pad));
+  return pad;
+}
+
+static void
+gst_mcap_base_release_pad (GstElement *element, GstPad *pad)
+{
+  GstMcapBase *self = GST_MCAP_BASE (element);
+
+  gst_object_ref (pad);
+  gst_child_proxy_child_removed (GST_CHILD_PROXY (element), G_OBJECT (pad), GST_OBJECT_NAME (pad));
+  gst_pad_set_active (pad, FALSE);
+  gst_element_remove_pad (element, pad);
+  gst_object_unref (pad);
+  /* The others may have been waiting for this one's end. */
+  gst_mcap_base_lock (self);
+  check_end (self);
+  gst_mcap_base_unlock (self);
+}
+
+static GObject *
+get_child_by_index (GstChildProxy *proxy, guint index)
+{
+  GstPad *pad;
+
+  GST_OBJECT_LOCK (proxy);
+  pad = g_list_nth_data (GST_ELEMENT (proxy)->sinkpads, index);
+  if (pad)
+    gst_object_ref (pad);
+  GST_OBJECT_UNLOCK (proxy);
+  return (GObject *)pad;
+}
+
+static guint
+get_children_count (GstChildProxy *proxy)
+{
+  guint n;
+
+  GST_OBJECT_LOCK (proxy);
+  n = GST_ELEMENT (proxy)->numsinkpads;
+  GST_OBJECT_UNLOCK (proxy);
+  return n;
+}
+
+static void
+gst_mcap_base_child_proxy_init (GstChildProxyInterface *interface)
+{
+  interface->get_child_by_index = get_child_by_index;
+  interface->get_children_count = get_children_count;
+}
+
+/* States */
+
+static void
+reset (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+
+  g_clear_pointer (&priv->recorder.writer, mcap_writer_free);
+  priv->recorder.generation = 0;
+  priv->has_ended = priv->has_failed = FALSE;
+  memset (&priv->times, 0, sizeof priv->times);
+  priv->finished_messages = priv->finished_chunks = priv->finished_bytes = 0;
+}
+
+static void
+reset_pads (GstMcapBase *self)
+{
+  GST_OBJECT_LOCK (self);
+  for (GList *l = GST_ELEMENT (self)->sinkpads; l; l = l->next)
+    gst_mcap_pad_reset (l->data);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static GstStateChangeReturn
+gst_mcap_base_change_state (GstElement *element, GstStateChange transition)
+{
+  GstMcapBase *self = GST_MCAP_BASE (element);
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  GstStateChangeReturn result;
+  gboolean attach;
+
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    reset (self);
+    GST_OBJECT_LOCK (self);
+    memset (&priv->counts, 0, sizeof priv->counts);
+    attach = priv->settings.attach_pipeline;
+    GST_OBJECT_UNLOCK (self);
+    if (attach)
+      priv->provenance = gst_mcap_provenance_new (element);
+  }
+  result = GST_ELEMENT_CLASS (gst_mcap_base_parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    g_autoptr (GError) error = NULL;
+
+    gst_mcap_base_lock (self);
+    if (!GST_MCAP_BASE_GET_CLASS (self)->end (self, FALSE, &error))
+      gst_mcap_base_post_error (self, error);
+    gst_mcap_base_unlock (self);
+    reset (self);
+    reset_pads (self);
+    g_clear_pointer (&priv->provenance, gst_mcap_provenance_free);
+  }
+  return result;
+}
+
+/* Properties */
+
+static void
+gst_mcap_base_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  GstMcapBase *self = GST_MCAP_BASE (object);
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  gboolean known;
+
+  GST_OBJECT_LOCK (self);
+  known = gst_mcap_settings_set (&priv->settings, id - PROP_SETTINGS, value);
+  GST_OBJECT_UNLOCK (self);
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+}
+
+static GstStructure *
+make_stats (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  GstMcapBaseClass *klass = GST_MCAP_BASE_GET_CLASS (self);
+  GstStructure *stats;
+  GstMcapCounts counts;
+
+  GST_OBJECT_LOCK (self);
+  counts = priv->counts;
+  GST_OBJECT_UNLOCK (self);
+  stats = gst_structure_new ("application/x-mcap-stats", "messages", G_TYPE_UINT64, counts.messages,
+      "bytes", G_TYPE_UINT64, counts.bytes, "chunks", G_TYPE_UINT64, counts.chunks, "files",
+      G_TYPE_UINT64, counts.files, "dropped", G_TYPE_UINT64, counts.dropped, NULL);
+  if (klass->add_stats)
+    klass->add_stats (self, stats);
+  return stats;
+}
+
+static void
+gst_mcap_base_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  GstMcapBase *self = GST_MCAP_BASE (object);
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  gboolean known;
+
+  if (id == prop_stats) {
+    g_value_take_boxed (value, make_stats (self));
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  known = gst_mcap_settings_get (&priv->settings, id - PROP_SETTINGS, value);
+  GST_OBJECT_UNLOCK (self);
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+}
+
+static void
+gst_mcap_base_finalize (GObject *object)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (GST_MCAP_BASE (object));
+
+  gst_mcap_recorder_clear (&priv->recorder);
+  g_queue_clear_full (&priv->messages, (GDestroyNotify)gst_message_unref);
+  g_clear_pointer (&priv->provenance, gst_mcap_provenance_free);
+  gst_mcap_settings_clear (&priv->settings);
+  G_OBJECT_CLASS (gst_mcap_base_parent_class)->finalize (object);
+}
+
+static void
+gst_mcap_base_class_init (GstMcapBaseClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  object_class->set_property = gst_mcap_base_set_property;
+  object_class->get_property = gst_mcap_base_get_property;
+  object_class->finalize = gst_mcap_base_finalize;
+  element_class->request_new_pad = gst_mcap_base_request_new_pad;
+  element_class->release_pad = gst_mcap_base_release_pad;
+  element_class->change_state = gst_mcap_base_change_state;
+  gst_element_class_add_static_pad_template_with_gtype (
+      element_class, &cloud_template, GST_TYPE_MCAP_PAD);
+  gst_element_class_add_static_pad_template_with_gtype (
+      element_class, &pose_template, GST_TYPE_MCAP_PAD);
+  gst_element_class_add_static_pad_template_with_gtype (
+      element_class, &data_template, GST_TYPE_MCAP_PAD);
+
+  prop_stats = gst_mcap_settings_install (object_class, PROP_SETTINGS);
+  g_object_class_install_property (object_class, prop_stats,
+      g_param_spec_boxed ("stats", "stats",
+          "Messages, bytes and chunks written, files, buffers dropped because they are no scan",
+          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+
+  gst_type_mark_as_plugin_api (GST_TYPE_MCAP_BASE, 0);
+  gst_type_mark_as_plugin_api (GST_TYPE_MCAP_PAD, 0);
+}
+
+static void
+gst_mcap_base_init (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+
+  gst_mcap_recorder_init (&priv->recorder);
+  g_queue_init (&priv->messages);
+  gst_mcap_settings_init (&priv->settings);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstmcappad.h"
+
+enum { PROP_0, PROP_TOPIC, PROP_POSE_TOPIC, PROP_FRAME_ID, PROP_PARENT_FRAME_ID };
+
+G_DEFINE_TYPE (GstMcapPad, gst_mcap_pad, GST_TYPE_PAD)
+
+static gchar **
+get_string (GstMcapPad *self, guint id)
+{
+  switch (id) {
+  case PROP_TOPIC:
+    return &self->topic;
+  case PROP_POSE_TOPIC:
+    return &self->pose_topic;
+  case PROP_FRAME_ID:
+    return &self->frame_id;
+  case PROP_PARENT_FRAME_ID:
+    return &self->parent_frame_id;
+  default:
+    return NULL;
+  }
+}
+
+static void
+gst_mcap_pad_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  GstMcapPad *self = GST_MCAP_PAD (object);
+  gchar **string = get_string (self, id);
+
+  if (string == NULL) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  g_free (*string);
+  *string = g_value_dup_string (value);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_mcap_pad_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  GstMcapPad *self = GST_MCAP_PAD (object);
+  gchar **string = get_string (self, id);
+
+  if (string == NULL) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  g_value_set_string (value, *string);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_mcap_pad_finalize (GObject *object)
+{
+  GstMcapPad *self = GST_MCAP_PAD (object);
+
+  g_free (self->topic);
+  g_free (self->pose_topic);
+  g_free (self->frame_id);
+  g_free (self->parent_frame_id);
+  g_free (self->main_topic);
+  g_free (self->poses_topic);
+  g_free (self->cloud_frame);
+  g_free (self->pose_parent_frame);
+  g_clear_pointer (&self->timer, gst_point_cloud_timer_free);
+  gst_clear_caps (&self->caps);
+  G_OBJECT_CLASS (gst_mcap_pad_parent_class)->finalize (object);
+}
+
+static void
+install_string (GObjectClass *klass, guint id, const gchar *name, const gchar *blurb)
+{
+  g_object_class_install_property (klass, id,
+      g_param_spec_string (name, name, blurb, NULL,
+          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
+}
+
+static void
+gst_mcap_pad_class_init (GstMcapPadClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->set_property = gst_mcap_pad_set_property;
+  object_class->get_property = gst_mcap_pad_get_property;
+  object_class->finalize = gst_mcap_pad_finalize;
+
+  /**
+   * GstMcapPad:topic:
+   *
+   * Topic of the pad's messages. Unset: `/points`, `/pose` or `/data`, with the pad's number
+   * behind it from the second pad on; of messages from a recording, the topic they had there.
+   */
+  install_string (object_class, PROP_TOPIC, "topic",
+      "Topic of the messages (unset: /points, /pose or /data, numbered from the second pad on)");
+  /**
+   * GstMcapPad:pose-topic:
+   *
+   * Topic of the estimated poses that clouds carry; other roles have theirs below it. Unset: the
+   * cloud's topic and `/pose`. Empty: the poses of this pad are not recorded.
+   */
+  install_string (object_class, PROP_POSE_TOPIC, "pose-topic",
+      "Topic of the poses on clouds (unset: the cloud's and /pose; empty: they are not recorded)");
+  install_string (object_class, PROP_FRAME_ID, "frame-id",
+      "Frame of the clouds, and child frame of poses that name none (unset: the caps', or lidar)");
+  install_string (object_class, PROP_PARENT_FRAME_ID, "parent-frame-id",
+      "Parent frame of poses that name none (unset: map, or odom for odometry)");
+}
+
+static void
+gst_mcap_pad_init (GstMcapPad *self)
+{
+  gst_mcap_pad_reset (self);
+}
+
+GstPad *
+gst_mcap_pad_new (GstPadTemplate *templ, GstMcapPadKind kind, const gchar *name, guint index)
+{
+  GstMcapPad *self = g_object_new (
+      GST_TYPE_MCAP_PAD, "name", name, "direction", GST_PAD_SINK, "template", templ, NULL);
+
+  self->kind = kind;
+  self->index = index;
+  return GST_PAD (self);
+}
+
+void
+gst_mcap_pad_reset (GstMcapPad *self)
+{
+  if (self->timer)
+    gst_point_cloud_timer_reset (self->timer);
+  gst_point_cloud_info_init (&self->info);
+  gst_clear_caps (&self->caps);
+  gst_segment_init (&self->segment, GST_FORMAT_TIME);
+  self->last_time = 0;
+  self->eos = FALSE;
+  self->warned = FALSE;
+  self->generation = 0;
+}

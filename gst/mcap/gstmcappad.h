@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/pointcloud/gstpointcloudtimer.h>
+#include <gst/pointcloud/pointcloud.h>
+
+G_BEGIN_DECLS
+
+typedef enum {
+  GST_MCAP_PAD_CLOUD,
+  GST_MCAP_PAD_POSE,
+  GST_MCAP_PAD_DATA,
+} GstMcapPadKind;
+
+#define GST_MCAP_N_ROLES (GST_POSE_ROLE_GROUND_TRUTH + 1)
+
+#define GST_TYPE_MCAP_PAD (gst_mcap_pad_get_type ())
+G_DECLARE_FINAL_TYPE (GstMcapPad, gst_mcap_pad, GST, MCAP_PAD, GstPad)
+
+/* An input of mcapsink and mcapmux. */
+struct _GstMcapPad {
+  GstPad parent;
+
+  GstMcapPadKind kind;
+  guint index; /* of the pad's name */
+
+  /* properties, under the object lock */
+  gchar *topic;
+  gchar *pose_topic;
+  gchar *frame_id;
+  gchar *parent_frame_id;
+
+  /* under the element's lock */
+  GstPointCloudTimer *timer; /* clouds */
+  GstPointCloudInfo info;
+  GstCaps *caps;
+  GstSegment segment;
+  guint64 last_time;
+  gboolean eos;
+  gboolean warned;
+
+  /* Channels, names and frames, as the file with number generation has them. */
+  guint generation;
+  gchar *main_topic;
+  gchar *poses_topic;
+  gchar *cloud_frame;
+  gchar *pose_parent_frame;
+  guint16 main_channel;
+  guint16 pose_channels[GST_MCAP_N_ROLES];
+  guint have_pose_channels; /* bit: role */
+  guint16 diagnostics_channel;
+  gboolean have_diagnostics_channel;
+  guint16 tf_channel;
+  gboolean have_tf_channel;
+};
+
+GstPad *gst_mcap_pad_new (
+    GstPadTemplate *templ, GstMcapPadKind kind, const gchar *name, guint index);
+/* Forgets a stream: caps, segment, end. */
+void gst_mcap_pad_reset (GstMcapPad *self);
+
+G_END_DECLS

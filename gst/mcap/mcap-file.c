@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* fallocate() */
+#endif
+#include "mcap-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Reserved beyond what is needed, so that not every chunk asks the file system. */
+#define RESERVE_AHEAD (G_GUINT64_CONSTANT (16) << 20)
+
+#define MAX_PARTS 4
+
+struct _McapFile {
+  gchar *path;
+  int fd;
+  guint64 reserved; /* offset that room is reserved to */
+  gboolean cannot_reserve;
+
+  GThread *thread;
+  gint64 sync_interval;
+  GMutex lock;
+  GCond cond;
+  /* under the lock */
+  guint64 position;
+  guint64 synced;
+  gint sync_errno;
+  gboolean stop;
+};
+
+static void
+set_error (GError **error, const gchar *path, const gchar *what, gint code, gint number)
+{
+  gboolean full = number == ENOSPC || number == EDQUOT || number == EFBIG;
+
+  g_set_error (error, GST_RESOURCE_ERROR, full ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : code,
+      "%s \"%s\": %s", what, path, g_strerror (number));
+}
+
+static gint
+sync_data (int fd)
+{
+  while (fdatasync (fd) != 0) {
+    /* Pipes and some devices have nothing to wait for. */
+    if (errno == EINVAL || errno == EROFS)
+      return 0;
+    if (errno != EINTR)
+      return errno;
+  }
+  return 0;
+}
+
+static gpointer
+sync_thread (McapFile *self)
+{
+  g_mutex_lock (&self->lock);
+  while (!self->stop) {
+    gint64 until = g_get_monotonic_time () + self->sync_interval;
+    guint64 position;
+    gint number;
+
+    while (!self->stop && g_cond_wait_until (&self->cond, &self->lock, until))
+      ;
+    position = self->position;
+    if (self->stop || position == self->synced)
+      continue;
+    g_mutex_unlock (&self->lock);
+    number = sync_data (self->fd);
+    g_mutex_lock (&self->lock);
+    if (number == 0)
+      self->synced = position;
+    else
+      self->sync_errno = number;
+  }
+  g_mutex_unlock (&self->lock);
+  return NULL;
+}
+
+/* The name in its folder survives a power loss as well. */
+static void
+sync_folder (const gchar *path)
+{
+  g_autofree gchar *folder = g_path_get_dirname (path);
+  int fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+  if (fd < 0)
+    return;
+  (void)!fsync (fd);
+  close (fd);
+}
+
+McapFile *
+mcap_file_open (const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error)
+{
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
+  McapFile *self;
+  int fd = open (path, flags, 0666);
+
+  if (fd < 0) {
+    if (errno == EEXIST)
+      g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
+          "\"%s\" exists: choose another location or set overwrite=true", path);
+    else
+      set_error (error, path, "Could not open", GST_RESOURCE_ERROR_OPEN_WRITE, errno);
+    return NULL;
+  }
+  self = g_new0 (McapFile, 1);
+  self->path = g_strdup (path);
+  self->fd = fd;
+  self->sync_interval = sync_interval;
+  g_mutex_init (&self->lock);
+  g_cond_init (&self->cond);
+  if (sync_interval > 0) {
+    sync_folder (path);
+    self->thread = g_thread_new ("mcap-sync", (GThreadFunc)sync_thread, self);
+  }
+  return self;
+}
+
+static gint
+try_reserve (McapFile *self, guint64 end)
+{
+  if (end > G_MAXINT64)
+    return EFBIG;
+  while (fallocate (self->fd, FALLOC_FL_KEEP_SIZE, self->reserved, end - self->reserved) != 0)
+    if (errno != EINTR)
+      return errno;
+  self->reserved = end;
+  return 0;
+}
+
+gboolean
+mcap_file_reserve (McapFile *self, guint64 size, GError **error)
+{
+  guint64 end = self->position + size;
+  gint number;
+
+  if (self->cannot_reserve || end <= self->reserved)
+    return TRUE;
+  number = try_reserve (self, end + RESERVE_AHEAD);
+  if (number == ENOSPC || number == EDQUOT || number == EFBIG)
+    number = try_reserve (self, end);
+  if (number == ENOSPC || number == EDQUOT || number == EFBIG) {
+    set_error (error, self->path, "No room to record in", GST_RESOURCE_ERROR_WRITE, number);
+    return FALSE;
+  }
+  /* A file system that knows no reservation: writing shows what fits. */
+  if (number != 0)
+    self->cannot_reserve = TRUE;
+  return TRUE;
+}
+
+static gint
+write_all (int fd, struct iovec *iov, gint n)
+{
+  while (n > 0) {
+    ssize_t written = writev (fd, iov, n);
+
+    if (written < 0) {
+      if (errno == EINTR)
+        continue;
+      return errno;
+    }
+    while (n > 0 && (gsize)written >= iov->iov_len) {
+      written -= iov->iov_len;
+      iov++;
+      n--;
+    }
+    if (n > 0) {
+      iov->iov_base = (guint8 *)iov->iov_base + written;
+      iov->iov_len -= written;
+    }
+  }
+  return 0;
+}
+
+gboolean
+mcap_file_write (McapFile *self, const McapPart *parts, guint n_parts, GError **error)
+{
+  struct iovec iov[MAX_PARTS];
+  guint64 size = 0;
+  gint number;
+
+  g_return_val_if_fail (n_parts <= MAX_PARTS, FALSE);
+
+  for (guint i = 0; i < n_parts; i++) {
+    iov[i].iov_base = (void *)parts[i].data;
+    iov[i].iov_len = parts[i].size;
+    size += parts[i].size;
+  }
+  g_mutex_lock (&self->lock);
+  number = self->sync_errno;
+  g_mutex_unlock (&self->lock);
+  if (number == 0)
+    number = write_all (self->fd, iov, n_parts);
+  if (number != 0) {
+    set_error (error, self->path, "Could not write to", GST_RESOURCE_ERROR_WRITE, number);
+    /* What stands there stays readable to the last byte. */
+    if (ftruncate (self->fd, self->position) == 0)
+      lseek (self->fd, self->position, SEEK_SET);
+    return FALSE;
+  }
+  g_mutex_lock (&self->lock);
+  self->position += size;
+  g_mutex_unlock (&self->lock);
+  return TRUE;
+}
+
+gboolean
+mcap_file_close (McapFile *self, GError **error)
+{
+  gint number = 0;
+
+  if (self->thread) {
+    g_mutex_lock (&self->lock);
+    self->stop = TRUE;
+    g_cond_signal (&self->cond);
+    g_mutex_unlock (&self->lock);
+    g_thread_join (self->thread);
+    number = self->sync_errno;
+  }
+  if (self->reserved > self->position && ftruncate (self->fd, self->position) != 0 && number == 0)
+    number = errno;
+  if (self->sync_interval > 0 && number == 0)
+    number = sync_data (self->fd);
+  if (close (self->fd) != 0 && errno != EINTR && number == 0)
+    number = errno;
+  if (number != 0)
+    set_error (error, self->path, "Could not finish", GST_RESOURCE_ERROR_CLOSE, number);
+  g_mutex_clear (&self->lock);
+  g_cond_clear (&self->cond);
+  g_free (self->path);
+  g_free (self);
+  return number == 0;
+}
+
+const gchar *
+mcap_file_get_path (const McapFile *self)
+{
+  return self->path;
+}
+
+guint64
+mcap_file_get_position (const McapFile *self)
+{
+  return self->position;
+}
+
+guint64
+mcap_file_get_synced (McapFile *self)
+{
+  guint64 synced;
+
+  g_mutex_lock (&self->lock);
+  synced = self->synced;
+  g_mutex_unlock (&self->lock);
+  return synced;
+}

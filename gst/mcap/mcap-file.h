@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A file that only grows, whose end is kept safe: room for what has to follow is reserved before
+ * anything is written, and what is written goes to the disk at intervals, in a thread. Errors are
+ * GST_RESOURCE_ERROR; a full disk is NO_SPACE_LEFT. */
+
+#include <gst/gst.h>
+
+#include "mcap-writer.h"
+
+G_BEGIN_DECLS
+
+typedef struct _McapFile McapFile;
+
+/* @overwrite: FALSE, a file of this name is an error (GST_RESOURCE_ERROR_OPEN_WRITE).
+ * @sync_interval: µs between two fdatasync(), 0: never, not even when it is closed. */
+McapFile *mcap_file_open (
+    const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error);
+/* Makes sure that @size more bytes find room, where the file system can do that. */
+gboolean mcap_file_reserve (McapFile *self, guint64 size, GError **error);
+/* All parts or, after an error, none of them. */
+gboolean mcap_file_write (McapFile *self, const McapPart *parts, guint n_parts, GError **error);
+/* Gives back what was reserved, waits for the disk, frees @self also on failure. */
+gboolean mcap_file_close (McapFile *self, GError **error);
+
+const gchar *mcap_file_get_path (const McapFile *self);
+/* Bytes written. */
+guint64 mcap_file_get_position (const McapFile *self);
+/* Bytes that survive a power loss. Thread-safe. */
+guint64 mcap_file_get_synced (McapFile *self);
+
+G_END_DECLS
