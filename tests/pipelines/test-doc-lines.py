@@ -9,8 +9,8 @@ in README.md and docs/, and the |[ ... ]| blocks of the elements' comments in gs
 fenced as ```console are shown only: they need a sensor or a screen.
 
 The blocks of one file run in order in one empty folder, so that a later block may read what an
-earlier one wrote. In it lie kitti and balm, links to the sequences of NDT_TEST_DATA, and talker, a bag
-of rosbag2; blocks that name them are skipped where that folder is missing.
+earlier one wrote. In it lie the links of DATA to folders of NDT_TEST_DATA; blocks that name them are
+skipped where that folder is missing.
 """
 
 import glob
@@ -23,7 +23,9 @@ import tempfile
 PROGRAMS = ("gst-launch-1.0", "gst-inspect-1.0", "ndt-map")
 LIMIT = 120  # seconds a block; a sanitizer's build needs many times an ordinary one's
 DATA = {"kitti": "seq_kitti_drive0005", "balm": "seq_balm_os0",
-        "talker": "rosbag2_small/rosbag2_py/test/resources/mcap/talker"}
+        "talker": "rosbag2_small/rosbag2_py/test/resources/mcap/talker",
+        "nebula": "packets_nebula", "ouster": "packets_ouster",
+        "velodyne": "packets_velodyne_pcap"}
 
 
 def blocks(path):

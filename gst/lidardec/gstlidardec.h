@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/pointcloud/pointcloud.h>
+
+#include "lidar-cutter.h"
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_LIDAR_DEC (gst_lidar_dec_get_type ())
+G_DECLARE_DERIVABLE_TYPE (GstLidarDec, gst_lidar_dec, GST, LIDAR_DEC, GstElement)
+
+/**
+ * GstLidarDecClass:
+ * @open: makes the vendor's decoder from properties and sets @info's width and height for
+ *   organized clouds; posts an error where it cannot
+ * @close: frees it
+ * @decode: decodes a packet into the cutter; @is_data says whether it held points or was one of the
+ *   sensor's other packets. Errors of another domain than LIDAR_PACKET_ERROR end the stream.
+ * @clock: names the epoch of the sensor's clock, caps of the GstReferenceTimestampMeta
+ *
+ * Base class of decoders of lidars' packets. Subclasses add their model's properties and set
+ * metadata.
+ */
+struct _GstLidarDecClass {
+  GstElementClass parent_class;
+
+  gboolean (*open) (GstLidarDec *self, GstPointCloudInfo *info);
+  void (*close) (GstLidarDec *self);
+  gboolean (*decode) (GstLidarDec *self, const guint8 *data, gsize size, LidarCutter *cutter,
+      gboolean *is_data, GError **error);
+  GstCaps *(*clock) (GstLidarDec *self);
+};
+
+/* Reads a file that a property names and posts an error where it cannot. */
+gchar *gst_lidar_dec_read_file (GstLidarDec *self, const gchar *what, const gchar *path);
+
+G_END_DECLS

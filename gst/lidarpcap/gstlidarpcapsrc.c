@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * SECTION:element-lidarpcapsrc
+ * @title: lidarpcapsrc
+ * @short_description: packets of a lidar from a capture
+ *
+ * Reads a capture (pcap or pcapng, as tcpdump and Wireshark write them) and pushes the payload of
+ * each UDP datagram in a buffer, as udpsrc does on a network. Datagrams that were sent in fragments
+ * are put together.
+ *
+ * PTS is the time of capture since the first datagram that #GstLidarPcapSrc:port and
+ * #GstLidarPcapSrc:address let through. The same PTS come at full speed, which is the default, and
+ * with #GstLidarPcapSrc:is-live at the rate of the capture.
+ *
+ * A capture that is cut off or damaged ends there with a warning; what came before is pushed.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 lidarpcapsrc location=velodyne/mrpt/sample_velodyne_hdl32.pcap port=2368 !
+ * velodynedec ! fakesink
+ * ]|
+ */
+#include "config.h"
+
+#include "gstlidarpcapsrc.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+#include "lidar-capture.h"
+
+GST_DEBUG_CATEGORY_STATIC (lidar_pcap_src_debug);
+#define GST_CAT_DEFAULT lidar_pcap_src_debug
+
+/* Ports named in the warning that no datagram passed. */
+#define MAX_PORTS 8
+
+enum { PROP_0, PROP_LOCATION, PROP_PORT, PROP_ADDRESS, PROP_IS_LIVE, PROP_LOOP, PROP_STATS };
+
+typedef struct {
+  guint16 port;     /* 0: any */
+  guint version;    /* of the address, 0: any address */
+  guint8 bytes[16]; /* the address */
+} Filter;
+
+struct _GstLidarPcapSrc {
+  GstPushSrc parent;
+
+  /* under the object lock */
+  gchar *location;
+  guint port;
+  gchar *address;
+  gboolean loop;
+  guint64 n_datagrams;
+  guint64 n_filtered;
+  LidarCaptureCounts counts;
+  GstClockTime duration; /* NONE: not known yet */
+  GstClockID wait;       /* for a datagram's time, NULL: none */
+  gboolean is_unlocked;
+
+  /* streaming thread, made on start */
+  gchar *path;
+  Filter filter;
+  LidarCapture *capture;
+  gint64 first_time;      /* ns since 1970 of the first datagram that passed; -1: none has */
+  GstClockTime round_pts; /* of that datagram in this round of the loop */
+  GstClockTime last_pts;
+  GstClockTime interval; /* between the last two datagrams */
+  GstClockTime skip_to;  /* what comes earlier is passed over after a seek */
+  gboolean is_discont;
+  GstBuffer *waiting;       /* whose wait was interrupted */
+  GArray *other_ports;      /* of guint16, of datagrams that did not pass */
+  LidarCaptureCounts ended; /* of captures that were read to the end */
+};
+
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS ("application/x-udp-payload"));
+
+#define gst_lidar_pcap_src_parent_class parent_class
+G_DEFINE_TYPE (GstLidarPcapSrc, gst_lidar_pcap_src, GST_TYPE_PUSH_SRC)
+GST_ELEMENT_REGISTER_DEFINE (lidarpcapsrc, "lidarpcapsrc", GST_RANK_NONE, GST_TYPE_LIDAR_PCAP_SRC)
+
+static gboolean
+passes (const Filter *filter, const LidarDatagram *datagram)
+{
+  return (filter->port == 0 || filter->port == datagram->destination_port) &&
+         (filter->version == 0 ||
+             (filter->version == datagram->version &&
+                 memcmp (filter->bytes, datagram->source, datagram->version == 4 ? 4 : 16) == 0));
+}
+
+static gboolean
+make_filter (GstLidarPcapSrc *self, guint port, const gchar *address, Filter *filter)
+{
+  *filter = (Filter){.port = (guint16)port};
+  if (!address || !*address)
+    return TRUE;
+  g_autoptr (GInetAddress) parsed = g_inet_address_new_from_string (address);
+  if (!parsed) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+        ("The address \"%s\" is not one of IPv4 or IPv6, like 192.168.1.201.", address), (NULL));
+    return FALSE;
+  }
+  filter->version = g_inet_address_get_family (parsed) == G_SOCKET_FAMILY_IPV4 ? 4 : 6;
+  memcpy (filter->bytes, g_inet_address_to_bytes (parsed),
+      MIN (g_inet_address_get_native_size (parsed), sizeof filter->bytes));
+  return TRUE;
+}
+
+static gboolean
+open_capture (GstLidarPcapSrc *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_clear_pointer (&self->capture, lidar_capture_free);
+  self->capture = lidar_capture_open (self->path, &error);
+  if (self->capture)
+    return TRUE;
+  if (g_error_matches (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_OPEN))
+    GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ,
+        ("The capture \"%s\" cannot be opened: %s.", self->path, error->message), (NULL));
+  else
+    GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
+        ("\"%s\" is no capture that can be read: %s.", self->path, error->message), (NULL));
+  return FALSE;
+}
+
+static gboolean
+gst_lidar_pcap_src_stop (GstBaseSrc *base)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
+  g_clear_pointer (&self->capture, lidar_capture_free);
+  gst_clear_buffer (&self->waiting);
+  g_clear_pointer (&self->path, g_free);
+  return TRUE;
+}
+
+static gboolean
+gst_lidar_pcap_src_start (GstBaseSrc *base)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
+  g_autofree gchar *address = NULL;
+  guint port;
+  GST_OBJECT_LOCK (self);
+  self->path = g_strdup (self->location);
+  address = g_strdup (self->address);
+  port = self->port;
+  self->n_datagrams = self->n_filtered = 0;
+  self->counts = (LidarCaptureCounts){0};
+  self->duration = GST_CLOCK_TIME_NONE;
+  GST_OBJECT_UNLOCK (self);
+
+  self->first_time = -1;
+  self->round_pts = self->last_pts = self->interval = self->skip_to = 0;
+  self->is_discont = TRUE;
+  self->ended = (LidarCaptureCounts){0};
+  g_array_set_size (self->other_ports, 0);
+  if (!self->path || !*self->path) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+        ("No capture is named: set \"location\" to a pcap or pcapng file."), (NULL));
+    g_clear_pointer (&self->path, g_free);
+    return FALSE;
+  }
+  if (make_filter (self, port, address, &self->filter) && open_capture (self))
+    return TRUE;
+  gst_lidar_pcap_src_stop (base);
+  return FALSE;
+}
+
+static LidarCaptureCounts
+add_counts (LidarCaptureCounts a, LidarCaptureCounts b)
+{
+  return (LidarCaptureCounts){.n_frames = a.n_frames + b.n_frames,
+      .n_other = a.n_other + b.n_other,
+      .n_bad = a.n_bad + b.n_bad,
+      .n_incomplete = a.n_incomplete + b.n_incomplete};
+}
+
+static void
+publish_counts (GstLidarPcapSrc *self, guint n_pushed, guint n_filtered)
+{
+  const LidarCaptureCounts counts =
+      add_counts (self->ended, lidar_capture_get_counts (self->capture));
+  GST_OBJECT_LOCK (self);
+  self->counts = counts;
+  self->n_datagrams += n_pushed;
+  self->n_filtered += n_filtered;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+note_other_port (GstLidarPcapSrc *self, guint16 port)
+{
+  for (guint i = 0; i < self->other_ports->len; i++)
+    if (g_array_index (self->other_ports, guint16, i) == port)
+      return;
+  if (self->other_ports->len < MAX_PORTS)
+    g_array_append_val (self->other_ports, port);
+}
+
+static void
+warn_of_nothing (GstLidarPcapSrc *self)
+{
+  g_autoptr (GString) ports = g_string_new (NULL);
+  for (guint i = 0; i < self->other_ports->len; i++)
+    g_string_append_printf (
+        ports, "%s%u", i > 0 ? ", " : "", g_array_index (self->other_ports, guint16, i));
+  GST_ELEMENT_WARNING (self, STREAM, WRONG_TYPE,
+      ("The capture \"%s\" has no datagram that port and address let through; it has %s%s.",
+          self->path, ports->len > 0 ? "some for port " : "no UDP at all", ports->str),
+      (NULL));
+}
+
+/* The end of the file. TRUE where it is read once more. */
+static gboolean
+handle_end (GstLidarPcapSrc *self, const GError *error)
+{
+  gboolean again;
+  if (error)
+    GST_ELEMENT_WARNING (self, STREAM, DEMUX,
+        ("The capture \"%s\" is cut off or damaged and ends early: %s.", self->path,
+            error->message),
+        (NULL));
+  if (self->first_time < 0) {
+    warn_of_nothing (self);
+    return FALSE;
+  }
+  GST_OBJECT_LOCK (self);
+  again = self->loop;
+  GST_OBJECT_UNLOCK (self);
+  if (!again)
+    return FALSE;
+  self->ended = add_counts (self->ended, lidar_capture_get_counts (self->capture));
+  self->round_pts = self->last_pts + MAX (self->interval, 1);
+  return open_capture (self);
+}
+
+/* Sets the time of a datagram; stamps before the first one's are taken for the first one's. */
+static GstClockTime
+take_time (GstLidarPcapSrc *self, gint64 time)
+{
+  if (self->first_time < 0)
+    self->first_time = MAX (time, 0);
+  const GstClockTime pts =
+      self->round_pts + (time > self->first_time ? (GstClockTime)(time - self->first_time) : 0);
+  if (pts > self->last_pts)
+    self->interval = pts - self->last_pts;
+  self->last_pts = pts;
+  return pts;
+}
+
+/* The next datagram that passes. */
+static GstFlowReturn
+read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
+{
+  LidarDatagram datagram;
+  gint64 time;
+  guint n_filtered = 0;
+
+  if (!self->capture)
+    return GST_FLOW_ERROR;
+  while (TRUE) {
+    g_autoptr (GError) error = NULL;
+    if (!lidar_capture_next (self->capture, &datagram, &time, &error)) {
+      publish_counts (self, 0, n_filtered);
+      n_filtered = 0;
+      if (handle_end (self, error))
+        continue;
+      return self->capture ? GST_FLOW_EOS : GST_FLOW_ERROR;
+    }
+    if (!passes (&self->filter, &datagram)) {
+      n_filtered++;
+      note_other_port (self, datagram.destination_port);
+      continue;
+    }
+    const GstClockTime pts = take_time (self, time);
+    if (pts < self->skip_to)
+      continue;
+    *buffer = gst_buffer_new_memdup (datagram.data, datagram.size);
+    GST_BUFFER_PTS (*buffer) = pts;
+    if (self->is_discont)
+      GST_BUFFER_FLAG_SET (*buffer, GST_BUFFER_FLAG_DISCONT);
+    self->is_discont = FALSE;
+    publish_counts (self, 1, n_filtered);
+    return GST_FLOW_OK;
+  }
+}
+
+/* Waits until it is time for @buffer. GstBaseSrc could, but adds what a pipeline took to start to
+ * all stamps. */
+static gboolean
+wait_for_time (GstLidarPcapSrc *self, GstBuffer *buffer)
+{
+  GstBaseSrc *base = GST_BASE_SRC (self);
+  const GstClockTime running =
+      gst_segment_to_running_time (&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  g_autoptr (GstClock) clock = gst_element_get_clock (GST_ELEMENT (self));
+  const GstClockTime base_time = gst_element_get_base_time (GST_ELEMENT (self));
+  GstClockReturn result = GST_CLOCK_UNSCHEDULED;
+  GstClockID id;
+  if (!clock || !GST_CLOCK_TIME_IS_VALID (running))
+    return TRUE;
+  id = gst_clock_new_single_shot_id (clock, base_time + running);
+  GST_OBJECT_LOCK (self);
+  const gboolean waits = !self->is_unlocked;
+  if (waits)
+    self->wait = id;
+  GST_OBJECT_UNLOCK (self);
+  if (waits)
+    result = gst_clock_id_wait (id, NULL);
+  GST_OBJECT_LOCK (self);
+  self->wait = NULL;
+  GST_OBJECT_UNLOCK (self);
+  gst_clock_id_unref (id);
+  return result != GST_CLOCK_UNSCHEDULED;
+}
+
+static gboolean
+gst_lidar_pcap_src_unlock (GstBaseSrc *base)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
+  GST_OBJECT_LOCK (self);
+  self->is_unlocked = TRUE;
+  if (self->wait)
+    gst_clock_id_unschedule (self->wait);
+  GST_OBJECT_UNLOCK (self);
+  return TRUE;
+}
+
+static gboolean
+gst_lidar_pcap_src_unlock_stop (GstBaseSrc *base)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
+  GST_OBJECT_LOCK (self);
+  self->is_unlocked = FALSE;
+  GST_OBJECT_UNLOCK (self);
+  return TRUE;
+}
+
+static GstFlowReturn
+gst_lidar_pcap_src_create (GstPushSrc *push, GstBuffer **buffer)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (push);
+  GstBuffer *next = g_steal_pointer (&self->waiting);
+  if (!next) {
+    const GstFlowReturn flow = read_buffer (self, &next);
+    if (flow != GST_FLOW_OK)
+      return flow;
+  }
+  if (gst_base_src_is_live (GST_BASE_SRC (self)) && !wait_for_time (self, next)) {
+    self->waiting = next;
+    return GST_FLOW_FLUSHING;
+  }
+  *buffer = next;
+  return GST_FLOW_OK;
+}
+
+static gboolean
+gst_lidar_pcap_src_is_seekable (GstBaseSrc *base)
+{
+  return TRUE;
+}
+
+/* A capture cannot be played backwards. GstBaseSrc asks gst_lidar_pcap_src_do_seek() only after it
+ * has flushed, and goes on without a segment where that refuses. */
+static gboolean
+gst_lidar_pcap_src_event (GstBaseSrc *base, GstEvent *event)
+{
+  gdouble rate = 1;
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK)
+    gst_event_parse_seek (event, &rate, NULL, NULL, NULL, NULL, NULL, NULL);
+  return rate > 0 && GST_BASE_SRC_CLASS (parent_class)->event (base, event);
+}
+
+/* The file is read from its beginning: fragments and the first stamp are needed. */
+static gboolean
+gst_lidar_pcap_src_do_seek (GstBaseSrc *base, GstSegment *segment)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
+  /* The first segment comes when nothing was read yet. */
+  if (self->first_time >= 0) {
+    self->ended = add_counts (self->ended, lidar_capture_get_counts (self->capture));
+    if (!open_capture (self))
+      return FALSE;
+  }
+  self->round_pts = self->last_pts = self->interval = 0;
+  gst_clear_buffer (&self->waiting);
+  self->skip_to = segment->start;
+  self->is_discont = TRUE;
+  segment->position = segment->time = segment->start;
+  return TRUE;
+}
+
+/* Time from the first datagram to the last, found by reading the whole file once. */
+static GstClockTime
+find_duration (GstLidarPcapSrc *self)
+{
+  g_autofree gchar *location = NULL, *address = NULL;
+  GstClockTime duration;
+  guint port;
+  gboolean loop;
+  LidarDatagram datagram;
+  gint64 time, first = -1, last = -1;
+  Filter filter;
+
+  GST_OBJECT_LOCK (self);
+  location = g_strdup (self->location);
+  address = g_strdup (self->address);
+  port = self->port;
+  loop = self->loop;
+  duration = self->duration;
+  GST_OBJECT_UNLOCK (self);
+  if (loop || !location)
+    return GST_CLOCK_TIME_NONE;
+  if (GST_CLOCK_TIME_IS_VALID (duration))
+    return duration;
+  g_autoptr (LidarCapture) capture = lidar_capture_open (location, NULL);
+  if (!capture || !make_filter (self, port, address, &filter))
+    return GST_CLOCK_TIME_NONE;
+  while (lidar_capture_next (capture, &datagram, &time, NULL)) {
+    if (!passes (&filter, &datagram))
+      continue;
+    if (first < 0)
+      first = MAX (time, 0);
+    last = MAX (last, time);
+  }
+  duration = first >= 0 && last > first ? (GstClockTime)(last - first) : 0;
+  GST_OBJECT_LOCK (self);
+  self->duration = duration;
+  GST_OBJECT_UNLOCK (self);
+  return duration;
+}
+
+static gboolean
+gst_lidar_pcap_src_query (GstBaseSrc *base, GstQuery *query)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
+  GstFormat format;
+  switch (GST_QUERY_TYPE (query)) {
+  case GST_QUERY_DURATION:
+    gst_query_parse_duration (query, &format, NULL);
+    if (format != GST_FORMAT_TIME)
+      return FALSE;
+    const GstClockTime duration = find_duration (self);
+    gst_query_set_duration (query, GST_FORMAT_TIME, (gint64)duration);
+    return GST_CLOCK_TIME_IS_VALID (duration);
+  case GST_QUERY_LATENCY:
+    /* Nothing is lost where a file is kept waiting: there is no maximum. */
+    gst_query_set_latency (query, gst_base_src_is_live (base), 0, GST_CLOCK_TIME_NONE);
+    return TRUE;
+  default:
+    return GST_BASE_SRC_CLASS (parent_class)->query (base, query);
+  }
+}
+
+static void
+gst_lidar_pcap_src_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (object);
+  if (id == PROP_IS_LIVE) {
+    gst_base_src_set_live (GST_BASE_SRC (self), g_value_get_boolean (value));
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+  case PROP_LOCATION:
+    g_free (self->location);
+    self->location = g_value_dup_string (value);
+    break;
+  case PROP_PORT:
+    self->port = g_value_get_uint (value);
+    break;
+  case PROP_ADDRESS:
+    g_free (self->address);
+    self->address = g_value_dup_string (value);
+    break;
+  case PROP_LOOP:
+    self->loop = g_value_get_boolean (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static GstStructure *
+make_stats (GstLidarPcapSrc *self)
+{
+  return gst_structure_new ("application/x-lidarpcapsrc-stats", "datagrams", G_TYPE_UINT64,
+      self->n_datagrams, "filtered", G_TYPE_UINT64, self->n_filtered, "other", G_TYPE_UINT64,
+      self->counts.n_other, "bad", G_TYPE_UINT64, self->counts.n_bad, "incomplete", G_TYPE_UINT64,
+      self->counts.n_incomplete, NULL);
+}
+
+static void
+gst_lidar_pcap_src_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (object);
+  if (id == PROP_IS_LIVE) {
+    g_value_set_boolean (value, gst_base_src_is_live (GST_BASE_SRC (self)));
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+  case PROP_LOCATION:
+    g_value_set_string (value, self->location);
+    break;
+  case PROP_PORT:
+    g_value_set_uint (value, self->port);
+    break;
+  case PROP_ADDRESS:
+    g_value_set_string (value, self->address);
+    break;
+  case PROP_LOOP:
+    g_value_set_boolean (value, self->loop);
+    break;
+  case PROP_STATS:
+    g_value_take_boxed (value, make_stats (self));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_lidar_pcap_src_finalize (GObject *object)
+{
+  GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (object);
+  g_free (self->location);
+  g_free (self->address);
+  g_array_unref (self->other_ports);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+gst_lidar_pcap_src_init (GstLidarPcapSrc *self)
+{
+  self->duration = GST_CLOCK_TIME_NONE;
+  self->other_ports = g_array_new (FALSE, FALSE, sizeof (guint16));
+  gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
+}
+
+static void
+install_properties (GObjectClass *object_class)
+{
+  const GParamFlags ready = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+
+  g_object_class_install_property (object_class, PROP_LOCATION,
+      g_param_spec_string (
+          "location", "Location", "The capture, a pcap or pcapng file", NULL, ready));
+  g_object_class_install_property (object_class, PROP_PORT,
+      g_param_spec_uint ("port", "Port",
+          "UDP port that datagrams were sent to, as of udpsrc; 0: any", 0, G_MAXUINT16, 0, ready));
+  g_object_class_install_property (object_class, PROP_ADDRESS,
+      g_param_spec_string ("address", "Address",
+          "IPv4 or IPv6 address that datagrams came from, the sensor's; NULL: any", NULL, ready));
+  g_object_class_install_property (object_class, PROP_IS_LIVE,
+      g_param_spec_boolean ("is-live", "Is live",
+          "Push each datagram when it was captured, by the pipeline's clock, not as fast as can be",
+          FALSE, ready));
+  /**
+   * GstLidarPcapSrc:loop:
+   *
+   * Begin anew at the end; stamps go on.
+   */
+  g_object_class_install_property (object_class, PROP_LOOP,
+      g_param_spec_boolean ("loop", "Loop", "Begin anew at the end; time stamps go on", FALSE,
+          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
+  /**
+   * GstLidarPcapSrc:stats:
+   *
+   * Since the start, all guint64: `datagrams` pushed, those `filtered` out by port and address,
+   * `other` frames that are no UDP, `bad` ones that are cut off or contradict themselves, and
+   * datagrams that were `incomplete` because fragments are missing.
+   */
+  g_object_class_install_property (object_class, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics", "Numbers of datagrams and frames since the start",
+          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+}
+
+static void
+gst_lidar_pcap_src_class_init (GstLidarPcapSrcClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS (klass);
+
+  GST_DEBUG_CATEGORY_INIT (lidar_pcap_src_debug, "lidarpcapsrc", 0, "captures of lidars");
+  object_class->set_property = gst_lidar_pcap_src_set_property;
+  object_class->get_property = gst_lidar_pcap_src_get_property;
+  object_class->finalize = gst_lidar_pcap_src_finalize;
+  install_properties (object_class);
+
+  gst_element_class_set_static_metadata (element_class, "Lidar capture source", "Source/File",
+      "UDP payloads of a capture (pcap, pcapng), as udpsrc has them", "gst-ndt");
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+
+  base_class->start = gst_lidar_pcap_src_start;
+  base_class->stop = gst_lidar_pcap_src_stop;
+  base_class->is_seekable = gst_lidar_pcap_src_is_seekable;
+  base_class->event = gst_lidar_pcap_src_event;
+  base_class->do_seek = gst_lidar_pcap_src_do_seek;
+  base_class->unlock = gst_lidar_pcap_src_unlock;
+  base_class->unlock_stop = gst_lidar_pcap_src_unlock_stop;
+  base_class->query = gst_lidar_pcap_src_query;
+  GST_PUSH_SRC_CLASS (klass)->create = gst_lidar_pcap_src_create;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "lidar-capture.h"
+
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <string.h>
+
+G_DEFINE_QUARK (lidar - capture - error, lidar_capture_error)
+
+struct _LidarCapture {
+  pcap_t *pcap;
+  gint link;
+  LidarReassembly *reassembly;
+  LidarCaptureCounts counts;
+};
+
+LidarCapture *
+lidar_capture_open (const gchar *path, GError **error)
+{
+  FILE *file = fopen (path, "rb");
+  if (!file) {
+    g_set_error_literal (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_OPEN, g_strerror (errno));
+    return NULL;
+  }
+  return lidar_capture_new (file, error);
+}
+
+LidarCapture *
+lidar_capture_new (FILE *file, GError **error)
+{
+  gchar message[PCAP_ERRBUF_SIZE] = "";
+  pcap_t *pcap =
+      pcap_fopen_offline_with_tstamp_precision (file, PCAP_TSTAMP_PRECISION_NANO, message);
+  if (!pcap) {
+    g_set_error_literal (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_FORMAT, message);
+    fclose (file);
+    return NULL;
+  }
+  const gint link = pcap_datalink (pcap);
+  if (!lidar_link_is_known (link)) {
+    const gchar *name = pcap_datalink_val_to_name (link);
+    g_set_error (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_FORMAT,
+        "it was captured on a link of type %d (%s), which carries no IP that is known here", link,
+        name ? name : "unknown");
+    pcap_close (pcap);
+    return NULL;
+  }
+  LidarCapture *self = g_new0 (LidarCapture, 1);
+  self->pcap = pcap;
+  self->link = link;
+  self->reassembly = lidar_reassembly_new ();
+  return self;
+}
+
+void
+lidar_capture_free (LidarCapture *self)
+{
+  pcap_close (self->pcap);
+  lidar_reassembly_free (self->reassembly);
+  g_free (self);
+}
+
+gboolean
+lidar_capture_next (LidarCapture *self, LidarDatagram *datagram, gint64 *time, GError **error)
+{
+  struct pcap_pkthdr *header;
+  const guint8 *frame;
+  gint result;
+  while ((result = pcap_next_ex (self->pcap, &header, &frame)) == 1) {
+    self->counts.n_frames++;
+    /* With this precision tv_usec holds nanoseconds. Stamps of a corrupted file may be anything. */
+    *time = (gint64)((guint64)header->ts.tv_sec * 1000000000u + (guint64)header->ts.tv_usec);
+    switch (
+        lidar_frame_parse (self->reassembly, self->link, frame, header->caplen, *time, datagram)) {
+    case LIDAR_FRAME_DATAGRAM:
+      return TRUE;
+    case LIDAR_FRAME_OTHER:
+      self->counts.n_other++;
+      break;
+    case LIDAR_FRAME_BAD:
+      self->counts.n_bad++;
+      break;
+    case LIDAR_FRAME_FRAGMENT:
+      break;
+    }
+  }
+  if (result != PCAP_ERROR_BREAK)
+    g_set_error_literal (
+        error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_DAMAGED, pcap_geterr (self->pcap));
+  return FALSE;
+}
+
+LidarCaptureCounts
+lidar_capture_get_counts (const LidarCapture *self)
+{
+  LidarCaptureCounts counts = self->counts;
+  counts.n_incomplete = lidar_reassembly_get_n_incomplete (self->reassembly);
+  return counts;
+}

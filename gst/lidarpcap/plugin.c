@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "gstlidarpcapsrc.h"
+
+static gboolean
+plugin_init (GstPlugin *plugin)
+{
+  return GST_ELEMENT_REGISTER (lidarpcapsrc, plugin);
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, lidarpcap, "Captures of lidars' packets",
+    plugin_init, VERSION, "MIT/X11", GST_NDT_PACKAGE_NAME, GST_NDT_PACKAGE_ORIGIN)

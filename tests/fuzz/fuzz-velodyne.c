@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuzz.h"
+#include "fuzz-lidar.h"
+#include "gst/lidardec/velodyne.h"
+
+#define PACKET_SIZE 1206
+
+/* A byte for the model, then packets; one without a model is a calibration. */
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+  static VelodyneCalibration calibration;
+  g_autoptr (GError) error = NULL;
+  if (size == 0)
+    return 0;
+  const VelodyneModel model = (VelodyneModel)(data[0] % (VELODYNE_N_MODELS + 1));
+  data++;
+  size--;
+  if (model == VELODYNE_N_MODELS) {
+    g_autofree gchar *text = g_strndup ((const gchar *)data, size);
+    const gboolean parsed = velodyne_calibration_parse (&calibration, text, &error);
+    g_assert_true (parsed == (error == NULL));
+    return 0;
+  }
+  calibration = (VelodyneCalibration){.n_lasers = 64};
+  g_autoptr (Velodyne) velodyne =
+      velodyne_new (model, model == VELODYNE_MODEL_HDL_64E ? &calibration : NULL, &error);
+  g_autoptr (LidarCutter) cutter = lidar_cutter_new (100);
+  g_assert_nonnull (velodyne);
+  for (size_t at = 0; at < size; at += PACKET_SIZE) {
+    const gsize n = MIN (size - at, PACKET_SIZE);
+    gboolean is_data;
+    const gboolean decoded = velodyne_decode (velodyne, data + at, n, cutter, &is_data, &error);
+    g_assert_true (decoded == (error == NULL));
+    g_clear_error (&error);
+    fuzz_take_scans (cutter);
+  }
+  lidar_cutter_flush (cutter);
+  fuzz_take_scans (cutter);
+  return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/sensors/lidar-harness.h"
+
+#include <gst/check/gstcheck.h>
+
+GstHarness *
+lidar_harness_new (const gchar *line)
+{
+  g_autoptr (GstElement) element = gst_parse_launch (line, NULL);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  GstHarness *harness;
+  GstSegment segment;
+  fail_unless (element != NULL, "%s", line);
+  harness = gst_harness_new_with_element (gst_object_ref_sink (element), "sink", "src");
+  gst_element_set_bus (harness->element, bus);
+  gst_harness_play (harness);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  fail_unless (gst_harness_push_event (harness, gst_event_new_stream_start ("sensor")));
+  fail_unless (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
+  return harness;
+}
+
+void
+lidar_harness_free (GstHarness *harness)
+{
+  gst_element_set_bus (harness->element, NULL);
+  gst_harness_teardown (harness);
+}
+
+GstFlowReturn
+lidar_harness_push (GstHarness *harness, const guint8 *packet, gsize size, GstClockTime pts)
+{
+  GstBuffer *buffer = size > 0 ? gst_buffer_new_memdup (packet, size) : gst_buffer_new ();
+  GST_BUFFER_PTS (buffer) = pts;
+  return gst_harness_push (harness, buffer);
+}
+
+guint64
+lidar_harness_count (GstHarness *harness, const gchar *name)
+{
+  g_autoptr (GstStructure) stats = NULL;
+  guint64 n = G_MAXUINT64;
+  g_object_get (harness->element, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, name, &n), "%s", name);
+  return n;
+}
+
+guint
+lidar_harness_take_warnings (GstHarness *harness, gchar **text)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (harness->element);
+  GstMessage *message;
+  guint n = 0;
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR))) {
+    g_autoptr (GError) error = NULL;
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
+      gst_message_parse_warning (message, &error, NULL);
+    else
+      gst_message_parse_error (message, &error, NULL);
+    if (text) {
+      g_free (*text);
+      *text = g_strdup (error->message);
+    }
+    gst_message_unref (message);
+    n++;
+  }
+  return n;
+}
+
+LidarPoint *
+lidar_harness_take_points (GstBuffer *buffer, guint *n)
+{
+  const gsize size = gst_buffer_get_size (buffer);
+  LidarPoint *points = g_malloc (size);
+  *n = (guint)(size / sizeof (LidarPoint));
+  fail_unless_equals_uint64 (size % sizeof (LidarPoint), 0);
+  gst_buffer_extract (buffer, 0, points, size);
+  gst_buffer_unref (buffer);
+  return points;
+}

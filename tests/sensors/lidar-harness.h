@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* A decoder in a harness. */
+#pragma once
+
+#include <gst/check/gstharness.h>
+
+#include "gst/lidardec/lidar-cutter.h"
+
+/* Sends it a stream's start and a segment in TIME. */
+GstHarness *lidar_harness_new (const gchar *line);
+void lidar_harness_free (GstHarness *harness);
+GstFlowReturn lidar_harness_push (
+    GstHarness *harness, const guint8 *packet, gsize size, GstClockTime pts);
+guint64 lidar_harness_count (GstHarness *harness, const gchar *name);
+/* Number of warnings since the last call; the text of the last one is in @text. */
+guint lidar_harness_take_warnings (GstHarness *harness, gchar **text);
+/* Copies the points of a buffer, which is unreffed. */
+LidarPoint *lidar_harness_take_points (GstBuffer *buffer, guint *n);

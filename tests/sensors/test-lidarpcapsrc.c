@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "tests/sensors/capture.h"
+
+#define LINK_ETHERNET 1
+#define LINK_RAW 101
+#define LINK_SLL 113
+#define LINK_SLL2 276
+
+/* What came out of an element until EOS. */
+typedef struct {
+  GPtrArray *buffers;
+  guint n_warnings;
+  gchar *warning;
+  gchar *error;
+  guint64 n_other, n_bad, n_incomplete, n_filtered;
+} Result;
+
+static void
+result_clear (Result *result)
+{
+  g_ptr_array_unref (result->buffers);
+  g_free (result->warning);
+  g_free (result->error);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Result, result_clear)
+
+static void
+on_handoff (GstElement *sink, GstBuffer *buffer, GstPad *pad, GPtrArray *list)
+{
+  g_ptr_array_add (list, gst_buffer_ref (buffer));
+}
+
+static GstElement *
+make_pipeline (const gchar *path, const gchar *properties, Result *result)
+{
+  g_autofree gchar *line = g_strdup_printf ("lidarpcapsrc name=src location=\"%s\" %s ! "
+                                            "fakesink name=sink signal-handoffs=true sync=false",
+      path, properties);
+  GstElement *pipeline = gst_parse_launch (line, NULL);
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  *result = (Result){.buffers = g_ptr_array_new_with_free_func ((GDestroyNotify)gst_buffer_unref)};
+  g_signal_connect (sink, "handoff", G_CALLBACK (on_handoff), result->buffers);
+  return pipeline;
+}
+
+/* Waits for the end of the stream or an error. */
+static void
+finish (GstElement *pipeline, Result *result)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  gboolean ended = FALSE;
+  while (!ended) {
+    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
+        bus, 20 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+    g_autoptr (GError) error = NULL;
+    fail_unless (message != NULL, "no end of the stream");
+    switch (GST_MESSAGE_TYPE (message)) {
+    case GST_MESSAGE_WARNING:
+      gst_message_parse_warning (message, &error, NULL);
+      g_free (result->warning);
+      result->warning = g_strdup (error->message);
+      result->n_warnings++;
+      break;
+    case GST_MESSAGE_ERROR:
+      gst_message_parse_error (message, &error, NULL);
+      result->error = g_strdup (error->message);
+      ended = TRUE;
+      break;
+    default:
+      ended = TRUE;
+    }
+  }
+  g_autoptr (GstStructure) stats = NULL;
+  g_object_get (src, "stats", &stats, NULL);
+  fail_unless (gst_structure_get (stats, "other", G_TYPE_UINT64, &result->n_other, "bad",
+      G_TYPE_UINT64, &result->n_bad, "incomplete", G_TYPE_UINT64, &result->n_incomplete, "filtered",
+      G_TYPE_UINT64, &result->n_filtered, NULL));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
+static Result
+run_file (const gchar *path, const gchar *properties)
+{
+  Result result;
+  g_autoptr (GstElement) pipeline = make_pipeline (path, properties, &result);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  finish (pipeline, &result);
+  return result;
+}
+
+static Result
+run (const GByteArray *capture, const gchar *properties)
+{
+  g_autofree gchar *path = capture_write (capture);
+  Result result = run_file (path, properties);
+  g_unlink (path);
+  return result;
+}
+
+static void
+check_buffer (const Result *result, guint index, GstClockTime pts, const void *data, gsize size)
+{
+  GstBuffer *buffer = g_ptr_array_index (result->buffers, index);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), pts);
+  fail_unless_equals_uint64 (gst_buffer_get_size (buffer), size);
+  fail_unless_equals_int (gst_buffer_memcmp (buffer, 0, data, size), 0);
+}
+
+/* Every kind of link, with padding behind the packet as short frames have it. */
+GST_START_TEST (test_links)
+{
+  static const guint8 vlan[] = {
+      2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xa8, 0, 5, 0x81, 0x00, 0, 7, 0x08, 0x00};
+  static const guint8 sll[16] = {[14] = 0x08};
+  static const guint8 sll2[20] = {0x08};
+  static const struct {
+    guint32 link;
+    const guint8 *header;
+    gsize size;
+  } cases[] = {{LINK_ETHERNET, capture_ethernet_ipv4, 14}, {LINK_ETHERNET, vlan, sizeof vlan},
+      {LINK_SLL, sll, sizeof sll}, {LINK_SLL2, sll2, sizeof sll2}, {LINK_RAW, NULL, 0}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GByteArray) capture = capture_new (cases[i].link);
+    for (guint k = 0; k < 3; k++) {
+      const guint8 data[] = {'a', (guint8)k};
+      g_autoptr (GByteArray) udp = capture_make_udp (2368, data, 2);
+      g_autoptr (GByteArray) packet = capture_make_ipv4 (1, 0, FALSE, udp->data, udp->len);
+      g_byte_array_append (packet, (const guint8 *)"padding", 7);
+      capture_add_frame (capture, 500 + k * 1000, cases[i].header, cases[i].size, packet);
+    }
+    g_auto (Result) result = run (capture, "port=2368");
+    fail_unless_equals_int (result.buffers->len, 3);
+    for (guint k = 0; k < 3; k++) {
+      const guint8 data[] = {'a', (guint8)k};
+      check_buffer (&result, k, k * GST_MSECOND, data, 2);
+    }
+    fail_unless_equals_int (result.n_warnings, 0);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_ipv6)
+{
+  guint8 header[14 + 40 + 8];
+  memcpy (header, capture_ethernet_ipv4, 14);
+  header[12] = 0x86;
+  header[13] = 0xdd;
+  guint8 *ip = header + 14;
+  memset (ip, 0, 48);
+  ip[0] = 0x60;
+  ip[6] = 60; /* options for the destination, 8 bytes of them, then UDP */
+  ip[8] = 0xfe;
+  ip[9] = 0x80;
+  ip[23] = 1;
+  ip[40] = 17;
+  g_autoptr (GByteArray) udp = capture_make_udp (7502, (const guint8 *)"six", 3);
+  ip[5] = (guint8)(8 + udp->len);
+  g_autoptr (GByteArray) capture = capture_new (LINK_ETHERNET);
+  capture_add_frame (capture, 0, header, sizeof header, udp);
+  {
+    g_auto (Result) result = run (capture, "address=fe80::1");
+    fail_unless_equals_int (result.buffers->len, 1);
+    check_buffer (&result, 0, 0, "six", 3);
+  }
+  g_auto (Result) other = run (capture, "address=fe80::2");
+  fail_unless_equals_int (other.buffers->len, 0);
+  fail_unless_equals_int (other.n_warnings, 1);
+}
+GST_END_TEST;
+
+static void
+add_fragment (GByteArray *capture, guint64 time, guint16 id, const GByteArray *udp, guint part)
+{
+  const guint offset = part * 1480;
+  const guint n = MIN (1480, udp->len - offset);
+  g_autoptr (GByteArray) packet =
+      capture_make_ipv4 (id, offset, offset + n < udp->len, udp->data + offset, n);
+  capture_add_frame (capture, time, capture_ethernet_ipv4, 14, packet);
+}
+
+/* Fragments in any order, doubled, of two datagrams mixed, missing, and of the next datagram with
+ * the same identification. */
+GST_START_TEST (test_fragments)
+{
+  guint8 data[3][6000];
+  GByteArray *udp[3];
+  for (guint i = 0; i < 3; i++) {
+    for (guint k = 0; k < 6000; k++)
+      data[i][k] = (guint8)(k * 7 + k / 256 + i * 91);
+    udp[i] = capture_make_udp (7502, data[i], 6000);
+  }
+  g_autoptr (GByteArray) capture = capture_new (LINK_ETHERNET);
+  /* 5 fragments: shuffled, two of them doubled, one of those after the datagram was whole. */
+  static const guint order[] = {3, 0, 4, 0, 1, 2, 1};
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
+    add_fragment (capture, 1000 + i, 7, udp[0], order[i]);
+  /* One is missing, and 60 s later its identification has wrapped. */
+  for (guint i = 0; i < 4; i++)
+    add_fragment (capture, 2000 + i, 8, udp[0], i);
+  for (guint i = 0; i < 5; i++)
+    add_fragment (capture, 60000000 + i, 8, udp[1], 4 - i);
+  /* The same again at once: what was kept contradicts what comes. */
+  add_fragment (capture, 60001000, 9, udp[0], 0);
+  for (guint i = 0; i < 5; i++)
+    add_fragment (capture, 60001001 + i, 9, udp[2], i);
+  /* Mixed. */
+  for (guint i = 0; i < 5; i++)
+    for (guint k = 0; k < 2; k++)
+      add_fragment (capture, 61000000 + 2 * i + k, (guint16)(10 + k), udp[k], i);
+
+  g_auto (Result) result = run (capture, "port=7502");
+  fail_unless_equals_int (result.buffers->len, 5);
+  /* The time of the fragment that made it whole. */
+  check_buffer (&result, 0, 0, data[0], 6000);
+  check_buffer (&result, 1, (60000004 - 1005) * GST_USECOND, data[1], 6000);
+  check_buffer (&result, 2, (60001005 - 1005) * GST_USECOND, data[2], 6000);
+  check_buffer (&result, 3, (61000008 - 1005) * GST_USECOND, data[0], 6000);
+  check_buffer (&result, 4, (61000009 - 1005) * GST_USECOND, data[1], 6000);
+  fail_unless_equals_uint64 (result.n_incomplete, 2);
+  fail_unless_equals_uint64 (result.n_bad, 0);
+  for (guint i = 0; i < 3; i++)
+    g_byte_array_unref (udp[i]);
+}
+GST_END_TEST;
+
+/* @n datagrams, one a millisecond, with their number. */
+static GByteArray *
+make_numbered (guint n)
+{
+  GByteArray *capture = capture_new (LINK_ETHERNET);
+  for (guint32 i = 0; i < n; i++)
+    capture_add_udp (capture, i * 1000, 2368, (const guint8 *)&i, sizeof i);
+  return capture;
+}
+
+GST_START_TEST (test_filter)
+{
+  g_autoptr (GByteArray) capture = make_numbered (4);
+  capture_add_udp (capture, 5000, 8308, (const guint8 *)"other", 5);
+  {
+    g_auto (Result) result = run (capture, "port=8308 address=192.168.1.201");
+    fail_unless_equals_int (result.buffers->len, 1);
+    check_buffer (&result, 0, 0, "other", 5);
+    fail_unless_equals_uint64 (result.n_filtered, 4);
+  }
+  {
+    g_auto (Result) result = run (capture, "port=1");
+    fail_unless_equals_int (result.buffers->len, 0);
+    fail_unless (strstr (result.warning, "2368, 8308") != NULL, "%s", result.warning);
+  }
+  {
+    g_auto (Result) result = run (capture, "address=192.168.1");
+    fail_unless (strstr (result.error, "\"192.168.1\"") != NULL, "%s", result.error);
+  }
+  g_auto (Result) all = run (capture, "");
+  fail_unless_equals_int (all.buffers->len, 5);
+}
+GST_END_TEST;
+
+/* Cut in the middle of a packet, in its header, in the file's header; no capture; no file. */
+GST_START_TEST (test_damaged)
+{
+  g_autoptr (GByteArray) capture = make_numbered (3);
+  const guint size = capture->len;
+  for (guint cut = 1; cut < 60; cut += 7) {
+    g_byte_array_set_size (capture, size - cut);
+    g_auto (Result) result = run (capture, "");
+    fail_unless_equals_int (result.buffers->len, 2);
+    fail_unless_equals_int (result.n_warnings, 1);
+    fail_unless (strstr (result.warning, "ends early") != NULL, "%s", result.warning);
+  }
+  g_byte_array_set_size (capture, 24);
+  {
+    g_auto (Result) result = run (capture, "");
+    fail_unless (!result.error && strstr (result.warning, "no UDP at all"));
+  }
+  g_byte_array_set_size (capture, 20);
+  {
+    g_auto (Result) result = run (capture, "");
+    fail_unless (result.error && strstr (result.error, "no capture that can be read"));
+  }
+  g_autoptr (GByteArray) foreign = capture_new (147);
+  {
+    g_auto (Result) result = run (foreign, "");
+    fail_unless (result.error && strstr (result.error, "type 147"));
+  }
+  g_auto (Result) none = run_file ("/nonexistent/capture.pcap", "");
+  fail_unless (none.error && strstr (none.error, "cannot be opened"));
+}
+GST_END_TEST;
+
+/* Frames that contradict themselves are counted, and the next datagram is there. */
+GST_START_TEST (test_bad_frames)
+{
+  g_autoptr (GByteArray) capture = capture_new (LINK_ETHERNET);
+  g_autoptr (GByteArray) udp = capture_make_udp (2368, (const guint8 *)"data", 4);
+  g_autoptr (GByteArray) packet = capture_make_ipv4 (1, 0, FALSE, udp->data, udp->len);
+  static const struct {
+    guint at;
+    guint8 value;
+  } changes[] = {{0, 0x44}, {0, 0x4f}, {2, 0x10}, {3, 10}, {24, 0x10}, {25, 4}};
+  for (guint i = 0; i < G_N_ELEMENTS (changes); i++) {
+    const guint8 before = packet->data[changes[i].at];
+    packet->data[changes[i].at] = changes[i].value;
+    capture_add_frame (capture, i, capture_ethernet_ipv4, 14, packet);
+    packet->data[changes[i].at] = before;
+  }
+  packet->data[9] = 6; /* TCP */
+  capture_add_frame (capture, 10, capture_ethernet_ipv4, 14, packet);
+  packet->data[9] = 17;
+  capture_add_frame (capture, 20, capture_ethernet_ipv4, 14, packet);
+  g_auto (Result) result = run (capture, "");
+  fail_unless_equals_uint64 (result.n_bad, G_N_ELEMENTS (changes));
+  fail_unless_equals_uint64 (result.n_other, 1);
+  fail_unless_equals_int (result.buffers->len, 1);
+  check_buffer (&result, 0, 0, "data", 4);
+}
+GST_END_TEST;
+
+/* The capture's own time, the same stamps as at full speed. */
+GST_START_TEST (test_live)
+{
+  g_autoptr (GByteArray) capture = make_numbered (300);
+  const gint64 start = g_get_monotonic_time ();
+  g_auto (Result) result = run (capture, "is-live=true");
+  const gint64 passed = g_get_monotonic_time () - start;
+  fail_unless_equals_int (result.buffers->len, 300);
+  for (guint32 i = 0; i < 300; i++)
+    check_buffer (&result, i, i * GST_MSECOND, &i, sizeof i);
+  fail_unless (passed >= 299000, "%" G_GINT64_FORMAT, passed);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_seek)
+{
+  g_autoptr (GByteArray) capture = make_numbered (100);
+  g_autofree gchar *path = capture_write (capture);
+  g_auto (Result) result = {0};
+  g_autoptr (GstElement) pipeline = make_pipeline (path, "", &result);
+  gint64 duration;
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (
+      gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+  fail_unless (gst_element_query_duration (pipeline, GST_FORMAT_TIME, &duration));
+  fail_unless_equals_int64 (duration, 99 * GST_MSECOND);
+  g_ptr_array_set_size (result.buffers, 0);
+  fail_if (gst_element_seek (pipeline, -1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
+      0, GST_SEEK_TYPE_SET, 10 * GST_MSECOND));
+  fail_unless (gst_element_seek (pipeline, 1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+      GST_SEEK_TYPE_SET, 41500 * GST_USECOND, GST_SEEK_TYPE_NONE, 0));
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  finish (pipeline, &result);
+  fail_unless_equals_int (result.buffers->len, 58);
+  for (guint32 i = 42; i < 100; i++)
+    check_buffer (&result, i - 42, i * GST_MSECOND, &i, sizeof i);
+  g_unlink (path);
+}
+GST_END_TEST;
+
+/* Stamps go on where the capture begins anew. */
+GST_START_TEST (test_loop)
+{
+  g_autoptr (GByteArray) capture = make_numbered (5);
+  g_auto (Result) result = run (capture, "loop=true num-buffers=12");
+  fail_unless_equals_int (result.buffers->len, 12);
+  for (guint32 i = 0; i < 12; i++) {
+    const guint32 number = i % 5;
+    check_buffer (&result, i, i * GST_MSECOND, &number, sizeof number);
+  }
+}
+GST_END_TEST;
+
+/* Stopped and started again, it begins anew. */
+GST_START_TEST (test_again)
+{
+  g_autoptr (GByteArray) capture = make_numbered (5);
+  g_autofree gchar *path = capture_write (capture);
+  g_auto (Result) result = {0};
+  g_autoptr (GstElement) pipeline = make_pipeline (path, "", &result);
+  for (guint round = 0; round < 2; round++) {
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    finish (pipeline, &result);
+    fail_unless_equals_int (result.buffers->len, 5 * (round + 1));
+  }
+  check_buffer (&result, 5, 0, "\0\0\0\0", 4);
+  g_unlink (path);
+}
+GST_END_TEST;
+
+static Suite *
+lidarpcapsrc_suite (void)
+{
+  Suite *suite = suite_create ("lidarpcapsrc");
+  TCase *tests = tcase_create ("general");
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, test_links);
+  tcase_add_test (tests, test_ipv6);
+  tcase_add_test (tests, test_fragments);
+  tcase_add_test (tests, test_filter);
+  tcase_add_test (tests, test_damaged);
+  tcase_add_test (tests, test_bad_frames);
+  tcase_add_test (tests, test_live);
+  tcase_add_test (tests, test_seek);
+  tcase_add_test (tests, test_loop);
+  tcase_add_test (tests, test_again);
+  return suite;
+}
+
+GST_CHECK_MAIN (lidarpcapsrc);
