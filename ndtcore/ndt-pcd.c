@@ -4,6 +4,8 @@
 #include <liblzf/lzf.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "ndt-text.h"
 
@@ -498,12 +500,29 @@ fail_truncated (const NdtPcdHeader *header, guint64 present, GError **error)
       n_points - present, n_points);
 }
 
+/* Text that was read need not stay in memory: a file mapping can read it again. Returns where to go
+ * on releasing. */
+static const gchar *
+release_mapping (const gchar *from, const gchar *to)
+{
+  const gsize page = (gsize)sysconf (_SC_PAGESIZE);
+  const gchar *start = from + (page - (guintptr)from % page) % page;
+  const gchar *end = to - (guintptr)to % page;
+  if (end <= start)
+    return from;
+  madvise ((gpointer)start, (gsize)(end - start), MADV_DONTNEED);
+  return end;
+}
+
+/* @is_mapping: data are a file's mapping, of which no more than necessary is kept in memory */
 static guint8 *
-decode_ascii (const NdtPcdHeader *header, const guint8 *data, gsize size, GError **error)
+decode_ascii (
+    const NdtPcdHeader *header, const guint8 *data, gsize size, gboolean is_mapping, GError **error)
 {
   const gsize n_points = ndt_pcd_header_get_n_points (header);
   const gchar *cursor = (const gchar *)data;
   const gchar *end = cursor + size;
+  const gchar *released = cursor;
   guint64 number = 0;
   NdtToken line;
 
@@ -530,6 +549,8 @@ decode_ascii (const NdtPcdHeader *header, const guint8 *data, gsize size, GError
     }
     if (!decode_line (header, line, number, points + i * header->point_step, error))
       return NULL;
+    if (is_mapping && cursor - released > 4 << 20)
+      released = release_mapping (released, cursor);
   }
   if (next_data_line (&cursor, end, &line, &number)) {
     fail (error, "has more lines of data than its %" G_GSIZE_FORMAT " points", n_points);
@@ -618,7 +639,7 @@ ndt_pcd_decode (
 
   switch (header->encoding) {
   case NDT_PCD_ASCII:
-    points = decode_ascii (header, data, size, error);
+    points = decode_ascii (header, data, size, FALSE, error);
     break;
   case NDT_PCD_BINARY:
     if (check_binary (header, size, error) && (points = allocate (n * step, error)) && n > 0)
@@ -698,14 +719,12 @@ load_points (NdtPcdFile *file, GError **error)
   const guint8 *data =
       (const guint8 *)g_mapped_file_get_contents (file->mapping) + header->data_offset;
   const gsize size = g_mapped_file_get_length (file->mapping) - header->data_offset;
-  gsize n_points;
 
   if (header->encoding == NDT_PCD_BINARY)
     return check_binary (header, size, error);
   /* Columns serve as well as points do, and save a copy. */
-  file->owned = header->encoding == NDT_PCD_ASCII
-                    ? ndt_pcd_decode (header, data, size, &n_points, error)
-                    : decompress (header, data, size, error);
+  file->owned = header->encoding == NDT_PCD_ASCII ? decode_ascii (header, data, size, TRUE, error)
+                                                  : decompress (header, data, size, error);
   if (!file->owned)
     return FALSE;
   g_clear_pointer (&file->mapping, g_mapped_file_unref);

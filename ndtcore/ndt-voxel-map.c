@@ -123,16 +123,21 @@ ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
  * stay below 2^21, so the reach is that much shorter at the upper end. */
 #define ORIGIN_STEP 16
 
-/* A cell of a region: an entry of its hash table, empty where sums.n is 0. */
+/* A cell of a region. */
 typedef struct {
   guint64 key; /* ndt_block_key() of the cell relative to the builder's origin */
   NdtCellSums sums;
 } Cell;
 
+/* Cells lie side by side, in the order in which points came to them; the table holds their
+ * indices, NO_CELL where it is empty. So large sums are stored without gaps, and never twice while
+ * the table grows. */
 typedef struct {
   guint64 id;
   Cell *cells;
-  gsize n_cells;
+  guint32 *table;
+  guint32 n_cells;
+  guint32 capacity;
   int shift; /* 64 − log2 of the table's size */
   guint64 n_points;
   double min[3];
@@ -170,6 +175,7 @@ region_free (gpointer data)
 {
   Region *region = data;
   g_free (region->cells);
+  g_free (region->table);
   g_free (region);
 }
 
@@ -209,13 +215,31 @@ find_region (const NdtVoxelMapBuilder *builder, guint64 id, gboolean *found)
   return low;
 }
 
+#define NO_CELL G_MAXUINT32
+
+/* Makes the table, or makes it larger, and enters all cells. */
+static void
+region_index (Region *region, int shift)
+{
+  const gsize size = (gsize)1 << (64 - shift);
+  region->shift = shift;
+  g_free (region->table);
+  region->table = g_new (guint32, size);
+  memset (region->table, 0xff, size * sizeof (guint32));
+  for (guint32 c = 0; c < region->n_cells; c++) {
+    gsize i = ndt_block_hash (region->cells[c].key, shift);
+    while (region->table[i] != NO_CELL)
+      i = (i + 1) & (size - 1);
+    region->table[i] = c;
+  }
+}
+
 static Region *
 region_new (guint64 id)
 {
   Region *region = g_new0 (Region, 1);
   region->id = id;
-  region->shift = 64 - 10;
-  region->cells = g_new0 (Cell, (gsize)1 << 10);
+  region_index (region, 64 - 10);
   for (guint i = 0; i < 3; i++) {
     region->min[i] = INFINITY;
     region->max[i] = -INFINITY;
@@ -223,27 +247,29 @@ region_new (guint64 id)
   return region;
 }
 
+/* The cell of a key, made where there is none. Valid until the next call. */
 static Cell *
-region_slot (Cell *cells, int shift, guint64 key)
-{
-  const gsize mask = ((gsize)1 << (64 - shift)) - 1;
-  gsize i = ndt_block_hash (key, shift);
-  while (cells[i].sums.n > 0 && cells[i].key != key)
-    i = (i + 1) & mask;
-  return &cells[i];
-}
-
-static void
-region_grow (Region *region)
+region_cell (Region *region, guint64 key)
 {
   const gsize size = (gsize)1 << (64 - region->shift);
-  Cell *cells = g_new0 (Cell, 2 * size);
-  for (gsize i = 0; i < size; i++)
-    if (region->cells[i].sums.n > 0)
-      *region_slot (cells, region->shift - 1, region->cells[i].key) = region->cells[i];
-  g_free (region->cells);
-  region->cells = cells;
-  region->shift--;
+  gsize i = ndt_block_hash (key, region->shift);
+  while (region->table[i] != NO_CELL) {
+    if (region->cells[region->table[i]].key == key)
+      return &region->cells[region->table[i]];
+    i = (i + 1) & (size - 1);
+  }
+  if (region->n_cells == region->capacity) {
+    region->capacity += region->capacity / 2 + 256;
+    region->cells = g_renew (Cell, region->cells, region->capacity);
+  }
+  region->table[i] = region->n_cells;
+  Cell *cell = &region->cells[region->n_cells++];
+  memset (cell, 0, sizeof (*cell));
+  cell->key = key;
+  /* Half full at most, so that probing stays short. */
+  if (2 * (gsize)region->n_cells > size)
+    region_index (region, region->shift - 1);
+  return cell;
 }
 
 gboolean
@@ -295,16 +321,7 @@ ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region_id,
     }
     const guint64 key = ndt_block_key (relative[0], relative[1], relative[2]);
     if (key != last_key) {
-      cell = region_slot (region->cells, region->shift, key);
-      if (cell->sums.n == 0) {
-        /* Half full at most, so that probing stays short. */
-        if (2 * (region->n_cells + 1) > (gsize)1 << (64 - region->shift)) {
-          region_grow (region);
-          cell = region_slot (region->cells, region->shift, key);
-        }
-        cell->key = key;
-        region->n_cells++;
-      }
+      cell = region_cell (region, key);
       last_key = key;
     }
     for (guint k = 0; k < 3; k++) {
@@ -345,7 +362,8 @@ ndt_voxel_map_builder_get_bytes (const NdtVoxelMapBuilder *builder)
   gsize bytes = sizeof (NdtVoxelMapBuilder);
   for (guint i = 0; i < builder->regions->len; i++) {
     const Region *region = g_ptr_array_index (builder->regions, i);
-    bytes += sizeof (Region) + ((gsize)1 << (64 - region->shift)) * sizeof (Cell);
+    bytes += sizeof (Region) + region->capacity * sizeof (Cell) +
+             ((gsize)1 << (64 - region->shift)) * sizeof (guint32);
   }
   return bytes;
 }
@@ -428,11 +446,8 @@ merge_regions (NdtVoxelMapBuilder *builder, gint64 origin[3], gsize *n_merged)
   for (guint pass = 0; pass < 2; pass++) {
     for (guint i = 0; i < builder->regions->len; i++) {
       const Region *region = g_ptr_array_index (builder->regions, i);
-      const gsize size = (gsize)1 << (64 - region->shift);
-      for (gsize j = 0; j < size; j++) {
+      for (guint32 j = 0; j < region->n_cells; j++) {
         const Cell *cell = &region->cells[j];
-        if (cell->sums.n == 0)
-          continue;
         gint32 c[3];
         for (guint k = 0; k < 3; k++)
           c[k] = (gint32)(cell->key >> (21 * k) & 0x1fffff) - NDT_KEY_LIMIT;
@@ -444,7 +459,7 @@ merge_regions (NdtVoxelMapBuilder *builder, gint64 origin[3], gsize *n_merged)
             c[k] -= least[k];
           refs[n].order = cell_order (c);
           refs[n].region = i;
-          refs[n++].sums = (guint32)j;
+          refs[n++].sums = j;
         }
       }
     }
