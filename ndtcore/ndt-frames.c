@@ -286,7 +286,8 @@ transform (const Matrix *m, float x, float y, float z)
   return m->c[0] * x + m->c[1] * y + m->c[2] * z + m->c[3];
 }
 
-#if defined(__x86_64__) && defined(__gnu_linux__)
+/* The choice is made while the program is being loaded, before ThreadSanitizer can run. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
 #define FOR_EACH_PROCESSOR __attribute__ ((target_clones ("avx512f", "avx2", "default")))
 #else
 #define FOR_EACH_PROCESSOR
