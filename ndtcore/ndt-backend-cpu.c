@@ -9,6 +9,9 @@
 #include "ndt-scan.h"
 #include "ndt-workers.h"
 
+/* Chunks below which threads cost more than they save: some 20 µs of work. */
+#define PARALLEL_CHUNKS 12
+
 typedef struct {
   NdtBackend parent;
   NdtWorkers *workers;
@@ -136,7 +139,11 @@ evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParam
   if (!ndt_transform_f_init (&e.args.transform, pose, anchor, level->resolution, level->origin))
     return;
 
-  ndt_workers_run (cpu->workers, n_chunks, evaluate_chunk, &e);
+  if (n_chunks < PARALLEL_CHUNKS)
+    for (guint i = 0; i < n_chunks; i++)
+      evaluate_chunk (i, &e);
+  else
+    ndt_workers_run (cpu->workers, n_chunks, evaluate_chunk, &e);
   for (guint i = 0; i < n_chunks; i++) {
     const NdtSums *part = &cpu->chunk_sums[i];
     sums->score += part->score;
