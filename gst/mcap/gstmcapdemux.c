@@ -12,7 +12,8 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=talker/talker.mcap ! mcapdemux topics=/topic ! fakesink silent=false -v
+ * gst-launch-1.0 filesrc location=talker/talker.mcap ! mcapdemux topics=/topic ! fakesink
+ * silent=false -v
  * ]|
  */
 #ifdef HAVE_CONFIG_H

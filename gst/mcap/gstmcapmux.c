@@ -95,7 +95,8 @@ start_stream (GstMcapMux *self)
   if (self->has_started)
     return;
   self->has_started = TRUE;
-  id = gst_pad_create_stream_id (self->srcpad, GST_ELEMENT (self), NULL);
+  /* Of several streams one is made, so that it has none's name. */
+  id = g_strdup_printf ("mcap-%08x%08x", g_random_int (), g_random_int ());
   gst_pad_push_event (self->srcpad, gst_event_new_stream_start (id));
   caps = gst_pad_get_pad_template_caps (self->srcpad);
   gst_pad_push_event (self->srcpad, gst_event_new_caps (caps));

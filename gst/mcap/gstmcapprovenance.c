@@ -114,7 +114,8 @@ gst_mcap_provenance_new (GstElement *element)
   if (GST_IS_BIN (top)) {
     GstIterator *elements = gst_bin_iterate_recurse (GST_BIN (top));
 
-    self->pipeline = gst_debug_bin_to_dot_data (GST_BIN (top), GST_DEBUG_GRAPH_SHOW_ALL);
+    self->pipeline = gst_debug_bin_to_dot_data (
+        GST_BIN (top), GST_DEBUG_GRAPH_SHOW_ALL | GST_DEBUG_GRAPH_SHOW_FULL_PARAMS);
     while (gst_iterator_foreach (elements, find_map, self->maps) == GST_ITERATOR_RESYNC)
       gst_iterator_resync (elements);
     gst_iterator_free (elements);

@@ -147,7 +147,8 @@ set_names (GstMcapPad *pad)
 {
   static const gchar *const defaults[] = {"/points", "/pose", "/data"};
   const GstStructure *caps = pad->caps ? gst_caps_get_structure (pad->caps, 0) : NULL;
-  const gchar *from_caps = caps && gst_structure_has_name (caps, MCAP_MESSAGE_CAPS)
+  /* Messages and poses of a recording have it; it goes on. */
+  const gchar *from_caps = caps && pad->kind != GST_MCAP_PAD_CLOUD
                                ? gst_structure_get_string (caps, MCAP_CAPS_TOPIC)
                                : NULL;
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -124,7 +125,10 @@ mcap_file_open (const gchar *path, gboolean overwrite, gint64 sync_interval, GEr
 static gint
 try_reserve (McapFile *self, guint64 end)
 {
-  if (end > G_MAXINT64)
+  struct rlimit limit;
+
+  /* What is reserved without becoming the file's size is not held against the limit. */
+  if (end > G_MAXINT64 || (getrlimit (RLIMIT_FSIZE, &limit) == 0 && end > limit.rlim_cur))
     return EFBIG;
   while (fallocate (self->fd, FALLOC_FL_KEEP_SIZE, self->reserved, end - self->reserved) != 0)
     if (errno != EINTR)

@@ -124,7 +124,8 @@ mcap_set_u64 (guint8 *p, guint64 v)
 static inline guint32
 mcap_crc32 (guint32 crc, const void *data, gsize size)
 {
-  return (guint32)crc32_z (crc, data, size);
+  /* zlib takes NULL for a request of the initial value. */
+  return size > 0 ? (guint32)crc32_z (crc, data, size) : crc;
 }
 
 G_END_DECLS

@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   gboolean is_chunk;
   gboolean has_channels; /* those of the chunk are in the table */
-  guint number; /* in the order of the file */
+  guint number;          /* in the order of the file */
   guint64 start;
   guint64 end;
   guint64 offset;

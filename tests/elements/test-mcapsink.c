@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files hold is checked in tests/record by readers that we did not write; here: states,
+ * caps, events, errors. */
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/pointcloud/pointcloud.h>
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#define CAPS "pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1"
+#define POINT_SIZE 12
+#define MAGIC "\x89MCAP0\r\n"
+
+static GstElement *pipeline;
+static GstElement *sink;
+static GstBus *bus;
+static gchar *folder;
+static gchar *path;
+
+static void
+setup (void)
+{
+  folder = g_dir_make_tmp ("mcapsink-XXXXXX", NULL);
+  path = g_build_filename (folder, "out.mcap", NULL);
+  pipeline = gst_pipeline_new (NULL);
+  sink = gst_element_factory_make ("mcapsink", "rec");
+  fail_unless (sink != NULL);
+  g_object_set (sink, "location", path, NULL);
+  gst_bin_add (GST_BIN (pipeline), sink);
+  bus = gst_element_get_bus (pipeline);
+}
+
+static void
+teardown (void)
+{
+  GDir *dir = g_dir_open (folder, 0, NULL);
+  const gchar *name;
+
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  while ((name = g_dir_read_name (dir))) {
+    g_autofree gchar *file = g_build_filename (folder, name, NULL);
+    g_unlink (file);
+  }
+  g_dir_close (dir);
+  g_rmdir (folder);
+  g_free (path);
+  g_free (folder);
+}
+
+static void
+set_state (GstState state)
+{
+  fail_if (gst_element_set_state (pipeline, state) == GST_STATE_CHANGE_FAILURE);
+}
+
+/* A source pad of the test, linked to a requested pad. */
+static GstPad *
+add_source (const gchar *template, const gchar *caps, GstFormat format)
+{
+  GstPad *source = gst_pad_new ("src", GST_PAD_SRC);
+  GstPad *input = gst_element_request_pad_simple (sink, template);
+  GstSegment segment;
+
+  fail_unless (input != NULL);
+  fail_unless_equals_int (gst_pad_link (source, input), GST_PAD_LINK_OK);
+  gst_object_unref (input);
+  gst_pad_set_active (source, TRUE);
+  gst_pad_push_event (source, gst_event_new_stream_start (template));
+  if (caps) {
+    g_autoptr (GstCaps) c = gst_caps_from_string (caps);
+    gst_pad_push_event (source, gst_event_new_caps (c));
+  }
+  gst_segment_init (&segment, format);
+  gst_pad_push_event (source, gst_event_new_segment (&segment));
+  return source;
+}
+
+static void
+remove_source (GstPad *source)
+{
+  GstPad *input = gst_pad_get_peer (source);
+
+  gst_pad_set_active (source, FALSE);
+  if (input) {
+    gst_pad_unlink (source, input);
+    gst_element_release_request_pad (sink, input);
+    gst_object_unref (input);
+  }
+  gst_object_unref (source);
+}
+
+static GstBuffer *
+make_scan (guint n_points, GstClockTime pts)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, n_points * POINT_SIZE, NULL);
+
+  gst_buffer_memset (buffer, 0, 0, -1);
+  GST_BUFFER_PTS (buffer) = pts;
+  return buffer;
+}
+
+static void
+push (GstPad *source, guint n_points, GstClockTime pts)
+{
+  fail_unless_equals_int (gst_pad_push (source, make_scan (n_points, pts)), GST_FLOW_OK);
+}
+
+static guint64
+get_stat (const gchar *name)
+{
+  GstStructure *stats;
+  guint64 value;
+
+  g_object_get (sink, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, name, &value), "%s", name);
+  gst_structure_free (stats);
+  return value;
+}
+
+static gboolean
+has_message (GstMessageType type)
+{
+  GstMessage *message = gst_bus_pop_filtered (bus, type);
+
+  if (message)
+    gst_message_unref (message);
+  return message != NULL;
+}
+
+static void
+expect_error (GQuark domain, gint code)
+{
+  GstMessage *message = gst_bus_timed_pop_filtered (bus, 5 * GST_SECOND, GST_MESSAGE_ERROR);
+  g_autoptr (GError) error = NULL;
+
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (g_error_matches (error, domain, code), "%s", error->message);
+  gst_message_unref (message);
+}
+
+/* A file with its end. */
+static void
+expect_complete (const gchar *file)
+{
+  g_autofree gchar *content = NULL;
+  gsize size;
+
+  fail_unless (g_file_get_contents (file, &content, &size, NULL), "%s", file);
+  fail_unless (size > 16);
+  fail_unless (memcmp (content, MAGIC, 8) == 0);
+  fail_unless (memcmp (content + size - 8, MAGIC, 8) == 0);
+}
+
+GST_START_TEST (test_records_until_eos)
+{
+  GstPad *source;
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push (source, 0, 0);
+  push (source, 1, 1);
+  push (source, 1000, 2);
+  fail_if (has_message (GST_MESSAGE_EOS));
+  gst_pad_push_event (source, gst_event_new_eos ());
+  fail_unless (has_message (GST_MESSAGE_EOS));
+  expect_complete (path);
+  fail_unless_equals_uint64 (get_stat ("messages"), 3);
+  fail_unless_equals_uint64 (get_stat ("dropped"), 0);
+  fail_unless_equals_int (gst_pad_push (source, make_scan (1, 3)), GST_FLOW_EOS);
+  remove_source (source);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_finishes_on_the_way_to_ready)
+{
+  GstPad *source;
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push (source, 10, 0);
+  set_state (GST_STATE_READY);
+  expect_complete (path);
+  /* Once more, in the same file: not without overwrite. */
+  set_state (GST_STATE_PLAYING);
+  remove_source (source);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  fail_unless_equals_int (gst_pad_push (source, make_scan (1, 0)), GST_FLOW_ERROR);
+  expect_error (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE);
+  set_state (GST_STATE_READY);
+  expect_complete (path);
+  g_object_set (sink, "overwrite", TRUE, NULL);
+  set_state (GST_STATE_PLAYING);
+  remove_source (source);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push (source, 1, 0);
+  set_state (GST_STATE_NULL);
+  expect_complete (path);
+  remove_source (source);
+}
+GST_END_TEST;
+
+/* None waits for another, whichever is sparse; the end is that of all that are linked. */
+GST_START_TEST (test_inputs)
+{
+  GstPad *clouds, *poses, *data, *unlinked;
+
+  set_state (GST_STATE_PLAYING);
+  unlinked = gst_element_request_pad_simple (sink, "data_7");
+  clouds = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  poses = add_source ("pose_%u", "pose/x-raw", GST_FORMAT_TIME);
+  data = add_source ("data_%u", NULL, GST_FORMAT_BYTES);
+  for (guint i = 0; i < 50; i++)
+    push (clouds, 100, i);
+  gst_pad_push_event (poses, gst_event_new_gap (0, GST_SECOND));
+  fail_unless_equals_int (gst_pad_push (data, gst_buffer_new_memdup ("abc", 3)), GST_FLOW_OK);
+  gst_pad_push_event (clouds, gst_event_new_eos ());
+  gst_pad_push_event (data, gst_event_new_eos ());
+  fail_if (has_message (GST_MESSAGE_EOS));
+  fail_unless_equals_int (gst_pad_push (poses, gst_buffer_new ()), GST_FLOW_OK);
+  remove_source (poses);
+  fail_unless (has_message (GST_MESSAGE_EOS));
+  fail_unless_equals_uint64 (get_stat ("messages"), 51);
+  expect_complete (path);
+  remove_source (clouds);
+  remove_source (data);
+  gst_element_release_request_pad (sink, unlinked);
+  gst_object_unref (unlinked);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_bad_scans)
+{
+  GstPad *source;
+  GstBuffer *buffer;
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  for (guint i = 0; i < 2; i++) {
+    push (source, 3, 2 * i);
+    buffer = make_scan (3, 2 * i + 1);
+    gst_buffer_set_size (buffer, 3 * POINT_SIZE - 1);
+    fail_unless_equals_int (gst_pad_push (source, buffer), GST_FLOW_OK);
+  }
+  /* Values mean nothing to a recorder. */
+  buffer = make_scan (1, 5);
+  gst_buffer_fill (buffer, 0, (const gfloat[]){NAN, INFINITY, -INFINITY}, POINT_SIZE);
+  fail_unless_equals_int (gst_pad_push (source, buffer), GST_FLOW_OK);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  fail_unless_equals_uint64 (get_stat ("messages"), 3);
+  fail_unless_equals_uint64 (get_stat ("dropped"), 2);
+  fail_unless (has_message (GST_MESSAGE_WARNING));
+  fail_if (has_message (GST_MESSAGE_WARNING));
+  expect_complete (path);
+  remove_source (source);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_caps)
+{
+  GstPad *source;
+  g_autoptr (GstCaps) other = gst_caps_from_string ("pointcloud/x-raw,format=XYZ_F64LE");
+  g_autoptr (GstCaps) bad = gst_caps_from_string (
+      "pointcloud/x-raw,format=CUSTOM,point-step=4,fields=(string)\"x:F32:0,y:F32:4\"");
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push (source, 2, 0);
+  fail_unless (gst_pad_push_event (source, gst_event_new_caps (other)));
+  push (source, 2, 1); /* one of the larger points */
+  gst_pad_push_event (source, gst_event_new_caps (bad));
+  fail_unless_equals_int (gst_pad_push (source, make_scan (1, 2)), GST_FLOW_NOT_NEGOTIATED);
+  expect_error (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  fail_unless_equals_uint64 (get_stat ("messages"), 2);
+  fail_unless_equals_uint64 (get_stat ("dropped"), 0);
+  remove_source (source);
+}
+GST_END_TEST;
+
+static gpointer
+push_one (gpointer source)
+{
+  return GINT_TO_POINTER (gst_pad_push (source, make_scan (1, 0)));
+}
+
+/* PAUSED takes nothing, and lets go of what waits. */
+GST_START_TEST (test_paused)
+{
+  GstPad *source;
+  GThread *thread;
+
+  set_state (GST_STATE_PAUSED);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  thread = g_thread_new ("push", push_one, source);
+  g_usleep (20000);
+  fail_unless_equals_uint64 (get_stat ("files"), 0);
+  set_state (GST_STATE_PLAYING);
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_OK);
+
+  set_state (GST_STATE_PAUSED);
+  thread = g_thread_new ("push", push_one, source);
+  g_usleep (20000);
+  gst_pad_push_event (source, gst_event_new_flush_start ());
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_FLUSHING);
+  gst_pad_push_event (source, gst_event_new_flush_stop (TRUE));
+  {
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    gst_pad_push_event (source, gst_event_new_segment (&segment));
+  }
+
+  thread = g_thread_new ("push", push_one, source);
+  g_usleep (20000);
+  set_state (GST_STATE_READY);
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_FLUSHING);
+  expect_complete (path);
+  remove_source (source);
+}
+GST_END_TEST;
+
+/* Bins forget the ends of their sinks when they pause. */
+GST_START_TEST (test_end_is_told_again)
+{
+  GstPad *source;
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  fail_unless (has_message (GST_MESSAGE_EOS));
+  expect_complete (path);
+  set_state (GST_STATE_PAUSED);
+  set_state (GST_STATE_PLAYING);
+  fail_unless (has_message (GST_MESSAGE_EOS));
+  remove_source (source);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_locations)
+{
+  static const struct {
+    const gchar *location;
+    guint64 max_size_time;
+    gint code;
+  } cases[] = {
+      {NULL, 0, GST_RESOURCE_ERROR_NOT_FOUND},
+      {"", 0, GST_RESOURCE_ERROR_NOT_FOUND},
+      {"a%s.mcap", 0, GST_RESOURCE_ERROR_SETTINGS},
+      {"a%d%d.mcap", 0, GST_RESOURCE_ERROR_SETTINGS},
+      {"a%", 0, GST_RESOURCE_ERROR_SETTINGS},
+      {"a%999d", 0, GST_RESOURCE_ERROR_SETTINGS},
+      {"a%%.mcap", 1, GST_RESOURCE_ERROR_SETTINGS},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_object_set (
+        sink, "location", cases[i].location, "max-size-time", cases[i].max_size_time, NULL);
+    fail_unless_equals_int (
+        gst_element_set_state (pipeline, GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
+    expect_error (GST_RESOURCE_ERROR, cases[i].code);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_numbers)
+{
+  g_autofree gchar *pattern = g_build_filename (folder, "100%%-%03d.mcap", NULL);
+  g_autofree gchar *current = NULL;
+
+  g_object_set (sink, "location", pattern, "max-size-time", G_GUINT64_CONSTANT (10), NULL);
+  for (guint run = 0; run < 2; run++) {
+    GstPad *source;
+
+    set_state (GST_STATE_PLAYING);
+    source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+    push (source, 1, 0);
+    push (source, 1, 9);
+    push (source, 1, 10);
+    gst_pad_push_event (source, gst_event_new_eos ());
+    set_state (GST_STATE_READY);
+    remove_source (source);
+    for (guint i = 0; i < 2 * run + 2; i++) {
+      g_autofree gchar *name = g_strdup_printf ("100%%-%03u.mcap", i);
+      g_autofree gchar *file = g_build_filename (folder, name, NULL);
+      expect_complete (file);
+    }
+  }
+  g_object_get (sink, "current-location", &current, NULL);
+  fail_unless (current == NULL);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_folder)
+{
+  GstPad *source;
+
+  g_object_set (sink, "location", "/nonexistent/folder/a.mcap", NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  fail_unless_equals_int (gst_pad_push (source, make_scan (1, 0)), GST_FLOW_ERROR);
+  expect_error (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE);
+  remove_source (source);
+}
+GST_END_TEST;
+
+/* Clouds of a BYTES segment without stamps are timed by their framerate. */
+GST_START_TEST (test_bytes_segment)
+{
+  GstMessage *message;
+  GstPad *source;
+  guint64 messages;
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_BYTES);
+  for (guint i = 0; i < 3; i++)
+    push (source, 1, GST_CLOCK_TIME_NONE);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT);
+  fail_unless (message && gst_message_has_name (message, "mcap-file-closed"));
+  fail_unless (
+      gst_structure_get_uint64 (gst_message_get_structure (message), "messages", &messages));
+  fail_unless_equals_uint64 (messages, 3);
+  fail_unless_equals_string (
+      gst_structure_get_string (gst_message_get_structure (message), "location"), path);
+  gst_message_unref (message);
+  remove_source (source);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pad_properties)
+{
+  GstPad *pad = gst_element_request_pad_simple (sink, "cloud_3");
+  g_autofree gchar *topic = NULL;
+
+  fail_unless_equals_string (GST_OBJECT_NAME (pad), "cloud_3");
+  gst_child_proxy_set (GST_CHILD_PROXY (sink), "cloud_3::topic", "/a", "cloud_3::frame-id", "f",
+      "cloud_3::pose-topic", "", "cloud_3::parent-frame-id", "p", NULL);
+  g_object_get (pad, "topic", &topic, NULL);
+  fail_unless_equals_string (topic, "/a");
+  fail_unless_equals_int (gst_child_proxy_get_children_count (GST_CHILD_PROXY (sink)), 1);
+  gst_element_release_request_pad (sink, pad);
+  gst_object_unref (pad);
+  fail_unless_equals_int (gst_child_proxy_get_children_count (GST_CHILD_PROXY (sink)), 0);
+}
+GST_END_TEST;
+
+static Suite *
+mcapsink_suite (void)
+{
+  Suite *suite = suite_create ("mcapsink");
+  TCase *tests = tcase_create ("general");
+
+  suite_add_tcase (suite, tests);
+  tcase_add_checked_fixture (tests, setup, teardown);
+  tcase_add_test (tests, test_records_until_eos);
+  tcase_add_test (tests, test_finishes_on_the_way_to_ready);
+  tcase_add_test (tests, test_inputs);
+  tcase_add_test (tests, test_bad_scans);
+  tcase_add_test (tests, test_caps);
+  tcase_add_test (tests, test_paused);
+  tcase_add_test (tests, test_end_is_told_again);
+  tcase_add_test (tests, test_locations);
+  tcase_add_test (tests, test_numbers);
+  tcase_add_test (tests, test_no_folder);
+  tcase_add_test (tests, test_bytes_segment);
+  tcase_add_test (tests, test_pad_properties);
+  return suite;
+}
+
+GST_CHECK_MAIN (mcapsink);
