@@ -16,6 +16,7 @@ skip ()
 }
 
 program=$1 expected=$2
+[ -z "${NDT_TEST_SANITIZER:-}" ] || skip "sanitizers count with it, and do not run in valgrind"
 type valgrind >/dev/null 2>&1 || skip "valgrind is not installed"
 grep -q avx2 /proc/cpuinfo || skip "this processor has no AVX2"
 out=$(mktemp)
