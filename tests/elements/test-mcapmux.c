@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Inputs are those of mcapsink; here what is pushed, and when. What it holds is read in
+ * tests/record. */
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/pointcloud/pointcloud.h>
+
+#include <string.h>
+
+#define CAPS "pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1"
+#define POINT_SIZE 12
+#define MAGIC "\x89MCAP0\r\n"
+#define MAGIC_SIZE 8
+
+static GstHarness *
+new_harness (const gchar *properties)
+{
+  g_autofree gchar *line = g_strdup_printf ("mcapmux name=mux %s", properties);
+  GstElement *mux = gst_object_ref_sink (gst_parse_launch (line, NULL));
+  GstHarness *harness = gst_harness_new_with_element (mux, "cloud_%u", "src");
+
+  gst_harness_set_src_caps_str (harness, CAPS);
+  gst_object_unref (mux);
+  return harness;
+}
+
+static GstBuffer *
+make_scan (guint n_points, GstClockTime pts)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, n_points * POINT_SIZE, NULL);
+
+  gst_buffer_memset (buffer, 0, 0, -1);
+  GST_BUFFER_PTS (buffer) = pts;
+  return buffer;
+}
+
+static void
+push (GstHarness *harness, guint n_points, GstClockTime pts)
+{
+  fail_unless_equals_int (gst_harness_push (harness, make_scan (n_points, pts)), GST_FLOW_OK);
+}
+
+/* All that came out since the last call. */
+static GByteArray *
+pull_all (GstHarness *harness)
+{
+  GByteArray *bytes = g_byte_array_new ();
+  GstBuffer *buffer;
+
+  while ((buffer = gst_harness_try_pull (harness))) {
+    GstMapInfo map;
+
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    fail_unless_equals_uint64 (
+        GST_BUFFER_OFFSET_END (buffer) - GST_BUFFER_OFFSET (buffer), map.size);
+    g_byte_array_append (bytes, map.data, map.size);
+    gst_buffer_unmap (buffer, &map);
+    gst_buffer_unref (buffer);
+  }
+  return bytes;
+}
+
+static gboolean
+begins (const GByteArray *bytes)
+{
+  return bytes->len >= MAGIC_SIZE && memcmp (bytes->data, MAGIC, MAGIC_SIZE) == 0;
+}
+
+static gboolean
+ends (const GByteArray *bytes)
+{
+  return bytes->len >= MAGIC_SIZE &&
+         memcmp (bytes->data + bytes->len - MAGIC_SIZE, MAGIC, MAGIC_SIZE) == 0;
+}
+
+GST_START_TEST (test_stream)
+{
+  GstHarness *harness = new_harness ("chunk-size=10000");
+  g_autoptr (GByteArray) start = NULL;
+  g_autoptr (GByteArray) chunk = NULL;
+  g_autoptr (GByteArray) end = NULL;
+  const GstSegment *segment;
+  GstEvent *event;
+
+  push (harness, 10, 0);
+  start = pull_all (harness);
+  fail_unless (begins (start));
+  push (harness, 10, 1);
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 0);
+  push (harness, 1000, 2); /* one of its own, after that of the two */
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 2);
+  chunk = pull_all (harness);
+  fail_unless (chunk->len > 1020 * POINT_SIZE);
+  fail_unless (gst_harness_push_event (harness, gst_event_new_eos ()));
+  end = pull_all (harness);
+  fail_unless (ends (end));
+
+  fail_unless ((event = gst_harness_pull_event (harness)));
+  fail_unless_equals_int (GST_EVENT_TYPE (event), GST_EVENT_STREAM_START);
+  gst_event_unref (event);
+  fail_unless ((event = gst_harness_pull_event (harness)));
+  fail_unless_equals_int (GST_EVENT_TYPE (event), GST_EVENT_CAPS);
+  gst_event_unref (event);
+  fail_unless ((event = gst_harness_pull_event (harness)));
+  fail_unless_equals_int (GST_EVENT_TYPE (event), GST_EVENT_SEGMENT);
+  gst_event_parse_segment (event, &segment);
+  fail_unless_equals_int (segment->format, GST_FORMAT_BYTES);
+  gst_event_unref (event);
+  fail_unless ((event = gst_harness_pull_event (harness)));
+  fail_unless_equals_int (GST_EVENT_TYPE (event), GST_EVENT_EOS);
+  gst_event_unref (event);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chunk_duration)
+{
+  GstHarness *harness = new_harness ("chunk-duration=100");
+
+  push (harness, 1, 1000);
+  g_byte_array_unref (pull_all (harness));
+  push (harness, 1, 1099);
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 0);
+  push (harness, 1, 1100);
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
+/* An end without a buffer is a recording of nothing. */
+GST_START_TEST (test_empty)
+{
+  GstHarness *harness = new_harness ("");
+  g_autoptr (GByteArray) bytes = NULL;
+
+  gst_harness_push_event (harness, gst_event_new_gap (0, GST_SECOND));
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  bytes = pull_all (harness);
+  fail_unless (begins (bytes) && ends (bytes));
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_flush)
+{
+  GstHarness *harness = new_harness ("");
+  g_autoptr (GByteArray) bytes = NULL;
+  GstSegment segment;
+
+  push (harness, 10, 0);
+  g_byte_array_unref (pull_all (harness));
+  fail_unless (gst_harness_push_event (harness, gst_event_new_flush_start ()));
+  fail_unless_equals_int (gst_harness_push (harness, make_scan (1, 1)), GST_FLOW_FLUSHING);
+  fail_unless (gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE)));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  push (harness, 10, 2);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  bytes = pull_all (harness);
+  fail_unless (begins (bytes) && ends (bytes));
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
+static GstPadProbeReturn
+refuse (GstPad *pad, GstPadProbeInfo *info, gpointer flow)
+{
+  gst_buffer_list_unref (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
+  info->data = NULL;
+  GST_PAD_PROBE_INFO_FLOW_RETURN (info) = GPOINTER_TO_INT (flow);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* What downstream says comes back. */
+GST_START_TEST (test_flow)
+{
+  static const GstFlowReturn flows[] = {GST_FLOW_EOS, GST_FLOW_ERROR, GST_FLOW_NOT_LINKED};
+
+  for (guint i = 0; i < G_N_ELEMENTS (flows); i++) {
+    GstHarness *harness = new_harness ("chunk-size=1");
+    GstPad *pad = gst_element_get_static_pad (harness->element, "src");
+
+    gst_pad_add_probe (
+        pad, GST_PAD_PROBE_TYPE_BUFFER_LIST, refuse, GINT_TO_POINTER (flows[i]), NULL);
+    fail_unless_equals_int (gst_harness_push (harness, make_scan (1, 0)), flows[i]);
+    gst_object_unref (pad);
+    gst_harness_teardown (harness);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_queries)
+{
+  GstHarness *harness = new_harness ("");
+  GstPad *pad = gst_element_get_static_pad (harness->element, "src");
+  GstQuery *query = gst_query_new_seeking (GST_FORMAT_BYTES);
+  gboolean seekable;
+
+  fail_unless (gst_pad_query (pad, query));
+  gst_query_parse_seeking (query, NULL, &seekable, NULL, NULL);
+  fail_if (seekable);
+  gst_query_unref (query);
+  gst_harness_set_upstream_latency (harness, 30 * GST_MSECOND);
+  push (harness, 1, 0);
+  fail_unless_equals_uint64 (gst_harness_query_latency (harness), 30 * GST_MSECOND);
+  gst_object_unref (pad);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
+static Suite *
+mcapmux_suite (void)
+{
+  Suite *suite = suite_create ("mcapmux");
+  TCase *tests = tcase_create ("general");
+
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, test_stream);
+  tcase_add_test (tests, test_chunk_duration);
+  tcase_add_test (tests, test_empty);
+  tcase_add_test (tests, test_flush);
+  tcase_add_test (tests, test_flow);
+  tcase_add_test (tests, test_queries);
+  return suite;
+}
+
+GST_CHECK_MAIN (mcapmux);

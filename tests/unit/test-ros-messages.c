@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* What is written is read again with every value; what is cut is refused. Other programs read it
+ * in tests/record. */
+#include <glib.h>
+#include <math.h>
+#include <string.h>
+
+#include "gst/mcap/cdr.h"
+#include "gst/mcap/ros-messages.h"
+
+/* Between -2^31 s and 2^31 s, with a fraction below zero as well. */
+static const gint64 stamps[] = {0, 1, 999999999, G_GINT64_CONSTANT (1700000000123456789), -1,
+    -G_GINT64_CONSTANT (1000000001), G_GINT64_CONSTANT (2147483647999999999)};
+
+static void
+fill_meta (GstPoseMeta *meta)
+{
+  memset (meta, 0, sizeof *meta);
+  meta->role = GST_POSE_ROLE_ODOMETRY;
+  meta->status = GST_POSE_STATUS_DEGRADED;
+  meta->has_pose = meta->has_covariance = TRUE;
+  for (guint i = 0; i < 36; i++)
+    meta->covariance[i] = i / 7.0;
+  for (guint i = 0; i < 3; i++)
+    meta->position[i] = 1e6 / (i + 3);
+  for (guint i = 0; i < 4; i++)
+    meta->orientation[i] = i % 2 ? -0.5 : 0.5;
+  meta->parent_frame = g_quark_from_string ("odom");
+  meta->child_frame = g_quark_from_string ("base");
+  meta->sequence = G_MAXUINT64;
+  meta->transformation_probability = 1 / 3.0;
+  meta->nvtl = 1e-300;
+  meta->matched_ratio = 0.1;
+  meta->iterations = G_MAXUINT;
+}
+
+static void
+test_cloud (void)
+{
+  GstPointCloudInfo info;
+
+  gst_point_cloud_info_init (&info);
+  gst_point_cloud_info_set_format (&info, GST_POINT_CLOUD_FORMAT_XYZIRT);
+  for (guint i = 0; i < G_N_ELEMENTS (stamps); i++) {
+    g_autoptr (GByteArray) bytes = g_byte_array_new ();
+    g_autoptr (GError) error = NULL;
+    RosPointCloud2 cloud;
+
+    ros_write_point_cloud2_head (bytes, stamps[i], "lidar", &info, 5);
+    for (guint b = 0; b < 5 * info.point_step + 1; b++)
+      g_byte_array_append (bytes, (const guint8[]){1}, 1);
+    g_assert_true (ros_read_point_cloud2 (&cloud, bytes->data, bytes->len, &error));
+    g_assert_no_error (error);
+    g_assert_cmpint (cloud.stamp, ==, stamps[i]);
+    g_assert_cmpstr (cloud.frame_id, ==, "lidar");
+    g_assert_cmpuint (cloud.width, ==, 5);
+    g_assert_cmpuint (cloud.height, ==, 1);
+    g_assert_cmpint (cloud.info.format, ==, GST_POINT_CLOUD_FORMAT_XYZIRT);
+    g_assert_cmpuint (cloud.data_size, ==, 5 * info.point_step);
+    g_assert_true (cloud.is_dense);
+    ros_point_cloud2_clear (&cloud);
+    for (guint size = 0; size < bytes->len; size++) {
+      g_autofree guint8 *cut = g_memdup2 (bytes->data, size);
+      g_assert_false (ros_read_point_cloud2 (&cloud, cut, size, NULL));
+    }
+  }
+}
+
+static void
+test_organized_cloud (void)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  GstPointCloudInfo info;
+  RosPointCloud2 cloud;
+
+  gst_point_cloud_info_init (&info);
+  gst_point_cloud_info_set_format (&info, GST_POINT_CLOUD_FORMAT_XYZ_F32LE);
+  info.width = 3;
+  info.height = 2;
+  ros_write_point_cloud2_head (bytes, 0, NULL, &info, 6);
+  g_byte_array_set_size (bytes, bytes->len + 6 * 12 + 1);
+  bytes->data[bytes->len - 1] = 0;
+  g_assert_true (ros_read_point_cloud2 (&cloud, bytes->data, bytes->len, NULL));
+  g_assert_cmpuint (cloud.info.width, ==, 3);
+  g_assert_cmpuint (cloud.info.height, ==, 2);
+  g_assert_cmpuint (cloud.row_step, ==, 36);
+  g_assert_false (cloud.is_dense);
+  ros_point_cloud2_clear (&cloud);
+}
+
+static void
+test_poses (void)
+{
+  GstPoseMeta meta;
+
+  fill_meta (&meta);
+  for (guint i = 0; i < G_N_ELEMENTS (stamps); i++) {
+    g_autoptr (GByteArray) bytes = g_byte_array_new ();
+    g_autoptr (GArray) transforms = NULL;
+    RosPose pose, *transform;
+
+    ros_write_pose (bytes, stamps[i], "odom", &meta);
+    g_assert_true (ros_read_pose (&pose, bytes->data, bytes->len, NULL));
+    g_assert_cmpint (pose.stamp, ==, stamps[i]);
+    g_assert_cmpstr (pose.parent_frame, ==, "odom");
+    g_assert_null (pose.child_frame);
+    g_assert_cmpmem (pose.position, sizeof pose.position, meta.position, sizeof meta.position);
+    g_assert_cmpmem (
+        pose.orientation, sizeof pose.orientation, meta.orientation, sizeof meta.orientation);
+    g_assert_cmpmem (
+        pose.covariance, sizeof pose.covariance, meta.covariance, sizeof meta.covariance);
+    ros_pose_clear (&pose);
+    for (guint size = 0; size < bytes->len; size++)
+      g_assert_false (ros_read_pose (&pose, bytes->data, size, NULL));
+
+    g_byte_array_set_size (bytes, 0);
+    ros_write_tf (bytes, stamps[i], "odom", "base", &meta);
+    transforms = ros_read_tf (bytes->data, bytes->len, NULL);
+    g_assert_nonnull (transforms);
+    g_assert_cmpuint (transforms->len, ==, 1);
+    transform = &g_array_index (transforms, RosPose, 0);
+    g_assert_cmpint (transform->stamp, ==, stamps[i]);
+    g_assert_cmpstr (transform->child_frame, ==, "base");
+    g_assert_cmpmem (
+        transform->position, sizeof transform->position, meta.position, sizeof meta.position);
+    for (guint size = 0; size < bytes->len; size++)
+      g_assert_null (ros_read_tf (bytes->data, size, NULL));
+  }
+}
+
+static void
+test_no_covariance (void)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  GstPoseMeta meta;
+  RosPose pose;
+
+  fill_meta (&meta);
+  meta.has_covariance = FALSE;
+  ros_write_pose (bytes, 0, "map", &meta);
+  g_assert_true (ros_read_pose (&pose, bytes->data, bytes->len, NULL));
+  for (guint i = 0; i < 36; i++)
+    g_assert_cmpfloat (pose.covariance[i], ==, 0);
+  ros_pose_clear (&pose);
+}
+
+static void
+test_diagnostics (void)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  g_autoptr (GError) error = NULL;
+  GstPoseMeta meta, read = {0};
+  gint64 stamp;
+
+  fill_meta (&meta);
+  ros_write_diagnostics (bytes, stamps[3], "/pose", &meta);
+  g_assert_true (ros_read_diagnostics (&read, &stamp, bytes->data, bytes->len, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (stamp, ==, stamps[3]);
+  /* The pose itself is not in it. */
+  memcpy (read.position, meta.position, sizeof read.position);
+  memcpy (read.orientation, meta.orientation, sizeof read.orientation);
+  memcpy (read.covariance, meta.covariance, sizeof read.covariance);
+  g_assert_cmpint (read.role, ==, meta.role);
+  g_assert_cmpint (read.status, ==, meta.status);
+  g_assert_true (read.has_pose && read.has_covariance);
+  g_assert_cmpuint (read.parent_frame, ==, meta.parent_frame);
+  g_assert_cmpuint (read.child_frame, ==, meta.child_frame);
+  g_assert_true (read.sequence == meta.sequence);
+  g_assert_cmpuint (read.iterations, ==, meta.iterations);
+  g_assert_true (read.transformation_probability == meta.transformation_probability);
+  g_assert_true (read.nvtl == meta.nvtl);
+  g_assert_true (read.matched_ratio == meta.matched_ratio);
+  for (guint size = 0; size < bytes->len; size++) {
+    g_autoptr (GError) cut = NULL;
+    g_assert_false (ros_read_diagnostics (&read, &stamp, bytes->data, size, &cut));
+    g_assert_error (cut, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_DAMAGED);
+  }
+}
+
+static void
+test_schemas (void)
+{
+  static const gchar *const types[] = {
+      ROS_TYPE_POINT_CLOUD2, ROS_TYPE_POSE, ROS_TYPE_TF, ROS_TYPE_DIAGNOSTICS};
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    g_assert_nonnull (ros_schema (types[i]));
+  g_assert_null (ros_schema ("std_msgs/msg/String"));
+  g_assert_null (ros_schema (NULL));
+}
+
+int
+main (int argc, char **argv)
+{
+  gst_init (NULL, NULL);
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/ros-messages/cloud", test_cloud);
+  g_test_add_func ("/ros-messages/organized-cloud", test_organized_cloud);
+  g_test_add_func ("/ros-messages/poses", test_poses);
+  g_test_add_func ("/ros-messages/no-covariance", test_no_covariance);
+  g_test_add_func ("/ros-messages/diagnostics", test_diagnostics);
+  g_test_add_func ("/ros-messages/schemas", test_schemas);
+  return g_test_run ();
+}
