@@ -85,6 +85,9 @@ typedef struct {
   NdtPose pose;
 } NdtTrackerGuess;
 
+/* Steps that constant velocity is extrapolated over at most. */
+#define NDT_TRACKER_MAX_STEPS 100
+
 NDT_INLINE void
 ndt_tracker_reset (NdtTracker *tracker)
 {
@@ -119,6 +122,9 @@ ndt_tracker_predict (
     /* A clock that stands or runs backwards says nothing: one step then. */
     if (tracker->velocity_time > 0 && tracker->time >= 0 && input->time > tracker->time)
       ratio = (double)(input->time - tracker->time) / (double)tracker->velocity_time;
+    /* Nor does a velocity from two scans that were stamped almost at once. */
+    if (ratio > NDT_TRACKER_MAX_STEPS)
+      ratio = NDT_TRACKER_MAX_STEPS;
     guess->prediction = NDT_TRACKER_FROM_VELOCITY;
     guess->pose = tracker->pose;
     if (tracker->has_velocity) {
