@@ -287,6 +287,18 @@ gst_lidar_dec_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   return flow;
 }
 
+/* Ends the scan in the making and pushes it. */
+static void
+drain (GstLidarDec *self)
+{
+  GstLidarDecPrivate *priv = PRIVATE (self);
+  lidar_cutter_flush (priv->cutter);
+  if (GST_LIDAR_DEC_GET_CLASS (self)->flush)
+    GST_LIDAR_DEC_GET_CLASS (self)->flush (self, priv->cutter);
+  push_scans (self);
+  publish (self);
+}
+
 static gboolean
 gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
@@ -299,22 +311,20 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     return TRUE;
   case GST_EVENT_FLUSH_STOP:
     lidar_cutter_reset (priv->cutter);
+    if (GST_LIDAR_DEC_GET_CLASS (self)->reset)
+      GST_LIDAR_DEC_GET_CLASS (self)->reset (self);
     priv->is_discont = TRUE;
     priv->has_segment = FALSE;
     return gst_pad_event_default (pad, parent, event);
   case GST_EVENT_SEGMENT:
     /* What came is of the segment before. */
-    if (priv->has_segment) {
-      lidar_cutter_flush (priv->cutter);
-      push_scans (self);
-    }
+    if (priv->has_segment)
+      drain (self);
     push_caps (self);
     priv->has_segment = TRUE;
     return gst_pad_push_event (priv->srcpad, gst_point_cloud_timer_segment (priv->timer, event));
   case GST_EVENT_EOS:
-    lidar_cutter_flush (priv->cutter);
-    push_scans (self);
-    publish (self);
+    drain (self);
     return gst_pad_event_default (pad, parent, event);
   default:
     /* Caps come after the start of the stream and before all else. */

@@ -18,6 +18,8 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarDec, gst_lidar_dec, GST, LIDAR_DEC, GstElement
  * @close: frees it
  * @decode: decodes a packet into the cutter; @is_data says whether it held points or was one of the
  *   sensor's other packets. Errors of another domain than LIDAR_PACKET_ERROR end the stream.
+ * @flush: ends the scan in the making, where that is not the cutter's; may be NULL
+ * @reset: forgets it; may be NULL
  * @clock: names the epoch of the sensor's clock, caps of the GstReferenceTimestampMeta
  *
  * Base class of decoders of lidars' packets. Subclasses add their model's properties and set
@@ -30,6 +32,8 @@ struct _GstLidarDecClass {
   void (*close) (GstLidarDec *self);
   gboolean (*decode) (GstLidarDec *self, const guint8 *data, gsize size, LidarCutter *cutter,
       gboolean *is_data, GError **error);
+  void (*flush) (GstLidarDec *self, LidarCutter *cutter);
+  void (*reset) (GstLidarDec *self);
   GstCaps *(*clock) (GstLidarDec *self);
 };
 

@@ -60,3 +60,18 @@ def decode(capture, decoder, source=""):
                            for i in range(stats.n_fields())}, warnings
     finally:
         pipeline.set_state(Gst.State.NULL)
+
+
+def payloads(capture):
+    """Bytes of the datagrams of a capture."""
+    pipeline = Gst.parse_launch(f'lidarpcapsrc location="{capture}" ! '
+                                "fakesink name=sink signal-handoffs=true sync=false")
+    out = []
+    pipeline.get_by_name("sink").connect(
+        "handoff", lambda _, b, __: out.append(b.extract_dup(0, b.get_size())))
+    pipeline.set_state(Gst.State.PLAYING)
+    message = pipeline.get_bus().timed_pop_filtered(
+        60 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+    pipeline.set_state(Gst.State.NULL)
+    assert message and message.type == Gst.MessageType.EOS
+    return out

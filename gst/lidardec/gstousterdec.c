@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * SECTION:element-ousterdec
+ * @title: ousterdec
+ * @short_description: decodes packets of Ouster lidars
+ *
+ * Makes organized scans of the lidar packets of OS0, OS1 and OS2, of every profile of firmware 1 to
+ * 3. The sensor's metadata, a JSON file, say which, and where its beams are.
+ *
+ * A scan has a row for each beam, from the top, and a column for each of the sensor's measurements,
+ * in the order in which they are taken; the second return follows as rows of its own. Where nothing
+ * came back points are NaN.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 lidarpcapsrc location=ouster/pcaps/OS-0-128-U1_v2.3.0_1024x10.pcap port=7502 !
+ * ousterdec metadata=ouster/pcaps/OS-0-128-U1_v2.3.0_1024x10.json ! fakesink
+ * ]|
+ */
+#include "config.h"
+
+#include "gstousterdec.h"
+
+#include <string.h>
+
+#include "ouster.h"
+
+enum { PROP_0, PROP_METADATA };
+
+struct _GstOusterDec {
+  GstLidarDec parent;
+
+  gchar *metadata; /* object lock */
+  gchar clock[32];
+  Ouster *ouster;
+};
+
+G_DEFINE_TYPE (GstOusterDec, gst_ouster_dec, GST_TYPE_LIDAR_DEC)
+GST_ELEMENT_REGISTER_DEFINE (ousterdec, "ousterdec", GST_RANK_NONE, GST_TYPE_OUSTER_DEC)
+
+static gboolean
+gst_ouster_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
+{
+  GstOusterDec *self = GST_OUSTER_DEC (dec);
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *path = NULL, *text = NULL;
+  OusterMetadata metadata;
+
+  GST_OBJECT_LOCK (self);
+  path = g_strdup (self->metadata);
+  GST_OBJECT_UNLOCK (self);
+  if (!path || !*path) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+        ("No metadata are named: set \"metadata\" to the sensor's JSON file, which "
+         "http://SENSOR/api/v1/sensor/metadata gives."),
+        (NULL));
+    return FALSE;
+  }
+  text = gst_lidar_dec_read_file (dec, "metadata", path);
+  if (!text)
+    return FALSE;
+  if (!ouster_metadata_parse (&metadata, text, (gssize)strlen (text), &error)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+        ("\"%s\" are no metadata of an Ouster lidar: %s.", path, error->message), (NULL));
+    return FALSE;
+  }
+  self->ouster = ouster_new (&metadata);
+  g_strlcpy (self->clock, metadata.clock, sizeof self->clock);
+  info->width = metadata.columns;
+  info->height = metadata.n_beams * ouster_profile_get_n_returns (metadata.profile);
+  return TRUE;
+}
+
+static void
+gst_ouster_dec_close (GstLidarDec *dec)
+{
+  g_clear_pointer (&GST_OUSTER_DEC (dec)->ouster, ouster_free);
+}
+
+static gboolean
+gst_ouster_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, LidarCutter *cutter,
+    gboolean *is_data, GError **error)
+{
+  return ouster_decode (GST_OUSTER_DEC (dec)->ouster, data, size, cutter, is_data, error);
+}
+
+static void
+gst_ouster_dec_flush (GstLidarDec *dec, LidarCutter *cutter)
+{
+  ouster_flush (GST_OUSTER_DEC (dec)->ouster, cutter);
+}
+
+static void
+gst_ouster_dec_reset (GstLidarDec *dec)
+{
+  ouster_reset (GST_OUSTER_DEC (dec)->ouster);
+}
+
+static GstCaps *
+gst_ouster_dec_clock (GstLidarDec *dec)
+{
+  const gchar *clock = GST_OUSTER_DEC (dec)->clock;
+  const gchar *epoch = strcmp (clock, "TIME_FROM_PTP_1588") == 0        ? "ptp"
+                       : strcmp (clock, "TIME_FROM_SYNC_PULSE_IN") == 0 ? "sync-pulse"
+                                                                        : "power-on";
+  return gst_caps_new_simple ("timestamp/x-lidar", "epoch", G_TYPE_STRING, epoch, NULL);
+}
+
+static void
+gst_ouster_dec_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstOusterDec *self = GST_OUSTER_DEC (object);
+  if (id != PROP_METADATA) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  g_free (self->metadata);
+  self->metadata = g_value_dup_string (value);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_ouster_dec_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstOusterDec *self = GST_OUSTER_DEC (object);
+  if (id != PROP_METADATA) {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    return;
+  }
+  GST_OBJECT_LOCK (self);
+  g_value_set_string (value, self->metadata);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+gst_ouster_dec_finalize (GObject *object)
+{
+  g_free (GST_OUSTER_DEC (object)->metadata);
+  G_OBJECT_CLASS (gst_ouster_dec_parent_class)->finalize (object);
+}
+
+static void
+gst_ouster_dec_init (GstOusterDec *self)
+{
+}
+
+static void
+gst_ouster_dec_class_init (GstOusterDecClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstLidarDecClass *dec_class = GST_LIDAR_DEC_CLASS (klass);
+
+  object_class->set_property = gst_ouster_dec_set_property;
+  object_class->get_property = gst_ouster_dec_get_property;
+  object_class->finalize = gst_ouster_dec_finalize;
+  g_object_class_install_property (object_class, PROP_METADATA,
+      g_param_spec_string ("metadata", "Metadata",
+          "The sensor's metadata, a JSON file as its HTTP interface and ouster-sdk give it", NULL,
+          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
+
+  dec_class->open = gst_ouster_dec_open;
+  dec_class->close = gst_ouster_dec_close;
+  dec_class->decode = gst_ouster_dec_decode;
+  dec_class->flush = gst_ouster_dec_flush;
+  dec_class->reset = gst_ouster_dec_reset;
+  dec_class->clock = gst_ouster_dec_clock;
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Ouster decoder",
+      "Codec/Decoder/PointCloud", "Decodes packets of Ouster lidars into organized scans",
+      "gst-ndt");
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "ouster.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of all profiles but LEGACY. */
+#define HEADER 32
+#define FOOTER 32
+#define COLUMN_HEADER 12
+
+#define LEGACY_COLUMN_HEADER 16
+#define LEGACY_COLUMN_FOOTER 4
+
+#define IMU_SIZE 48
+#define TYPE_LIDAR 1
+
+/* CRC-64 of the footer, as xz has it. */
+#define CRC_POLYNOMIAL G_GUINT64_CONSTANT (0xc96c5795d7870f42)
+
+#define CRC_PLACEHOLDER G_GUINT64_CONSTANT (0xdeadbeef0000c0de)
+
+/* A return in the bytes of a pixel. */
+typedef struct {
+  guint range;        /* offset of the word that it is in */
+  guint reflectivity; /* offset of a byte */
+} ReturnLayout;
+
+typedef struct {
+  const gchar *name;
+  guint pixel_size;
+  guint32 range_mask;
+  guint range_unit; /* mm */
+  guint n_returns;
+  ReturnLayout returns[2];
+} ProfileLayout;
+
+#define RANGE_15 0x7fff, 8
+#define RANGE_19 0x7ffff, 1
+#define RANGE_20 0xfffff, 1
+
+static const ProfileLayout profiles[OUSTER_N_PROFILES] = {
+    [OUSTER_PROFILE_LEGACY] = {"LEGACY", 12, RANGE_20, 1, {{0, 4}}},
+    [OUSTER_PROFILE_RNG15_RFL8_NIR8] = {"RNG15_RFL8_NIR8", 4, RANGE_15, 1, {{0, 2}}},
+    [OUSTER_PROFILE_RNG15_RFL8_NIR8_DUAL] = {"RNG15_RFL8_NIR8_DUAL", 8, RANGE_15, 2,
+        {{0, 2}, {4, 6}}},
+    [OUSTER_PROFILE_RNG15_RFL8_NIR8_ZONE16] = {"RNG15_RFL8_NIR8_ZONE16", 8, RANGE_15, 1, {{0, 2}}},
+    [OUSTER_PROFILE_RNG15_RFL8_WIN8] = {"RNG15_RFL8_WIN8", 4, RANGE_15, 1, {{0, 2}}},
+    [OUSTER_PROFILE_RNG19_RFL8_SIG16_NIR16] = {"RNG19_RFL8_SIG16_NIR16", 12, RANGE_19, 1, {{0, 4}}},
+    [OUSTER_PROFILE_RNG19_RFL8_SIG16_NIR16_DUAL] = {"RNG19_RFL8_SIG16_NIR16_DUAL", 16, RANGE_19, 2,
+        {{0, 3}, {4, 7}}},
+    [OUSTER_PROFILE_RNG19_RFL8_SIG16_NIR16_ZONE16] = {"RNG19_RFL8_SIG16_NIR16_ZONE16", 12, RANGE_19,
+        1, {{0, 4}}},
+    [OUSTER_PROFILE_RNG19_RFL8_SIG16_ZONE16_DUAL] = {"RNG19_RFL8_SIG16_ZONE16_DUAL", 16, RANGE_19,
+        2, {{0, 3}, {4, 7}}},
+    [OUSTER_PROFILE_FIVE_WORD_PIXEL] = {"FIVE_WORD_PIXEL", 20, RANGE_19, 2, {{0, 3}, {4, 7}}},
+    [OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL] = {"FUSA_RNG15_RFL8_NIR8_DUAL", 8, RANGE_15, 2,
+        {{0, 2}, {4, 6}}},
+};
+
+/* Where a beam begins at a column, and where it goes; sensor's frame. */
+typedef struct {
+  gfloat origin[3], direction[3];
+} Beam;
+
+struct _Ouster {
+  OusterMetadata metadata;
+  const ProfileLayout *layout;
+  gboolean is_legacy;
+  gsize packet_size, column_size;
+  guint64 crc_table[256];
+  Beam *beams;   /* rows of columns */
+  gfloat offset; /* m less than the range, from a beam's origin on */
+
+  /* the scan in the making */
+  LidarScan *scan;
+  guint32 frame;
+  gint64 last_time; /* of its columns */
+  guint64 n_restarts;
+};
+
+const gchar *
+ouster_profile_get_name (OusterProfile profile)
+{
+  return profiles[profile].name;
+}
+
+guint
+ouster_profile_get_n_returns (OusterProfile profile)
+{
+  return profiles[profile].n_returns;
+}
+
+gboolean
+ouster_profile_from_name (const gchar *name, OusterProfile *profile)
+{
+  for (guint i = 0; i < OUSTER_N_PROFILES; i++)
+    if (strcmp (name, profiles[i].name) == 0) {
+      *profile = (OusterProfile)i;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static guint
+read_u16 (const guint8 *data)
+{
+  return data[0] | (guint)data[1] << 8;
+}
+
+static guint32
+read_u32 (const guint8 *data)
+{
+  return read_u16 (data) | (guint32)read_u16 (data + 2) << 16;
+}
+
+static guint64
+read_u64 (const guint8 *data)
+{
+  return read_u32 (data) | (guint64)read_u32 (data + 4) << 32;
+}
+
+static gsize
+get_column_size (OusterProfile profile, guint n_beams)
+{
+  const gsize pixels = (gsize)n_beams * profiles[profile].pixel_size;
+  return profile == OUSTER_PROFILE_LEGACY ? LEGACY_COLUMN_HEADER + pixels + LEGACY_COLUMN_FOOTER
+                                          : COLUMN_HEADER + pixels;
+}
+
+static gsize
+get_packet_size (OusterProfile profile, guint n_beams, guint n_columns)
+{
+  const gsize columns = n_columns * get_column_size (profile, n_beams);
+  return profile == OUSTER_PROFILE_LEGACY ? columns : HEADER + columns + FOOTER;
+}
+
+static void
+transform (const gdouble m[12], const gdouble v[3], gdouble w, gfloat out[3])
+{
+  for (guint i = 0; i < 3; i++)
+    out[i] =
+        (gfloat)(m[4 * i] * v[0] + m[4 * i + 1] * v[1] + m[4 * i + 2] * v[2] + m[4 * i + 3] * w);
+}
+
+/* The sensor turns to the right: columns count down the angle. */
+static void
+make_beams (Ouster *self)
+{
+  const OusterMetadata *m = &self->metadata;
+  self->beams = g_new (Beam, (gsize)m->n_beams * m->columns);
+  self->offset = (gfloat)hypot (m->origin_x, m->origin_z);
+  for (guint row = 0; row < m->n_beams; row++)
+    for (guint column = 0; column < m->columns; column++) {
+      Beam *beam = &self->beams[(gsize)row * m->columns + column];
+      const gdouble encoder = 2 * G_PI * (1 - (gdouble)column / m->columns);
+      const gdouble turn = encoder - m->azimuth[row];
+      const gdouble direction[3] = {cos (turn) * cos (m->altitude[row]),
+          sin (turn) * cos (m->altitude[row]), sin (m->altitude[row])};
+      const gdouble origin[3] = {
+          m->origin_x * cos (encoder), m->origin_x * sin (encoder), m->origin_z};
+      transform (m->transform, direction, 0, beam->direction);
+      transform (m->transform, origin, 1, beam->origin);
+    }
+}
+
+Ouster *
+ouster_new (const OusterMetadata *metadata)
+{
+  Ouster *self = g_new0 (Ouster, 1);
+  self->metadata = *metadata;
+  self->layout = &profiles[metadata->profile];
+  self->is_legacy = metadata->profile == OUSTER_PROFILE_LEGACY;
+  self->column_size = get_column_size (metadata->profile, metadata->n_beams);
+  self->packet_size =
+      get_packet_size (metadata->profile, metadata->n_beams, metadata->packet_columns);
+  for (guint i = 0; i < 256; i++) {
+    guint64 value = i;
+    for (guint bit = 0; bit < 8; bit++)
+      value = value >> 1 ^ (value & 1 ? CRC_POLYNOMIAL : 0);
+    self->crc_table[i] = value;
+  }
+  make_beams (self);
+  return self;
+}
+
+void
+ouster_reset (Ouster *self)
+{
+  g_clear_pointer (&self->scan, lidar_scan_free);
+}
+
+void
+ouster_free (Ouster *self)
+{
+  ouster_reset (self);
+  g_free (self->beams);
+  g_free (self);
+}
+
+/* Ends the scan; @end is the next one's first firing, negative where that is not known. */
+static void
+finish (Ouster *self, LidarCutter *cutter, gint64 end)
+{
+  const gint64 period = lidar_cutter_get_period (cutter);
+  LidarScan *scan = g_steal_pointer (&self->scan);
+  if (!scan)
+    return;
+  scan->duration = end >= 0 ? end - scan->time : MAX (period, self->last_time - scan->time);
+  lidar_cutter_take_scan (cutter, scan);
+}
+
+void
+ouster_flush (Ouster *self, LidarCutter *cutter)
+{
+  finish (self, cutter, -1);
+}
+
+static void
+begin (Ouster *self, LidarCutter *cutter, guint32 frame, gint64 time)
+{
+  const OusterMetadata *m = &self->metadata;
+  LidarScan *scan = g_new0 (LidarScan, 1);
+  const gsize plane = (gsize)m->n_beams * m->columns;
+  scan->n_points = plane * self->layout->n_returns;
+  scan->points = g_new (LidarPoint, scan->n_points);
+  scan->is_organized = TRUE;
+  scan->time = self->last_time = time;
+  scan->pts = lidar_cutter_get_pts (cutter, time);
+  for (gsize i = 0; i < scan->n_points; i++)
+    scan->points[i] = (LidarPoint){.x = NAN,
+        .y = NAN,
+        .z = NAN,
+        .ring = (guint16)(m->n_beams - 1 - i % plane / m->columns),
+        .kind = i < plane ? LIDAR_RETURN_STRONGEST : LIDAR_RETURN_SECOND};
+  self->scan = scan;
+  self->frame = frame;
+}
+
+static void
+decode_column (Ouster *self, const guint8 *pixel, guint column, gfloat time)
+{
+  const guint columns = self->metadata.columns, n_beams = self->metadata.n_beams;
+  const ProfileLayout *layout = self->layout;
+  for (guint row = 0; row < n_beams; row++, pixel += layout->pixel_size) {
+    const gsize at = (gsize)row * columns + column;
+    const Beam *beam = &self->beams[at];
+    for (guint i = 0; i < layout->n_returns; i++) {
+      LidarPoint *point = &self->scan->points[at + (gsize)i * n_beams * columns];
+      const guint32 range =
+          (read_u32 (pixel + layout->returns[i].range) & layout->range_mask) * layout->range_unit;
+      point->time = time;
+      point->intensity = pixel[layout->returns[i].reflectivity];
+      if (range == 0)
+        continue;
+      const gfloat length = (gfloat)range * 1e-3f - self->offset;
+      point->x = beam->origin[0] + length * beam->direction[0];
+      point->y = beam->origin[1] + length * beam->direction[1];
+      point->z = beam->origin[2] + length * beam->direction[2];
+    }
+  }
+}
+
+/* A column of a packet. */
+typedef struct {
+  gint64 time;
+  guint number;
+  gboolean is_valid;
+  const guint8 *pixels;
+} Column;
+
+static Column
+get_column (const Ouster *self, const guint8 *data, guint i)
+{
+  const guint8 *at = data + (self->is_legacy ? 0 : HEADER) + i * self->column_size;
+  Column column = {.number = read_u16 (at + 8)};
+  const guint64 time = read_u64 (at);
+  column.time = (gint64)MIN (time, (guint64)G_MAXINT64 / 2);
+  if (self->is_legacy) {
+    column.pixels = at + LEGACY_COLUMN_HEADER;
+    column.is_valid = read_u32 (at + self->column_size - LEGACY_COLUMN_FOOTER) == G_MAXUINT32;
+  } else {
+    column.pixels = at + COLUMN_HEADER;
+    column.is_valid = at[10] & 1;
+  }
+  return column;
+}
+
+/* Whether a packet of that size is one of another sensor or profile, which is named then. */
+static gboolean
+explain_size (const Ouster *self, gsize size, GError **error)
+{
+  static const guint beams[] = {16, 32, 64, 128};
+  for (guint profile = 0; profile < OUSTER_N_PROFILES; profile++)
+    for (guint i = 0; i < G_N_ELEMENTS (beams); i++)
+      if (get_packet_size ((OusterProfile)profile, beams[i], self->metadata.packet_columns) ==
+          size) {
+        g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+            "it has the size of %u beams in profile %s, but the metadata are of %u beams in %s",
+            beams[i], profiles[profile].name, self->metadata.n_beams, self->layout->name);
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static gboolean
+check_crc (const Ouster *self, const guint8 *data)
+{
+  const guint64 expected = read_u64 (data + self->packet_size - 8);
+  guint64 crc = G_MAXUINT64;
+  /* Firmware before 3.1 has none, but may fill its place. */
+  if (expected == 0 || expected == CRC_PLACEHOLDER)
+    return TRUE;
+  for (gsize i = 0; i < self->packet_size - 8; i++)
+    crc = crc >> 8 ^ self->crc_table[(crc ^ data[i]) & 255];
+  return ~crc == expected;
+}
+
+static gboolean
+check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_data, GError **error)
+{
+  *is_data = TRUE;
+  if (self->is_legacy && size == IMU_SIZE) {
+    *is_data = FALSE;
+    return TRUE;
+  }
+  if (size != self->packet_size) {
+    /* Packets of the inertial unit and of zones say so, whatever their size. */
+    *is_data = self->is_legacy || size < HEADER ||
+               (size != IMU_SIZE && (read_u16 (data) < 2 || read_u16 (data) > 5));
+    if (*is_data && !explain_size (self, size, error))
+      g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
+          "it has %" G_GSIZE_FORMAT " bytes instead of %" G_GSIZE_FORMAT, size, self->packet_size);
+    return !*is_data;
+  }
+  const guint type = self->metadata.profile == OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL
+                         ? data[0]
+                         : read_u16 (data);
+  if (!self->is_legacy && type != TYPE_LIDAR) {
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
+        "its type is %u instead of %d", type, TYPE_LIDAR);
+    return FALSE;
+  }
+  if (!self->is_legacy && !check_crc (self, data)) {
+    g_set_error_literal (
+        error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT, "its checksum is wrong");
+    return FALSE;
+  }
+  for (guint i = 0; i < self->metadata.packet_columns; i++) {
+    const Column column = get_column (self, data, i);
+    if (!column.is_valid || column.number < self->metadata.columns)
+      continue;
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
+        "it has column %u, but a frame has %u", column.number, self->metadata.columns);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static guint32
+get_frame (const Ouster *self, const guint8 *data)
+{
+  if (self->metadata.profile == OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL)
+    return read_u32 (data + 4);
+  return read_u16 (data + (self->is_legacy ? 10 : 2));
+}
+
+gboolean
+ouster_decode (Ouster *self, const guint8 *data, gsize size, LidarCutter *cutter, gboolean *is_data,
+    GError **error)
+{
+  guint first = 0;
+  if (!check_packet (self, data, size, is_data, error))
+    return FALSE;
+  while (
+      *is_data && first < self->metadata.packet_columns && !get_column (self, data, first).is_valid)
+    first++;
+  /* Outside of the window that is set there are no valid columns. */
+  if (!*is_data || first == self->metadata.packet_columns)
+    return TRUE;
+
+  const gint64 time = get_column (self, data, first).time;
+  const guint32 frame = get_frame (self, data);
+  if (!lidar_cutter_begin_packet (cutter, time))
+    return TRUE;
+  if (lidar_cutter_get_n_restarts (cutter) != self->n_restarts) {
+    self->n_restarts = lidar_cutter_get_n_restarts (cutter);
+    ouster_flush (self, cutter);
+  }
+  if (self->scan && frame != self->frame) {
+    if (time < self->last_time) {
+      lidar_cutter_count_late (cutter);
+      return TRUE;
+    }
+    finish (self, cutter, time);
+  }
+  if (!self->scan)
+    begin (self, cutter, frame, time);
+  for (guint i = first; i < self->metadata.packet_columns; i++) {
+    const Column column = get_column (self, data, i);
+    if (!column.is_valid)
+      continue;
+    /* A packet that came before the scan's first has times before it. */
+    const gint64 since = column.time - self->scan->time;
+    decode_column (self, column.pixels, column.number, (gfloat)((gdouble)since * 1e-9));
+    self->last_time = MAX (self->last_time, column.time);
+  }
+  return TRUE;
+}
