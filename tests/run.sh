@@ -94,18 +94,19 @@ if ! pipelines/install-packages.sh pipelines/packages.txt tests/packages.txt; th
 fi
 
 # Packages of PyPI, in an environment of their own that sees Debian's gi and numpy.
-if grep -q '^[^#]' tests/requirements.txt 2>/dev/null; then
-  venv=$root/.cache/venv
-  if ! cmp -s tests/requirements.txt "$venv/requirements.txt"; then
-    rm -rf "$venv"
-    if "$python" -m venv --system-site-packages "$venv" &&
-      "$venv/bin/python" -m pip install -q -r tests/requirements.txt </dev/null; then
-      cp tests/requirements.txt "$venv/"
-    else
-      record fail python-packages "those of tests/requirements.txt were not installed, see above"
-    fi
-  fi
-  [ -x "$venv/bin/python" ] && python=$venv/bin/python
+venv=$root/.cache/venv
+lists=(tests/requirements.txt tests/requirements-upgrade.txt)
+if ! cmp -s <(cat "${lists[@]}") "$venv/requirements"; then
+  rm -rf "$venv"
+  "$python" -m venv --system-site-packages "$venv" &&
+    "$venv/bin/python" -m pip install -q -r "${lists[0]}" </dev/null &&
+    "$venv/bin/python" -m pip install -q -r "${lists[1]}" </dev/null &&
+    cat "${lists[@]}" >"$venv/requirements"
+fi
+if [ -f "$venv/requirements" ]; then
+  python=$venv/bin/python
+else
+  record fail python-packages "those of ${lists[*]} were not installed, see above"
 fi
 export NDT_TEST_PYTHON=$python
 
