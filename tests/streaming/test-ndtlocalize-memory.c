@@ -68,8 +68,7 @@ GST_START_TEST (test_pool)
   for (guint round = 0; round < 3; round++) {
     n_pinned = 0;
     for (guint i = 0; i < G_N_ELEMENTS (held); i++) {
-      fail_unless_equals_int (
-          gst_buffer_pool_acquire_buffer (pool, &held[i], NULL), GST_FLOW_OK);
+      fail_unless_equals_int (gst_buffer_pool_acquire_buffer (pool, &held[i], NULL), GST_FLOW_OK);
       fail_unless_equals_uint64 (gst_buffer_get_size (held[i]), 12 * NDT_ROOM_POINTS);
       n_pinned += is_pinned (held[i]);
     }
