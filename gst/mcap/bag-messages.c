@@ -154,14 +154,21 @@ GstBuffer *
 bag_message_to_cloud (const BagMessage *message, GstCaps **caps, GError **error)
 {
   RosPointCloud2 cloud;
+  GstPointCloudInfo held;
   if (!ros_read_point_cloud2 (&cloud, message->data, message->size, error))
     return NULL;
-  GstBuffer *buffer = copy_points (&cloud);
-  if (cloud.is_dense)
-    GST_BUFFER_FLAG_SET (buffer, GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE);
   *caps = get_recorded_caps (message->channel, &cloud.info);
   if (!*caps)
     *caps = gst_point_cloud_info_to_caps (&cloud.info);
+  /* Types that there are not and names with commas come back otherwise, or not at all. */
+  if (!gst_point_cloud_info_from_caps (&held, *caps, error)) {
+    gst_clear_caps (caps);
+    ros_point_cloud2_clear (&cloud);
+    return NULL;
+  }
+  GstBuffer *buffer = copy_points (&cloud);
+  if (cloud.is_dense)
+    GST_BUFFER_FLAG_SET (buffer, GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE);
   ros_point_cloud2_clear (&cloud);
   return buffer;
 }

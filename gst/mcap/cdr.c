@@ -153,7 +153,7 @@ cdr_read_string (CdrReader *self)
     self->failed = TRUE;
     return NULL;
   }
-  return g_strdup ((const gchar *)p);
+  return g_utf8_make_valid ((const gchar *)p, -1);
 }
 
 const guint8 *

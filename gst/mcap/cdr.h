@@ -41,7 +41,8 @@ guint8 cdr_read_u8 (CdrReader *self);
 guint32 cdr_read_u32 (CdrReader *self);
 gint32 cdr_read_i32 (CdrReader *self);
 gdouble cdr_read_f64 (CdrReader *self);
-/* Owned by the caller. NULL where it has no final 0 or runs past the end. */
+/* Owned by the caller; made valid where it is no UTF-8. NULL where it has no final 0 or runs past
+ * the end. */
 gchar *cdr_read_string (CdrReader *self);
 /* @n bytes inside the message. */
 const guint8 *cdr_read_bytes (CdrReader *self, gsize n);
