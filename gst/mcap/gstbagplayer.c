@@ -37,6 +37,7 @@ struct _GstBagPlayer {
   gboolean progress_started;
 
   /* under the object lock */
+  gboolean is_stopped; /* for good */
   gboolean is_open;
   gboolean is_playing;
   gboolean is_ended; /* from outside */
@@ -46,6 +47,16 @@ struct _GstBagPlayer {
   guint64 n_messages;
   guint64 n_damaged;
 };
+
+/* Starts or pauses the task, unless it was told to stop, which it would forget. */
+static void
+set_task_state (GstBagPlayer *self, GstTaskState state)
+{
+  GST_OBJECT_LOCK (self->element);
+  if (!self->is_stopped)
+    gst_task_set_state (self->task, state);
+  GST_OBJECT_UNLOCK (self->element);
+}
 
 void
 gst_bag_post_error (GstElement *element, const GError *error)
@@ -199,7 +210,7 @@ end (GstBagPlayer *self)
 static void
 stop_with_error (GstBagPlayer *self, const GError *error)
 {
-  gst_task_pause (self->task);
+  set_task_state (self, GST_TASK_PAUSED);
   /* Reading fails as well when it is told to stop. */
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     return;
@@ -212,7 +223,7 @@ static void
 stop_with_flow (GstBagPlayer *self, GstFlowReturn flow)
 {
   GST_DEBUG_OBJECT (self->element, "pausing: %s", gst_flow_get_name (flow));
-  gst_task_pause (self->task);
+  set_task_state (self, GST_TASK_PAUSED);
   if (flow == GST_FLOW_EOS) {
     end (self);
   } else if (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS) {
@@ -308,7 +319,7 @@ gst_bag_player_unref (GstBagPlayer *self)
 void
 gst_bag_player_start (GstBagPlayer *self)
 {
-  gst_task_start (self->task);
+  set_task_state (self, GST_TASK_STARTED);
 }
 
 void
@@ -316,8 +327,9 @@ gst_bag_player_stop (GstBagPlayer *self)
 {
   GST_OBJECT_LOCK (self->element);
   self->is_open = FALSE;
-  GST_OBJECT_UNLOCK (self->element);
+  self->is_stopped = TRUE;
   gst_task_stop (self->task);
+  GST_OBJECT_UNLOCK (self->element);
   gst_task_join (self->task);
   /* A seek that was under way is through with them after this. */
   g_rec_mutex_lock (&self->lock);
@@ -380,7 +392,7 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
     gst_element_foreach_src_pad (self->element, push_flush_start, flush);
     gst_event_unref (flush);
   }
-  gst_task_pause (self->task);
+  set_task_state (self, GST_TASK_PAUSED);
   g_rec_mutex_lock (&self->lock);
   if (!self->streams) {
     g_rec_mutex_unlock (&self->lock);
@@ -404,7 +416,7 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
       g_error_free (error);
     }
   }
-  gst_task_start (self->task);
+  set_task_state (self, GST_TASK_STARTED);
   g_rec_mutex_unlock (&self->lock);
   return valid;
 }

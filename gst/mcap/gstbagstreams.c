@@ -49,6 +49,7 @@ struct _GstBagStreams {
   GQueue pending;
   GstFlowCombiner *flow;
   GstCaps *publish_caps; /* of the meta with a message's publish time */
+  GstCaps *stamp_caps;   /* of that with a cloud's stamp, where PTS is the log time */
   guint n_pads[3];
   guint group_id;
   GstSegment segment;
@@ -88,6 +89,7 @@ gst_bag_streams_new (GstElement *element, const GstBagSettings *settings, GstPad
   self->streams = g_ptr_array_new_with_free_func (free_stream);
   self->flow = gst_flow_combiner_new ();
   self->publish_caps = gst_caps_new_empty_simple (GST_BAG_PUBLISH_CAPS);
+  self->stamp_caps = gst_caps_new_empty_simple ("timestamp/x-unix");
   self->group_id = gst_util_group_id_next ();
   self->seqnum = gst_util_seqnum_next ();
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
@@ -115,6 +117,7 @@ gst_bag_streams_free (GstBagStreams *self)
   g_queue_clear_full (&self->pending, free_pending);
   gst_flow_combiner_free (self->flow);
   gst_caps_unref (self->publish_caps);
+  gst_caps_unref (self->stamp_caps);
   g_clear_pointer (&self->topics, g_ptr_array_unref);
   gst_bag_settings_clear (&self->settings);
   g_free (self);
@@ -314,6 +317,12 @@ make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, GEr
   if (gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &n, &d) && n > 0)
     GST_BUFFER_DURATION (buffer) = gst_util_uint64_scale_int (GST_SECOND, d, n);
   gst_caps_unref (caps);
+  if (self->settings.timestamps == GST_BAG_TIMESTAMPS_LOG) {
+    const GstClockTime stamp = bag_message_get_stamp (message, BAG_KIND_CLOUD);
+    if (GST_CLOCK_TIME_IS_VALID (stamp) && stamp != message->log_time)
+      gst_buffer_add_reference_timestamp_meta (
+          buffer, self->stamp_caps, stamp, GST_CLOCK_TIME_NONE);
+  }
   attach_poses (self, message, buffer);
   return buffer;
 }
