@@ -107,20 +107,22 @@ xyz_euler (const double v[6])
 }
 
 static BenchCase *
-load_town (const gchar *name, guint n_points)
+load_town (const gchar *name, guint n_points, gboolean far)
 {
   g_autofree gchar *folder = ndt_test_data ("town_starts");
   if (!folder)
     return NULL;
   g_autofree gchar *scan = g_strdup_printf ("source_%u.bin", n_points);
   g_autofree gchar *truth_path = g_build_filename (folder, "truth.txt", NULL);
-  g_autofree gchar *starts_path = g_build_filename (folder, "guesses.txt", NULL);
+  g_autofree gchar *starts_path =
+      g_build_filename (folder, far ? "guesses_init.txt" : "guesses.txt", NULL);
   g_autofree gchar *truth_text = NULL, *starts_text = NULL;
   if (!g_file_get_contents (truth_path, &truth_text, NULL, NULL) ||
       !g_file_get_contents (starts_path, &starts_text, NULL, NULL))
     return NULL;
   g_auto (GStrv) lines = g_strsplit (g_strstrip (starts_text), "\n", -1);
   BenchCase *c = case_new (name, 2, 1, g_strv_length (lines));
+  c->far = far;
   double v[6] = {0};
   gchar *at = truth_text;
   for (guint k = 0; k < 6; k++)
@@ -214,6 +216,7 @@ bench_cases_load (const gchar *name, guint max_starts)
   static const struct {
     const gchar *name;
     guint town; /* points of the town's scan */
+    gboolean far;
     const gchar *reference;
     double resolution;
     guint n_points;
@@ -228,6 +231,8 @@ bench_cases_load (const gchar *name, guint max_starts)
       {.name = "town-1500", .town = 1500},
       {.name = "town-5000", .town = 5000},
       {.name = "town-20000", .town = 20000},
+      {.name = "town-756-far", .town = 756, .far = TRUE},
+      {.name = "town-5000-far", .town = 5000, .far = TRUE},
   };
   GPtrArray *cases = g_ptr_array_new_with_free_func (case_free);
   for (guint i = 0; i < G_N_ELEMENTS (all); i++) {
@@ -235,7 +240,7 @@ bench_cases_load (const gchar *name, guint max_starts)
     if (name && !g_str_equal (name, all[i].name))
       continue;
     if (all[i].town)
-      c = load_town (all[i].name, all[i].town);
+      c = load_town (all[i].name, all[i].town, all[i].far);
     else if (all[i].reference)
       c = load_pair (all[i].name, all[i].reference, all[i].resolution, all[i].n_points);
     else

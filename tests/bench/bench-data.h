@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
   gchar *name;
   double resolution; /* of the map, metres */
+  gboolean far;      /* starts outside the score's basin: within ±2 m and ±10° */
   BenchCloud map;
   BenchCloud *scans;
   guint n_scans;
