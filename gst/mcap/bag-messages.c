@@ -80,7 +80,7 @@ bag_channel_get_message_caps (const BagChannel *channel)
   if (channel->schema_name) {
     gsize size;
     const guint8 *data = g_bytes_get_data (channel->schema_data, &size);
-    g_autoptr (GstBuffer) text = gst_buffer_new_memdup (data, size);
+    g_autoptr (GstBuffer) text = size > 0 ? gst_buffer_new_memdup (data, size) : gst_buffer_new ();
     gst_structure_set (structure, MCAP_CAPS_SCHEMA_NAME, G_TYPE_STRING, channel->schema_name,
         MCAP_CAPS_SCHEMA_ENCODING, G_TYPE_STRING, channel->schema_encoding, MCAP_CAPS_SCHEMA_DATA,
         GST_TYPE_BUFFER, text, NULL);

@@ -294,7 +294,8 @@ make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, GEr
   GstCaps *caps = NULL;
 
   if (stream->kind == BAG_KIND_MESSAGE) {
-    buffer = gst_buffer_new_memdup (message->data, message->size);
+    buffer = message->size > 0 ? gst_buffer_new_memdup (message->data, message->size)
+                               : gst_buffer_new ();
     if (message->publish_time != message->log_time)
       gst_buffer_add_reference_timestamp_meta (
           buffer, self->publish_caps, message->publish_time, GST_CLOCK_TIME_NONE);

@@ -6,6 +6,8 @@ what is left after a kill, a full disk, a cut.
     test-recording.py RECORD_FOREVER
 """
 
+import glob
+import hashlib
 import os
 import random
 import resource
@@ -338,6 +340,97 @@ class Files(Folder):
                         self.checks()[channel.topic](decoded, seen[channel.topic])
                         seen[channel.topic] += 1
                 self.assertEqual(set(seen.values()), {30})
+
+    def test_provenance(self):
+        """The map's checksum, the pipeline and what the user says of it."""
+        map_path, path = self.path("a map.pcd"), self.path("out.mcap")
+        points = b"".join(struct.pack("<fff", x * 0.2, y * 0.2, 0) for x in range(50)
+                          for y in range(50))
+        header = (b"VERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 2500\n"
+                  b"HEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2500\nDATA binary\n")
+        with open(map_path, "wb") as file:
+            file.write(header + points)
+        pipeline = Gst.parse_launch(
+            f"lidartestsrc num-buffers=3 ! ndtlocalize name=ndt ! mcapsink location={path} "
+            "metadata=drive,vehicle=bus,number=(int)7")
+        pipeline.get_by_name("ndt").set_property("map", map_path)
+        pipeline.set_state(Gst.State.PLAYING)
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        with open(path, "rb") as file:
+            reader = make_reader(file, validate_crcs=True)
+            attachments = {a.name: a.data for a in reader.iter_attachments()}
+            metadata = {m.name: m.metadata for m in reader.iter_metadata()}
+        digest = hashlib.sha256(header + points).hexdigest()
+        self.assertEqual(attachments["map.sha256"].decode(), f"{digest}  {map_path}\n")
+        self.assertTrue(b"GstNdtLocalize" in attachments["pipeline.dot"])
+        self.assertEqual(metadata["drive"], {"vehicle": "bus", "number": "7"})
+
+    def test_live(self):
+        """Log times are those of the day, and the stamps keep their distances."""
+        path = self.path("live.mcap")
+        before = time.time_ns()
+        pipeline = Gst.parse_launch(
+            f"lidartestsrc is-live=true num-buffers=4 ! mcapsink location={path}")
+        pipeline.set_state(Gst.State.PLAYING)
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        with open(path, "rb") as file:
+            times = [m.log_time for _, _, m in make_reader(file).iter_messages(["/points"])]
+        self.assertEqual(len(times), 4)
+        # The clock of the pipeline and that of the day may drift apart by a little.
+        self.assertGreater(times[0], before - SECOND // 10)
+        self.assertLess(times[-1], time.time_ns() + SECOND)
+        self.assertEqual({b - a for a, b in zip(times, times[1:])}, {SECOND // 10})
+
+    def copy(self, source, path):
+        """All streams of recordings through rosbagsrc and mcapsink."""
+        pipeline = Gst.parse_launch(f"rosbagsrc name=bag mcapsink name=rec location={path} "
+                                    "diagnostics-topic=\"\" tf-topic=\"\" log-time=pts")
+        bag, rec = pipeline.get_by_name("bag"), pipeline.get_by_name("rec")
+        bag.set_property("location", source)
+
+        def link(_, pad):
+            kind = {"cloud": "cloud_%u", "pose": "pose_%u"}.get(pad.name.split("_")[0], "data_%u")
+            assert pad.link(rec.request_pad_simple(kind)) == Gst.PadLinkReturn.OK
+
+        bag.connect("pad-added", link)
+        pipeline.set_state(Gst.State.PLAYING)
+        try:
+            wait(pipeline)
+        finally:
+            pipeline.set_state(Gst.State.NULL)
+
+    def test_bags(self):
+        """rosbag2's own bags of messages that mean nothing to us, written again."""
+        data = os.environ.get("NDT_TEST_DATA") or os.path.join(
+            os.environ["NDT_TEST_ROOT"], "..", "shared", "data")
+        bags = sorted(glob.glob(os.path.join(data, "rosbag2_small", "**", "*.mcap"),
+                                recursive=True))
+        if not bags:
+            if os.environ.get("CI") == "true":
+                self.fail("rosbag2_small is missing")
+            self.skipTest("rosbag2_small is missing")
+
+        def content(path):
+            with open(path, "rb") as file:
+                return sorted(
+                    (m.log_time, c.topic, c.message_encoding, s and s.name, s and s.data, m.data,
+                     m.publish_time, sorted(c.metadata.items()))
+                    for s, c, m in make_reader(file, validate_crcs=True).iter_messages())
+
+        copied = 0
+        for i, bag in enumerate(bags):
+            with self.subTest(os.path.relpath(bag, data)):
+                try:
+                    expected = content(bag)
+                except (McapError, EOFError, struct.error):
+                    continue  # made to be damaged
+                path = self.path(f"{i}.mcap")
+                self.copy(bag, path)
+                self.assertEqual(content(path), expected)
+                copied += len(expected)
+        self.assertGreater(copied, 0)
 
     def test_synced(self):
         """Cut where the file is said to be safe, it has all that was written up to there."""
