@@ -276,8 +276,14 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
   out->prediction = (NdtPrediction)guess.prediction;
   out->guess = guess.pose;
 
+  NdtReject reject = NDT_REJECT_NONE;
+  if (observation->deadline > 0 && g_get_monotonic_time () > observation->deadline)
+    reject = NDT_REJECT_DEADLINE;
+  else if (out->prediction == NDT_PREDICTION_NONE)
+    reject = NDT_REJECT_NO_GUESS;
+
   double twist[6] = {0};
-  if (params->deskew) {
+  if (params->deskew && reject == NDT_REJECT_NONE) {
     out->deskewed = observation->point_times.data &&
                     (out->prediction == NDT_PREDICTION_CONSTANT_VELOCITY ||
                         out->prediction == NDT_PREDICTION_ODOMETRY) &&
@@ -287,11 +293,8 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
   }
   const NdtPose sensor_guess = sensor_of_body (localizer, &guess.pose);
 
-  NdtReject reject = NDT_REJECT_NONE;
-  if (out->prediction == NDT_PREDICTION_NONE)
-    reject = NDT_REJECT_NO_GUESS;
-
-  if (reject == NDT_REJECT_NONE) {
+  const gboolean tried = reject == NDT_REJECT_NONE;
+  if (tried) {
     if (!ndt_register (localizer->backend, slot, &params->registration,
             guess.far ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL, &sensor_guess, 1, registration, error))
       return FALSE;
@@ -310,7 +313,7 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
       reject = judge (localizer, registration);
     }
   }
-  if (reject != NDT_REJECT_NO_GUESS)
+  if (tried)
     registration_to_body (localizer, registration);
   out->reject = reject;
 
@@ -384,7 +387,7 @@ const gchar *
 ndt_reject_to_string (NdtReject reject)
 {
   static const gchar *const names[] = {
-      "none", "no-map", "no-guess", "too-few-points", "no-pairs", "not-finite", "score", "jump"};
+      "none", "no-guess", "too-few-points", "no-pairs", "not-finite", "score", "deadline"};
   return reject < G_N_ELEMENTS (names) ? names[reject] : "unknown";
 }
 

@@ -13,8 +13,8 @@ G_BEGIN_DECLS
  * @NDT_TRACK_DEGRADED: aligned, but a score is below its threshold; the pose is the
  *   alignment's and is not trusted for prediction beyond @max_skips scans
  * @NDT_TRACK_LOST: no trustworthy pose; waits for a prior or an initial pose
- * @NDT_TRACK_SKIPPED: the scan could not be aligned (too few points, not finite …); the pose is the
- *   prediction where there is one
+ * @NDT_TRACK_SKIPPED: the scan could not be aligned (too few points, not finite …) or was not,
+ * being late; the pose is the prediction where there is one
  */
 typedef enum {
   NDT_TRACK_INITIALIZING,
@@ -27,13 +27,12 @@ typedef enum {
 /* Why a scan is not TRACKING. */
 typedef enum {
   NDT_REJECT_NONE,
-  NDT_REJECT_NO_MAP,
   NDT_REJECT_NO_GUESS,
   NDT_REJECT_TOO_FEW_POINTS,
   NDT_REJECT_NO_PAIRS,
   NDT_REJECT_NOT_FINITE,
   NDT_REJECT_SCORE,
-  NDT_REJECT_JUMP,
+  NDT_REJECT_DEADLINE, /* its turn came too late */
 } NdtReject;
 
 typedef enum {
@@ -85,6 +84,8 @@ gboolean ndt_localizer_params_check (const NdtLocalizerParams *params, GError **
  *   as evenly spaced)
  * @point_times: when each point was measured, if known …
  * @time_on_points: … and @time on the axis of @point_times, seconds
+ * @deadline: a scan whose turn comes after this is not aligned (NDT_REJECT_DEADLINE); by
+ *   g_get_monotonic_time(), microseconds; 0: none
  * @has_prior: @prior is given: absolute, in the map
  * @has_odometry: @odometry is given: a pose in a drifting frame; increments count. Poses that
  *   ndt_pose_normalize() refuses are as if not given
@@ -94,6 +95,7 @@ typedef struct {
   gint64 time;
   NdtTimeView point_times;
   double time_on_points;
+  gint64 deadline;
   gboolean has_prior;
   gboolean has_odometry;
   NdtPose prior;

@@ -29,6 +29,7 @@ struct _GstNdtBatch {
   GstNdtPoseTime pose_time;
   gboolean post_messages;
   GstClockTime processing_deadline;
+  GstClockTime deadline;
 
   GstFlowReturn flow;
   GstClockTime since; /* when work on the next scan began */
@@ -146,6 +147,7 @@ take_settings (GstNdtLocalize *self, GstNdtBatch *batch)
   batch->pose_time = settings->pose_time;
   batch->post_messages = settings->post_messages;
   batch->processing_deadline = settings->processing_deadline;
+  batch->deadline = settings->deadline;
   batch->map_frame = g_quark_from_string (settings->map_frame);
   if (settings->sensor_pose && settings->sensor_pose[0] != '\0')
     batch->sensor_frame = g_quark_from_string (settings->body_frame);
@@ -211,8 +213,9 @@ view_times (const GstPointCloudMap *map)
 
 /* A buffer as an observation; one that cannot be read as points is one without points. */
 static void
-prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, GstBuffer *buffer)
+prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item)
 {
+  GstBuffer *buffer = GST_BUFFER_CAST (item->object);
   Scan *scan = &batch->scans[batch->n_scans];
   NdtObservation *observation = &batch->observations[batch->n_scans];
   g_autoptr (GError) error = NULL;
@@ -236,6 +239,9 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, GstBuffer *buffer)
     observation->point_times = view_times (&scan->map);
     observation->time_on_points = (gdouble)(scan->about.pose_time - scan->about.pts) / GST_SECOND;
   }
+  /* Both count from the same instant (gstndtfifo.c). */
+  observation->deadline =
+      batch->deadline > 0 ? (gint64)((item->arrival + batch->deadline) / GST_USECOND) : 0;
   gst_ndt_pose_read (buffer, observation);
   batch->n_scans++;
 }
@@ -296,6 +302,8 @@ count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *local
     GstClockTime duration)
 {
   gst_ndt_stats_localization (self->stats, localization);
+  if (localization->reject == NDT_REJECT_DEADLINE)
+    return;
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_ALIGN, duration);
   if (duration > self->batch->processing_deadline)
     gst_ndt_stats_late (self->stats);
@@ -366,7 +374,7 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
     if (!GST_IS_BUFFER (item->object))
       continue;
     gst_ndt_stats_time (self->stats, GST_NDT_TIME_WAIT, taken - item->arrival);
-    prepare_scan (self, batch, GST_BUFFER_CAST (item->object));
+    prepare_scan (self, batch, item);
   }
   gst_ndt_stats_batch (self->stats, batch->n_scans);
 

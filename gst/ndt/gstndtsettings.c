@@ -32,6 +32,7 @@ enum {
   PROP_BATCH_SIZE,
   PROP_BATCH_TIMEOUT,
   PROP_PROCESSING_DEADLINE,
+  PROP_DEADLINE,
   PROP_MEMORY_BUDGET,
   PROP_N_NUMBERS,
   /* texts */
@@ -161,6 +162,10 @@ static const Number numbers[] = {
         "count "
         "as late",
         AT (processing_deadline), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_QUEUE},
+    {PROP_DEADLINE, "deadline",
+        "Nanoseconds that a scan may wait in the element: one that has waited longer when its turn "
+        "comes is passed on without alignment, status skipped (0 = all are aligned)",
+        AT (deadline), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_NONE},
     {PROP_MEMORY_BUDGET, "memory-budget",
         "Bytes of device memory to hold at most; above it work is done in parts (0 = no limit)",
         AT (config.memory_budget), UINT64, 0, 0x1p62, 1, READY, GST_NDT_CHANGE_BACKEND},
@@ -380,7 +385,7 @@ gst_ndt_settings_init (GstNdtSettings *settings)
   settings->map_params = map_params;
   settings->config = config;
   ndt_localizer_params_init (&settings->params);
-  settings->batch_size = 1;
+  settings->batch_size = 8;
   settings->processing_deadline = 20 * GST_MSECOND; /* GstBaseSink's */
   settings->pose_time = GST_NDT_POSE_TIME_END;
   settings->map_frame = g_strdup ("map");

@@ -41,6 +41,7 @@ typedef struct {
   guint batch_size;
   GstClockTime batch_timeout;
   GstClockTime processing_deadline;
+  GstClockTime deadline;
 
   GstNdtPoseTime pose_time;
   gchar *map_frame;

@@ -193,6 +193,41 @@ GST_START_TEST (test_batch_timeout_ends)
 }
 GST_END_TEST
 
+/* A backlog older than the deadline passes at once, and nothing is lost: not those that wait in the
+ * queue, and not those that wait in a batch. */
+GST_START_TEST (test_deadline)
+{
+  GstHarness *h = tracking_harness (4);
+  Pusher pusher = {h, 0, 8, 0, GST_FLOW_OK};
+  guint n_late = 0;
+
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  g_object_set (h->element, "deadline", 150 * GST_MSECOND, NULL);
+  g_atomic_int_set (&ndt_device.delay_ms, 100);
+  pusher.first = 1;
+  GThread *thread = g_thread_new ("push", push_scans, &pusher);
+  for (guint i = 1; i <= pusher.n; i++) {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    const GstPoseMeta *meta = ndt_harness_estimate (out);
+    fail_unless_equals_uint64 (meta->sequence, i);
+    fail_unless (meta->has_pose);
+    n_late += meta->status == GST_POSE_STATUS_SKIPPED;
+    if (i == 1)
+      fail_unless_equals_int (meta->status, GST_POSE_STATUS_TRACKING);
+  }
+  g_thread_join (thread);
+  fail_unless (n_late > 0);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), n_late);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "skipped"), n_late);
+
+  /* It ends with the backlog. */
+  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  g_object_set (h->element, "deadline", G_GUINT64_CONSTANT (0), NULL);
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (9)), GST_POSE_STATUS_TRACKING);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 /* Upstream waits when the queue is full: nothing is lost. */
 GST_START_TEST (test_full_queue_blocks)
 {
@@ -519,6 +554,7 @@ ndtlocalize_batches_suite (void)
   tcase_add_test (tc, test_pushes_when_ready);
   tcase_add_test (tc, test_batch_timeout);
   tcase_add_test (tc, test_batch_timeout_ends);
+  tcase_add_test (tc, test_deadline);
   tcase_add_test (tc, test_full_queue_blocks);
   tcase_add_test (tc, test_flush_while_working);
   tcase_add_test (tc, test_stop_while_working);

@@ -229,6 +229,37 @@ test_initial_waits (void)
   assert_tracks (&l, &truths[20]);
 }
 
+/* Scans whose turn comes too late pass at the prediction, and the stream goes on from there. */
+static void
+test_deadline (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &truths[0]));
+  for (guint i = 0; i < 30; i++) {
+    NdtObservation o = observe (i);
+    const gboolean late = i == 0 || (i > 10 && i % 3 == 0);
+    o.deadline = late ? 1 : g_get_monotonic_time () + 60 * G_USEC_PER_SEC;
+    const NdtLocalization l = process (localizer, &o);
+    if (!late) {
+      assert_tracks (&l, &truths[i]);
+      continue;
+    }
+    NdtBackendCounters before, after;
+    g_assert_cmpuint (l.status, ==, NDT_TRACK_SKIPPED);
+    g_assert_cmpuint (l.reject, ==, NDT_REJECT_DEADLINE);
+    g_assert_true (l.has_pose);
+    g_assert_true (
+        memcmp (&l.registration.pose, &l.guess, sizeof l.guess) == 0); /* the prediction */
+    g_assert_cmpuint (l.registration.evaluations, ==, 0);
+    g_assert_cmpuint (l.registration.covariance_kind, ==, NDT_POSE_COVARIANCE_FIXED);
+    ndt_backend_get_counters (backend, &before);
+    process (localizer, &o);
+    ndt_backend_get_counters (backend, &after);
+    g_assert_cmpuint (before.alignments, ==, after.alignments);
+  }
+}
+
 /* Empty, thin and foreign scans in a stream: skipped at the prediction, then on. */
 static void
 test_skipped (void)
@@ -641,7 +672,7 @@ test_names (void)
       g_assert_cmpstr (ndt_track_status_to_string ((NdtTrackStatus)i), !=,
           ndt_track_status_to_string ((NdtTrackStatus)j));
   g_assert_cmpstr (ndt_track_status_to_string (NDT_TRACK_SKIPPED), ==, "skipped");
-  g_assert_cmpstr (ndt_reject_to_string (NDT_REJECT_JUMP), ==, "jump");
+  g_assert_cmpstr (ndt_reject_to_string (NDT_REJECT_DEADLINE), ==, "deadline");
   g_assert_cmpstr (ndt_prediction_to_string (NDT_PREDICTION_PRIOR), ==, "prior");
   g_assert_cmpstr (ndt_prediction_to_string ((NdtPrediction)99), ==, "unknown");
 }
@@ -664,6 +695,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer/batches", test_batches);
   g_test_add_func ("/localizer/errors", test_errors);
   g_test_add_func ("/localizer/no-map", test_no_map);
+  g_test_add_func ("/localizer/deadline", test_deadline);
   g_test_add_func ("/localizer/params", test_params);
   g_test_add_func ("/localizer/names", test_names);
   const int result = g_test_run ();
