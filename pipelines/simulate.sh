@@ -5,8 +5,9 @@
 #
 #   pipelines/simulate.sh [FOLDER [SCANS [PROPERTY=VALUE...]]]
 #
-# FOLDER (results) gets map.pcd, trajectory.txt (TUM: time x y z qx qy qz qw), trajectory.csv (status,
-# scores and error of each scan as well) and truth.txt. SCANS: 300. More arguments are properties of
+# FOLDER (results) gets map.pcd, drive.mcap (the scans with their poses, for rosbagsrc and the tools of
+# ROS 2), trajectory.txt (TUM: time x y z qx qy qz qw), trajectory.csv (status, scores and error of each
+# scan as well) and truth.txt. SCANS: 300. More arguments are properties of
 # ndtlocalize. The last line tells how it went.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
@@ -68,7 +69,8 @@ gst-launch-1.0 -v multifilesrc location="$scratch/drive/%06d.bin" \
   caps=pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1 ! \
   ndtlocalize map="$folder/map.pcd" initial-pose="$initial_pose" scan-leaf-size=0.5 "$@" ! \
   tee name=localized ! \
-  queue ! trajectorysink location="$folder/trajectory.txt" print-summary=false \
+  queue ! mcapsink overwrite=true location="$folder/drive.mcap" \
+  localized. ! queue ! trajectorysink location="$folder/trajectory.txt" print-summary=false \
   localized. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv" \
   reference-location="$folder/truth.txt" reference-match=index >"$scratch/log" 2>&1 ||
   { cat "$scratch/log" >&2; exit 1; }

@@ -201,6 +201,10 @@ def test_simulate():
     assert abs(errors.mean() - float(values["mean_error_m"])) < 1e-4
     assert abs(errors.max() - float(values["max_error_m"])) < 1e-4
     assert os.path.getsize(path("results", "map.pcd")) > 100000
+    # The scans are in it, and its end; tests/record reads such files.
+    with open(path("results", "drive.mcap"), "rb") as file:
+        recording = file.read()
+    assert len(recording) > 30 * 100000 and recording.endswith(b"\x89MCAP0\r\n")
 
 
 def main():
