@@ -129,7 +129,8 @@ look_ahead (GstBagPlayer *self, guint64 from, GstClockTime *earliest, GError **e
     if (!bag_reader_next (self->reader, &message, &failure) || message.log_time > from + LOOK_AHEAD)
       break;
     gst_bag_streams_add_channel (self->streams, message.channel);
-    *earliest = MIN (*earliest, gst_bag_streams_get_time (self->streams, &message));
+    const GstClockTime time = gst_bag_streams_get_time (self->streams, &message);
+    *earliest = MAX (MIN (*earliest, time), self->settings.streams.from);
   }
   if (failure) {
     g_propagate_error (error, failure);
@@ -166,8 +167,8 @@ open_recording (GstBagPlayer *self, GError **error)
     gst_bag_streams_add_channel (self->streams, bag_reader_get_channel (self->reader, i));
   if (!bag_reader_get_range (self->reader, &self->log_start, &self->log_end))
     self->log_start = self->log_end = 0;
-  self->log_start = MIN (MAX (self->log_start, self->settings.start_time), (guint64)G_MAXINT64);
-  self->log_end = CLAMP (self->log_end, self->log_start, self->settings.stop_time);
+  self->log_start = MIN (MAX (self->log_start, self->settings.streams.from), (guint64)G_MAXINT64);
+  self->log_end = CLAMP (self->log_end, self->log_start, self->settings.streams.to);
   if (!look_ahead (self, self->log_start, &self->base, error))
     return FALSE;
   post_warning (self);
@@ -237,8 +238,10 @@ stop_with_flow (GstBagPlayer *self, GstFlowReturn flow)
 static gboolean
 is_after_stop (GstBagPlayer *self, const BagMessage *message)
 {
-  return GST_CLOCK_TIME_IS_VALID (self->segment.stop) &&
-         message->log_time > self->base + self->segment.stop + LOOK_AHEAD;
+  GstClockTime stop = self->settings.streams.to;
+  if (GST_CLOCK_TIME_IS_VALID (self->segment.stop))
+    stop = MIN (stop, self->base + self->segment.stop);
+  return message->log_time > stop && message->log_time - stop > LOOK_AHEAD;
 }
 
 static void
@@ -261,7 +264,7 @@ loop (gpointer user_data)
     stop_with_error (self, error);
     return;
   }
-  if (!found || message.log_time > self->settings.stop_time || is_after_stop (self, &message)) {
+  if (!found || is_after_stop (self, &message)) {
     stop_with_flow (self, GST_FLOW_EOS);
     return;
   }

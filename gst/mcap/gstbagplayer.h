@@ -16,8 +16,6 @@ typedef BagReader *(*GstBagOpenFunc) (gpointer user_data, GError **error);
 
 typedef struct {
   GstBagSettings streams;
-  guint64 start_time; /* log time of the first message to play, ns */
-  guint64 stop_time;  /* messages logged after it are not played, ns */
   gboolean post_progress;
 } GstBagPlayerSettings;
 

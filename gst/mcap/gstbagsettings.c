@@ -35,7 +35,8 @@ static GstStaticPadTemplate message_template = GST_STATIC_PAD_TEMPLATE (
 void
 gst_bag_settings_init (GstBagSettings *self)
 {
-  *self = (GstBagSettings){.pose_role = GST_POSE_ROLE_ESTIMATE, .attach_poses = TRUE};
+  *self = (GstBagSettings){
+      .pose_role = GST_POSE_ROLE_ESTIMATE, .attach_poses = TRUE, .to = G_MAXUINT64};
 }
 
 void

@@ -357,13 +357,14 @@ gst_bag_streams_push (GstBagStreams *self, const BagMessage *message)
 
   if (stream->cloud)
     return absorb_pose (self, stream, message);
-  if (!stream->pad)
+  const GstClockTime time = gst_bag_streams_get_time (self, message);
+  if (!stream->pad || time < self->settings.from || time > self->settings.to)
     return GST_FLOW_OK;
   GstBuffer *buffer = make_buffer (self, stream, message, &error);
   if (!buffer)
     return leave_out (self, stream, message, error);
   send_segment (self, stream);
-  GST_BUFFER_PTS (buffer) = gst_bag_streams_get_time (self, message);
+  GST_BUFFER_PTS (buffer) = time;
   GST_BUFFER_OFFSET (buffer) = message->sequence;
   if (stream->discont)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);

@@ -23,6 +23,8 @@ typedef struct {
   GstPoseRole pose_role;
   gboolean attach_poses;
   gboolean raw;
+  GstClockTime from; /* buffers with earlier time stamps are not sent */
+  GstClockTime to;   /* nor those with later ones */
 } GstBagSettings;
 
 void gst_bag_settings_init (GstBagSettings *self);

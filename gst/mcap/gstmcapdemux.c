@@ -331,7 +331,7 @@ open_peer (gpointer user_data, GError **error)
 static gboolean
 start_player (GstMcapDemux *self)
 {
-  GstBagPlayerSettings settings = {.stop_time = G_MAXUINT64};
+  GstBagPlayerSettings settings = {.post_progress = FALSE};
   GST_OBJECT_LOCK (self);
   settings.streams = self->settings;
   settings.streams.topics = g_strdup (self->settings.topics);

@@ -255,10 +255,10 @@ gst_rosbag_src_set_property (GObject *object, guint id, const GValue *value, GPa
     self->locations = dup_strings (value);
     break;
   case PROP_START_TIME:
-    self->settings.start_time = g_value_get_uint64 (value);
+    self->settings.streams.from = g_value_get_uint64 (value);
     break;
   case PROP_STOP_TIME:
-    self->settings.stop_time = g_value_get_uint64 (value);
+    self->settings.streams.to = g_value_get_uint64 (value);
     break;
   default:
     if (id < PROP_SETTINGS ||
@@ -307,10 +307,10 @@ gst_rosbag_src_get_property (GObject *object, guint id, GValue *value, GParamSpe
     }
     break;
   case PROP_START_TIME:
-    g_value_set_uint64 (value, self->settings.start_time);
+    g_value_set_uint64 (value, self->settings.streams.from);
     break;
   case PROP_STOP_TIME:
-    g_value_set_uint64 (value, self->settings.stop_time);
+    g_value_set_uint64 (value, self->settings.streams.to);
     break;
   default:
     if (id < PROP_SETTINGS ||
@@ -336,7 +336,6 @@ static void
 gst_rosbag_src_init (GstRosbagSrc *self)
 {
   gst_bag_settings_init (&self->settings.streams);
-  self->settings.stop_time = G_MAXUINT64;
   GST_OBJECT_FLAG_SET (self, GST_ELEMENT_FLAG_SOURCE);
 }
 
@@ -376,12 +375,11 @@ gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
           flags));
   g_object_class_install_property (object_class, PROP_START_TIME,
       g_param_spec_uint64 ("start-time", "Start time",
-          "Log time to begin at, in ns as recorded (of the Unix epoch in most recordings)", 0,
-          G_MAXUINT64, 0, flags));
+          "Earliest time stamp to send, in ns as recorded (of the Unix epoch in most recordings)",
+          0, G_MAXUINT64, 0, flags));
   g_object_class_install_property (object_class, PROP_STOP_TIME,
-      g_param_spec_uint64 ("stop-time", "Stop time",
-          "Log time of the last message to send, in ns as recorded", 0, G_MAXUINT64, G_MAXUINT64,
-          flags));
+      g_param_spec_uint64 ("stop-time", "Stop time", "Latest time stamp to send, in ns as recorded",
+          0, G_MAXUINT64, G_MAXUINT64, flags));
   /**
    * GstRosbagSrc:stats:
    *

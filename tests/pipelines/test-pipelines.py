@@ -178,7 +178,7 @@ def test_pcd_folder():
 
 
 def test_scripts_explain_themselves():
-    for script in ("kitti.sh", "pcd-folder.sh"):
+    for script in ("kitti.sh", "pcd-folder.sh", "replay.sh"):
         output = run(os.path.join(PIPELINES, script), status=2)
         assert output.startswith(("Localizes", "\n")) and "INITIAL_POSE" in output, output
 
@@ -205,6 +205,73 @@ def test_simulate():
     with open(path("results", "drive.mcap"), "rb") as file:
         recording = file.read()
     assert len(recording) > 30 * 100000 and recording.endswith(b"\x89MCAP0\r\n")
+
+
+def record_drive(scans):
+    make_map()
+    run("gst-launch-1.0", "-q", "lidartestsrc", "rings=16", f"num-buffers={scans}", "!",
+        "mcapsink", "location=drive.mcap")
+
+
+def replay(*options, status=0):
+    """The numbers of the last line, and the rows of the trajectory by their times."""
+    output = run(os.path.join(PIPELINES, "replay.sh"), *options, "drive.mcap", "town.pcd", START,
+                 "out", status=status)
+    values = dict(pair.split("=") for pair in output.splitlines()[-1].split())
+    return values, csv_times(path("out", "trajectory.csv"))
+
+
+def csv_times(name):
+    with open(name, encoding="ascii") as file:
+        return [line.split(",")[:2] for line in file][1:]
+
+
+def test_replay():
+    record_drive(SCANS)
+    values, rows = replay()
+    assert values["scans"] == values["compared"] == str(SCANS) and values["lost"] == "0", values
+    # Far above the simulated sensor's noise, far below the distance between scans (0.8 m).
+    assert float(values["max_error_m"]) < 0.1, values
+    assert [int(row[0]) for row in rows] == list(range(SCANS))
+    poses = np.loadtxt(path("out", "trajectory.txt"))
+    assert len(poses) == SCANS
+    # What was recorded anew has these poses, bit for bit.
+    run("gst-launch-1.0", "-q", "rosbagsrc", "location=out", "!", "trajectorysink",
+        "location=again.txt")
+    with open(path("out", "trajectory.txt"), "rb") as one, open(path("again.txt"), "rb") as other:
+        assert one.read() == other.read()
+    # Another reference than the recording's own: all of it 1 m beside.
+    poses[:, 2] += 1
+    np.savetxt(path("reference.txt"), poses, fmt="%.9f")
+    values, _ = replay("--reference", path("reference.txt"))
+    assert abs(float(values["mean_error_m"]) - 1) < 1e-4, values
+
+
+def test_replay_stops_and_resumes():
+    record_drive(40)
+    _, whole = replay()
+    with subprocess.Popen([os.path.join(PIPELINES, "replay.sh"), "--realtime", "drive.mcap",
+                           "town.pcd", START, "out"], cwd=folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, "NDT_BUILD": BUILD}) as process:
+        part = path("out", "trajectory.csv.part")
+        end = time.monotonic() + 60
+        while time.monotonic() < end and not (
+                os.path.exists(part) and len(csv_times(part)) > 4):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        output = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, output
+    stopped = csv_times(path("out", "trajectory.csv"))
+    assert 4 < len(stopped) < 40, output
+    values, rows = replay("--resume")
+    assert rows == whole
+    assert values["scans"] == values["compared"] == "40" and values["lost"] == "0", values
+    assert float(values["max_error_m"]) < 0.1, values
+    # The recordings of both runs are one, without a scan missing or there twice.
+    run("gst-launch-1.0", "-q", "rosbagsrc", "location=out", "!", "trajectorysink", "format=csv",
+        "location=again.csv")
+    assert csv_times(path("again.csv")) == whole
 
 
 def main():
