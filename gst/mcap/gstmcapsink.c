@@ -34,7 +34,7 @@
 
 #include "gstmcapsink.h"
 
-#include "mcap-file.h"
+#include "mcap-output.h"
 #include "mcap-format.h"
 #include "mcap-location.h"
 
@@ -69,7 +69,7 @@ struct _GstMcapSink {
   gchar *current_location;
 
   /* under the lock */
-  McapFile *file;
+  McapOutput *file;
   gboolean numbered;
   guint next_number;
   gboolean has_opened;
@@ -100,8 +100,8 @@ gst_mcap_sink_write (GstMcapBase *base, const McapPart *parts, guint n_parts, GE
 
   for (guint i = 0; i < n_parts; i++)
     size += parts[i].size;
-  return (gst_mcap_base_is_finishing (base) || mcap_file_reserve (self->file, size, error)) &&
-         mcap_file_write (self->file, parts, n_parts, error);
+  return (gst_mcap_base_is_finishing (base) || mcap_output_reserve (self->file, size, error)) &&
+         mcap_output_write (self->file, parts, n_parts, error);
 }
 
 /* Finishes the file at hand. */
@@ -110,7 +110,7 @@ close_file (GstMcapSink *self, GError **error)
 {
   GstMcapBase *base = GST_MCAP_BASE (self);
   g_autofree gchar *location = NULL;
-  McapFile *file = self->file;
+  McapOutput *file = self->file;
   guint64 bytes, messages = 0;
   gboolean ok = TRUE;
 
@@ -122,8 +122,8 @@ close_file (GstMcapSink *self, GError **error)
   self->file = NULL;
   location = g_steal_pointer (&self->current_location);
   GST_OBJECT_UNLOCK (self);
-  bytes = mcap_file_get_position (file);
-  ok = mcap_file_close (file, ok ? error : NULL) && ok;
+  bytes = mcap_output_get_position (file);
+  ok = mcap_output_close (file, ok ? error : NULL) && ok;
   gst_mcap_base_post (
       base, gst_message_new_element (GST_OBJECT (self),
                 gst_structure_new ("mcap-file-closed", "location", G_TYPE_STRING, location, "bytes",
@@ -138,7 +138,7 @@ open_file (GstMcapSink *self, guint64 log_time, GError **error)
   g_autofree gchar *path = NULL;
   gboolean overwrite;
   gint64 interval;
-  McapFile *file;
+  McapOutput *file;
 
   GST_OBJECT_LOCK (self);
   location = g_strdup (self->location);
@@ -153,7 +153,7 @@ open_file (GstMcapSink *self, guint64 log_time, GError **error)
     path = mcap_location_format (location, self->next_number);
     if (self->numbered)
       self->next_number++;
-    file = mcap_file_open (path, overwrite, interval, &failure);
+    file = mcap_output_open (path, overwrite, interval, &failure);
     if (file)
       break;
     /* What earlier runs recorded stays, and numbers go on behind it. */
@@ -263,7 +263,7 @@ gst_mcap_sink_add_stats (GstMcapBase *base, GstStructure *stats)
   guint64 synced;
 
   GST_OBJECT_LOCK (self);
-  synced = self->file ? mcap_file_get_synced (self->file) : 0;
+  synced = self->file ? mcap_output_get_synced (self->file) : 0;
   GST_OBJECT_UNLOCK (self);
   gst_structure_set (stats, "synced-bytes", G_TYPE_UINT64, synced, NULL);
 }

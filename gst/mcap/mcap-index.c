@@ -374,6 +374,12 @@ add_plain_messages (McapIndex *self, GArray *plain)
   g_ptr_array_add (self->blocks, block);
 }
 
+static gboolean
+lacks_schema (gpointer id, gpointer channel, gpointer table)
+{
+  return ((McapChannel *)channel)->schema_id != 0 && !mcap_table_get_schema (table, channel);
+}
+
 gboolean
 mcap_index_read (McapIndex *self, const McapFile *file, GError **error)
 {
@@ -394,6 +400,8 @@ mcap_index_read (McapIndex *self, const McapFile *file, GError **error)
   }
 
   self->has_summary = self->is_complete = read_summary (self, file, &failure);
+  /* A summary may repeat channels without their schemas: the chunks have both. */
+  g_hash_table_foreach_remove (self->table.channels, lacks_schema, &self->table);
   if (!self->has_summary && !failure) {
     Scan *scan = g_new0 (Scan, 1);
     scan->window.file = file;

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* fallocate() */
 #endif
-#include "mcap-file.h"
+#include "mcap-output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #define MAX_PARTS 4
 
-struct _McapFile {
+struct _McapOutput {
   gchar *path;
   int fd;
   guint64 reserved; /* offset that room is reserved to */
@@ -56,7 +56,7 @@ sync_data (int fd)
 }
 
 static gpointer
-sync_thread (McapFile *self)
+sync_thread (McapOutput *self)
 {
   g_mutex_lock (&self->lock);
   while (!self->stop) {
@@ -94,11 +94,11 @@ sync_folder (const gchar *path)
   close (fd);
 }
 
-McapFile *
-mcap_file_open (const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error)
+McapOutput *
+mcap_output_open (const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error)
 {
   int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
-  McapFile *self;
+  McapOutput *self;
   int fd = open (path, flags, 0666);
 
   if (fd < 0) {
@@ -109,7 +109,7 @@ mcap_file_open (const gchar *path, gboolean overwrite, gint64 sync_interval, GEr
       set_error (error, path, "Could not open", GST_RESOURCE_ERROR_OPEN_WRITE, errno);
     return NULL;
   }
-  self = g_new0 (McapFile, 1);
+  self = g_new0 (McapOutput, 1);
   self->path = g_strdup (path);
   self->fd = fd;
   self->sync_interval = sync_interval;
@@ -123,7 +123,7 @@ mcap_file_open (const gchar *path, gboolean overwrite, gint64 sync_interval, GEr
 }
 
 static gint
-try_reserve (McapFile *self, guint64 end)
+try_reserve (McapOutput *self, guint64 end)
 {
   struct rlimit limit;
 
@@ -138,7 +138,7 @@ try_reserve (McapFile *self, guint64 end)
 }
 
 gboolean
-mcap_file_reserve (McapFile *self, guint64 size, GError **error)
+mcap_output_reserve (McapOutput *self, guint64 size, GError **error)
 {
   guint64 end = self->position + size;
   gint number;
@@ -183,7 +183,7 @@ write_all (int fd, struct iovec *iov, gint n)
 }
 
 gboolean
-mcap_file_write (McapFile *self, const McapPart *parts, guint n_parts, GError **error)
+mcap_output_write (McapOutput *self, const McapPart *parts, guint n_parts, GError **error)
 {
   struct iovec iov[MAX_PARTS];
   guint64 size = 0;
@@ -215,7 +215,7 @@ mcap_file_write (McapFile *self, const McapPart *parts, guint n_parts, GError **
 }
 
 gboolean
-mcap_file_close (McapFile *self, GError **error)
+mcap_output_close (McapOutput *self, GError **error)
 {
   gint number = 0;
 
@@ -243,19 +243,19 @@ mcap_file_close (McapFile *self, GError **error)
 }
 
 const gchar *
-mcap_file_get_path (const McapFile *self)
+mcap_output_get_path (const McapOutput *self)
 {
   return self->path;
 }
 
 guint64
-mcap_file_get_position (const McapFile *self)
+mcap_output_get_position (const McapOutput *self)
 {
   return self->position;
 }
 
 guint64
-mcap_file_get_synced (McapFile *self)
+mcap_output_get_synced (McapOutput *self)
 {
   guint64 synced;
 

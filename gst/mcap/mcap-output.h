@@ -11,23 +11,23 @@
 
 G_BEGIN_DECLS
 
-typedef struct _McapFile McapFile;
+typedef struct _McapOutput McapOutput;
 
 /* @overwrite: FALSE, a file of this name is an error (GST_RESOURCE_ERROR_OPEN_WRITE).
  * @sync_interval: µs between two fdatasync(), 0: never, not even when it is closed. */
-McapFile *mcap_file_open (
+McapOutput *mcap_output_open (
     const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error);
 /* Makes sure that @size more bytes find room, where the file system can do that. */
-gboolean mcap_file_reserve (McapFile *self, guint64 size, GError **error);
+gboolean mcap_output_reserve (McapOutput *self, guint64 size, GError **error);
 /* All parts or, after an error, none of them. */
-gboolean mcap_file_write (McapFile *self, const McapPart *parts, guint n_parts, GError **error);
+gboolean mcap_output_write (McapOutput *self, const McapPart *parts, guint n_parts, GError **error);
 /* Gives back what was reserved, waits for the disk, frees @self also on failure. */
-gboolean mcap_file_close (McapFile *self, GError **error);
+gboolean mcap_output_close (McapOutput *self, GError **error);
 
-const gchar *mcap_file_get_path (const McapFile *self);
+const gchar *mcap_output_get_path (const McapOutput *self);
 /* Bytes written. */
-guint64 mcap_file_get_position (const McapFile *self);
+guint64 mcap_output_get_position (const McapOutput *self);
 /* Bytes that survive a power loss. Thread-safe. */
-guint64 mcap_file_get_synced (McapFile *self);
+guint64 mcap_output_get_synced (McapOutput *self);
 
 G_END_DECLS
