@@ -92,7 +92,7 @@ bag_channel_get_message_caps (const BagChannel *channel)
 GstCaps *
 bag_channel_get_pose_caps (const BagChannel *channel)
 {
-  return gst_caps_new_simple (MCAP_POSE_CAPS, MCAP_CAPS_TOPIC, G_TYPE_STRING, channel->topic,
+  return gst_caps_new_simple (GST_POSE_CAPS_NAME, MCAP_CAPS_TOPIC, G_TYPE_STRING, channel->topic,
       MCAP_CAPS_SCHEMA_NAME, G_TYPE_STRING, channel->schema_name, NULL);
 }
 

@@ -3,6 +3,8 @@
 #include "config.h"
 #endif
 
+#include <gst/pointcloud/pointcloud.h>
+
 #include "gstbagstreams.h"
 #include "mcap-format.h"
 
@@ -28,7 +30,7 @@ gst_bag_timestamps_get_type (void)
 static GstStaticPadTemplate cloud_template = GST_STATIC_PAD_TEMPLATE (
     "cloud_%u", GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
 static GstStaticPadTemplate pose_template = GST_STATIC_PAD_TEMPLATE (
-    "pose_%u", GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (MCAP_POSE_CAPS));
+    "pose_%u", GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (GST_POSE_CAPS_NAME));
 static GstStaticPadTemplate message_template = GST_STATIC_PAD_TEMPLATE (
     "message_%u", GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (MCAP_MESSAGE_CAPS));
 

@@ -51,10 +51,7 @@ typedef enum {
   MCAP_OP_DATA_END = 0x0F,
 } McapOpcode;
 
-/* What the elements of this plugin say of streams that are no clouds.
- *
- * A pose stream: each buffer carries one or more GstPoseMeta; its bytes, if any, mean nothing. */
-#define MCAP_POSE_CAPS "pose/x-raw"
+/* What the elements of this plugin say of streams that are neither clouds nor poses. */
 /* The container itself. */
 #define MCAP_CAPS "application/x-mcap"
 /* Messages as they stand in a file, one a buffer, with the fields below; all of them strings but

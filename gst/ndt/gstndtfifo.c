@@ -17,6 +17,7 @@ struct _GstNdtFifo {
   guint n_barriers;
   guint batch_size;
   GstClockTime batch_timeout;
+  gint64 open_until; /* buffers before it need no space */
 
   GstFlowReturn flow;
   gboolean eos;    /* an EOS event was put */
@@ -69,12 +70,16 @@ remove_head (GstNdtFifo *fifo)
   return item;
 }
 
-/* Drops what waits. Sticky events stay with the pads that they came through. */
+/* Drops what waits. Sticky events but SEGMENT and EOS outlive a flush: @pad, if any, keeps them. */
 static void
-clear (GstNdtFifo *fifo)
+clear (GstNdtFifo *fifo, GstPad *pad)
 {
   while (!gst_queue_array_is_empty (fifo->items)) {
     const GstNdtItem item = remove_head (fifo);
+    if (pad && GST_IS_EVENT (item.object) && GST_EVENT_IS_STICKY (item.object) &&
+        GST_EVENT_TYPE (item.object) != GST_EVENT_SEGMENT &&
+        GST_EVENT_TYPE (item.object) != GST_EVENT_EOS)
+      gst_pad_store_sticky_event (pad, GST_EVENT_CAST (item.object));
     if (!GST_IS_QUERY (item.object))
       gst_mini_object_unref (item.object);
   }
@@ -98,6 +103,7 @@ gst_ndt_fifo_new (void)
   g_cond_init (&fifo->changed_take);
   fifo->items = gst_queue_array_new_for_struct (sizeof (GstNdtItem), 16);
   fifo->batch_size = 1;
+  fifo->open_until = G_MININT64;
   fifo->flow = GST_FLOW_FLUSHING;
   return fifo;
 }
@@ -105,7 +111,7 @@ gst_ndt_fifo_new (void)
 void
 gst_ndt_fifo_free (GstNdtFifo *fifo)
 {
-  clear (fifo);
+  clear (fifo, NULL);
   gst_queue_array_free (fifo->items);
   g_cond_clear (&fifo->changed_take);
   g_cond_clear (&fifo->changed_put);
@@ -133,7 +139,7 @@ void
 gst_ndt_fifo_start (GstNdtFifo *fifo)
 {
   g_mutex_lock (&fifo->lock);
-  clear (fifo);
+  clear (fifo, NULL);
   fifo->flow = GST_FLOW_OK;
   fifo->eos = FALSE;
   fifo->refuse = FALSE;
@@ -141,20 +147,20 @@ gst_ndt_fifo_start (GstNdtFifo *fifo)
 }
 
 void
-gst_ndt_fifo_flush (GstNdtFifo *fifo)
+gst_ndt_fifo_flush (GstNdtFifo *fifo, GstPad *pad)
 {
   g_mutex_lock (&fifo->lock);
-  clear (fifo);
+  clear (fifo, pad);
   fifo->flow = GST_FLOW_FLUSHING;
   wake_all (fifo);
   g_mutex_unlock (&fifo->lock);
 }
 
 GstFlowReturn
-gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer)
+gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint64 time)
 {
   g_mutex_lock (&fifo->lock);
-  while (fifo->flow == GST_FLOW_OK && !fifo->eos && !fifo->refuse &&
+  while (fifo->flow == GST_FLOW_OK && !fifo->eos && !fifo->refuse && time >= fifo->open_until &&
          fifo->n_buffers >= gst_ndt_fifo_get_capacity (fifo->batch_size))
     g_cond_wait (&fifo->changed_put, &fifo->lock);
 
@@ -168,6 +174,15 @@ gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer)
   if (flow != GST_FLOW_OK)
     gst_buffer_unref (buffer);
   return flow;
+}
+
+void
+gst_ndt_fifo_open (GstNdtFifo *fifo, gint64 until)
+{
+  g_mutex_lock (&fifo->lock);
+  fifo->open_until = until;
+  g_cond_broadcast (&fifo->changed_put);
+  g_mutex_unlock (&fifo->lock);
 }
 
 /* With the lock held. */

@@ -35,13 +35,17 @@ void gst_ndt_fifo_set_limits (GstNdtFifo *fifo, guint batch_size, GstClockTime b
 guint gst_ndt_fifo_get_capacity (guint batch_size);
 
 /* Empties the FIFO and lets everything pass, resp. wakes everybody with FLUSHING and empties it.
- * It begins flushing. */
+ * It begins flushing. @pad (nullable) gets the sticky events that outlive a flush. */
 void gst_ndt_fifo_start (GstNdtFifo *fifo);
-void gst_ndt_fifo_flush (GstNdtFifo *fifo);
+void gst_ndt_fifo_flush (GstNdtFifo *fifo, GstPad *pad);
 
-/* Waits for space. (transfer full), also on failure: FLUSHING, EOS after an EOS event or
- * gst_ndt_fifo_refuse(), or what gst_ndt_fifo_stop() was called with. */
-GstFlowReturn gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer);
+/* Waits for space. @time: the buffer's running time, see gst_ndt_fifo_open(). (transfer full), also
+ * on failure: FLUSHING, EOS after an EOS event or gst_ndt_fifo_refuse(), or what
+ * gst_ndt_fifo_stop() was called with. */
+GstFlowReturn gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint64 time);
+/* The task waits for something else that may come from the thread that puts: buffers of times
+ * before @until need no space. G_MININT64: they do again. */
+void gst_ndt_fifo_open (GstNdtFifo *fifo, gint64 until);
 
 /**
  * GstNdtFifoPut:

@@ -8,7 +8,8 @@
  * in the map the sensor was. The map is a PCD file, or a folder of them. A scan starts from,
  * best first, a pose of role "prior" on its buffer, the last estimate moved by the increment of
  * poses of role "odometry", or the last estimate moved with constant velocity. A scan that
- * cannot be localized passes with a status that says so.
+ * cannot be localized passes with a status that says so. Priors and odometry may also come as
+ * streams of their own, on request pads.
  *
  * Scans wait in a queue of its own while others are aligned, and leave from another thread; what
  * waits may be aligned together (batch-size). Poses do not depend on batches, threads or timing.
@@ -25,6 +26,8 @@
 #endif
 
 #include "gstndtlocalizeprivate.h"
+
+#include "gstndtpose.h"
 
 GST_DEBUG_CATEGORY (gst_ndt_localize_debug);
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
@@ -60,7 +63,11 @@ gst_ndt_localize_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   const guint64 n_backwards = gst_point_cloud_timer_get_n_backwards (self->timer);
   buffer = gst_point_cloud_timer_stamp (self->timer, buffer);
   const gboolean backwards = gst_point_cloud_timer_get_n_backwards (self->timer) > n_backwards;
-  const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer);
+  const gint64 time = gst_ndt_running_time (
+      gst_point_cloud_timer_get_segment (self->timer), GST_BUFFER_PTS (buffer));
+  if (time != GST_NDT_TIME_UNKNOWN)
+    gst_ndt_poses_scan (self->poses, time);
+  const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer, time);
   if (flow == GST_FLOW_OK)
     gst_ndt_stats_scan_in (self->stats, backwards);
   return flow;
@@ -115,12 +122,27 @@ cancel (GstNdtLocalize *self, gboolean on)
     gst_ndt_engine_cancel (engine, GST_NDT_CANCEL_FLUSH, on);
 }
 
+/* Everybody who waits leaves. @pad: see gst_ndt_fifo_flush(). */
+static void
+begin_flushing (GstNdtLocalize *self, GstPad *pad)
+{
+  gst_ndt_fifo_flush (self->fifo, pad);
+  gst_ndt_poses_flush (self->poses);
+}
+
+static void
+end_flushing (GstNdtLocalize *self)
+{
+  gst_ndt_poses_start (self->poses);
+  gst_ndt_fifo_start (self->fifo);
+}
+
 static gboolean
 flush_start (GstNdtLocalize *self, GstEvent *event)
 {
   /* Downstream first: the task may be blocked in a push. */
   const gboolean ret = gst_pad_push_event (self->srcpad, event);
-  gst_ndt_fifo_flush (self->fifo);
+  begin_flushing (self, self->srcpad);
   cancel (self, TRUE);
   gst_pad_pause_task (self->srcpad);
   return ret;
@@ -135,11 +157,15 @@ flush_stop (GstNdtLocalize *self, GstEvent *event)
   const gboolean ret = gst_pad_push_event (self->srcpad, event);
   cancel (self, FALSE);
   gst_point_cloud_timer_reset (self->timer);
+  /* The task may not have come to the caps. */
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (self->sinkpad);
+  if (caps && self->negotiated)
+    gst_point_cloud_info_from_caps (&self->info, caps, NULL);
   /* A seek: the vehicle is elsewhere. */
   if (reset_time)
     gst_ndt_localize_reset (self);
   if (GST_PAD_MODE (self->srcpad) == GST_PAD_MODE_PUSH) {
-    gst_ndt_fifo_start (self->fifo);
+    end_flushing (self);
     gst_pad_start_task (self->srcpad, gst_ndt_localize_task, self, NULL);
   }
   return ret;
@@ -163,6 +189,9 @@ gst_ndt_localize_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     break;
   case GST_EVENT_SEGMENT:
     event = gst_point_cloud_timer_segment (self->timer, event);
+    break;
+  case GST_EVENT_EOS:
+    gst_ndt_poses_scan (self->poses, G_MAXINT64);
     break;
   default:
     break;
@@ -205,6 +234,8 @@ query_latency (GstNdtLocalize *self, GstQuery *query)
   if (!gst_pad_peer_query (self->sinkpad, query))
     return FALSE;
   gst_query_parse_latency (query, &live, &min, &max);
+  gst_ndt_pose_pads_add_latency (self, &live, &min, &max);
+  gst_ndt_poses_set_live (self->poses, live);
 
   GST_OBJECT_LOCK (self);
   min += self->settings.batch_timeout + self->settings.processing_deadline;
@@ -238,7 +269,7 @@ gst_ndt_localize_sink_activate_mode (
   if (mode != GST_PAD_MODE_PUSH)
     return FALSE;
   if (!active)
-    gst_ndt_fifo_flush (self->fifo);
+    begin_flushing (self, NULL);
   return TRUE;
 }
 
@@ -252,12 +283,26 @@ gst_ndt_localize_src_activate_mode (
     return FALSE;
   if (active) {
     cancel (self, FALSE);
-    gst_ndt_fifo_start (self->fifo);
+    end_flushing (self);
     return gst_pad_start_task (pad, gst_ndt_localize_task, self, NULL);
   }
-  gst_ndt_fifo_flush (self->fifo);
+  begin_flushing (self, NULL);
   cancel (self, TRUE);
   return gst_pad_stop_task (pad);
+}
+
+/* Scans and poses have nothing to do with one another's caps, events and queries. */
+static GstIterator *
+gst_ndt_localize_iterate_internal_links (GstPad *pad, GstObject *parent)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+  GValue other = G_VALUE_INIT;
+
+  g_value_init (&other, GST_TYPE_PAD);
+  g_value_set_object (&other, pad == self->sinkpad ? self->srcpad : self->sinkpad);
+  GstIterator *iterator = gst_iterator_new_single (GST_TYPE_PAD, &other);
+  g_value_unset (&other);
+  return iterator;
 }
 
 static GstStateChangeReturn
@@ -304,15 +349,17 @@ static GstStructure *
 get_stats (GstNdtLocalize *self)
 {
   NdtBackendCounters counters;
-  guint64 n_pinned = 0, n_plain = 0;
+  guint64 n_pinned = 0, n_plain = 0, n_poses, n_missing;
 
   if (self->engine)
     gst_ndt_engine_get_counters (self->engine, &counters);
   if (self->allocator)
     gst_ndt_allocator_get_counts (self->allocator, &n_pinned, &n_plain);
   GstStructure *stats = gst_ndt_stats_to_structure (self->stats, self->engine ? &counters : NULL);
+  gst_ndt_poses_get_counts (self->poses, &n_poses, &n_missing);
   gst_structure_set (stats, "pinned-memories", G_TYPE_UINT64, n_pinned, "plain-memories",
-      G_TYPE_UINT64, n_plain, NULL);
+      G_TYPE_UINT64, n_plain, "poses", G_TYPE_UINT64, n_poses, "poses-missing", G_TYPE_UINT64,
+      n_missing, NULL);
   return stats;
 }
 
@@ -348,6 +395,7 @@ gst_ndt_localize_finalize (GObject *object)
   gst_ndt_map_loader_free (self->loader);
   gst_ndt_batch_free (self->batch);
   gst_point_cloud_timer_free (self->timer);
+  gst_ndt_poses_free (self->poses);
   gst_ndt_stats_free (self->stats);
   gst_ndt_fifo_free (self->fifo);
   gst_ndt_settings_clear (&self->settings);
@@ -359,6 +407,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
 {
   self->fifo = gst_ndt_fifo_new ();
   self->stats = gst_ndt_stats_new ();
+  self->poses = gst_ndt_poses_new ();
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
   self->loader = gst_ndt_map_loader_new (gst_ndt_localize_map_loaded, self);
   self->batch = gst_ndt_batch_new ();
@@ -372,6 +421,8 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   gst_pad_set_event_function (self->sinkpad, gst_ndt_localize_sink_event);
   gst_pad_set_query_function (self->sinkpad, gst_ndt_localize_sink_query);
   gst_pad_set_activatemode_function (self->sinkpad, gst_ndt_localize_sink_activate_mode);
+  gst_pad_set_iterate_internal_links_function (
+      self->sinkpad, gst_ndt_localize_iterate_internal_links);
   GST_PAD_SET_PROXY_CAPS (self->sinkpad);
   /* Whether caps will do is said by set_caps(), with a reason. */
   GST_PAD_SET_ACCEPT_INTERSECT (self->sinkpad);
@@ -381,6 +432,8 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   gst_pad_set_event_function (self->srcpad, gst_ndt_localize_src_event);
   gst_pad_set_query_function (self->srcpad, gst_ndt_localize_src_query);
   gst_pad_set_activatemode_function (self->srcpad, gst_ndt_localize_src_activate_mode);
+  gst_pad_set_iterate_internal_links_function (
+      self->srcpad, gst_ndt_localize_iterate_internal_links);
   GST_PAD_SET_PROXY_CAPS (self->srcpad);
   gst_element_add_pad (GST_ELEMENT (self), self->srcpad);
 }
@@ -421,6 +474,8 @@ gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
   object_class->get_property = gst_ndt_localize_get_property;
   object_class->finalize = gst_ndt_localize_finalize;
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_ndt_localize_change_state);
+  element_class->request_new_pad = GST_DEBUG_FUNCPTR (gst_ndt_pose_pad_request);
+  element_class->release_pad = GST_DEBUG_FUNCPTR (gst_ndt_pose_pad_release);
 
   gst_ndt_settings_install_properties (object_class);
   /**
@@ -440,6 +495,7 @@ gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_ndt_pose_pad_class_init (element_class);
   gst_element_class_set_static_metadata (element_class, "NDT localizer", "Filter/Analyzer/Lidar",
       "Localizes lidar scans in a map by the normal distributions transform", "gst-ndt authors");
 }

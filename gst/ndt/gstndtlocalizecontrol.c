@@ -180,6 +180,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
   if (!reopen (self))
     return FALSE;
   gst_ndt_stats_reset (self->stats);
+  gst_ndt_poses_clear (self->poses);
 
   GST_OBJECT_LOCK (self);
   g_autofree gchar *location = g_strdup (self->settings.map);

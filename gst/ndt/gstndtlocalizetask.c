@@ -30,6 +30,8 @@ struct _GstNdtBatch {
   gboolean post_messages;
   GstClockTime processing_deadline;
   GstClockTime deadline;
+  GstClockTime pose_timeout;
+  gdouble pose_distance_limit;
 
   GstFlowReturn flow;
   GstClockTime since; /* when work on the next scan began */
@@ -148,6 +150,8 @@ take_settings (GstNdtLocalize *self, GstNdtBatch *batch)
   batch->post_messages = settings->post_messages;
   batch->processing_deadline = settings->processing_deadline;
   batch->deadline = settings->deadline;
+  batch->pose_timeout = settings->pose_timeout;
+  batch->pose_distance_limit = settings->pose_distance_limit;
   batch->map_frame = g_quark_from_string (settings->map_frame);
   if (settings->sensor_pose && settings->sensor_pose[0] != '\0')
     batch->sensor_frame = g_quark_from_string (settings->body_frame);
@@ -174,6 +178,12 @@ pose_time (const GstBuffer *buffer, GstNdtPoseTime which)
   default:
     return pts + duration;
   }
+}
+
+static gint64
+running_time (const GstNdtLocalize *self, GstClockTime time)
+{
+  return gst_ndt_running_time (&self->segment, time);
 }
 
 static NdtCloudView
@@ -243,6 +253,8 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item)
   observation->deadline =
       batch->deadline > 0 ? (gint64)((item->arrival + batch->deadline) / GST_USECOND) : 0;
   gst_ndt_pose_read (buffer, observation);
+  gst_ndt_poses_get (self->poses, running_time (self, scan->about.pose_time), batch->pose_timeout,
+      batch->pose_distance_limit, observation);
   batch->n_scans++;
 }
 
@@ -348,50 +360,89 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_PUSH, batch->since - done);
 }
 
-static void
-drop_rest (GstNdtBatch *batch, guint n_done)
+static gint64
+pose_running_time (const GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item)
 {
-  for (guint i = n_done; i < batch->n_scans; i++)
-    unmap_scan (&batch->scans[i]);
-  for (; batch->cursor < batch->items->len; batch->cursor++)
-    gst_mini_object_unref (item_at (batch, batch->cursor)->object);
+  return running_time (self, pose_time (GST_BUFFER_CAST (item->object), batch->pose_time));
 }
 
-static GstFlowReturn
-localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
+/* Waits for what the pose pads say of a scan. Upstream may be the thread that brings it. */
+static gboolean
+wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item)
 {
-  g_autoptr (GError) error = NULL;
-  guint n_done = 0;
-  const GstClockTime taken = gst_util_get_timestamp ();
+  const gint64 time = pose_running_time (self, batch, item);
 
-  apply_changes (self);
-  take_settings (self, batch);
-  batch->cursor = 0;
+  if (gst_ndt_poses_reached (self->poses, time))
+    return TRUE;
+  gst_ndt_fifo_open (self->fifo, time + (gint64)batch->pose_timeout);
+  const gboolean ok = gst_ndt_poses_wait (self->poses, time, batch->pose_timeout);
+  gst_ndt_fifo_open (self->fifo, G_MININT64);
+  return ok;
+}
+
+/* Prepares the scan at @first and those that follow whose poses are known as well. Returns the item
+ * that comes after. */
+static guint
+prepare_scans (GstNdtLocalize *self, GstNdtBatch *batch, guint first)
+{
+  const GstClockTime taken = gst_util_get_timestamp ();
+  guint i;
+
   batch->n_scans = 0;
-  batch->flow = GST_FLOW_OK;
-  for (guint i = 0; i < batch->items->len; i++) {
-    GstNdtItem *item = item_at (batch, i);
+  for (i = first; i < batch->items->len; i++) {
+    const GstNdtItem *item = item_at (batch, i);
     if (!GST_IS_BUFFER (item->object))
       continue;
+    if (i > first && !gst_ndt_poses_reached (self->poses, pose_running_time (self, batch, item)))
+      break;
     gst_ndt_stats_time (self->stats, GST_NDT_TIME_WAIT, taken - item->arrival);
     prepare_scan (self, batch, item);
   }
   gst_ndt_stats_batch (self->stats, batch->n_scans);
+  return i;
+}
+
+static GstFlowReturn
+localize_scans (GstNdtLocalize *self, GstNdtBatch *batch)
+{
+  g_autoptr (GError) error = NULL;
+  guint n_done = 0;
 
   batch->since = gst_util_get_timestamp ();
   const gboolean ok = gst_ndt_engine_process (
       self->engine, batch->observations, batch->n_scans, push_scan, self, &n_done, &error);
   gst_ndt_engine_cancel (self->engine, GST_NDT_CANCEL_DOWNSTREAM, FALSE);
-  if (!ok) {
-    drop_rest (batch, n_done);
-    if (batch->flow != GST_FLOW_OK)
-      return batch->flow;
-    if (g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED))
-      return GST_FLOW_FLUSHING;
-    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("Alignment failed: %s.", error->message), (NULL));
-    return GST_FLOW_ERROR;
+  for (guint i = n_done; i < batch->n_scans; i++)
+    unmap_scan (&batch->scans[i]);
+  if (ok || batch->flow != GST_FLOW_OK)
+    return batch->flow;
+  if (g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED))
+    return GST_FLOW_FLUSHING;
+  GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("Alignment failed: %s.", error->message), (NULL));
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+  guint next = 0;
+
+  apply_changes (self);
+  take_settings (self, batch);
+  batch->cursor = 0;
+  batch->flow = GST_FLOW_OK;
+  while (flow == GST_FLOW_OK && next < batch->items->len) {
+    if (!wait_for_poses (self, batch, item_at (batch, next))) {
+      flow = GST_FLOW_FLUSHING;
+    } else {
+      next = prepare_scans (self, batch, next);
+      flow = localize_scans (self, batch);
+    }
   }
-  return batch->flow;
+  for (; batch->cursor < batch->items->len; batch->cursor++)
+    gst_mini_object_unref (item_at (batch, batch->cursor)->object);
+  return flow;
 }
 
 static void

@@ -33,6 +33,8 @@ enum {
   PROP_BATCH_TIMEOUT,
   PROP_PROCESSING_DEADLINE,
   PROP_DEADLINE,
+  PROP_POSE_TIMEOUT,
+  PROP_POSE_DISTANCE_LIMIT,
   PROP_MEMORY_BUDGET,
   PROP_N_NUMBERS,
   /* texts */
@@ -166,6 +168,14 @@ static const Number numbers[] = {
         "Nanoseconds that a scan may wait in the element: one that has waited longer when its turn "
         "comes is passed on without alignment, status skipped (0 = all are aligned)",
         AT (deadline), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_NONE},
+    {PROP_POSE_TIMEOUT, "pose-timeout",
+        "Nanoseconds of stream time that a pose of a pose pad may be away from a scan, before and "
+        "after it",
+        AT (pose_timeout), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_NONE},
+    {PROP_POSE_DISTANCE_LIMIT, "pose-distance-limit",
+        "Metres between two poses of a pose pad, above which nothing is interpolated between them "
+        "(0 = no limit)",
+        AT (pose_distance_limit), DOUBLE, 0, 1e9, 1, PLAYING, GST_NDT_CHANGE_NONE},
     {PROP_MEMORY_BUDGET, "memory-budget",
         "Bytes of device memory to hold at most; above it work is done in parts (0 = no limit)",
         AT (config.memory_budget), UINT64, 0, 0x1p62, 1, READY, GST_NDT_CHANGE_BACKEND},
@@ -387,6 +397,8 @@ gst_ndt_settings_init (GstNdtSettings *settings)
   ndt_localizer_params_init (&settings->params);
   settings->batch_size = 8;
   settings->processing_deadline = 20 * GST_MSECOND; /* GstBaseSink's */
+  settings->pose_timeout = GST_SECOND;
+  settings->pose_distance_limit = 10;
   settings->pose_time = GST_NDT_POSE_TIME_END;
   settings->map_frame = g_strdup ("map");
   settings->body_frame = g_strdup ("base_link");

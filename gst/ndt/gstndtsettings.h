@@ -42,6 +42,8 @@ typedef struct {
   GstClockTime batch_timeout;
   GstClockTime processing_deadline;
   GstClockTime deadline;
+  GstClockTime pose_timeout;
+  gdouble pose_distance_limit;
 
   GstNdtPoseTime pose_time;
   gchar *map_frame;

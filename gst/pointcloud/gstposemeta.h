@@ -6,6 +6,14 @@
 G_BEGIN_DECLS
 
 /**
+ * GST_POSE_CAPS_NAME:
+ *
+ * Caps of a stream of poses: each buffer carries one or more #GstPoseMeta; its bytes, if any, mean
+ * nothing. A pose is of the instant in its meta, or of the buffer's PTS where there is none.
+ */
+#define GST_POSE_CAPS_NAME "pose/x-raw"
+
+/**
  * GstPoseRole:
  * @GST_POSE_ROLE_ESTIMATE: what a localizer found
  * @GST_POSE_ROLE_PRIOR: an absolute pose in the map from elsewhere (GNSS, a person)

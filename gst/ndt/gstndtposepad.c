@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "gstndtlocalizeprivate.h"
+#include "gstndtpose.h"
+
+#define GST_CAT_DEFAULT gst_ndt_localize_debug
+
+/* Of a pad; but for the stream, its streaming thread's. */
+typedef struct {
+  GstNdtPoseStream *stream;
+  GstSegment segment;
+  gboolean warned;
+} PosePad;
+
+static GstStaticPadTemplate pose_template = GST_STATIC_PAD_TEMPLATE (
+    "pose_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POSE_CAPS_NAME));
+
+/* The buffer's prior or odometry. */
+static const GstPoseMeta *
+find_pose (GstBuffer *buffer)
+{
+  const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_PRIOR);
+  return meta ? meta : gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_ODOMETRY);
+}
+
+static GstFlowReturn
+chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+  PosePad *own = gst_pad_get_element_private (pad);
+  const GstPoseMeta *meta = find_pose (buffer);
+  GstClockTime time = GST_BUFFER_PTS (buffer);
+
+  if (meta && GST_CLOCK_TIME_IS_VALID (meta->timestamp))
+    time = meta->timestamp;
+  const gint64 running_time = gst_ndt_running_time (&own->segment, time);
+  NdtPose pose;
+  if (meta && meta->has_pose) {
+    memcpy (pose.position, meta->position, sizeof pose.position);
+    memcpy (pose.orientation, meta->orientation, sizeof pose.orientation);
+  }
+  if (running_time == GST_NDT_TIME_UNKNOWN) {
+    GST_DEBUG_OBJECT (pad, "a pose without a time");
+  } else if (meta && meta->has_pose && ndt_pose_normalize (&pose)) {
+    gst_ndt_poses_put (self->poses, own->stream, meta->role, running_time, &pose);
+  } else {
+    gst_ndt_poses_advance (self->poses, own->stream, running_time);
+    if (!meta && !own->warned)
+      GST_ELEMENT_WARNING (self, STREAM, WRONG_TYPE,
+          ("Poses that are neither priors nor odometry are ignored: give them such a role where "
+           "they come from, for example with pose-role=odometry at rosbagsrc."),
+          (NULL));
+    own->warned |= !meta;
+  }
+  gst_buffer_unref (buffer);
+  return GST_FLOW_OK;
+}
+
+static gboolean
+pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+  PosePad *own = gst_pad_get_element_private (pad);
+  GstClockTime time, duration;
+  gint64 running_time;
+
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_STREAM_START:
+  case GST_EVENT_FLUSH_STOP:
+    gst_ndt_poses_reset_stream (self->poses, own->stream);
+    break;
+  case GST_EVENT_SEGMENT:
+    gst_event_copy_segment (event, &own->segment);
+    break;
+  case GST_EVENT_GAP:
+    gst_event_parse_gap (event, &time, &duration);
+    if (GST_CLOCK_TIME_IS_VALID (duration))
+      time += duration;
+    running_time = gst_ndt_running_time (&own->segment, time);
+    if (running_time != GST_NDT_TIME_UNKNOWN)
+      gst_ndt_poses_advance (self->poses, own->stream, running_time);
+    break;
+  case GST_EVENT_EOS:
+    gst_ndt_poses_advance (self->poses, own->stream, G_MAXINT64);
+    break;
+  default:
+    break;
+  }
+  gst_event_unref (event);
+  return TRUE;
+}
+
+/* Nothing goes on from here. */
+static GstIterator *
+iterate_internal_links (GstPad *pad, GstObject *parent)
+{
+  return gst_iterator_new_single (GST_TYPE_PAD, NULL);
+}
+
+void
+gst_ndt_pose_pad_class_init (GstElementClass *klass)
+{
+  gst_element_class_add_static_pad_template (klass, &pose_template);
+}
+
+GstPad *
+gst_ndt_pose_pad_request (
+    GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (element);
+  PosePad *own = g_new0 (PosePad, 1);
+  g_autofree gchar *own_name = NULL;
+
+  GST_OBJECT_LOCK (self);
+  guint n = self->n_pose_pads;
+  if (name && sscanf (name, "pose_%u", &n) != 1)
+    name = NULL;
+  self->n_pose_pads = MAX (self->n_pose_pads, n + 1);
+  GST_OBJECT_UNLOCK (self);
+  if (!name)
+    name = own_name = g_strdup_printf ("pose_%u", n);
+
+  GstPad *pad = gst_pad_new_from_template (template, name);
+  own->stream = gst_ndt_poses_add_stream (self->poses);
+  gst_segment_init (&own->segment, GST_FORMAT_UNDEFINED);
+  gst_pad_set_element_private (pad, own);
+  g_object_set_data_full (G_OBJECT (pad), "pose-pad", own, g_free);
+  gst_pad_set_chain_function (pad, chain);
+  gst_pad_set_event_function (pad, pose_event);
+  gst_pad_set_iterate_internal_links_function (pad, iterate_internal_links);
+  if (GST_STATE (element) > GST_STATE_READY || GST_STATE_TARGET (element) > GST_STATE_READY)
+    gst_pad_set_active (pad, TRUE);
+  if (!gst_element_add_pad (element, pad)) {
+    gst_ndt_poses_remove_stream (self->poses, own->stream);
+    return NULL;
+  }
+  return pad;
+}
+
+void
+gst_ndt_pose_pad_release (GstElement *element, GstPad *pad)
+{
+  GstNdtLocalize *self = GST_NDT_LOCALIZE (element);
+  PosePad *own = gst_pad_get_element_private (pad);
+
+  gst_object_ref (pad);
+  gst_pad_set_active (pad, FALSE);
+  gst_element_remove_pad (element, pad);
+  gst_ndt_poses_remove_stream (self->poses, own->stream);
+  gst_object_unref (pad);
+}
+
+typedef struct {
+  GstPad *except;
+  gboolean live;
+  GstClockTime min;
+  GstClockTime max;
+} Latency;
+
+static void
+add_latency (const GValue *item, gpointer user_data)
+{
+  GstPad *pad = g_value_get_object (item);
+  Latency *latency = user_data;
+  GstQuery *query = gst_query_new_latency ();
+  gboolean live;
+  GstClockTime min, max;
+
+  if (pad != latency->except && gst_pad_peer_query (pad, query)) {
+    gst_query_parse_latency (query, &live, &min, &max);
+    if (live) {
+      latency->min = latency->live ? MAX (latency->min, min) : min;
+      latency->max = latency->live ? MIN (latency->max, max) : max;
+      latency->live = TRUE;
+    }
+  }
+  gst_query_unref (query);
+}
+
+void
+gst_ndt_pose_pads_add_latency (
+    GstNdtLocalize *self, gboolean *live, GstClockTime *min, GstClockTime *max)
+{
+  GstIterator *pads = gst_element_iterate_sink_pads (GST_ELEMENT (self));
+  Latency latency = {self->sinkpad, *live, *min, *max};
+
+  /* The same twice changes nothing. */
+  while (gst_iterator_foreach (pads, add_latency, &latency) == GST_ITERATOR_RESYNC)
+    gst_iterator_resync (pads);
+  gst_iterator_free (pads);
+  *live = latency.live;
+  *min = latency.min;
+  *max = latency.max;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstndtposes.h"
+
+#include <gst/base/gstqueuearray.h>
+
+/* Poses of a stream that wait for scans; while no scan comes the oldest are forgotten. */
+#define MAX_POSES 65536
+
+typedef struct {
+  gint64 time;
+  NdtPose pose;
+} Entry;
+
+struct _GstNdtPoseStream {
+  GstQueueArray *entries; /* Entry, in order of time */
+  gboolean has_role;
+  GstPoseRole role;
+  gint64 position; /* no pose before it will come */
+};
+
+struct _GstNdtPoses {
+  GMutex lock;
+  GCond changed;
+  GPtrArray *streams;
+  gboolean flushing;
+  gboolean live;
+  gint64 scan; /* the newest that has come */
+  guint64 n_poses;
+  guint64 n_missing;
+};
+
+static void
+stream_free (gpointer data)
+{
+  GstNdtPoseStream *stream = data;
+  gst_queue_array_free (stream->entries);
+  g_free (stream);
+}
+
+GstNdtPoses *
+gst_ndt_poses_new (void)
+{
+  GstNdtPoses *poses = g_new0 (GstNdtPoses, 1);
+  g_mutex_init (&poses->lock);
+  g_cond_init (&poses->changed);
+  poses->streams = g_ptr_array_new_with_free_func (stream_free);
+  poses->flushing = TRUE;
+  poses->scan = G_MININT64;
+  return poses;
+}
+
+void
+gst_ndt_poses_free (GstNdtPoses *poses)
+{
+  g_ptr_array_unref (poses->streams);
+  g_cond_clear (&poses->changed);
+  g_mutex_clear (&poses->lock);
+  g_free (poses);
+}
+
+GstNdtPoseStream *
+gst_ndt_poses_add_stream (GstNdtPoses *poses)
+{
+  GstNdtPoseStream *stream = g_new0 (GstNdtPoseStream, 1);
+  stream->entries = gst_queue_array_new_for_struct (sizeof (Entry), 64);
+  stream->position = G_MININT64;
+  g_mutex_lock (&poses->lock);
+  g_ptr_array_add (poses->streams, stream);
+  g_mutex_unlock (&poses->lock);
+  return stream;
+}
+
+void
+gst_ndt_poses_remove_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
+{
+  g_mutex_lock (&poses->lock);
+  g_ptr_array_remove (poses->streams, stream);
+  g_cond_broadcast (&poses->changed);
+  g_mutex_unlock (&poses->lock);
+}
+
+static void
+reset_stream (GstNdtPoseStream *stream)
+{
+  gst_queue_array_clear (stream->entries);
+  stream->has_role = FALSE;
+  stream->position = G_MININT64;
+}
+
+void
+gst_ndt_poses_reset_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
+{
+  g_mutex_lock (&poses->lock);
+  reset_stream (stream);
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_put (GstNdtPoses *poses, GstNdtPoseStream *stream, GstPoseRole role, gint64 time,
+    const NdtPose *pose)
+{
+  const Entry entry = {time, *pose};
+
+  g_mutex_lock (&poses->lock);
+  const Entry *tail = gst_queue_array_peek_tail_struct (stream->entries);
+  if ((!stream->has_role || stream->role == role) && (!tail || time > tail->time)) {
+    stream->has_role = TRUE;
+    stream->role = role;
+    if (gst_queue_array_get_length (stream->entries) == MAX_POSES)
+      gst_queue_array_pop_head_struct (stream->entries);
+    gst_queue_array_push_tail_struct (stream->entries, (gpointer)&entry);
+    poses->n_poses++;
+    stream->position = MAX (stream->position, time);
+    g_cond_broadcast (&poses->changed);
+  }
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_advance (GstNdtPoses *poses, GstNdtPoseStream *stream, gint64 time)
+{
+  g_mutex_lock (&poses->lock);
+  stream->position = MAX (stream->position, time);
+  g_cond_broadcast (&poses->changed);
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_start (GstNdtPoses *poses)
+{
+  g_mutex_lock (&poses->lock);
+  poses->flushing = FALSE;
+  poses->scan = G_MININT64;
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_flush (GstNdtPoses *poses)
+{
+  g_mutex_lock (&poses->lock);
+  poses->flushing = TRUE;
+  g_cond_broadcast (&poses->changed);
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_set_live (GstNdtPoses *poses, gboolean live)
+{
+  g_mutex_lock (&poses->lock);
+  poses->live = live;
+  g_cond_broadcast (&poses->changed);
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time)
+{
+  g_mutex_lock (&poses->lock);
+  poses->scan = time;
+  if (poses->live)
+    g_cond_broadcast (&poses->changed);
+  g_mutex_unlock (&poses->lock);
+}
+
+/* With the lock held. */
+static gboolean
+reached (const GstNdtPoses *poses, gint64 time)
+{
+  for (guint i = 0; i < poses->streams->len; i++) {
+    const GstNdtPoseStream *stream = g_ptr_array_index (poses->streams, i);
+    if (stream->position < time)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time)
+{
+  g_mutex_lock (&poses->lock);
+  const gboolean all = time == GST_NDT_TIME_UNKNOWN || reached (poses, time);
+  g_mutex_unlock (&poses->lock);
+  return all;
+}
+
+gboolean
+gst_ndt_poses_wait (GstNdtPoses *poses, gint64 time, GstClockTime timeout)
+{
+  g_mutex_lock (&poses->lock);
+  while (!poses->flushing && time != GST_NDT_TIME_UNKNOWN && !reached (poses, time) &&
+         !(poses->live && poses->scan >= time && (guint64)poses->scan - (guint64)time >= timeout))
+    g_cond_wait (&poses->changed, &poses->lock);
+  const gboolean ok = !poses->flushing;
+  g_mutex_unlock (&poses->lock);
+  return ok;
+}
+
+static gdouble
+distance_between (const NdtPose *a, const NdtPose *b)
+{
+  gdouble metres;
+  ndt_pose_difference (a, b, &metres, NULL);
+  return metres;
+}
+
+/* The second of the poses that wait. */
+static const Entry *
+peek_next (GstQueueArray *entries)
+{
+  return gst_queue_array_get_length (entries) > 1 ? gst_queue_array_peek_nth_struct (entries, 1)
+                                                  : NULL;
+}
+
+/* With the lock held: the stream's pose at a time. */
+static gboolean
+interpolate (
+    GstNdtPoseStream *stream, gint64 time, GstClockTime timeout, gdouble distance, NdtPose *pose)
+{
+  GstQueueArray *entries = stream->entries;
+  const Entry *next = peek_next (entries);
+  while (next && next->time <= time) {
+    gst_queue_array_pop_head_struct (entries);
+    next = peek_next (entries);
+  }
+  const Entry *before = gst_queue_array_peek_head_struct (entries);
+  if (!before || before->time > time)
+    return FALSE;
+  if (before->time == time) {
+    *pose = before->pose;
+    return TRUE;
+  }
+  if (!next || (guint64)time - (guint64)before->time > timeout ||
+      (guint64)next->time - (guint64)time > timeout ||
+      (distance > 0 && distance_between (&before->pose, &next->pose) > distance))
+    return FALSE;
+  ndt_pose_interpolate (&before->pose, &next->pose,
+      (gdouble)(time - before->time) / (gdouble)(next->time - before->time), pose);
+  return TRUE;
+}
+
+void
+gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
+    NdtObservation *observation)
+{
+  g_mutex_lock (&poses->lock);
+  for (guint i = 0; i < poses->streams->len; i++) {
+    GstNdtPoseStream *stream = g_ptr_array_index (poses->streams, i);
+    NdtPose pose;
+    if (time == GST_NDT_TIME_UNKNOWN || !interpolate (stream, time, timeout, distance, &pose)) {
+      poses->n_missing++;
+    } else if (stream->role == GST_POSE_ROLE_PRIOR && !observation->has_prior) {
+      observation->has_prior = TRUE;
+      observation->prior = pose;
+    } else if (stream->role == GST_POSE_ROLE_ODOMETRY && !observation->has_odometry) {
+      observation->has_odometry = TRUE;
+      observation->odometry = pose;
+    }
+  }
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_get_counts (GstNdtPoses *poses, guint64 *n_poses, guint64 *n_missing)
+{
+  g_mutex_lock (&poses->lock);
+  *n_poses = poses->n_poses;
+  *n_missing = poses->n_missing;
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_clear (GstNdtPoses *poses)
+{
+  g_mutex_lock (&poses->lock);
+  for (guint i = 0; i < poses->streams->len; i++)
+    reset_stream (g_ptr_array_index (poses->streams, i));
+  poses->n_poses = poses->n_missing = 0;
+  g_mutex_unlock (&poses->lock);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+
+#include "gst/pointcloud/pointcloud.h"
+#include "ndtcore/ndt-localizer.h"
+
+G_BEGIN_DECLS
+
+/* A time that is not known. */
+#define GST_NDT_TIME_UNKNOWN G_MAXINT64
+
+/**
+ * GstNdtPoseStream:
+ *
+ * One pose pad: the poses that it has brought, all of one role. Put to by the pad's streaming
+ * thread.
+ */
+typedef struct _GstNdtPoseStream GstNdtPoseStream;
+
+/**
+ * GstNdtPoses:
+ *
+ * The poses that streams of their own bring, and how far these have come, so that a scan can wait
+ * for them. Times are running times in nanoseconds. Any thread.
+ */
+typedef struct _GstNdtPoses GstNdtPoses;
+
+GstNdtPoses *gst_ndt_poses_new (void);
+void gst_ndt_poses_free (GstNdtPoses *poses);
+
+GstNdtPoseStream *gst_ndt_poses_add_stream (GstNdtPoses *poses);
+/* Frees @stream. */
+void gst_ndt_poses_remove_stream (GstNdtPoses *poses, GstNdtPoseStream *stream);
+/* As new: after a flush. */
+void gst_ndt_poses_reset_stream (GstNdtPoses *poses, GstNdtPoseStream *stream);
+/* One that is not newer than the one before is ignored, and so is one of another role than the
+ * stream's first. */
+void gst_ndt_poses_put (GstNdtPoses *poses, GstNdtPoseStream *stream, GstPoseRole role, gint64 time,
+    const NdtPose *pose);
+/* No pose before @time will come any more; G_MAXINT64: none at all. */
+void gst_ndt_poses_advance (GstNdtPoses *poses, GstNdtPoseStream *stream, gint64 time);
+
+/* Whether scans wait at all, resp. wakes who waits. It begins flushing. */
+void gst_ndt_poses_start (GstNdtPoses *poses);
+void gst_ndt_poses_flush (GstNdtPoses *poses);
+/* Live: nobody waits for a stream that has fallen behind the scans by the timeout. */
+void gst_ndt_poses_set_live (GstNdtPoses *poses, gboolean live);
+/* The newest scan that has come; G_MAXINT64: there will be none. */
+void gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time);
+
+/* Has every stream come as far as @time? */
+gboolean gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time);
+/* Waits for that. FALSE when flushing. */
+gboolean gst_ndt_poses_wait (GstNdtPoses *poses, gint64 time, GstClockTime timeout);
+/* Fills in what @observation lacks from the poses before and after @time, each at most @timeout
+ * away, and at most @distance metres from one another (0: any). Poses that lie before are
+ * forgotten. */
+void gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
+    NdtObservation *observation);
+
+/* Poses that have come, and scans that a stream had none for. */
+void gst_ndt_poses_get_counts (GstNdtPoses *poses, guint64 *n_poses, guint64 *n_missing);
+/* Streams and counts as new. */
+void gst_ndt_poses_clear (GstNdtPoses *poses);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstNdtPoses, gst_ndt_poses_free)
+
+G_END_DECLS

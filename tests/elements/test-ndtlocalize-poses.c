@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* ndtlocalize's pose pads: priors and odometry that come as streams of their own. Scans are 100 ms
+ * apart and their poses are of their start. */
+#include <gst/check/gstcheck.h>
+
+#include <string.h>
+
+#include "tests/ndt-harness.h"
+
+#define PERIOD (100 * GST_MSECOND)
+
+static GstHarness *
+scans_new (gboolean has_start)
+{
+  g_autofree gchar *start = has_start ? ndt_harness_pose (0) : NULL;
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  gst_util_set_object_arg (G_OBJECT (h->element), "pose-time", "start");
+  return h;
+}
+
+static GstHarness *
+poses_new (GstHarness *h)
+{
+  GstHarness *poses = gst_harness_new_with_element (h->element, "pose_%u", NULL);
+  gst_harness_set_src_caps_str (poses, GST_POSE_CAPS_NAME);
+  return poses;
+}
+
+static void
+push_pose (GstHarness *poses, GstClockTime time, GstPoseRole role, const NdtPose *pose)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  GST_BUFFER_PTS (buffer) = time;
+  gst_buffer_add_pose_meta (buffer, role, pose->position, pose->orientation);
+  fail_unless_equals_int (gst_harness_push (poses, buffer), GST_FLOW_OK);
+}
+
+/* The true pose of a scan, at its time. */
+static void
+push_truth (GstHarness *poses, guint index, GstPoseRole role)
+{
+  NdtPose pose;
+  ndt_room_pose (index, &pose);
+  push_pose (poses, index * PERIOD, role, &pose);
+}
+
+static void
+push_scan (GstHarness *h, guint index)
+{
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (index)), GST_FLOW_OK);
+}
+
+/* Pulls a scan, which has to be tracked. */
+static NdtPose
+pull_pose (GstHarness *h, guint index)
+{
+  g_autoptr (GstBuffer) out = gst_harness_pull (h);
+  const GstPoseMeta *meta = ndt_harness_estimate (out);
+  fail_unless_equals_uint64 (meta->sequence, index);
+  fail_unless_equals_int (meta->status, GST_POSE_STATUS_TRACKING);
+  return ndt_harness_pose_of (out);
+}
+
+typedef struct {
+  GstHarness *poses;
+  guint n;
+  guint32 seed;
+} Poser;
+
+static gpointer
+push_priors (gpointer user_data)
+{
+  Poser *poser = user_data;
+  g_autoptr (GRand) random = g_rand_new_with_seed (poser->seed);
+  for (guint i = 0; i <= poser->n; i += 2) {
+    if (poser->seed)
+      g_usleep ((gulong)g_rand_int_range (random, 0, 10) * 1000);
+    push_truth (poser->poses, i, GST_POSE_ROLE_PRIOR);
+  }
+  return NULL;
+}
+
+#define N_SCANS 40
+
+static void
+run_priors (guint batch_size, guint32 seed, NdtPose *found)
+{
+  GstHarness *h = scans_new (FALSE);
+  g_object_set (h->element, "batch-size", batch_size, NULL);
+  GstHarness *poses = poses_new (h);
+  Poser poser = {poses, N_SCANS, seed};
+
+  GThread *thread = g_thread_new ("poses", push_priors, &poser);
+  for (guint i = 0; i < N_SCANS; i++)
+    push_scan (h, i);
+  for (guint i = 0; i < N_SCANS; i++)
+    found[i] = pull_pose (h, i);
+  g_thread_join (thread);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-prior"), N_SCANS);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "poses"), N_SCANS / 2 + 1);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "poses-missing"), 0);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+
+/* Every second scan lies between two poses. Who comes first changes nothing, to the bit. */
+GST_START_TEST (test_interpolated_priors)
+{
+  NdtPose reference[N_SCANS], other[N_SCANS];
+
+  run_priors (1, 0, reference);
+  for (guint i = 0; i < N_SCANS; i++) {
+    NdtPose truth;
+    double metres;
+    ndt_room_pose (i, &truth);
+    ndt_pose_difference (&truth, &reference[i], &metres, NULL);
+    fail_unless (metres < 0.05, "scan %u: %g m", i, metres); /* as without priors */
+  }
+  for (guint32 seed = 1; seed < 4; seed++) {
+    run_priors (seed == 2 ? 64 : 1, seed, other);
+    fail_unless (memcmp (reference, other, sizeof reference) == 0, "seed %u", seed);
+  }
+}
+GST_END_TEST
+
+/* One thread that brings scans and then the poses that they wait for, as a demuxer without queues:
+ * the element's queue of 2 scans does not stop it. */
+GST_START_TEST (test_one_thread)
+{
+  GstHarness *h = scans_new (TRUE);
+  g_object_set (h->element, "batch-size", 1, NULL);
+  GstHarness *poses = poses_new (h);
+
+  push_truth (poses, 0, GST_POSE_ROLE_ODOMETRY);
+  for (guint i = 0; i < 33; i++) {
+    push_scan (h, i);
+    if (i > 0 && i % 8 == 0)
+      push_truth (poses, i, GST_POSE_ROLE_ODOMETRY);
+  }
+  for (guint i = 0; i < 33; i++)
+    pull_pose (h, i);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-odometry"), 32);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A buffer's own prior is better than the stream's, which is a kilometre off here. */
+GST_START_TEST (test_metas_win)
+{
+  GstHarness *h = scans_new (FALSE);
+  GstHarness *poses = poses_new (h);
+  NdtPose wrong;
+
+  ndt_room_pose (0, &wrong);
+  wrong.position[0] += 1000;
+  push_pose (poses, 0, GST_POSE_ROLE_PRIOR, &wrong);
+  push_pose (poses, PERIOD, GST_POSE_ROLE_PRIOR, &wrong);
+
+  NdtPose truth;
+  GstBuffer *scan = ndt_room_scan (0);
+  ndt_room_pose (0, &truth);
+  gst_buffer_add_pose_meta (scan, GST_POSE_ROLE_PRIOR, truth.position, truth.orientation);
+  fail_unless_equals_int (ndt_harness_pass_status (h, scan), GST_POSE_STATUS_TRACKING);
+  fail_unless (ndt_harness_pass_status (h, ndt_room_scan (1)) != GST_POSE_STATUS_TRACKING);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Where poses are missing, or too far from one another, a scan has none. */
+GST_START_TEST (test_limits)
+{
+  GstHarness *h = scans_new (TRUE);
+  GstHarness *poses = poses_new (h);
+
+  g_object_set (h->element, "pose-timeout", 3 * PERIOD, "pose-distance-limit", 0.3, NULL);
+  push_truth (poses, 1, GST_POSE_ROLE_PRIOR); /* none for scan 0 */
+  push_truth (poses, 3, GST_POSE_ROLE_PRIOR); /* 0.24 m: scan 2 has one */
+  push_truth (poses, 6, GST_POSE_ROLE_PRIOR); /* 0.36 m: 4 and 5 have none */
+  for (guint i = 0; i <= 6; i++)
+    push_scan (h, i);
+  for (guint i = 0; i <= 6; i++)
+    pull_pose (h, i);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "poses-missing"), 3);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-prior"), 4);
+
+  g_object_set (h->element, "pose-distance-limit", 0.0, NULL);
+  push_truth (poses, 11, GST_POSE_ROLE_PRIOR); /* 7 is too far from it, 10 from the one before */
+  for (guint i = 7; i <= 11; i++)
+    push_scan (h, i);
+  for (guint i = 7; i <= 11; i++)
+    pull_pose (h, i);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "poses-missing"), 5);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Nobody waits for a stream that says that nothing comes. */
+GST_START_TEST (test_gap_and_eos)
+{
+  GstHarness *h = scans_new (TRUE);
+  GstHarness *poses = poses_new (h);
+
+  push_scan (h, 0);
+  push_scan (h, 1);
+  g_usleep (20000);
+  fail_unless_equals_int (gst_harness_buffers_received (h), 0);
+  gst_harness_push_event (poses, gst_event_new_gap (0, 0));
+  pull_pose (h, 0);
+  g_usleep (20000);
+  fail_unless_equals_int (gst_harness_buffers_received (h), 1);
+  gst_harness_push_event (poses, gst_event_new_gap (0, 3 * PERIOD));
+  pull_pose (h, 1);
+  push_scan (h, 2);
+  pull_pose (h, 2);
+  push_scan (h, 3);
+  push_scan (h, 4);
+  pull_pose (h, 3);
+  gst_harness_push_event (poses, gst_event_new_eos ());
+  pull_pose (h, 4);
+  push_scan (h, 5);
+  pull_pose (h, 5);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "poses-missing"), 6);
+  gst_harness_push_event (h, gst_event_new_eos ());
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static GstPadProbeReturn
+answer_latency (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  const GstClockTime *min = user_data;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_LATENCY)
+    return GST_PAD_PROBE_OK;
+  gst_query_set_latency (query, TRUE, *min, GST_CLOCK_TIME_NONE);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* A live stream of poses that dies: scans go on as soon as one comes that is the timeout newer, and
+ * at the end. */
+GST_START_TEST (test_live)
+{
+  GstHarness *h = scans_new (TRUE);
+  GstHarness *poses = poses_new (h);
+  GstClockTime of_scans = 10 * GST_MSECOND, of_poses = 70 * GST_MSECOND;
+  GstQuery *query = gst_query_new_latency ();
+  GstClockTime min;
+
+  g_object_set (h->element, "pose-timeout", 4 * PERIOD, "batch-size", 1, NULL);
+  gst_pad_add_probe (h->srcpad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_latency, &of_scans, NULL);
+  gst_pad_add_probe (
+      poses->srcpad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_latency, &of_poses, NULL);
+  fail_unless (gst_pad_peer_query (h->sinkpad, query));
+  gst_query_parse_latency (query, NULL, &min, NULL);
+  fail_unless_equals_uint64 (min, 90 * GST_MSECOND); /* the later of the two, and an alignment */
+  gst_query_unref (query);
+
+  for (guint i = 0; i < 4; i++)
+    push_scan (h, i);
+  g_usleep (20000);
+  fail_unless_equals_int (gst_harness_buffers_received (h), 0);
+  push_scan (h, 4);
+  pull_pose (h, 0);
+  g_usleep (20000);
+  fail_unless_equals_int (gst_harness_buffers_received (h), 1);
+  gst_harness_push_event (h, gst_event_new_eos ());
+  for (guint i = 1; i <= 4; i++)
+    pull_pose (h, i);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Flushing wakes who waits; releasing the pad as well. */
+GST_START_TEST (test_flush_and_release)
+{
+  GstHarness *h = scans_new (TRUE);
+  GstHarness *poses = poses_new (h);
+  GstSegment segment;
+
+  push_scan (h, 0);
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+  gst_harness_push_event (poses, gst_event_new_flush_start ());
+  gst_harness_push_event (poses, gst_event_new_flush_stop (TRUE));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+  gst_harness_push_event (poses, gst_event_new_segment (&segment));
+  push_truth (poses, 0, GST_POSE_ROLE_PRIOR);
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (0));
+  fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "poses-missing"), 0);
+
+  push_scan (h, 1);
+  g_usleep (20000);
+  fail_unless_equals_int (gst_harness_buffers_in_queue (h), 0);
+  gst_harness_teardown (poses);
+  g_autoptr (GstBuffer) next = gst_harness_pull (h);
+  fail_unless (next != NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Stopping does not wait for poses. */
+GST_START_TEST (test_stop)
+{
+  GstHarness *h = scans_new (TRUE);
+  GstHarness *poses = poses_new (h);
+
+  push_scan (h, 0);
+  fail_unless_equals_int (
+      gst_element_set_state (h->element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Poses of roles that say nothing of where a scan starts: said once, and not waited for. */
+GST_START_TEST (test_other_roles)
+{
+  GstHarness *h = scans_new (TRUE);
+  GstHarness *poses = poses_new (h);
+  g_autoptr (GError) warning = NULL;
+
+  for (guint i = 0; i < 4; i++)
+    push_truth (poses, i, GST_POSE_ROLE_GROUND_TRUTH);
+  for (guint i = 0; i < 4; i++)
+    push_scan (h, i);
+  for (guint i = 0; i < 4; i++)
+    pull_pose (h, i);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "poses"), 0);
+  warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (g_error_matches (warning, GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE));
+  fail_unless (ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL) == NULL);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
+static Suite *
+ndtlocalize_poses_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize-poses");
+  TCase *tc = tcase_create ("general");
+  suite_add_tcase (suite, tc);
+  tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_test (tc, test_interpolated_priors);
+  tcase_add_test (tc, test_one_thread);
+  tcase_add_test (tc, test_metas_win);
+  tcase_add_test (tc, test_limits);
+  tcase_add_test (tc, test_gap_and_eos);
+  tcase_add_test (tc, test_live);
+  tcase_add_test (tc, test_flush_and_release);
+  tcase_add_test (tc, test_stop);
+  tcase_add_test (tc, test_other_roles);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize_poses)
