@@ -12,6 +12,9 @@
 /* A packet that the network held back is late by less than that. */
 #define MAX_REORDER (1000 * MSEC)
 
+/* More is a clock that was set, where arrival is not known. */
+#define MAX_JUMP (3600 * 1000 * MSEC)
+
 struct _LidarCutter {
   gdouble angle;
   LidarCutterCounts counts;
@@ -102,8 +105,11 @@ lidar_cutter_begin_packet (LidarCutter *self, gint64 time)
   }
   if (arrival >= 0)
     self->arrival = arrival;
+  else if (self->has_packet)
+    /* A clock that is set forward must not take the stream with it. */
+    self->arrival = MAX (self->newest_arrival + MIN (time - self->newest_time, MAX_JUMP), 0);
   else
-    self->arrival = self->has_packet ? MAX (self->newest_arrival + time - self->newest_time, 0) : 0;
+    self->arrival = 0;
   if (!self->has_packet || time >= self->newest_time) {
     self->newest_time = time;
     self->newest_arrival = self->arrival;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include "gsthesaidec.h"
 #include "gstousterdec.h"
 #include "gstvelodynedec.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
-  return GST_ELEMENT_REGISTER (ousterdec, plugin) && GST_ELEMENT_REGISTER (velodynedec, plugin);
+  return GST_ELEMENT_REGISTER (hesaidec, plugin) && GST_ELEMENT_REGISTER (ousterdec, plugin) &&
+         GST_ELEMENT_REGISTER (velodynedec, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, lidardec, "Decoders of lidars' packets",

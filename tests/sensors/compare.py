@@ -10,9 +10,8 @@ ROOT = os.environ["NDT_TEST_ROOT"]
 DATA = os.environ.get("NDT_TEST_DATA") or os.path.join(ROOT, "..", "shared", "data")
 
 
-def nearest(points, others):
-    """Distance of each point to the nearest of others, up to 0.1 m (then infinite)."""
-    cell = 0.1
+def nearest(points, others, cell=0.1):
+    """Distance of each point to the nearest of others, up to a cell (m; then infinite)."""
     base = np.floor(others / cell).astype(np.int64)
     order = np.lexsort(base.T)
     base, others = base[order], others[order]

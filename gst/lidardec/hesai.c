@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include "hesai.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SECOND ((gint64)1000000000)
+#define UNIT 0.004f /* m, of ranges */
+
+typedef struct {
+  const gchar *name;
+  gsize size;
+  guint n_lasers;
+  guint n_blocks;
+  gsize first_block; /* offset */
+  gsize azimuth;     /* offset in a block */
+  gsize laser_size;
+  gsize mode, utc, stamp; /* offsets from the last block's end on */
+  gdouble block_time;     /* µs */
+  gdouble last_time;      /* µs from the packet's stamp to its last block */
+} Model;
+
+/* Some firmware adds a number, of 4 bytes, to the packets of the 40P and 64. */
+#define SEQUENCE_SIZE 4
+
+static const Model models[HESAI_N_MODELS] = {
+    [HESAI_MODEL_AUTO] = {.name = "auto"},
+    [HESAI_MODEL_PANDAR_40P] = {"Pandar40P", 1262, 40, 10, 0, 2, 3, 14, 16, 10, 55.56, -28.58},
+    [HESAI_MODEL_PANDAR_64] = {"Pandar64", 1194, 64, 6, 8, 0, 3, 14, 16, 10, 55.56, -42.58},
+    [HESAI_MODEL_QT64] = {"PandarQT", 1072, 64, 4, 12, 0, 4, 16, 18, 12, 500.0 / 3, 0},
+    [HESAI_MODEL_XT16] = {"PandarXT-16", 568, 16, 8, 12, 0, 4, 10, 13, 19, 50, 5.632},
+    [HESAI_MODEL_XT32] = {"PandarXT-32", 1080, 32, 8, 12, 0, 4, 10, 13, 19, 50, 5.632},
+    [HESAI_MODEL_XT32M] = {"PandarXT-32M", 820, 32, 6, 12, 0, 4, 10, 13, 19, 50, 5.632},
+};
+
+/* What the blocks of a mode hold, in their order for the 40P and 64; the others have the nearer one
+ * first. */
+static const struct {
+  guint8 mode;
+  guint n_returns;
+  guint8 kinds[2];
+} modes[] = {
+    {0x33, 1, {LIDAR_RETURN_FIRST}},
+    {0x37, 1, {LIDAR_RETURN_STRONGEST}},
+    {0x38, 1, {LIDAR_RETURN_LAST}},
+    {0x39, 2, {LIDAR_RETURN_LAST, LIDAR_RETURN_STRONGEST}},
+    {0x3b, 2, {LIDAR_RETURN_LAST, LIDAR_RETURN_FIRST}},
+    {0x3c, 2, {LIDAR_RETURN_FIRST, LIDAR_RETURN_STRONGEST}},
+};
+
+typedef struct {
+  gfloat cosine, sine;
+} Turn;
+
+struct _Hesai {
+  HesaiModel model; /* AUTO until a packet said it */
+  gboolean is_auto;
+  gboolean has_calibration;
+  HesaiCalibration calibration;
+  Turn elevations[HESAI_MAX_LASERS];
+  Turn azimuths[HESAI_MAX_LASERS];
+  guint16 rings[HESAI_MAX_LASERS];
+};
+
+const gchar *
+hesai_model_get_name (HesaiModel model)
+{
+  return models[model].name;
+}
+
+static guint
+read_u16 (const guint8 *data)
+{
+  return data[0] | (guint)data[1] << 8;
+}
+
+static guint32
+read_u32 (const guint8 *data)
+{
+  return read_u16 (data) | (guint32)read_u16 (data + 2) << 16;
+}
+
+static Turn
+make_turn (gdouble angle)
+{
+  return (Turn){(gfloat)cos (angle), (gfloat)sin (angle)};
+}
+
+/* Once the model is known. */
+static gboolean
+set_model (Hesai *self, HesaiModel number, GError **error)
+{
+  const Model *model = &models[number];
+  HesaiCalibration *calibration = &self->calibration;
+  if (!self->has_calibration && !hesai_calibration_init_nominal (calibration, number)) {
+    g_set_error (error, HESAI_ERROR, HESAI_ERROR_CALIBRATION,
+        "a %s needs its file of angle corrections: each is different", model->name);
+    return FALSE;
+  }
+  if (calibration->n_lasers != model->n_lasers) {
+    g_set_error (error, HESAI_ERROR, HESAI_ERROR_CALIBRATION,
+        "the calibration is of %u lasers, but a %s has %u", calibration->n_lasers, model->name,
+        model->n_lasers);
+    return FALSE;
+  }
+  self->model = number;
+  for (guint i = 0; i < model->n_lasers; i++) {
+    const gdouble elevation = calibration->elevation[i];
+    self->elevations[i] = make_turn (elevation);
+    self->azimuths[i] = make_turn (calibration->azimuth[i]);
+    self->rings[i] = 0;
+    for (guint j = 0; j < model->n_lasers; j++)
+      self->rings[i] =
+          (guint16)(self->rings[i] + (calibration->elevation[j] < elevation ||
+                                         (calibration->elevation[j] == elevation && j < i)));
+  }
+  return TRUE;
+}
+
+Hesai *
+hesai_new (HesaiModel model, const HesaiCalibration *calibration, GError **error)
+{
+  Hesai *self = g_new0 (Hesai, 1);
+  self->is_auto = model == HESAI_MODEL_AUTO;
+  self->has_calibration = calibration != NULL;
+  if (calibration)
+    self->calibration = *calibration;
+  if (self->is_auto || set_model (self, model, error))
+    return self;
+  hesai_free (self);
+  return NULL;
+}
+
+void
+hesai_free (Hesai *self)
+{
+  g_free (self);
+}
+
+static gboolean
+begins_like (HesaiModel model, const guint8 *data)
+{
+  const guint start = read_u16 (data);
+  if (model == HESAI_MODEL_PANDAR_40P)
+    return start == 0xeeff;
+  if (start != 0xffee)
+    return FALSE;
+  const guint8 *shape = data + (model == HESAI_MODEL_PANDAR_64 ? 2 : 6);
+  return shape[0] == models[model].n_lasers && shape[1] == models[model].n_blocks;
+}
+
+static gboolean
+check_model (Hesai *self, const guint8 *data, gsize size, GError **error)
+{
+  HesaiModel model = HESAI_MODEL_AUTO;
+  gboolean is_of_any_size = FALSE;
+  for (guint i = 1; i < HESAI_N_MODELS; i++) {
+    const gboolean may_have_sequence = i == HESAI_MODEL_PANDAR_40P || i == HESAI_MODEL_PANDAR_64;
+    if (size != models[i].size && !(may_have_sequence && size == models[i].size + SEQUENCE_SIZE))
+      continue;
+    is_of_any_size = TRUE;
+    if (begins_like ((HesaiModel)i, data))
+      model = (HesaiModel)i;
+  }
+  if (!is_of_any_size)
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
+        "it has %" G_GSIZE_FORMAT " bytes, as no packet of these models has", size);
+  else if (model == HESAI_MODEL_AUTO)
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
+        "it begins with %02x %02x and another shape than its size is of", data[0], data[1]);
+  else if (self->model == HESAI_MODEL_AUTO)
+    return set_model (self, model, error);
+  else if (model != self->model)
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+        "it is of a %s, but the decoder is set to %s%s", models[model].name,
+        models[self->model].name, self->is_auto ? " by the first packet" : "");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+/* Days from 1970-01-01 on, of the Gregorian calendar. */
+static gint64
+count_days (gint64 year, gint64 month, gint64 day)
+{
+  /* Years begin in March, so that the leap day is their last. */
+  const gint64 y = month > 2 ? year : year - 1;
+  const gint64 day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+  return y * 365 + y / 4 - y / 100 + y / 400 + day_of_year - 719468;
+}
+
+/* UTC, ns since 1970; negative: the bytes are no time. */
+static gint64
+get_time (const guint8 *utc, guint32 microseconds)
+{
+  /* Years since 1900, of old firmware since 2000. */
+  const gint64 year = utc[0] >= 70 ? 1900 + utc[0] : 2000 + utc[0];
+  if (utc[1] < 1 || utc[1] > 12 || utc[2] < 1 || utc[2] > 31 || utc[3] > 23 || utc[4] > 59 ||
+      utc[5] > 60 || microseconds >= 1000000)
+    return -1;
+  return ((count_days (year, utc[1], utc[2]) * 24 + utc[3]) * 3600 + utc[4] * 60 + utc[5]) *
+             SECOND +
+         (gint64)microseconds * 1000;
+}
+
+/* Points of the blocks of a firing. Returns that are the same make one point, not called the last.
+ */
+static guint
+decode_blocks (const Hesai *self, const guint8 *blocks, gsize block_size, guint n_returns,
+    const guint8 *kinds, gfloat seconds, LidarPoint *points)
+{
+  const Model *model = &models[self->model];
+  const Turn turn = make_turn (read_u16 (blocks + model->azimuth) * G_PI / 18000);
+  guint n = 0;
+  for (guint i = 0; i < model->n_lasers; i++) {
+    const Turn a = self->azimuths[i], e = self->elevations[i];
+    const gfloat cosine = turn.cosine * a.cosine - turn.sine * a.sine;
+    const gfloat sine = turn.sine * a.cosine + turn.cosine * a.sine;
+    for (guint k = 0; k < n_returns; k++) {
+      const guint8 *measured =
+          blocks + k * block_size + model->azimuth + 2 + (gsize)i * model->laser_size;
+      const guint raw = read_u16 (measured);
+      if (raw == 0 || (k + 1 < n_returns && raw == read_u16 (measured + block_size)))
+        continue;
+      const gboolean is_same = k > 0 && raw == read_u16 (measured - block_size);
+      const gfloat flat = (gfloat)raw * UNIT * e.cosine;
+      points[n++] = (LidarPoint){.x = flat * sine,
+          .y = flat * cosine,
+          .z = (gfloat)raw * UNIT * e.sine,
+          .intensity = measured[2],
+          .ring = self->rings[i],
+          .kind = kinds[is_same && kinds[k] == LIDAR_RETURN_LAST ? k - 1 : k],
+          .time = seconds};
+    }
+  }
+  return n;
+}
+
+static gboolean
+check_blocks (
+    const Model *model, const guint8 *blocks, gsize block_size, guint n_returns, GError **error)
+{
+  for (guint block = 0; block < model->n_blocks; block++) {
+    const guint8 *at = blocks + block * block_size;
+    const guint azimuth = read_u16 (at + model->azimuth);
+    const guint8 *first = blocks + block / n_returns * n_returns * block_size;
+    if ((model->azimuth == 0 || read_u16 (at) == 0xeeff) && azimuth < 36000 &&
+        azimuth == read_u16 (first + model->azimuth))
+      continue;
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
+        "block %u has azimuth %u/100 degrees", block, azimuth);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, gboolean *is_data,
+    GError **error)
+{
+  /* Packets of the GPS receiver. */
+  *is_data = size != 512;
+  if (!*is_data)
+    return TRUE;
+  if (!check_model (self, data, size, error))
+    return FALSE;
+
+  const Model *model = &models[self->model];
+  const guint8 *blocks = data + model->first_block;
+  const gsize block_size = model->azimuth + 2 + model->n_lasers * model->laser_size;
+  const guint8 *tail = blocks + model->n_blocks * block_size;
+  const gint64 stamp = get_time (tail + model->utc, read_u32 (tail + model->stamp));
+  guint mode = 0;
+  while (mode < G_N_ELEMENTS (modes) && modes[mode].mode != tail[model->mode])
+    mode++;
+  if (stamp < 0 || mode == G_N_ELEMENTS (modes)) {
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
+        stamp < 0 ? "its time is none (return mode %02x)" : "its return mode is %02x",
+        tail[model->mode]);
+    return FALSE;
+  }
+  guint8 kinds[2] = {modes[mode].kinds[0], modes[mode].kinds[1]};
+  if (self->model >= HESAI_MODEL_QT64 && kinds[0] == LIDAR_RETURN_LAST && kinds[1] != 0) {
+    kinds[0] = kinds[1];
+    kinds[1] = LIDAR_RETURN_LAST;
+  }
+  const guint n_returns = modes[mode].n_returns, n_firings = model->n_blocks / n_returns;
+  if (!check_blocks (model, blocks, block_size, n_returns, error))
+    return FALSE;
+
+  const gint64 last = stamp + (gint64)(model->last_time * 1e3);
+  const gint64 first = last - (gint64)(model->block_time * 1e3 * (n_firings - 1));
+  if (!lidar_cutter_begin_packet (cutter, first))
+    return TRUE;
+  for (guint i = 0; i < n_firings; i++) {
+    const guint8 *at = blocks + i * n_returns * block_size;
+    gfloat seconds;
+    LidarPoint *points =
+        lidar_cutter_begin_firing (cutter, first + (gint64)(model->block_time * 1e3 * i),
+            read_u16 (at + model->azimuth) / 100.0, model->n_lasers * n_returns, &seconds);
+    if (points)
+      lidar_cutter_commit (
+          cutter, decode_blocks (self, at, block_size, n_returns, kinds, seconds, points));
+  }
+  return TRUE;
+}

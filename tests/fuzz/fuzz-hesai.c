@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuzz.h"
+#include "fuzz-lidar.h"
+#include "gst/lidardec/hesai.h"
+
+/* A byte for the model, then packets, each after its size in two bytes; one without a model is a
+ * calibration. */
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+  static HesaiCalibration calibration;
+  g_autoptr (GError) error = NULL;
+  if (size == 0)
+    return 0;
+  const uint8_t *at = data + 1;
+  const HesaiModel model = (HesaiModel)(data[0] % (HESAI_N_MODELS + 1));
+  if (model == HESAI_N_MODELS) {
+    g_autofree gchar *text = g_strndup ((const gchar *)at, size - 1);
+    const gboolean parsed = hesai_calibration_parse (&calibration, text, &error);
+    g_assert_true (parsed == (error == NULL));
+    return 0;
+  }
+  calibration =
+      (HesaiCalibration){.n_lasers = model == HESAI_MODEL_PANDAR_40P ? 40 : HESAI_MAX_LASERS};
+  const gboolean is_nominal = model == HESAI_MODEL_AUTO || model >= HESAI_MODEL_XT16;
+  g_autoptr (Hesai) hesai = hesai_new (model, is_nominal ? NULL : &calibration, &error);
+  g_autoptr (LidarCutter) cutter = lidar_cutter_new (100);
+  g_assert_nonnull (hesai);
+  while (data + size - at >= 2) {
+    const gsize left = (gsize)(data + size - at) - 2;
+    const gsize n = MIN (left, at[0] | (gsize)at[1] << 8);
+    gboolean is_data;
+    at += 2;
+    const gboolean decoded = hesai_decode (hesai, at, n, cutter, &is_data, &error);
+    g_assert_true (decoded == (error == NULL));
+    g_clear_error (&error);
+    fuzz_take_scans (cutter);
+    at += n;
+  }
+  lidar_cutter_flush (cutter);
+  fuzz_take_scans (cutter);
+  return 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/sensors/lidar-harness.h"
+
+#define SIZE 1080
+#define BLOCK 130
+#define TAIL (12 + 8 * BLOCK)
+#define STRONGEST 0x37
+#define DUAL 0x39
+
+/* Packet @number of an XT32 that turns by 0.18 degrees a block, 50 us each: 2023-01-02 03:04:05 UTC
+ * and @number packets; all at 10 m. */
+static void
+make_packet (guint8 *packet, guint number, guint8 mode)
+{
+  static const guint8 header[] = {0xee, 0xff, 6, 1, 0, 0, 32, 8, 1, 4, 2, 1};
+  static const guint8 utc[] = {123, 1, 2, 3, 4, 5};
+  const guint returns = mode == DUAL ? 2 : 1;
+  const guint stamp = number * 8 * 50 / returns;
+  memset (packet, 0, SIZE);
+  memcpy (packet, header, sizeof header);
+  for (guint block = 0; block < 8; block++) {
+    guint8 *at = packet + 12 + block * BLOCK;
+    const guint azimuth = (number * 8 + block) / returns * 18 % 36000;
+    at[0] = (guint8)azimuth;
+    at[1] = (guint8)(azimuth >> 8);
+    for (guint i = 0; i < 32; i++) {
+      at[2 + 4 * i] = 2500 & 255;
+      at[3 + 4 * i] = 2500 >> 8;
+      at[4 + 4 * i] = (guint8)i;
+    }
+  }
+  packet[TAIL + 10] = mode;
+  memcpy (packet + TAIL + 13, utc, sizeof utc);
+  for (guint i = 0; i < 3; i++)
+    packet[TAIL + 19 + i] = (guint8)(stamp >> (8 * i));
+}
+
+static void
+push_packets (GstHarness *harness, guint from, guint n, guint8 mode)
+{
+  guint8 packet[SIZE];
+  for (guint i = from; i < from + n; i++) {
+    make_packet (packet, i, mode);
+    fail_unless_equals_int (
+        lidar_harness_push (harness, packet, SIZE, (GstClockTime)i * 400000), GST_FLOW_OK);
+  }
+}
+
+/* 2000 blocks a turn: cut within a packet, at the first block past the angle. */
+GST_START_TEST (test_scans)
+{
+  GstHarness *harness = lidar_harness_new ("hesaidec cut-angle=90.1");
+  guint n, n_points = 0;
+  push_packets (harness, 0, 600, STRONGEST);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 4);
+  for (guint scan = 0; scan < 4; scan++) {
+    GstBuffer *buffer = gst_harness_pull (harness);
+    const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+    /* Block 501 is the first past 90.1 degrees. The stamp is 5.632 us before the packet's last
+     * block. */
+    const guint64 block = scan == 0 ? 0 : 501 + (scan - 1) * 2000;
+    const guint64 expected =
+        G_GUINT64_CONSTANT (1672628645) * GST_SECOND + block * 50000 - 350000 + 5632;
+    fail_unless_equals_uint64 (meta->timestamp, expected);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), block * 50000);
+    g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+    n_points += n;
+    if (scan > 0 && scan < 3)
+      fail_unless_equals_int (n, 2000 * 32);
+    for (guint i = 0; i < n; i++) {
+      const gdouble azimuth = (gdouble)(block + i / 32) * 0.18 * G_PI / 180;
+      const gdouble rise = (15.0 - i % 32) * G_PI / 180;
+      fail_unless (fabs (points[i].x - 10 * cos (rise) * sin (azimuth)) < 5e-6);
+      fail_unless (fabs (points[i].y - 10 * cos (rise) * cos (azimuth)) < 5e-6);
+      fail_unless (fabs (points[i].z - 10 * sin (rise)) < 5e-6);
+      fail_unless_equals_int (points[i].ring, 31 - i % 32);
+      fail_unless_equals_int (points[i].kind, LIDAR_RETURN_STRONGEST);
+    }
+  }
+  fail_unless_equals_int (n_points, 600 * 8 * 32);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_dual)
+{
+  GstHarness *harness = lidar_harness_new ("hesaidec");
+  guint8 packet[SIZE];
+  guint n;
+  make_packet (packet, 0, DUAL);
+  packet[12 + BLOCK + 3] = 20; /* laser 0: the last return is farther */
+  packet[12 + 6] = packet[12 + 7] = packet[12 + BLOCK + 6] = packet[12 + BLOCK + 7] = 0;
+  lidar_harness_push (harness, packet, SIZE, 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  fail_unless_equals_int (n, 4 * 32 + 1 - 1);
+  fail_unless_equals_int (points[0].kind, LIDAR_RETURN_STRONGEST);
+  fail_unless_equals_int (points[1].kind, LIDAR_RETURN_LAST);
+  for (guint i = 2; i < n; i++)
+    fail_unless_equals_int (points[i].kind, LIDAR_RETURN_STRONGEST);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_bad_packets)
+{
+  GstHarness *harness = lidar_harness_new ("hesaidec model=xt32");
+  g_autofree gchar *text = NULL;
+  guint8 packet[2000] = {0};
+  make_packet (packet, 0, STRONGEST);
+  lidar_harness_push (harness, packet, SIZE - 1, 0);
+  lidar_harness_push (harness, packet, SIZE + 1, 0);
+  lidar_harness_push (harness, packet, 0, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 3);
+  fail_unless_equals_int (lidar_harness_take_warnings (harness, NULL), 1);
+  lidar_harness_push (harness, packet, 512, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "other"), 1);
+  packet[6] = 31;
+  lidar_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
+  lidar_harness_take_warnings (harness, NULL);
+  /* An XT16. */
+  packet[6] = 16;
+  lidar_harness_push (harness, packet, 568, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless (strstr (text, "XT-16") && strstr (text, "XT-32"), "%s", text);
+  static const struct {
+    guint at;
+    guint8 value;
+  } corruptions[] = {
+      {13, 0xff}, {TAIL + 10, 0x99}, {TAIL + 14, 13}, {TAIL + 15, 0}, {TAIL + 22, 9}};
+  for (guint i = 0; i < G_N_ELEMENTS (corruptions); i++) {
+    make_packet (packet, 0, STRONGEST);
+    packet[corruptions[i].at] = corruptions[i].value;
+    lidar_harness_push (harness, packet, SIZE, 0);
+  }
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), G_N_ELEMENTS (corruptions));
+  push_packets (harness, 0, 1, STRONGEST);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
+static void
+check_open_fails (const gchar *properties, const gchar *text)
+{
+  g_autofree gchar *line = g_strdup_printf ("hesaidec %s", properties);
+  g_autoptr (GstElement) element = gst_parse_launch (line, NULL);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  g_autoptr (GError) error = NULL;
+  gst_element_set_bus (element, bus);
+  fail_unless_equals_int (
+      gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (strstr (error->message, text) != NULL, "%s", error->message);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, NULL);
+}
+
+GST_START_TEST (test_calibration)
+{
+  static const gchar *const bad[][2] = {{"", "no lines"},
+      {"Channel,Elevation,Azimuth\n", "no lines"}, {"2,1,1\n", "\"1,elevation"},
+      {"1,1\n", "line 1"}, {"1,91,0\n", "line 1"}, {"1,nan,0\n", "line 1"},
+      {"1,1,1\n", "1 lasers"}};
+  g_autofree gchar *path = NULL;
+  g_close (g_file_open_tmp ("hesai-XXXXXX.csv", &path, NULL), NULL);
+  g_autofree gchar *setting = g_strdup_printf ("model=xt32 calibration=\"%s\"", path);
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
+    g_file_set_contents (path, bad[i][0], -1, NULL);
+    check_open_fails (setting, bad[i][1]);
+  }
+  g_unlink (path);
+  check_open_fails (setting, "cannot be read");
+  check_open_fails ("model=pandar-64", "angle corrections");
+}
+GST_END_TEST;
+
+static Suite *
+hesaidec_suite (void)
+{
+  Suite *suite = suite_create ("hesaidec");
+  TCase *tests = tcase_create ("general");
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, test_scans);
+  tcase_add_test (tests, test_dual);
+  tcase_add_test (tests, test_bad_packets);
+  tcase_add_test (tests, test_calibration);
+  return suite;
+}
+
+GST_CHECK_MAIN (hesaidec);
