@@ -10,6 +10,7 @@ import glob
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -197,6 +198,33 @@ class Rosbag2(unittest.TestCase):
                     rows = [(*row[:3], sha(row[3])) for row in rows]
                 self.assertEqual(end["damaged"], 0)
                 self.assertEqual(found, rows)
+
+    def test_compressed(self):
+        """As rosbag2 compresses: whole files, or each message."""
+        zstandard = module("zstandard")
+        plain = os.path.join(
+            folder("rosbag2_small"), "rosbag2_py/test/resources/sqlite3/talker/talker.db3"
+        )
+        rows, _ = messages(plain)
+        self.assertGreater(len(rows), 0)
+        pack = zstandard.ZstdCompressor().compress
+        with tempfile.TemporaryDirectory() as scratch:
+            with open(plain, "rb") as f, open(os.path.join(scratch, "a.db3.zstd"), "wb") as g:
+                g.write(pack(f.read()))
+            self.assertEqual(messages(scratch)[0], rows)
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "a.db3")
+            shutil.copyfile(plain, path)
+            os.chmod(path, 0o600)
+            with sqlite3.connect(path) as base:
+                for number, data in base.execute("SELECT id, data FROM messages").fetchall():
+                    base.execute("UPDATE messages SET data = ? WHERE id = ?", (pack(data), number))
+            with open(os.path.join(scratch, "metadata.yaml"), "w") as f:
+                f.write(
+                    "rosbag2_bagfile_information:\n  compression_format: zstd\n"
+                    "  compression_mode: MESSAGE\n  relative_file_paths:\n    - a.db3\n"
+                )
+            self.assertEqual(messages(scratch)[0], rows)
 
     def test_mcap_files(self):
         reader = module("mcap.reader")
