@@ -4,10 +4,21 @@
  * of a team adds up the same sums in the same order and runs the same optimizer, so that nothing
  * but sums is exchanged, once a pass.
  *
- * Sums have one order, whatever the team: 16 points in turn are a chunk, summed by a warp. Chunk c
+ * Sums have one order, whatever the team: points in turn are a chunk, summed by a warp. Chunk c
  * belongs to segment c mod 16 and there to strand (c / 16) mod 16. A strand adds its chunks in
  * order; a segment is a binary tree over its strands; the total is one over the segments. */
 #include <cuda_runtime.h>
+
+#ifdef NDT_CUDA_PROFILE
+__device__ unsigned long long prof[32];
+#define PROF(i) do { if (blockIdx.x == 0 && threadIdx.x == 0) { const long long t_ = clock64 (); prof[i] += (unsigned long long)(t_ - prof_last); prof_last = t_; } } while (0)
+#define PROF_START long long prof_last = clock64 ()
+#define PROF_COUNT(i) do { if (blockIdx.x == 0 && threadIdx.x == 0) prof[i]++; } while (0)
+#else
+#define PROF(i)
+#define PROF_START
+#define PROF_COUNT(i)
+#endif
 
 #include "ndt-cuda-kernels.h"
 #include "ndtcore/ndt-scan-filter.h"
@@ -19,16 +30,6 @@
 /* Polls of another block's sums before the wait counts as failed: seconds. */
 #define MAX_POLLS (1 << 23)
 
-#ifdef NDT_CUDA_PROFILE
-__device__ unsigned long long prof[16];
-#define PROF(i) do { if (blockIdx.x == 0 && threadIdx.x == 0) { const long long t_ = clock64 (); prof[i] += (unsigned long long)(t_ - prof_last); prof_last = t_; } } while (0)
-#define PROF_START long long prof_last = clock64 ()
-#define PROF_COUNT(i) do { if (blockIdx.x == 0 && threadIdx.x == 0) prof[i]++; } while (0)
-#else
-#define PROF(i)
-#define PROF_START
-#define PROF_COUNT(i)
-#endif
 
 /* ---- Clusters ---- */
 
@@ -90,13 +91,15 @@ cluster_store (float *p, uint32_t rank, float value)
 
 /* ---- Chunks of a block ---- */
 
-/* Points @first … of the scan into a slot; by CHUNK lanes. */
+/* Point @i of the scan, its chunk's @sub-th, into a slot. */
+template <int LANES>
 __device__ __forceinline__ void
-fill_slot (const NdtCudaJob &job, ChunkSlot *slot, uint32_t first, uint32_t n_points, uint32_t sub)
+fill_slot (const NdtCudaJob &job, ChunkSlot<LANES> *slot, uint32_t i, uint32_t n_points,
+    uint32_t sub)
 {
   float p[3] = {NAN, NAN, NAN};
-  if (first + sub < n_points) {
-    const float *from = job.points + (size_t)(first + sub) * job.point_stride;
+  if (i < n_points) {
+    const float *from = job.points + (size_t)i * job.point_stride;
     p[0] = from[0];
     p[1] = from[1];
     p[2] = from[2];
@@ -104,19 +107,20 @@ fill_slot (const NdtCudaJob &job, ChunkSlot *slot, uint32_t first, uint32_t n_po
 #pragma unroll
   for (int k = 0; k < 3; k++)
     slot->point[k][sub] = p[k];
-  if (sub == 0)
-    slot->tag = NO_TAG;
+#pragma unroll
+  for (int l = 0; l < LANES; l++)
+    slot->meta[sub * LANES + l] = NO_TAG << 8;
 }
 
 /* ---- A cluster for each start ---- */
 
-template <int THREADS>
+template <int THREADS, int LANES>
 __global__ void
 __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 2)
 align_clusters (const __grid_constant__ NdtCudaJob job)
 {
   PROF_START;
-  constexpr uint32_t WARPS = THREADS / 32;
+  constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
   extern __shared__ __align__ (16) unsigned char dynamic[];
   __shared__ Control control;
   __shared__ float segments[2][SEGMENTS * VALUES];
@@ -124,9 +128,9 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
   const uint32_t rank = cluster_rank (), size = cluster_size ();
   const uint32_t start = blockIdx.x / size;
   const uint32_t own = SEGMENTS / size; /* segments of this block: rank + size k */
-  WarpScratch *scratch = (WarpScratch *)dynamic;
-  float *strands = (float *)(scratch + WARPS); /* own × STRANDS × VALUES */
-  ChunkSlot *slots = (ChunkSlot *)(strands + own * STRANDS * VALUES);
+  float *strands = (float *)dynamic; /* own × STRANDS × VALUES */
+  ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)(strands + own * STRANDS * VALUES);
+  ChunkSlot<LANES> *scratch = slots + job.n_slots + warp;
 
   const uint32_t n_points = job.n_points_device ? *job.n_points_device : job.n_points;
   const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
@@ -134,7 +138,7 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
   for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS) {
     const uint32_t l = i / CHUNK;
     const uint32_t c = SEGMENTS * (l / own) + rank + size * (l % own);
-    fill_slot (job, &slots[l], CHUNK * c, n_points, i % CHUNK);
+    fill_slot<LANES> (job, &slots[l], CHUNK * c + i % CHUNK, n_points, i % CHUNK);
   }
   if (warp == 0)
     begin (job, &control, start, lane);
@@ -143,23 +147,25 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
 
   for (uint32_t pass = 0;; pass++) {
     float *all = segments[pass & 1];
-    uint32_t cancelled = 0;
     if (rank == 0 && threadIdx.x == 0)
-      cancelled = *(const volatile uint32_t *)job.cancelled;
+      look_for_cancel (job, &control, pass);
 
     for (uint32_t s = warp; s < own * STRANDS; s += WARPS) {
       const uint32_t k = s % own, strand = s / own;
       float sum = 0;
       for (uint32_t d = strand; SEGMENTS * d + rank + size * k < n_chunks; d += STRANDS) {
         const uint32_t c = SEGMENTS * d + rank + size * k, l = d * own + k;
-        sum += chunk_values (control.frame, job.points, job.point_stride, n_points, CHUNK * c,
-            l < job.n_slots ? &slots[l] : NULL, &scratch[warp], lane);
+        const bool kept = l < job.n_slots;
+        sum += chunk_values<LANES> (control.frame, job.points, job.point_stride, n_points,
+            CHUNK * c, kept ? &slots[l] : scratch, kept, lane
+#ifdef NDT_CUDA_PROFILE
+, prof_last
+#endif
+);
       }
       strands[(k * STRANDS + strand) * VALUES + lane] = sum;
     }
     PROF (1);
-    if (threadIdx.x == 0)
-      control.cancelled = (int32_t)cancelled;
     __syncthreads ();
     PROF (2);
     /* SEGMENTS tasks: own segments times the blocks that they go to. */
@@ -232,13 +238,13 @@ collect (const uint64_t *rows, uint32_t stride, uint32_t sequence, uint32_t lane
 }
 
 /* @PARTS: blocks of a segment. */
-template <int THREADS, int PARTS>
+template <int THREADS, int PARTS, int LANES>
 __global__ void
 __launch_bounds__ (THREADS, 1)
 align_grid (const __grid_constant__ NdtCudaJob job)
 {
   PROF_START;
-  constexpr uint32_t WARPS = THREADS / 32;
+  constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
   constexpr uint32_t PER = STRANDS / PARTS; /* strands of a block */
   constexpr uint32_t ROUND = CHUNK_BUFFER / PER;
   extern __shared__ __align__ (16) unsigned char dynamic[];
@@ -248,8 +254,8 @@ align_grid (const __grid_constant__ NdtCudaJob job)
   __shared__ float all[SEGMENTS * VALUES];
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t segment = blockIdx.x % SEGMENTS, part = blockIdx.x / SEGMENTS;
-  WarpScratch *scratch = (WarpScratch *)dynamic;
-  ChunkSlot *slots = (ChunkSlot *)(scratch + WARPS);
+  ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)dynamic;
+  ChunkSlot<LANES> *scratch = slots + job.n_slots + warp;
 
   const uint32_t n_points = job.n_points_device ? *job.n_points_device : job.n_points;
   const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
@@ -259,29 +265,35 @@ align_grid (const __grid_constant__ NdtCudaJob job)
     return segment + SEGMENTS * (STRANDS * (l / PER) + part * PER + l % PER);
   };
   for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS)
-    fill_slot (job, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK), n_points, i % CHUNK);
+    fill_slot<LANES> (job, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points,
+        i % CHUNK);
 
   for (uint32_t start = 0; start < job.n_starts; start++) {
     if (warp == 0)
       begin (job, &control, start, lane);
-    for (uint32_t i = threadIdx.x; i < job.n_slots && start > 0; i += THREADS)
-      slots[i].tag = NO_TAG;
+    for (uint32_t i = threadIdx.x; i < 32 * job.n_slots && start > 0; i += THREADS)
+      slots[i / 32].meta[i % 32] = NO_TAG << 8;
     __syncthreads ();
     PROF (0);
 
     for (;;) {
-      uint32_t cancelled = 0;
-      if (blockIdx.x == 0)
-        cancelled = *(const volatile uint32_t *)job.cancelled;
+      if (blockIdx.x == 0 && threadIdx.x == 0)
+        look_for_cancel (job, &control, sequence);
       sequence++;
 
       /* Strands, some chunks of each at a time. */
       for (uint32_t first = 0;; first += ROUND * PER) {
         for (uint32_t l = first + warp; l < first + ROUND * PER && chunk_of (l) < n_chunks;
-             l += WARPS)
+             l += WARPS) {
+          const bool kept = l < job.n_slots;
           chunks[(l - first) * VALUES + lane] =
-              chunk_values (control.frame, job.points, job.point_stride, n_points,
-                  CHUNK * chunk_of (l), l < job.n_slots ? &slots[l] : NULL, &scratch[warp], lane);
+              chunk_values<LANES> (control.frame, job.points, job.point_stride, n_points,
+                  CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane
+#ifdef NDT_CUDA_PROFILE
+, prof_last
+#endif
+);
+        }
         PROF (1);
         __syncthreads ();
         for (uint32_t s = warp; s < PER; s += WARPS) {
@@ -300,7 +312,7 @@ align_grid (const __grid_constant__ NdtCudaJob job)
       uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
       if (warp == 0) {
         float sum = tree_sum_rows<PER> (strands, lane);
-        if (blockIdx.x == 0 && lane == 31 && cancelled)
+        if (blockIdx.x == 0 && lane == 31 && control.cancelled)
           sum = CANCELLED;
         publish (rows + blockIdx.x * VALUES + lane, sequence, sum);
       }
@@ -337,12 +349,12 @@ align_grid (const __grid_constant__ NdtCudaJob job)
 /* ---- Voxels ---- */
 
 __global__ void
-pack_voxels (NdtVoxel *voxels, uint32_t n)
+prepare_voxels (const NdtCudaLevel level)
 {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n)
+  if (i >= level.n_voxels)
     return;
-  const NdtVoxel from = voxels[i];
+  const NdtVoxel from = ((const NdtVoxel *)level.voxels)[i];
   NdtCudaVoxel to;
   for (int k = 0; k < 3; k++)
     to.mean[k] = from.mean[k];
@@ -351,13 +363,25 @@ pack_voxels (NdtVoxel *voxels, uint32_t n)
   for (int k = 0; k < 6; k++)
     to.icov[k] = from.icov[k];
   to.reserved[0] = to.reserved[1] = 0;
-  ((NdtCudaVoxel *)voxels)[i] = to;
+  ((NdtCudaVoxel *)level.voxels)[i] = to;
+  if (level.grid) {
+    const int64_t x = from.cell[0] - level.grid_first[0], y = from.cell[1] - level.grid_first[1],
+                  z = from.cell[2] - level.grid_first[2];
+    ((uint32_t *)level.grid)[(z * level.grid_size[1] + y) * level.grid_size[0] + x] = 1 + i;
+  }
 }
 
 cudaError_t
-ndt_cuda_pack_voxels (void *voxels, uint32_t n, cudaStream_t stream)
+ndt_cuda_prepare_level (const NdtCudaLevel *level, cudaStream_t stream)
 {
-  pack_voxels<<<(n + 255) / 256, 256, 0, stream>>> ((NdtVoxel *)voxels, n);
+  if (level->grid) {
+    const size_t size = (size_t)level->grid_size[0] * level->grid_size[1] * level->grid_size[2] *
+                        sizeof (uint32_t);
+    const cudaError_t e = cudaMemsetAsync ((void *)level->grid, 0, size, stream);
+    if (e != cudaSuccess)
+      return e;
+  }
+  prepare_voxels<<<(level->n_voxels + 255) / 256, 256, 0, stream>>> (*level);
   return cudaGetLastError ();
 }
 
@@ -371,28 +395,44 @@ ndt_cuda_exchange_bytes (void)
 
 typedef void (*Kernel) (const NdtCudaJob);
 
+template <int LANES>
+static Kernel
+choose_kernel_of (const NdtCudaShape *shape)
+{
+  if (!shape->grid)
+    return shape->threads == 512 ? align_clusters<512, LANES> : align_clusters<256, LANES>;
+  switch (shape->size) {
+  case 128:
+    return align_grid<256, 8, LANES>;
+  case 64:
+    return align_grid<256, 4, LANES>;
+  case 32:
+    return align_grid<256, 2, LANES>;
+  default:
+    return align_grid<256, 1, LANES>;
+  }
+}
+
 static Kernel
 choose_kernel (const NdtCudaShape *shape)
 {
-  if (!shape->grid)
-    return shape->threads == 512 ? align_clusters<512> : align_clusters<256>;
-  const bool wide = shape->threads == 512;
-  switch (shape->size) {
-  case 128:
-    return wide ? align_grid<512, 8> : align_grid<256, 8>;
-  case 64:
-    return wide ? align_grid<512, 4> : align_grid<256, 4>;
-  case 32:
-    return wide ? align_grid<512, 2> : align_grid<256, 2>;
-  default:
-    return wide ? align_grid<512, 1> : align_grid<256, 1>;
-  }
+  return shape->lanes == 1   ? choose_kernel_of<1> (shape)
+         : shape->lanes == 2 ? choose_kernel_of<2> (shape)
+                             : choose_kernel_of<4> (shape);
+}
+
+static size_t
+slot_bytes (const NdtCudaShape *shape)
+{
+  return shape->lanes == 1   ? sizeof (ChunkSlot<1>)
+         : shape->lanes == 2 ? sizeof (ChunkSlot<2>)
+                             : sizeof (ChunkSlot<4>);
 }
 
 static size_t
 fixed_shared_bytes (const NdtCudaShape *shape)
 {
-  const size_t scratch = (size_t)shape->threads / 32 * sizeof (WarpScratch);
+  const size_t scratch = (size_t)shape->threads / 32 * slot_bytes (shape);
   return scratch + (shape->grid ? 0
                                 : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES *
                                       sizeof (float));
@@ -404,15 +444,16 @@ ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape
   /* Beside what the kernels declare themselves. */
   const size_t taken = 16384 + fixed_shared_bytes (shape);
   return (size_t)limits->max_shared > taken
-             ? (uint32_t)(((size_t)limits->max_shared - taken) / sizeof (ChunkSlot))
+             ? (uint32_t)(((size_t)limits->max_shared - taken) / slot_bytes (shape))
              : 0;
 }
 
 uint32_t
 ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t n_points)
 {
-  const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
-  /* Whole rounds of the strands that are dealt out in turn. */
+  const uint32_t chunk = 32 / (uint32_t)shape->lanes;
+  const uint32_t n_chunks = (n_points + chunk - 1) / chunk;
+  /* Whole rounds of what is dealt out in turn. */
   const uint32_t per_round = shape->grid ? SEGMENTS * STRANDS : SEGMENTS;
   return (n_chunks + per_round - 1) / per_round * (per_round / (uint32_t)shape->size);
 }
@@ -433,18 +474,22 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   if (e != cudaSuccess)
     return e;
 
-  const NdtCudaShape shapes[] = {{0, 1, 256, 0}, {0, 1, 512, 0}, {1, 128, 256, 0}, {1, 128, 512, 0},
-      {1, 64, 256, 0}, {1, 64, 512, 0}, {1, 32, 256, 0}, {1, 32, 512, 0}, {1, 16, 256, 0},
-      {1, 16, 512, 0}};
-  for (const NdtCudaShape &shape : shapes) {
-    cudaFuncAttributes attributes;
-    const void *kernel = (const void *)choose_kernel (&shape);
-    e = cudaFuncGetAttributes (&attributes, kernel);
-    if (e == cudaSuccess)
-      e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-          limits->max_shared - (int)attributes.sharedSizeBytes);
-    if (e != cudaSuccess)
-      return e;
+  for (int lanes = 1; lanes <= 4; lanes *= 2) {
+    const NdtCudaShape shapes[] = {{0, 1, 256, lanes, 0}, {0, 1, 512, lanes, 0},
+        {1, 128, 256, lanes, 0}, {1, 64, 256, lanes, 0}, {1, 32, 256, lanes, 0},
+        {1, 16, 256, lanes, 0}};
+    for (const NdtCudaShape &shape : shapes) {
+      cudaFuncAttributes attributes;
+      const void *kernel = (const void *)choose_kernel (&shape);
+      e = cudaFuncGetAttributes (&attributes, kernel);
+      if (e == cudaSuccess)
+        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+            limits->max_shared - (int)attributes.sharedSizeBytes);
+      if (e == cudaSuccess && !shape.grid && major >= 9)
+        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+      if (e != cudaSuccess)
+        return e;
+    }
   }
 
   limits->max_cluster = 1;
@@ -461,12 +506,10 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
       config.attrs = &attribute;
       config.numAttrs = 1;
       for (int threads = 256; threads <= 512; threads += 256) {
-        const NdtCudaShape shape = {0, size, threads, 0};
+        const NdtCudaShape shape = {0, size, threads, 2, 0};
         const void *kernel = (const void *)choose_kernel (&shape);
-        if (size > 8)
-          cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
         config.blockDim = dim3 ((unsigned)threads);
-        config.dynamicSmemBytes = fixed_shared_bytes (&shape) + 16 * sizeof (ChunkSlot);
+        config.dynamicSmemBytes = fixed_shared_bytes (&shape) + 32 * slot_bytes (&shape);
         if (cudaOccupancyMaxActiveClusters (threads == 256 ? &n : &n512, kernel, &config) !=
             cudaSuccess) {
           (void)cudaGetLastError ();
@@ -479,7 +522,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   }
 #endif
   int blocks = 0;
-  const NdtCudaShape grid = {1, 128, 256, 0};
+  const NdtCudaShape grid = {1, 128, 256, 4, 0};
   limits->max_grid = 0;
   if (cooperative) {
     e = cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid), 256, 65536);
@@ -499,7 +542,7 @@ ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t 
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute = {};
   config.blockDim = dim3 ((unsigned)shape->threads);
-  config.dynamicSmemBytes = fixed_shared_bytes (shape) + shape->n_slots * sizeof (ChunkSlot);
+  config.dynamicSmemBytes = fixed_shared_bytes (shape) + shape->n_slots * slot_bytes (shape);
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = 1;
@@ -526,12 +569,15 @@ ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t 
 extern "C" void
 ndt_cuda_profile_dump (void)
 {
-  unsigned long long p[16];
+  unsigned long long p[32];
   cudaMemcpyFromSymbol (p, prof, sizeof (p));
   printf ("    profile: begin %.0f | per pass: terms %.0f wait %.0f exchange %.0f advance %.0f sync %.0f | result %.0f | passes %.1f\n",
       (double)p[0] / p[9], (double)p[1] / p[8], (double)p[2] / p[8], (double)p[3] / p[8], (double)p[4] / p[8],
       (double)p[5] / p[8], (double)p[6] / p[9], (double)p[8] / p[9]);
-  for (int i = 0; i < 16; i++) p[i] = 0;
+  for (int o = 10; o <= 20; o += 10)
+    printf ("    profile: chunks %s %.0f: transform %.0f list %.0f pairs %.0f derivatives %.0f sum %.0f\n", o == 10 ? "looked up" : "known",
+      (double)p[o + 5] / p[9], (double)p[o] / p[o + 5], (double)p[o + 1] / p[o + 5], (double)p[o + 2] / p[o + 5], (double)p[o + 3] / p[o + 5], (double)p[o + 4] / p[o + 5]);
+  for (int i = 0; i < 32; i++) p[i] = 0;
   cudaMemcpyToSymbol (prof, p, sizeof (p));
 }
 #endif

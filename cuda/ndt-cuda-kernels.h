@@ -15,9 +15,6 @@ extern "C" {
 /* Sums of a pass over the scan, in this order: score, gradient (6), Hessian (21), NVTL, matched
  * points, pairs, points. One a lane. */
 #define NDT_CUDA_VALUES 32
-/* Points that are summed by a warp at a time. */
-#define NDT_CUDA_CHUNK 16
-
 /**
  * NdtCudaVoxel:
  * @cell: of x, y, z, the low ten bits each
@@ -31,9 +28,19 @@ typedef struct {
   uint32_t reserved[2];
 } NdtCudaVoxel;
 
+/**
+ * NdtCudaLevel:
+ * @grid: for each cell, x fastest, 1 + the index of its voxel or 0, with a frame of four empty cells
+ *   on every side; NULL where the map is too large for it: then there is the hash table
+ * @grid_first: its first cell, of the frame
+ * @grid_size: cells an axis
+ */
 typedef struct {
   const NdtCudaVoxel *voxels;
   const NdtBlock *blocks;
+  const uint32_t *grid;
+  int32_t grid_first[3];
+  int32_t grid_size[3];
   double resolution;
   int64_t origin[3];
   int32_t block_shift;
@@ -117,15 +124,18 @@ typedef struct {
  * NdtCudaShape:
  * @grid: one alignment at a time by a cooperative grid of @size blocks (16, 32, 64 or 128);
  *   otherwise each start has a cluster of @size blocks (1, 2, 4, 8, 16)
- * @threads: a block: 256 or 512
+ * @threads: a block: 256, or for clusters 512
+ * @lanes: of a warp for each point: 1, 2 or 4
  * @n_slots: see NdtCudaJob
  *
- * How an alignment is spread over the device. Has no influence on results, to the bit.
+ * How an alignment is spread over the device. But for @lanes it has no influence on results, to the
+ * bit.
  */
 typedef struct {
   int32_t grid;
   int32_t size;
   int32_t threads;
+  int32_t lanes;
   uint32_t n_slots;
 } NdtCudaShape;
 
@@ -150,8 +160,8 @@ uint32_t ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaSha
 uint32_t ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t n_points);
 cudaError_t ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t stream);
 
-/* NdtVoxel to NdtCudaVoxel, in place. */
-cudaError_t ndt_cuda_pack_voxels (void *voxels, uint32_t n, cudaStream_t stream);
+/* NdtVoxel to NdtCudaVoxel, in place; and the level's grid, if it has one. */
+cudaError_t ndt_cuda_prepare_level (const NdtCudaLevel *level, cudaStream_t stream);
 
 /* A leaf of the grid that thins a scan; all zero where there is none. */
 typedef struct {

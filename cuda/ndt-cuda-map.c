@@ -4,6 +4,9 @@
 #include <string.h>
 
 #define ALIGNMENT 256
+/* Cells of a level up to which it has a grid of them: 128 MiB. */
+#define MAX_GRID (1 << 25)
+#define FRAME 4
 
 static gsize
 align_up (gsize size)
@@ -31,6 +34,19 @@ ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory)
   g_mutex_clear (&maps->lock);
 }
 
+/* Cells of the grid, with its frame; 0 where it would be too large. */
+static gsize
+set_grid (NdtCudaLevel *to, const NdtVoxelLevel *level)
+{
+  double n = 1;
+  for (guint k = 0; k < 3; k++) {
+    to->grid_first[k] = level->cell_min[k] - FRAME;
+    to->grid_size[k] = level->cell_max[k] - level->cell_min[k] + 1 + 2 * FRAME;
+    n *= to->grid_size[k];
+  }
+  return n <= MAX_GRID ? (gsize)n : 0;
+}
+
 /* Copies the host's arrays; levels of @to point to the copies. */
 static gboolean
 upload (
@@ -41,7 +57,8 @@ upload (
   for (guint i = 0; i < n_levels; i++) {
     const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, i);
     size += align_up (level->n_voxels * sizeof (NdtVoxel)) +
-            align_up (((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock));
+            align_up (((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock)) +
+            align_up (set_grid (&to->levels[i], level) * sizeof (guint32));
   }
   /* Maps of a moving region differ a little in size. */
   if (size > to->memory.size &&
@@ -54,8 +71,6 @@ upload (
     const gsize block_size = ((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock);
     cudaError_t status =
         cudaMemcpyAsync (base + at, level->voxels, voxel_size, cudaMemcpyHostToDevice, stream);
-    if (status == cudaSuccess)
-      status = ndt_cuda_pack_voxels (base + at, level->n_voxels, stream);
     to->levels[i].voxels = (const NdtCudaVoxel *)(base + at);
     at += align_up (voxel_size);
     if (status == cudaSuccess)
@@ -63,12 +78,17 @@ upload (
           cudaMemcpyAsync (base + at, level->blocks, block_size, cudaMemcpyHostToDevice, stream);
     to->levels[i].blocks = (const NdtBlock *)(base + at);
     at += align_up (block_size);
-    if (!ndt_cuda_check (memory, status, "upload of the map", error))
-      return FALSE;
+    const gsize n_grid = set_grid (&to->levels[i], level);
+    to->levels[i].grid = n_grid ? (const guint32 *)(base + at) : NULL;
+    at += align_up (n_grid * sizeof (guint32));
     to->levels[i].resolution = level->resolution;
     memcpy (to->levels[i].origin, level->origin, sizeof (level->origin));
     to->levels[i].block_shift = level->block_shift;
     to->levels[i].n_voxels = level->n_voxels;
+    if (status == cudaSuccess)
+      status = ndt_cuda_prepare_level (&to->levels[i], stream);
+    if (!ndt_cuda_check (memory, status, "upload of the map", error))
+      return FALSE;
     ndt_cuda_count_upload (memory, voxel_size + block_size);
   }
   to->n_levels = (gint32)n_levels;

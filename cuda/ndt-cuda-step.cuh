@@ -5,7 +5,30 @@
 
 #include "ndt-cuda-chunk.cuh"
 
+/* A step's size may be off by a thousandth: the pose that it leads to is what is evaluated. */
+NDT_INLINE float
+fast_sin (float angle)
+{
+#ifdef __CUDA_ARCH__
+  return __sinf (angle);
+#else
+  return sinf (angle);
+#endif
+}
+
+NDT_INLINE float
+fast_cos (float angle)
+{
+#ifdef __CUDA_ARCH__
+  return __cosf (angle);
+#else
+  return cosf (angle);
+#endif
+}
+
 #define NDT_OPTIMIZER_REAL float
+#define NDT_OPTIMIZER_SIN fast_sin
+#define NDT_OPTIMIZER_COS fast_cos
 #include "ndtcore/ndt-optimizer.h"
 
 /* In the place of the number of points where the alignment is cancelled. */
@@ -32,13 +55,21 @@ typedef struct {
   int32_t cancelled;
 } Control;
 
+/* By one thread of a team, now and then: the answer takes as long as a good part of a pass. */
+__device__ __forceinline__ void
+look_for_cancel (const NdtCudaJob &job, Control *c, uint32_t pass)
+{
+  if (pass % 4 == 3)
+    c->cancelled = *(const volatile int32_t *)job.cancelled;
+}
+
 /* ndt_transform_f_init() and the rest of a level's frame, by the lanes of a warp: element i of the
  * rotation in lane i, and so on. To the bit what that function gives. @t: from the start; @q and it
  * are in shared memory. */
 template <typename Real>
 __device__ __forceinline__ void
 set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const float *t, const Real *q,
-    uint32_t lane)
+    bool keep, uint32_t lane)
 {
   Frame *f = &c->frame;
   const Anchor *anchor = &c->anchors[level];
@@ -77,6 +108,7 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const float *
     f->square_limit = by_radius ? r * r : INFINITY;
     f->list_limit = r * (1 + job.reuse);
     f->reuse2 = reuse * reuse;
+    f->keep = keep;
     f->tag = (uint32_t)(level << 3 | f->neighbours);
   } else if (lane == 17) {
     const NdtCudaLevel &l = job.levels[level];
@@ -85,6 +117,10 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const float *
     f->voxels = l.voxels;
     f->blocks = l.blocks;
     f->block_shift = l.block_shift;
+    f->grid = l.grid;
+  } else if (lane < 21) {
+    f->grid_first[lane - 18] = job.levels[level].grid_first[lane - 18];
+    f->grid_size[lane - 18] = job.levels[level].grid_size[lane - 18];
   }
 }
 
@@ -92,7 +128,12 @@ __device__ __forceinline__ void
 set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
 {
   const NdtOptimizer *o = &c->optimizer;
-  set_frame (job, c, o->level, o->kind, o->t, o->q, lane);
+  /* Steps shrink several times over from one to the next: voxels found now serve the next pass if
+   * this step was not much longer than they stay good. A point is some 20 m away. */
+  const float moved = o->length * (ndt_optimizer_norm3 (o->step) +
+                                      20 * ndt_optimizer_norm3 (o->step + 3));
+  const bool keep = o->evaluations > 0 && moved < 4 * job.reuse * c->params.resolution;
+  set_frame (job, c, o->level, o->kind, o->t, o->q, keep, lane);
 }
 
 /* By warp 0. */
@@ -125,6 +166,7 @@ begin (const NdtCudaJob &job, Control *c, uint32_t start, uint32_t lane)
   }
   if (lane == 0) {
     c->failed = 0;
+    c->cancelled = *(const volatile int32_t *)job.cancelled;
     c->params.translation_epsilon = job.translation_epsilon;
     c->params.rotation_epsilon = job.rotation_epsilon;
     c->params.max_translation_step = job.max_translation_step;
@@ -140,7 +182,7 @@ begin (const NdtCudaJob &job, Control *c, uint32_t start, uint32_t lane)
   __syncwarp ();
   if (job.evaluate)
     set_frame (job, c, job.evaluate_level, job.evaluate_kind, (const float *)NULL,
-        c->start.guess.orientation, lane);
+        c->start.guess.orientation, false, lane);
   else
     set_trial_frame (job, c, lane);
   __syncwarp ();

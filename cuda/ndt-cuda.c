@@ -2,6 +2,7 @@
 #include "ndt-cuda.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ndt-cuda-kernels.h"
@@ -20,6 +21,7 @@ typedef struct {
   gint device;
   NdtCudaLimits limits;
   NdtCudaShape shape; /* that the environment asks for; size 0: none */
+  gint lanes; /* that the environment asks for; 0: none */
   float reuse;
   NdtCudaMemory memory;
   cudaStream_t stream;
@@ -105,6 +107,8 @@ static NdtCudaShape
 choose_shape (const CudaBackend *cuda, guint n_points, guint n_starts)
 {
   NdtCudaShape shape = cuda->shape;
+  /* Sums depend on it, so it may depend on the scan alone. */
+  shape.lanes = cuda->lanes ? cuda->lanes : n_points <= 2048 ? 4 : n_points <= 8192 ? 2 : 1;
   if (shape.size == 0) {
     const guint processors = (guint)cuda->limits.n_processors;
     shape.n_slots = 0;
@@ -405,7 +409,7 @@ read_environment (CudaBackend *cuda)
   if (text && (sscanf (text, "cluster:%d:%d:%d", &size, &threads, &n_slots) >= 2 ||
                   sscanf (text, "grid:%d:%d:%d", &size, &threads, &n_slots) >= 2)) {
     cuda->shape.grid = text[0] == 'g';
-    cuda->shape.threads = threads == 512 ? 512 : 256;
+    cuda->shape.threads = threads == 512 && !cuda->shape.grid ? 512 : 256;
     cuda->shape.n_slots = (guint32)MAX (n_slots, 0);
     cuda->shape.size = (gint)largest_power (
         (guint)(cuda->shape.grid ? cuda->limits.max_grid : cuda->limits.max_cluster),
@@ -413,6 +417,8 @@ read_environment (CudaBackend *cuda)
     if (cuda->shape.grid && cuda->shape.size < 16)
       cuda->shape.size = 0;
   }
+  text = g_getenv ("NDT_CUDA_LANES");
+  cuda->lanes = text ? (gint)largest_power ((guint)CLAMP (atoi (text), 1, 4), 4) : 0;
   text = g_getenv ("NDT_CUDA_REUSE");
   cuda->reuse = text ? (float)g_ascii_strtod (text, NULL) : DEFAULT_REUSE;
   cuda->reuse = CLAMP (cuda->reuse, 0.0f, 0.5f);

@@ -25,6 +25,12 @@
 #define NDT_OPTIMIZER_PIVOT 1e-5f
 #endif
 
+/* Faster ones may be had where a step need not be exact. */
+#ifndef NDT_OPTIMIZER_SIN
+#define NDT_OPTIMIZER_SIN sin
+#define NDT_OPTIMIZER_COS cos
+#endif
+
 typedef NDT_OPTIMIZER_REAL NdtReal;
 
 /* As in NdtAlignParams. */
@@ -241,8 +247,8 @@ ndt_optimizer_move (NdtOptimizer *o, const NdtReal from_t[3], const NdtReal from
   }
   const NdtReal angle = ndt_optimizer_norm3 (w);
   const NdtReal k =
-      angle < (NdtReal)1e-3 ? (NdtReal)0.5 - angle * angle / 48 : (NdtReal)sin (angle / 2) / angle;
-  const NdtReal a0 = k * w[0], a1 = k * w[1], a2 = k * w[2], a3 = (NdtReal)cos (angle / 2);
+      angle < (NdtReal)1e-3 ? (NdtReal)0.5 - angle * angle / 48 : (NdtReal)NDT_OPTIMIZER_SIN (angle / 2) / angle;
+  const NdtReal a0 = k * w[0], a1 = k * w[1], a2 = k * w[2], a3 = (NdtReal)NDT_OPTIMIZER_COS (angle / 2);
   const NdtReal *b = from_q;
   const NdtReal x = a3 * b[0] + a0 * b[3] + a1 * b[2] - a2 * b[1];
   const NdtReal y = a3 * b[1] - a0 * b[2] + a1 * b[3] + a2 * b[0];

@@ -338,18 +338,20 @@ bench_map (NdtBackend *backend, const Town *town, guint n, guint n_runs)
 }
 
 static NdtBackend *
-open_shape (const gchar *shape, const gchar *reuse, const Town *town)
+open_shape (const gchar *shape, const gchar *reuse, guint lanes, const Town *town)
 {
+  gchar text[16];
   const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   GError *error = NULL;
-  if (shape)
-    g_setenv ("NDT_CUDA_SHAPE", shape, TRUE);
-  if (reuse)
-    g_setenv ("NDT_CUDA_REUSE", reuse, TRUE);
+  g_snprintf (text, sizeof (text), "%u", lanes);
+  g_setenv ("NDT_CUDA_SHAPE", shape, TRUE);
+  g_setenv ("NDT_CUDA_REUSE", reuse, TRUE);
+  g_setenv ("NDT_CUDA_LANES", text, TRUE);
   NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
   fail (error);
   g_unsetenv ("NDT_CUDA_SHAPE");
   g_unsetenv ("NDT_CUDA_REUSE");
+  g_unsetenv ("NDT_CUDA_LANES");
   ndt_backend_set_map (backend, town->map, &error);
   fail (error);
   return backend;
@@ -360,11 +362,9 @@ main (int argc, char **argv)
 {
   static const gchar *sizes[] = {
       "source_756.bin", "source_1500.bin", "source_5000.bin", "source_20000.bin"};
-  static const gchar *shapes[] = {"cluster:16:256", "cluster:16:512", "grid:32:512", "grid:64:256",
-      "grid:64:512", "grid:128:256"};
-  static const gchar *reuses[] = {"0", "0.125"};
-  static const gchar *batch_shapes[] = {"cluster:1:512", "cluster:2:256", "cluster:2:512",
-      "cluster:4:256", "cluster:8:256", "cluster:16:256"};
+  static const gchar *shapes[] = {"grid:128:256"};
+  static const gchar *reuses[] = {"0.125"};
+  static const gchar *batch_shapes[] = {"cluster:2:512"};
   const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   const NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
   gboolean try_shapes = FALSE, quick = FALSE;
@@ -424,19 +424,23 @@ main (int argc, char **argv)
   if (try_shapes) {
     for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
       for (guint s = 0; s < G_N_ELEMENTS (shapes); s++)
-        for (guint r = 0; r < G_N_ELEMENTS (reuses); r++) {
-          g_autofree gchar *what = g_strdup_printf (", %s reuse %s", shapes[s], reuses[r]);
-          NdtBackend *other = open_shape (shapes[s], reuses[r], &town);
-          bench_one (other, &town, &clouds[i], 1, what);
+        for (guint r = 0; r < G_N_ELEMENTS (reuses); r++)
+          for (guint l = 0; l < 3; l++) {
+            g_autofree gchar *what =
+                g_strdup_printf (", %s reuse %s lanes %u", shapes[s], reuses[r], 1 << l);
+            NdtBackend *other = open_shape (shapes[s], reuses[r], 1 << l, &town);
+            bench_one (other, &town, &clouds[i], 1, what);
+            ndt_backend_close (other);
+          }
+    for (guint s = 0; s < G_N_ELEMENTS (batch_shapes); s++)
+      for (guint r = 0; r < G_N_ELEMENTS (reuses); r++)
+        for (guint l = 0; l < 3; l++) {
+          g_autofree gchar *what =
+              g_strdup_printf (", %s reuse %s lanes %u", batch_shapes[s], reuses[r], 1 << l);
+          NdtBackend *other = open_shape (batch_shapes[s], reuses[r], 1 << l, &town);
+          bench_far (other, &town, &clouds[2], 1 << 3, 5, what);
           ndt_backend_close (other);
         }
-    for (guint s = 0; s < G_N_ELEMENTS (batch_shapes); s++)
-      for (guint r = 0; r < 2; r++) {
-        g_autofree gchar *what = g_strdup_printf (", %s reuse %s", batch_shapes[s], reuses[r]);
-        NdtBackend *other = open_shape (batch_shapes[s], reuses[r], &town);
-        bench_far (other, &town, &clouds[2], 1 << 3, 5, what);
-        ndt_backend_close (other);
-      }
   }
   if (json) {
     fprintf (json, "\n]\n");
