@@ -156,7 +156,7 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
       for (uint32_t d = strand; SEGMENTS * d + rank + size * k < n_chunks; d += STRANDS) {
         const uint32_t c = SEGMENTS * d + rank + size * k, l = d * own + k;
         const bool kept = l < job.n_slots;
-        sum += chunk_values<LANES> (control.frame, job.points, job.point_stride, n_points,
+        sum += chunk_values<LANES, false> (control.frame, job.points, job.point_stride, n_points,
             CHUNK * c, kept ? &slots[l] : scratch, kept, lane
 #ifdef NDT_CUDA_PROFILE
 , prof_last
@@ -180,7 +180,7 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
     cluster_barrier (size);
     PROF (3);
     if (warp == 0)
-      advance (job, &control, segment_sum (all, lane), lane);
+      advance<false> (job, &control, segment_sum (all, lane), lane);
     PROF (4);
     __syncthreads ();
     PROF (5);
@@ -287,7 +287,7 @@ align_grid (const __grid_constant__ NdtCudaJob job)
              l += WARPS) {
           const bool kept = l < job.n_slots;
           chunks[(l - first) * VALUES + lane] =
-              chunk_values<LANES> (control.frame, job.points, job.point_stride, n_points,
+              chunk_values<LANES, true> (control.frame, job.points, job.point_stride, n_points,
                   CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane
 #ifdef NDT_CUDA_PROFILE
 , prof_last
@@ -327,7 +327,7 @@ align_grid (const __grid_constant__ NdtCudaJob job)
       __syncthreads ();
       PROF (3);
       if (warp == 0)
-        advance (job, &control, segment_sum (all, lane), lane);
+        advance<true> (job, &control, segment_sum (all, lane), lane);
       PROF (4);
       __syncthreads ();
       PROF (5);
@@ -381,7 +381,8 @@ ndt_cuda_prepare_level (const NdtCudaLevel *level, cudaStream_t stream)
     if (e != cudaSuccess)
       return e;
   }
-  prepare_voxels<<<(level->n_voxels + 255) / 256, 256, 0, stream>>> (*level);
+  if (level->n_voxels > 0)
+    prepare_voxels<<<(level->n_voxels + 255) / 256, 256, 0, stream>>> (*level);
   return cudaGetLastError ();
 }
 

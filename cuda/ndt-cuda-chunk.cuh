@@ -59,13 +59,13 @@ cell_offset (uint32_t packed, int axis, int32_t cell)
 }
 
 /* 1 + the index of a cell's voxel by the hash table, 0 without one. */
-__device__ __noinline__ uint32_t
-find_voxel (const NdtBlock *blocks, int32_t block_shift, int32_t x, int32_t y, int32_t z)
+__device__ __forceinline__ uint32_t
+find_voxel (const Frame &f, int32_t x, int32_t y, int32_t z)
 {
-  const uint64_t *table = (const uint64_t *)blocks;
-  const uint32_t table_mask = (1u << (64 - block_shift)) - 1;
+  const uint64_t *table = (const uint64_t *)f.blocks;
+  const uint32_t table_mask = (1u << (64 - f.block_shift)) - 1;
   const uint64_t key = ndt_block_key (x >> 2, y >> 2, z >> 2);
-  uint32_t at = ndt_block_hash (key, block_shift);
+  uint32_t at = ndt_block_hash (key, f.block_shift);
   for (;;) {
     const ulonglong2 head = __ldg ((const ulonglong2 *)(table + 4 * (size_t)at));
     if (head.x == key) {
@@ -94,7 +94,7 @@ own_cell (int32_t x, int32_t y, int32_t z, uint32_t lane)
 }
 
 /* Lists a lane's voxels of the cells lo … hi around a point, at most ROWS along y and along z, in
- * the order of z, y, x. Returns how many, or -1 for more than the list holds. */
+ * the order of z, y, x. Returns how many, or -1 for more than the list holds. From the grid: */
 template <int LANES, int ROWS>
 __device__ __forceinline__ int
 list_voxels (const Frame &f, const int32_t cell[3], const int32_t lo[3], const int32_t hi[3],
@@ -105,16 +105,15 @@ list_voxels (const Frame &f, const int32_t cell[3], const int32_t lo[3], const i
   constexpr int IN_ROW = (ROWS + LANES - 1) / LANES;
   const bool faces_only = f.neighbours == NDT_NEIGHBOURS_DIRECT7;
   const int32_t row = f.grid_size[0], layer = f.grid_size[0] * f.grid_size[1];
-  /* Cells outside of the grid have no voxel within two cells. */
-  const bool in_grid = (uint32_t)(cell[0] - f.grid_first[0] - 2) < (uint32_t)f.grid_size[0] - 4 &&
-                       (uint32_t)(cell[1] - f.grid_first[1] - 2) < (uint32_t)f.grid_size[1] - 4 &&
-                       (uint32_t)(cell[2] - f.grid_first[2] - 2) < (uint32_t)f.grid_size[2] - 4;
-  const uint32_t *grid =
-      f.grid - f.grid_first[0] - f.grid_first[1] * row - (int64_t)f.grid_first[2] * layer;
-  int n = 0;
-  if (!in_grid)
+  /* Beyond this no voxel is within a cell; up to this all that is read is in the frame. */
+  if ((uint32_t)(cell[0] - f.grid_first[0] - 3) >= (uint32_t)f.grid_size[0] - 6 ||
+      (uint32_t)(cell[1] - f.grid_first[1] - 3) >= (uint32_t)f.grid_size[1] - 6 ||
+      (uint32_t)(cell[2] - f.grid_first[2] - 3) >= (uint32_t)f.grid_size[2] - 6)
     return 0;
-#pragma unroll(LANES == 4 ? ROWS : 1)
+  const uint32_t *corner = f.grid + (lo[0] - f.grid_first[0] + (lo[1] - f.grid_first[1]) * row +
+                                        (lo[2] - f.grid_first[2]) * layer);
+  int n = 0;
+#pragma unroll(ROWS == 3 || LANES == 4 ? ROWS : 1)
   for (int dz = 0; dz < ROWS; dz++) {
     uint32_t voxel[ROWS * IN_ROW];
     const int32_t z = lo[2] + dz;
@@ -124,28 +123,44 @@ list_voxels (const Frame &f, const int32_t cell[3], const int32_t lo[3], const i
       const int32_t first = own_cell<LANES> (lo[0], y, z, lane);
 #pragma unroll
       for (int i = 0; i < IN_ROW; i++) {
+        /* Everything is loaded, so that no load waits for a branch. */
         const int32_t x = first + LANES * i;
-        bool wanted = x <= hi[0] && y <= hi[1] && z <= hi[2];
-        if (faces_only)
-          wanted = wanted && (x != cell[0]) + (y != cell[1]) + (z != cell[2]) <= 1;
-        voxel[dy * IN_ROW + i] = 0;
-        if (wanted) {
-          if (f.grid)
-            voxel[dy * IN_ROW + i] = __ldg (grid + x + y * row + (int64_t)z * layer);
-          else
-            voxel[dy * IN_ROW + i] = find_voxel (f.blocks, f.block_shift, x, y, z);
-        }
+        const int away = (x != cell[0]) + (y != cell[1]) + (z != cell[2]);
+        const bool wanted =
+            (x <= hi[0]) & (y <= hi[1]) & (z <= hi[2]) & (!faces_only | (away <= 1));
+        const uint32_t v = __ldg (corner + (x - lo[0] + dy * row + dz * layer));
+        voxel[dy * IN_ROW + i] = wanted ? v : 0;
       }
     }
 #pragma unroll
     for (int i = 0; i < ROWS * IN_ROW; i++) {
-      if (voxel[i]) {
-        if (n < SIZE)
-          list[32 * n] = voxel[i] - 1;
-        n++;
-      }
+      if (voxel[i] && n < SIZE)
+        list[32 * n] = voxel[i] - 1;
+      n += voxel[i] != 0;
     }
   }
+  return n <= SIZE ? n : -1;
+}
+
+/* The same by the hash table. */
+template <int LANES>
+__device__ __noinline__ int
+list_voxels_by_hash (const Frame &f, const int32_t cell[3], const int32_t lo[3],
+    const int32_t hi[3], uint32_t lane, uint32_t *list)
+{
+  constexpr int SIZE = (int)ListSize<LANES>::value;
+  const bool faces_only = f.neighbours == NDT_NEIGHBOURS_DIRECT7;
+  int n = 0;
+  for (int32_t z = lo[2]; z <= hi[2]; z++)
+    for (int32_t y = lo[1]; y <= hi[1]; y++)
+      for (int32_t x = own_cell<LANES> (lo[0], y, z, lane); x <= hi[0]; x += LANES) {
+        if (faces_only && (x != cell[0]) + (y != cell[1]) + (z != cell[2]) > 1)
+          continue;
+        const uint32_t voxel = find_voxel (f, x, y, z);
+        if (voxel && n < SIZE)
+          list[32 * n] = voxel - 1;
+        n += voxel != 0;
+      }
   return n <= SIZE ? n : -1;
 }
 
@@ -156,9 +171,76 @@ is_point (float x, float y, float z)
   return fabsf (x) <= NDT_SCAN_LIMIT && fabsf (y) <= NDT_SCAN_LIMIT && fabsf (z) <= NDT_SCAN_LIMIT;
 }
 
-/* Sums of a chunk, value i in lane i. Point @first + i is the chunk's i-th. The points of a slot
+/* ndt_pair_score() or ndt_pair_least_squares(), without branches, so that the pairs of a lane do
+ * not wait for each other: one that does not count weighs nothing. */
+__device__ __forceinline__ float
+add_pair (NdtPairSums_f *sums, const float q[3], const float icov[6], float square, bool counts,
+    bool is_score, const Frame &f)
+{
+  float bq[3] = {icov[0] * q[0] + icov[1] * q[1] + icov[2] * q[2],
+      icov[1] * q[0] + icov[3] * q[1] + icov[4] * q[2],
+      icov[2] * q[0] + icov[4] * q[1] + icov[5] * q[2]};
+  const float m = q[0] * bq[0] + q[1] * bq[1] + q[2] * bq[2];
+  float term, w, outer;
+  if (is_score) {
+    term = -f.d1 * expf (-0.5f * f.d2 * m);
+    const bool finite = term <= -f.d1;
+    term = counts & finite ? term : 0;
+#pragma unroll
+    for (int k = 0; k < 3; k++)
+      bq[k] = finite ? bq[k] : 0;
+    w = f.d2 * term;
+    outer = w * f.d2;
+  } else {
+    const float k2 = f.resolution * f.resolution;
+    term = counts ? k2 / (k2 + square) : 0;
+    w = term;
+    outer = 0;
+  }
+  sums->s += term;
+  sums->b[0] += w * bq[0];
+  sums->b[1] += w * bq[1];
+  sums->b[2] += w * bq[2];
+  const float o[3] = {outer * bq[0], outer * bq[1], outer * bq[2]};
+  sums->a[0] += o[0] * bq[0] - w * icov[0];
+  sums->a[1] += o[0] * bq[1] - w * icov[1];
+  sums->a[2] += o[0] * bq[2] - w * icov[2];
+  sums->a[3] += o[1] * bq[1] - w * icov[3];
+  sums->a[4] += o[1] * bq[2] - w * icov[4];
+  sums->a[5] += o[2] * bq[2] - w * icov[5];
+  return is_score ? term : 0;
+}
+
+typedef struct {
+  uint32_t voxel;
+  float4 head;
+  float4 rest;
+  float2 last;
+} Record;
+
+/* Voxels @k … of the n of a list; the last again where there are no more. */
+template <int N>
+__device__ __forceinline__ void
+load_records (
+    const NdtCudaVoxel *voxels, const uint32_t *list, int k, int n, Record records[N])
+{
+#pragma unroll
+  for (int u = 0; u < N; u++) {
+    const uint32_t voxel = list[32 * min (k + u, n - 1)];
+    const float4 *from = (const float4 *)(voxels + voxel);
+    records[u].voxel = voxel;
+    records[u].head = __ldg (from);
+    records[u].rest = __ldg (from + 1);
+    records[u].last = __ldg ((const float2 *)(from + 2));
+  }
+}
+
+/* @AHEAD_OF_TIME: records are loaded while those before are worked on, which takes registers: for
+ * blocks that have a processor to themselves.
+ *
+ * Sums of a chunk, value i in lane i. Point @first + i is the chunk's i-th. The points of a slot
  * that is not @kept come from @points every time. */
-template <int LANES>
+template <int LANES, bool AHEAD_OF_TIME>
 __device__ __forceinline__ float
 chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_points,
     uint32_t first, ChunkSlot<LANES> *slot, bool kept, uint32_t lane
@@ -224,7 +306,8 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
         lo[k] = cell[k] + (int32_t)floorf ((local[k] - f.list_limit) * f.inverse_resolution);
         hi[k] = cell[k] + (int32_t)floorf ((local[k] + f.list_limit) * f.inverse_resolution);
       }
-      n = list_voxels<LANES, 4> (f, cell, lo, hi, lane, list);
+      n = f.grid ? list_voxels<LANES, 4> (f, cell, lo, hi, lane, list)
+                 : list_voxels_by_hash<LANES> (f, cell, lo, hi, lane, list);
       keep = n >= 0;
     }
     if (n < 0) {
@@ -235,7 +318,8 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
         lo[k] = cell[k] - reach;
         hi[k] = cell[k] + reach;
       }
-      n = list_voxels<LANES, 3> (f, cell, lo, hi, lane, list);
+      n = f.grid ? list_voxels<LANES, 3> (f, cell, lo, hi, lane, list)
+                 : list_voxels_by_hash<LANES> (f, cell, lo, hi, lane, list);
     }
   }
   __syncwarp ();
@@ -248,43 +332,39 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
   int n_pairs = 0, n_near = 0;
   const bool is_score = f.kind == NDT_KIND_SCORE;
   const float near2 = f.list_limit * f.list_limit;
-  constexpr int AHEAD = LANES == 4 ? 4 : 2;
+  constexpr int AHEAD = 2;
+  Record next[AHEAD];
+  if (AHEAD_OF_TIME && n > 0)
+    load_records<AHEAD> (f.voxels, list, 0, n, next);
   for (int k = 0; k < n; k += AHEAD) {
-    uint32_t voxel[AHEAD];
-    float4 head[AHEAD], rest[AHEAD];
-    float2 last[AHEAD];
+    Record record[AHEAD];
+    if (AHEAD_OF_TIME) {
 #pragma unroll
-    for (int u = 0; u < AHEAD; u++) {
-      voxel[u] = list[32 * min (k + u, n - 1)];
-      const float4 *record = (const float4 *)(f.voxels + voxel[u]);
-      head[u] = __ldg (record);
-      rest[u] = __ldg (record + 1);
-      last[u] = __ldg ((const float2 *)(record + 2));
+      for (int u = 0; u < AHEAD; u++)
+        record[u] = next[u];
+      load_records<AHEAD> (f.voxels, list, k + AHEAD, n, next);
+    } else {
+      load_records<AHEAD> (f.voxels, list, k, n, record);
     }
 #pragma unroll
     for (int u = 0; u < AHEAD; u++) {
-      if (k + u >= n)
-        break;
-      const uint32_t packed = __float_as_uint (head[u].w);
+      const Record &r = record[u];
+      const uint32_t packed = __float_as_uint (r.head.w);
       const float o[3] = {cell_offset (packed, 0, cell[0]), cell_offset (packed, 1, cell[1]),
           cell_offset (packed, 2, cell[2])};
-      const float q[3] = {local[0] - ndt_neighbour_mean_f (head[u].x, o[0], f.resolution),
-          local[1] - ndt_neighbour_mean_f (head[u].y, o[1], f.resolution),
-          local[2] - ndt_neighbour_mean_f (head[u].z, o[2], f.resolution)};
-      if (by_radius) {
-        const float square = ndt_square_f (q);
-        if (look_up && keep && square < near2)
-          list[32 * n_near++] = voxel[u];
-        if (!(square < f.square_limit && fabsf (o[0]) <= 1 && fabsf (o[1]) <= 1 &&
-                fabsf (o[2]) <= 1))
-          continue;
-      }
-      const float icov[6] = {rest[u].x, rest[u].y, rest[u].z, rest[u].w, last[u].x, last[u].y};
-      n_pairs++;
-      if (is_score)
-        best = fmaxf (best, ndt_pair_score_f (&sums, q, icov, f.d1, f.d2));
-      else
-        ndt_pair_least_squares_f (&sums, q, icov, f.resolution * f.resolution);
+      const float q[3] = {local[0] - ndt_neighbour_mean_f (r.head.x, o[0], f.resolution),
+          local[1] - ndt_neighbour_mean_f (r.head.y, o[1], f.resolution),
+          local[2] - ndt_neighbour_mean_f (r.head.z, o[2], f.resolution)};
+      const float square = ndt_square_f (q);
+      const bool listed = k + u < n;
+      if (look_up & keep & by_radius & listed & (square < near2))
+        list[32 * n_near++] = r.voxel;
+      const bool counts =
+          listed & (!by_radius | ((square < f.square_limit) & (fabsf (o[0]) <= 1) &
+                                     (fabsf (o[1]) <= 1) & (fabsf (o[2]) <= 1)));
+      const float icov[6] = {r.rest.x, r.rest.y, r.rest.z, r.rest.w, r.last.x, r.last.y};
+      n_pairs += counts;
+      best = fmaxf (best, add_pair (&sums, q, icov, square, counts, is_score, f));
     }
   }
   if (kept && inside && look_up) {

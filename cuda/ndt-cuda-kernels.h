@@ -91,10 +91,10 @@ typedef struct {
   float inverse_resolution[NDT_CUDA_LEVELS];
   float d1[NDT_CUDA_LEVELS];
   float d2[NDT_CUDA_LEVELS];
-  float translation_epsilon;
-  float rotation_epsilon;
-  float max_translation_step;
-  float max_rotation_step;
+  double translation_epsilon;
+  double rotation_epsilon;
+  double max_translation_step;
+  double max_rotation_step;
   int32_t n_levels;
   int32_t neighbours;
   int32_t max_iterations;

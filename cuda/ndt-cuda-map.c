@@ -30,79 +30,100 @@ ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory)
   ndt_cuda_device_free (memory, &maps->active.memory);
   ndt_cuda_device_free (memory, &maps->pending.memory);
   ndt_cuda_device_free (memory, &maps->spare.memory);
+  ndt_cuda_builder_clear (&maps->builder, memory);
   g_mutex_clear (&maps->set_lock);
   g_mutex_clear (&maps->lock);
 }
 
 /* Cells of the grid, with its frame; 0 where it would be too large. */
 static gsize
-set_grid (NdtCudaLevel *to, const NdtVoxelLevel *level)
+set_grid (NdtCudaLevel *level, const gint32 cell_min[3], const gint32 cell_max[3])
 {
   double n = 1;
   for (guint k = 0; k < 3; k++) {
-    to->grid_first[k] = level->cell_min[k] - FRAME;
-    to->grid_size[k] = level->cell_max[k] - level->cell_min[k] + 1 + 2 * FRAME;
-    n *= to->grid_size[k];
+    level->grid_first[k] = cell_min[k] - FRAME;
+    level->grid_size[k] = cell_max[k] - cell_min[k] + 1 + 2 * FRAME;
+    n *= level->grid_size[k];
   }
   return n <= MAX_GRID ? (gsize)n : 0;
 }
 
-/* Copies the host's arrays; levels of @to point to the copies. */
-static gboolean
-upload (
-    NdtCudaMap *to, NdtCudaMemory *memory, NdtVoxelMap *map, cudaStream_t stream, GError **error)
+gboolean
+ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
+    const gint32 cell_min[][3], const gint32 cell_max[][3], GError **error)
 {
-  const guint n_levels = ndt_voxel_map_get_n_levels (map);
-  gsize size = 0, at = 0;
+  gsize at[NDT_CUDA_LEVELS][3], size = 0;
+  gboolean has_grid[NDT_CUDA_LEVELS];
   for (guint i = 0; i < n_levels; i++) {
-    const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, i);
-    size += align_up (level->n_voxels * sizeof (NdtVoxel)) +
-            align_up (((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock)) +
-            align_up (set_grid (&to->levels[i], level) * sizeof (guint32));
+    NdtCudaLevel *level = &map->levels[i];
+    const gsize n_grid = set_grid (level, cell_min[i], cell_max[i]);
+    has_grid[i] = n_grid > 0;
+    at[i][0] = size;
+    size += align_up (level->n_voxels * sizeof (NdtVoxel));
+    at[i][1] = size;
+    size += align_up (((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock));
+    at[i][2] = size;
+    size += align_up (n_grid * sizeof (guint32));
   }
   /* Maps of a moving region differ a little in size. */
-  if (size > to->memory.size &&
-      !ndt_cuda_device_reserve (memory, &to->memory, size + size / 8, error))
+  if (size > map->memory.size &&
+      !ndt_cuda_device_reserve (memory, &map->memory, size + size / 8, error))
     return FALSE;
-  guint8 *base = to->memory.data;
+  const guint8 *base = map->memory.data;
+  for (guint i = 0; i < n_levels; i++) {
+    NdtCudaLevel *level = &map->levels[i];
+    level->voxels = (const NdtCudaVoxel *)(base + at[i][0]);
+    level->blocks = (const NdtBlock *)(base + at[i][1]);
+    level->grid = has_grid[i] ? (const guint32 *)(base + at[i][2]) : NULL;
+  }
+  map->n_levels = (gint32)n_levels;
+  return TRUE;
+}
+
+/* Copies the host's arrays. */
+static gboolean
+upload (NdtCudaMap *to, NdtCudaMemory *memory, NdtVoxelMap *map, cudaStream_t stream,
+    GError **error)
+{
+  const guint n_levels = ndt_voxel_map_get_n_levels (map);
+  gint32 cell_min[NDT_CUDA_LEVELS][3], cell_max[NDT_CUDA_LEVELS][3];
   for (guint i = 0; i < n_levels; i++) {
     const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, i);
-    const gsize voxel_size = level->n_voxels * sizeof (NdtVoxel);
-    const gsize block_size = ((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock);
-    cudaError_t status =
-        cudaMemcpyAsync (base + at, level->voxels, voxel_size, cudaMemcpyHostToDevice, stream);
-    to->levels[i].voxels = (const NdtCudaVoxel *)(base + at);
-    at += align_up (voxel_size);
-    if (status == cudaSuccess)
-      status =
-          cudaMemcpyAsync (base + at, level->blocks, block_size, cudaMemcpyHostToDevice, stream);
-    to->levels[i].blocks = (const NdtBlock *)(base + at);
-    at += align_up (block_size);
-    const gsize n_grid = set_grid (&to->levels[i], level);
-    to->levels[i].grid = n_grid ? (const guint32 *)(base + at) : NULL;
-    at += align_up (n_grid * sizeof (guint32));
+    memcpy (cell_min[i], level->cell_min, sizeof (cell_min[i]));
+    memcpy (cell_max[i], level->cell_max, sizeof (cell_max[i]));
     to->levels[i].resolution = level->resolution;
     memcpy (to->levels[i].origin, level->origin, sizeof (level->origin));
     to->levels[i].block_shift = level->block_shift;
     to->levels[i].n_voxels = level->n_voxels;
+  }
+  if (!ndt_cuda_map_reserve (to, memory, n_levels, cell_min, cell_max, error))
+    return FALSE;
+  for (guint i = 0; i < n_levels; i++) {
+    const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, i);
+    const gsize voxel_size = level->n_voxels * sizeof (NdtVoxel);
+    const gsize block_size = ((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock);
+    cudaError_t status = cudaMemcpyAsync ((void *)to->levels[i].voxels, level->voxels, voxel_size,
+        cudaMemcpyHostToDevice, stream);
+    if (status == cudaSuccess)
+      status = cudaMemcpyAsync ((void *)to->levels[i].blocks, level->blocks, block_size,
+          cudaMemcpyHostToDevice, stream);
     if (status == cudaSuccess)
       status = ndt_cuda_prepare_level (&to->levels[i], stream);
     if (!ndt_cuda_check (memory, status, "upload of the map", error))
       return FALSE;
     ndt_cuda_count_upload (memory, voxel_size + block_size);
   }
-  to->n_levels = (gint32)n_levels;
   return ndt_cuda_check (memory, cudaStreamSynchronize (stream), "upload of the map", error);
 }
 
-gboolean
-ndt_cuda_maps_set (NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, GError **error)
+/* The spare map's memory is the caller's until publish(); held with set_lock. */
+static gboolean
+prepare (NdtCudaMaps *maps, NdtCudaMemory *memory, GError **error)
 {
-  gboolean ok = TRUE;
-  g_mutex_lock (&maps->set_lock);
-  if (!maps->stream)
-    ok = ndt_cuda_check (memory, cudaStreamCreateWithFlags (&maps->stream, cudaStreamNonBlocking),
-        "a stream for maps", error);
+  if (!maps->stream &&
+      !ndt_cuda_check (memory, cudaStreamCreateWithFlags (&maps->stream, cudaStreamNonBlocking),
+          "a stream for maps", error))
+    return FALSE;
   /* What the last change of maps left over. */
   g_mutex_lock (&maps->lock);
   if (!maps->has_pending && !maps->spare.memory.data) {
@@ -110,15 +131,42 @@ ndt_cuda_maps_set (NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, G
     memset (&maps->pending, 0, sizeof (maps->pending));
   }
   g_mutex_unlock (&maps->lock);
-  ok = ok && upload (&maps->spare, memory, map, maps->stream, error);
-  if (ok) {
-    g_mutex_lock (&maps->lock);
-    const NdtCudaMap before = maps->pending;
-    maps->pending = maps->spare;
-    maps->spare = before;
-    maps->has_pending = TRUE;
-    g_mutex_unlock (&maps->lock);
-  }
+  return TRUE;
+}
+
+static void
+publish (NdtCudaMaps *maps)
+{
+  g_mutex_lock (&maps->lock);
+  const NdtCudaMap before = maps->pending;
+  maps->pending = maps->spare;
+  maps->spare = before;
+  maps->has_pending = TRUE;
+  g_mutex_unlock (&maps->lock);
+}
+
+gboolean
+ndt_cuda_maps_set (NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, GError **error)
+{
+  g_mutex_lock (&maps->set_lock);
+  const gboolean ok = prepare (maps, memory, error) &&
+                      upload (&maps->spare, memory, map, maps->stream, error);
+  if (ok)
+    publish (maps);
+  g_mutex_unlock (&maps->set_lock);
+  return ok;
+}
+
+gboolean
+ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory, const NdtVoxelMapParams *params,
+    const NdtCloudView *points, NdtVoxelMap **out_map, GError **error)
+{
+  g_mutex_lock (&maps->set_lock);
+  const gboolean ok =
+      prepare (maps, memory, error) && ndt_cuda_build (&maps->builder, &maps->spare, memory, params,
+                                           points, out_map, maps->stream, error);
+  if (ok)
+    publish (maps);
   g_mutex_unlock (&maps->set_lock);
   return ok;
 }

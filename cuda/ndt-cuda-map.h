@@ -13,6 +13,19 @@ typedef struct {
   gint32 n_levels; /* 0: none */
 } NdtCudaMap;
 
+/* What making a map from points takes: kept for the next one. */
+typedef struct {
+  cudaStream_t copy_stream;
+  cudaEvent_t copied[2];
+  cudaEvent_t used[2];
+  NdtCudaBuffer staging; /* on the host */
+  NdtCudaBuffer points[2];
+  NdtCudaBuffer table;
+  NdtCudaBuffer state;
+  NdtCudaBuffer work;
+  NdtCudaBuffer kept[NDT_CUDA_LEVELS];
+} NdtCudaBuilder;
+
 /**
  * NdtCudaMaps:
  *
@@ -27,6 +40,7 @@ typedef struct {
   NdtCudaMap pending;
   NdtCudaMap spare;
   gboolean has_pending;
+  NdtCudaBuilder builder;
 } NdtCudaMaps;
 
 void ndt_cuda_maps_init (NdtCudaMaps *maps);
@@ -34,9 +48,23 @@ void ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory);
 /* Any thread. */
 gboolean ndt_cuda_maps_set (
     NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, GError **error);
+/* From points, all on the device; @out_map, nullable, receives a copy. Any thread. */
+gboolean ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory,
+    const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
+    GError **error);
 /* The aligning thread, with nothing running: the pending map becomes the active one. FALSE where
  * there is no map. */
 gboolean ndt_cuda_maps_take (NdtCudaMaps *maps);
 void ndt_cuda_maps_get (const NdtCudaMaps *maps, NdtCudaJob *job);
+
+/* Private to the files that make maps. */
+gboolean ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
+    const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
+    cudaStream_t stream, GError **error);
+void ndt_cuda_builder_clear (NdtCudaBuilder *builder, NdtCudaMemory *memory);
+/* Memory for the levels of a map, whose n_voxels, block_shift and cells are set; their pointers
+ * are set then. */
+gboolean ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
+    const gint32 cell_min[][3], const gint32 cell_max[][3], GError **error);
 
 G_END_DECLS

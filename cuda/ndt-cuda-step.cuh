@@ -5,30 +5,8 @@
 
 #include "ndt-cuda-chunk.cuh"
 
-/* A step's size may be off by a thousandth: the pose that it leads to is what is evaluated. */
-NDT_INLINE float
-fast_sin (float angle)
-{
-#ifdef __CUDA_ARCH__
-  return __sinf (angle);
-#else
-  return sinf (angle);
-#endif
-}
-
-NDT_INLINE float
-fast_cos (float angle)
-{
-#ifdef __CUDA_ARCH__
-  return __cosf (angle);
-#else
-  return cosf (angle);
-#endif
-}
-
-#define NDT_OPTIMIZER_REAL float
-#define NDT_OPTIMIZER_SIN fast_sin
-#define NDT_OPTIMIZER_COS fast_cos
+/* Double as on the CPU, so that both take the same steps; a factor in it would take too long. */
+#define NDT_OPTIMIZER_FACTOR_REAL float
 #include "ndtcore/ndt-optimizer.h"
 
 /* In the place of the number of points where the alignment is cancelled. */
@@ -47,7 +25,6 @@ typedef struct {
   NdtOptimizer optimizer;
   NdtOptimizerParams params;
   NdtStart start;
-  float sums[VALUES];
   double total[VALUES];
   double best[VALUES];
   int32_t go_on;
@@ -66,10 +43,9 @@ look_for_cancel (const NdtCudaJob &job, Control *c, uint32_t pass)
 /* ndt_transform_f_init() and the rest of a level's frame, by the lanes of a warp: element i of the
  * rotation in lane i, and so on. To the bit what that function gives. @t: from the start; @q and it
  * are in shared memory. */
-template <typename Real>
 __device__ __forceinline__ void
-set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const float *t, const Real *q,
-    bool keep, uint32_t lane)
+set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double *t,
+    const double *q, bool keep, uint32_t lane)
 {
   Frame *f = &c->frame;
   const Anchor *anchor = &c->anchors[level];
@@ -82,8 +58,7 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const float *
       r = __dsub_rn (1.0, __dmul_rn (2.0, __dadd_rn (__dmul_rn (a, a), __dmul_rn (b, b))));
     } else {
       const int k = 3 - i - j;
-      const double u = __dmul_rn ((double)q[i], (double)q[j]);
-      const double v = __dmul_rn ((double)q[3], (double)q[k]);
+      const double u = __dmul_rn (q[i], q[j]), v = __dmul_rn (q[3], q[k]);
       const bool minus = (j - i + 3) % 3 == 1;
       r = __dmul_rn (2.0, minus ? __dsub_rn (u, v) : __dadd_rn (u, v));
     }
@@ -92,7 +67,7 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const float *
     const int k = (int)lane - 9;
     const double p = c->start.guess.position[k];
     f->transform.t[k] =
-        (float)__dsub_rn (t ? __dadd_rn (p, (double)t[k]) : p, anchor->corner[k]);
+        (float)__dsub_rn (t ? __dadd_rn (p, t[k]) : p, anchor->corner[k]);
   } else if (lane < 15) {
     f->transform.anchor[lane - 12] = anchor->anchor[lane - 12];
   } else if (lane == 15) {
@@ -130,9 +105,14 @@ set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
   const NdtOptimizer *o = &c->optimizer;
   /* Steps shrink several times over from one to the next: voxels found now serve the next pass if
    * this step was not much longer than they stay good. A point is some 20 m away. */
-  const float moved = o->length * (ndt_optimizer_norm3 (o->step) +
-                                      20 * ndt_optimizer_norm3 (o->step + 3));
-  const bool keep = o->evaluations > 0 && moved < 4 * job.reuse * c->params.resolution;
+  const float reach = 4 * job.reuse * job.levels[0].resolution, length = (float)o->length;
+  float moved2 = 0;
+#pragma unroll
+  for (int k = 0; k < 6; k++) {
+    const float step = (k < 3 ? 1.0f : 20.0f) * (float)o->step[k];
+    moved2 += step * step;
+  }
+  const bool keep = o->evaluations > 0 && length * length * moved2 < reach * reach;
   set_frame (job, c, o->level, o->kind, o->t, o->q, keep, lane);
 }
 
@@ -173,49 +153,58 @@ begin (const NdtCudaJob &job, Control *c, uint32_t start, uint32_t lane)
     c->params.max_rotation_step = job.max_rotation_step;
     c->params.max_iterations = job.max_iterations;
     c->params.n_levels = job.n_levels;
-    c->params.resolution = (float)job.levels[0].resolution;
-    float q[4];
-    for (int k = 0; k < 4; k++)
-      q[k] = (float)c->start.guess.orientation[k];
-    ndt_optimizer_init (&c->optimizer, &c->params, q, c->start.approach);
+    c->params.resolution = job.levels[0].resolution;
+    ndt_optimizer_init (
+        &c->optimizer, &c->params, c->start.guess.orientation, c->start.approach);
   }
   __syncwarp ();
   if (job.evaluate)
-    set_frame (job, c, job.evaluate_level, job.evaluate_kind, (const float *)NULL,
+    set_frame (job, c, job.evaluate_level, job.evaluate_kind, (const double *)NULL,
         c->start.guess.orientation, false, lane);
   else
     set_trial_frame (job, c, lane);
   __syncwarp ();
 }
 
+/* By one thread. @REGISTERS: where there are enough, what it works on is in them. */
+template <bool REGISTERS>
+__device__ __forceinline__ int
+update (Control *c, int *accepted)
+{
+  NdtOptimizerSums sums;
+  sums.score = c->total[0];
+#pragma unroll
+  for (int i = 0; i < 6; i++)
+    sums.gradient[i] = c->total[1 + i];
+#pragma unroll
+  for (int i = 0; i < 21; i++)
+    sums.hessian[i] = c->total[7 + i];
+  sums.n_pairs = c->total[30] > 0 ? 1 : 0;
+  if (!REGISTERS)
+    return ndt_optimizer_update (&c->optimizer, &c->params, &sums, accepted);
+  NdtOptimizer o = c->optimizer;
+  const NdtOptimizerParams params = c->params;
+  const int go_on = ndt_optimizer_update (&o, &params, &sums, accepted);
+  c->optimizer = o;
+  return go_on;
+}
+
 /* Takes the total, value i in lane i; sets the next frame and c->go_on. By warp 0. */
+template <bool REGISTERS>
 __device__ __forceinline__ void
 advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
 {
   c->total[lane] = value;
-  c->sums[lane] = (float)value;
   __syncwarp ();
   int accepted = 0;
   if (lane == 0) {
-    if (c->sums[31] >= CANCELLED || c->failed) {
+    if (c->total[31] >= (double)CANCELLED || c->failed) {
       c->go_on = 0;
     } else if (job.evaluate) {
       accepted = 1;
       c->go_on = 0;
     } else {
-      /* In registers: it is one thread's work and nobody else has anything to do. */
-      NdtOptimizer o = c->optimizer;
-      NdtOptimizerSums sums;
-      sums.score = c->sums[0];
-#pragma unroll
-      for (int i = 0; i < 6; i++)
-        sums.gradient[i] = c->sums[1 + i];
-#pragma unroll
-      for (int i = 0; i < 21; i++)
-        sums.hessian[i] = c->sums[7 + i];
-      sums.n_pairs = c->sums[30] > 0 ? 1 : 0;
-      c->go_on = ndt_optimizer_update (&o, &c->params, &sums, &accepted);
-      c->optimizer = o;
+      c->go_on = update<REGISTERS> (c, &accepted);
     }
   }
   __syncwarp ();
@@ -234,14 +223,10 @@ write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t 
   const NdtOptimizer *o = &c->optimizer;
   result->values[lane] = c->best[lane];
   if (lane == 0) {
-    double q[4];
-    for (int k = 0; k < 4; k++)
-      q[k] = o->best_q[k];
-    ndt_quat_normalize (q);
     for (int k = 0; k < 3; k++)
-      result->position[k] = c->start.guess.position[k] + (double)o->best_t[k];
+      result->position[k] = c->start.guess.position[k] + o->best_t[k];
     for (int k = 0; k < 4; k++)
-      result->orientation[k] = q[k];
+      result->orientation[k] = o->best_q[k];
     result->iterations = (uint32_t)(o->iterations + o->approach_steps);
     result->evaluations = (uint32_t)o->evaluations;
     result->oscillation = (uint32_t)o->oscillation;

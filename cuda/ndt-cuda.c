@@ -69,6 +69,24 @@ cuda_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
 }
 
 static gboolean
+cuda_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
+    const NdtCloudView *points, NdtVoxelMap **out_map, GError **error)
+{
+  CudaBackend *cuda = (CudaBackend *)backend;
+  if (!enter (cuda, error))
+    return FALSE;
+  if (!params->keep_details)
+    return ndt_cuda_maps_build (&cuda->maps, &cuda->memory, params, points, out_map, error);
+  /* Details are for people, who do not mind the time. */
+  g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (params, points, error);
+  if (!map || !ndt_cuda_maps_set (&cuda->maps, &cuda->memory, map, error))
+    return FALSE;
+  if (out_map)
+    *out_map = g_steal_pointer (&map);
+  return TRUE;
+}
+
+static gboolean
 cuda_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error)
 {
@@ -108,21 +126,20 @@ choose_shape (const CudaBackend *cuda, guint n_points, guint n_starts)
 {
   NdtCudaShape shape = cuda->shape;
   /* Sums depend on it, so it may depend on the scan alone. */
-  shape.lanes = cuda->lanes ? cuda->lanes : n_points <= 2048 ? 4 : n_points <= 8192 ? 2 : 1;
+  shape.lanes = cuda->lanes ? cuda->lanes : n_points <= 2048 ? 4 : n_points <= 32768 ? 2 : 1;
   if (shape.size == 0) {
     const guint processors = (guint)cuda->limits.n_processors;
     shape.n_slots = 0;
-    if (n_starts == 1 && cuda->limits.max_grid >= 16 &&
-        (n_points > 3000 || cuda->limits.max_cluster < 8)) {
+    if (n_starts == 1 && cuda->limits.max_grid >= 16) {
       shape.grid = 1;
       shape.size = (gint)MAX (16, largest_power ((guint)cuda->limits.max_grid, 128));
       shape.threads = 256;
     } else {
-      /* Few starts: large clusters side by side. Many: what fills the device. */
+      /* Few starts share the device between them; many take turns. */
       shape.grid = 0;
-      shape.threads = n_starts * 4 <= processors && cuda->limits.max_shared >= 131072 ? 512 : 256;
+      shape.threads = cuda->limits.max_shared >= 131072 ? 512 : 256;
       shape.size =
-          (gint)largest_power ((guint)cuda->limits.max_cluster, MAX (4, 2 * processors / n_starts));
+          (gint)largest_power ((guint)cuda->limits.max_cluster, MAX (2, processors / n_starts));
     }
   }
   if (shape.n_slots == 0)
@@ -167,10 +184,10 @@ fill_job (CudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params)
     job->d1[i] = (float)gauss.d1;
     job->d2[i] = (float)gauss.d2;
   }
-  job->translation_epsilon = (float)params->translation_epsilon;
-  job->rotation_epsilon = (float)params->rotation_epsilon;
-  job->max_translation_step = (float)params->max_translation_step;
-  job->max_rotation_step = (float)params->max_rotation_step;
+  job->translation_epsilon = params->translation_epsilon;
+  job->rotation_epsilon = params->rotation_epsilon;
+  job->max_translation_step = params->max_translation_step;
+  job->max_rotation_step = params->max_rotation_step;
   job->neighbours = (gint32)params->neighbours;
   job->max_iterations = (gint32)params->max_iterations;
   job->reuse = cuda->reuse;
@@ -390,6 +407,7 @@ cuda_close (NdtBackend *backend)
 static const NdtBackendClass cuda_class = {
     .name = "cuda",
     .set_map = cuda_set_map,
+    .set_map_from_points = cuda_set_map_from_points,
     .set_scan = cuda_set_scan,
     .get_scan = cuda_get_scan,
     .align = cuda_align,

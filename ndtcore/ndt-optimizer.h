@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The step rule of an alignment as a state machine without memory of its own: it is told the
  * objective at a trial pose and names the next one. The CPU drives it in a loop, the kernels
- * drive the same code on the device (with NDT_OPTIMIZER_REAL float); it knows nothing of voxels.
+ * drive the same code on the device (which factors in float); it knows nothing of voxels.
  *
  * Approach: Gauss–Newton on the reweighted least squares, each step taken as it is: that sum falls
  * when pairs are lost, so it must not judge steps. Then the score: Newton with a Hessian made
@@ -18,20 +18,22 @@
 
 #ifndef NDT_OPTIMIZER_REAL
 #define NDT_OPTIMIZER_REAL double
+#endif
+/* The type that the 6×6 matrix is factored in. Where it is the shorter one, the solution is refined
+ * once, so that it is as good as the other type's. */
+#ifndef NDT_OPTIMIZER_FACTOR_REAL
+#define NDT_OPTIMIZER_FACTOR_REAL NDT_OPTIMIZER_REAL
 #define NDT_OPTIMIZER_PIVOT 1e-10
+#define NDT_OPTIMIZER_REFINE 0
 #endif
 /* Smallest pivot of a matrix with unit diagonal that counts as definite: what rounding leaves. */
 #ifndef NDT_OPTIMIZER_PIVOT
 #define NDT_OPTIMIZER_PIVOT 1e-5f
-#endif
-
-/* Faster ones may be had where a step need not be exact. */
-#ifndef NDT_OPTIMIZER_SIN
-#define NDT_OPTIMIZER_SIN sin
-#define NDT_OPTIMIZER_COS cos
+#define NDT_OPTIMIZER_REFINE 1
 #endif
 
 typedef NDT_OPTIMIZER_REAL NdtReal;
+typedef NDT_OPTIMIZER_FACTOR_REAL NdtFactorReal;
 
 /* As in NdtAlignParams. */
 typedef struct {
@@ -134,36 +136,59 @@ ndt_optimizer_init (
   ndt_optimizer_enter_stage (o, level);
 }
 
+/* y = (LLᵀ)⁻¹ b, with the factor's diagonal inverted. */
+NDT_INLINE void
+ndt_optimizer_substitute (const NdtFactorReal l[21], const NdtFactorReal b[6], NdtFactorReal y[6])
+{
+  NDT_UNROLL
+  for (int i = 0; i < 6; i++) {
+    NdtFactorReal v = b[i];
+    NDT_UNROLL
+    for (int k = 0; k < i; k++)
+      v -= l[NDT_H6 (k, i)] * y[k];
+    y[i] = v * l[NDT_H6 (i, i)];
+  }
+  NDT_UNROLL
+  for (int i = 5; i >= 0; i--) {
+    NdtFactorReal v = y[i];
+    NDT_UNROLL
+    for (int k = i + 1; k < 6; k++)
+      v -= l[NDT_H6 (i, k)] * y[k];
+    y[i] = v * l[NDT_H6 (i, i)];
+  }
+}
+
 /* step = (−H made positive definite)⁻¹ g. The matrix is scaled to a unit diagonal, which takes
  * metres and radians out of it, and damped until its Cholesky factor exists. Returns whether it was
  * definite as it was. */
 NDT_INLINE int
 ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtReal step[6])
 {
-  NdtReal s[6], n[21], l[21], y[6];
-  NdtReal largest[2] = {0, 0};
+  NdtFactorReal s[6], n[21], l[21], b[6], y[6];
+  NdtFactorReal largest[2] = {0, 0};
   NDT_UNROLL
   for (int i = 0; i < 6; i++) {
-    const NdtReal d = fabs (hessian[NDT_H6 (i, i)]);
+    const NdtFactorReal d = fabs ((NdtFactorReal)hessian[NDT_H6 (i, i)]);
     if (d > largest[i / 3])
       largest[i / 3] = d;
   }
   NDT_UNROLL
   for (int i = 0; i < 6; i++) {
-    NdtReal d = fabs (hessian[NDT_H6 (i, i)]);
-    const NdtReal least = largest[i / 3] * (NdtReal)1e-6;
+    NdtFactorReal d = fabs ((NdtFactorReal)hessian[NDT_H6 (i, i)]);
+    const NdtFactorReal least = largest[i / 3] * (NdtFactorReal)1e-6;
     if (d < least)
       d = least;
-    s[i] = d > (NdtReal)1e-30 ? 1 / (NdtReal)sqrt (d) : 0;
+    s[i] = d > (NdtFactorReal)1e-30 ? 1 / (NdtFactorReal)sqrt (d) : 0;
   }
   NDT_UNROLL
   for (int i = 0; i < 6; i++) {
     NDT_UNROLL
     for (int j = i; j < 6; j++)
-      n[NDT_H6 (i, j)] = -hessian[NDT_H6 (i, j)] * s[i] * s[j];
+      n[NDT_H6 (i, j)] = (NdtFactorReal)-hessian[NDT_H6 (i, j)] * s[i] * s[j];
+    b[i] = (NdtFactorReal)gradient[i] * s[i];
   }
 
-  NdtReal damping = 0;
+  NdtFactorReal damping = 0;
   /* Up to 3e8: scaled elements are 1e6 at most, a row of them 6e6. */
   for (int attempt = 0; attempt < 24; attempt++) {
     int definite = 1;
@@ -172,18 +197,18 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
     for (int i = 0; i < 6; i++) {
       NDT_UNROLL
       for (int j = i; j < 6; j++) {
-        NdtReal v = n[NDT_H6 (i, j)];
+        NdtFactorReal v = n[NDT_H6 (i, j)];
         if (i == j)
           v += damping;
         NDT_UNROLL
         for (int k = 0; k < i; k++)
           v -= l[NDT_H6 (k, i)] * l[NDT_H6 (k, j)];
         if (i == j) {
-          if (!(v > (NdtReal)NDT_OPTIMIZER_PIVOT)) {
+          if (!(v > (NdtFactorReal)NDT_OPTIMIZER_PIVOT)) {
             definite = 0;
             v = 1;
           }
-          l[NDT_H6 (i, i)] = 1 / (NdtReal)sqrt (v);
+          l[NDT_H6 (i, i)] = 1 / (NdtFactorReal)sqrt (v);
         } else {
           l[NDT_H6 (i, j)] = v * l[NDT_H6 (i, i)];
         }
@@ -191,47 +216,49 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
     }
     if (definite)
       break;
-    damping = damping > 0 ? 3 * damping : (NdtReal)0.01;
+    damping = damping > 0 ? 3 * damping : (NdtFactorReal)0.01;
   }
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++) {
-    NdtReal v = gradient[i] * s[i];
-    NDT_UNROLL
-    for (int k = 0; k < i; k++)
-      v -= l[NDT_H6 (k, i)] * y[k];
-    y[i] = v * l[NDT_H6 (i, i)];
-  }
-  NDT_UNROLL
-  for (int i = 5; i >= 0; i--) {
-    NdtReal v = y[i];
-    NDT_UNROLL
-    for (int k = i + 1; k < 6; k++)
-      v -= l[NDT_H6 (i, k)] * y[k];
-    y[i] = v * l[NDT_H6 (i, i)];
-  }
+  ndt_optimizer_substitute (l, b, y);
   NDT_UNROLL
   for (int i = 0; i < 6; i++)
-    step[i] = y[i] * s[i];
+    step[i] = (NdtReal)y[i] * (NdtReal)s[i];
+#if NDT_OPTIMIZER_REFINE
+  NdtFactorReal r[6];
+  NDT_UNROLL
+  for (int i = 0; i < 6; i++) {
+    NdtReal v = gradient[i];
+    NDT_UNROLL
+    for (int j = 0; j < 6; j++)
+      v += hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] * step[j];
+    r[i] = (NdtFactorReal)(v * (NdtReal)s[i]) - damping * y[i];
+  }
+  ndt_optimizer_substitute (l, r, y);
+  NDT_UNROLL
+  for (int i = 0; i < 6; i++)
+    step[i] += (NdtReal)y[i] * (NdtReal)s[i];
+#endif
   return damping == 0;
 }
 
+/* Lengths are compared squared: a square root takes a device as long as all else together. */
 NDT_INLINE NdtReal
-ndt_optimizer_norm3 (const NdtReal v[3])
+ndt_optimizer_square3 (const NdtReal v[3])
 {
-  return (NdtReal)sqrt (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+  return v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
 }
 
 /* Shortens a step to the limits, its direction kept. */
 NDT_INLINE void
 ndt_optimizer_limit (NdtReal step[6], NdtReal max_translation, NdtReal max_rotation)
 {
-  const NdtReal translation = ndt_optimizer_norm3 (step);
-  const NdtReal rotation = ndt_optimizer_norm3 (step + 3);
+  const NdtReal translation2 = ndt_optimizer_square3 (step);
+  const NdtReal rotation2 = ndt_optimizer_square3 (step + 3);
   NdtReal k = 1;
-  if (translation > max_translation)
-    k = max_translation / translation;
-  if (rotation * k > max_rotation)
-    k = max_rotation / rotation;
+  if (translation2 > max_translation * max_translation)
+    k = max_translation / (NdtReal)sqrt (translation2);
+  if (rotation2 * k * k > max_rotation * max_rotation)
+    k = max_rotation / (NdtReal)sqrt (rotation2);
+  NDT_UNROLL
   for (int i = 0; i < 6; i++)
     step[i] *= k;
 }
@@ -245,16 +272,32 @@ ndt_optimizer_move (NdtOptimizer *o, const NdtReal from_t[3], const NdtReal from
     o->t[i] = from_t[i] + o->length * o->step[i];
     w[i] = o->length * o->step[3 + i];
   }
-  const NdtReal angle = ndt_optimizer_norm3 (w);
-  const NdtReal k =
-      angle < (NdtReal)1e-3 ? (NdtReal)0.5 - angle * angle / 48 : (NdtReal)NDT_OPTIMIZER_SIN (angle / 2) / angle;
-  const NdtReal a0 = k * w[0], a1 = k * w[1], a2 = k * w[2], a3 = (NdtReal)NDT_OPTIMIZER_COS (angle / 2);
+  /* The quaternion's sine over the angle, and its cosine: up to 0.5 rad by their series, good to
+   * 1e-13. */
+  const NdtReal h = ndt_optimizer_square3 (w) / 4;
+  NdtReal k, a3;
+  if (h < (NdtReal)0.0625) {
+    k = (NdtReal)0.5 *
+        (1 - h * (NdtReal)(1.0 / 6) *
+                 (1 - h * (NdtReal)(1.0 / 20) *
+                          (1 - h * (NdtReal)(1.0 / 42) * (1 - h * (NdtReal)(1.0 / 72)))));
+    a3 = 1 - h * (NdtReal)(1.0 / 2) *
+                 (1 - h * (NdtReal)(1.0 / 12) *
+                          (1 - h * (NdtReal)(1.0 / 30) * (1 - h * (NdtReal)(1.0 / 56))));
+  } else {
+    const NdtReal half = (NdtReal)sqrt (h);
+    k = (NdtReal)sin (half) / (2 * half);
+    a3 = (NdtReal)cos (half);
+  }
+  const NdtReal a0 = k * w[0], a1 = k * w[1], a2 = k * w[2];
   const NdtReal *b = from_q;
   const NdtReal x = a3 * b[0] + a0 * b[3] + a1 * b[2] - a2 * b[1];
   const NdtReal y = a3 * b[1] - a0 * b[2] + a1 * b[3] + a2 * b[0];
   const NdtReal z = a3 * b[2] + a0 * b[1] - a1 * b[0] + a2 * b[3];
   const NdtReal c = a3 * b[3] - a0 * b[0] - a1 * b[1] - a2 * b[2];
-  const NdtReal n = 1 / (NdtReal)sqrt (x * x + y * y + z * z + c * c);
+  /* 1 / sqrt by one of Newton's steps from 1, since both factors are of unit length but for
+   * rounding. */
+  const NdtReal n = (NdtReal)1.5 - (NdtReal)0.5 * (x * x + y * y + z * z + c * c);
   o->q[0] = x * n;
   o->q[1] = y * n;
   o->q[2] = z * n;
@@ -288,8 +331,10 @@ ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
 NDT_INLINE int
 ndt_optimizer_is_small (const NdtOptimizer *o, const NdtOptimizerParams *params)
 {
-  return o->length * ndt_optimizer_norm3 (o->step) < params->translation_epsilon &&
-         o->length * ndt_optimizer_norm3 (o->step + 3) < params->rotation_epsilon;
+  const NdtReal translation = params->translation_epsilon, rotation = params->rotation_epsilon;
+  const NdtReal l2 = o->length * o->length;
+  return l2 * ndt_optimizer_square3 (o->step) < translation * translation &&
+         l2 * ndt_optimizer_square3 (o->step + 3) < rotation * rotation;
 }
 
 NDT_INLINE void
@@ -303,7 +348,7 @@ ndt_optimizer_count_reversal (NdtOptimizer *o)
     now += k * o->step[i] * o->step[i];
     last += k * o->last_step[i] * o->last_step[i];
   }
-  o->reversals = dot < (NdtReal)-0.9 * (NdtReal)sqrt (now * last) ? o->reversals + 1 : 0;
+  o->reversals = dot < 0 && dot * dot > (NdtReal)0.81 * now * last ? o->reversals + 1 : 0;
   if (o->reversals > o->oscillation)
     o->oscillation = o->reversals;
 }
@@ -338,8 +383,8 @@ ndt_optimizer_update (
       ndt_optimizer_move (o, o->t, o->q);
       o->approach_steps++;
       /* A fiftieth of a cell is far inside what the next stage reaches. */
-      if (ndt_optimizer_norm3 (o->step) < (NdtReal)0.02 * cell &&
-          ndt_optimizer_norm3 (o->step + 3) < (NdtReal)0.002)
+      if (ndt_optimizer_square3 (o->step) < (NdtReal)0.0004 * cell * cell &&
+          ndt_optimizer_square3 (o->step + 3) < (NdtReal)0.000004)
         stage_done = 1;
     }
     if (stage_done)
