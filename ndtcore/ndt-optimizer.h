@@ -333,8 +333,9 @@ ndt_optimizer_is_small (const NdtOptimizer *o, const NdtOptimizerParams *params)
 {
   const NdtReal translation = params->translation_epsilon, rotation = params->rotation_epsilon;
   const NdtReal l2 = o->length * o->length;
-  return l2 * ndt_optimizer_square3 (o->step) < translation * translation &&
-         l2 * ndt_optimizer_square3 (o->step + 3) < rotation * rotation;
+  /* Also a step of zero where the squares of tiny epsilons are. */
+  return l2 * ndt_optimizer_square3 (o->step) <= translation * translation &&
+         l2 * ndt_optimizer_square3 (o->step + 3) <= rotation * rotation;
 }
 
 NDT_INLINE void

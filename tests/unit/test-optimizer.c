@@ -213,7 +213,7 @@ test_limits (void)
   for (guint n = 1; n <= 60; n++) {
     params.max_iterations = (gint)n;
     const NdtOptimizer o = run (&p, &params, identity, 0);
-    const double moved = ndt_optimizer_norm3 (o.best_t), turned = angle_to (o.best_q, identity);
+    const double moved = sqrt (ndt_optimizer_square3 (o.best_t)), turned = angle_to (o.best_q, identity);
     g_assert_cmpint (o.iterations, <=, (gint)n);
     g_assert_cmpfloat (moved, <=, 0.1 * n + 1e-9);
     g_assert_cmpfloat (turned, <=, 0.02 * n + 1e-9);
@@ -311,7 +311,7 @@ test_not_finite (void)
         .approach_gives = TRUE};
     const NdtOptimizer o = run (&p, &default_params, identity, approach);
     g_assert_cmpint (o.stop, ==, NDT_STOP_NOT_FINITE);
-    g_assert_cmpfloat (ndt_optimizer_norm3 (o.best_t), ==, 0);
+    g_assert_cmpfloat (ndt_optimizer_square3 (o.best_t), ==, 0);
   }
 }
 
@@ -330,7 +330,7 @@ test_no_pairs (void)
         continue;
       const NdtOptimizer o = run (&p, &default_params, identity, approach);
       g_assert_cmpint (o.stop, ==, NDT_STOP_NO_PAIRS);
-      g_assert_cmpfloat (ndt_optimizer_norm3 (o.best_t), ==, 0);
+      g_assert_cmpfloat (ndt_optimizer_square3 (o.best_t), ==, 0);
       g_assert_cmpint (o.iterations, ==, 0);
     }
 }
