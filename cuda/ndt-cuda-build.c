@@ -72,8 +72,8 @@ check (Build *b, cudaError_t status, GError **error)
 static gboolean
 look (Build *b, GError **error)
 {
-  cudaError_t status = cudaMemcpyAsync (
-      &b->seen, b->state, sizeof (b->seen), cudaMemcpyDeviceToHost, b->stream);
+  cudaError_t status =
+      cudaMemcpyAsync (&b->seen, b->state, sizeof (b->seen), cudaMemcpyDeviceToHost, b->stream);
   if (status == cudaSuccess)
     status = cudaStreamSynchronize (b->stream);
   ndt_cuda_count_synchronization (b->memory);
@@ -156,7 +156,8 @@ can_go_up_as_it_is (const NdtCloudView *points)
   return (gsize)(hi - lo) + scalar <= points->stride && points->stride <= MAX_STRIDE &&
          (((guintptr)points->x | (guintptr)points->y | (guintptr)points->z | points->stride) &
              (scalar - 1)) == 0 &&
-         ndt_cuda_is_locked (lo, (points->n_points - 1) * points->stride + (gsize)(hi - lo) + scalar);
+         ndt_cuda_is_locked (
+             lo, (points->n_points - 1) * points->stride + (gsize)(hi - lo) + scalar);
 }
 
 /* All points into a table of 2^bits cells. */
@@ -218,8 +219,7 @@ insert (Build *b, const NdtCloudView *points, double resolution, const gint64 or
     first += n;
   }
   if (status == cudaSuccess)
-    status = ndt_cuda_build_bounds (
-        builder->table.data, (gint32)(64 - bits), b->state, b->stream);
+    status = ndt_cuda_build_bounds (builder->table.data, (gint32)(64 - bits), b->state, b->stream);
   return check (b, status, error) && look (b, error);
 }
 
@@ -243,11 +243,12 @@ lay_out (Work *w, Layout *layout, guint n, gsize temp_size)
 
 /* Indices of the flagged of n to @out; waits for their number. */
 static gboolean
-select_flagged (Build *b, Work *w, const guint32 *values, guint32 *out, guint n, guint32 *n_out,
-    GError **error)
+select_flagged (
+    Build *b, Work *w, const guint32 *values, guint32 *out, guint n, guint32 *n_out, GError **error)
 {
   gsize size = w->temp_size;
-  if (!check (b, ndt_cuda_build_select (w->temp, &size, values, w->flags, out, b->state, n, b->stream),
+  if (!check (b,
+          ndt_cuda_build_select (w->temp, &size, values, w->flags, out, b->state, n, b->stream),
           error) ||
       !look (b, error))
     return FALSE;
@@ -298,8 +299,7 @@ make_level (Build *b, Work *w, guint which, guint n, const NdtVoxelMapParams *pa
   cudaError_t status = ndt_cuda_build_pack (w->voxels, w->orders[which], w->heads, n_voxels,
       kept->voxels, kept->orders, b->state, b->stream);
   if (status == cudaSuccess)
-    status =
-        ndt_cuda_build_heads (kept->orders, n_voxels, 6, w->flags, w->values[0], b->stream);
+    status = ndt_cuda_build_heads (kept->orders, n_voxels, 6, w->flags, w->values[0], b->stream);
   if (!check (b, status, error) ||
       !select_flagged (b, w, w->values[0], kept->heads, n_voxels, &kept->n_blocks, error))
     return FALSE;
@@ -324,8 +324,7 @@ make_coarser (Build *b, Work *w, guint which, guint n, guint n_bits, double reso
         w->values[1], n, (int)n_bits, b->stream);
   if (status == cudaSuccess)
     status = ndt_cuda_build_heads (w->keys[1], n, 0, w->flags, w->values[0], b->stream);
-  if (!check (b, status, error) ||
-      !select_flagged (b, w, w->values[0], w->heads, n, n_out, error))
+  if (!check (b, status, error) || !select_flagged (b, w, w->values[0], w->heads, n, n_out, error))
     return FALSE;
   return check (b,
       ndt_cuda_build_coarsen (w->orders[which], w->sums[which], w->keys[1], w->values[1], n,
@@ -397,8 +396,8 @@ download (Build *b, const NdtCudaMap *map, const NdtVoxelMapParams *params, cons
     memcpy (to->cell_min, cell_min[i], sizeof (to->cell_min));
     memcpy (to->cell_max, cell_max[i], sizeof (to->cell_max));
     if (status == cudaSuccess && voxel_size > 0)
-      status = cudaMemcpyAsync (
-          voxels, kept[i].voxels, voxel_size, cudaMemcpyDeviceToHost, b->stream);
+      status =
+          cudaMemcpyAsync (voxels, kept[i].voxels, voxel_size, cudaMemcpyDeviceToHost, b->stream);
     if (status == cudaSuccess)
       status =
           cudaMemcpyAsync (blocks, from->blocks, block_size, cudaMemcpyDeviceToHost, b->stream);
@@ -480,8 +479,8 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
   }
 
   gsize size = w.temp_size;
-  cudaError_t status = ndt_cuda_build_list (builder->table.data, (gint32)(64 - bits), relative,
-      w.keys[0], w.values[0], b.state, stream);
+  cudaError_t status = ndt_cuda_build_list (
+      builder->table.data, (gint32)(64 - bits), relative, w.keys[0], w.values[0], b.state, stream);
   if (status == cudaSuccess)
     status = ndt_cuda_build_sort (w.temp, &size, w.keys[0], w.orders[0], w.values[0], w.values[1],
         n_cells, (int)n_bits, stream);
@@ -503,8 +502,7 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
     level->resolution = params->resolution * (1 << l);
     for (guint k = 0; k < 3; k++)
       level->origin[k] = origin[k] / (1 << l);
-    if (!make_level (
-            &b, &w, which, n, params, l, level, &kept[l], cell_min[l], cell_max[l], error))
+    if (!make_level (&b, &w, which, n, params, l, level, &kept[l], cell_min[l], cell_max[l], error))
       return FALSE;
     if (l == 0 && level->n_voxels == 0)
       return refuse_empty (params, b.seen.n_points, error);

@@ -30,8 +30,8 @@ typedef struct {
 
 /**
  * NdtCudaLevel:
- * @grid: for each cell, x fastest, 1 + the index of its voxel or 0, with a frame of four empty cells
- *   on every side; NULL where the map is too large for it: then there is the hash table
+ * @grid: for each cell, x fastest, 1 + the index of its voxel or 0, with a frame of four empty
+ * cells on every side; NULL where the map is too large for it: then there is the hash table
  * @grid_first: its first cell, of the frame
  * @grid_size: cells an axis
  */

@@ -82,8 +82,8 @@ ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
 
 /* Copies the host's arrays. */
 static gboolean
-upload (NdtCudaMap *to, NdtCudaMemory *memory, NdtVoxelMap *map, cudaStream_t stream,
-    GError **error)
+upload (
+    NdtCudaMap *to, NdtCudaMemory *memory, NdtVoxelMap *map, cudaStream_t stream, GError **error)
 {
   const guint n_levels = ndt_voxel_map_get_n_levels (map);
   gint32 cell_min[NDT_CUDA_LEVELS][3], cell_max[NDT_CUDA_LEVELS][3];
@@ -102,11 +102,11 @@ upload (NdtCudaMap *to, NdtCudaMemory *memory, NdtVoxelMap *map, cudaStream_t st
     const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, i);
     const gsize voxel_size = level->n_voxels * sizeof (NdtVoxel);
     const gsize block_size = ((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock);
-    cudaError_t status = cudaMemcpyAsync ((void *)to->levels[i].voxels, level->voxels, voxel_size,
-        cudaMemcpyHostToDevice, stream);
+    cudaError_t status = cudaMemcpyAsync (
+        (void *)to->levels[i].voxels, level->voxels, voxel_size, cudaMemcpyHostToDevice, stream);
     if (status == cudaSuccess)
-      status = cudaMemcpyAsync ((void *)to->levels[i].blocks, level->blocks, block_size,
-          cudaMemcpyHostToDevice, stream);
+      status = cudaMemcpyAsync (
+          (void *)to->levels[i].blocks, level->blocks, block_size, cudaMemcpyHostToDevice, stream);
     if (status == cudaSuccess)
       status = ndt_cuda_prepare_level (&to->levels[i], stream);
     if (!ndt_cuda_check (memory, status, "upload of the map", error))
@@ -149,8 +149,8 @@ gboolean
 ndt_cuda_maps_set (NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, GError **error)
 {
   g_mutex_lock (&maps->set_lock);
-  const gboolean ok = prepare (maps, memory, error) &&
-                      upload (&maps->spare, memory, map, maps->stream, error);
+  const gboolean ok =
+      prepare (maps, memory, error) && upload (&maps->spare, memory, map, maps->stream, error);
   if (ok)
     publish (maps);
   g_mutex_unlock (&maps->set_lock);

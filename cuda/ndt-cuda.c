@@ -21,7 +21,7 @@ typedef struct {
   gint device;
   NdtCudaLimits limits;
   NdtCudaShape shape; /* that the environment asks for; size 0: none */
-  gint lanes; /* that the environment asks for; 0: none */
+  gint lanes;         /* that the environment asks for; 0: none */
   float reuse;
   NdtCudaMemory memory;
   cudaStream_t stream;

@@ -541,12 +541,12 @@ test_build (void)
     s.points[3 * 1000] = NAN;
     memcpy (locked, s.points, 24 * s.n_map_points);
     for (guint i = 0; i < 3; i++) {
-      /* Memory of both kinds, the points in another order, the device's buffers as they were left. */
+      /* Memory of both kinds, the points in another order, the device's buffers as they were left.
+       */
       if (i == 2)
         for (gsize j = 0; j < s.n_map_points; j++)
           memcpy (locked + 3 * j, s.points + 3 * (s.n_map_points - 1 - j), 24);
-      const NdtCloudView view =
-          ndt_cloud_view_xyz_f64 (i == 1 ? s.points : locked, s.n_map_points);
+      const NdtCloudView view = ndt_cloud_view_xyz_f64 (i == 1 ? s.points : locked, s.n_map_points);
       g_assert_true (ndt_backend_set_map_from_points (cuda, &s.params, &view, &maps[i], &error));
       g_assert_no_error (error);
     }
@@ -554,8 +554,7 @@ test_build (void)
     const NdtCloudView all = ndt_cloud_view_xyz_f64 (s.points, s.n_map_points);
     s.map = ndt_voxel_map_new (&s.params, &all, &error);
     g_assert_no_error (error);
-    g_assert_cmpuint (
-        ndt_voxel_map_get_n_points (maps[0]), ==, ndt_voxel_map_get_n_points (s.map));
+    g_assert_cmpuint (ndt_voxel_map_get_n_points (maps[0]), ==, ndt_voxel_map_get_n_points (s.map));
     double bounds[4][3];
     ndt_voxel_map_get_bounds (maps[0], bounds[0], bounds[1]);
     ndt_voxel_map_get_bounds (s.map, bounds[2], bounds[3]);

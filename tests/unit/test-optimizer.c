@@ -213,7 +213,8 @@ test_limits (void)
   for (guint n = 1; n <= 60; n++) {
     params.max_iterations = (gint)n;
     const NdtOptimizer o = run (&p, &params, identity, 0);
-    const double moved = sqrt (ndt_optimizer_square3 (o.best_t)), turned = angle_to (o.best_q, identity);
+    const double moved = sqrt (ndt_optimizer_square3 (o.best_t)),
+                 turned = angle_to (o.best_q, identity);
     g_assert_cmpint (o.iterations, <=, (gint)n);
     g_assert_cmpfloat (moved, <=, 0.1 * n + 1e-9);
     g_assert_cmpfloat (turned, <=, 0.02 * n + 1e-9);
