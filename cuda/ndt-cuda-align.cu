@@ -9,17 +9,6 @@
  * order; a segment is a binary tree over its strands; the total is one over the segments. */
 #include <cuda_runtime.h>
 
-#ifdef NDT_CUDA_PROFILE
-__device__ unsigned long long prof[32];
-#define PROF(i) do { if (blockIdx.x == 0 && threadIdx.x == 0) { const long long t_ = clock64 (); prof[i] += (unsigned long long)(t_ - prof_last); prof_last = t_; } } while (0)
-#define PROF_START long long prof_last = clock64 ()
-#define PROF_COUNT(i) do { if (blockIdx.x == 0 && threadIdx.x == 0) prof[i]++; } while (0)
-#else
-#define PROF(i)
-#define PROF_START
-#define PROF_COUNT(i)
-#endif
-
 #include "ndt-cuda-kernels.h"
 #include "ndtcore/ndt-scan-filter.h"
 #include "ndt-cuda-step.cuh"
@@ -29,7 +18,6 @@ __device__ unsigned long long prof[32];
 #define CHUNK_BUFFER 64
 /* Polls of another block's sums before the wait counts as failed: seconds. */
 #define MAX_POLLS (1 << 23)
-
 
 /* ---- Clusters ---- */
 
@@ -94,8 +82,8 @@ cluster_store (float *p, uint32_t rank, float value)
 /* Point @i of the scan, its chunk's @sub-th, into a slot. */
 template <int LANES>
 __device__ __forceinline__ void
-fill_slot (const NdtCudaJob &job, ChunkSlot<LANES> *slot, uint32_t i, uint32_t n_points,
-    uint32_t sub)
+fill_slot (
+    const NdtCudaJob &job, ChunkSlot<LANES> *slot, uint32_t i, uint32_t n_points, uint32_t sub)
 {
   float p[3] = {NAN, NAN, NAN};
   if (i < n_points) {
@@ -117,9 +105,8 @@ fill_slot (const NdtCudaJob &job, ChunkSlot<LANES> *slot, uint32_t i, uint32_t n
 template <int THREADS, int LANES>
 __global__ void
 __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 2)
-align_clusters (const __grid_constant__ NdtCudaJob job)
+    align_clusters (const __grid_constant__ NdtCudaJob job)
 {
-  PROF_START;
   constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
   extern __shared__ __align__ (16) unsigned char dynamic[];
   __shared__ Control control;
@@ -128,7 +115,7 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
   const uint32_t rank = cluster_rank (), size = cluster_size ();
   const uint32_t start = blockIdx.x / size;
   const uint32_t own = SEGMENTS / size; /* segments of this block: rank + size k */
-  float *strands = (float *)dynamic; /* own × STRANDS × VALUES */
+  float *strands = (float *)dynamic;    /* own × STRANDS × VALUES */
   ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)(strands + own * STRANDS * VALUES);
   ChunkSlot<LANES> *scratch = slots + job.n_slots + warp;
 
@@ -143,7 +130,6 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
   if (warp == 0)
     begin (job, &control, start, lane);
   cluster_barrier (size);
-  PROF (0);
 
   for (uint32_t pass = 0;; pass++) {
     float *all = segments[pass & 1];
@@ -157,17 +143,11 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
         const uint32_t c = SEGMENTS * d + rank + size * k, l = d * own + k;
         const bool kept = l < job.n_slots;
         sum += chunk_values<LANES, false> (control.frame, job.points, job.point_stride, n_points,
-            CHUNK * c, kept ? &slots[l] : scratch, kept, lane
-#ifdef NDT_CUDA_PROFILE
-, prof_last
-#endif
-);
+            CHUNK * c, kept ? &slots[l] : scratch, kept, lane);
       }
       strands[(k * STRANDS + strand) * VALUES + lane] = sum;
     }
-    PROF (1);
     __syncthreads ();
-    PROF (2);
     /* SEGMENTS tasks: own segments times the blocks that they go to. */
     for (uint32_t task = warp; task < SEGMENTS; task += WARPS) {
       const uint32_t k = task / size, to = task % size;
@@ -178,20 +158,14 @@ align_clusters (const __grid_constant__ NdtCudaJob job)
       cluster_store (&all[segment * VALUES + lane], to, sum);
     }
     cluster_barrier (size);
-    PROF (3);
     if (warp == 0)
-      advance<false> (job, &control, segment_sum (all, lane), lane);
-    PROF (4);
+      advance (job, &control, segment_sum (all, lane), lane);
     __syncthreads ();
-    PROF (5);
-    PROF_COUNT (8);
     if (!control.go_on)
       break;
   }
   if (rank == 0 && warp == 0)
     write_result (job, &control, start, lane);
-  PROF (6);
-  PROF_COUNT (9);
 }
 
 /* ---- A grid for one start after the other ---- */
@@ -240,10 +214,8 @@ collect (const uint64_t *rows, uint32_t stride, uint32_t sequence, uint32_t lane
 /* @PARTS: blocks of a segment. */
 template <int THREADS, int PARTS, int LANES>
 __global__ void
-__launch_bounds__ (THREADS, 1)
-align_grid (const __grid_constant__ NdtCudaJob job)
+__launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob job)
 {
-  PROF_START;
   constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
   constexpr uint32_t PER = STRANDS / PARTS; /* strands of a block */
   constexpr uint32_t ROUND = CHUNK_BUFFER / PER;
@@ -265,8 +237,8 @@ align_grid (const __grid_constant__ NdtCudaJob job)
     return segment + SEGMENTS * (STRANDS * (l / PER) + part * PER + l % PER);
   };
   for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS)
-    fill_slot<LANES> (job, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points,
-        i % CHUNK);
+    fill_slot<LANES> (
+        job, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points, i % CHUNK);
 
   for (uint32_t start = 0; start < job.n_starts; start++) {
     if (warp == 0)
@@ -274,7 +246,6 @@ align_grid (const __grid_constant__ NdtCudaJob job)
     for (uint32_t i = threadIdx.x; i < 32 * job.n_slots && start > 0; i += THREADS)
       slots[i / 32].meta[i % 32] = NO_TAG << 8;
     __syncthreads ();
-    PROF (0);
 
     for (;;) {
       if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -288,13 +259,8 @@ align_grid (const __grid_constant__ NdtCudaJob job)
           const bool kept = l < job.n_slots;
           chunks[(l - first) * VALUES + lane] =
               chunk_values<LANES, true> (control.frame, job.points, job.point_stride, n_points,
-                  CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane
-#ifdef NDT_CUDA_PROFILE
-, prof_last
-#endif
-);
+                  CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane);
         }
-        PROF (1);
         __syncthreads ();
         for (uint32_t s = warp; s < PER; s += WARPS) {
           float sum = first == 0 ? 0 : strands[s * VALUES + lane];
@@ -306,7 +272,6 @@ align_grid (const __grid_constant__ NdtCudaJob job)
         if (chunk_of (first + ROUND * PER) >= n_chunks)
           break;
       }
-      PROF (2);
 
       /* Each block's part of its segment goes to all; each warp collects some segments. */
       uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
@@ -325,13 +290,9 @@ align_grid (const __grid_constant__ NdtCudaJob job)
         all[s * VALUES + lane] = tree_sum<PARTS> (v);
       }
       __syncthreads ();
-      PROF (3);
       if (warp == 0)
-        advance<true> (job, &control, segment_sum (all, lane), lane);
-      PROF (4);
+        advance (job, &control, segment_sum (all, lane), lane);
       __syncthreads ();
-      PROF (5);
-      PROF_COUNT (8);
       if (!control.go_on)
         break;
     }
@@ -339,8 +300,6 @@ align_grid (const __grid_constant__ NdtCudaJob job)
       return;
     if (blockIdx.x == 0 && warp == 0)
       write_result (job, &control, start, lane);
-    PROF (6);
-    PROF_COUNT (9);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0)
     *job.sequence = sequence;
@@ -375,8 +334,8 @@ cudaError_t
 ndt_cuda_prepare_level (const NdtCudaLevel *level, cudaStream_t stream)
 {
   if (level->grid) {
-    const size_t size = (size_t)level->grid_size[0] * level->grid_size[1] * level->grid_size[2] *
-                        sizeof (uint32_t);
+    const size_t size =
+        (size_t)level->grid_size[0] * level->grid_size[1] * level->grid_size[2] * sizeof (uint32_t);
     const cudaError_t e = cudaMemsetAsync ((void *)level->grid, 0, size, stream);
     if (e != cudaSuccess)
       return e;
@@ -434,9 +393,8 @@ static size_t
 fixed_shared_bytes (const NdtCudaShape *shape)
 {
   const size_t scratch = (size_t)shape->threads / 32 * slot_bytes (shape);
-  return scratch + (shape->grid ? 0
-                                : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES *
-                                      sizeof (float));
+  return scratch +
+         (shape->grid ? 0 : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES * sizeof (float));
 }
 
 uint32_t
@@ -462,8 +420,8 @@ ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t n_points)
 cudaError_t
 ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
 {
-  cudaError_t e = cudaDeviceGetAttribute (
-      &limits->n_processors, cudaDevAttrMultiProcessorCount, device);
+  cudaError_t e =
+      cudaDeviceGetAttribute (&limits->n_processors, cudaDevAttrMultiProcessorCount, device);
   if (e == cudaSuccess)
     e = cudaDeviceGetAttribute (
         &limits->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
@@ -564,21 +522,3 @@ ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t 
   void *args[] = {job};
   return cudaLaunchKernelExC (&config, (const void *)choose_kernel (shape), args);
 }
-
-#ifdef NDT_CUDA_PROFILE
-#include <stdio.h>
-extern "C" void
-ndt_cuda_profile_dump (void)
-{
-  unsigned long long p[32];
-  cudaMemcpyFromSymbol (p, prof, sizeof (p));
-  printf ("    profile: begin %.0f | per pass: terms %.0f wait %.0f exchange %.0f advance %.0f sync %.0f | result %.0f | passes %.1f\n",
-      (double)p[0] / p[9], (double)p[1] / p[8], (double)p[2] / p[8], (double)p[3] / p[8], (double)p[4] / p[8],
-      (double)p[5] / p[8], (double)p[6] / p[9], (double)p[8] / p[9]);
-  for (int o = 10; o <= 20; o += 10)
-    printf ("    profile: chunks %s %.0f: transform %.0f list %.0f pairs %.0f derivatives %.0f sum %.0f\n", o == 10 ? "looked up" : "known",
-      (double)p[o + 5] / p[9], (double)p[o] / p[o + 5], (double)p[o + 1] / p[o + 5], (double)p[o + 2] / p[o + 5], (double)p[o + 3] / p[o + 5], (double)p[o + 4] / p[o + 5]);
-  for (int i = 0; i < 32; i++) p[i] = 0;
-  cudaMemcpyToSymbol (prof, p, sizeof (p));
-}
-#endif

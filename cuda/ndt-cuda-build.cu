@@ -263,8 +263,8 @@ cudaError_t
 ndt_cuda_build_sort (void *temp, size_t *temp_size, const uint64_t *orders, uint64_t *orders_out,
     const uint32_t *values, uint32_t *values_out, uint32_t n, int n_bits, cudaStream_t stream)
 {
-  return cub::DeviceRadixSort::SortPairs (temp, *temp_size, orders, orders_out, values, values_out,
-      (int)n, 0, n_bits, stream);
+  return cub::DeviceRadixSort::SortPairs (
+      temp, *temp_size, orders, orders_out, values, values_out, (int)n, 0, n_bits, stream);
 }
 
 cudaError_t
@@ -276,8 +276,8 @@ ndt_cuda_build_select (void *temp, size_t *temp_size, const uint32_t *values, co
 }
 
 __global__ void
-gather_sums (const NdtCudaCell *table, const uint32_t *slots, uint32_t n, double step,
-    NdtCellSums *sums)
+gather_sums (
+    const NdtCudaCell *table, const uint32_t *slots, uint32_t n, double step, NdtCellSums *sums)
 {
   const uint32_t i = blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n)
@@ -293,8 +293,8 @@ gather_sums (const NdtCudaCell *table, const uint32_t *slots, uint32_t n, double
 }
 
 cudaError_t
-ndt_cuda_build_sums (const NdtCudaCell *table, const uint32_t *slots, uint32_t n,
-    double resolution, NdtCellSums *sums, cudaStream_t stream)
+ndt_cuda_build_sums (const NdtCudaCell *table, const uint32_t *slots, uint32_t n, double resolution,
+    NdtCellSums *sums, cudaStream_t stream)
 {
   gather_sums<<<blocks_for (n), BLOCK, 0, stream>>> (
       table, slots, n, resolution / NDT_CUDA_CELL_STEPS, sums);
@@ -304,8 +304,7 @@ ndt_cuda_build_sums (const NdtCudaCell *table, const uint32_t *slots, uint32_t n
 /* ---- Coarser cells ---- */
 
 __global__ void
-find_parents (
-    const uint64_t *orders, uint32_t n, uint64_t *parent_orders, uint32_t *indices)
+find_parents (const uint64_t *orders, uint32_t n, uint64_t *parent_orders, uint32_t *indices)
 {
   const uint32_t i = blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n)
@@ -327,8 +326,7 @@ ndt_cuda_build_parents (const uint64_t *orders, uint32_t n, uint64_t *parent_ord
 }
 
 __global__ void
-find_heads (
-    const uint64_t *orders, uint32_t n, int ignore, uint8_t *flags, uint32_t *values)
+find_heads (const uint64_t *orders, uint32_t n, int ignore, uint8_t *flags, uint32_t *values)
 {
   const uint32_t i = blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n)
@@ -383,8 +381,8 @@ ndt_cuda_build_coarsen (const uint64_t *orders, const NdtCellSums *sums,
     uint32_t n_parents, double resolution, uint64_t *orders_out, NdtCellSums *sums_out,
     cudaStream_t stream)
 {
-  coarsen<<<blocks_for (n_parents), BLOCK, 0, stream>>> (orders, sums, parent_orders, indices, n,
-      heads, n_parents, resolution, orders_out, sums_out);
+  coarsen<<<blocks_for (n_parents), BLOCK, 0, stream>>> (
+      orders, sums, parent_orders, indices, n, heads, n_parents, resolution, orders_out, sums_out);
   return cudaGetLastError ();
 }
 
@@ -418,8 +416,8 @@ ndt_cuda_build_voxels (const uint64_t *orders, const NdtCellSums *sums, uint32_t
     uint32_t min_points, double eigenvalue_ratio, double resolution, NdtVoxel *voxels,
     uint8_t *flags, uint32_t *values, cudaStream_t stream)
 {
-  make_voxels<<<blocks_for (n), BLOCK, 0, stream>>> (orders, sums, n, estimate, min_points,
-      eigenvalue_ratio, resolution, voxels, flags, values);
+  make_voxels<<<blocks_for (n), BLOCK, 0, stream>>> (
+      orders, sums, n, estimate, min_points, eigenvalue_ratio, resolution, voxels, flags, values);
   return cudaGetLastError ();
 }
 
@@ -453,8 +451,7 @@ ndt_cuda_build_pack (const NdtVoxel *voxels, const uint64_t *orders, const uint3
     uint32_t n, NdtVoxel *out, uint64_t *orders_out, NdtCudaBuildState *state, cudaStream_t stream)
 {
   forget_bounds<<<1, 1, 0, stream>>> (state);
-  pack<<<blocks_for (n), BLOCK, 0, stream>>> (
-      voxels, orders, indices, n, out, orders_out, state);
+  pack<<<blocks_for (n), BLOCK, 0, stream>>> (voxels, orders, indices, n, out, orders_out, state);
   return cudaGetLastError ();
 }
 
@@ -473,8 +470,8 @@ fill_blocks (const uint64_t *orders, uint32_t n, const uint32_t *heads, uint32_t
   for (uint32_t i = begin; i < end; i++)
     mask |= UINT64_C (1) << (orders[i] & 63);
   uint32_t slot = ndt_block_hash (key, shift);
-  while (atomicCAS ((unsigned long long *)&blocks[slot].key, ~0ull, (unsigned long long)key) !=
-         ~0ull)
+  while (
+      atomicCAS ((unsigned long long *)&blocks[slot].key, ~0ull, (unsigned long long)key) != ~0ull)
     slot = (slot + 1) & ((1u << (64 - shift)) - 1);
   blocks[slot].mask = mask;
   blocks[slot].first = begin;
@@ -490,13 +487,13 @@ clear_blocks (NdtBlock *blocks, uint32_t size)
 }
 
 cudaError_t
-ndt_cuda_build_blocks (const uint64_t *orders, uint32_t n, const uint32_t *heads,
-    uint32_t n_blocks, NdtBlock *blocks, int32_t shift, cudaStream_t stream)
+ndt_cuda_build_blocks (const uint64_t *orders, uint32_t n, const uint32_t *heads, uint32_t n_blocks,
+    NdtBlock *blocks, int32_t shift, cudaStream_t stream)
 {
   const uint32_t size = 1u << (64 - shift);
   clear_blocks<<<blocks_for (size), BLOCK, 0, stream>>> (blocks, size);
   if (n_blocks > 0)
     fill_blocks<<<blocks_for (n_blocks), BLOCK, 0, stream>>> (
-      orders, n, heads, n_blocks, blocks, shift);
+        orders, n, heads, n_blocks, blocks, shift);
   return cudaGetLastError ();
 }

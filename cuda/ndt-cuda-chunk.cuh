@@ -37,14 +37,12 @@ typedef struct {
 } Frame;
 
 /* Voxels that a lane can have; without a margin, of 27 cells, at most 27, 14 or 8. */
-template <int LANES>
-struct ListSize {
+template <int LANES> struct ListSize {
   static constexpr uint32_t value = LANES == 1 ? 28 : LANES == 2 ? 16 : 12;
 };
 
 /* A chunk's points and the voxels near them, kept from pass to pass. */
-template <int LANES>
-struct ChunkSlot {
+template <int LANES> struct ChunkSlot {
   float point[3][32 / LANES];
   float at[3][32 / LANES]; /* where voxels were looked up; cell indices where only cells count */
   uint32_t meta[32];       /* tag << 8 | number of voxels */
@@ -221,8 +219,7 @@ typedef struct {
 /* Voxels @k … of the n of a list; the last again where there are no more. */
 template <int N>
 __device__ __forceinline__ void
-load_records (
-    const NdtCudaVoxel *voxels, const uint32_t *list, int k, int n, Record records[N])
+load_records (const NdtCudaVoxel *voxels, const uint32_t *list, int k, int n, Record records[N])
 {
 #pragma unroll
   for (int u = 0; u < N; u++) {
@@ -243,11 +240,7 @@ load_records (
 template <int LANES, bool AHEAD_OF_TIME>
 __device__ __forceinline__ float
 chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_points,
-    uint32_t first, ChunkSlot<LANES> *slot, bool kept, uint32_t lane
-#ifdef NDT_CUDA_PROFILE
-    , long long &prof_last
-#endif
-    )
+    uint32_t first, ChunkSlot<LANES> *slot, bool kept, uint32_t lane)
 {
   const uint32_t sub = lane / LANES;
   const bool by_radius = f.square_limit < INFINITY;
@@ -291,10 +284,6 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
   uint32_t unknown = __ballot_sync (0xffffffffu, inside && !known);
   const bool look_up = unknown >> (lane / LANES * LANES) & ((1u << (LANES - 1) << 1) - 1);
   const bool margin = by_radius && kept && f.keep;
-#ifdef NDT_CUDA_PROFILE
-  const int po = unknown ? 10 : 20;
-  PROF (po);
-#endif
   bool keep = kept && (margin || !by_radius);
   int n = inside ? (int)(meta & 0xff) : 0;
   if (inside && look_up) {
@@ -323,9 +312,6 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
     }
   }
   __syncwarp ();
-#ifdef NDT_CUDA_PROFILE
-  PROF (po + 1);
-#endif
 
   NdtPairSums_f sums = {0, {0, 0, 0}, {0, 0, 0, 0, 0, 0}};
   float best = 0;
@@ -359,9 +345,8 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
       const bool listed = k + u < n;
       if (look_up & keep & by_radius & listed & (square < near2))
         list[32 * n_near++] = r.voxel;
-      const bool counts =
-          listed & (!by_radius | ((square < f.square_limit) & (fabsf (o[0]) <= 1) &
-                                     (fabsf (o[1]) <= 1) & (fabsf (o[2]) <= 1)));
+      const bool counts = listed & (!by_radius | ((square < f.square_limit) & (fabsf (o[0]) <= 1) &
+                                                     (fabsf (o[1]) <= 1) & (fabsf (o[2]) <= 1)));
       const float icov[6] = {r.rest.x, r.rest.y, r.rest.z, r.rest.w, r.last.x, r.last.y};
       n_pairs += counts;
       best = fmaxf (best, add_pair (&sums, q, icov, square, counts, is_score, f));
@@ -376,10 +361,6 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
     }
   }
 
-#ifdef NDT_CUDA_PROFILE
-  __syncwarp ();
-  PROF (po + 2);
-#endif
   float v[VALUES];
   v[0] = sums.s;
   ndt_point_derivatives_f (&sums, arm, is_score ? 1.0f : 0.0f, v + 1, v + 7);
@@ -398,12 +379,5 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
       v[i] = 0;
   }
   __syncwarp ();
-#ifdef NDT_CUDA_PROFILE
-  PROF (po + 3);
-  float r_ = warp_transpose_sum (v, lane);
-  PROF (po + 4);
-  PROF_COUNT (po + 5);
-  return r_;
-#endif
   return warp_transpose_sum (v, lane);
 }

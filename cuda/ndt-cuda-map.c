@@ -48,22 +48,20 @@ set_grid (NdtCudaLevel *level, const gint32 cell_min[3], const gint32 cell_max[3
   return n <= MAX_GRID ? (gsize)n : 0;
 }
 
-gboolean
-ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
-    const gint32 cell_min[][3], const gint32 cell_max[][3], GError **error)
+static gboolean
+reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels, const gint32 cell_min[][3],
+    const gint32 cell_max[][3], gboolean with_grids, GError **error)
 {
-  gsize at[NDT_CUDA_LEVELS][3], size = 0;
-  gboolean has_grid[NDT_CUDA_LEVELS];
+  gsize at[NDT_CUDA_LEVELS][3], n_grid[NDT_CUDA_LEVELS], size = 0;
   for (guint i = 0; i < n_levels; i++) {
     NdtCudaLevel *level = &map->levels[i];
-    const gsize n_grid = set_grid (level, cell_min[i], cell_max[i]);
-    has_grid[i] = n_grid > 0;
+    n_grid[i] = with_grids ? set_grid (level, cell_min[i], cell_max[i]) : 0;
     at[i][0] = size;
     size += align_up (level->n_voxels * sizeof (NdtVoxel));
     at[i][1] = size;
     size += align_up (((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock));
     at[i][2] = size;
-    size += align_up (n_grid * sizeof (guint32));
+    size += align_up (n_grid[i] * sizeof (guint32));
   }
   /* Maps of a moving region differ a little in size. */
   if (size > map->memory.size &&
@@ -74,10 +72,26 @@ ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
     NdtCudaLevel *level = &map->levels[i];
     level->voxels = (const NdtCudaVoxel *)(base + at[i][0]);
     level->blocks = (const NdtBlock *)(base + at[i][1]);
-    level->grid = has_grid[i] ? (const guint32 *)(base + at[i][2]) : NULL;
+    level->grid = n_grid[i] ? (const guint32 *)(base + at[i][2]) : NULL;
   }
   map->n_levels = (gint32)n_levels;
   return TRUE;
+}
+
+gboolean
+ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
+    const gint32 cell_min[][3], const gint32 cell_max[][3], GError **error)
+{
+  GError *local_error = NULL;
+  if (reserve (map, memory, n_levels, cell_min, cell_max, TRUE, &local_error))
+    return TRUE;
+  if (!g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
+    g_propagate_error (error, local_error);
+    return FALSE;
+  }
+  /* The hash tables do as well, more slowly. */
+  g_error_free (local_error);
+  return reserve (map, memory, n_levels, cell_min, cell_max, FALSE, error);
 }
 
 /* Copies the host's arrays. */

@@ -7,6 +7,7 @@
 
 /* Double as on the CPU, so that both take the same steps; a factor in it would take too long. */
 #define NDT_OPTIMIZER_FACTOR_REAL float
+#define NDT_OPTIMIZER_RSQRT(x) rsqrtf (x)
 #include "ndtcore/ndt-optimizer.h"
 
 /* In the place of the number of points where the alignment is cancelled. */
@@ -44,8 +45,8 @@ look_for_cancel (const NdtCudaJob &job, Control *c, uint32_t pass)
  * rotation in lane i, and so on. To the bit what that function gives. @t: from the start; @q and it
  * are in shared memory. */
 __device__ __forceinline__ void
-set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double *t,
-    const double *q, bool keep, uint32_t lane)
+set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double *t, const double *q,
+    bool keep, uint32_t lane)
 {
   Frame *f = &c->frame;
   const Anchor *anchor = &c->anchors[level];
@@ -66,8 +67,7 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
   } else if (lane < 12) {
     const int k = (int)lane - 9;
     const double p = c->start.guess.position[k];
-    f->transform.t[k] =
-        (float)__dsub_rn (t ? __dadd_rn (p, t[k]) : p, anchor->corner[k]);
+    f->transform.t[k] = (float)__dsub_rn (t ? __dadd_rn (p, t[k]) : p, anchor->corner[k]);
   } else if (lane < 15) {
     f->transform.anchor[lane - 12] = anchor->anchor[lane - 12];
   } else if (lane == 15) {
@@ -154,8 +154,7 @@ begin (const NdtCudaJob &job, Control *c, uint32_t start, uint32_t lane)
     c->params.max_iterations = job.max_iterations;
     c->params.n_levels = job.n_levels;
     c->params.resolution = job.levels[0].resolution;
-    ndt_optimizer_init (
-        &c->optimizer, &c->params, c->start.guess.orientation, c->start.approach);
+    ndt_optimizer_init (&c->optimizer, &c->params, c->start.guess.orientation, c->start.approach);
   }
   __syncwarp ();
   if (job.evaluate)
@@ -166,8 +165,7 @@ begin (const NdtCudaJob &job, Control *c, uint32_t start, uint32_t lane)
   __syncwarp ();
 }
 
-/* By one thread. @REGISTERS: where there are enough, what it works on is in them. */
-template <bool REGISTERS>
+/* By one thread. */
 __device__ __forceinline__ int
 update (Control *c, int *accepted)
 {
@@ -180,17 +178,10 @@ update (Control *c, int *accepted)
   for (int i = 0; i < 21; i++)
     sums.hessian[i] = c->total[7 + i];
   sums.n_pairs = c->total[30] > 0 ? 1 : 0;
-  if (!REGISTERS)
-    return ndt_optimizer_update (&c->optimizer, &c->params, &sums, accepted);
-  NdtOptimizer o = c->optimizer;
-  const NdtOptimizerParams params = c->params;
-  const int go_on = ndt_optimizer_update (&o, &params, &sums, accepted);
-  c->optimizer = o;
-  return go_on;
+  return ndt_optimizer_update (&c->optimizer, &c->params, &sums, accepted);
 }
 
 /* Takes the total, value i in lane i; sets the next frame and c->go_on. By warp 0. */
-template <bool REGISTERS>
 __device__ __forceinline__ void
 advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
 {
@@ -204,7 +195,7 @@ advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
       accepted = 1;
       c->go_on = 0;
     } else {
-      c->go_on = update<REGISTERS> (c, &accepted);
+      c->go_on = update (c, &accepted);
     }
   }
   __syncwarp ();
@@ -247,4 +238,3 @@ write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t 
       *job.finished = job.ticket;
   }
 }
-

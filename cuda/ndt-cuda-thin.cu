@@ -41,8 +41,8 @@ insert (const __grid_constant__ NdtCudaThin thin)
     p[0] = load (thin, thin.x, i);
     p[1] = load (thin, thin.y, i);
     p[2] = load (thin, thin.z, i);
-    keep = ndt_scan_keep (p[0], p[1], p[2], thin.min_range, thin.max_range, thin.use_box,
-        thin.box_min, thin.box_max);
+    keep = ndt_scan_keep (
+        p[0], p[1], p[2], thin.min_range, thin.max_range, thin.use_box, thin.box_min, thin.box_max);
   }
   if (!thin.leaves) {
     if (i < thin.n_raw)
@@ -73,8 +73,8 @@ insert (const __grid_constant__ NdtCudaThin thin)
       const uint32_t mask = (1u << (64 - thin.leaf_shift)) - 1;
       slot = ndt_block_hash (key, thin.leaf_shift);
       for (;;) {
-        const uint64_t found = atomicCAS ((unsigned long long *)&thin.leaves[slot].not_key, 0ull,
-            (unsigned long long)~key);
+        const uint64_t found = atomicCAS (
+            (unsigned long long *)&thin.leaves[slot].not_key, 0ull, (unsigned long long)~key);
         if (found == 0 || found == ~key)
           break;
         slot = (slot + 1) & mask;

@@ -139,7 +139,7 @@ choose_shape (const CudaBackend *cuda, guint n_points, guint n_starts)
       shape.grid = 0;
       shape.threads = cuda->limits.max_shared >= 131072 ? 512 : 256;
       shape.size =
-          (gint)largest_power ((guint)cuda->limits.max_cluster, MAX (2, processors / n_starts));
+          (gint)largest_power ((guint)cuda->limits.max_cluster, MAX (4, processors / n_starts));
     }
   }
   if (shape.n_slots == 0)
@@ -439,7 +439,7 @@ read_environment (CudaBackend *cuda)
   cuda->lanes = text ? (gint)largest_power ((guint)CLAMP (atoi (text), 1, 4), 4) : 0;
   text = g_getenv ("NDT_CUDA_REUSE");
   cuda->reuse = text ? (float)g_ascii_strtod (text, NULL) : DEFAULT_REUSE;
-  cuda->reuse = CLAMP (cuda->reuse, 0.0f, 0.5f);
+  cuda->reuse = CLAMP (cuda->reuse, 0.0f, 0.25f);
 }
 
 /* A device that this build has kernels for and that takes commands. */

@@ -15,8 +15,9 @@ G_BEGIN_DECLS
  * For tests, the environment variable NDT_CUDA_SHAPE = "cluster:SIZE:THREADS[:SLOTS]" or
  * "grid:SIZE:THREADS[:SLOTS]" fixes how alignments are spread over the device (the results are
  * the same, to the bit), NDT_CUDA_REUSE how far a point may move, in cells, before the voxels near
- * it are looked up again (default 0.125, 0: always), and NDT_CUDA_FAIL = "alloc:N" makes the N-th
- * allocation after the start of the process fail, "launch:N" the N-th launch.
+ * it are looked up again (default 0.125, 0: always, at most 0.25), NDT_CUDA_LANES = 1, 2 or 4
+ * how many lanes work on a point (which does change the last bits), and NDT_CUDA_FAIL = "alloc:N"
+ * makes the N-th allocation after the start of the process fail, "launch:N" the N-th launch.
  *
  * Returns: NULL with %NDT_ERROR_NO_DEVICE, %NDT_ERROR_NO_MEMORY or %NDT_ERROR_INVALID_ARGUMENT
  */

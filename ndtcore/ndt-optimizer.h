@@ -32,6 +32,10 @@
 #define NDT_OPTIMIZER_REFINE 1
 #endif
 
+#ifndef NDT_OPTIMIZER_RSQRT
+#define NDT_OPTIMIZER_RSQRT(x) (1 / sqrt (x))
+#endif
+
 typedef NDT_OPTIMIZER_REAL NdtReal;
 typedef NDT_OPTIMIZER_FACTOR_REAL NdtFactorReal;
 
@@ -178,7 +182,7 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
     const NdtFactorReal least = largest[i / 3] * (NdtFactorReal)1e-6;
     if (d < least)
       d = least;
-    s[i] = d > (NdtFactorReal)1e-30 ? 1 / (NdtFactorReal)sqrt (d) : 0;
+    s[i] = d > (NdtFactorReal)1e-30 ? (NdtFactorReal)NDT_OPTIMIZER_RSQRT (d) : 0;
   }
   NDT_UNROLL
   for (int i = 0; i < 6; i++) {
@@ -208,7 +212,7 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
             definite = 0;
             v = 1;
           }
-          l[NDT_H6 (i, i)] = 1 / (NdtFactorReal)sqrt (v);
+          l[NDT_H6 (i, i)] = (NdtFactorReal)NDT_OPTIMIZER_RSQRT (v);
         } else {
           l[NDT_H6 (i, j)] = v * l[NDT_H6 (i, i)];
         }
@@ -317,13 +321,13 @@ NDT_INLINE int
 ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
 {
   /* Three sums, so that they do not wait for each other. */
-  NdtReal all[3] = {sums->score, 0, 0};
+  NdtFactorReal all[3] = {(NdtFactorReal)sums->score, 0, 0};
   NDT_UNROLL
   for (int i = 0; i < 6; i++)
-    all[i % 3] += (NdtReal)fabs (sums->gradient[i]);
+    all[i % 3] += (NdtFactorReal)fabs (sums->gradient[i]);
   NDT_UNROLL
   for (int i = 0; i < 21; i++)
-    all[i % 3] += (NdtReal)fabs (sums->hessian[i]);
+    all[i % 3] += (NdtFactorReal)fabs (sums->hessian[i]);
   return isfinite (all[0] + all[1] + all[2]);
 }
 

@@ -363,8 +363,8 @@ main (int argc, char **argv)
   static const gchar *sizes[] = {
       "source_756.bin", "source_1500.bin", "source_5000.bin", "source_20000.bin"};
   static const gchar *shapes[] = {"grid:128:256"};
-  static const gchar *reuses[] = {"0.125"};
-  static const gchar *batch_shapes[] = {"cluster:2:512"};
+  static const gchar *reuses[] = {"0.125", "0.2"};
+  static const gchar *batch_shapes[] = {"cluster:4:512", "cluster:8:512", "cluster:4:256"};
   const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   const NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
   gboolean try_shapes = FALSE, quick = FALSE;

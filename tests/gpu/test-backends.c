@@ -427,7 +427,8 @@ test_failures (void)
   NdtAlignResult results[3];
   gboolean failed = TRUE;
   guint n_refused = 0;
-  for (guint n = 1; failed; n++) {
+  /* One of them, for the map, is tried again with less. */
+  for (guint n = 1; n <= 16; n++) {
     gchar text[32];
     GError *error = NULL;
     NdtBackend *backend;
@@ -462,6 +463,7 @@ test_failures (void)
     g_clear_error (&error);
   }
   g_assert_cmpuint (n_refused, >=, 6);
+  g_assert_false (failed);
 
   {
     GError *error = NULL;
@@ -482,11 +484,28 @@ test_failures (void)
   }
   g_unsetenv ("NDT_CUDA_FAIL");
 
-  g_autoptr (NdtBackend) small = open_cuda (1 << 20);
+  /* Within a budget the map takes less, or is refused; either way it answers the same. */
+  g_autoptr (NdtBackend) tiny = open_cuda (1 << 20), small = open_cuda (8 << 20),
+                         large_one = open_cuda (0);
   g_autoptr (GError) error = NULL;
-  Scene large = scene_new (150, 400000, 100, 1, NULL);
-  g_assert_false (ndt_backend_set_map (small, large.map, &error));
+  NdtBackendCounters counters;
+  NdtAlignResult other;
+  Scene large = scene_new (150, 400000, 1000, 1, NULL);
+  const NdtStart start = {large.truth, 0};
+  g_assert_false (ndt_backend_set_map (tiny, large.map, &error));
   g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY);
+  g_assert_cmpuint (ndt_voxel_map_get_bytes (large.map), <, 7 << 20);
+  give (small, &large);
+  give (large_one, &large);
+  memset (results, 0, sizeof (results));
+  memset (&other, 0, sizeof (other));
+  align (small, &start, 1, &results[0]);
+  align (large_one, &start, 1, &other);
+  g_assert_cmpmem (&results[0], sizeof (results[0]), &other, sizeof (other));
+  ndt_backend_get_counters (small, &counters);
+  g_assert_cmpuint (counters.device_bytes, <=, 8 << 20);
+  ndt_backend_get_counters (large_one, &counters);
+  g_assert_cmpuint (counters.device_bytes, >, 8 << 20);
   scene_clear (&large);
   scene_clear (&s);
 #endif
@@ -619,6 +638,32 @@ test_build (void)
   }
 }
 
+/* Little of everything, for tools under which it takes a thousand times as long. */
+static void
+test_sanitize (void)
+{
+  static const gchar *shapes[] = {"cluster:2:256:1", "cluster:4:512", "grid:16:256", "grid:64:256"};
+  Scene s = scene_new (20, 8000, 300, 2, NULL);
+  const NdtStart starts[2] = {{s.truth, 0}, {s.truth, 3}};
+  const NdtCloudView points = ndt_cloud_view_xyz_f64 (s.points, s.n_map_points);
+  const NdtCloudView view = scene_view (&s);
+  for (guint k = 0; k < G_N_ELEMENTS (shapes); k++) {
+    NdtAlignResult results[2];
+    g_autoptr (GError) error = NULL;
+    g_setenv ("NDT_CUDA_SHAPE", shapes[k], TRUE);
+    g_autoptr (NdtBackend) cuda = open_cuda (0);
+    g_unsetenv ("NDT_CUDA_SHAPE");
+    if (!cuda)
+      break;
+    g_assert_true (ndt_backend_set_map_from_points (cuda, &s.params, &points, NULL, &error));
+    g_assert_no_error (error);
+    g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &no_filter, &error));
+    align (cuda, starts, 2, results);
+    g_assert_cmpint (results[1].stop, ==, NDT_STOP_CONVERGED);
+  }
+  scene_clear (&s);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -632,5 +677,6 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/cancel", test_cancel);
   g_test_add_func ("/gpu/failures", test_failures);
   g_test_add_func ("/gpu/map-sizes", test_map_sizes);
+  g_test_add_func ("/gpu/sanitize", test_sanitize);
   return g_test_run ();
 }
