@@ -15,6 +15,8 @@ struct _NdtLocalizer {
   NdtDeskewer *deskewer;
   float *deskewed;
   gsize deskewed_capacity;
+  float *thinned; /* packed points of a scan */
+  guint thinned_capacity;
 };
 
 void
@@ -54,6 +56,8 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
            !(params->matched_ratio_threshold >= 0 && params->matched_ratio_threshold <= 1) ||
            !(params->score_drop >= 0 && params->score_drop <= 1))
     what = "fractions have to be 0 to 1";
+  if (!what && !(params->no_ground_margin >= 0 && isfinite (params->no_ground_margin)))
+    what = "no-ground-margin has to be 0 or above and finite";
   NdtPose mount = params->sensor_pose;
   if (!what && !ndt_pose_normalize (&mount))
     what = "the sensor's pose is not finite";
@@ -83,6 +87,7 @@ ndt_localizer_free (NdtLocalizer *localizer)
 {
   g_clear_pointer (&localizer->deskewer, ndt_deskewer_free);
   g_free (localizer->deskewed);
+  g_free (localizer->thinned);
   g_free (localizer);
 }
 
@@ -255,6 +260,54 @@ registration_to_body (const NdtLocalizer *localizer, NdtRegistration *registrati
   registration->pose = body;
 }
 
+/* ---- Scores without the ground ---- */
+
+static gboolean
+get_thinned (NdtLocalizer *localizer, guint slot, guint n_points, guint *n, GError **error)
+{
+  if (n_points > localizer->thinned_capacity) {
+    localizer->thinned_capacity = n_points + n_points / 4;
+    localizer->thinned =
+        g_renew (float, localizer->thinned, 3 * (gsize)localizer->thinned_capacity);
+  }
+  return ndt_backend_get_scan (
+      localizer->backend, slot, localizer->thinned, localizer->thinned_capacity, n, error);
+}
+
+/* The points at the sensor's pose that lie above the margin over the body replace the scan in the
+ * slot and are scored. */
+static gboolean
+score_no_ground (NdtLocalizer *localizer, guint slot, const NdtPose *sensor, const NdtPose *body,
+    NdtLocalization *out, GError **error)
+{
+  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+  const double lowest = body->position[2] + localizer->params.no_ground_margin;
+  guint n = 0, n_kept = 0;
+  double r[9];
+  if (!get_thinned (localizer, slot, out->registration.n_points, &n, error))
+    return FALSE;
+  ndt_quat_to_matrix (sensor->orientation, r);
+  for (guint i = 0; i < n; i++) {
+    const float *p = localizer->thinned + 3 * i;
+    if (r[6] * p[0] + r[7] * p[1] + r[8] * p[2] + sensor->position[2] > lowest)
+      memmove (localizer->thinned + 3 * n_kept++, p, 3 * sizeof (float));
+  }
+  out->has_no_ground = TRUE;
+  out->no_ground_points = n_kept;
+  if (n_kept == 0)
+    return TRUE;
+
+  NdtSums sums;
+  const NdtCloudView kept = ndt_cloud_view_xyz_f32 (localizer->thinned, n_kept);
+  if (!ndt_backend_set_scan (localizer->backend, slot, &kept, &no_filter, error) ||
+      !ndt_backend_evaluate (localizer->backend, slot, &localizer->params.registration.align, 0,
+          NDT_KIND_SCORE, sensor, 1, &sums, error))
+    return FALSE;
+  out->no_ground_transformation_probability = sums.score / n_kept;
+  out->no_ground_nvtl = sums.n_matched ? sums.nvtl / (double)sums.n_matched : 0;
+  return TRUE;
+}
+
 /* Localizes the scan that lies in a slot of the backend, or does with deskewing. */
 static gboolean
 process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
@@ -313,8 +366,13 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
       reject = judge (localizer, registration);
     }
   }
-  if (tried)
+  if (tried) {
+    const NdtPose sensor = registration->pose;
     registration_to_body (localizer, registration);
+    if (params->no_ground_margin > 0 && (reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE) &&
+        !score_no_ground (localizer, slot, &sensor, &registration->pose, out, error))
+      return FALSE;
+  }
   out->reject = reject;
 
   NdtTrackerOutcome outcome;

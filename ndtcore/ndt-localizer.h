@@ -58,6 +58,8 @@ typedef enum {
  * @max_skips: consecutive scans that are not TRACKING before the state is LOST
  * @score_drop: a scan whose NVTL or matched ratio falls below this fraction of the recent
  *   average is tried again from far (NDT_SEARCH_FAR), [0, 1]; 0: never
+ * @no_ground_margin: metres above the body; points that lie higher in the map are scored by
+ *   themselves; 0: none are
  */
 typedef struct {
   NdtRegistrationParams registration;
@@ -71,6 +73,7 @@ typedef struct {
   double matched_ratio_threshold;
   guint max_skips;
   double score_drop;
+  double no_ground_margin;
 } NdtLocalizerParams;
 
 void ndt_localizer_params_init (NdtLocalizerParams *params);
@@ -115,6 +118,10 @@ typedef struct {
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: this scan ended a time without TRACKING
  * @deskewed: motion was compensated
+ * @has_no_ground: the scan was aligned and @no_ground_margin is above 0
+ * @no_ground_points: thinned points above the margin …
+ * @no_ground_transformation_probability: … and their scores alone, 0 where there are none
+ * @no_ground_nvtl: as well
  */
 typedef struct {
   NdtRegistration registration;
@@ -127,6 +134,10 @@ typedef struct {
   guint n_skipped;
   gboolean relocalized;
   gboolean deskewed;
+  gboolean has_no_ground;
+  guint no_ground_points;
+  double no_ground_transformation_probability;
+  double no_ground_nvtl;
 } NdtLocalization;
 
 /**

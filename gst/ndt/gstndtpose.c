@@ -147,6 +147,11 @@ gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
         G_TYPE_UINT, registration->oscillation, "deskewed", G_TYPE_BOOLEAN, localization->deskewed,
         "degenerate-directions", G_TYPE_UINT, registration->n_degenerate, "covariance-kind",
         G_TYPE_STRING, covariance_to_string (registration->covariance_kind), NULL);
+  if (localization->has_no_ground)
+    gst_structure_set (structure, "no-ground-transformation-probability", G_TYPE_DOUBLE,
+        localization->no_ground_transformation_probability, "no-ground-nvtl", G_TYPE_DOUBLE,
+        localization->no_ground_nvtl, "no-ground-points", G_TYPE_UINT,
+        localization->no_ground_points, NULL);
   return gst_message_new_element (source, structure);
 }
 

@@ -28,6 +28,7 @@ enum {
   PROP_MATCHED_RATIO_THRESHOLD,
   PROP_MAX_SKIPS,
   PROP_SCORE_DROP,
+  PROP_NO_GROUND_MARGIN,
   PROP_THREADS,
   PROP_BATCH_SIZE,
   PROP_BATCH_TIMEOUT,
@@ -148,6 +149,10 @@ static const Number numbers[] = {
         "A scan whose NVTL or matched ratio falls below this fraction of the recent average is "
         "aligned again from far (0 to 1; 0 = never)",
         AT (params.score_drop), DOUBLE, 0, 1, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
+    {PROP_NO_GROUND_MARGIN, "no-ground-margin",
+        "Points that lie this much higher in the map than the pose are scored by themselves as "
+        "well, metres (0 = off); messages have these scores",
+        AT (params.no_ground_margin), DOUBLE, 0, 1e6, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_THREADS, "threads",
         "Threads of the CPU backend (0 = one per processor); poses do not depend on it",
         AT (config.n_threads), UINT, 0, 256, 1, READY, GST_NDT_CHANGE_BACKEND},

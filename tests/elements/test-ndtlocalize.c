@@ -216,8 +216,8 @@ GST_END_TEST
 GST_START_TEST (test_pose_messages)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h =
-      ndt_harness_new ("initial-pose", start, "post-messages", TRUE, "map-frame", "world", NULL);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "post-messages", TRUE, "map-frame",
+      "world", "no-ground-margin", 0.8, NULL);
 
   for (guint i = 0; i < 3; i++)
     gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (i)));
@@ -237,7 +237,8 @@ GST_START_TEST (test_pose_messages)
     fail_unless (gst_structure_has_field (structure, "reject"));
     /* What the documentation lists of an alignment. */
     static const gchar *fields[] = {"position", "orientation", "covariance", "stop", "points",
-        "pairs", "starts", "oscillation", "deskewed", "degenerate-directions", "covariance-kind"};
+        "pairs", "starts", "oscillation", "deskewed", "degenerate-directions", "covariance-kind",
+        "no-ground-transformation-probability", "no-ground-nvtl", "no-ground-points"};
     for (guint f = 0; f < G_N_ELEMENTS (fields); f++)
       fail_unless (gst_structure_has_field (structure, fields[f]), "no %s", fields[f]);
   }

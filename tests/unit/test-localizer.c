@@ -229,6 +229,68 @@ test_initial_waits (void)
   assert_tracks (&l, &truths[20]);
 }
 
+/* Scores of the points above the ground are those of these points alone, and change nothing else.
+ */
+static void
+test_no_ground (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtBackend) other = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  g_autoptr (NdtLocalizer) plain = ndt_localizer_new (other);
+  const NdtScanFilter none = NDT_SCAN_FILTER_NONE;
+  NdtLocalizerParams params;
+  ndt_localizer_params_init (&params);
+  params.no_ground_margin = 0.5;
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+  ndt_localizer_set_initial_pose (localizer, &truths[0]);
+  ndt_localizer_set_initial_pose (plain, &truths[0]);
+  for (guint i = 0; i < 10; i++) {
+    const NdtObservation o = observe (i);
+    const NdtLocalization l = process (localizer, &o), p = process (plain, &o);
+    NdtLocalization same = l;
+    assert_same (&same, &p);
+    g_assert_false (p.has_no_ground);
+    g_assert_true (l.has_no_ground);
+
+    g_autofree float *kept = g_new (float, 3 * o.points.n_points);
+    guint n = 0;
+    for (guint k = 0; k < o.points.n_points; k++) {
+      const float *xyz = scans[i] + 3 * k;
+      double at[3] = {xyz[0], xyz[1], xyz[2]};
+      ndt_pose_transform_point (&l.registration.pose, at, at);
+      if (at[2] > l.registration.pose.position[2] + 0.5)
+        memcpy (kept + 3 * n++, xyz, 3 * sizeof (float));
+    }
+    g_assert_cmpuint (n, >, 10);
+    g_assert_cmpuint (n, <, o.points.n_points);
+    g_assert_cmpuint (l.no_ground_points, ==, n);
+
+    NdtSums sums;
+    const NdtCloudView view = ndt_cloud_view_xyz_f32 (kept, n);
+    g_assert_true (ndt_backend_set_scan (other, 0, &view, &none, NULL));
+    g_assert_true (ndt_backend_evaluate (other, 0, &params.registration.align, 0, NDT_KIND_SCORE,
+        &l.registration.pose, 1, &sums, NULL));
+    /* The order of the points may differ, and with it the last bits of float sums. */
+    g_assert_cmpfloat_with_epsilon (l.no_ground_transformation_probability, sums.score / n, 1e-5);
+    g_assert_cmpfloat_with_epsilon (l.no_ground_nvtl, sums.nvtl / (double)sums.n_matched, 1e-5);
+    g_assert_cmpfloat (l.no_ground_nvtl, >, 0);
+  }
+
+  /* None is that high. */
+  params.no_ground_margin = 1000;
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+  const NdtObservation o = observe (10);
+  const NdtLocalization l = process (localizer, &o);
+  assert_tracks (&l, &truths[10]);
+  g_assert_true (l.has_no_ground);
+  g_assert_cmpuint (l.no_ground_points, ==, 0);
+  g_assert_cmpfloat (l.no_ground_transformation_probability, ==, 0);
+
+  params.no_ground_margin = -1;
+  g_assert_false (ndt_localizer_set_params (localizer, &params, NULL));
+}
+
 /* Scans whose turn comes too late pass at the prediction, and the stream goes on from there. */
 static void
 test_deadline (void)
@@ -696,6 +758,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer/errors", test_errors);
   g_test_add_func ("/localizer/no-map", test_no_map);
   g_test_add_func ("/localizer/deadline", test_deadline);
+  g_test_add_func ("/localizer/no-ground", test_no_ground);
   g_test_add_func ("/localizer/params", test_params);
   g_test_add_func ("/localizer/names", test_names);
   const int result = g_test_run ();
