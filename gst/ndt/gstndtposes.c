@@ -22,6 +22,7 @@ struct _GstNdtPoses {
   GMutex lock;
   GCond changed;
   GPtrArray *streams;
+  gint n_streams; /* atomic: most have none, and then nobody takes the lock */
   gboolean flushing;
   gboolean live;
   gint64 scan; /* the newest that has come */
@@ -58,6 +59,12 @@ gst_ndt_poses_free (GstNdtPoses *poses)
   g_free (poses);
 }
 
+static gboolean
+has_streams (const GstNdtPoses *poses)
+{
+  return g_atomic_int_get (&poses->n_streams) > 0;
+}
+
 GstNdtPoseStream *
 gst_ndt_poses_add_stream (GstNdtPoses *poses)
 {
@@ -66,6 +73,7 @@ gst_ndt_poses_add_stream (GstNdtPoses *poses)
   stream->position = G_MININT64;
   g_mutex_lock (&poses->lock);
   g_ptr_array_add (poses->streams, stream);
+  g_atomic_int_inc (&poses->n_streams);
   g_mutex_unlock (&poses->lock);
   return stream;
 }
@@ -75,6 +83,7 @@ gst_ndt_poses_remove_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
 {
   g_mutex_lock (&poses->lock);
   g_ptr_array_remove (poses->streams, stream);
+  g_atomic_int_add (&poses->n_streams, -1);
   g_cond_broadcast (&poses->changed);
   g_mutex_unlock (&poses->lock);
 }
@@ -155,6 +164,8 @@ gst_ndt_poses_set_live (GstNdtPoses *poses, gboolean live)
 void
 gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time)
 {
+  if (!has_streams (poses))
+    return;
   g_mutex_lock (&poses->lock);
   poses->scan = time;
   if (poses->live)
@@ -177,6 +188,8 @@ reached (const GstNdtPoses *poses, gint64 time)
 gboolean
 gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time)
 {
+  if (!has_streams (poses))
+    return TRUE;
   g_mutex_lock (&poses->lock);
   const gboolean all = time == GST_NDT_TIME_UNKNOWN || reached (poses, time);
   g_mutex_unlock (&poses->lock);
@@ -242,6 +255,8 @@ void
 gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
     NdtObservation *observation)
 {
+  if (!has_streams (poses))
+    return;
   g_mutex_lock (&poses->lock);
   for (guint i = 0; i < poses->streams->len; i++) {
     GstNdtPoseStream *stream = g_ptr_array_index (poses->streams, i);
