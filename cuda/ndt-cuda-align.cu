@@ -104,7 +104,7 @@ fill_slot (
 
 template <int THREADS, int LANES>
 __global__ void
-__launch_bounds__ (THREADS, THREADS == 512 ? 1 : 2)
+__launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
     align_clusters (const __grid_constant__ NdtCudaJob job)
 {
   constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
@@ -300,6 +300,7 @@ __launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob jo
       return;
     if (blockIdx.x == 0 && warp == 0)
       write_result (job, &control, start, lane);
+    __syncthreads ();
   }
   if (blockIdx.x == 0 && threadIdx.x == 0)
     *job.sequence = sequence;

@@ -126,7 +126,7 @@ choose_shape (const CudaBackend *cuda, guint n_points, guint n_starts)
 {
   NdtCudaShape shape = cuda->shape;
   /* Sums depend on it, so it may depend on the scan alone. */
-  shape.lanes = cuda->lanes ? cuda->lanes : n_points <= 2048 ? 4 : n_points <= 32768 ? 2 : 1;
+  shape.lanes = cuda->lanes ? cuda->lanes : n_points <= 8192 ? 4 : n_points <= 32768 ? 2 : 1;
   if (shape.size == 0) {
     const guint processors = (guint)cuda->limits.n_processors;
     shape.n_slots = 0;
@@ -135,9 +135,12 @@ choose_shape (const CudaBackend *cuda, guint n_points, guint n_starts)
       shape.size = (gint)MAX (16, largest_power ((guint)cuda->limits.max_grid, 128));
       shape.threads = 256;
     } else {
-      /* Few starts share the device between them; many take turns. */
+      /* A few starts share the device between them. Of many, several blocks share a processor,
+       * which leaves no room to keep voxels, and gains more than that. */
+      const gboolean many = 4 * n_starts >= processors || cuda->limits.max_shared < 131072;
       shape.grid = 0;
-      shape.threads = cuda->limits.max_shared >= 131072 ? 512 : 256;
+      shape.threads = many ? 256 : 512;
+      shape.n_slots = many ? 1 : 0;
       shape.size =
           (gint)largest_power ((guint)cuda->limits.max_cluster, MAX (4, processors / n_starts));
     }
@@ -205,6 +208,9 @@ run (CudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *star
     GError **error)
 {
   NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts);
+  /* A lane with all of a point's voxels takes longer to find those to keep than they save. */
+  if (shape.lanes == 1)
+    job->reuse = 0;
   /* Several readers, or points that a block does not keep, take the scan from the device. */
   const gboolean once =
       n_starts == 1 && shape.n_slots >= ndt_cuda_align_slots (&shape, scan->n_points);

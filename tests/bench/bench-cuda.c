@@ -362,9 +362,9 @@ main (int argc, char **argv)
 {
   static const gchar *sizes[] = {
       "source_756.bin", "source_1500.bin", "source_5000.bin", "source_20000.bin"};
-  static const gchar *shapes[] = {"grid:128:256"};
-  static const gchar *reuses[] = {"0.125", "0.2"};
-  static const gchar *batch_shapes[] = {"cluster:4:512", "cluster:8:512", "cluster:4:256"};
+  static const gchar *shapes[] = {"cluster:16:512", "grid:64:256", "grid:128:256"};
+  static const gchar *reuses[] = {"0", "0.125"};
+  static const gchar *batch_shapes[] = {"cluster:4:256:1", "cluster:8:256:1", "cluster:4:512"};
   const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   const NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
   gboolean try_shapes = FALSE, quick = FALSE;

@@ -141,10 +141,10 @@ static void
 test_evaluate (void)
 {
   static const double utm[3] = {388096, 3948992, 64};
-  /* Up to 2048 points, up to 8192 and above: four lanes a point, two, and one. */
-  evaluate_at (1001, 2, NULL);
+  /* Up to 8192 points, up to 32768 and above: four lanes a point, two, and one. */
   evaluate_at (3001, 2, NULL);
   evaluate_at (9001, 2, NULL);
+  evaluate_at (33001, 2, NULL);
   evaluate_at (3001, 1, NULL);
   evaluate_at (3001, 0.5, NULL);
   evaluate_at (3001, 2, utm);
@@ -227,8 +227,8 @@ static void
 test_align (void)
 {
   align_points (1001);
-  align_points (4003);
   align_points (9001);
+  align_points (33001);
 }
 
 /* Thinning gives the same points, bit for bit, from every layout. */
