@@ -8,6 +8,9 @@
 /* Warnings about scans are posted at most this often. */
 #define WARNING_INTERVAL (5 * GST_SECOND)
 
+/* How far scans may be ahead of a pose stream at least before they have to wait. */
+#define POSE_REACH (2 * GST_SECOND)
+
 typedef struct {
   GstNdtScan about;
   GstPointCloudMap map;
@@ -374,7 +377,10 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
 
   if (gst_ndt_poses_reached (self->poses, time))
     return TRUE;
-  gst_ndt_fifo_open (self->fifo, time + (gint64)batch->pose_timeout);
+  /* A source that brings both by one thread is held up by a full queue of scans, and with it the
+   * poses that they wait for: take scans until its GAPs come, which rosbagsrc sends after a second.
+   */
+  gst_ndt_fifo_open (self->fifo, time + (gint64)MAX (batch->pose_timeout, POSE_REACH));
   const gboolean ok = gst_ndt_poses_wait (self->poses, time, batch->pose_timeout);
   gst_ndt_fifo_open (self->fifo, G_MININT64);
   return ok;

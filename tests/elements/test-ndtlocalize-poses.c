@@ -145,6 +145,26 @@ GST_START_TEST (test_one_thread)
 }
 GST_END_TEST
 
+/* The same with poses that are farther apart than pose-timeout: nothing is held up by that. */
+GST_START_TEST (test_one_thread_sparse)
+{
+  GstHarness *h = scans_new (TRUE);
+  g_object_set (h->element, "batch-size", 1, "pose-timeout", 200 * GST_MSECOND, NULL);
+  GstHarness *poses = poses_new (h);
+
+  push_truth (poses, 0, GST_POSE_ROLE_ODOMETRY);
+  for (guint i = 0; i < 33; i++) {
+    push_scan (h, i);
+    if (i > 0 && i % 8 == 0)
+      push_truth (poses, i, GST_POSE_ROLE_ODOMETRY);
+  }
+  for (guint i = 0; i < 33; i++)
+    pull_pose (h, i);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 /* A buffer's own prior is better than the stream's, which is a kilometre off here. */
 GST_START_TEST (test_metas_win)
 {
@@ -357,6 +377,7 @@ ndtlocalize_poses_suite (void)
   tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
   tcase_add_test (tc, test_interpolated_priors);
   tcase_add_test (tc, test_one_thread);
+  tcase_add_test (tc, test_one_thread_sparse);
   tcase_add_test (tc, test_metas_win);
   tcase_add_test (tc, test_limits);
   tcase_add_test (tc, test_gap_and_eos);
