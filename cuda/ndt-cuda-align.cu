@@ -398,13 +398,25 @@ fixed_shared_bytes (const NdtCudaShape *shape)
          (shape->grid ? 0 : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES * sizeof (float));
 }
 
+/* Beside the slots: what the kernels declare themselves is below 14 KiB. */
+static size_t
+taken_shared_bytes (const NdtCudaShape *shape)
+{
+  return 14336 + fixed_shared_bytes (shape);
+}
+
+int
+ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape)
+{
+  return taken_shared_bytes (shape) <= (size_t)limits->max_shared;
+}
+
 uint32_t
 ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape)
 {
-  /* Beside what the kernels declare themselves. */
-  const size_t taken = 16384 + fixed_shared_bytes (shape);
-  return (size_t)limits->max_shared > taken
-             ? (uint32_t)(((size_t)limits->max_shared - taken) / slot_bytes (shape))
+  return ndt_cuda_align_fits (limits, shape)
+             ? (uint32_t)(((size_t)limits->max_shared - taken_shared_bytes (shape)) /
+                          slot_bytes (shape))
              : 0;
 }
 

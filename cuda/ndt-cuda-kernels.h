@@ -154,6 +154,8 @@ typedef struct {
 
 cudaError_t ndt_cuda_align_limits (int device, NdtCudaLimits *limits);
 size_t ndt_cuda_exchange_bytes (void);
+/* Has a block the memory that this shape takes without any slot? */
+int ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape);
 /* Slots that a block of this shape can have at most. */
 uint32_t ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape);
 /* Slots that a block of this shape needs to keep all of @n_points. */

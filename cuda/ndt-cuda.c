@@ -129,20 +129,21 @@ choose_shape (const CudaBackend *cuda, guint n_points, guint n_starts)
   shape.lanes = cuda->lanes ? cuda->lanes : n_points <= 8192 ? 4 : n_points <= 32768 ? 2 : 1;
   if (shape.size == 0) {
     const guint processors = (guint)cuda->limits.n_processors;
-    shape.n_slots = 0;
-    if (n_starts == 1 && cuda->limits.max_grid >= 16) {
+    /* A few starts share the device between them. Of many, several blocks share a processor, which
+     * leaves no room to keep voxels, and gains more than that. */
+    const gboolean many = 4 * n_starts >= processors || cuda->limits.max_shared < 131072;
+    shape.threads = many ? 256 : 512;
+    shape.n_slots = many ? 1 : 0;
+    shape.size =
+        (gint)largest_power ((guint)cuda->limits.max_cluster, MAX (4, processors / n_starts));
+    /* One start, or a few where there are no clusters, have the device in turn. */
+    if (cuda->limits.max_grid >= 16 &&
+        (n_starts == 1 || !ndt_cuda_align_fits (&cuda->limits, &shape) ||
+            (cuda->limits.max_cluster < 4 && 4 * n_starts < processors))) {
       shape.grid = 1;
       shape.size = (gint)MAX (16, largest_power ((guint)cuda->limits.max_grid, 128));
       shape.threads = 256;
-    } else {
-      /* A few starts share the device between them. Of many, several blocks share a processor,
-       * which leaves no room to keep voxels, and gains more than that. */
-      const gboolean many = 4 * n_starts >= processors || cuda->limits.max_shared < 131072;
-      shape.grid = 0;
-      shape.threads = many ? 256 : 512;
-      shape.n_slots = many ? 1 : 0;
-      shape.size =
-          (gint)largest_power ((guint)cuda->limits.max_cluster, MAX (4, processors / n_starts));
+      shape.n_slots = 0;
     }
   }
   if (shape.n_slots == 0)
@@ -484,9 +485,19 @@ find_device (CudaBackend *cuda, gint device_id, GError **error)
   int n_devices = 0;
   const cudaError_t status = cudaGetDeviceCount (&n_devices);
   if (status != cudaSuccess || n_devices == 0) {
+    int driver = 0;
     (void)cudaGetLastError ();
-    g_set_error (error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "No CUDA device: %s",
-        status == cudaSuccess ? "the driver lists none" : cudaGetErrorString (status));
+    if (status == cudaErrorInsufficientDriver && cudaDriverGetVersion (&driver) == cudaSuccess &&
+        driver == 0)
+      g_set_error_literal (
+          error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "No CUDA device: no NVIDIA driver is installed");
+    else if (status == cudaErrorInsufficientDriver)
+      g_set_error (error, NDT_ERROR, NDT_ERROR_NO_DEVICE,
+          "No CUDA device: the driver is of CUDA %d.%d, this build needs one of %d.0 or later",
+          driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000);
+    else
+      g_set_error (error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "No CUDA device: %s",
+          status == cudaSuccess ? "the driver lists none" : cudaGetErrorString (status));
     return FALSE;
   }
   if (device_id >= n_devices) {
