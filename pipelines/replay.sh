@@ -12,8 +12,8 @@
 #   --reference FILE   a trajectory (TUM, KITTI, CSV), compared by time
 #   --topic TOPIC      of the clouds (default: the first that there is)
 #   --realtime         at the speed of the recording, not as fast as it goes
-#   --resume           go on where the run in FOLDER was stopped, from its last pose (INITIAL_POSE where
-#                      there is none): interrupts and kills lose nothing that was finished
+#   --resume           go on behind the last scan that FOLDER's recording has, from its pose (INITIAL_POSE
+#                      where there is none); the trajectories are made again of what was recorded
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 usage ()
@@ -46,6 +46,8 @@ join ()
   if [[ $1 == *.csv && -s $1 ]]; then
     # The line of names is there; scans are numbered on.
     awk -F , -v OFS=, -v n=$(($(wc -l <"$1") - 1)) 'NR > 1 { $1 += n; print }' "$1.part" >>"$1"
+  elif [ -s "$1" ]; then
+    sed '/^#/d' "$1.part" >>"$1"
   else
     cat "$1.part" >>"$1"
   fi
@@ -53,7 +55,23 @@ join ()
 }
 
 start=()
+shopt -s nullglob
 if [ "$resume" ]; then
+  # A kill takes the chunk that the recording had open, and the lines that a trajectory had: what was
+  # recorded is what there is. Only the last file can be without a whole scan, and has no end then.
+  files=("$folder"/replay-*.mcap)
+  if [ ${#files[@]} -gt 0 ] && [[ $(tail -c 7 "${files[-1]}" | tr -d '\0') != MCAP* ]] &&
+    ! gst-launch-1.0 -q rosbagsrc location="${files[-1]}" ! fakesink >/dev/null 2>&1; then
+    mv "${files[-1]}" "${files[-1]}.unreadable"
+    files=("$folder"/replay-*.mcap)
+  fi
+  rm -f "$folder"/trajectory.{txt,csv}{,.part}
+  if [ ${#files[@]} -gt 0 ]; then
+    gst-launch-1.0 -q rosbagsrc location="$folder/replay-*.mcap" ! pointcloud/x-raw ! tee name=recorded ! \
+      queue ! trajectorysink location="$folder/trajectory.txt.part" print-summary=false \
+      recorded. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv.part" \
+      print-summary=false "${reference[@]}" >&2
+  fi
   join "$folder/trajectory.txt"
   join "$folder/trajectory.csv"
   # Nanoseconds have more digits than awk's numbers.
@@ -63,11 +81,12 @@ if [ "$resume" ]; then
     [[ $last == *.* ]] || fraction=000000000
     start=(start-time=$((10#${last%.*} * 1000000000 + 10#${fraction:0:9} + 1)))
   fi
-  pose=$(grep -v '^#' "$folder/trajectory.txt" 2>/dev/null | tail -n 1 | cut -d ' ' -f 2-8 | tr ' ' ,)
+  pose=$(grep -v '^#' "$folder/trajectory.txt" 2>/dev/null | tail -n 1 | cut -d ' ' -f 2-8 | tr ' ' , || true)
   initial_pose=${pose:-$initial_pose}
 else
   rm -f "$folder"/replay-*.mcap "$folder"/trajectory.{txt,csv}{,.part}
 fi
+before=("$folder"/replay-*.mcap)
 
 # show: gst-launch-1.0's lines; those of progress as a bar on a terminal.
 show ()
@@ -104,6 +123,12 @@ while kill -0 $pid 2>/dev/null; do
   status=0
   wait $pid || status=$?
 done
+# A run that had no scan left to localize leaves no file.
+if [ $status -eq 0 ] && [ "$(wc -l <"$folder/trajectory.csv.part")" -le 1 ]; then
+  for file in "$folder"/replay-*.mcap; do
+    [[ " ${before[*]} " == *" $file "* ]] || rm "$file"
+  done
+fi
 join "$folder/trajectory.txt"
 join "$folder/trajectory.csv"
 [ $status -eq 0 ] || exit $status

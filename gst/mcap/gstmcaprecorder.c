@@ -11,6 +11,10 @@
 
 #define DEFAULT_FRAME "lidar"
 
+/* What is recorded with a cloud beyond its points: headers, poses of all roles and their schemas.
+ */
+#define POSES_SIZE 16384
+
 /* Last part of the topics of roles other than the estimate. */
 static const gchar *const role_topics[GST_MCAP_N_ROLES] = {
     [GST_POSE_ROLE_ESTIMATE] = "estimate",
@@ -334,7 +338,8 @@ add_cloud (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 lo
         "A buffer is no scan and was not recorded: %s", invalid->message);
     return FALSE;
   }
-  ok = add_poses (self, pad, buffer, log_time, stamp, error);
+  ok = mcap_writer_make_room (self->writer, map.map.size + POSES_SIZE, log_time, error) &&
+       add_poses (self, pad, buffer, log_time, stamp, error);
   if (ok) {
     g_byte_array_set_size (self->scratch, 0);
     ros_write_point_cloud2_head (self->scratch, stamp, pad->cloud_frame, &pad->info, map.n_points);

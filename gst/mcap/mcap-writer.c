@@ -268,6 +268,12 @@ chunk_is_full (McapWriter *self, guint64 more, guint64 log_time)
 }
 
 gboolean
+mcap_writer_make_room (McapWriter *self, guint64 size, guint64 log_time, GError **error)
+{
+  return !chunk_is_full (self, size, log_time) || mcap_writer_flush (self, error);
+}
+
+gboolean
 mcap_writer_add_message (McapWriter *self, guint16 id, guint64 log_time, guint64 publish_time,
     const McapPart *parts, guint n_parts, GError **error)
 {

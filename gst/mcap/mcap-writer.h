@@ -64,6 +64,9 @@ guint16 mcap_writer_add_schema (McapWriter *self, const gchar *name, const gchar
  * may be NULL. FALSE on failure. */
 gboolean mcap_writer_add_channel (McapWriter *self, guint16 schema, const gchar *topic,
     const gchar *message_encoding, GHashTable *metadata, guint16 *channel, GError **error);
+/* Begins a new chunk where the one at hand has no room for @size bytes, so that messages that
+ * belong together stand in one, whole or not at all after a kill. */
+gboolean mcap_writer_make_room (McapWriter *self, guint64 size, guint64 log_time, GError **error);
 /* Times in ns. The data are copied. */
 gboolean mcap_writer_add_message (McapWriter *self, guint16 channel, guint64 log_time,
     guint64 publish_time, const McapPart *parts, guint n_parts, GError **error);
