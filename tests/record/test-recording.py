@@ -3,7 +3,7 @@
 """What mcapsink records, read by Python's mcap and rosbags: values, stamps, indexes, checksums; and
 what is left after a kill, a full disk, a cut (TAP).
 
-    test-recording.py RECORD_FOREVER
+    test-recording.py RECORD_FOREVER BAG_DUMP
 """
 
 import glob
@@ -22,6 +22,7 @@ import time
 import unittest
 
 RECORD_FOREVER = sys.argv.pop(1)
+BAG_DUMP = sys.argv.pop(1)
 SECOND = 10**9
 
 
@@ -536,6 +537,10 @@ class Interrupted(Folder):
             # A reader that we did not write gets as much of it.
             if i % 10 == 0:
                 self.assertEqual(count_by_mcap(path), clouds)
+            # So does our own; a file without a chunk has nothing to read.
+            dump = subprocess.run([BAG_DUMP, path], capture_output=True, check=False)
+            self.assertEqual(dump.stdout.count(b'"record": "message"'), clouds, dump.stderr)
+            self.assertIn(dump.returncode, (0,) if clouds else (0, 1), dump.stderr)
             recorded += clouds
             os.unlink(path)
         self.assertGreater(recorded, 100)
