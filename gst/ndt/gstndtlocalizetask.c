@@ -324,6 +324,13 @@ count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *local
     gst_ndt_stats_late (self->stats);
   if (localization->reject == NDT_REJECT_TOO_FEW_POINTS && !scan->malformed)
     warn_about_scan (self, scan->about.sequence, "it has too few finite points in range");
+  else if (localization->reject == NDT_REJECT_NO_PAIRS)
+    warn_about_scan (self, scan->about.sequence,
+        "none of its points lies near the map from where it was looked for; check initial-pose and "
+        "map");
+  else if (localization->reject == NDT_REJECT_NO_GUESS)
+    warn_about_scan (self, scan->about.sequence,
+        "there is no pose to start from; set initial-pose, or give a scan a pose of role prior");
 }
 
 /* Each scan's result, in order: the scan leaves. */

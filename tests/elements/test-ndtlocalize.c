@@ -161,6 +161,13 @@ GST_START_TEST (test_a_kilometre_away)
   for (guint i = 0; i < 5; i++)
     fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (i)), GST_POSE_STATUS_LOST);
   fail_unless_equals_uint64 (ndt_harness_count (h, "scans-out"), 5);
+  {
+    g_autoptr (GstMessage) warning = ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL);
+    g_autoptr (GError) error = NULL;
+    fail_unless (warning != NULL);
+    gst_message_parse_warning (warning, &error, NULL);
+    fail_unless (strstr (error->message, "check initial-pose") != NULL, "%s", error->message);
+  }
 
   g_signal_emit_by_name (h->element, "set-initial-pose", pose, &accepted);
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (5)), GST_POSE_STATUS_TRACKING);

@@ -283,9 +283,11 @@ check_poses (const Case *c, JsonObject *method, NdtVoxelMap *map)
     g_test_message ("  aligned: score %.3f, theirs %.3f (%.3f m from the truth); %.4f m apart",
         ours.score, sums.score, off, metres);
     /* The score is not continuous: a pair that enters or leaves at the radius changes it by 0.15 of
-     * a term, and some hundred do within a centimetre, so that maxima within a part in 2,000 of
-     * each other lie millimetres apart. */
-    if (ours.score < sums.score * (1 - 5e-4)) {
+     * a term, and some hundred do within a centimetre, so that maxima of different heights lie
+     * millimetres apart. From 103 of the 108 starts ours is at least theirs, from five it is short
+     * by up to 2.4e-4; searching on a few millimetres around finds higher maxima a centimetre away.
+     */
+    if (ours.score < sums.score * (1 - 2.5e-4)) {
       g_test_message ("  a lower score");
       g_test_fail ();
     }
