@@ -75,7 +75,7 @@ ends (const GByteArray *bytes)
 
 GST_START_TEST (test_stream)
 {
-  GstHarness *harness = new_harness ("chunk-size=10000");
+  GstHarness *harness = new_harness ("chunk-size=30000");
   g_autoptr (GByteArray) start = NULL;
   g_autoptr (GByteArray) chunk = NULL;
   g_autoptr (GByteArray) end = NULL;
@@ -87,10 +87,10 @@ GST_START_TEST (test_stream)
   fail_unless (begins (start));
   push (harness, 10, 1);
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 0);
-  push (harness, 1000, 2); /* one of its own, after that of the two */
+  push (harness, 3000, 2); /* one of its own, after that of the two */
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 2);
   chunk = pull_all (harness);
-  fail_unless (chunk->len > 1020 * POINT_SIZE);
+  fail_unless (chunk->len > 3020 * POINT_SIZE);
   fail_unless (gst_harness_push_event (harness, gst_event_new_eos ()));
   end = pull_all (harness);
   fail_unless (ends (end));
