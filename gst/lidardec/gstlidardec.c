@@ -51,6 +51,7 @@ typedef struct {
   /* streaming thread */
   GstPointCloudInfo info;
   GstPointCloudTimer *timer;
+  GstPointCloudAllocation *allocation;
   LidarCutter *cutter; /* NULL: not open */
   GstCaps *clock;
   Counts counts;
@@ -143,6 +144,7 @@ close_decoder (GstLidarDec *self)
   if (!priv->cutter)
     return;
   GST_LIDAR_DEC_GET_CLASS (self)->close (self);
+  gst_point_cloud_allocation_reset (priv->allocation);
   g_clear_pointer (&priv->cutter, lidar_cutter_free);
   gst_clear_caps (&priv->clock);
 }
@@ -180,9 +182,12 @@ static GstFlowReturn
 push_scan (GstLidarDec *self, LidarScan *scan)
 {
   GstLidarDecPrivate *priv = PRIVATE (self);
-  const gsize size = scan->n_points * sizeof (LidarPoint);
-  LidarPoint *points = g_steal_pointer (&scan->points);
-  GstBuffer *buffer = gst_buffer_new_wrapped_full (0, points, size, 0, size, points, g_free);
+  if (!push_caps (self)) {
+    lidar_scan_free (scan);
+    return GST_PAD_IS_FLUSHING (priv->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
+  }
+  GstBuffer *buffer = gst_point_cloud_allocation_take (
+      priv->allocation, g_steal_pointer (&scan->points), scan->n_points * sizeof (LidarPoint));
   GST_BUFFER_PTS (buffer) = (GstClockTime)scan->pts;
   GST_BUFFER_DURATION (buffer) = (GstClockTime)scan->duration;
   if (!scan->is_organized)
@@ -194,10 +199,6 @@ push_scan (GstLidarDec *self, LidarScan *scan)
     gst_buffer_add_reference_timestamp_meta (
         buffer, priv->clock, (GstClockTime)scan->time, GST_BUFFER_DURATION (buffer));
   lidar_scan_free (scan);
-  if (!push_caps (self)) {
-    gst_buffer_unref (buffer);
-    return GST_PAD_IS_FLUSHING (priv->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
-  }
   priv->counts.n_scans++;
   return gst_pad_push (priv->srcpad, buffer);
 }
@@ -310,6 +311,7 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     gst_event_unref (event);
     return TRUE;
   case GST_EVENT_FLUSH_STOP:
+    gst_point_cloud_allocation_reset (priv->allocation);
     lidar_cutter_reset (priv->cutter);
     if (GST_LIDAR_DEC_GET_CLASS (self)->reset)
       GST_LIDAR_DEC_GET_CLASS (self)->reset (self);
@@ -443,6 +445,7 @@ gst_lidar_dec_finalize (GObject *object)
 {
   GstLidarDecPrivate *priv = PRIVATE (GST_LIDAR_DEC (object));
   g_free (priv->frame_id);
+  gst_point_cloud_allocation_free (priv->allocation);
   gst_point_cloud_timer_free (priv->timer);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
@@ -462,6 +465,7 @@ gst_lidar_dec_init (GstLidarDec *self)
   gst_element_add_pad (GST_ELEMENT (self), priv->srcpad);
   priv->frame_id = g_strdup (DEFAULT_FRAME_ID);
   priv->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
+  priv->allocation = gst_point_cloud_allocation_new (priv->srcpad);
   priv->period = DEFAULT_PERIOD;
 }
 

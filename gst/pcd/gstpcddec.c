@@ -34,6 +34,7 @@
 
 #include "gstpcddec.h"
 
+#include <gst/pointcloud/gstpointcloudallocation.h>
 #include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/pointcloud.h>
 #include <string.h>
@@ -62,6 +63,7 @@ struct _GstPcdDec {
 
   /* streaming thread */
   GstPointCloudTimer *timer;
+  GstPointCloudAllocation *allocation;
   GList *pending; /* serialized events that came before the first caps went out */
   gint caps_fps_n, caps_fps_d;
   GstPointCloudInfo info;
@@ -108,6 +110,7 @@ reset_stream (GstPcdDec *self)
   self->per_buffer = FALSE;
   self->discont = TRUE;
   gst_point_cloud_timer_reset (self->timer);
+  gst_point_cloud_allocation_reset (self->allocation);
 }
 
 static void
@@ -211,35 +214,37 @@ push_cloud (GstPcdDec *self, GstBuffer *cloud)
 }
 
 /* Decodes the file whose header was parsed from its @size bytes of data. @source, where it is not
- * NULL, holds these bytes at @offset, and binary points stay in its memory. */
+ * NULL, holds these bytes at @offset, and binary points stay in its memory unless downstream
+ * proposes some. */
 static GstFlowReturn
 decode_file (GstPcdDec *self, const guint8 *data, gsize size, GstBuffer *source, gsize offset)
 {
   const NdtPcdHeader *header = &self->header;
   const gsize bytes = ndt_pcd_header_get_n_points (header) * header->point_step;
   g_autoptr (GError) error = NULL;
+  const gboolean as_it_is =
+      source && header->encoding == NDT_PCD_BINARY && bytes > 0 && size >= bytes;
+  g_autofree guint8 *points = NULL;
   GstBuffer *cloud;
 
-  if (source && header->encoding == NDT_PCD_BINARY && bytes > 0 && size >= bytes) {
-    cloud = gst_buffer_copy_region (
-        source, GST_BUFFER_COPY_MEMORY | GST_BUFFER_COPY_META, offset, bytes);
-  } else {
+  if (!as_it_is) {
     gsize n_points;
-    guint8 *points = ndt_pcd_decode (header, data, size, &n_points, &error);
+    points = ndt_pcd_decode (header, data, size, &n_points, &error);
     if (!points && g_error_matches (error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
       GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("A PCD file %s.", error->message), (NULL));
       return GST_FLOW_ERROR;
     }
     if (!points)
       return handle_bad_file (self, error->message);
-    cloud = gst_buffer_new_wrapped_full (0, points, MAX (bytes, 1), 0, bytes, points, g_free);
-    if (source)
-      gst_buffer_copy_into (cloud, source, GST_BUFFER_COPY_META, 0, -1);
   }
-  if (!update_caps (self)) {
-    gst_buffer_unref (cloud);
+  if (!update_caps (self))
     return GST_FLOW_NOT_NEGOTIATED;
-  }
+  if (!as_it_is)
+    cloud = gst_point_cloud_allocation_take (self->allocation, g_steal_pointer (&points), bytes);
+  else if (!(cloud = gst_point_cloud_allocation_copy (self->allocation, data, bytes)))
+    cloud = gst_buffer_copy_region (source, GST_BUFFER_COPY_MEMORY, offset, bytes);
+  if (source)
+    gst_buffer_copy_into (cloud, source, GST_BUFFER_COPY_META, 0, -1);
   return push_cloud (self, cloud);
 }
 
@@ -571,6 +576,7 @@ gst_pcd_dec_finalize (GObject *object)
 {
   GstPcdDec *self = GST_PCD_DEC (object);
   g_list_free_full (self->pending, (GDestroyNotify)gst_event_unref);
+  gst_point_cloud_allocation_free (self->allocation);
   gst_point_cloud_timer_free (self->timer);
   g_byte_array_unref (self->data);
   g_free (self->times_location);
@@ -594,6 +600,7 @@ gst_pcd_dec_init (GstPcdDec *self)
   self->caps_fps_d = 1;
   self->data = g_byte_array_new ();
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
+  self->allocation = gst_point_cloud_allocation_new (self->srcpad);
   start_file (self);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gst/pointcloud/gstpointcloudinfo.h>
+#include <gst/pointcloud/gstpointcloudallocation.h>
 #include <gst/pointcloud/gstpointcloudbuffer.h>
 #include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/gstposemeta.h>

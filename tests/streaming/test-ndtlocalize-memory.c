@@ -2,8 +2,11 @@
 /* Memory that a device uploads fast, proposed upstream. */
 #include <gst/check/gstcheck.h>
 
+#include <glib/gstdio.h>
+
 #include "gst/ndt/gstndtlocalize.h"
 #include "gst/ndt/gstndtpool.h"
+#include "ndtcore/ndt-pcd.h"
 #include "tests/ndt-device.h"
 #include "tests/ndt-harness.h"
 
@@ -184,16 +187,18 @@ GST_START_TEST (test_before_downstream)
 }
 GST_END_TEST
 
-/* Our source takes it, and the scans reach the sink in it, uncopied. */
-GST_START_TEST (test_source_takes_it)
+/* Runs "@source ! queue ! ndtlocalize" to the end: all scans lie in the memory proposed, down to
+ * the sink, and the localizer allocated few of them. */
+static void
+check_source (const gchar *source)
 {
-  g_autofree gchar *text = g_strdup_printf ("lidartestsrc name=source world=hall rings=16 "
-                                            "columns=64 n-threads=1 num-buffers=40 "
-                                            "! queue ! ndtlocalize name=localizer threads=1 map=%s "
-                                            "! fakesink name=sink",
-      ndt_room_map ());
+  g_autofree gchar *text = g_strdup_printf ("%s ! queue ! ndtlocalize name=localizer threads=1 "
+                                            "map=%s ! fakesink name=sink",
+      source, ndt_room_map ());
   g_atomic_int_set (&ndt_device.n_host, 1000);
-  g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GstElement) pipeline = gst_parse_launch (text, &error);
+  g_assert_no_error (error);
   g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (pipeline), "localizer");
   g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
@@ -212,6 +217,45 @@ GST_START_TEST (test_source_takes_it)
   fail_unless (n_pinned >= 2 && n_pinned <= 16, "%" G_GUINT64_FORMAT, n_pinned);
   g_clear_pointer (&sample, gst_sample_unref);
   gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
+/* Our sources take it. */
+GST_START_TEST (test_source_takes_it)
+{
+  check_source ("lidartestsrc world=hall rings=16 columns=64 n-threads=1 num-buffers=40");
+}
+GST_END_TEST
+
+/* Decoders as well, of whatever encoding the files are. */
+GST_START_TEST (test_decoder_takes_it)
+{
+  static const NdtPcdEncoding encodings[] = {
+      NDT_PCD_ASCII, NDT_PCD_BINARY, NDT_PCD_BINARY_COMPRESSED};
+  g_autofree gchar *folder = g_dir_make_tmp ("ndt-XXXXXX", NULL);
+
+  for (guint e = 0; e < G_N_ELEMENTS (encodings); e++) {
+    for (guint i = 0; i < 40; i++) {
+      g_autofree gchar *path = g_strdup_printf ("%s/%02u.pcd", folder, i);
+      g_autoptr (GstBuffer) scan = ndt_room_scan (i);
+      g_autoptr (GError) error = NULL;
+      GstMapInfo map;
+      gst_buffer_map (scan, &map, GST_MAP_READ);
+      /* Scans differ in size. */
+      const NdtCloudView view =
+          ndt_cloud_view_xyz_f32 ((const float *)map.data, map.size / 12 - 10 * (i % 3));
+      ndt_pcd_write (path, &view, encodings[e], &error);
+      g_assert_no_error (error);
+      gst_buffer_unmap (scan, &map);
+    }
+    g_autofree gchar *source =
+        g_strdup_printf ("multifilesrc location=%s/%%02d.pcd ! pcddec framerate=10/1", folder);
+    check_source (source);
+  }
+  for (guint i = 0; i < 40; i++) {
+    g_autofree gchar *path = g_strdup_printf ("%s/%02u.pcd", folder, i);
+    g_remove (path);
+  }
+  g_rmdir (folder);
 }
 GST_END_TEST
 
@@ -236,6 +280,7 @@ ndtlocalize_memory_suite (void)
   tcase_add_test (tc, test_outlives);
   tcase_add_test (tc, test_before_downstream);
   tcase_add_test (tc, test_source_takes_it);
+  tcase_add_test (tc, test_decoder_takes_it);
   return suite;
 }
 
