@@ -58,12 +58,10 @@ start=()
 shopt -s nullglob
 if [ "$resume" ]; then
   # A kill takes the chunk that the recording had open, and the lines that a trajectory had: what was
-  # recorded is what there is. Only the last file can be without a whole scan, and has no end
-  # then. gst-launch-1.0 may miss an error at the start and wait for ever.
+  # recorded is what there is. Only the last file can be without a whole scan, and has no end then.
   files=("$folder"/replay-*.mcap)
   if [ ${#files[@]} -gt 0 ] && [[ $(tail -c 7 "${files[-1]}" | tr -d '\0') != MCAP* ]] &&
-    ! timeout -k 1 15 gst-launch-1.0 -q rosbagsrc location="${files[-1]}" ! \
-      fakesink num-buffers=1 >/dev/null 2>&1; then
+    ! gst-launch-1.0 -q rosbagsrc location="${files[-1]}" ! fakesink num-buffers=1 >/dev/null 2>&1; then
     mv "${files[-1]}" "${files[-1]}.unreadable"
     files=("$folder"/replay-*.mcap)
   fi

@@ -158,24 +158,36 @@ set_segment (GstBagPlayer *self)
 }
 
 static gboolean
-open_recording (GstBagPlayer *self, GError **error)
+fail_without_messages (GError **error)
+{
+  g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "The recording has no messages");
+  return FALSE;
+}
+
+gboolean
+gst_bag_player_open (GstBagPlayer *self, GError **error)
 {
   self->reader = self->open (self->user_data, error);
   if (!self->reader)
     return FALSE;
+  return bag_reader_get_range (self->reader, &self->log_start, &self->log_end) ||
+         bag_reader_get_n_channels (self->reader) > 0 || fail_without_messages (error);
+}
+
+static gboolean
+start_streams (GstBagPlayer *self, GError **error)
+{
+  if (!self->reader && !gst_bag_player_open (self, error))
+    return FALSE;
   for (guint i = 0; i < bag_reader_get_n_channels (self->reader); i++)
     gst_bag_streams_add_channel (self->streams, bag_reader_get_channel (self->reader, i));
-  if (!bag_reader_get_range (self->reader, &self->log_start, &self->log_end))
-    self->log_start = self->log_end = 0;
   self->log_start = MIN (MAX (self->log_start, self->settings.streams.from), (guint64)G_MAXINT64);
   self->log_end = CLAMP (self->log_end, self->log_start, self->settings.streams.to);
   if (!look_ahead (self, self->log_start, &self->base, error))
     return FALSE;
   post_warning (self);
-  if (bag_reader_get_n_channels (self->reader) == 0) {
-    g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "The recording has no messages");
-    return FALSE;
-  }
+  if (bag_reader_get_n_channels (self->reader) == 0)
+    return fail_without_messages (error);
   gst_element_no_more_pads (self->element);
 
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
@@ -189,6 +201,8 @@ open_recording (GstBagPlayer *self, GError **error)
 static void
 end (GstBagPlayer *self)
 {
+  if (gst_bag_streams_fail_without_pads (self->streams))
+    return;
   post_progress (self, GST_PROGRESS_TYPE_COMPLETE);
   if (self->segment.flags & GST_SEGMENT_FLAG_SEGMENT) {
     const gint64 stop =
@@ -251,7 +265,7 @@ loop (gpointer user_data)
   g_autoptr (GError) error = NULL;
   BagMessage message;
 
-  if (!self->is_open && !open_recording (self, &error)) {
+  if (!self->is_open && !start_streams (self, &error)) {
     stop_with_error (self, error);
     return;
   }

@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 typedef struct _GstBagPlayer GstBagPlayer;
 
-/* Opens the recording, in the task. */
+/* Opens the recording. */
 typedef BagReader *(*GstBagOpenFunc) (gpointer user_data, GError **error);
 
 typedef struct {
@@ -24,6 +24,8 @@ GstBagPlayer *gst_bag_player_new (GstElement *element, const GstBagPlayerSetting
     GstPadEventFunction event, GstPadQueryFunction query, GstBagOpenFunc open, gpointer user_data);
 GstBagPlayer *gst_bag_player_ref (GstBagPlayer *self);
 void gst_bag_player_unref (GstBagPlayer *self);
+/* Opens the recording before the start; otherwise the task does, and posts what is wrong. */
+gboolean gst_bag_player_open (GstBagPlayer *self, GError **error);
 void gst_bag_player_start (GstBagPlayer *self);
 /* Ends the task and takes the pads off the element, which are inactive or flushing by then. */
 void gst_bag_player_stop (GstBagPlayer *self);

@@ -391,6 +391,21 @@ gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event)
   return result;
 }
 
+gboolean
+gst_bag_streams_fail_without_pads (GstBagStreams *self)
+{
+  for (guint i = 0; i < self->streams->len; i++) {
+    const Stream *stream = g_ptr_array_index (self->streams, i);
+    if (stream && stream->pad)
+      return FALSE;
+  }
+  GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
+      ("The recording has nothing of what is wanted: no topic is one of \"%s\".",
+          self->settings.topics ? self->settings.topics : "*"),
+      (NULL));
+  return TRUE;
+}
+
 void
 gst_bag_streams_reset_flow (GstBagStreams *self)
 {

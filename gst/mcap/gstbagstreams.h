@@ -53,6 +53,9 @@ void gst_bag_streams_set_segment (GstBagStreams *self, const GstSegment *segment
 GstFlowReturn gst_bag_streams_push (GstBagStreams *self, const BagMessage *message);
 /* To all pads; takes the event. From any thread. */
 gboolean gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event);
+/* At the end: posts an error, and is TRUE, where nothing was wanted of what there is. Nobody would
+ * learn of the end otherwise. */
+gboolean gst_bag_streams_fail_without_pads (GstBagStreams *self);
 void gst_bag_streams_reset_flow (GstBagStreams *self);
 guint64 gst_bag_streams_get_n_damaged (GstBagStreams *self);
 

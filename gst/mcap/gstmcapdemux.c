@@ -25,7 +25,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#include "gstbagplayer.h"
+#include "gstbagplayback.h"
 #include "mcap-format.h"
 #include "mcap-stream.h"
 
@@ -44,9 +44,7 @@ struct _GstMcapDemux {
 
   /* under the object lock */
   GstBagSettings settings;
-  GstBagPlayer *player; /* pull mode */
-  guint64 n_messages;
-  guint64 n_damaged;
+  GstBagPlayback playback; /* its player: pull mode */
 
   /* push mode, streaming thread */
   McapStream *stream;
@@ -63,15 +61,6 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
 G_DEFINE_TYPE (GstMcapDemux, gst_mcap_demux, GST_TYPE_ELEMENT)
 GST_ELEMENT_REGISTER_DEFINE (mcapdemux, "mcapdemux", GST_RANK_PRIMARY, GST_TYPE_MCAP_DEMUX)
 
-static GstBagPlayer *
-get_player (GstMcapDemux *self)
-{
-  GST_OBJECT_LOCK (self);
-  GstBagPlayer *player = self->player ? gst_bag_player_ref (self->player) : NULL;
-  GST_OBJECT_UNLOCK (self);
-  return player;
-}
-
 static gboolean
 gst_mcap_demux_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
@@ -79,9 +68,7 @@ gst_mcap_demux_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   gboolean done;
   if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
     return gst_pad_event_default (pad, parent, event);
-  GstBagPlayer *player = get_player (self);
-  done = player && gst_bag_player_seek (player, event);
-  g_clear_pointer (&player, gst_bag_player_unref);
+  done = gst_bag_playback_seek (&self->playback, GST_ELEMENT (self), event);
   gst_event_unref (event);
   return done;
 }
@@ -90,17 +77,12 @@ static gboolean
 gst_mcap_demux_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
   GstMcapDemux *self = GST_MCAP_DEMUX (parent);
-  GstBagPlayer *player = get_player (self);
-  gboolean answered = FALSE;
-  const gboolean handled = player && gst_bag_player_query (player, query, &answered);
-  const gboolean is_push = player == NULL;
-  g_clear_pointer (&player, gst_bag_player_unref);
-  if (handled)
+  gboolean answered;
+  if (gst_bag_playback_query (&self->playback, GST_ELEMENT (self), query, &answered))
     return answered;
   /* What upstream knows of is bytes. */
-  if (is_push && (GST_QUERY_TYPE (query) == GST_QUERY_DURATION ||
-                     GST_QUERY_TYPE (query) == GST_QUERY_POSITION ||
-                     GST_QUERY_TYPE (query) == GST_QUERY_SEEKING))
+  if (GST_QUERY_TYPE (query) == GST_QUERY_DURATION ||
+      GST_QUERY_TYPE (query) == GST_QUERY_POSITION || GST_QUERY_TYPE (query) == GST_QUERY_SEEKING)
     return FALSE;
   return gst_pad_query_default (pad, parent, query);
 }
@@ -123,6 +105,7 @@ start_stream (GstMcapDemux *self)
   GST_OBJECT_LOCK (self);
   GstBagSettings settings = self->settings;
   settings.topics = g_strdup (self->settings.topics);
+  self->playback.n_messages = self->playback.n_damaged = 0;
   GST_OBJECT_UNLOCK (self);
   self->streams = gst_bag_streams_new (
       GST_ELEMENT (self), &settings, gst_mcap_demux_src_event, gst_mcap_demux_src_query);
@@ -139,7 +122,7 @@ take_warning (GstMcapDemux *self)
 {
   g_autofree gchar *warning = mcap_stream_take_warning (self->stream);
   GST_OBJECT_LOCK (self);
-  self->n_damaged =
+  self->playback.n_damaged =
       mcap_stream_get_n_damaged (self->stream) + gst_bag_streams_get_n_damaged (self->streams);
   GST_OBJECT_UNLOCK (self);
   if (warning)
@@ -195,7 +178,7 @@ push_message (GstMcapDemux *self, McapCursor *content)
   if (!self->has_segment)
     send_segment (self, &message);
   GST_OBJECT_LOCK (self);
-  self->n_messages++;
+  self->playback.n_messages++;
   GST_OBJECT_UNLOCK (self);
   return gst_bag_streams_push (self->streams, &message);
 }
@@ -254,6 +237,7 @@ handle_eos (GstMcapDemux *self, GstEvent *event)
       GST_ELEMENT_WARNING (self, STREAM, DEMUX,
           ("The stream ended before MCAP's end: what was not whole is lost."), (NULL));
     gst_element_no_more_pads (GST_ELEMENT (self));
+    gst_bag_streams_fail_without_pads (self->streams);
   }
   return gst_bag_streams_push_event (self->streams, event);
 }
@@ -339,29 +323,8 @@ start_player (GstMcapDemux *self)
   GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings,
       gst_mcap_demux_src_event, gst_mcap_demux_src_query, open_peer, self);
   g_free (settings.streams.topics);
-  GST_OBJECT_LOCK (self);
-  self->player = player;
-  GST_OBJECT_UNLOCK (self);
-  gst_bag_player_start (player);
+  gst_bag_playback_start (&self->playback, GST_ELEMENT (self), player);
   return TRUE;
-}
-
-static void
-stop_player (GstMcapDemux *self)
-{
-  GstBagPlayer *player = get_player (self);
-  guint64 n_messages, n_damaged;
-  if (!player)
-    return;
-  gst_bag_player_get_stats (player, &n_messages, &n_damaged);
-  gst_bag_player_stop (player);
-  GST_OBJECT_LOCK (self);
-  self->n_messages = n_messages;
-  self->n_damaged = n_damaged;
-  self->player = NULL;
-  GST_OBJECT_UNLOCK (self);
-  gst_bag_player_unref (player);
-  gst_bag_player_unref (player);
 }
 
 static gboolean
@@ -378,17 +341,12 @@ static gboolean
 gst_mcap_demux_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
 {
   GstMcapDemux *self = GST_MCAP_DEMUX (parent);
-  if (active) {
-    GST_OBJECT_LOCK (self);
-    self->n_messages = self->n_damaged = 0;
-    GST_OBJECT_UNLOCK (self);
-  }
   if (mode == GST_PAD_MODE_PUSH && active)
     start_stream (self);
   else if (mode == GST_PAD_MODE_PULL && active)
     return start_player (self);
   else if (mode == GST_PAD_MODE_PULL)
-    stop_player (self);
+    gst_bag_playback_stop (&self->playback, GST_ELEMENT (self));
   return TRUE;
 }
 
@@ -413,28 +371,13 @@ gst_mcap_demux_set_property (GObject *object, guint id, const GValue *value, GPa
   GST_OBJECT_UNLOCK (self);
 }
 
-static GstStructure *
-get_stats (GstMcapDemux *self)
-{
-  GstBagPlayer *player = get_player (self);
-  guint64 n_messages, n_damaged;
-  GST_OBJECT_LOCK (self);
-  n_messages = self->n_messages;
-  n_damaged = self->n_damaged;
-  GST_OBJECT_UNLOCK (self);
-  if (player)
-    gst_bag_player_get_stats (player, &n_messages, &n_damaged);
-  g_clear_pointer (&player, gst_bag_player_unref);
-  return gst_structure_new ("application/x-mcapdemux-stats", "messages", G_TYPE_UINT64, n_messages,
-      "damaged", G_TYPE_UINT64, n_damaged, NULL);
-}
-
 static void
 gst_mcap_demux_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstMcapDemux *self = GST_MCAP_DEMUX (object);
   if (id == PROP_STATS) {
-    g_value_take_boxed (value, get_stats (self));
+    g_value_take_boxed (value, gst_bag_playback_get_stats (&self->playback, GST_ELEMENT (self),
+                                   "application/x-mcapdemux-stats"));
     return;
   }
   GST_OBJECT_LOCK (self);

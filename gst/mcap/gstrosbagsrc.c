@@ -29,7 +29,7 @@
 
 #include "gstrosbagsrc.h"
 
-#include "gstbagplayer.h"
+#include "gstbagplayback.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_rosbag_src_debug);
 #define GST_CAT_DEFAULT gst_rosbag_src_debug
@@ -51,24 +51,13 @@ struct _GstRosbagSrc {
   gchar *location;
   gchar **locations;
   GstBagPlayerSettings settings;
-  GstBagPlayer *player;
-  guint64 n_messages; /* of the last run */
-  guint64 n_damaged;
+  GstBagPlayback playback;
 
-  GPtrArray *places; /* snapshot of location and locations, for the task */
+  GPtrArray *places; /* snapshot of location and locations, for the player */
 };
 
 G_DEFINE_TYPE (GstRosbagSrc, gst_rosbag_src, GST_TYPE_ELEMENT)
 GST_ELEMENT_REGISTER_DEFINE (rosbagsrc, "rosbagsrc", GST_RANK_NONE, GST_TYPE_ROSBAG_SRC)
-
-static GstBagPlayer *
-get_player (GstRosbagSrc *self)
-{
-  GST_OBJECT_LOCK (self);
-  GstBagPlayer *player = self->player ? gst_bag_player_ref (self->player) : NULL;
-  GST_OBJECT_UNLOCK (self);
-  return player;
-}
 
 static BagReader *
 open_files (gpointer user_data, GError **error)
@@ -82,21 +71,12 @@ open_files (gpointer user_data, GError **error)
 }
 
 static gboolean
-seek (GstRosbagSrc *self, GstEvent *event)
-{
-  GstBagPlayer *player = get_player (self);
-  const gboolean done = player && gst_bag_player_seek (player, event);
-  g_clear_pointer (&player, gst_bag_player_unref);
-  return done;
-}
-
-static gboolean
 gst_rosbag_src_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
   gboolean done;
   if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
     return gst_pad_event_default (pad, parent, event);
-  done = seek (GST_ROSBAG_SRC (parent), event);
+  done = gst_bag_playback_seek (&GST_ROSBAG_SRC (parent)->playback, GST_ELEMENT (parent), event);
   gst_event_unref (event);
   return done;
 }
@@ -107,10 +87,10 @@ gst_rosbag_src_send_event (GstElement *element, GstEvent *event)
   GstRosbagSrc *self = GST_ROSBAG_SRC (element);
   gboolean done;
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK) {
-    done = seek (self, event);
+    done = gst_bag_playback_seek (&self->playback, element, event);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     /* An application stops the stream so. */
-    GstBagPlayer *player = get_player (self);
+    GstBagPlayer *player = gst_bag_playback_get (&self->playback, element);
     done = player != NULL;
     if (player)
       gst_bag_player_end (player);
@@ -123,19 +103,11 @@ gst_rosbag_src_send_event (GstElement *element, GstEvent *event)
 }
 
 static gboolean
-answer (GstRosbagSrc *self, GstQuery *query, gboolean *answered)
-{
-  GstBagPlayer *player = get_player (self);
-  const gboolean handled = player && gst_bag_player_query (player, query, answered);
-  g_clear_pointer (&player, gst_bag_player_unref);
-  return handled;
-}
-
-static gboolean
 gst_rosbag_src_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
   gboolean answered;
-  if (answer (GST_ROSBAG_SRC (parent), query, &answered))
+  GstRosbagSrc *self = GST_ROSBAG_SRC (parent);
+  if (gst_bag_playback_query (&self->playback, GST_ELEMENT (self), query, &answered))
     return answered;
   return gst_pad_query_default (pad, parent, query);
 }
@@ -144,14 +116,16 @@ static gboolean
 gst_rosbag_src_query (GstElement *element, GstQuery *query)
 {
   gboolean answered;
-  if (answer (GST_ROSBAG_SRC (element), query, &answered))
+  if (gst_bag_playback_query (&GST_ROSBAG_SRC (element)->playback, element, query, &answered))
     return answered;
   return GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->query (element, query);
 }
 
+/* Opens the recording: what is wrong with a file is a failure of this change of state. */
 static gboolean
 start (GstRosbagSrc *self)
 {
+  g_autoptr (GError) error = NULL;
   g_clear_pointer (&self->places, g_ptr_array_unref);
   self->places = g_ptr_array_new_with_free_func (g_free);
   GST_OBJECT_LOCK (self);
@@ -161,7 +135,6 @@ start (GstRosbagSrc *self)
     g_ptr_array_add (self->places, g_strdup (*l));
   GstBagPlayerSettings settings = self->settings;
   settings.streams.topics = g_strdup (self->settings.streams.topics);
-  self->n_messages = self->n_damaged = 0;
   GST_OBJECT_UNLOCK (self);
 
   if (self->places->len == 0) {
@@ -174,35 +147,20 @@ start (GstRosbagSrc *self)
   GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings,
       gst_rosbag_src_src_event, gst_rosbag_src_src_query, open_files, self);
   g_free (settings.streams.topics);
-  GST_OBJECT_LOCK (self);
-  self->player = player;
-  GST_OBJECT_UNLOCK (self);
-  gst_bag_player_start (player);
+  if (!gst_bag_player_open (player, &error)) {
+    gst_bag_post_error (GST_ELEMENT (self), error);
+    gst_bag_player_stop (player);
+    gst_bag_player_unref (player);
+    return FALSE;
+  }
+  gst_bag_playback_start (&self->playback, GST_ELEMENT (self), player);
   return TRUE;
-}
-
-static void
-stop (GstRosbagSrc *self)
-{
-  GstBagPlayer *player = get_player (self);
-  guint64 n_messages, n_damaged;
-  if (!player)
-    return;
-  gst_bag_player_get_stats (player, &n_messages, &n_damaged);
-  gst_bag_player_stop (player);
-  GST_OBJECT_LOCK (self);
-  self->n_messages = n_messages;
-  self->n_damaged = n_damaged;
-  self->player = NULL;
-  GST_OBJECT_UNLOCK (self);
-  gst_bag_player_unref (player);
-  gst_bag_player_unref (player);
 }
 
 static void
 set_playing (GstRosbagSrc *self, gboolean playing)
 {
-  GstBagPlayer *player = get_player (self);
+  GstBagPlayer *player = gst_bag_playback_get (&self->playback, GST_ELEMENT (self));
   if (player)
     gst_bag_player_set_playing (player, playing);
   g_clear_pointer (&player, gst_bag_player_unref);
@@ -217,7 +175,7 @@ gst_rosbag_src_change_state (GstElement *element, GstStateChange transition)
   GstStateChangeReturn result =
       GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    stop (self);
+    gst_bag_playback_stop (&self->playback, element);
   if (result == GST_STATE_CHANGE_FAILURE)
     return result;
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !start (self))
@@ -269,28 +227,13 @@ gst_rosbag_src_set_property (GObject *object, guint id, const GValue *value, GPa
   GST_OBJECT_UNLOCK (self);
 }
 
-static GstStructure *
-get_stats (GstRosbagSrc *self)
-{
-  GstBagPlayer *player = get_player (self);
-  guint64 n_messages, n_damaged;
-  GST_OBJECT_LOCK (self);
-  n_messages = self->n_messages;
-  n_damaged = self->n_damaged;
-  GST_OBJECT_UNLOCK (self);
-  if (player)
-    gst_bag_player_get_stats (player, &n_messages, &n_damaged);
-  g_clear_pointer (&player, gst_bag_player_unref);
-  return gst_structure_new ("application/x-rosbagsrc-stats", "messages", G_TYPE_UINT64, n_messages,
-      "damaged", G_TYPE_UINT64, n_damaged, NULL);
-}
-
 static void
 gst_rosbag_src_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstRosbagSrc *self = GST_ROSBAG_SRC (object);
   if (id == PROP_STATS) {
-    g_value_take_boxed (value, get_stats (self));
+    g_value_take_boxed (value, gst_bag_playback_get_stats (&self->playback, GST_ELEMENT (self),
+                                   "application/x-rosbagsrc-stats"));
     return;
   }
   GST_OBJECT_LOCK (self);

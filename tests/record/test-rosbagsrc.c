@@ -507,6 +507,69 @@ GST_START_TEST (test_bad_files)
 }
 GST_END_TEST
 
+/* What is wrong with a file is told while it is opened: gst-launch-1.0 misses errors of before its
+ * main loop, and waits for ever. */
+GST_START_TEST (test_errors_at_once)
+{
+  static const gchar *const lines[] = {"num-buffers=0", "num-buffers=1"};
+  for (guint i = 0; i < 3; i++) {
+    g_autofree gchar *line =
+        i < 2 ? g_strdup_printf ("lidartestsrc world=hall %s ! mcapsink location=%s/%u.mcap",
+                    lines[i], folder, i)
+              : NULL;
+    g_autofree gchar *path = g_strdup_printf ("%s/%u.mcap", folder, i);
+    Result result;
+    if (line) {
+      run (line, &result);
+      fail_unless_equals_string (result.error, NULL);
+      result_clear (&result);
+    } else {
+      fail_unless (g_file_set_contents (path, "It was a dark and stormy night.", -1, NULL));
+    }
+    g_autofree gchar *source = g_strdup_printf ("rosbagsrc location=%s ! fakesink name=out", path);
+    GstElement *pipeline = launch (source, &result);
+    const gboolean is_good = i == 1;
+    for (guint j = 0; j < 3; j++) {
+      fail_unless_equals_int (gst_element_set_state (pipeline, GST_STATE_PAUSED),
+          is_good ? GST_STATE_CHANGE_ASYNC : GST_STATE_CHANGE_FAILURE);
+      if (!is_good)
+        wait_for_end (pipeline, &result);
+      fail_unless ((result.error != NULL) == !is_good);
+      g_clear_pointer (&result.error, g_free);
+      gst_element_set_state (pipeline, GST_STATE_NULL);
+    }
+    gst_object_unref (pipeline);
+    result_clear (&result);
+  }
+}
+GST_END_TEST
+
+/* A stream of nothing ends as well. */
+GST_START_TEST (test_nothing_wanted)
+{
+  static const gchar *const sources[] = {"rosbagsrc location=%s topics=%s",
+      "filesrc location=%s ! mcapdemux topics=%s",
+      "filesrc location=%s ! queue ! mcapdemux topics=%s"};
+  g_autofree gchar *path = g_build_filename (folder, "a.mcap", NULL);
+  record ("a.mcap", "");
+  for (guint i = 0; i < G_N_ELEMENTS (sources); i++) {
+    Result result;
+    g_autofree gchar *source = g_strdup_printf (sources[i], path, "/nothing");
+    run_format (&result, "%s ! fakesink name=out", source);
+    fail_unless (result.error && strstr (result.error, "/nothing"));
+    result_clear (&result);
+  }
+  /* No MCAP at all, whatever its name: nothing of ours is even asked. */
+  fail_unless (g_file_set_contents (path, "It was a dark and stormy night.", -1, NULL));
+  for (guint i = 0; i < 20; i++) {
+    Result result;
+    run_format (&result, "filesrc location=%s ! decodebin ! fakesink name=out", path);
+    fail_unless (result.error != NULL);
+    result_clear (&result);
+  }
+}
+GST_END_TEST
+
 static Suite *
 rosbagsrc_suite (void)
 {
@@ -523,6 +586,8 @@ rosbagsrc_suite (void)
   tcase_add_test (tc, test_poses);
   tcase_add_test (tc, test_topics);
   tcase_add_test (tc, test_bad_files);
+  tcase_add_test (tc, test_errors_at_once);
+  tcase_add_test (tc, test_nothing_wanted);
   return suite;
 }
 
