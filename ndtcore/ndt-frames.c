@@ -5,16 +5,28 @@
 #include <string.h>
 
 #include "ndt-formulas.h"
+#include "ndt-frame-points.h"
 
-/* Components of a pose, one array each, so that the loops over a level vectorize. */
+/* Components of a pose, one array each, so that loops over frames vectorize. */
 enum { PX, PY, PZ, QX, QY, QZ, QW, N_COMPONENTS };
 
-typedef float Column __attribute__ ((vector_size (16)));
+#define MATRIX NDT_FRAME_MATRIX
 
-/* Columns of a 3×4 matrix, in float; the fourth element of each is unused. */
-typedef struct {
-  Column c[4];
-} Matrix;
+/* Frames whose matrices are made together, and points that are transformed together: what lies
+ * between two steps stays in the first-level cache. */
+#define FRAMES_AT_ONCE 128
+#define POINTS_AT_ONCE 512
+
+/* Results of at least so many bytes go past the caches: who reads them finds them gone there
+ * anyway, and a cache line that is about to be overwritten is not fetched first. */
+#define PAST_CACHES (8 << 20)
+
+/* The choice is made while the program is being loaded, before ThreadSanitizer can run. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
+#define FOR_EACH_PROCESSOR __attribute__ ((target_clones ("avx512f", "avx2", "default")))
+#else
+#define FOR_EACH_PROCESSOR
+#endif
 
 struct _NdtFrameTree {
   guint32 n;
@@ -27,8 +39,11 @@ struct _NdtFrameTree {
   GArray *level_ends;          /* guint32 */
   gboolean ordered;
   gboolean propagated;
-  Matrix *matrices; /* of ndt_frame_tree_transform() */
-  guint32 n_matrices;
+  /* From each frame to a reference: MATRIX floats each, and one more at the end. */
+  float *matrices;
+  guint32 n_matrices; /* that there is room for */
+  gboolean have_matrices;
+  guint32 reference;
 };
 
 NdtFrameTree *
@@ -50,7 +65,7 @@ ndt_frame_tree_free (NdtFrameTree *tree)
   g_free (tree->levels);
   g_free (tree->order);
   g_array_unref (tree->level_ends);
-  g_aligned_free (tree->matrices);
+  g_free (tree->matrices);
   g_free (tree);
 }
 
@@ -58,7 +73,7 @@ void
 ndt_frame_tree_clear (NdtFrameTree *tree)
 {
   tree->n = 0;
-  tree->ordered = tree->propagated = FALSE;
+  tree->ordered = tree->propagated = tree->have_matrices = FALSE;
 }
 
 guint32
@@ -67,12 +82,20 @@ ndt_frame_tree_get_n_frames (const NdtFrameTree *tree)
   return tree->n;
 }
 
+/* What ndt_pose_normalize() takes. */
+static inline gboolean
+is_valid (const NdtPose *pose)
+{
+  const double *p = pose->position, *q = pose->orientation;
+  const double n2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+  return isfinite (p[0]) && isfinite (p[1]) && isfinite (p[2]) && isfinite (n2) && n2 >= 1e-12;
+}
+
 static gboolean
 check_poses (const NdtPose *poses, guint32 n, GError **error)
 {
   for (guint32 i = 0; i < n; i++) {
-    NdtPose pose = poses[i];
-    if (!ndt_pose_normalize (&pose)) {
+    if (!is_valid (&poses[i])) {
       g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
           "The pose of frame %u of %u is not finite or has no orientation", i, n);
       return FALSE;
@@ -142,7 +165,7 @@ ndt_frame_tree_add (
     store (tree->local, first + i, &poses[i]);
   }
   tree->n += n;
-  tree->ordered = tree->propagated = FALSE;
+  tree->ordered = tree->propagated = tree->have_matrices = FALSE;
   return first;
 }
 
@@ -159,7 +182,7 @@ ndt_frame_tree_set (
     return FALSE;
   for (guint32 i = 0; i < n; i++)
     store (tree->local, first + i, &poses[i]);
-  tree->propagated = FALSE;
+  tree->propagated = tree->have_matrices = FALSE;
   return TRUE;
 }
 
@@ -226,8 +249,8 @@ propagate (NdtFrameTree *tree)
   for (guint l = 0; l < tree->level_ends->len; l++) {
     const guint32 begin = l == 0 ? 0 : ends[l - 1];
     if (l == 0) {
-      for (guint32 i = begin; i < ends[l]; i++)
-        for (guint k = 0; k < N_COMPONENTS; k++)
+      for (guint k = 0; k < N_COMPONENTS; k++)
+        for (guint32 i = begin; i < ends[l]; i++)
           tree->world[k][tree->order[i]] = tree->local[k][tree->order[i]];
     } else {
       propagate_level (tree, tree->order + begin, ends[l] - begin);
@@ -250,79 +273,104 @@ ndt_frame_tree_get_world (
   }
 }
 
+/* Matrices of @n frames, at most FRAMES_AT_ONCE, from @first on, followed by @to. */
+FOR_EACH_PROCESSOR static void
+make_matrices (double *const w[N_COMPONENTS], const NdtPose *to, guint32 first, guint32 n,
+    float *restrict matrices)
+{
+  float m[MATRIX][FRAMES_AT_ONCE];
+  const double ax = to->orientation[0], ay = to->orientation[1], az = to->orientation[2],
+               aw = to->orientation[3];
+  const double *qx = w[QX] + first, *qy = w[QY] + first, *qz = w[QZ] + first, *qw = w[QW] + first;
+  const double *px = w[PX] + first, *py = w[PY] + first, *pz = w[PZ] + first;
+  for (guint32 i = 0; i < n; i++) {
+    const double x = aw * qx[i] + ax * qw[i] + ay * qz[i] - az * qy[i];
+    const double y = aw * qy[i] - ax * qz[i] + ay * qw[i] + az * qx[i];
+    const double z = aw * qz[i] + ax * qy[i] - ay * qx[i] + az * qw[i];
+    const double c = aw * qw[i] - ax * qx[i] - ay * qy[i] - az * qz[i];
+    m[0][i] = (float)(1 - 2 * (y * y + z * z));
+    m[1][i] = (float)(2 * (x * y + c * z));
+    m[2][i] = (float)(2 * (x * z - c * y));
+    m[3][i] = (float)(2 * (x * y - c * z));
+    m[4][i] = (float)(1 - 2 * (x * x + z * z));
+    m[5][i] = (float)(2 * (y * z + c * x));
+    m[6][i] = (float)(2 * (x * z + c * y));
+    m[7][i] = (float)(2 * (y * z - c * x));
+    m[8][i] = (float)(1 - 2 * (x * x + y * y));
+    const double tx = 2 * (ay * pz[i] - az * py[i]), ty = 2 * (az * px[i] - ax * pz[i]),
+                 tz = 2 * (ax * py[i] - ay * px[i]);
+    m[9][i] = (float)(to->position[0] + px[i] + aw * tx + ay * tz - az * ty);
+    m[10][i] = (float)(to->position[1] + py[i] + aw * ty + az * tx - ax * tz);
+    m[11][i] = (float)(to->position[2] + pz[i] + aw * tz + ax * ty - ay * tx);
+  }
+  for (guint32 i = 0; i < n; i++)
+    for (guint k = 0; k < MATRIX; k++)
+      matrices[MATRIX * i + k] = m[k][i];
+}
+
 /* Matrices from each frame to the reference: differences in double, so that floats do at any
  * world coordinates. */
 static void
 set_matrices (NdtFrameTree *tree, guint32 reference)
 {
   NdtPose to_reference = NDT_POSE_IDENTITY;
+  if (tree->have_matrices && tree->reference == reference)
+    return;
+  propagate (tree);
   if (tree->n > tree->n_matrices) {
-    g_aligned_free (tree->matrices);
+    g_free (tree->matrices);
     tree->n_matrices = tree->capacity;
-    tree->matrices = g_aligned_alloc (tree->n_matrices, sizeof (Matrix), 16);
+    tree->matrices = g_new0 (float, MATRIX *(gsize)tree->n_matrices + 1);
   }
   if (reference != NDT_FRAME_NONE) {
     NdtPose pose;
     load (tree->world, reference, &pose);
     to_reference = ndt_pose_inverse (&pose);
   }
-  for (guint32 i = 0; i < tree->n; i++) {
-    NdtPose pose;
-    double r[9];
-    load (tree->world, i, &pose);
-    pose = ndt_pose_mul (&to_reference, &pose);
-    ndt_quat_to_matrix (pose.orientation, r);
-    Matrix *m = &tree->matrices[i];
-    for (guint k = 0; k < 3; k++)
-      m->c[k] = (Column){(float)r[k], (float)r[3 + k], (float)r[6 + k], 0};
-    m->c[3] =
-        (Column){(float)pose.position[0], (float)pose.position[1], (float)pose.position[2], 0};
-  }
+  for (guint32 i = 0; i < tree->n; i += FRAMES_AT_ONCE)
+    make_matrices (tree->world, &to_reference, i, MIN (FRAMES_AT_ONCE, tree->n - i),
+        tree->matrices + MATRIX * (gsize)i);
+  tree->have_matrices = TRUE;
+  tree->reference = reference;
 }
 
-static inline Column
-transform (const Matrix *m, float x, float y, float z)
-{
-  return m->c[0] * x + m->c[1] * y + m->c[2] * z + m->c[3];
-}
-
-/* The choice is made while the program is being loaded, before ThreadSanitizer can run. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
-#define FOR_EACH_PROCESSOR __attribute__ ((target_clones ("avx512f", "avx2", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-
-/* Packed float points of one frame. Vectorized by the compiler for each instruction set; @out may
- * be @in (then it runs unvectorized). */
-FOR_EACH_PROCESSOR static void
-transform_run (const float m[12], const float *in, gsize n, float *out)
-{
-  for (gsize i = 0; i < n; i++) {
-    const float x = in[3 * i], y = in[3 * i + 1], z = in[3 * i + 2];
-    out[3 * i] = m[0] * x + m[3] * y + m[6] * z + m[9];
-    out[3 * i + 1] = m[1] * x + m[4] * y + m[7] * z + m[10];
-    out[3 * i + 2] = m[2] * x + m[5] * y + m[8] * z + m[11];
-  }
-}
-
-/* Neighbours mostly share their frame: a run at a time. */
+/* Packed floats of n points from @first on. */
 static void
-transform_packed (
-    const Matrix *matrices, const float *in, const guint32 *frames, gsize n, float *out)
+gather (const NdtCloudView *points, gsize first, gsize n, float *out)
 {
-  for (gsize i = 0; i < n;) {
-    const guint32 frame = frames[i];
-    gsize end = i + 1;
-    float m[12];
-    while (end < n && frames[end] == frame)
-      end++;
-    for (guint k = 0; k < 4; k++)
-      for (guint j = 0; j < 3; j++)
-        m[3 * k + j] = matrices[frame].c[k][j];
-    transform_run (m, in + 3 * i, end - i, out + 3 * i);
-    i = end;
+  const gsize at = first * points->stride;
+  const guint8 *x = points->x + at, *y = points->y + at, *z = points->z + at;
+  if (points->scalar == NDT_SCALAR_F32) {
+    for (gsize i = 0; i < n; i++) {
+      memcpy (&out[3 * i], x + i * points->stride, sizeof (float));
+      memcpy (&out[3 * i + 1], y + i * points->stride, sizeof (float));
+      memcpy (&out[3 * i + 2], z + i * points->stride, sizeof (float));
+    }
+  } else {
+    for (gsize i = 0; i < n; i++) {
+      double p[3];
+      ndt_cloud_view_get (points, first + i, p);
+      for (guint k = 0; k < 3; k++)
+        out[3 * i + k] = (float)p[k];
+    }
   }
+}
+
+FOR_EACH_PROCESSOR static guint32
+largest_of (const guint32 *frames, gsize n)
+{
+  guint32 largest = 0;
+  for (gsize i = 0; i < n; i++)
+    largest = MAX (largest, frames[i]);
+  return largest;
+}
+
+static gboolean
+refuse_frame (const NdtFrameTree *tree, guint32 frame, GError **error)
+{
+  g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+      "There is no frame %u: the tree has %u", frame, tree->n);
+  return FALSE;
 }
 
 gboolean
@@ -330,36 +378,33 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
     const guint32 *frames, float *out, GError **error)
 {
   const gsize n = points->n_points;
-  guint32 largest = 0;
-  for (gsize i = 0; i < n; i++)
-    largest = MAX (largest, frames[i]);
-  if ((n > 0 && largest >= tree->n) || (reference != NDT_FRAME_NONE && reference >= tree->n)) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "There is no frame %u: the tree has %u", n > 0 && largest >= tree->n ? largest : reference,
-        tree->n);
-    return FALSE;
-  }
-  propagate (tree);
+  const gboolean past_caches =
+      3 * n * sizeof (float) >= PAST_CACHES && points->x != (const guint8 *)out;
+  const gsize lead = past_caches ? ndt_frame_points_before_line (out) : 0;
+  const gboolean packed = points->scalar == NDT_SCALAR_F32 && points->stride == 12 &&
+                          points->y == points->x + 4 && points->z == points->x + 8;
+  float gathered[3 * POINTS_AT_ONCE], block[3 * POINTS_AT_ONCE + 1];
+
+  if (reference != NDT_FRAME_NONE && reference >= tree->n)
+    return refuse_frame (tree, reference, error);
   set_matrices (tree, reference);
-  if (points->scalar == NDT_SCALAR_F32 && points->stride == 12 && points->y == points->x + 4 &&
-      points->z == points->x + 8) {
-    transform_packed (tree->matrices, (const float *)(gconstpointer)points->x, frames, n, out);
-    return TRUE;
+  for (gsize i = 0, end; i < n; i = end) {
+    end = MIN (i < lead ? lead : i + POINTS_AT_ONCE, n);
+    const gsize size = end - i;
+    const guint32 largest = largest_of (frames + i, size);
+    if (largest >= tree->n)
+      return refuse_frame (tree, largest, error);
+    if (!packed)
+      gather (points, i, size, gathered);
+    ndt_frame_points_transform (tree->matrices,
+        packed ? (const float *)(gconstpointer)points->x + 3 * i : gathered, frames + i, size,
+        block);
+    if (past_caches && i >= lead)
+      ndt_frame_points_write (out + 3 * i, block, 3 * size);
+    else
+      memcpy (out + 3 * i, block, 3 * size * sizeof (float));
   }
-  for (gsize i = 0; i < n; i++) {
-    float p[3];
-    if (points->scalar == NDT_SCALAR_F32) {
-      memcpy (&p[0], points->x + i * points->stride, sizeof (float));
-      memcpy (&p[1], points->y + i * points->stride, sizeof (float));
-      memcpy (&p[2], points->z + i * points->stride, sizeof (float));
-    } else {
-      double d[3];
-      ndt_cloud_view_get (points, i, d);
-      for (guint k = 0; k < 3; k++)
-        p[k] = (float)d[k];
-    }
-    const Column q = transform (&tree->matrices[frames[i]], p[0], p[1], p[2]);
-    memcpy (out + 3 * i, &q, 3 * sizeof (float));
-  }
+  if (past_caches)
+    ndt_frame_points_written ();
   return TRUE;
 }

@@ -51,9 +51,11 @@ void ndt_frame_tree_get_world (
  * @frames: number of the frame of each point
  * @out: packed float x, y, z; may be the memory of @points where that is packed float
  *
- * Non-finite points stay non-finite.
+ * Non-finite points stay non-finite. Several clouds may be transformed one after another:
+ * propagation and matrices are computed once, after a pose has changed or for another reference.
  *
- * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT where a frame does not exist
+ * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT where a frame does not exist; some points of @out
+ * may have been written then
  */
 gboolean ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference,
     const NdtCloudView *points, const guint32 *frames, float *out, GError **error);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 static NdtPose
 random_pose (GRand *random, double extent)
@@ -183,6 +184,127 @@ test_errors (void)
   g_clear_error (&error);
 }
 
+/* What a point comes to depends on nothing but it and its frame: not on how many there are, on who
+ * its neighbours are, on where they lie, nor on whether results go past the caches. */
+static void
+test_many (void)
+{
+  enum { N_FRAMES = 300, N = 750000, PART = 1001 };
+  NdtPose poses[N_FRAMES];
+  g_autofree float *points = g_new (float, 3 * N), *records = g_new (float, 5 * N + 1);
+  g_autofree float *expected = g_new (float, 3 * N), *memory = g_new (float, 3 * N + 16);
+  g_autofree guint32 *frames = g_new (guint32, N);
+  g_autoptr (GRand) random = g_rand_new_with_seed (5);
+  g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
+  GError *error = NULL;
+  for (guint i = 0; i < N_FRAMES; i++)
+    poses[i] = random_pose (random, 20);
+  g_assert_cmpuint (ndt_frame_tree_add (tree, N_FRAMES, NULL, poses, NULL), ==, 0);
+  /* Alone, in short runs and in long ones. */
+  for (guint i = 0, end = 0; i < N; i++) {
+    const gboolean begins = i == end;
+    if (begins)
+      end = i + (guint)g_rand_int_range (random, 1, 2 + (gint)(i / 100 % 50));
+    frames[i] = begins ? (guint32)g_rand_int_range (random, 0, N_FRAMES) : frames[i - 1];
+    for (guint k = 0; k < 3; k++)
+      records[5 * i + 1 + k] = points[3 * i + k] = (float)g_rand_double_range (random, -80, 80);
+  }
+  for (guint i = 0; i < N; i += PART) {
+    const NdtCloudView view = ndt_cloud_view_xyz_f32 (points + 3 * i, MIN (PART, N - i));
+    g_assert_true (ndt_frame_tree_transform (tree, 1, &view, frames + i, expected + 3 * i, NULL));
+  }
+  const NdtCloudView packed = ndt_cloud_view_xyz_f32 (points, N);
+  const NdtCloudView strided = ndt_cloud_view (records, N, 20, 4, 8, 12, NDT_SCALAR_F32);
+  for (guint at = 0; at < 16; at++) {
+    float *out = memory + at;
+    memset (memory, 0, (3 * N + 16) * sizeof (float));
+    g_assert_true (
+        ndt_frame_tree_transform (tree, 1, at % 2 ? &packed : &strided, frames, out, NULL));
+    g_assert_cmpmem (out, 3 * N * sizeof (float), expected, 3 * N * sizeof (float));
+    for (guint i = 0; i < at; i++)
+      g_assert_cmpfloat (memory[i], ==, 0);
+    for (guint i = at; i < 16; i++)
+      g_assert_cmpfloat (memory[3 * N + i], ==, 0);
+  }
+  frames[N - 1] = N_FRAMES;
+  g_assert_false (ndt_frame_tree_transform (tree, 1, &packed, frames, memory, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+  g_clear_error (&error);
+  frames[N - 1] = frames[N - 2];
+  g_assert_true (ndt_frame_tree_transform (tree, 1, &packed, frames, points, NULL));
+  g_assert_cmpmem (points, (3 * N - 3) * sizeof (float), expected, (3 * N - 3) * sizeof (float));
+}
+
+static double
+now_ms (void)
+{
+  struct timespec t;
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* 100,000 frames are propagated within 10 ms, and points are transformed at 70 % of the bandwidth
+ * of a copy of as many bytes: a point in and out, the number of its frame, and each frame's matrix
+ * once. The best of each, taken in turns: what else the machine does may slow some of them, and as
+ * many are taken as it needs. tests/bench/bench-frames prints medians. */
+static void
+test_speed (gconstpointer data)
+{
+  const guint per_frame = GPOINTER_TO_UINT (data);
+  /* Not more than some hundred megabytes. */
+  const guint32 n_frames = per_frame > 1 ? 25000 : 100000, max_runs = 400;
+  const gsize n = (gsize)n_frames * per_frame;
+  const gsize half = (n * 28 + (gsize)n_frames * 48) / 2;
+  double world = INFINITY, transform = INFINITY, copy = INFINITY;
+#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  g_test_skip ("times of a build for debugging mean nothing");
+  return;
+#endif
+  if (g_getenv ("NDT_TEST_SANITIZER")) {
+    g_test_skip ("times under a sanitizer mean nothing");
+    return;
+  }
+  g_autofree NdtPose *poses = g_new (NdtPose, n_frames);
+  g_autofree guint32 *parents = g_new (guint32, n_frames), *frames = g_new (guint32, n);
+  g_autofree float *points = g_new (float, 3 * n), *out = g_new0 (float, 3 * n);
+  g_autofree guint8 *from = g_malloc (half), *to = g_malloc0 (half);
+  g_autoptr (GRand) random = g_rand_new_with_seed (6);
+  g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
+  for (guint32 i = 0; i < n_frames; i++) {
+    parents[i] = i < 10 ? NDT_FRAME_NONE : i - (guint32)g_rand_int_range (random, 1, 10);
+    poses[i] = random_pose (random, 1);
+  }
+  for (gsize i = 0; i < n; i++) {
+    frames[i] = (guint32)(i / per_frame);
+    points[3 * i] = points[3 * i + 1] = points[3 * i + 2] = (float)(i % 100);
+  }
+  memset (from, 1, half);
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, n);
+  const NdtCloudView none = ndt_cloud_view_xyz_f32 (points, 0);
+  g_assert_cmpuint (ndt_frame_tree_add (tree, n_frames, parents, poses, NULL), ==, 0);
+  for (guint r = 0; r < max_runs && (r < 5 || world > 10 || 0.7 * transform > copy); r++) {
+    double p[3];
+    g_assert_true (ndt_frame_tree_set (tree, 0, n_frames, poses, NULL));
+    const double t0 = now_ms ();
+    ndt_frame_tree_get_world (tree, 0, 1, p, NULL);
+    const double t1 = now_ms ();
+    ndt_frame_tree_transform (tree, 0, &none, frames, out, NULL);
+    const double t2 = now_ms ();
+    ndt_frame_tree_transform (tree, 0, &view, frames, out, NULL);
+    const double t3 = now_ms ();
+    memcpy (to, from, half);
+    const double t4 = now_ms ();
+    world = MIN (world, t1 - t0);
+    transform = MIN (transform, t3 - t2);
+    copy = MIN (copy, t4 - t3);
+  }
+  g_test_message (
+      "propagation %.2f ms, transformation %.2f ms, copy %.2f ms: %.2f of its bandwidth", world,
+      transform, copy, copy / transform);
+  g_assert_cmpfloat (world, <=, 10);
+  g_assert_cmpfloat (copy / transform, >=, 0.7);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -191,5 +313,8 @@ main (int argc, char **argv)
   g_test_add_func ("/frames/chain", test_chain);
   g_test_add_func ("/frames/transform", test_transform);
   g_test_add_func ("/frames/errors", test_errors);
+  g_test_add_func ("/frames/many", test_many);
+  g_test_add_data_func ("/frames/speed/1", GUINT_TO_POINTER (1), test_speed);
+  g_test_add_data_func ("/frames/speed/128", GUINT_TO_POINTER (128), test_speed);
   return g_test_run ();
 }
