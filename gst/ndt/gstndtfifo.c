@@ -3,14 +3,25 @@
 
 #include <gst/base/gstqueuearray.h>
 
+/* Times that a side gives its processor away before it sleeps. */
+#define N_YIELDS 16
+
 /* A serialized query is its sender's, which waits for the answer on its own stack: it may
  * leave before the task has taken the query, but not while the task works on it. */
 typedef enum { QUERY_NONE, QUERY_QUEUED, QUERY_RUNNING, QUERY_ANSWERED } QueryState;
 
+/* One that may wait. Waking costs a system call, as much as all else that is done for a scan: only
+ * who sleeps is woken. */
+typedef struct {
+  GCond cond;
+  gboolean sleeps;
+} Side;
+
 struct _GstNdtFifo {
   GMutex lock;
-  GCond changed_put;  /* space, or an answer: wakes the streaming thread */
-  GCond changed_take; /* items: wakes the task */
+  Side put;     /* the streaming thread, for space or an answer */
+  Side take;    /* the task, for items */
+  gint changes; /* atomic: so many things have happened that somebody might wait for */
 
   GstQueueArray *items; /* GstNdtItem: an array that is reused, not a list that is allocated */
   guint n_buffers;
@@ -47,6 +58,39 @@ is_barrier (GstMiniObject *object)
   }
 }
 
+/* With the lock held, as all that follow. Something has happened that @side may wait for. */
+static void
+wake (GstNdtFifo *fifo, Side *side)
+{
+  g_atomic_int_inc (&fifo->changes);
+  if (side->sleeps)
+    g_cond_broadcast (&side->cond);
+  side->sleeps = FALSE;
+}
+
+/* Waits until something has happened, or until a monotonic time in microseconds; 0: for ever. FALSE
+ * when that was reached. May return early. */
+static gboolean
+wait (GstNdtFifo *fifo, Side *side, gint64 end)
+{
+  const gint seen = g_atomic_int_get (&fifo->changes);
+
+  /* Sleeping and being woken costs more than what the other side still has to do, where scans come
+   * fast; where they do not, a few microseconds in each wait are nothing. */
+  g_mutex_unlock (&fifo->lock);
+  for (guint i = 0; i < N_YIELDS && g_atomic_int_get (&fifo->changes) == seen; i++)
+    g_thread_yield ();
+  g_mutex_lock (&fifo->lock);
+  if (g_atomic_int_get (&fifo->changes) != seen)
+    return TRUE;
+
+  side->sleeps = TRUE;
+  if (end > 0)
+    return g_cond_wait_until (&side->cond, &fifo->lock, end);
+  g_cond_wait (&side->cond, &fifo->lock);
+  return TRUE;
+}
+
 static void
 append (GstNdtFifo *fifo, GstMiniObject *object)
 {
@@ -56,7 +100,7 @@ append (GstNdtFifo *fifo, GstMiniObject *object)
     fifo->n_buffers++;
   else if (is_barrier (object))
     fifo->n_barriers++;
-  g_cond_signal (&fifo->changed_take);
+  wake (fifo, &fifo->take);
 }
 
 static GstNdtItem
@@ -90,8 +134,8 @@ clear (GstNdtFifo *fifo, GstPad *pad)
 static void
 wake_all (GstNdtFifo *fifo)
 {
-  g_cond_broadcast (&fifo->changed_put);
-  g_cond_broadcast (&fifo->changed_take);
+  wake (fifo, &fifo->put);
+  wake (fifo, &fifo->take);
 }
 
 GstNdtFifo *
@@ -99,8 +143,8 @@ gst_ndt_fifo_new (void)
 {
   GstNdtFifo *fifo = g_new0 (GstNdtFifo, 1);
   g_mutex_init (&fifo->lock);
-  g_cond_init (&fifo->changed_put);
-  g_cond_init (&fifo->changed_take);
+  g_cond_init (&fifo->put.cond);
+  g_cond_init (&fifo->take.cond);
   fifo->items = gst_queue_array_new_for_struct (sizeof (GstNdtItem), 16);
   fifo->batch_size = 1;
   fifo->open_until = G_MININT64;
@@ -113,8 +157,8 @@ gst_ndt_fifo_free (GstNdtFifo *fifo)
 {
   clear (fifo, NULL);
   gst_queue_array_free (fifo->items);
-  g_cond_clear (&fifo->changed_take);
-  g_cond_clear (&fifo->changed_put);
+  g_cond_clear (&fifo->take.cond);
+  g_cond_clear (&fifo->put.cond);
   g_mutex_clear (&fifo->lock);
   g_free (fifo);
 }
@@ -162,7 +206,7 @@ gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint64 time)
   g_mutex_lock (&fifo->lock);
   while (fifo->flow == GST_FLOW_OK && !fifo->eos && !fifo->refuse && time >= fifo->open_until &&
          fifo->n_buffers >= gst_ndt_fifo_get_capacity (fifo->batch_size))
-    g_cond_wait (&fifo->changed_put, &fifo->lock);
+    wait (fifo, &fifo->put, 0);
 
   GstFlowReturn flow = fifo->flow;
   if (flow == GST_FLOW_OK && (fifo->eos || fifo->refuse))
@@ -181,7 +225,7 @@ gst_ndt_fifo_open (GstNdtFifo *fifo, gint64 until)
 {
   g_mutex_lock (&fifo->lock);
   fifo->open_until = until;
-  g_cond_broadcast (&fifo->changed_put);
+  wake (fifo, &fifo->put);
   g_mutex_unlock (&fifo->lock);
 }
 
@@ -245,7 +289,7 @@ gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query)
     fifo->query = QUERY_QUEUED;
     while (
         fifo->query == QUERY_RUNNING || (fifo->query == QUERY_QUEUED && fifo->flow == GST_FLOW_OK))
-      g_cond_wait (&fifo->changed_put, &fifo->lock);
+      wait (fifo, &fifo->put, 0);
     if (fifo->query == QUERY_QUEUED)
       withdraw_query (fifo, query);
     result = fifo->query == QUERY_ANSWERED && fifo->query_result;
@@ -261,7 +305,7 @@ gst_ndt_fifo_answer (GstNdtFifo *fifo, gboolean result)
   g_mutex_lock (&fifo->lock);
   fifo->query = QUERY_ANSWERED;
   fifo->query_result = result;
-  g_cond_broadcast (&fifo->changed_put);
+  wake (fifo, &fifo->put);
   g_mutex_unlock (&fifo->lock);
 }
 
@@ -273,7 +317,7 @@ wait_for_batch (GstNdtFifo *fifo)
          fifo->n_buffers > 0 && fifo->n_buffers < fifo->batch_size) {
     const GstNdtItem *head = gst_queue_array_peek_head_struct (fifo->items);
     const GstClockTime end = head->arrival + fifo->batch_timeout;
-    if (!g_cond_wait_until (&fifo->changed_take, &fifo->lock, (gint64)(end / 1000)))
+    if (!wait (fifo, &fifo->take, (gint64)(end / GST_USECOND)))
       return;
   }
 }
@@ -294,7 +338,7 @@ gst_ndt_fifo_take (GstNdtFifo *fifo, GArray *items)
   g_mutex_lock (&fifo->lock);
   do {
     while (fifo->flow != GST_FLOW_FLUSHING && (fifo->flow != GST_FLOW_OK || !peek (fifo)))
-      g_cond_wait (&fifo->changed_take, &fifo->lock);
+      wait (fifo, &fifo->take, 0);
     if (fifo->flow == GST_FLOW_OK && GST_IS_BUFFER (peek (fifo)))
       wait_for_batch (fifo);
   } while (fifo->flow != GST_FLOW_FLUSHING && (fifo->flow != GST_FLOW_OK || !peek (fifo)));
@@ -316,7 +360,7 @@ gst_ndt_fifo_take (GstNdtFifo *fifo, GArray *items)
       item = remove_head (fifo);
       g_array_append_val (items, item);
     }
-    g_cond_broadcast (&fifo->changed_put);
+    wake (fifo, &fifo->put);
   }
   g_mutex_unlock (&fifo->lock);
   return TRUE;
@@ -341,7 +385,7 @@ gst_ndt_fifo_refuse (GstNdtFifo *fifo)
     i++;
   }
   fifo->refuse = !revived;
-  g_cond_broadcast (&fifo->changed_put);
+  wake (fifo, &fifo->put);
   g_mutex_unlock (&fifo->lock);
 }
 
