@@ -403,3 +403,32 @@ bag_reader_next (BagReader *self, BagMessage *message, GError **error)
     return TRUE;
   }
 }
+
+gboolean
+bag_reader_has_record (BagReader *self, guint8 opcode)
+{
+  gboolean found = FALSE;
+  for (guint i = 0; i < self->files->len && !found; i++) {
+    BagFile *file = g_ptr_array_index (self->files, i);
+    found = file->mcap && mcap_reader_has_record (file->mcap, opcode);
+    if (!file->is_active)
+      close_file (file);
+  }
+  return found;
+}
+
+gboolean
+bag_reader_foreach_record (BagReader *self, McapRecordFunc func, gpointer user_data, GError **error)
+{
+  gboolean done = TRUE;
+  for (guint i = 0; i < self->files->len && done; i++) {
+    BagFile *file = g_ptr_array_index (self->files, i);
+    if (!file->mcap)
+      continue;
+    done = mcap_reader_foreach_record (file->mcap, func, user_data, error) || fail (file, error);
+    take_warning (self, file);
+    if (!file->is_active)
+      close_file (file);
+  }
+  return done;
+}

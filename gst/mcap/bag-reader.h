@@ -54,6 +54,12 @@ gboolean bag_reader_seek (BagReader *self, guint64 time, GError **error);
 /* FALSE at the end (no error) or when reading failed. Data stay until the next call. */
 gboolean bag_reader_next (BagReader *self, BagMessage *message, GError **error);
 
+/* Attachments and metadata records of all files, as mcap_reader_has_record() and
+ * mcap_reader_foreach_record(). */
+gboolean bag_reader_has_record (BagReader *self, guint8 opcode);
+gboolean bag_reader_foreach_record (
+    BagReader *self, McapRecordFunc func, gpointer user_data, GError **error);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (BagReader, bag_reader_free)
 
 /* The channels of one or more files, numbered; those that say the same are one. */

@@ -7,6 +7,8 @@
 
 #include <gio/gio.h>
 
+#include "mcap-format.h"
+
 GST_DEBUG_CATEGORY_STATIC (gst_bag_player_debug);
 #define GST_CAT_DEFAULT gst_bag_player_debug
 
@@ -158,6 +160,19 @@ set_segment (GstBagPlayer *self)
 }
 
 static gboolean
+has_record (GstBagPlayer *self, guint8 opcode)
+{
+  return self->settings.streams.raw && bag_reader_has_record (self->reader, opcode);
+}
+
+static gboolean
+has_content (GstBagPlayer *self)
+{
+  return bag_reader_get_n_channels (self->reader) > 0 || has_record (self, MCAP_OP_ATTACHMENT) ||
+         has_record (self, MCAP_OP_METADATA);
+}
+
+static gboolean
 fail_without_messages (GError **error)
 {
   g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "The recording has no messages");
@@ -171,7 +186,21 @@ gst_bag_player_open (GstBagPlayer *self, GError **error)
   if (!self->reader)
     return FALSE;
   return bag_reader_get_range (self->reader, &self->log_start, &self->log_end) ||
-         bag_reader_get_n_channels (self->reader) > 0 || fail_without_messages (error);
+         has_content (self) || fail_without_messages (error);
+}
+
+/* What takes the records of a file, and how that went. */
+typedef struct {
+  GstBagStreams *streams;
+  GstFlowReturn flow;
+} RecordSink;
+
+static gboolean
+push_record (gpointer user_data, guint8 opcode, McapCursor *content)
+{
+  RecordSink *sink = user_data;
+  sink->flow = gst_bag_streams_push_record (sink->streams, opcode, content);
+  return sink->flow == GST_FLOW_OK;
 }
 
 static gboolean
@@ -186,8 +215,12 @@ start_streams (GstBagPlayer *self, GError **error)
   if (!look_ahead (self, self->log_start, &self->base, error))
     return FALSE;
   post_warning (self);
-  if (bag_reader_get_n_channels (self->reader) == 0)
+  if (!has_content (self))
     return fail_without_messages (error);
+  if (has_record (self, MCAP_OP_ATTACHMENT))
+    gst_bag_streams_add_record_pad (self->streams, MCAP_OP_ATTACHMENT);
+  if (has_record (self, MCAP_OP_METADATA))
+    gst_bag_streams_add_record_pad (self->streams, MCAP_OP_METADATA);
   gst_element_no_more_pads (self->element);
 
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
@@ -265,9 +298,18 @@ loop (gpointer user_data)
   g_autoptr (GError) error = NULL;
   BagMessage message;
 
-  if (!self->is_open && !start_streams (self, &error)) {
-    stop_with_error (self, error);
-    return;
+  if (!self->is_open) {
+    RecordSink records = {self->streams, GST_FLOW_OK};
+    if (!start_streams (self, &error) ||
+        (self->settings.streams.raw &&
+            !bag_reader_foreach_record (self->reader, push_record, &records, &error))) {
+      stop_with_error (self, error);
+      return;
+    }
+    if (records.flow != GST_FLOW_OK) {
+      stop_with_flow (self, records.flow);
+      return;
+    }
   }
   GST_OBJECT_LOCK (self->element);
   const gboolean is_ended = self->is_ended;

@@ -34,6 +34,11 @@ static GstStaticPadTemplate pose_template = GST_STATIC_PAD_TEMPLATE (
 static GstStaticPadTemplate message_template = GST_STATIC_PAD_TEMPLATE (
     "message_%u", GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (MCAP_MESSAGE_CAPS));
 
+static GstStaticPadTemplate attachments_template = GST_STATIC_PAD_TEMPLATE (GST_BAG_ATTACHMENTS_PAD,
+    GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (MCAP_ATTACHMENT_CAPS));
+static GstStaticPadTemplate metadata_template = GST_STATIC_PAD_TEMPLATE (
+    GST_BAG_METADATA_PAD, GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (MCAP_METADATA_CAPS));
+
 void
 gst_bag_settings_init (GstBagSettings *self)
 {
@@ -72,8 +77,9 @@ gst_bag_settings_install (GObjectClass *object_class, guint first)
           TRUE, flags));
   g_object_class_install_property (object_class, first + RAW,
       g_param_spec_boolean ("raw", "Raw",
-          "Pass all messages as they stand, clouds and poses as well, to be recorded anew", FALSE,
-          flags));
+          "Pass all messages as they stand, clouds and poses as well, and attachments and metadata "
+          "records, to be recorded anew",
+          FALSE, flags));
   return first + N_SETTINGS;
 }
 
@@ -132,5 +138,7 @@ gst_bag_settings_add_templates (GstElementClass *element_class)
   gst_element_class_add_static_pad_template (element_class, &cloud_template);
   gst_element_class_add_static_pad_template (element_class, &pose_template);
   gst_element_class_add_static_pad_template (element_class, &message_template);
+  gst_element_class_add_static_pad_template (element_class, &attachments_template);
+  gst_element_class_add_static_pad_template (element_class, &metadata_template);
   gst_type_mark_as_plugin_api (GST_TYPE_BAG_TIMESTAMPS, 0);
 }

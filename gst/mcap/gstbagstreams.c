@@ -46,6 +46,10 @@ struct _GstBagStreams {
   GstPadQueryFunction query;
 
   GPtrArray *streams; /* by the channel's number */
+  GPtrArray *shown;   /* Stream, borrowed: those with pads */
+  Stream *attachments;
+  Stream *metadata;
+  GQueue records; /* GstSample: those that wait for a pad of messages */
   GQueue pending;
   GstFlowCombiner *flow;
   GstCaps *publish_caps; /* of the meta with a message's publish time */
@@ -87,6 +91,7 @@ gst_bag_streams_new (GstElement *element, const GstBagSettings *settings, GstPad
   self->event = event;
   self->query = query;
   self->streams = g_ptr_array_new_with_free_func (free_stream);
+  self->shown = g_ptr_array_new ();
   self->flow = gst_flow_combiner_new ();
   self->publish_caps = gst_caps_new_empty_simple (GST_BAG_PUBLISH_CAPS);
   self->stamp_caps = gst_caps_new_empty_simple ("timestamp/x-unix");
@@ -105,15 +110,17 @@ gst_bag_streams_new (GstElement *element, const GstBagSettings *settings, GstPad
 void
 gst_bag_streams_free (GstBagStreams *self)
 {
-  for (guint i = 0; i < self->streams->len; i++) {
-    Stream *stream = g_ptr_array_index (self->streams, i);
-    if (!stream || !stream->pad)
-      continue;
+  for (guint i = 0; i < self->shown->len; i++) {
+    Stream *stream = g_ptr_array_index (self->shown, i);
     gst_flow_combiner_remove_pad (self->flow, stream->pad);
     gst_pad_set_active (stream->pad, FALSE);
     gst_element_remove_pad (self->element, stream->pad);
   }
+  g_ptr_array_unref (self->shown);
   g_ptr_array_unref (self->streams);
+  g_clear_pointer (&self->attachments, free_stream);
+  g_clear_pointer (&self->metadata, free_stream);
+  g_queue_clear_full (&self->records, (GDestroyNotify)gst_sample_unref);
   g_queue_clear_full (&self->pending, free_pending);
   gst_flow_combiner_free (self->flow);
   gst_caps_unref (self->publish_caps);
@@ -132,39 +139,48 @@ is_wanted (const GstBagStreams *self, const gchar *topic)
   return self->topics == NULL;
 }
 
+/* @id: what tells the stream from others; @caps: NULL, they come with the first buffer. */
 static void
-add_pad (GstBagStreams *self, Stream *stream, const BagChannel *channel)
+add_pad (GstBagStreams *self, Stream *stream, const gchar *template, const gchar *name,
+    const gchar *id, GstCaps *caps)
 {
-  static const gchar *const names[] = {"cloud_%u", "pose_%u", "message_%u"};
-  const guint which = stream->kind == BAG_KIND_CLOUD ? 0 : stream->kind == BAG_KIND_MESSAGE ? 2 : 1;
   GstElementClass *klass = GST_ELEMENT_GET_CLASS (self->element);
-  g_autofree gchar *name = g_strdup_printf (names[which], self->n_pads[which]++);
 
   stream->pad =
-      gst_pad_new_from_template (gst_element_class_get_pad_template (klass, names[which]), name);
+      gst_pad_new_from_template (gst_element_class_get_pad_template (klass, template), name);
   gst_pad_set_event_function (stream->pad, self->event);
   gst_pad_set_query_function (stream->pad, self->query);
   gst_pad_use_fixed_caps (stream->pad);
   gst_pad_set_active (stream->pad, TRUE);
 
-  g_autofree gchar *id = gst_pad_create_stream_id (stream->pad, self->element, channel->topic);
-  GstEvent *start = gst_event_new_stream_start (id);
+  g_autofree gchar *stream_id = gst_pad_create_stream_id (stream->pad, self->element, id);
+  GstEvent *start = gst_event_new_stream_start (stream_id);
   gst_event_set_group_id (start, self->group_id);
   gst_event_set_seqnum (start, self->seqnum);
   gst_pad_push_event (stream->pad, start);
-  if (which == 1)
-    stream->caps = bag_channel_get_pose_caps (channel);
-  else if (which == 2)
-    stream->caps = bag_channel_get_message_caps (channel);
+  gst_caps_replace (&stream->caps, caps);
   /* Sticky: seen by whoever is linked when the pad turns up. */
   if (stream->caps)
     gst_pad_push_event (stream->pad, gst_event_new_caps (stream->caps));
-  GST_DEBUG_OBJECT (stream->pad, "topic %s", channel->topic);
+  GST_DEBUG_OBJECT (stream->pad, "of %s", id);
+  g_ptr_array_add (self->shown, stream);
   gst_flow_combiner_add_pad (self->flow, stream->pad);
   gst_element_add_pad (self->element, stream->pad);
 
   stream->needs_segment = TRUE;
   stream->discont = TRUE;
+}
+
+static void
+add_channel_pad (GstBagStreams *self, Stream *stream, const BagChannel *channel)
+{
+  static const gchar *const names[] = {"cloud_%u", "pose_%u", "message_%u"};
+  const guint which = stream->kind == BAG_KIND_CLOUD ? 0 : stream->kind == BAG_KIND_MESSAGE ? 2 : 1;
+  g_autofree gchar *name = g_strdup_printf (names[which], self->n_pads[which]++);
+  g_autoptr (GstCaps) caps = which == 1   ? bag_channel_get_pose_caps (channel)
+                             : which == 2 ? bag_channel_get_message_caps (channel)
+                                          : NULL;
+  add_pad (self, stream, names[which], name, channel->topic, caps);
 }
 
 void
@@ -188,7 +204,7 @@ gst_bag_streams_add_channel (GstBagStreams *self, const BagChannel *channel)
   else if (stream->kind == BAG_KIND_DIAGNOSTICS)
     stream->kind = BAG_KIND_MESSAGE;
   if (!stream->cloud && is_wanted (self, channel->topic))
-    add_pad (self, stream, channel);
+    add_channel_pad (self, stream, channel);
 }
 
 GstClockTime
@@ -208,10 +224,8 @@ gst_bag_streams_set_segment (GstBagStreams *self, const GstSegment *segment, gui
   self->segment = *segment;
   self->seqnum = seqnum;
   g_queue_clear_full (&self->pending, free_pending);
-  for (guint i = 0; i < self->streams->len; i++) {
-    Stream *stream = g_ptr_array_index (self->streams, i);
-    if (!stream)
-      continue;
+  for (guint i = 0; i < self->shown->len; i++) {
+    Stream *stream = g_ptr_array_index (self->shown, i);
     stream->needs_segment = TRUE;
     stream->discont = TRUE;
     stream->position = GST_CLOCK_TIME_NONE;
@@ -285,6 +299,15 @@ attach_poses (GstBagStreams *self, const BagMessage *message, GstBuffer *cloud)
   }
 }
 
+static void
+set_caps (Stream *stream, GstCaps *caps)
+{
+  if (stream->caps && gst_caps_is_equal (stream->caps, caps))
+    return;
+  gst_pad_push_event (stream->pad, gst_event_new_caps (caps));
+  gst_caps_replace (&stream->caps, caps);
+}
+
 /* The buffer of a message, with all but what is the same for all. NULL and @error where there can
  * be none. */
 static GstBuffer *
@@ -310,10 +333,7 @@ make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, GEr
   buffer = bag_message_to_cloud (message, &caps, error);
   if (!buffer)
     return NULL;
-  if (!stream->caps || !gst_caps_is_equal (stream->caps, caps)) {
-    gst_pad_push_event (stream->pad, gst_event_new_caps (caps));
-    gst_caps_replace (&stream->caps, caps);
-  }
+  set_caps (stream, caps);
   gint n, d;
   if (gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &n, &d) && n > 0)
     GST_BUFFER_DURATION (buffer) = gst_util_uint64_scale_int (GST_SECOND, d, n);
@@ -334,9 +354,9 @@ send_gaps (GstBagStreams *self, const Stream *current)
 {
   if (!GST_CLOCK_TIME_IS_VALID (current->position))
     return;
-  for (guint i = 0; i < self->streams->len; i++) {
-    Stream *stream = g_ptr_array_index (self->streams, i);
-    if (!stream || !stream->pad || stream == current || !gst_pad_is_linked (stream->pad))
+  for (guint i = 0; i < self->shown->len; i++) {
+    Stream *stream = g_ptr_array_index (self->shown, i);
+    if (stream == current || !gst_pad_is_linked (stream->pad))
       continue;
     const GstClockTime from =
         GST_CLOCK_TIME_IS_VALID (stream->position) ? stream->position : self->segment.start;
@@ -348,6 +368,73 @@ send_gaps (GstBagStreams *self, const Stream *current)
   }
 }
 
+static Stream **
+get_record_stream (GstBagStreams *self, guint8 opcode)
+{
+  return opcode == MCAP_OP_ATTACHMENT ? &self->attachments : &self->metadata;
+}
+
+void
+gst_bag_streams_add_record_pad (GstBagStreams *self, guint8 opcode)
+{
+  const gchar *name = opcode == MCAP_OP_ATTACHMENT ? GST_BAG_ATTACHMENTS_PAD : GST_BAG_METADATA_PAD;
+  Stream **stream = get_record_stream (self, opcode);
+  if (*stream || !self->settings.raw)
+    return;
+  *stream = g_new0 (Stream, 1);
+  (*stream)->position = GST_CLOCK_TIME_NONE;
+  add_pad (self, *stream, name, name, name, NULL);
+}
+
+static GstFlowReturn
+push_sample (GstBagStreams *self, GstSample *sample)
+{
+  GstCaps *caps = gst_sample_get_caps (sample);
+  const guint8 opcode =
+      gst_structure_has_name (gst_caps_get_structure (caps, 0), MCAP_ATTACHMENT_CAPS)
+          ? MCAP_OP_ATTACHMENT
+          : MCAP_OP_METADATA;
+
+  gst_bag_streams_add_record_pad (self, opcode);
+  Stream *stream = *get_record_stream (self, opcode);
+  set_caps (stream, caps);
+  send_segment (self, stream);
+  return gst_flow_combiner_update_pad_flow (self->flow, stream->pad,
+      gst_pad_push (stream->pad, gst_buffer_ref (gst_sample_get_buffer (sample))));
+}
+
+GstFlowReturn
+gst_bag_streams_push_records (GstBagStreams *self)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+  while (flow == GST_FLOW_OK && self->records.length > 0) {
+    GstSample *sample = g_queue_pop_head (&self->records);
+    flow = push_sample (self, sample);
+    gst_sample_unref (sample);
+  }
+  return flow;
+}
+
+GstFlowReturn
+gst_bag_streams_push_record (GstBagStreams *self, guint8 opcode, McapCursor *content)
+{
+  if (!self->settings.raw)
+    return GST_FLOW_OK;
+  GstSample *sample = bag_record_to_sample (opcode, content);
+  if (sample) {
+    g_queue_push_tail (&self->records, sample);
+    return gst_bag_streams_has_pads (self) ? gst_bag_streams_push_records (self) : GST_FLOW_OK;
+  }
+  GST_OBJECT_LOCK (self->element);
+  self->n_damaged++;
+  GST_OBJECT_UNLOCK (self->element);
+  GST_ELEMENT_WARNING (self->element, STREAM, DECODE,
+      ("%s is damaged and left out.",
+          opcode == MCAP_OP_ATTACHMENT ? "An attachment" : "A metadata record"),
+      (NULL));
+  return GST_FLOW_OK;
+}
+
 GstFlowReturn
 gst_bag_streams_push (GstBagStreams *self, const BagMessage *message)
 {
@@ -355,6 +442,11 @@ gst_bag_streams_push (GstBagStreams *self, const BagMessage *message)
   gst_bag_streams_add_channel (self, message->channel);
   Stream *stream = g_ptr_array_index (self->streams, message->channel->number);
 
+  if (self->records.length > 0 && gst_bag_streams_has_pads (self)) {
+    const GstFlowReturn flow = gst_bag_streams_push_records (self);
+    if (flow != GST_FLOW_OK)
+      return flow;
+  }
   if (stream->cloud)
     return absorb_pose (self, stream, message);
   const GstClockTime time = gst_bag_streams_get_time (self, message);
@@ -379,10 +471,8 @@ gboolean
 gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event)
 {
   gboolean result = TRUE;
-  for (guint i = 0; i < self->streams->len; i++) {
-    Stream *stream = g_ptr_array_index (self->streams, i);
-    if (!stream || !stream->pad)
-      continue;
+  for (guint i = 0; i < self->shown->len; i++) {
+    Stream *stream = g_ptr_array_index (self->shown, i);
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
       send_segment (self, stream);
     result &= gst_pad_push_event (stream->pad, gst_event_ref (event));
@@ -392,13 +482,16 @@ gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event)
 }
 
 gboolean
+gst_bag_streams_has_pads (const GstBagStreams *self)
+{
+  return self->shown->len > 0;
+}
+
+gboolean
 gst_bag_streams_fail_without_pads (GstBagStreams *self)
 {
-  for (guint i = 0; i < self->streams->len; i++) {
-    const Stream *stream = g_ptr_array_index (self->streams, i);
-    if (stream && stream->pad)
-      return FALSE;
-  }
+  if (gst_bag_streams_has_pads (self))
+    return FALSE;
   GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
       ("The recording has nothing of what is wanted: no topic is one of \"%s\".",
           self->settings.topics ? self->settings.topics : "*"),

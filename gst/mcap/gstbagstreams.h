@@ -4,6 +4,7 @@
 #include <gst/base/gstflowcombiner.h>
 
 #include "bag-messages.h"
+#include "bag-records.h"
 
 G_BEGIN_DECLS
 
@@ -15,6 +16,10 @@ G_BEGIN_DECLS
 #define GST_BAG_PUBLISH_CAPS "timestamp/x-mcap-publish-time"
 
 typedef enum { GST_BAG_TIMESTAMPS_HEADER, GST_BAG_TIMESTAMPS_LOG } GstBagTimestamps;
+
+/* Pads of what is no message. */
+#define GST_BAG_ATTACHMENTS_PAD "attachments"
+#define GST_BAG_METADATA_PAD "metadata"
 
 /* Properties of both elements; a snapshot is taken on start. */
 typedef struct {
@@ -51,6 +56,14 @@ GstClockTime gst_bag_streams_get_time (GstBagStreams *self, const BagMessage *me
 /* The segment that goes out before the next buffers. */
 void gst_bag_streams_set_segment (GstBagStreams *self, const GstSegment *segment, guint32 seqnum);
 GstFlowReturn gst_bag_streams_push (GstBagStreams *self, const BagMessage *message);
+/* The pad of attachments or metadata records (MCAP's opcode), where `raw` asks for them. */
+void gst_bag_streams_add_record_pad (GstBagStreams *self, guint8 opcode);
+/* An attachment or a metadata record, which goes out where `raw` asks for it: at once, but not
+ * before there is another pad, so that what is linked first is one of messages. */
+GstFlowReturn gst_bag_streams_push_record (GstBagStreams *self, guint8 opcode, McapCursor *content);
+/* Those that wait for another pad. */
+GstFlowReturn gst_bag_streams_push_records (GstBagStreams *self);
+gboolean gst_bag_streams_has_pads (const GstBagStreams *self);
 /* To all pads; takes the event. From any thread. */
 gboolean gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event);
 /* At the end: posts an error, and is TRUE, where nothing was wanted of what there is. Nobody would

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bag-records.h"
 #include "mcap-format.h"
 
 GST_DEBUG_CATEGORY (gst_mcap_base_debug);
@@ -148,8 +149,8 @@ add_maps (GstMcapBase *self, guint64 log_time, gboolean wait, GError **error)
   if (maps == NULL)
     return TRUE;
   priv->maps_attached = TRUE;
-  return mcap_writer_add_attachment (
-      priv->recorder.writer, "map.sha256", "text/plain", log_time, maps, strlen (maps), error);
+  return mcap_writer_add_attachment (priv->recorder.writer, "map.sha256", "text/plain", log_time,
+      log_time, maps, strlen (maps), error);
 }
 
 gboolean
@@ -182,7 +183,7 @@ gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
   if (priv->provenance)
     pipeline = gst_mcap_provenance_get_pipeline (priv->provenance);
   if (pipeline && !mcap_writer_add_attachment (priv->recorder.writer, "pipeline.dot",
-                      "text/vnd.graphviz", log_time, pipeline, strlen (pipeline), error))
+                      "text/vnd.graphviz", log_time, log_time, pipeline, strlen (pipeline), error))
     return FALSE;
   return add_maps (self, log_time, FALSE, error);
 }
@@ -303,6 +304,8 @@ record (GstMcapBase *self, GstMcapPad *pad, GstBuffer *buffer)
     return GST_FLOW_EOS;
   log_time = gst_mcap_times_get (&priv->times, GST_ELEMENT (self), pad, buffer);
   pad->last_time = log_time;
+  if (pad->is_attachment)
+    log_time = bag_record_get_time (buffer, MCAP_LOG_TIME_CAPS, log_time);
   priv->has_ended = FALSE;
   if (klass->prepare (self, log_time, gst_buffer_get_size (buffer), &error) &&
       gst_mcap_recorder_add (&priv->recorder, pad, buffer, log_time,
@@ -349,6 +352,20 @@ gst_mcap_base_chain (GstPad *sinkpad, GstObject *parent, GstBuffer *buffer)
   return flow;
 }
 
+/* Caps of this plugin have what their records need; others are as they are. */
+static gboolean
+check_data_caps (const GstStructure *caps)
+{
+  if (gst_structure_has_name (caps, MCAP_MESSAGE_CAPS))
+    return gst_structure_has_field_typed (caps, MCAP_CAPS_MESSAGE_ENCODING, G_TYPE_STRING) &&
+           gst_structure_has_field (caps, MCAP_CAPS_SCHEMA_NAME) ==
+               gst_structure_has_field (caps, MCAP_CAPS_SCHEMA_ENCODING);
+  if (gst_structure_has_name (caps, MCAP_ATTACHMENT_CAPS) ||
+      gst_structure_has_name (caps, MCAP_METADATA_CAPS))
+    return gst_structure_has_field_typed (caps, MCAP_CAPS_NAME, G_TYPE_STRING);
+  return TRUE;
+}
+
 static gboolean
 set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
 {
@@ -364,17 +381,18 @@ set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
       return FALSE;
     }
     gst_point_cloud_timer_set_info (pad->timer, &info);
-  } else if (gst_structure_has_name (structure, MCAP_MESSAGE_CAPS) &&
-             (!gst_structure_has_field_typed (
-                  structure, MCAP_CAPS_MESSAGE_ENCODING, G_TYPE_STRING) ||
-                 gst_structure_has_field (structure, MCAP_CAPS_SCHEMA_NAME) !=
-                     gst_structure_has_field (structure, MCAP_CAPS_SCHEMA_ENCODING))) {
+  } else if (!check_data_caps (structure)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("Messages of these caps cannot be recorded"),
-        ("%" GST_PTR_FORMAT " lacks the encoding of its messages or of its schema", caps));
+        ("%" GST_PTR_FORMAT " lacks a name, or the encoding of its messages or of its schema",
+            caps));
     return FALSE;
   }
   gst_mcap_base_lock (self);
   pad->info = info;
+  pad->is_attachment =
+      pad->kind == GST_MCAP_PAD_DATA && gst_structure_has_name (structure, MCAP_ATTACHMENT_CAPS);
+  pad->is_metadata =
+      pad->kind == GST_MCAP_PAD_DATA && gst_structure_has_name (structure, MCAP_METADATA_CAPS);
   gst_caps_replace (&pad->caps, caps);
   pad->generation = 0;
   gst_mcap_base_unlock (self);

@@ -199,6 +199,8 @@ take_records (GstMcapDemux *self)
         gst_bag_streams_add_channel (self->streams, channel);
     } else if (opcode == MCAP_OP_MESSAGE) {
       flow = push_message (self, &content);
+    } else if (opcode == MCAP_OP_ATTACHMENT || opcode == MCAP_OP_METADATA) {
+      flow = gst_bag_streams_push_record (self->streams, opcode, &content);
     }
   }
   take_warning (self);
@@ -229,7 +231,8 @@ gst_mcap_demux_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 static gboolean
 handle_eos (GstMcapDemux *self, GstEvent *event)
 {
-  if (self->channels.channels->len == 0) {
+  gst_bag_streams_push_records (self->streams);
+  if (self->channels.channels->len == 0 && !gst_bag_streams_has_pads (self->streams)) {
     GST_ELEMENT_ERROR (
         self, STREAM, DEMUX, ("The stream ended, and no message was whole in it."), (NULL));
   } else {

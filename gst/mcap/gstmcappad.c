@@ -134,6 +134,7 @@ gst_mcap_pad_reset (GstMcapPad *self)
     gst_point_cloud_timer_reset (self->timer);
   gst_point_cloud_info_init (&self->info);
   gst_clear_caps (&self->caps);
+  self->is_attachment = self->is_metadata = FALSE;
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   self->last_time = 0;
   self->eos = FALSE;

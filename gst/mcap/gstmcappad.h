@@ -34,6 +34,8 @@ struct _GstMcapPad {
   GstPointCloudTimer *timer; /* clouds */
   GstPointCloudInfo info;
   GstCaps *caps;
+  gboolean is_attachment; /* its buffers are MCAP's attachments, or metadata records: no messages */
+  gboolean is_metadata;
   GstSegment segment;
   guint64 last_time;
   gboolean eos;

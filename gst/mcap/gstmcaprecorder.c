@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bag-records.h"
 #include "mcap-format.h"
 #include "ros-messages.h"
 
@@ -134,6 +135,8 @@ add_main_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
 
   if (pad->kind == GST_MCAP_PAD_POSE)
     return TRUE; /* its channels are those of the poses that come */
+  if (pad->is_attachment || pad->is_metadata)
+    return TRUE;
   if (structure && gst_structure_has_name (structure, MCAP_MESSAGE_CAPS))
     return add_copied_channel (self, pad, structure, error);
   caps = pad->caps ? gst_caps_to_string (pad->caps) : NULL;
@@ -354,6 +357,41 @@ add_cloud (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 lo
 }
 
 static gboolean
+add_attachment (
+    GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time, GError **error)
+{
+  const GstStructure *caps = gst_caps_get_structure (pad->caps, 0);
+  const gchar *name = gst_structure_get_string (caps, MCAP_CAPS_NAME);
+  const gchar *media_type = gst_structure_get_string (caps, MCAP_CAPS_MEDIA_TYPE);
+  const guint64 create_time = bag_record_get_time (buffer, MCAP_CREATE_TIME_CAPS, log_time);
+  GstMapInfo map;
+  gboolean ok;
+
+  if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "A buffer could not be read and was not attached");
+    return FALSE;
+  }
+  ok = mcap_writer_add_attachment (
+      self->writer, name, media_type, log_time, create_time, map.data, map.size, error);
+  gst_buffer_unmap (buffer, &map);
+  return ok;
+}
+
+static gboolean
+add_metadata (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
+{
+  const GstStructure *caps = gst_caps_get_structure (pad->caps, 0);
+  const GValue *map = gst_structure_get_value (caps, MCAP_CAPS_METADATA);
+  g_autoptr (GHashTable) metadata = new_metadata ();
+
+  if (map && GST_VALUE_HOLDS_STRUCTURE (map))
+    gst_structure_foreach (gst_value_get_structure (map), copy_string_field, metadata);
+  return mcap_writer_add_metadata (
+      self->writer, gst_structure_get_string (caps, MCAP_CAPS_NAME), metadata, error);
+}
+
+static gboolean
 add_data (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time, gint64 stamp,
     GError **error)
 {
@@ -385,6 +423,10 @@ gst_mcap_recorder_add (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer
   case GST_MCAP_PAD_POSE:
     return add_poses (self, pad, buffer, log_time, stamp, error);
   default:
+    if (pad->is_attachment)
+      return add_attachment (self, pad, buffer, log_time, error);
+    if (pad->is_metadata)
+      return add_metadata (self, pad, error);
     return add_data (self, pad, buffer, log_time, stamp, error);
   }
 }

@@ -192,6 +192,9 @@ gst_mcap_sink_prepare (GstMcapBase *base, guint64 log_time, guint64 size, GError
       mcap_writer_get_pending_size (writer) > 0 || mcap_writer_get_statistics (writer).messages > 0;
   expected = mcap_writer_get_position (writer) + mcap_writer_get_pending_size (writer) +
              mcap_writer_get_summary_size (writer) + size + MESSAGE_OVERHEAD;
+  /* Attachments may have come before, of any time. */
+  if (!has_messages)
+    self->file_time = log_time;
   if (has_messages &&
       ((max_bytes > 0 && expected > max_bytes) ||
           (max_time > 0 && log_time >= self->file_time && log_time - self->file_time >= max_time)))

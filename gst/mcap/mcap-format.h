@@ -23,9 +23,6 @@ G_BEGIN_DECLS
 /* Footer's content: start of the summary, start of the summary offsets, summary CRC. */
 #define MCAP_FOOTER_SIZE 20
 
-/* Records longer than this are held to be damaged. */
-#define MCAP_MAX_RECORD_SIZE (G_GUINT64_CONSTANT (1) << 32)
-
 #define MCAP_PROFILE_ROS2 "ros2"
 #define MCAP_ENCODING_CDR "cdr"
 #define MCAP_ENCODING_ROS2MSG "ros2msg"
@@ -64,6 +61,16 @@ typedef enum {
 #define MCAP_CAPS_SCHEMA_ENCODING "schema-encoding"
 #define MCAP_CAPS_SCHEMA_DATA "schema-data"
 #define MCAP_CAPS_CHANNEL_METADATA "channel-metadata"
+/* An attachment, whose bytes are the buffer's: name and media type in caps, both strings; when it
+ * was logged and made in GstReferenceTimestampMeta of these caps. */
+#define MCAP_ATTACHMENT_CAPS "application/x-mcap-attachment"
+#define MCAP_CAPS_NAME "name"
+#define MCAP_CAPS_MEDIA_TYPE "media-type"
+#define MCAP_LOG_TIME_CAPS "timestamp/x-mcap-log-time"
+#define MCAP_CREATE_TIME_CAPS "timestamp/x-mcap-create-time"
+/* A metadata record: an empty buffer, name and map (a GstStructure of strings) in caps. */
+#define MCAP_METADATA_CAPS "application/x-mcap-metadata"
+#define MCAP_CAPS_METADATA "metadata"
 
 /* Keys of a channel's metadata that the writer sets and the reader may use: the caps of the stream;
  * the topic of the cloud that a channel's poses were attached to; the role of these poses, by its
@@ -71,14 +78,6 @@ typedef enum {
 #define MCAP_META_CAPS "gst.caps"
 #define MCAP_META_CLOUD "gst.cloud"
 #define MCAP_META_ROLE "gst.role"
-
-static inline guint16
-mcap_get_u16 (const guint8 *p)
-{
-  guint16 v;
-  memcpy (&v, p, sizeof v);
-  return GUINT16_FROM_LE (v);
-}
 
 static inline guint32
 mcap_get_u32 (const guint8 *p)

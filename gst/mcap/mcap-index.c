@@ -75,6 +75,7 @@ mcap_index_init (McapIndex *self)
   memset (self, 0, sizeof *self);
   mcap_table_init (&self->table);
   self->blocks = g_ptr_array_new_with_free_func (free_block);
+  self->places = g_array_new (FALSE, FALSE, sizeof (McapPlace));
 }
 
 void
@@ -82,6 +83,7 @@ mcap_index_clear (McapIndex *self)
 {
   mcap_table_clear (&self->table);
   g_ptr_array_unref (self->blocks);
+  g_array_unref (self->places);
   g_free (self->warning);
 }
 
@@ -121,6 +123,20 @@ add_chunk (McapIndex *self, guint64 offset, guint64 start, guint64 end)
   block->end = end;
   block->number = self->blocks->len;
   g_ptr_array_add (self->blocks, block);
+}
+
+static void
+add_place (McapIndex *self, guint8 opcode, guint64 offset)
+{
+  const McapPlace place = {opcode, offset};
+  g_array_append_val (self->places, place);
+}
+
+static gint
+compare_places (gconstpointer a, gconstpointer b)
+{
+  const McapPlace *x = a, *y = b;
+  return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 static gint
@@ -172,6 +188,7 @@ static void
 reset_index (McapIndex *self)
 {
   g_ptr_array_set_size (self->blocks, 0);
+  g_array_set_size (self->places, 0);
   self->has_range = FALSE;
 }
 
@@ -183,17 +200,23 @@ take_summary (McapIndex *self, const guint8 *data, gsize size)
   McapCursor content;
   guint8 opcode;
   gboolean has_statistics = FALSE, has_counts = TRUE;
-  guint64 n_messages = 0, n_indexed = 0, start = 0, end = 0;
+  guint64 n_messages = 0, n_indexed = 0, start = 0, end = 0, n_places = 0;
   guint32 n_chunks = 0;
 
   while (mcap_cursor_record (&cursor, &opcode, &content)) {
     if (opcode == MCAP_OP_CHUNK_INDEX) {
       if (!take_chunk_index (self, &content, &n_indexed, &has_counts))
         return FALSE;
+    } else if (opcode == MCAP_OP_ATTACHMENT_INDEX) {
+      add_place (self, MCAP_OP_ATTACHMENT, mcap_cursor_u64 (&content));
+    } else if (opcode == MCAP_OP_METADATA_INDEX) {
+      add_place (self, MCAP_OP_METADATA, mcap_cursor_u64 (&content));
     } else if (opcode == MCAP_OP_STATISTICS) {
       has_statistics = TRUE;
       n_messages = mcap_cursor_u64 (&content);
-      mcap_cursor_bytes (&content, 2 + 4 + 4 + 4);
+      mcap_cursor_bytes (&content, 2 + 4); /* numbers of schemas and channels */
+      n_places = mcap_cursor_u32 (&content);
+      n_places += mcap_cursor_u32 (&content);
       n_chunks = mcap_cursor_u32 (&content);
       start = mcap_cursor_u64 (&content);
       end = mcap_cursor_u64 (&content);
@@ -205,6 +228,7 @@ take_summary (McapIndex *self, const guint8 *data, gsize size)
   }
   if (cursor.failed)
     return FALSE;
+  self->has_all_places = has_statistics && n_places == self->places->len;
   if (has_statistics && n_messages == 0)
     return TRUE;
   /* Messages outside of chunks are in no index. */
@@ -277,6 +301,7 @@ look (Window *window, guint64 offset, gsize size, GError **error)
 
 typedef struct {
   Window window;
+  gboolean only_places;
   GArray *plain; /* McapEntry of messages outside of chunks */
   GByteArray *record;
 } Scan;
@@ -292,6 +317,10 @@ scan_record (
   McapChunk chunk;
   McapMessage message;
 
+  if (opcode == MCAP_OP_ATTACHMENT || opcode == MCAP_OP_METADATA)
+    add_place (self, opcode, offset);
+  if (scan->only_places)
+    return TRUE;
   switch (opcode) {
   case MCAP_OP_CHUNK:
     cursor.size = (gsize)MIN (size, CHUNK_HEAD_SIZE);
@@ -375,6 +404,36 @@ add_plain_messages (McapIndex *self, GArray *plain)
 }
 
 static gboolean
+scan_records (McapIndex *self, const McapFile *file, gboolean only_places, GError **error)
+{
+  Scan *scan = g_new0 (Scan, 1);
+  scan->window.file = file;
+  scan->only_places = only_places;
+  scan->plain = g_array_new (FALSE, FALSE, sizeof (McapEntry));
+  scan->record = g_byte_array_new ();
+  const gboolean done = scan_file (self, scan, error);
+  if (done)
+    add_plain_messages (self, scan->plain);
+  self->has_all_places = TRUE;
+  g_array_unref (scan->plain);
+  g_byte_array_unref (scan->record);
+  g_free (scan);
+  return done;
+}
+
+gboolean
+mcap_index_find_places (McapIndex *self, const McapFile *file, GError **error)
+{
+  if (!self->has_all_places) {
+    g_array_set_size (self->places, 0);
+    if (!scan_records (self, file, TRUE, error))
+      return FALSE;
+  }
+  g_array_sort (self->places, compare_places);
+  return TRUE;
+}
+
+static gboolean
 lacks_schema (gpointer id, gpointer channel, gpointer table)
 {
   return ((McapChannel *)channel)->schema_id != 0 && !mcap_table_get_schema (table, channel);
@@ -403,16 +462,8 @@ mcap_index_read (McapIndex *self, const McapFile *file, GError **error)
   /* A summary may repeat channels without their schemas: the chunks have both. */
   g_hash_table_foreach_remove (self->table.channels, lacks_schema, &self->table);
   if (!self->has_summary && !failure) {
-    Scan *scan = g_new0 (Scan, 1);
-    scan->window.file = file;
-    scan->plain = g_array_new (FALSE, FALSE, sizeof (McapEntry));
-    scan->record = g_byte_array_new ();
     reset_index (self);
-    if (scan_file (self, scan, &failure))
-      add_plain_messages (self, scan->plain);
-    g_array_unref (scan->plain);
-    g_byte_array_unref (scan->record);
-    g_free (scan);
+    scan_records (self, file, FALSE, &failure);
   }
   if (failure) {
     g_propagate_error (error, failure);

@@ -38,9 +38,17 @@ typedef struct {
   GByteArray *data; /* unpacked */
 } McapBlock;
 
+/* An attachment or a metadata record. */
+typedef struct {
+  guint8 opcode;
+  guint64 offset;
+} McapPlace;
+
 typedef struct {
   McapTable table;
   GPtrArray *blocks; /* by start */
+  GArray *places;    /* McapPlace, in the order of the file */
+  gboolean has_all_places;
   gboolean has_range;
   guint64 start;
   guint64 end;
@@ -53,6 +61,8 @@ typedef struct {
 void mcap_index_init (McapIndex *self);
 void mcap_index_clear (McapIndex *self);
 gboolean mcap_index_read (McapIndex *self, const McapFile *file, GError **error);
+/* Goes through the file for the places that its summary does not have. */
+gboolean mcap_index_find_places (McapIndex *self, const McapFile *file, GError **error);
 /* Counts something that is left out; the first since the last one taken becomes the warning. */
 void mcap_index_add_damage (McapIndex *self, guint64 offset, const gchar *what);
 

@@ -242,12 +242,6 @@ mcap_output_close (McapOutput *self, GError **error)
   return number == 0;
 }
 
-const gchar *
-mcap_output_get_path (const McapOutput *self)
-{
-  return self->path;
-}
-
 guint64
 mcap_output_get_position (const McapOutput *self)
 {

@@ -24,7 +24,6 @@ gboolean mcap_output_write (McapOutput *self, const McapPart *parts, guint n_par
 /* Gives back what was reserved, waits for the disk, frees @self also on failure. */
 gboolean mcap_output_close (McapOutput *self, GError **error);
 
-const gchar *mcap_output_get_path (const McapOutput *self);
 /* Bytes written. */
 guint64 mcap_output_get_position (const McapOutput *self);
 /* Bytes that survive a power loss. Thread-safe. */

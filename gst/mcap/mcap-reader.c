@@ -328,3 +328,37 @@ mcap_reader_next (McapReader *self, McapMessage *message, GError **error)
       return TRUE;
   }
 }
+
+gboolean
+mcap_reader_has_record (McapReader *self, guint8 opcode)
+{
+  mcap_index_find_places (&self->index, &self->file, NULL);
+  for (guint i = 0; i < self->index.places->len; i++)
+    if (g_array_index (self->index.places, McapPlace, i).opcode == opcode)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+mcap_reader_foreach_record (
+    McapReader *self, McapRecordFunc func, gpointer user_data, GError **error)
+{
+  if (!mcap_index_find_places (&self->index, &self->file, error))
+    return FALSE;
+  for (guint i = 0; i < self->index.places->len; i++) {
+    const McapPlace *place = &g_array_index (self->index.places, McapPlace, i);
+    GError *failure = NULL;
+    if (mcap_file_read_record (&self->file, place->offset, place->opcode, self->record, &failure)) {
+      McapCursor content = {self->record->data, self->record->len, 0, FALSE};
+      if (!func (user_data, place->opcode, &content))
+        return TRUE;
+    } else if (g_error_matches (failure, MCAP_ERROR, MCAP_ERROR_READ)) {
+      g_propagate_error (error, failure);
+      return FALSE;
+    } else {
+      mcap_index_add_damage (&self->index, place->offset, failure->message);
+      g_error_free (failure);
+    }
+  }
+  return TRUE;
+}

@@ -45,6 +45,16 @@ void mcap_reader_seek (McapReader *self, guint64 time);
  * in the table. */
 gboolean mcap_reader_next (McapReader *self, McapMessage *message, GError **error);
 
+/* Attachments and metadata records, in the order of the file: @opcode, and the content, which goes
+ * when the function returns; FALSE: no more of them. */
+typedef gboolean (*McapRecordFunc) (gpointer user_data, guint8 opcode, McapCursor *content);
+
+/* Whether there is one of @opcode. FALSE as well where reading failed. */
+gboolean mcap_reader_has_record (McapReader *self, guint8 opcode);
+/* Those that are damaged are left out, and counted. FALSE where reading failed. */
+gboolean mcap_reader_foreach_record (
+    McapReader *self, McapRecordFunc func, gpointer user_data, GError **error);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (McapReader, mcap_reader_free)
 
 G_END_DECLS

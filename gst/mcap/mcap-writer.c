@@ -429,9 +429,10 @@ mcap_writer_flush (McapWriter *self, GError **error)
 
 gboolean
 mcap_writer_add_attachment (McapWriter *self, const gchar *name, const gchar *media_type,
-    guint64 log_time, gconstpointer data, gsize size, GError **error)
+    guint64 log_time, guint64 create_time, gconstpointer data, gsize size, GError **error)
 {
   g_autoptr (GByteArray) record = g_byte_array_new ();
+  const gsize indexed = self->attachment_indexes->len;
   guint64 offset = self->position;
   gsize start;
 
@@ -442,25 +443,27 @@ mcap_writer_add_attachment (McapWriter *self, const gchar *name, const gchar *me
   }
   start = mcap_begin_record (record, MCAP_OP_ATTACHMENT);
   mcap_put_u64 (record, log_time);
-  mcap_put_u64 (record, log_time); /* creation time */
+  mcap_put_u64 (record, create_time);
   mcap_put_string (record, name);
   mcap_put_string (record, media_type);
   mcap_put_u64 (record, size);
   g_byte_array_append (record, data, size);
   mcap_put_u32 (record, mcap_crc32 (0, record->data + start, record->len - start));
   mcap_end_record (record, start);
-  if (!write_bytes (self, record, error))
-    return FALSE;
-
+  /* First, so that its room is reserved with the record's. */
   start = mcap_begin_record (self->attachment_indexes, MCAP_OP_ATTACHMENT_INDEX);
   mcap_put_u64 (self->attachment_indexes, offset);
   mcap_put_u64 (self->attachment_indexes, record->len);
   mcap_put_u64 (self->attachment_indexes, log_time);
-  mcap_put_u64 (self->attachment_indexes, log_time);
+  mcap_put_u64 (self->attachment_indexes, create_time);
   mcap_put_u64 (self->attachment_indexes, size);
   mcap_put_string (self->attachment_indexes, name);
   mcap_put_string (self->attachment_indexes, media_type);
   mcap_end_record (self->attachment_indexes, start);
+  if (!write_bytes (self, record, error)) {
+    g_byte_array_set_size (self->attachment_indexes, (guint)indexed);
+    return FALSE;
+  }
   self->n_attachments++;
   return TRUE;
 }
@@ -469,6 +472,7 @@ gboolean
 mcap_writer_add_metadata (McapWriter *self, const gchar *name, GHashTable *metadata, GError **error)
 {
   g_autoptr (GByteArray) record = g_byte_array_new ();
+  const gsize indexed = self->metadata_indexes->len;
   guint64 offset = self->position;
   gsize start;
 
@@ -476,14 +480,16 @@ mcap_writer_add_metadata (McapWriter *self, const gchar *name, GHashTable *metad
   mcap_put_string (record, name);
   mcap_put_map (record, metadata);
   mcap_end_record (record, start);
-  if (!write_bytes (self, record, error))
-    return FALSE;
-
+  /* First, so that its room is reserved with the record's. */
   start = mcap_begin_record (self->metadata_indexes, MCAP_OP_METADATA_INDEX);
   mcap_put_u64 (self->metadata_indexes, offset);
   mcap_put_u64 (self->metadata_indexes, record->len);
   mcap_put_string (self->metadata_indexes, name);
   mcap_end_record (self->metadata_indexes, start);
+  if (!write_bytes (self, record, error)) {
+    g_byte_array_set_size (self->metadata_indexes, (guint)indexed);
+    return FALSE;
+  }
   self->n_metadata++;
   return TRUE;
 }

@@ -71,7 +71,7 @@ gboolean mcap_writer_make_room (McapWriter *self, guint64 size, guint64 log_time
 gboolean mcap_writer_add_message (McapWriter *self, guint16 channel, guint64 log_time,
     guint64 publish_time, const McapPart *parts, guint n_parts, GError **error);
 gboolean mcap_writer_add_attachment (McapWriter *self, const gchar *name, const gchar *media_type,
-    guint64 log_time, gconstpointer data, gsize size, GError **error);
+    guint64 log_time, guint64 create_time, gconstpointer data, gsize size, GError **error);
 gboolean mcap_writer_add_metadata (
     McapWriter *self, const gchar *name, GHashTable *metadata, GError **error);
 /* Writes the chunk at hand, if any. */

@@ -50,7 +50,8 @@ except (ImportError, ValueError) as error:
 try:
     from mcap.exceptions import McapError
     from mcap.reader import NonSeekingReader, make_reader
-    from mcap.records import Chunk, DataEnd, Message, MessageIndex
+    from mcap.records import (Attachment, Channel, Chunk, DataEnd, Message, MessageIndex, Metadata,
+                              Schema)
     from mcap.stream_reader import StreamReader, breakup_chunk
     from mcap_ros2.decoder import DecoderFactory
 except ImportError:
@@ -388,23 +389,112 @@ class Files(Folder):
         self.assertLess(times[-1], time.time_ns() + SECOND)
         self.assertEqual({b - a for a, b in zip(times, times[1:])}, {SECOND // 10})
 
-    def copy(self, source, path):
-        """All streams of recordings through rosbagsrc and mcapsink."""
-        pipeline = Gst.parse_launch(f"rosbagsrc name=bag mcapsink name=rec location={path} "
-                                    "diagnostics-topic=\"\" tf-topic=\"\" log-time=pts")
+    def copy(self, location, path, source="rosbagsrc name=bag", sink="mcapsink name=rec",
+             **properties):
+        """All streams of recordings through a source and a sink."""
+        pipeline = Gst.parse_launch(f"{source} {sink}")
         bag, rec = pipeline.get_by_name("bag"), pipeline.get_by_name("rec")
-        bag.set_property("location", source)
+        for name, value in {"diagnostics-topic": "", "tf-topic": "", "log-time": "pts",
+                            "attach-pipeline": False}.items():
+            Gst.util_set_object_arg(rec, name, str(value))
+        for name, value in properties.items():
+            bag.set_property(name, value)
+        (pipeline.get_by_name("from") or bag).set_property("location", location)
+        (pipeline.get_by_name("to") or rec).set_property("location", path)
 
         def link(_, pad):
             kind = {"cloud": "cloud_%u", "pose": "pose_%u"}.get(pad.name.split("_")[0], "data_%u")
             assert pad.link(rec.request_pad_simple(kind)) == Gst.PadLinkReturn.OK
 
         bag.connect("pad-added", link)
-        pipeline.set_state(Gst.State.PLAYING)
         try:
+            pipeline.set_state(Gst.State.PLAYING)
             wait(pipeline)
         finally:
             pipeline.set_state(Gst.State.NULL)
+
+    def test_raw_copies(self):
+        """Nothing of MCAP's conformance set is lost: messages, attachments, metadata records."""
+        data = os.environ.get("NDT_TEST_DATA") or os.path.join(
+            os.environ["NDT_TEST_ROOT"], "..", "shared", "data")
+        bags = sorted(glob.glob(os.path.join(data, "mcap_conformance", "*", "*.mcap")))
+        if not bags:
+            if os.environ.get("CI") == "true":
+                self.fail("mcap_conformance is missing")
+            self.skipTest("mcap_conformance is missing")
+
+        def content(path, own=False):
+            messages, attachments, metadata, schemas, channels = [], [], [], {}, {}
+            with open(path, "rb") as file:
+                for r in StreamReader(file, validate_crcs=True).records:
+                    if isinstance(r, Schema):
+                        schemas[r.id] = (r.name, r.encoding, r.data)
+                    elif isinstance(r, Channel):
+                        channels[r.id] = (r.topic, r.message_encoding, sorted(r.metadata.items()),
+                                          schemas.get(r.schema_id))
+                    elif isinstance(r, Message):
+                        messages.append((r.log_time, channels[r.channel_id], r.publish_time, r.data))
+                    elif isinstance(r, Attachment):
+                        attachments.append(
+                            (r.name, r.media_type, r.log_time, r.create_time, r.data))
+                    elif isinstance(r, Metadata):
+                        metadata.append((r.name, sorted(r.metadata.items())))
+            if own:  # the recorder's own comes first
+                self.assertEqual(metadata.pop(0)[0], "recorder")
+                with open(path, "rb") as file:
+                    statistics = make_reader(file).get_summary().statistics
+                self.assertEqual((statistics.attachment_count, statistics.metadata_count - 1),
+                                 (len(attachments), len(metadata)))
+            return sorted(messages, key=lambda m: m[0]), attachments, metadata
+
+        ways = (("rosbagsrc name=bag", "mcapsink name=rec"),
+                ("filesrc name=from ! mcapdemux name=bag", "mcapmux name=rec ! filesink name=to"),
+                ("filesrc name=from ! queue ! mcapdemux name=bag", "mcapsink name=rec"))
+        numbers = [0, 0, 0]
+        for i, bag in enumerate(bags):
+            # Each way a third of the set, but all ways what there is little of.
+            is_rare = "Attachment" in bag or "Metadata" in bag
+            for way, (source, sink) in enumerate(ways):
+                if not is_rare and i % len(ways) != way:
+                    continue
+                with self.subTest(f"{os.path.relpath(bag, data)} {source}"):
+                    path = self.path(f"{i}-{way}.mcap")
+                    expected = content(bag)
+                    if expected == ([], [], []):
+                        with self.assertRaises(RuntimeError):
+                            self.copy(bag, path, source, sink, raw=True)
+                        continue
+                    self.copy(bag, path, source, sink, raw=True)
+                    self.assertEqual(content(path, own=True), expected)
+                    numbers = [n + len(e) for n, e in zip(numbers, expected)]
+        self.assertTrue(all(n > 20 for n in numbers), numbers)
+
+    def test_attach(self):
+        """Attachments and metadata of an application, and where a file has them of two runs."""
+        path = self.path("a.mcap")
+        pipeline = Gst.parse_launch(
+            "appsrc name=source caps=application/x-mcap-attachment,name=(string)calibration.yaml,"
+            "media-type=(string)text/yaml ! rec.data_0 lidartestsrc num-buffers=2 world=hall ! "
+            f"rec.cloud_0 mcapsink name=rec location={path} attach-pipeline=false")
+        source = pipeline.get_by_name("source")
+        source.emit("push-buffer", Gst.Buffer.new_wrapped(b"yaw: 0.5"))
+        source.emit("end-of-stream")
+        pipeline.set_state(Gst.State.PLAYING)
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        with open(path, "rb") as file:
+            (attachment,) = make_reader(file, validate_crcs=True).iter_attachments()
+        self.assertEqual((attachment.name, attachment.media_type, attachment.data),
+                         ("calibration.yaml", "text/yaml", b"yaw: 0.5"))
+        # Taken out again.
+        out = self.path("out.yaml")
+        pipeline = Gst.parse_launch(f"rosbagsrc raw=true location={path} ! "
+                                    f"application/x-mcap-attachment ! filesink location={out}")
+        pipeline.set_state(Gst.State.PLAYING)
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), b"yaw: 0.5")
 
     def test_bags(self):
         """rosbag2's own bags and MCAP's conformance set, written again."""
