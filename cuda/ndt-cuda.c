@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ndt-cuda-frames.h"
 #include "ndt-cuda-kernels.h"
 #include "ndt-cuda-map.h"
 #include "ndt-cuda-memory.h"
@@ -354,6 +355,13 @@ cuda_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, gu
 
 /* ---- The rest ---- */
 
+static NdtDeviceFrames *
+cuda_open_frames (NdtBackend *backend, GError **error)
+{
+  CudaBackend *cuda = (CudaBackend *)backend;
+  return enter (cuda, error) ? ndt_cuda_frames_open (&cuda->memory, cuda->device, error) : NULL;
+}
+
 static gpointer
 cuda_alloc_host (NdtBackend *backend, gsize size)
 {
@@ -419,6 +427,7 @@ static const NdtBackendClass cuda_class = {
     .get_scan = cuda_get_scan,
     .align = cuda_align,
     .evaluate = cuda_evaluate,
+    .open_frames = cuda_open_frames,
     .alloc_host = cuda_alloc_host,
     .free_host = ndt_cuda_lock_free,
     .get_counters = cuda_get_counters,

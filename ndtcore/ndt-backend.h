@@ -4,6 +4,8 @@
 #include <glib.h>
 
 #include "ndt-cloud.h"
+#include "ndt-deskew.h"
+#include "ndt-device-frames.h"
 #include "ndt-error.h"
 #include "ndt-voxel-map.h"
 
@@ -120,7 +122,6 @@ typedef struct {
   guint64 host_bytes;   /* held now, maps not counted */
 } NdtBackendCounters;
 
-typedef struct _NdtBackend NdtBackend;
 typedef struct _NdtBackendClass NdtBackendClass;
 
 /**
@@ -161,6 +162,9 @@ struct _NdtBackendClass {
   /* The objective at n_poses poses, over one level of the map. */
   gboolean (*evaluate) (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
       NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
+
+  /* A copy of a frame tree on the device; closed before the backend. Nullable. */
+  NdtDeviceFrames *(*open_frames) (NdtBackend *backend, GError **error);
 
   /* Host memory that uploads fast. Nullable: plain memory then. alloc_host returns NULL where
    * it has none to give; the caller then takes plain memory. Any thread; memory may outlive the

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndt-backend.h"
 #include "ndt-formulas.h"
 #include "ndt-frame-points.h"
 
@@ -44,12 +45,27 @@ struct _NdtFrameTree {
   guint32 n_matrices; /* that there is room for */
   gboolean have_matrices;
   guint32 reference;
+
+  NdtDeviceFrames *device; /* nullable */
+  gboolean device_has_tree;
+  guint32 new_begin, new_end; /* frames whose poses the device does not have */
+
+  gsize n_attached;
+  gsize attached_capacity;
+  float *attached; /* packed points */
+  guint32 *attached_frames;
+  gboolean attached_on_device;
+  gboolean attached_is_new; /* the device was not offered them */
+  gsize n_moved;
+  gboolean moved_on_device;
+  float *moved; /* room for attached_capacity points, or NULL */
 };
 
 NdtFrameTree *
 ndt_frame_tree_new (void)
 {
   NdtFrameTree *tree = g_new0 (NdtFrameTree, 1);
+  tree->new_begin = G_MAXUINT32;
   tree->level_ends = g_array_new (FALSE, FALSE, sizeof (guint32));
   return tree;
 }
@@ -57,6 +73,11 @@ ndt_frame_tree_new (void)
 void
 ndt_frame_tree_free (NdtFrameTree *tree)
 {
+  if (tree->device)
+    tree->device->klass->close (tree->device);
+  g_free (tree->attached);
+  g_free (tree->attached_frames);
+  g_free (tree->moved);
   for (guint k = 0; k < N_COMPONENTS; k++) {
     g_free (tree->local[k]);
     g_free (tree->world[k]);
@@ -73,6 +94,8 @@ void
 ndt_frame_tree_clear (NdtFrameTree *tree)
 {
   tree->n = 0;
+  tree->n_attached = tree->n_moved = 0;
+  tree->device_has_tree = FALSE;
   tree->ordered = tree->propagated = tree->have_matrices = FALSE;
 }
 
@@ -124,6 +147,14 @@ load (double *const components[N_COMPONENTS], guint32 at, NdtPose *pose)
     pose->orientation[k] = components[QX + k][at];
 }
 
+/* Poses in the parent changed. */
+static void
+note_new (NdtFrameTree *tree, guint32 first, guint32 n)
+{
+  tree->new_begin = MIN (tree->new_begin, first);
+  tree->new_end = MAX (tree->new_end, first + n);
+}
+
 static void
 reserve (NdtFrameTree *tree, guint32 n)
 {
@@ -165,6 +196,7 @@ ndt_frame_tree_add (
     store (tree->local, first + i, &poses[i]);
   }
   tree->n += n;
+  tree->device_has_tree = FALSE;
   tree->ordered = tree->propagated = tree->have_matrices = FALSE;
   return first;
 }
@@ -182,6 +214,7 @@ ndt_frame_tree_set (
     return FALSE;
   for (guint32 i = 0; i < n; i++)
     store (tree->local, first + i, &poses[i]);
+  note_new (tree, first, n);
   tree->propagated = tree->have_matrices = FALSE;
   return TRUE;
 }
@@ -259,11 +292,104 @@ propagate (NdtFrameTree *tree)
   tree->propagated = TRUE;
 }
 
+/* ---- The device ---- */
+
+/* The CPU goes on. */
+static void
+leave_device (NdtFrameTree *tree, GError *error)
+{
+  g_warning ("A frame tree goes on on the CPU: %s", error->message);
+  g_error_free (error);
+  tree->device->klass->close (tree->device);
+  tree->device = NULL;
+}
+
+static gboolean
+update_device (NdtFrameTree *tree, GError **error)
+{
+  const NdtDeviceFramesClass *klass = tree->device->klass;
+  if (!tree->device_has_tree) {
+    if (!tree->ordered)
+      order_by_level (tree);
+    if (!klass->set_tree (tree->device, tree->n, tree->parents, tree->order,
+            (const guint32 *)(gconstpointer)tree->level_ends->data, tree->level_ends->len, error))
+      return FALSE;
+    tree->device_has_tree = TRUE;
+    note_new (tree, 0, tree->n);
+  }
+  const guint32 first = tree->new_begin, end = MIN (tree->new_end, tree->n);
+  tree->new_begin = G_MAXUINT32;
+  tree->new_end = 0;
+  if (first >= end)
+    return TRUE;
+  double *to = klass->map_local (tree->device) + NDT_FRAME_DOUBLES * (gsize)first;
+  for (guint32 i = first; i < end; i++, to += NDT_FRAME_DOUBLES) {
+    for (guint k = 0; k < 3; k++)
+      to[k] = tree->local[PX + k][i];
+    to[3] = 0;
+    for (guint k = 0; k < 4; k++)
+      to[4 + k] = tree->local[QX + k][i];
+  }
+  return klass->set_local (tree->device, first, end - first, error);
+}
+
+/* Has the device, if there is one, all frames? */
+static gboolean
+use_device (NdtFrameTree *tree)
+{
+  GError *error = NULL;
+  if (!tree->device || tree->n == 0)
+    return FALSE;
+  if (!update_device (tree, &error))
+    leave_device (tree, error);
+  return tree->device != NULL;
+}
+
+gboolean
+ndt_frame_tree_set_backend (NdtFrameTree *tree, NdtBackend *backend, GError **error)
+{
+  if (tree->device)
+    tree->device->klass->close (tree->device);
+  tree->device = NULL;
+  tree->device_has_tree = tree->attached_on_device = FALSE;
+  tree->attached_is_new = TRUE;
+  if (tree->moved_on_device)
+    tree->n_moved = 0;
+  if (!backend || !backend->klass->open_frames)
+    return TRUE;
+  tree->device = backend->klass->open_frames (backend, error);
+  return tree->device != NULL;
+}
+
+gboolean
+ndt_frame_tree_is_on_device (const NdtFrameTree *tree)
+{
+  return tree->device != NULL;
+}
+
+void
+ndt_frame_tree_update (NdtFrameTree *tree)
+{
+  GError *error = NULL;
+  if (use_device (tree)) {
+    if (tree->device->klass->update (tree->device, &error))
+      return;
+    leave_device (tree, error);
+  }
+  propagate (tree);
+}
+
 void
 ndt_frame_tree_get_world (
     NdtFrameTree *tree, guint32 first, guint32 n, double *positions, double *orientations)
 {
+  GError *error = NULL;
   g_return_if_fail (first <= tree->n && n <= tree->n - first);
+  if (use_device (tree)) {
+    if (tree->device->klass->get_world (tree->device, first, n, positions, orientations, &error))
+      return;
+    leave_device (tree, error);
+  }
   propagate (tree);
   for (guint32 i = 0; i < n; i++) {
     for (guint k = 0; positions && k < 3; k++)
@@ -387,6 +513,21 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
 
   if (reference != NDT_FRAME_NONE && reference >= tree->n)
     return refuse_frame (tree, reference, error);
+  if (use_device (tree)) {
+    GError *local_error = NULL;
+    const guint32 largest = largest_of (frames, n);
+    if (n > 0 && largest >= tree->n)
+      return refuse_frame (tree, largest, error);
+    if (tree->device->klass->transform (tree->device, reference, points, frames, out, &local_error))
+      return TRUE;
+    leave_device (tree, local_error);
+    /* Some may be results already. */
+    if (points->x == (const guint8 *)out) {
+      g_set_error_literal (
+          error, NDT_ERROR, NDT_ERROR_DEVICE, "The points were lost with the device");
+      return FALSE;
+    }
+  }
   set_matrices (tree, reference);
   for (gsize i = 0, end; i < n; i = end) {
     end = MIN (i < lead ? lead : i + POINTS_AT_ONCE, n);
@@ -407,4 +548,98 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
   if (past_caches)
     ndt_frame_points_written ();
   return TRUE;
+}
+
+/* ---- Attached points ---- */
+
+gboolean
+ndt_frame_tree_attach (
+    NdtFrameTree *tree, const NdtCloudView *points, const guint32 *frames, GError **error)
+{
+  const gsize n = points->n_points;
+  const guint32 largest = largest_of (frames, n);
+  tree->n_attached = tree->n_moved = 0;
+  if (n > 0 && largest >= tree->n)
+    return refuse_frame (tree, largest, error);
+  if (n > tree->attached_capacity) {
+    g_free (tree->attached);
+    g_free (tree->attached_frames);
+    g_clear_pointer (&tree->moved, g_free);
+    tree->attached_capacity = n + n / 4;
+    tree->attached = g_new (float, 3 * tree->attached_capacity);
+    tree->attached_frames = g_new (guint32, tree->attached_capacity);
+  }
+  gather (points, 0, n, tree->attached);
+  if (n > 0)
+    memcpy (tree->attached_frames, frames, n * sizeof (guint32));
+  tree->n_attached = n;
+  tree->attached_is_new = TRUE;
+  return TRUE;
+}
+
+/* On the device, points stay there. FALSE: there is none that has room for them. */
+static gboolean
+move_on_device (NdtFrameTree *tree, guint32 reference)
+{
+  GError *error = NULL;
+  if (!use_device (tree))
+    return FALSE;
+  if (tree->attached_is_new) {
+    tree->attached_on_device = tree->device->klass->attach (
+        tree->device, tree->attached, tree->attached_frames, tree->n_attached, &error);
+    tree->attached_is_new = FALSE;
+    if (g_error_matches (error, NDT_ERROR, NDT_ERROR_NO_MEMORY))
+      g_clear_error (&error);
+  }
+  if (!error && tree->attached_on_device &&
+      tree->device->klass->move (tree->device, reference, &error))
+    return TRUE;
+  if (error)
+    leave_device (tree, error);
+  return FALSE;
+}
+
+gboolean
+ndt_frame_tree_move (NdtFrameTree *tree, guint32 reference, GError **error)
+{
+  tree->n_moved = 0;
+  if (reference != NDT_FRAME_NONE && reference >= tree->n)
+    return refuse_frame (tree, reference, error);
+  tree->moved_on_device = move_on_device (tree, reference);
+  if (!tree->moved_on_device) {
+    const NdtCloudView points = ndt_cloud_view_xyz_f32 (tree->attached, tree->n_attached);
+    if (!tree->moved)
+      tree->moved = g_new (float, 3 * tree->attached_capacity);
+    if (!ndt_frame_tree_transform (
+            tree, reference, &points, tree->attached_frames, tree->moved, error))
+      return FALSE;
+  }
+  tree->n_moved = tree->n_attached;
+  return TRUE;
+}
+
+gboolean
+ndt_frame_tree_get_moved (NdtFrameTree *tree, gsize first, gsize n, float *out, GError **error)
+{
+  GError *local_error = NULL;
+  if (first > tree->n_moved || n > tree->n_moved - first) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+        "%" G_GSIZE_FORMAT " points were moved, and %" G_GSIZE_FORMAT
+        " are wanted from %" G_GSIZE_FORMAT " on",
+        tree->n_moved, n, first);
+    return FALSE;
+  }
+  if (!tree->moved_on_device) {
+    if (n > 0)
+      memcpy (out, tree->moved + 3 * first, 3 * n * sizeof (float));
+    return TRUE;
+  }
+  if (tree->device && tree->device->klass->get_moved (tree->device, first, n, out, &local_error))
+    return TRUE;
+  if (tree->device)
+    leave_device (tree, local_error);
+  tree->n_moved = 0;
+  g_set_error_literal (error, NDT_ERROR, NDT_ERROR_DEVICE,
+      "The points that were moved are lost with the device: move them again");
+  return FALSE;
 }

@@ -8,6 +8,8 @@
 
 G_BEGIN_DECLS
 
+typedef struct _NdtBackend NdtBackend;
+
 /* No frame: the parent of a root. */
 #define NDT_FRAME_NONE G_MAXUINT32
 
@@ -19,12 +21,31 @@ G_BEGIN_DECLS
  * instant of firing makes motion compensation of it, several sensors' frames under one body
  * merge their clouds, articulated vehicles and scanner arms fit as they are.
  *
+ * The CPU computes, or the device of a backend (ndt_frame_tree_set_backend()). Poses in the world
+ * of trees of at most 32 levels agree to the bit, and so do points where the CPU fuses
+ * multiplication and addition; deeper trees, which a device composes in another order, differ by
+ * roundings.
+ *
  * Not thread-safe.
  */
 typedef struct _NdtFrameTree NdtFrameTree;
 
 NdtFrameTree *ndt_frame_tree_new (void);
 void ndt_frame_tree_free (NdtFrameTree *tree);
+/**
+ * ndt_frame_tree_set_backend:
+ * @backend: (nullable): where to compute; has to outlive the tree, or another to be set before it
+ *   is closed, and to be used by the tree's thread alone meanwhile. NULL, or one without a device:
+ *   the CPU
+ *
+ * Frames and points that are attached stay. Whatever goes wrong on the device later, the tree
+ * warns and goes on on the CPU. Points beyond the backend's memory budget go up in parts.
+ *
+ * Returns: FALSE, with the CPU, where the device does not work
+ */
+gboolean ndt_frame_tree_set_backend (NdtFrameTree *tree, NdtBackend *backend, GError **error);
+/* Does a device compute? */
+gboolean ndt_frame_tree_is_on_device (const NdtFrameTree *tree);
 /* Forgets all frames; memory stays. */
 void ndt_frame_tree_clear (NdtFrameTree *tree);
 guint32 ndt_frame_tree_get_n_frames (const NdtFrameTree *tree);
@@ -38,6 +59,8 @@ guint32 ndt_frame_tree_add (
  * nothing changed, where a frame does not exist or a pose is not finite. */
 gboolean ndt_frame_tree_set (
     NdtFrameTree *tree, guint32 first, guint32 n, const NdtPose *poses, GError **error);
+/* Computes poses in the world now, where any changed; otherwise they are when they are needed. */
+void ndt_frame_tree_update (NdtFrameTree *tree);
 /* Poses in the world of n frames from @first on: positions (n × 3, m) and orientations (n × 4, x y
  * z w); either may be NULL. */
 void ndt_frame_tree_get_world (
@@ -59,6 +82,27 @@ void ndt_frame_tree_get_world (
  */
 gboolean ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference,
     const NdtCloudView *points, const guint32 *frames, float *out, GError **error);
+
+/**
+ * ndt_frame_tree_attach:
+ * @points: each in its own frame, metres
+ * @frames: number of the frame of each point
+ *
+ * Copies points that will be transformed more than once, as their frames move, in place of those
+ * attached before. A device keeps them, and what becomes of them.
+ *
+ * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT where a frame does not exist; then there are none
+ */
+gboolean ndt_frame_tree_attach (
+    NdtFrameTree *tree, const NdtCloudView *points, const guint32 *frames, GError **error);
+/* Transforms the attached points to @reference, as ndt_frame_tree_transform() does others. FALSE
+ * with NDT_ERROR_INVALID_ARGUMENT where there is no such frame. */
+gboolean ndt_frame_tree_move (NdtFrameTree *tree, guint32 reference, GError **error);
+/* What the last ndt_frame_tree_move() made of n points from @first on: packed float x, y, z. FALSE
+ * with NDT_ERROR_INVALID_ARGUMENT where there are not so many, or with NDT_ERROR_DEVICE where they
+ * were lost with the device: move them again. */
+gboolean ndt_frame_tree_get_moved (
+    NdtFrameTree *tree, gsize first, gsize n, float *out, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtFrameTree, ndt_frame_tree_free)
 

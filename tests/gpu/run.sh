@@ -44,12 +44,11 @@ judge ()
 }
 
 if [ -n "$sanitize" ]; then
-  # Short runs of every kernel: grids and clusters, thinning, maps.
-  program=$build/tests/gpu/test-backends
+  # Short runs of every kernel: grids and clusters, thinning, maps, frames.
   for tool in memcheck racecheck synccheck initcheck; do
-    for name in edges thin sanitize; do
-      timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 9 "$program" -p "/gpu/$name" \
-        >"$work/log" 2>&1
+    for name in backends/edges backends/thin backends/sanitize frames/sanitize; do
+      timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        "$build/tests/gpu/test-${name%/*}" -p "/gpu/${name#backends/}" >"$work/log" 2>&1
       judge "$tool of $name" $? "$work/log"
     done
   done

@@ -1,40 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The CUDA backend beside the CPU's: the same calls, the same answers. */
+#include "gpu-device.h"
 #include "gpu-scene.h"
-
-#ifdef HAVE_NDT_CUDA
-#include "cuda/ndt-cuda.h"
-#endif
 
 static const NdtAlignParams default_params = NDT_ALIGN_PARAMS_DEFAULT;
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
-
-static NdtBackend *
-open_cpu (void)
-{
-  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
-  g_autoptr (GError) error = NULL;
-  NdtBackend *backend = ndt_backend_open_cpu (&config, &error);
-  g_assert_no_error (error);
-  return backend;
-}
-
-static NdtBackend *
-open_cuda (guint64 budget)
-{
-#ifdef HAVE_NDT_CUDA
-  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
-  g_autoptr (GError) error = NULL;
-  config.memory_budget = budget;
-  NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
-  if (!backend)
-    g_test_skip (error->message);
-  return backend;
-#else
-  g_test_skip ("built without CUDA");
-  return NULL;
-#endif
-}
 
 static void
 give (NdtBackend *backend, const Scene *s)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "ndtcore/ndt-backend.h"
 #include "ndtcore/ndt-frames.h"
 
 #include <math.h>
@@ -305,6 +306,228 @@ test_speed (gconstpointer data)
   g_assert_cmpfloat (copy / transform, >=, 0.7);
 }
 
+/* Attached points follow their frames. */
+static void
+test_attached (void)
+{
+  enum { N = 300 };
+  float points[3 * N], expected[3 * N], out[3 * N];
+  guint32 frames[N];
+  NdtPose poses[6];
+  g_autoptr (GRand) random = g_rand_new_with_seed (4);
+  g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
+  g_autoptr (GError) error = NULL;
+  for (guint i = 0; i < 6; i++)
+    poses[i] = random_pose (random, 20);
+  for (guint i = 0; i < N; i++) {
+    frames[i] = i / 60;
+    for (guint k = 0; k < 3; k++)
+      points[3 * i + k] = (float)g_rand_double_range (random, -80, 80);
+  }
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, N);
+  g_assert_false (ndt_frame_tree_attach (tree, &view, frames, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+  g_clear_error (&error);
+  g_assert_cmpuint (ndt_frame_tree_add (tree, 5, NULL, poses, NULL), ==, 0);
+  g_assert_true (ndt_frame_tree_attach (tree, &view, frames, &error));
+  g_assert_false (ndt_frame_tree_get_moved (tree, 0, 1, out, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+  g_clear_error (&error);
+  g_assert_false (ndt_frame_tree_move (tree, 5, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+  g_clear_error (&error);
+  for (guint i = 0; i < 3; i++) {
+    const guint32 reference = i == 0 ? NDT_FRAME_NONE : i;
+    g_assert_true (ndt_frame_tree_set (tree, 1, 1, &poses[5 - i], NULL));
+    g_assert_true (ndt_frame_tree_transform (tree, reference, &view, frames, expected, NULL));
+    g_assert_true (ndt_frame_tree_move (tree, reference, &error));
+    g_assert_true (ndt_frame_tree_get_moved (tree, 0, N, out, &error));
+    g_assert_cmpmem (out, sizeof (out), expected, sizeof (expected));
+    g_assert_true (ndt_frame_tree_get_moved (tree, 100, 7, out, &error));
+    g_assert_cmpmem (out, 84, expected + 300, 84);
+  }
+  g_assert_false (ndt_frame_tree_get_moved (tree, 100, N - 99, out, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+  ndt_frame_tree_clear (tree);
+  g_assert_true (ndt_frame_tree_move (tree, NDT_FRAME_NONE, NULL));
+  g_assert_true (ndt_frame_tree_get_moved (tree, 0, 0, out, NULL));
+}
+
+/* ---- A device that works a number of times ---- */
+
+typedef struct {
+  NdtDeviceFrames parent;
+  guint n_left;
+  double *local;
+} Device;
+
+static guint n_open, n_works;
+
+static gboolean
+device_works (NdtDeviceFrames *frames, GError **error)
+{
+  Device *device = (Device *)frames;
+  if (device->n_left-- > 0)
+    return TRUE;
+  g_set_error_literal (error, NDT_ERROR, NDT_ERROR_DEVICE, "broken");
+  return FALSE;
+}
+
+static gboolean
+device_set_tree (NdtDeviceFrames *frames, guint32 n, const guint32 *parents, const guint32 *order,
+    const guint32 *level_ends, guint32 n_levels, GError **error)
+{
+  Device *device = (Device *)frames;
+  device->local = g_renew (double, device->local, NDT_FRAME_DOUBLES *n);
+  return device_works (frames, error);
+}
+
+static double *
+device_map_local (NdtDeviceFrames *frames)
+{
+  return ((Device *)frames)->local;
+}
+
+static gboolean
+device_set_local (NdtDeviceFrames *frames, guint32 first, guint32 n, GError **error)
+{
+  return device_works (frames, error);
+}
+
+static gboolean
+device_get_world (NdtDeviceFrames *frames, guint32 first, guint32 n, double *positions,
+    double *orientations, GError **error)
+{
+  return device_works (frames, error);
+}
+
+static gboolean
+device_transform (NdtDeviceFrames *frames, guint32 reference, const NdtCloudView *points,
+    const guint32 *numbers, float *out, GError **error)
+{
+  return device_works (frames, error);
+}
+
+static gboolean
+device_attach (NdtDeviceFrames *frames, const float *points, const guint32 *numbers, gsize n_points,
+    GError **error)
+{
+  return device_works (frames, error);
+}
+
+static gboolean
+device_move (NdtDeviceFrames *frames, guint32 reference, GError **error)
+{
+  return device_works (frames, error);
+}
+
+static gboolean
+device_get_moved (NdtDeviceFrames *frames, gsize first, gsize n_points, float *out, GError **error)
+{
+  return device_works (frames, error);
+}
+
+static void
+device_close (NdtDeviceFrames *frames)
+{
+  g_free (((Device *)frames)->local);
+  g_free (frames);
+  n_open--;
+}
+
+static NdtDeviceFrames *
+open_frames (NdtBackend *backend, GError **error)
+{
+  static const NdtDeviceFramesClass klass = {.close = device_close,
+      .set_tree = device_set_tree,
+      .map_local = device_map_local,
+      .set_local = device_set_local,
+      .update = device_works,
+      .get_world = device_get_world,
+      .transform = device_transform,
+      .attach = device_attach,
+      .move = device_move,
+      .get_moved = device_get_moved};
+  Device *device = g_new0 (Device, 1);
+  device->parent.klass = &klass;
+  device->n_left = n_works;
+  n_open++;
+  return &device->parent;
+}
+
+/* Whatever a device fails at, the CPU goes on as if there had been none. */
+static void
+test_device (void)
+{
+  enum { N = 40 };
+  static const NdtBackendClass klass = {.name = "device", .open_frames = open_frames};
+  NdtBackend backend = {&klass};
+  g_autoptr (GRand) random = g_rand_new_with_seed (4);
+  NdtPose poses[N];
+  guint32 parents[N];
+  float points[3] = {1, 2, 3}, expected[3], out[3];
+  const guint32 frame = N - 1;
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, 1);
+  for (guint32 i = 0; i < N; i++) {
+    parents[i] = i < 5 ? NDT_FRAME_NONE : i / 2;
+    poses[i] = random_pose (random, 20);
+  }
+  /* The first two calls give it the tree. */
+  static const struct {
+    enum { UPDATE, WORLD, TRANSFORM, IN_PLACE, MOVE, GET_MOVED } what;
+    guint works;
+  } cases[] = {{UPDATE, 0}, {UPDATE, 1}, {UPDATE, 2}, {WORLD, 2}, {TRANSFORM, 2}, {IN_PLACE, 2},
+      {MOVE, 2}, {MOVE, 3}, {GET_MOVED, 4}};
+  for (guint n = 0; n < G_N_ELEMENTS (cases); n++) {
+    g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
+    g_autoptr (NdtFrameTree) plain = ndt_frame_tree_new ();
+    g_autoptr (GError) error = NULL;
+    n_works = cases[n].works;
+    g_assert_cmpuint (ndt_frame_tree_add (tree, N, parents, poses, NULL), ==, 0);
+    g_assert_cmpuint (ndt_frame_tree_add (plain, N, parents, poses, NULL), ==, 0);
+    g_assert_true (ndt_frame_tree_transform (plain, 2, &view, &frame, expected, NULL));
+    g_assert_true (ndt_frame_tree_attach (tree, &view, &frame, NULL));
+    g_assert_true (ndt_frame_tree_set_backend (tree, &backend, &error));
+    g_assert_true (ndt_frame_tree_is_on_device (tree));
+    g_assert_cmpuint (n_open, ==, 1);
+    g_test_expect_message ("ndt", G_LOG_LEVEL_WARNING, "*goes on on the CPU: broken*");
+    switch (cases[n].what) {
+    case UPDATE:
+      ndt_frame_tree_update (tree);
+      break;
+    case WORLD:
+      check_world (tree, parents, poses, N);
+      break;
+    case TRANSFORM:
+      g_assert_true (ndt_frame_tree_transform (tree, 2, &view, &frame, out, NULL));
+      g_assert_cmpmem (out, sizeof (out), expected, sizeof (expected));
+      break;
+    case IN_PLACE:
+      /* What is lost is not made up. */
+      g_assert_false (ndt_frame_tree_transform (tree, 2, &view, &frame, points, &error));
+      g_assert_error (error, NDT_ERROR, NDT_ERROR_DEVICE);
+      break;
+    case MOVE:
+      g_assert_true (ndt_frame_tree_move (tree, 2, NULL));
+      g_assert_true (ndt_frame_tree_get_moved (tree, 0, 1, out, NULL));
+      g_assert_cmpmem (out, sizeof (out), expected, sizeof (expected));
+      break;
+    case GET_MOVED:
+      g_assert_true (ndt_frame_tree_move (tree, 2, NULL));
+      g_assert_false (ndt_frame_tree_get_moved (tree, 0, 1, out, &error));
+      g_assert_error (error, NDT_ERROR, NDT_ERROR_DEVICE);
+      break;
+    }
+    g_test_assert_expected_messages ();
+    g_assert_false (ndt_frame_tree_is_on_device (tree));
+    g_assert_cmpuint (n_open, ==, 0);
+    check_world (tree, parents, poses, N);
+    g_assert_true (ndt_frame_tree_move (tree, 2, NULL));
+    g_assert_true (ndt_frame_tree_get_moved (tree, 0, 1, out, NULL));
+    g_assert_cmpmem (out, sizeof (out), expected, sizeof (expected));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -313,6 +536,8 @@ main (int argc, char **argv)
   g_test_add_func ("/frames/chain", test_chain);
   g_test_add_func ("/frames/transform", test_transform);
   g_test_add_func ("/frames/errors", test_errors);
+  g_test_add_func ("/frames/attached", test_attached);
+  g_test_add_func ("/frames/device", test_device);
   g_test_add_func ("/frames/many", test_many);
   g_test_add_data_func ("/frames/speed/1", GUINT_TO_POINTER (1), test_speed);
   g_test_add_data_func ("/frames/speed/128", GUINT_TO_POINTER (128), test_speed);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Both backends, for tests that compare them. */
+#pragma once
+
+#include "ndtcore/ndt-backend.h"
+
+#ifdef HAVE_NDT_CUDA
+#include "cuda/ndt-cuda.h"
+#endif
+
+static inline NdtBackend *
+open_cpu (void)
+{
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  NdtBackend *backend = ndt_backend_open_cpu (&config, &error);
+  g_assert_no_error (error);
+  return backend;
+}
+
+/* NULL: the test is skipped. */
+static inline NdtBackend *
+open_cuda (guint64 budget)
+{
+#ifdef HAVE_NDT_CUDA
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  config.memory_budget = budget;
+  NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
+  if (!backend)
+    g_test_skip (error->message);
+  return backend;
+#else
+  g_test_skip ("built without CUDA");
+  return NULL;
+#endif
+}
