@@ -3,9 +3,8 @@
 #include "config.h"
 #endif
 
-#include "gstmcapbase.h"
+#include "gstmcapbase-private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "bag-records.h"
@@ -18,26 +17,6 @@ enum { PROP_0, PROP_SETTINGS };
 
 static guint prop_stats;
 
-typedef struct {
-  /* properties and counts, under the object lock */
-  GstMcapSettings settings;
-  GstMcapCounts counts;
-
-  /* under the lock */
-  GstMcapRecorder recorder;
-  gboolean has_ended;
-  gboolean has_failed;
-  gboolean finishing;
-  gboolean maps_attached;
-  GstMcapTimes times;
-  GQueue messages;
-  guint64 finished_messages; /* of files before this one */
-  guint64 finished_chunks;
-  guint64 finished_bytes;
-
-  GstMcapProvenance *provenance; /* PAUSED and PLAYING */
-} GstMcapBasePrivate;
-
 static void gst_mcap_base_child_proxy_init (GstChildProxyInterface *interface);
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstMcapBase, gst_mcap_base, GST_TYPE_ELEMENT,
@@ -46,6 +25,12 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstMcapBase, gst_mcap_base, GST_TYPE_ELEMENT,
             GST_DEBUG_CATEGORY_INIT (gst_mcap_base_debug, "mcapwrite", 0, "MCAP recording"))
 
 #define GET_PRIVATE(self) ((GstMcapBasePrivate *)gst_mcap_base_get_instance_private (self))
+
+GstMcapBasePrivate *
+gst_mcap_base_get_private (GstMcapBase *self)
+{
+  return GET_PRIVATE (self);
+}
 
 static GstStaticPadTemplate cloud_template = GST_STATIC_PAD_TEMPLATE (
     "cloud_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
@@ -85,169 +70,6 @@ void
 gst_mcap_base_post_error (GstMcapBase *self, const GError *error)
 {
   gst_mcap_base_post (self, gst_message_new_error (GST_OBJECT (self), (GError *)error, NULL));
-}
-
-/* Files */
-
-McapWriter *
-gst_mcap_base_get_writer (GstMcapBase *self)
-{
-  return GET_PRIVATE (self)->recorder.writer;
-}
-
-static gboolean
-write_parts (gpointer user_data, const McapPart *parts, guint n_parts, GError **error)
-{
-  return GST_MCAP_BASE_GET_CLASS (user_data)->write (user_data, parts, n_parts, error);
-}
-
-static gboolean
-put_field (GQuark field, const GValue *value, gpointer map)
-{
-  gchar *text =
-      G_VALUE_HOLDS_STRING (value) ? g_value_dup_string (value) : gst_value_serialize (value);
-
-  g_hash_table_insert (map, g_strdup (g_quark_to_string (field)), text ? text : g_strdup (""));
-  return TRUE;
-}
-
-static gboolean
-add_metadata (GstMcapBase *self, GError **error)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  g_autoptr (GHashTable) map = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  g_autofree gchar *version = gst_version_string ();
-  g_autoptr (GstStructure) given = NULL;
-  gboolean uses_clock = priv->times.used == GST_MCAP_LOG_TIME_CLOCK;
-
-  g_hash_table_insert (map, g_strdup ("gstreamer"), g_strdup (version));
-  g_hash_table_insert (map, g_strdup ("gst-ndt"), g_strdup (VERSION));
-  g_hash_table_insert (map, g_strdup ("log-time"), g_strdup (uses_clock ? "clock" : "pts"));
-  if (!mcap_writer_add_metadata (priv->recorder.writer, "recorder", map, error))
-    return FALSE;
-
-  GST_OBJECT_LOCK (self);
-  given = priv->settings.metadata ? gst_structure_copy (priv->settings.metadata) : NULL;
-  GST_OBJECT_UNLOCK (self);
-  if (given == NULL)
-    return TRUE;
-  g_hash_table_remove_all (map);
-  gst_structure_foreach (given, put_field, map);
-  return mcap_writer_add_metadata (
-      priv->recorder.writer, gst_structure_get_name (given), map, error);
-}
-
-static gboolean
-add_maps (GstMcapBase *self, guint64 log_time, gboolean wait, GError **error)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  const gchar *maps;
-
-  if (priv->maps_attached || priv->provenance == NULL)
-    return TRUE;
-  maps = gst_mcap_provenance_get_maps (priv->provenance, wait);
-  if (maps == NULL)
-    return TRUE;
-  priv->maps_attached = TRUE;
-  return mcap_writer_add_attachment (priv->recorder.writer, "map.sha256", "text/plain", log_time,
-      log_time, maps, strlen (maps), error);
-}
-
-gboolean
-gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  McapWriterCompression compression;
-  guint64 chunk_size, chunk_duration;
-  const gchar *pipeline = NULL;
-
-  GST_OBJECT_LOCK (self);
-  compression = priv->settings.compression;
-  chunk_size = priv->settings.chunk_size;
-  chunk_duration = priv->settings.chunk_duration;
-  g_free (priv->recorder.tf_topic);
-  g_free (priv->recorder.diagnostics_topic);
-  priv->recorder.tf_topic = g_strdup (priv->settings.tf_topic);
-  priv->recorder.tf_role = priv->settings.tf_role;
-  priv->recorder.diagnostics_topic = g_strdup (priv->settings.diagnostics_topic);
-  priv->counts.files++;
-  GST_OBJECT_UNLOCK (self);
-
-  priv->recorder.writer =
-      mcap_writer_new (compression, chunk_size, chunk_duration, write_parts, self);
-  priv->recorder.generation++;
-  priv->maps_attached = FALSE;
-  if (!mcap_writer_start (priv->recorder.writer, MCAP_PROFILE_ROS2, "gst-ndt " VERSION, error) ||
-      !add_metadata (self, error))
-    return FALSE;
-  if (priv->provenance)
-    pipeline = gst_mcap_provenance_get_pipeline (priv->provenance);
-  if (pipeline && !mcap_writer_add_attachment (priv->recorder.writer, "pipeline.dot",
-                      "text/vnd.graphviz", log_time, log_time, pipeline, strlen (pipeline), error))
-    return FALSE;
-  return add_maps (self, log_time, FALSE, error);
-}
-
-static void
-update_counts (GstMcapBase *self)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  McapWriterStatistics statistics = {0};
-  guint64 bytes = 0;
-
-  if (priv->recorder.writer) {
-    statistics = mcap_writer_get_statistics (priv->recorder.writer);
-    bytes = mcap_writer_get_position (priv->recorder.writer);
-  }
-  GST_OBJECT_LOCK (self);
-  priv->counts.messages = priv->finished_messages + statistics.messages;
-  priv->counts.chunks = priv->finished_chunks + statistics.chunks;
-  priv->counts.bytes = priv->finished_bytes + bytes;
-  GST_OBJECT_UNLOCK (self);
-}
-
-gboolean
-gst_mcap_base_finish (GstMcapBase *self, guint64 *messages, GError **error)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  McapWriter *writer = priv->recorder.writer;
-  McapWriterStatistics statistics;
-  gboolean ok;
-
-  g_return_val_if_fail (writer != NULL, FALSE);
-
-  statistics = mcap_writer_get_statistics (writer);
-  ok = priv->has_failed ||
-       (add_maps (self, statistics.last_time, TRUE, error) && mcap_writer_flush (writer, error));
-  priv->finishing = TRUE;
-  ok = mcap_writer_finish (writer, ok ? error : NULL) && ok;
-  priv->finishing = FALSE;
-  statistics = mcap_writer_get_statistics (writer);
-  *messages = statistics.messages;
-  priv->finished_messages += statistics.messages;
-  priv->finished_chunks += statistics.chunks;
-  priv->finished_bytes += mcap_writer_get_position (writer);
-  gst_mcap_base_discard (self);
-  return ok;
-}
-
-gboolean
-gst_mcap_base_is_finishing (GstMcapBase *self)
-{
-  return GET_PRIVATE (self)->finishing;
-}
-
-void
-gst_mcap_base_discard (GstMcapBase *self)
-{
-  g_clear_pointer (&GET_PRIVATE (self)->recorder.writer, mcap_writer_free);
-  update_counts (self);
-}
-
-gboolean
-gst_mcap_base_has_ended (GstMcapBase *self)
-{
-  return GET_PRIVATE (self)->has_ended;
 }
 
 /* Which log times a recording has is decided once. */
@@ -310,8 +132,9 @@ record (GstMcapBase *self, GstMcapPad *pad, GstBuffer *buffer)
   if (klass->prepare (self, log_time, gst_buffer_get_size (buffer), &error) &&
       gst_mcap_recorder_add (&priv->recorder, pad, buffer, log_time,
           gst_mcap_buffer_get_stamp (buffer, log_time), &error) &&
-      add_maps (self, log_time, FALSE, &error)) {
-    update_counts (self);
+      gst_mcap_base_add_maps (self, log_time, FALSE, &error)) {
+    gst_mcap_base_update_counts (self);
+    gst_mcap_base_watch_chunk (self);
     return klass->drain (self);
   }
   if (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT) ||
@@ -319,10 +142,7 @@ record (GstMcapBase *self, GstMcapPad *pad, GstBuffer *buffer)
     count_dropped (self, pad, error);
     return klass->drain (self);
   }
-  /* What has been written becomes a complete file, whose end has its room. */
-  priv->has_failed = TRUE;
-  klass->end (self, FALSE, NULL);
-  gst_mcap_base_post_error (self, error);
+  gst_mcap_base_fail (self, error);
   return GST_FLOW_ERROR;
 }
 
@@ -587,6 +407,7 @@ reset (GstMcapBase *self)
   priv->has_ended = priv->has_failed = FALSE;
   memset (&priv->times, 0, sizeof priv->times);
   priv->finished_messages = priv->finished_chunks = priv->finished_bytes = 0;
+  priv->chunk_number = 0;
 }
 
 static void
@@ -614,11 +435,13 @@ gst_mcap_base_change_state (GstElement *element, GstStateChange transition)
     GST_OBJECT_UNLOCK (self);
     if (attach)
       priv->provenance = gst_mcap_provenance_new (element);
+    priv->alarm = gst_mcap_alarm_new (gst_mcap_base_close_old_chunk, self);
   }
   result = GST_ELEMENT_CLASS (gst_mcap_base_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
     g_autoptr (GError) error = NULL;
 
+    g_clear_pointer (&priv->alarm, gst_mcap_alarm_free);
     gst_mcap_base_lock (self);
     if (!GST_MCAP_BASE_GET_CLASS (self)->end (self, FALSE, &error))
       gst_mcap_base_post_error (self, error);

@@ -94,8 +94,9 @@ gst_mcap_settings_install (GObjectClass *klass, guint first)
           MAX_CHUNK_SIZE, DEFAULT_CHUNK_SIZE, READY_PROPERTY));
   g_object_class_install_property (klass, first + CHUNK_DURATION,
       g_param_spec_uint64 ("chunk-duration", "chunk-duration",
-          "Log time that a chunk spans at most, ns (0: any)", 0, G_MAXUINT64,
-          DEFAULT_CHUNK_DURATION, READY_PROPERTY));
+          "Log time that a chunk spans at most, and time of day after which it is written in any "
+          "case, ns (0: any)",
+          0, G_MAXUINT64, DEFAULT_CHUNK_DURATION, READY_PROPERTY));
   g_object_class_install_property (klass, first + TF_TOPIC,
       g_param_spec_string ("tf-topic", "tf-topic",
           "Topic of poses as transforms (empty: they are not recorded)", DEFAULT_TF_TOPIC,

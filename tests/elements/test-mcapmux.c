@@ -208,6 +208,30 @@ GST_START_TEST (test_queries)
 }
 GST_END_TEST;
 
+/* A stream that pauses does not keep what came. */
+GST_START_TEST (test_pause_of_the_stream)
+{
+  GstHarness *harness = new_harness ("chunk-duration=100000000");
+  GstBuffer *buffer;
+  gsize size = 0;
+
+  push (harness, 1000, 0);
+  /* All of the file's beginning, and the chunk. */
+  while (size < 1000 * POINT_SIZE) {
+    buffer = gst_harness_pull (harness);
+    fail_unless (buffer != NULL);
+    size += gst_buffer_get_size (buffer);
+    gst_buffer_unref (buffer);
+  }
+  push (harness, 1000, 1);
+  buffer = gst_harness_pull (harness);
+  fail_unless (buffer != NULL);
+  fail_unless (gst_buffer_get_size (buffer) > 1000 * POINT_SIZE);
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
 static Suite *
 mcapmux_suite (void)
 {
@@ -221,6 +245,7 @@ mcapmux_suite (void)
   tcase_add_test (tests, test_flush);
   tcase_add_test (tests, test_flow);
   tcase_add_test (tests, test_queries);
+  tcase_add_test (tests, test_pause_of_the_stream);
   return suite;
 }
 

@@ -449,6 +449,49 @@ GST_START_TEST (test_pad_properties)
 }
 GST_END_TEST;
 
+static void
+expect_stat (const gchar *name, guint64 value)
+{
+  for (guint i = 0; i < 2000 && get_stat (name) < value; i++)
+    g_usleep (5000);
+  fail_unless_equals_uint64 (get_stat (name), value);
+}
+
+/* What came is written after chunk-duration and on the disk after sync-interval, also where nothing
+ * more comes; and not before. */
+GST_START_TEST (test_pause_of_the_stream)
+{
+  GstPad *source;
+  gint64 start;
+
+  g_object_set (sink, "chunk-duration", 200 * GST_MSECOND, "sync-interval", 10 * GST_MSECOND, NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  start = g_get_monotonic_time ();
+  push (source, 10, 0);
+  push (source, 10, 1);
+  if (g_get_monotonic_time () - start < 200000)
+    fail_unless_equals_uint64 (get_stat ("chunks"), 0);
+  expect_stat ("chunks", 1);
+  fail_unless (g_get_monotonic_time () - start >= 200000);
+  fail_unless_equals_uint64 (get_stat ("messages"), 2);
+  expect_stat ("synced-bytes", get_stat ("bytes"));
+
+  /* In PAUSED as well. */
+  push (source, 10, 2);
+  set_state (GST_STATE_PAUSED);
+  expect_stat ("chunks", 2);
+  expect_stat ("synced-bytes", get_stat ("bytes"));
+  set_state (GST_STATE_PLAYING);
+  push (source, 10, 3);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  expect_complete (path);
+  fail_unless_equals_uint64 (get_stat ("messages"), 4);
+  fail_unless_equals_uint64 (get_stat ("chunks"), 3);
+  remove_source (source);
+}
+GST_END_TEST;
+
 static Suite *
 mcapsink_suite (void)
 {
@@ -469,6 +512,7 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_no_folder);
   tcase_add_test (tests, test_bytes_segment);
   tcase_add_test (tests, test_pad_properties);
+  tcase_add_test (tests, test_pause_of_the_stream);
   return suite;
 }
 

@@ -583,6 +583,35 @@ class Files(Folder):
         self.assertEqual(rest, 0)
         self.assertGreaterEqual(n * 16000, 0.9 * synced)
 
+    def test_pause(self):
+        """A stream that pauses: what came is on the disk after both intervals; cut there."""
+        path = self.path("pause.mcap")
+        pipeline = Gst.parse_launch(
+            f"appsrc name=clouds format=time caps={CLOUD_CAPS.replace(' ', '')!s} ! mcapsink "
+            f"name=rec location={path} chunk-duration=300000000 sync-interval=100000000 "
+            "attach-pipeline=false")
+        clouds, rec = pipeline.get_by_name("clouds"), pipeline.get_by_name("rec")
+        pipeline.set_state(Gst.State.PLAYING)
+        for i in range(3):
+            clouds.emit("push-buffer", make_cloud(i))
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            stats = rec.get_property("stats")
+            if stats.get_uint64("messages").value == 12:
+                break
+            time.sleep(0.01)
+        written = stats.get_uint64("bytes").value
+        # The next fdatasync; and no other message comes.
+        while rec.get_property("stats").get_uint64("synced-bytes").value < written:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        with open(path, "rb") as file:
+            content = file.read(written)
+        pipeline.set_state(Gst.State.NULL)
+        with open(self.path("copy.mcap"), "wb") as file:
+            file.write(content)
+        self.assertEqual(count_by_mcap(self.path("copy.mcap")), 12)
+
 
 def read_cut(path):
     """Clouds and chunks of a file without an end, and the bytes behind its last whole record; they

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Of gstmcapbase.c and gstmcapbasefile.c alone. */
+
+#include "gstmcapalarm.h"
+#include "gstmcapbase.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  /* properties and counts, under the object lock */
+  GstMcapSettings settings;
+  GstMcapCounts counts;
+
+  /* under the lock */
+  GstMcapRecorder recorder;
+  gboolean has_ended;
+  gboolean has_failed;
+  gboolean finishing;
+  gboolean maps_attached;
+  GstMcapTimes times;
+  GQueue messages;
+  guint64 finished_messages; /* of files before this one */
+  guint64 finished_chunks;
+  guint64 finished_bytes;
+  gint64 chunk_duration; /* µs, 0: any */
+  gint64 chunk_time;     /* monotonic, of the first message of the chunk at hand */
+  guint64 chunk_number;
+
+  /* PAUSED and PLAYING */
+  GstMcapProvenance *provenance;
+  GstMcapAlarm *alarm;
+} GstMcapBasePrivate;
+
+GstMcapBasePrivate *gst_mcap_base_get_private (GstMcapBase *self);
+
+/* All with the lock held. */
+
+void gst_mcap_base_update_counts (GstMcapBase *self);
+/* Attaches the checksums of the maps, once they are known or, with @wait, at last. */
+gboolean gst_mcap_base_add_maps (
+    GstMcapBase *self, guint64 log_time, gboolean wait, GError **error);
+/* Ends the recording after an error. */
+void gst_mcap_base_fail (GstMcapBase *self, const GError *error);
+/* Chunks are closed when a message comes that has no room there; where none comes, at a time. To be
+ * called after each message. */
+void gst_mcap_base_watch_chunk (GstMcapBase *self);
+
+/* For the alarm, without the lock. */
+gint64 gst_mcap_base_close_old_chunk (gpointer self);
+
+G_END_DECLS
