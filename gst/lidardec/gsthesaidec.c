@@ -21,17 +21,11 @@
 
 #include "hesai.h"
 
-enum { PROP_0, PROP_MODEL, PROP_CALIBRATION };
-
 struct _GstHesaiDec {
-  GstLidarDec parent;
-
-  HesaiModel model;   /* object lock */
-  gchar *calibration; /* object lock */
-  Hesai *hesai;
+  GstLidarModelDec parent;
 };
 
-G_DEFINE_TYPE (GstHesaiDec, gst_hesai_dec, GST_TYPE_LIDAR_DEC)
+G_DEFINE_TYPE (GstHesaiDec, gst_hesai_dec, GST_TYPE_LIDAR_MODEL_DEC)
 GST_ELEMENT_REGISTER_DEFINE (hesaidec, "hesaidec", GST_RANK_NONE, GST_TYPE_HESAI_DEC)
 
 #define GST_TYPE_HESAI_DEC_MODEL (gst_hesai_dec_model_get_type ())
@@ -54,48 +48,26 @@ gst_hesai_dec_model_get_type (void)
   return type;
 }
 
-static gboolean
-gst_hesai_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
+static gpointer
+gst_hesai_dec_create (gint model, const gchar *text, GError **error)
 {
-  GstHesaiDec *self = GST_HESAI_DEC (dec);
-  g_autoptr (GError) error = NULL;
-  g_autofree gchar *path = NULL, *text = NULL;
   HesaiCalibration calibration;
-  HesaiModel model;
-
-  GST_OBJECT_LOCK (self);
-  model = self->model;
-  path = g_strdup (self->calibration);
-  GST_OBJECT_UNLOCK (self);
-  if (path && *path) {
-    text = gst_lidar_dec_read_file (dec, "calibration", path);
-    if (!text)
-      return FALSE;
-    if (!hesai_calibration_parse (&calibration, text, &error)) {
-      GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-          ("\"%s\" is no calibration of a Hesai lidar: %s.", path, error->message), (NULL));
-      return FALSE;
-    }
-  }
-  self->hesai = hesai_new (model, text ? &calibration : NULL, &error);
-  if (!self->hesai)
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("Cannot decode packets of a %s: %s.", hesai_model_get_name (model), error->message),
-        (NULL));
-  return self->hesai != NULL;
+  if (text && !hesai_calibration_parse (&calibration, text, error))
+    return NULL;
+  return hesai_new ((HesaiModel)model, text ? &calibration : NULL, error);
 }
 
 static void
-gst_hesai_dec_close (GstLidarDec *dec)
+gst_hesai_dec_destroy (gpointer decoder)
 {
-  g_clear_pointer (&GST_HESAI_DEC (dec)->hesai, hesai_free);
+  hesai_free (decoder);
 }
 
 static gboolean
-gst_hesai_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, LidarCutter *cutter,
+gst_hesai_dec_decode (gpointer decoder, const guint8 *data, gsize size, LidarCutter *cutter,
     gboolean *is_data, GError **error)
 {
-  return hesai_decode (GST_HESAI_DEC (dec)->hesai, data, size, cutter, is_data, error);
+  return hesai_decode (decoder, data, size, cutter, is_data, error);
 }
 
 /* UTC, or what the sensor takes for it where nothing tells it. */
@@ -106,52 +78,6 @@ gst_hesai_dec_clock (GstLidarDec *dec)
 }
 
 static void
-gst_hesai_dec_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstHesaiDec *self = GST_HESAI_DEC (object);
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_MODEL:
-    self->model = (HesaiModel)g_value_get_enum (value);
-    break;
-  case PROP_CALIBRATION:
-    g_free (self->calibration);
-    self->calibration = g_value_dup_string (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-gst_hesai_dec_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstHesaiDec *self = GST_HESAI_DEC (object);
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_MODEL:
-    g_value_set_enum (value, (gint)self->model);
-    break;
-  case PROP_CALIBRATION:
-    g_value_set_string (value, self->calibration);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-gst_hesai_dec_finalize (GObject *object)
-{
-  g_free (GST_HESAI_DEC (object)->calibration);
-  G_OBJECT_CLASS (gst_hesai_dec_parent_class)->finalize (object);
-}
-
-static void
 gst_hesai_dec_init (GstHesaiDec *self)
 {
 }
@@ -159,25 +85,14 @@ gst_hesai_dec_init (GstHesaiDec *self)
 static void
 gst_hesai_dec_class_init (GstHesaiDecClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstLidarDecClass *dec_class = GST_LIDAR_DEC_CLASS (klass);
-  const GParamFlags ready = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+  GstLidarModelDecClass *model_class = GST_LIDAR_MODEL_DEC_CLASS (klass);
 
-  object_class->set_property = gst_hesai_dec_set_property;
-  object_class->get_property = gst_hesai_dec_get_property;
-  object_class->finalize = gst_hesai_dec_finalize;
-  g_object_class_install_property (object_class, PROP_MODEL,
-      g_param_spec_enum ("model", "Model", "Model of the sensor; packets of others are left out",
-          GST_TYPE_HESAI_DEC_MODEL, HESAI_MODEL_AUTO, ready));
-  g_object_class_install_property (object_class, PROP_CALIBRATION,
-      g_param_spec_string ("calibration", "Calibration",
-          "The sensor's file of angle corrections (CSV); NULL: the manual's angles", NULL, ready));
-
-  dec_class->open = gst_hesai_dec_open;
-  dec_class->close = gst_hesai_dec_close;
-  dec_class->decode = gst_hesai_dec_decode;
-  dec_class->clock = gst_hesai_dec_clock;
+  model_class->create = gst_hesai_dec_create;
+  model_class->destroy = gst_hesai_dec_destroy;
+  model_class->decode = gst_hesai_dec_decode;
+  GST_LIDAR_DEC_CLASS (klass)->clock = gst_hesai_dec_clock;
+  gst_lidar_model_dec_class_install (model_class, GST_TYPE_HESAI_DEC_MODEL,
+      "The sensor's file of angle corrections (CSV); NULL: the manual's angles");
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Hesai decoder",
       "Codec/Decoder/PointCloud", "Decodes packets of Hesai lidars into scans", "gst-ndt");
-  gst_type_mark_as_plugin_api (GST_TYPE_HESAI_DEC_MODEL, 0);
 }

@@ -15,6 +15,9 @@ GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
 /* Until a round is known: most sensors turn ten times a second. */
 #define DEFAULT_PERIOD (100 * GST_MSECOND)
 
+/* Packets that wait for the lasers' angles: three seconds of the fastest sensor. */
+#define MAX_WAITING 16384
+
 #define DEFAULT_FRAME_ID "lidar"
 
 enum { PROP_0, PROP_CUT_ANGLE, PROP_FRAME_ID, PROP_STATS };
@@ -24,6 +27,7 @@ typedef enum {
   WARNING_FOREIGN = LIDAR_PACKET_ERROR_FOREIGN,
   WARNING_MODEL = LIDAR_PACKET_ERROR_MODEL,
   WARNING_CORRUPT = LIDAR_PACKET_ERROR_CORRUPT,
+  WARNING_UNCALIBRATED,
   WARNING_ORDER,
   WARNING_RESTART,
   WARNING_STALLED,
@@ -33,6 +37,7 @@ typedef enum {
 typedef struct {
   guint64 n_packets;
   guint64 n_other;
+  guint64 n_uncalibrated;
   guint64 n_bad[N_WARNINGS];
   guint64 n_scans;
   LidarCutterCounts cutter;
@@ -54,9 +59,12 @@ typedef struct {
   GstPointCloudAllocation *allocation;
   LidarCutter *cutter; /* NULL: not open */
   GstCaps *clock;
+  gboolean is_calibrated;
+  GQueue waiting; /* of GstBuffer, until it is */
   Counts counts;
   gboolean has_caps;
   gboolean has_segment;
+  GstSegment segment; /* as it came */
   gboolean is_discont;
   gint64 last_warning[N_WARNINGS]; /* monotonic, 0: none yet */
 } GstLidarDecPrivate;
@@ -130,7 +138,7 @@ open_decoder (GstLidarDec *self)
   priv->clock = GST_LIDAR_DEC_GET_CLASS (self)->clock (self);
   priv->cutter = lidar_cutter_new (cut_angle);
   priv->counts = (Counts){0};
-  priv->has_caps = priv->has_segment = FALSE;
+  priv->has_caps = priv->has_segment = priv->is_calibrated = FALSE;
   priv->is_discont = TRUE;
   memset (priv->last_warning, 0, sizeof priv->last_warning);
   gst_point_cloud_timer_reset (priv->timer);
@@ -145,6 +153,7 @@ close_decoder (GstLidarDec *self)
     return;
   GST_LIDAR_DEC_GET_CLASS (self)->close (self);
   gst_point_cloud_allocation_reset (priv->allocation);
+  g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
   g_clear_pointer (&priv->cutter, lidar_cutter_free);
   gst_clear_caps (&priv->clock);
 }
@@ -256,14 +265,13 @@ handle_bad_packet (GstLidarDec *self, const GError *error)
   return TRUE;
 }
 
+/* Takes @buffer over. */
 static GstFlowReturn
-gst_lidar_dec_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+decode_packet (GstLidarDec *self, GstBuffer *buffer)
 {
-  GstLidarDec *self = GST_LIDAR_DEC (parent);
   GstLidarDecPrivate *priv = PRIVATE (self);
   const GstClockTime pts = GST_BUFFER_PTS (buffer);
   g_autoptr (GError) error = NULL;
-  GstFlowReturn flow = GST_FLOW_OK;
   gboolean is_data = TRUE;
   GstMapInfo map;
 
@@ -273,17 +281,71 @@ gst_lidar_dec_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
     return GST_FLOW_ERROR;
   }
   lidar_cutter_set_arrival (priv->cutter, GST_CLOCK_TIME_IS_VALID (pts) ? (gint64)pts : -1);
-  priv->counts.n_packets++;
   const gboolean decoded = GST_LIDAR_DEC_GET_CLASS (self)->decode (
       self, map.data, map.size, priv->cutter, &is_data, &error);
   gst_buffer_unmap (buffer, &map);
   gst_buffer_unref (buffer);
   if (!decoded && !handle_bad_packet (self, error))
-    flow = GST_FLOW_ERROR;
-  else if (decoded && !is_data)
+    return GST_FLOW_ERROR;
+  if (decoded && !is_data)
     priv->counts.n_other++;
-  if (flow == GST_FLOW_OK)
-    flow = push_scans (self);
+  return push_scans (self);
+}
+
+static GstFlowReturn
+decode_waiting (GstLidarDec *self)
+{
+  GstLidarDecPrivate *priv = PRIVATE (self);
+  GstFlowReturn flow = GST_FLOW_OK;
+  GstBuffer *buffer;
+  while (flow == GST_FLOW_OK && (buffer = g_queue_pop_head (&priv->waiting)))
+    flow = decode_packet (self, buffer);
+  return flow;
+}
+
+/* Packets that will not be decoded for want of angles. */
+static void
+count_uncalibrated (GstLidarDec *self, guint n)
+{
+  GstLidarDecPrivate *priv = PRIVATE (self);
+  priv->counts.n_uncalibrated += n;
+  if (n > 0)
+    warn (self, WARNING_UNCALIBRATED, priv->counts.n_uncalibrated,
+        "The sensor has not sent its lasers' angles, packets are left out: set the calibration, or "
+        "let its packets of the other kind arrive here as well.");
+}
+
+/* Looks for the lasers' angles in @buffer, which is taken over, and keeps it. */
+static GstFlowReturn
+wait_for_calibration (GstLidarDec *self, GstBuffer *buffer)
+{
+  GstLidarDecPrivate *priv = PRIVATE (self);
+  GstLidarDecClass *klass = GST_LIDAR_DEC_GET_CLASS (self);
+  GstMapInfo map;
+  g_queue_push_tail (&priv->waiting, buffer);
+  if (!klass->calibrate) {
+    priv->is_calibrated = TRUE;
+  } else if (gst_buffer_map (buffer, &map, GST_MAP_READ)) {
+    priv->is_calibrated = klass->calibrate (self, map.data, map.size);
+    gst_buffer_unmap (buffer, &map);
+  }
+  if (priv->is_calibrated)
+    return decode_waiting (self);
+  if (g_queue_get_length (&priv->waiting) > MAX_WAITING) {
+    gst_buffer_unref (g_queue_pop_head (&priv->waiting));
+    count_uncalibrated (self, 1);
+  }
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn
+gst_lidar_dec_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  GstLidarDec *self = GST_LIDAR_DEC (parent);
+  GstLidarDecPrivate *priv = PRIVATE (self);
+  GstFlowReturn flow;
+  priv->counts.n_packets++;
+  flow = priv->is_calibrated ? decode_packet (self, buffer) : wait_for_calibration (self, buffer);
   publish (self);
   return flow;
 }
@@ -293,6 +355,8 @@ static void
 drain (GstLidarDec *self)
 {
   GstLidarDecPrivate *priv = PRIVATE (self);
+  count_uncalibrated (self, g_queue_get_length (&priv->waiting));
+  g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
   lidar_cutter_flush (priv->cutter);
   if (GST_LIDAR_DEC_GET_CLASS (self)->flush)
     GST_LIDAR_DEC_GET_CLASS (self)->flush (self, priv->cutter);
@@ -305,6 +369,7 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
   GstLidarDec *self = GST_LIDAR_DEC (parent);
   GstLidarDecPrivate *priv = PRIVATE (self);
+  const GstSegment *segment;
 
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_CAPS:
@@ -313,16 +378,24 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
   case GST_EVENT_FLUSH_STOP:
     gst_point_cloud_allocation_reset (priv->allocation);
     lidar_cutter_reset (priv->cutter);
+    g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
     if (GST_LIDAR_DEC_GET_CLASS (self)->reset)
       GST_LIDAR_DEC_GET_CLASS (self)->reset (self);
     priv->is_discont = TRUE;
     priv->has_segment = FALSE;
     return gst_pad_event_default (pad, parent, event);
   case GST_EVENT_SEGMENT:
+    gst_event_parse_segment (event, &segment);
+    /* A funnel of a sensor's ports repeats it whenever packets come from another one. */
+    if (priv->has_segment && gst_segment_is_equal (segment, &priv->segment)) {
+      gst_event_unref (event);
+      return TRUE;
+    }
     /* What came is of the segment before. */
     if (priv->has_segment)
       drain (self);
     push_caps (self);
+    gst_segment_copy_into (segment, &priv->segment);
     priv->has_segment = TRUE;
     return gst_pad_push_event (priv->srcpad, gst_point_cloud_timer_segment (priv->timer, event));
   case GST_EVENT_EOS:
@@ -411,10 +484,11 @@ make_stats (const Counts *counts)
       counts->n_packets, "other", G_TYPE_UINT64, counts->n_other, "bad-size", G_TYPE_UINT64,
       counts->n_bad[WARNING_SIZE], "foreign", G_TYPE_UINT64, counts->n_bad[WARNING_FOREIGN],
       "wrong-model", G_TYPE_UINT64, counts->n_bad[WARNING_MODEL], "corrupt", G_TYPE_UINT64,
-      counts->n_bad[WARNING_CORRUPT], "late", G_TYPE_UINT64, counts->cutter.n_late, "duplicates",
-      G_TYPE_UINT64, counts->cutter.n_duplicates, "restarts", G_TYPE_UINT64,
-      counts->cutter.n_restarts, "gaps", G_TYPE_UINT64, counts->cutter.n_gaps, "stalled",
-      G_TYPE_UINT64, counts->cutter.n_stalled, "scans", G_TYPE_UINT64, counts->n_scans, NULL);
+      counts->n_bad[WARNING_CORRUPT], "uncalibrated", G_TYPE_UINT64, counts->n_uncalibrated, "late",
+      G_TYPE_UINT64, counts->cutter.n_late, "duplicates", G_TYPE_UINT64,
+      counts->cutter.n_duplicates, "restarts", G_TYPE_UINT64, counts->cutter.n_restarts, "gaps",
+      G_TYPE_UINT64, counts->cutter.n_gaps, "stalled", G_TYPE_UINT64, counts->cutter.n_stalled,
+      "scans", G_TYPE_UINT64, counts->n_scans, NULL);
 }
 
 static void
@@ -498,7 +572,8 @@ gst_lidar_dec_class_init (GstLidarDecClass *klass)
    * GstLidarDec:stats:
    *
    * Since the start, all guint64: `packets` that came; `other` ones without points (position,
-   * inertia); those left out for `bad-size`, as `foreign`, of a `wrong-model`, `corrupt`, `late`
+   * inertia); those left out for `bad-size`, as `foreign`, of a `wrong-model`, `corrupt`,
+   * `uncalibrated` (the sensor did not send its lasers' angles), `late`
    * (out of order, their scan pushed already, perhaps only in part) and `duplicates`; `restarts` of
    * the sensor's clock; `gaps` of half a round or more; scans thrown away because the azimuth
    * `stalled`; `scans` pushed.

@@ -22,17 +22,11 @@
 
 #include "velodyne.h"
 
-enum { PROP_0, PROP_MODEL, PROP_CALIBRATION };
-
 struct _GstVelodyneDec {
-  GstLidarDec parent;
-
-  VelodyneModel model; /* object lock */
-  gchar *calibration;  /* object lock */
-  Velodyne *velodyne;
+  GstLidarModelDec parent;
 };
 
-G_DEFINE_TYPE (GstVelodyneDec, gst_velodyne_dec, GST_TYPE_LIDAR_DEC)
+G_DEFINE_TYPE (GstVelodyneDec, gst_velodyne_dec, GST_TYPE_LIDAR_MODEL_DEC)
 GST_ELEMENT_REGISTER_DEFINE (velodynedec, "velodynedec", GST_RANK_NONE, GST_TYPE_VELODYNE_DEC)
 
 #define GST_TYPE_VELODYNE_DEC_MODEL (gst_velodyne_dec_model_get_type ())
@@ -55,48 +49,26 @@ gst_velodyne_dec_model_get_type (void)
   return type;
 }
 
-static gboolean
-gst_velodyne_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
+static gpointer
+gst_velodyne_dec_create (gint model, const gchar *text, GError **error)
 {
-  GstVelodyneDec *self = GST_VELODYNE_DEC (dec);
-  g_autoptr (GError) error = NULL;
-  g_autofree gchar *path = NULL, *text = NULL;
   VelodyneCalibration calibration;
-  VelodyneModel model;
-
-  GST_OBJECT_LOCK (self);
-  model = self->model;
-  path = g_strdup (self->calibration);
-  GST_OBJECT_UNLOCK (self);
-  if (path && *path) {
-    text = gst_lidar_dec_read_file (dec, "calibration", path);
-    if (!text)
-      return FALSE;
-    if (!velodyne_calibration_parse (&calibration, text, &error)) {
-      GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-          ("\"%s\" is no calibration of a Velodyne lidar: %s.", path, error->message), (NULL));
-      return FALSE;
-    }
-  }
-  self->velodyne = velodyne_new (model, text ? &calibration : NULL, &error);
-  if (!self->velodyne)
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("Cannot decode packets of a %s: %s.", velodyne_model_get_name (model), error->message),
-        (NULL));
-  return self->velodyne != NULL;
+  if (text && !velodyne_calibration_parse (&calibration, text, error))
+    return NULL;
+  return velodyne_new ((VelodyneModel)model, text ? &calibration : NULL, error);
 }
 
 static void
-gst_velodyne_dec_close (GstLidarDec *dec)
+gst_velodyne_dec_destroy (gpointer decoder)
 {
-  g_clear_pointer (&GST_VELODYNE_DEC (dec)->velodyne, velodyne_free);
+  velodyne_free (decoder);
 }
 
 static gboolean
-gst_velodyne_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, LidarCutter *cutter,
+gst_velodyne_dec_decode (gpointer decoder, const guint8 *data, gsize size, LidarCutter *cutter,
     gboolean *is_data, GError **error)
 {
-  return velodyne_decode (GST_VELODYNE_DEC (dec)->velodyne, data, size, cutter, is_data, error);
+  return velodyne_decode (decoder, data, size, cutter, is_data, error);
 }
 
 /* Packets have the time since the full hour, of UTC where the sensor has a GPS receiver. */
@@ -107,52 +79,6 @@ gst_velodyne_dec_clock (GstLidarDec *dec)
 }
 
 static void
-gst_velodyne_dec_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstVelodyneDec *self = GST_VELODYNE_DEC (object);
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_MODEL:
-    self->model = (VelodyneModel)g_value_get_enum (value);
-    break;
-  case PROP_CALIBRATION:
-    g_free (self->calibration);
-    self->calibration = g_value_dup_string (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-gst_velodyne_dec_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstVelodyneDec *self = GST_VELODYNE_DEC (object);
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_MODEL:
-    g_value_set_enum (value, (gint)self->model);
-    break;
-  case PROP_CALIBRATION:
-    g_value_set_string (value, self->calibration);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-gst_velodyne_dec_finalize (GObject *object)
-{
-  g_free (GST_VELODYNE_DEC (object)->calibration);
-  G_OBJECT_CLASS (gst_velodyne_dec_parent_class)->finalize (object);
-}
-
-static void
 gst_velodyne_dec_init (GstVelodyneDec *self)
 {
 }
@@ -160,26 +86,16 @@ gst_velodyne_dec_init (GstVelodyneDec *self)
 static void
 gst_velodyne_dec_class_init (GstVelodyneDecClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstLidarDecClass *dec_class = GST_LIDAR_DEC_CLASS (klass);
-  const GParamFlags ready = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY;
+  GstLidarModelDecClass *model_class = GST_LIDAR_MODEL_DEC_CLASS (klass);
 
-  object_class->set_property = gst_velodyne_dec_set_property;
-  object_class->get_property = gst_velodyne_dec_get_property;
-  object_class->finalize = gst_velodyne_dec_finalize;
-  g_object_class_install_property (object_class, PROP_MODEL,
-      g_param_spec_enum ("model", "Model", "Model of the sensor; packets of others are left out",
-          GST_TYPE_VELODYNE_DEC_MODEL, VELODYNE_MODEL_AUTO, ready));
-  g_object_class_install_property (object_class, PROP_CALIBRATION,
-      g_param_spec_string ("calibration", "Calibration",
-          "Calibration file (YAML as ROS's velodyne packages have it); NULL: the manual's angles",
-          NULL, ready));
-
-  dec_class->open = gst_velodyne_dec_open;
-  dec_class->close = gst_velodyne_dec_close;
-  dec_class->decode = gst_velodyne_dec_decode;
-  dec_class->clock = gst_velodyne_dec_clock;
+  model_class->create = gst_velodyne_dec_create;
+  model_class->destroy = gst_velodyne_dec_destroy;
+  model_class->decode = gst_velodyne_dec_decode;
+  GST_LIDAR_DEC_CLASS (klass)->clock = gst_velodyne_dec_clock;
+  gst_lidar_model_dec_class_install (model_class, GST_TYPE_VELODYNE_DEC_MODEL,
+      "Calibration file (YAML as ROS's velodyne packages have it); NULL: the manual's angles, and "
+      "of "
+      "the HDL-64E those in its packets");
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Velodyne decoder",
       "Codec/Decoder/PointCloud", "Decodes packets of Velodyne lidars into scans", "gst-ndt");
-  gst_type_mark_as_plugin_api (GST_TYPE_VELODYNE_DEC_MODEL, 0);
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lidar-vendor.h"
+
 #define SECOND ((gint64)1000000000)
 #define UNIT 0.004f /* m, of ranges */
 
@@ -48,17 +50,13 @@ static const struct {
     {0x3c, 2, {LIDAR_RETURN_FIRST, LIDAR_RETURN_STRONGEST}},
 };
 
-typedef struct {
-  gfloat cosine, sine;
-} Turn;
-
 struct _Hesai {
   HesaiModel model; /* AUTO until a packet said it */
   gboolean is_auto;
   gboolean has_calibration;
   HesaiCalibration calibration;
-  Turn elevations[HESAI_MAX_LASERS];
-  Turn azimuths[HESAI_MAX_LASERS];
+  LidarTurn elevations[HESAI_MAX_LASERS];
+  LidarTurn azimuths[HESAI_MAX_LASERS];
   guint16 rings[HESAI_MAX_LASERS];
 };
 
@@ -66,24 +64,6 @@ const gchar *
 hesai_model_get_name (HesaiModel model)
 {
   return models[model].name;
-}
-
-static guint
-read_u16 (const guint8 *data)
-{
-  return data[0] | (guint)data[1] << 8;
-}
-
-static guint32
-read_u32 (const guint8 *data)
-{
-  return read_u16 (data) | (guint32)read_u16 (data + 2) << 16;
-}
-
-static Turn
-make_turn (gdouble angle)
-{
-  return (Turn){(gfloat)cos (angle), (gfloat)sin (angle)};
 }
 
 /* Once the model is known. */
@@ -105,15 +85,10 @@ set_model (Hesai *self, HesaiModel number, GError **error)
   }
   self->model = number;
   for (guint i = 0; i < model->n_lasers; i++) {
-    const gdouble elevation = calibration->elevation[i];
-    self->elevations[i] = make_turn (elevation);
-    self->azimuths[i] = make_turn (calibration->azimuth[i]);
-    self->rings[i] = 0;
-    for (guint j = 0; j < model->n_lasers; j++)
-      self->rings[i] =
-          (guint16)(self->rings[i] + (calibration->elevation[j] < elevation ||
-                                         (calibration->elevation[j] == elevation && j < i)));
+    self->elevations[i] = lidar_turn_new (calibration->elevation[i]);
+    self->azimuths[i] = lidar_turn_new (calibration->azimuth[i]);
   }
+  lidar_rank (calibration->elevation, model->n_lasers, self->rings);
   return TRUE;
 }
 
@@ -140,7 +115,7 @@ hesai_free (Hesai *self)
 static gboolean
 begins_like (HesaiModel model, const guint8 *data)
 {
-  const guint start = read_u16 (data);
+  const guint start = lidar_read_le16 (data);
   if (model == HESAI_MODEL_PANDAR_40P)
     return start == 0xeeff;
   if (start != 0xffee)
@@ -179,28 +154,14 @@ check_model (Hesai *self, const guint8 *data, gsize size, GError **error)
   return FALSE;
 }
 
-/* Days from 1970-01-01 on, of the Gregorian calendar. */
-static gint64
-count_days (gint64 year, gint64 month, gint64 day)
-{
-  /* Years begin in March, so that the leap day is their last. */
-  const gint64 y = month > 2 ? year : year - 1;
-  const gint64 day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-  return y * 365 + y / 4 - y / 100 + y / 400 + day_of_year - 719468;
-}
-
 /* UTC, ns since 1970; negative: the bytes are no time. */
 static gint64
 get_time (const guint8 *utc, guint32 microseconds)
 {
   /* Years since 1900, of old firmware since 2000. */
-  const gint64 year = utc[0] >= 70 ? 1900 + utc[0] : 2000 + utc[0];
-  if (utc[1] < 1 || utc[1] > 12 || utc[2] < 1 || utc[2] > 31 || utc[3] > 23 || utc[4] > 59 ||
-      utc[5] > 60 || microseconds >= 1000000)
-    return -1;
-  return ((count_days (year, utc[1], utc[2]) * 24 + utc[3]) * 3600 + utc[4] * 60 + utc[5]) *
-             SECOND +
-         (gint64)microseconds * 1000;
+  const gint date[6] = {
+      (utc[0] >= 70 ? 1900 : 2000) + utc[0], utc[1], utc[2], utc[3], utc[4], utc[5]};
+  return lidar_date_to_ns (date, microseconds);
 }
 
 /* Points of the blocks of a firing. Returns that are the same make one point, not called the last.
@@ -210,19 +171,19 @@ decode_blocks (const Hesai *self, const guint8 *blocks, gsize block_size, guint 
     const guint8 *kinds, gfloat seconds, LidarPoint *points)
 {
   const Model *model = &models[self->model];
-  const Turn turn = make_turn (read_u16 (blocks + model->azimuth) * G_PI / 18000);
+  const LidarTurn turn = lidar_turn_new (lidar_read_le16 (blocks + model->azimuth) * G_PI / 18000);
   guint n = 0;
   for (guint i = 0; i < model->n_lasers; i++) {
-    const Turn a = self->azimuths[i], e = self->elevations[i];
+    const LidarTurn a = self->azimuths[i], e = self->elevations[i];
     const gfloat cosine = turn.cosine * a.cosine - turn.sine * a.sine;
     const gfloat sine = turn.sine * a.cosine + turn.cosine * a.sine;
     for (guint k = 0; k < n_returns; k++) {
       const guint8 *measured =
           blocks + k * block_size + model->azimuth + 2 + (gsize)i * model->laser_size;
-      const guint raw = read_u16 (measured);
-      if (raw == 0 || (k + 1 < n_returns && raw == read_u16 (measured + block_size)))
+      const guint raw = lidar_read_le16 (measured);
+      if (raw == 0 || (k + 1 < n_returns && raw == lidar_read_le16 (measured + block_size)))
         continue;
-      const gboolean is_same = k > 0 && raw == read_u16 (measured - block_size);
+      const gboolean is_same = k > 0 && raw == lidar_read_le16 (measured - block_size);
       const gfloat flat = (gfloat)raw * UNIT * e.cosine;
       points[n++] = (LidarPoint){.x = flat * sine,
           .y = flat * cosine,
@@ -242,10 +203,10 @@ check_blocks (
 {
   for (guint block = 0; block < model->n_blocks; block++) {
     const guint8 *at = blocks + block * block_size;
-    const guint azimuth = read_u16 (at + model->azimuth);
+    const guint azimuth = lidar_read_le16 (at + model->azimuth);
     const guint8 *first = blocks + block / n_returns * n_returns * block_size;
-    if ((model->azimuth == 0 || read_u16 (at) == 0xeeff) && azimuth < 36000 &&
-        azimuth == read_u16 (first + model->azimuth))
+    if ((model->azimuth == 0 || lidar_read_le16 (at) == 0xeeff) && azimuth < 36000 &&
+        azimuth == lidar_read_le16 (first + model->azimuth))
       continue;
     g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
         "block %u has azimuth %u/100 degrees", block, azimuth);
@@ -269,7 +230,7 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
   const guint8 *blocks = data + model->first_block;
   const gsize block_size = model->azimuth + 2 + model->n_lasers * model->laser_size;
   const guint8 *tail = blocks + model->n_blocks * block_size;
-  const gint64 stamp = get_time (tail + model->utc, read_u32 (tail + model->stamp));
+  const gint64 stamp = get_time (tail + model->utc, lidar_read_le32 (tail + model->stamp));
   guint mode = 0;
   while (mode < G_N_ELEMENTS (modes) && modes[mode].mode != tail[model->mode])
     mode++;
@@ -297,7 +258,7 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
     gfloat seconds;
     LidarPoint *points =
         lidar_cutter_begin_firing (cutter, first + (gint64)(model->block_time * 1e3 * i),
-            read_u16 (at + model->azimuth) / 100.0, model->n_lasers * n_returns, &seconds);
+            lidar_read_le16 (at + model->azimuth) / 100.0, model->n_lasers * n_returns, &seconds);
     if (points)
       lidar_cutter_commit (
           cutter, decode_blocks (self, at, block_size, n_returns, kinds, seconds, points));

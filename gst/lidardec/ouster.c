@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lidar-vendor.h"
+
 /* Of all profiles but LEGACY. */
 #define HEADER 32
 #define FOOTER 32
@@ -100,24 +102,6 @@ ouster_profile_from_name (const gchar *name, OusterProfile *profile)
       return TRUE;
     }
   return FALSE;
-}
-
-static guint
-read_u16 (const guint8 *data)
-{
-  return data[0] | (guint)data[1] << 8;
-}
-
-static guint32
-read_u32 (const guint8 *data)
-{
-  return read_u16 (data) | (guint32)read_u16 (data + 2) << 16;
-}
-
-static guint64
-read_u64 (const guint8 *data)
-{
-  return read_u32 (data) | (guint64)read_u32 (data + 4) << 32;
 }
 
 static gsize
@@ -248,7 +232,8 @@ decode_column (Ouster *self, const guint8 *pixel, guint column, gfloat time)
     for (guint i = 0; i < layout->n_returns; i++) {
       LidarPoint *point = &self->scan->points[at + (gsize)i * n_beams * columns];
       const guint32 range =
-          (read_u32 (pixel + layout->returns[i].range) & layout->range_mask) * layout->range_unit;
+          (lidar_read_le32 (pixel + layout->returns[i].range) & layout->range_mask) *
+          layout->range_unit;
       point->time = time;
       point->intensity = pixel[layout->returns[i].reflectivity];
       if (range == 0)
@@ -273,12 +258,13 @@ static Column
 get_column (const Ouster *self, const guint8 *data, guint i)
 {
   const guint8 *at = data + (self->is_legacy ? 0 : HEADER) + i * self->column_size;
-  Column column = {.number = read_u16 (at + 8)};
-  const guint64 time = read_u64 (at);
+  Column column = {.number = lidar_read_le16 (at + 8)};
+  const guint64 time = lidar_read_le64 (at);
   column.time = (gint64)MIN (time, (guint64)G_MAXINT64 / 2);
   if (self->is_legacy) {
     column.pixels = at + LEGACY_COLUMN_HEADER;
-    column.is_valid = read_u32 (at + self->column_size - LEGACY_COLUMN_FOOTER) == G_MAXUINT32;
+    column.is_valid =
+        lidar_read_le32 (at + self->column_size - LEGACY_COLUMN_FOOTER) == G_MAXUINT32;
   } else {
     column.pixels = at + COLUMN_HEADER;
     column.is_valid = at[10] & 1;
@@ -306,7 +292,7 @@ explain_size (const Ouster *self, gsize size, GError **error)
 static gboolean
 check_crc (const Ouster *self, const guint8 *data)
 {
-  const guint64 expected = read_u64 (data + self->packet_size - 8);
+  const guint64 expected = lidar_read_le64 (data + self->packet_size - 8);
   guint64 crc = G_MAXUINT64;
   /* Firmware before 3.1 has none, but may fill its place. */
   if (expected == 0 || expected == CRC_PLACEHOLDER)
@@ -327,7 +313,7 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
   if (size != self->packet_size) {
     /* Packets of the inertial unit and of zones say so, whatever their size. */
     *is_data = self->is_legacy || size < HEADER ||
-               (size != IMU_SIZE && (read_u16 (data) < 2 || read_u16 (data) > 5));
+               (size != IMU_SIZE && (lidar_read_le16 (data) < 2 || lidar_read_le16 (data) > 5));
     if (*is_data && !explain_size (self, size, error))
       g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
           "it has %" G_GSIZE_FORMAT " bytes instead of %" G_GSIZE_FORMAT, size, self->packet_size);
@@ -335,7 +321,7 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
   }
   const guint type = self->metadata.profile == OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL
                          ? data[0]
-                         : read_u16 (data);
+                         : lidar_read_le16 (data);
   if (!self->is_legacy && type != TYPE_LIDAR) {
     g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
         "its type is %u instead of %d", type, TYPE_LIDAR);
@@ -361,8 +347,8 @@ static guint32
 get_frame (const Ouster *self, const guint8 *data)
 {
   if (self->metadata.profile == OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL)
-    return read_u32 (data + 4);
-  return read_u16 (data + (self->is_legacy ? 10 : 2));
+    return lidar_read_le32 (data + 4);
+  return lidar_read_le16 (data + (self->is_legacy ? 10 : 2));
 }
 
 gboolean

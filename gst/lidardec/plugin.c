@@ -3,13 +3,14 @@
 
 #include "gsthesaidec.h"
 #include "gstousterdec.h"
+#include "gstrobosensedec.h"
 #include "gstvelodynedec.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
   return GST_ELEMENT_REGISTER (hesaidec, plugin) && GST_ELEMENT_REGISTER (ousterdec, plugin) &&
-         GST_ELEMENT_REGISTER (velodynedec, plugin);
+         GST_ELEMENT_REGISTER (robosensedec, plugin) && GST_ELEMENT_REGISTER (velodynedec, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, lidardec, "Decoders of lidars' packets",

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lidar-vendor.h"
+
 #define PACKET_SIZE 1206
 #define POSITION_SIZE 512
 #define N_BLOCKS 12
@@ -51,12 +53,8 @@ typedef struct {
 } Laser;
 
 typedef struct {
-  gfloat cosine, sine;
-} Turn;
-
-typedef struct {
   gint step; /* of azimuth that it is for; negative: of none */
-  Turn turns[MAX_FIRINGS * MAX_LASERS];
+  LidarTurn turns[MAX_FIRINGS * MAX_LASERS];
 } TurnCache;
 
 struct _Velodyne {
@@ -68,7 +66,7 @@ struct _Velodyne {
   gfloat resolution;
   Laser lasers[MAX_LASERS];
   gint64 laser_times[MAX_FIRINGS * MAX_LASERS]; /* ns since the block's first firing */
-  const Turn *azimuths;                         /* by hundredths of a degree */
+  const LidarTurn *azimuths;                    /* by hundredths of a degree */
   TurnCache caches[N_CACHED];
   LidarClock clock;
   gint last_step;     /* of azimuth, of the last group that has one */
@@ -79,18 +77,6 @@ const gchar *
 velodyne_model_get_name (VelodyneModel model)
 {
   return models[model].name;
-}
-
-static guint
-read_u16 (const guint8 *data)
-{
-  return data[0] | (guint)data[1] << 8;
-}
-
-static guint32
-read_u32 (const guint8 *data)
-{
-  return read_u16 (data) | (guint32)read_u16 (data + 2) << 16;
 }
 
 static gboolean
@@ -153,22 +139,6 @@ set_model (Velodyne *self, VelodyneModel number, GError **error)
   return TRUE;
 }
 
-/* One table for all instances. */
-static const Turn *
-get_azimuths (void)
-{
-  static Turn table[36000];
-  static gsize is_made = 0;
-  if (g_once_init_enter (&is_made)) {
-    for (guint i = 0; i < G_N_ELEMENTS (table); i++) {
-      table[i].cosine = (gfloat)cos (i * G_PI / 18000);
-      table[i].sine = (gfloat)sin (i * G_PI / 18000);
-    }
-    g_once_init_leave (&is_made, 1);
-  }
-  return table;
-}
-
 Velodyne *
 velodyne_new (VelodyneModel model, const VelodyneCalibration *calibration, GError **error)
 {
@@ -177,7 +147,7 @@ velodyne_new (VelodyneModel model, const VelodyneCalibration *calibration, GErro
   self->has_calibration = calibration != NULL;
   if (calibration)
     self->calibration = *calibration;
-  self->azimuths = get_azimuths ();
+  self->azimuths = lidar_turn_get_hundredths ();
   if (self->is_auto || set_model (self, model, error))
     return self;
   velodyne_free (self);
@@ -192,7 +162,7 @@ velodyne_free (Velodyne *self)
 
 /* How far a laser's beam is turned from the azimuth of its block, where that goes on by @step until
  * the next block's. */
-static const Turn *
+static const LidarTurn *
 get_turns (Velodyne *self, gint step)
 {
   const Model *model = &models[self->model];
@@ -236,10 +206,10 @@ place_corrected (const Laser *laser, gfloat distance, gfloat cosine, gfloat sine
 
 /* A return of laser @number of the firing; FALSE: there was none. */
 static inline gboolean
-make_point (const Velodyne *self, guint number, const guint8 *measured, Turn azimuth, Turn turn,
-    guint8 kind, gfloat time, LidarPoint *point)
+make_point (const Velodyne *self, guint number, const guint8 *measured, LidarTurn azimuth,
+    LidarTurn turn, guint8 kind, gfloat time, LidarPoint *point)
 {
-  const guint raw = read_u16 (measured);
+  const guint raw = lidar_read_le16 (measured);
   const Laser *laser = &self->lasers[number];
   if (raw == 0)
     return FALSE;
@@ -299,7 +269,7 @@ get_block (const Layout *layout, guint group, guint i)
 static guint
 get_azimuth (const Layout *layout, guint group)
 {
-  return read_u16 (get_block (layout, group, 0) + 2);
+  return lidar_read_le16 (get_block (layout, group, 0) + 2);
 }
 
 /* Azimuth that the sensor turns from one group to the next. */
@@ -320,10 +290,11 @@ get_step (Velodyne *self, const Layout *layout, guint group)
  * in which the last return of every laser comes first. */
 static guint
 decode_block (const Velodyne *self, const Layout *layout, guint firing, const guint8 *block,
-    const guint8 *second, Turn azimuth, const Turn *turns, gfloat seconds, LidarPoint *points)
+    const guint8 *second, LidarTurn azimuth, const LidarTurn *turns, gfloat seconds,
+    LidarPoint *points)
 {
   const Model *model = &models[self->model];
-  const guint first = (guint)get_first_laser (self, read_u16 (block));
+  const guint first = (guint)get_first_laser (self, lidar_read_le16 (block));
   const guint n_lasers = MIN (model->n_lasers, BLOCK_LASERS);
   guint n = 0;
   for (guint i = 0; i < n_lasers; i++) {
@@ -350,7 +321,7 @@ decode_group (
   const Model *model = &models[self->model];
   const gint step = get_step (self, layout, group);
   const guint raw_azimuth = get_azimuth (layout, group) % 36000;
-  const Turn *turns = get_turns (self, step);
+  const LidarTurn *turns = get_turns (self, step);
   for (guint firing = 0; firing < model->n_firings; firing++) {
     const gint64 time =
         packet_time + (gint64)(1e3 * model->firing_time * (group * model->n_firings + firing));
@@ -377,12 +348,14 @@ check_blocks (const Velodyne *self, const Layout *layout, GError **error)
   for (guint group = 0; group < layout->n_groups; group++) {
     for (guint i = 0; i < layout->n_banks * layout->n_returns; i++) {
       const guint8 *block = get_block (layout, group, i);
-      const gint first = get_first_laser (self, read_u16 (block));
-      if (first == (gint)(i / layout->n_returns) * BLOCK_LASERS && read_u16 (block + 2) < 36000)
+      const gint first = get_first_laser (self, lidar_read_le16 (block));
+      if (first == (gint)(i / layout->n_returns) * BLOCK_LASERS &&
+          lidar_read_le16 (block + 2) < 36000)
         continue;
       g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
           "block %u has flag %04x and azimuth %u/100 degrees",
-          group * layout->n_banks * layout->n_returns + i, read_u16 (block), read_u16 (block + 2));
+          group * layout->n_banks * layout->n_returns + i, lidar_read_le16 (block),
+          lidar_read_le16 (block + 2));
       return FALSE;
     }
   }
@@ -399,7 +372,8 @@ recognize (const guint8 *data)
     for (guint i = 1; i < VELODYNE_N_MODELS; i++)
       if (models[i].product == product && product != 0)
         return (VelodyneModel)i;
-  return read_u16 (data + BLOCK_SIZE) == 0xddff ? VELODYNE_MODEL_HDL_64E : VELODYNE_MODEL_AUTO;
+  return lidar_read_le16 (data + BLOCK_SIZE) == 0xddff ? VELODYNE_MODEL_HDL_64E
+                                                       : VELODYNE_MODEL_AUTO;
 }
 
 static gboolean
@@ -451,7 +425,7 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, LidarCutter *cu
   layout.n_banks = MAX (model->n_lasers, BLOCK_LASERS) / BLOCK_LASERS;
   layout.n_groups = N_BLOCKS / (layout.n_banks * layout.n_returns);
   layout.kind = mode == MODE_LAST ? LIDAR_RETURN_LAST : LIDAR_RETURN_STRONGEST;
-  const guint32 stamp = read_u32 (data + N_BLOCKS * BLOCK_SIZE);
+  const guint32 stamp = lidar_read_le32 (data + N_BLOCKS * BLOCK_SIZE);
   if (stamp > 3600000000u) {
     g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
         "its time, %u microseconds, is not within an hour", stamp);
