@@ -234,7 +234,7 @@ start_streams (GstBagPlayer *self, GError **error)
 static void
 end (GstBagPlayer *self)
 {
-  if (gst_bag_streams_fail_without_pads (self->streams))
+  if (gst_bag_streams_fail_unheard (self->streams))
     return;
   post_progress (self, GST_PROGRESS_TYPE_COMPLETE);
   if (self->segment.flags & GST_SEGMENT_FLAG_SEGMENT) {

@@ -488,14 +488,18 @@ gst_bag_streams_has_pads (const GstBagStreams *self)
 }
 
 gboolean
-gst_bag_streams_fail_without_pads (GstBagStreams *self)
+gst_bag_streams_fail_unheard (GstBagStreams *self)
 {
+  for (guint i = 0; i < self->shown->len; i++)
+    if (gst_pad_is_linked (((Stream *)g_ptr_array_index (self->shown, i))->pad))
+      return FALSE;
   if (gst_bag_streams_has_pads (self))
-    return FALSE;
-  GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
-      ("The recording has nothing of what is wanted: no topic is one of \"%s\".",
-          self->settings.topics ? self->settings.topics : "*"),
-      (NULL));
+    GST_ELEMENT_FLOW_ERROR (self->element, GST_FLOW_NOT_LINKED);
+  else
+    GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
+        ("The recording has nothing of what is wanted: no topic is one of \"%s\".",
+            self->settings.topics ? self->settings.topics : "*"),
+        (NULL));
   return TRUE;
 }
 

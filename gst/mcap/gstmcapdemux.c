@@ -191,7 +191,9 @@ take_records (GstMcapDemux *self)
   McapCursor content;
   guint8 opcode;
 
-  while (flow == GST_FLOW_OK && mcap_stream_next (self->stream, &opcode, &content, &error)) {
+  /* While nothing is linked: the pad that is waited for may turn up with any channel. */
+  while ((flow == GST_FLOW_OK || flow == GST_FLOW_NOT_LINKED) &&
+         mcap_stream_next (self->stream, &opcode, &content, &error)) {
     if (opcode == MCAP_OP_CHANNEL) {
       const guint id = mcap_cursor_u16 (&content);
       const BagChannel *channel = find_channel (self, id);
@@ -204,6 +206,8 @@ take_records (GstMcapDemux *self)
     }
   }
   take_warning (self);
+  if (flow == GST_FLOW_NOT_LINKED)
+    flow = GST_FLOW_OK;
   if (error) {
     g_prefix_error (&error, "The stream cannot be read: ");
     gst_bag_post_error (GST_ELEMENT (self), error);
@@ -240,7 +244,7 @@ handle_eos (GstMcapDemux *self, GstEvent *event)
       GST_ELEMENT_WARNING (self, STREAM, DEMUX,
           ("The stream ended before MCAP's end: what was not whole is lost."), (NULL));
     gst_element_no_more_pads (GST_ELEMENT (self));
-    gst_bag_streams_fail_without_pads (self->streams);
+    gst_bag_streams_fail_unheard (self->streams);
   }
   return gst_bag_streams_push_event (self->streams, event);
 }

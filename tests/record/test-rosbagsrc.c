@@ -6,6 +6,8 @@
 #include <gst/pointcloud/pointcloud.h>
 #include <string.h>
 
+#include "tests/ndt-test.h"
+
 static gchar *folder;
 
 static void
@@ -155,6 +157,19 @@ assert_equal_buffers (GstBuffer *a, GstBuffer *b)
   }
 }
 
+static void
+assert_equal_results (const Result *a, const Result *b)
+{
+  fail_unless_equals_string (b->error, NULL);
+  fail_unless_equals_int (b->n_warnings, 0);
+  fail_unless_equals_int (a->buffers->len, b->buffers->len);
+  for (guint i = 0; i < a->buffers->len; i++) {
+    assert_equal_buffers (g_ptr_array_index (a->buffers, i), g_ptr_array_index (b->buffers, i));
+    fail_unless (
+        gst_caps_is_equal (g_ptr_array_index (a->caps, i), g_ptr_array_index (b->caps, i)));
+  }
+}
+
 /* What is recorded comes back: bytes, stamps, caps and poses with all that they say. */
 GST_START_TEST (test_round_trip)
 {
@@ -175,17 +190,58 @@ GST_START_TEST (test_round_trip)
     Result replayed;
     record ("a.mcap", overwrite);
     run_format (&replayed, "%s ! fakesink name=out", source);
-    fail_unless_equals_string (replayed.error, NULL);
-    fail_unless_equals_int (replayed.n_warnings, 0);
-    fail_unless_equals_int (replayed.buffers->len, 20);
-    for (guint j = 0; j < 20; j++) {
-      assert_equal_buffers (
-          g_ptr_array_index (original.buffers, j), g_ptr_array_index (replayed.buffers, j));
-      fail_unless (gst_caps_is_equal (
-          g_ptr_array_index (original.caps, j), g_ptr_array_index (replayed.caps, j)));
-    }
+    assert_equal_results (&original, &replayed);
     result_clear (&replayed);
   }
+  result_clear (&original);
+}
+GST_END_TEST
+
+/* A sequence of recorded scans, localized and recorded: all that left ndtlocalize comes back, bit
+ * by bit, and localized again it is the same once more, with the same poses. */
+GST_START_TEST (test_sequence)
+{
+  static const gchar *const sources[] = {"rosbagsrc location=%s/%s",
+      "filesrc location=%s/%s ! mcapdemux", "filesrc location=%s/%s ! queue ! mcapdemux"};
+  g_autofree gchar *sequence = ndt_test_data ("seq_kitti_drive0005");
+  Result original, replayed, again;
+
+  if (!sequence)
+    return;
+  g_autofree gchar *localize =
+      g_strdup_printf ("ndtlocalize map=%s/map_even_0.50.pcd resolution=1 backend=cpu "
+                       "initial-pose=0.343,0.007,0,0.85",
+          sequence);
+  run_format (&original,
+      "multifilesrc location=%s/scans/%%06d.pcd ! pcddec framerate=5/1 ! %s ! tee name=t ! queue ! "
+      "fakesink name=out t. ! queue ! mcapsink location=%s/a.mcap",
+      sequence, localize, folder);
+  fail_unless_equals_string (original.error, NULL);
+  fail_unless_equals_int (original.buffers->len, 50);
+  for (guint i = 0; i < original.buffers->len; i++) {
+    const GstPoseMeta *pose =
+        gst_buffer_get_pose_meta (g_ptr_array_index (original.buffers, i), GST_POSE_ROLE_ESTIMATE);
+    fail_unless (pose && pose->has_pose && pose->has_covariance);
+    fail_unless (pose->covariance[0] > 0 && pose->covariance[1] != 0);
+    fail_unless_equals_int (pose->status, GST_POSE_STATUS_TRACKING);
+    fail_unless (pose->nvtl > 0 && pose->transformation_probability > 0 && pose->iterations > 0);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (sources); i++) {
+    g_autofree gchar *source = g_strdup_printf (sources[i], folder, "a.mcap");
+    run_format (&replayed, "%s ! pointcloud/x-raw ! fakesink name=out", source);
+    assert_equal_results (&original, &replayed);
+    result_clear (&replayed);
+  }
+  run_format (&again,
+      "rosbagsrc location=%s/a.mcap ! pointcloud/x-raw ! %s ! tee name=t ! queue ! "
+      "fakesink name=out t. ! queue ! mcapsink location=%s/b.mcap",
+      folder, localize, folder);
+  assert_equal_results (&original, &again);
+  run_format (
+      &replayed, "rosbagsrc location=%s/b.mcap ! pointcloud/x-raw ! fakesink name=out", folder);
+  assert_equal_results (&original, &replayed);
+  result_clear (&replayed);
+  result_clear (&again);
   result_clear (&original);
 }
 GST_END_TEST
@@ -558,6 +614,11 @@ GST_START_TEST (test_nothing_wanted)
     run_format (&result, "%s ! fakesink name=out", source);
     fail_unless (result.error && strstr (result.error, "/nothing"));
     result_clear (&result);
+    /* Nor where nothing can be linked. */
+    g_autofree gchar *all = g_strdup_printf (sources[i], path, "*");
+    run_format (&result, "%s ! video/x-raw ! fakesink name=out", all);
+    fail_unless (result.error != NULL);
+    result_clear (&result);
   }
   /* No MCAP at all, whatever its name: nothing of ours is even asked. */
   fail_unless (g_file_set_contents (path, "It was a dark and stormy night.", -1, NULL));
@@ -578,6 +639,7 @@ rosbagsrc_suite (void)
   suite_add_tcase (suite, tc);
   tcase_add_checked_fixture (tc, setup, teardown);
   tcase_add_test (tc, test_round_trip);
+  tcase_add_test (tc, test_sequence);
   tcase_add_test (tc, test_times);
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_states);
