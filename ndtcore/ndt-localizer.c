@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "ndt-formulas.h"
 #include "ndt-tracker.h"
@@ -17,7 +18,17 @@ struct _NdtLocalizer {
   gsize deskewed_capacity;
   float *thinned; /* packed points of a scan */
   guint thinned_capacity;
+  gint64 upload_times[NDT_MAX_SCANS];
 };
+
+/* g_get_monotonic_time() in nanoseconds. */
+static gint64
+now (void)
+{
+  struct timespec time;
+  clock_gettime (CLOCK_MONOTONIC, &time);
+  return time.tv_sec * G_GINT64_CONSTANT (1000000000) + time.tv_nsec;
+}
 
 void
 ndt_localizer_params_init (NdtLocalizerParams *params)
@@ -403,13 +414,35 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
   return TRUE;
 }
 
+/* Hands a scan to the backend, by the clock. */
+static gboolean
+upload (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, GError **error)
+{
+  const gint64 begin = now ();
+  const gboolean ok = ndt_backend_set_scan (
+      localizer->backend, slot, &observation->points, &localizer->params.filter, error);
+  localizer->upload_times[slot] = now () - begin;
+  return ok;
+}
+
+/* Localizes the scan that was uploaded, by the clock. */
+static gboolean
+finish (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
+    NdtLocalization *out, GError **error)
+{
+  const gint64 begin = now ();
+  const gboolean ok = process_slot (localizer, slot, observation, out, error);
+  out->align_time = now () - begin;
+  out->upload_time = localizer->upload_times[slot];
+  return ok;
+}
+
 gboolean
 ndt_localizer_process (NdtLocalizer *localizer, const NdtObservation *observation,
     NdtLocalization *out, GError **error)
 {
-  return ndt_backend_set_scan (
-             localizer->backend, 0, &observation->points, &localizer->params.filter, error) &&
-         process_slot (localizer, 0, observation, out, error);
+  return upload (localizer, 0, observation, error) &&
+         finish (localizer, 0, observation, out, error);
 }
 
 gboolean
@@ -422,12 +455,11 @@ ndt_localizer_process_batch (NdtLocalizer *localizer, const NdtObservation *obse
     return FALSE;
   }
   for (guint i = 0; i < n_observations; i++)
-    if (!ndt_backend_set_scan (
-            localizer->backend, i, &observations[i].points, &localizer->params.filter, error))
+    if (!upload (localizer, i, &observations[i], error))
       return FALSE;
   for (guint i = 0; i < n_observations; i++) {
     NdtLocalization localization;
-    if (!process_slot (localizer, i, &observations[i], &localization, error))
+    if (!finish (localizer, i, &observations[i], &localization, error))
       return FALSE;
     func (i, &localization, user_data);
   }

@@ -118,6 +118,9 @@ typedef struct {
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: this scan ended a time without TRACKING
  * @deskewed: motion was compensated
+ * @upload_time: nanoseconds in which the backend took the scan: filtered it, copied it, began to
+ *   upload it …
+ * @align_time: … and from then on to this result, scans of the same batch before it not counted
  * @has_no_ground: the scan was aligned and @no_ground_margin is above 0
  * @no_ground_points: thinned points above the margin …
  * @no_ground_transformation_probability: … and their scores alone, 0 where there are none
@@ -134,6 +137,8 @@ typedef struct {
   guint n_skipped;
   gboolean relocalized;
   gboolean deskewed;
+  gint64 upload_time;
+  gint64 align_time;
   gboolean has_no_ground;
   guint no_ground_points;
   double no_ground_transformation_probability;

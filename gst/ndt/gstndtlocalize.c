@@ -98,7 +98,7 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
   self->scan_duration = duration;
   GST_OBJECT_UNLOCK (self);
   if (changed)
-    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+    gst_ndt_localize_post_latency (self);
   return TRUE;
 }
 
@@ -234,6 +234,10 @@ query_latency (GstNdtLocalize *self, GstQuery *query)
   if (!gst_pad_peer_query (self->sinkpad, query))
     return FALSE;
   gst_query_parse_latency (query, &live, &min, &max);
+  GST_OBJECT_LOCK (self);
+  self->is_live = live;
+  self->upstream_latency = min;
+  GST_OBJECT_UNLOCK (self);
   gst_ndt_pose_pads_add_latency (self, &live, &min, &max);
   gst_ndt_poses_set_live (self->poses, live);
 
@@ -322,25 +326,23 @@ gst_ndt_localize_change_state (GstElement *element, GstStateChange transition)
   const GstStateChangeReturn ret =
       GST_ELEMENT_CLASS (gst_ndt_localize_parent_class)->change_state (element, transition);
 
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
     gst_ndt_localize_stop (self);
-  else if (transition == GST_STATE_CHANGE_READY_TO_NULL)
+  } else if (transition == GST_STATE_CHANGE_READY_TO_NULL) {
     gst_ndt_localize_close (self);
+  } else if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && ret == GST_STATE_CHANGE_FAILURE) {
+    /* Nobody comes back for it: pads that were activated before one failed are still active. */
+    gst_pad_set_active (self->srcpad, FALSE);
+    gst_pad_set_active (self->sinkpad, FALSE);
+    gst_ndt_localize_stop (self);
+  }
   return ret;
 }
 
 static void
 gst_ndt_localize_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
-  GstNdtLocalize *self = GST_NDT_LOCALIZE (object);
-  GstNdtChange change;
-
-  GST_OBJECT_LOCK (self);
-  const gboolean known = gst_ndt_settings_set_property (&self->settings, id, value, &change);
-  GST_OBJECT_UNLOCK (self);
-  if (known)
-    gst_ndt_localize_property_changed (self, change);
-  else
+  if (!gst_ndt_localize_set_setting (GST_NDT_LOCALIZE (object), id, value, pspec))
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
@@ -399,6 +401,7 @@ gst_ndt_localize_finalize (GObject *object)
   gst_ndt_stats_free (self->stats);
   gst_ndt_fifo_free (self->fifo);
   gst_ndt_settings_clear (&self->settings);
+  g_free (self->map);
   G_OBJECT_CLASS (gst_ndt_localize_parent_class)->finalize (object);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtlocalizeprivate.h"
 
+#include <string.h>
+
 #include "ndtcore/ndt-map-file.h"
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
@@ -43,24 +45,36 @@ gst_ndt_changes_clear (GstNdtChanges *changes)
 {
   g_clear_pointer (&changes->map, ndt_voxel_map_unref);
   g_clear_pointer (&changes->map_location, g_free);
-  changes->reset = changes->has_params = changes->has_initial_pose = FALSE;
+  changes->reset = changes->has_initial_pose = FALSE;
+  changes->settings = 0;
 }
 
 gboolean
-gst_ndt_localize_take_changes (GstNdtLocalize *self, GstNdtChanges *changes)
+gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken)
 {
-  GST_OBJECT_LOCK (self);
   GstNdtChanges *pending = &self->changes;
-  const gboolean any =
-      pending->reset || pending->map || pending->has_params || pending->has_initial_pose;
-  if (any) {
-    *changes = *pending;
-    pending->map = NULL;
-    pending->map_location = NULL;
-    gst_ndt_changes_clear (pending);
+  gboolean has_initial_pose;
+  NdtPose initial_pose;
+
+  taken->settings = NULL;
+  GST_OBJECT_LOCK (self);
+  taken->changes = *pending;
+  pending->map = NULL;
+  pending->map_location = NULL;
+  gst_ndt_changes_clear (pending);
+  if (taken->changes.settings) {
+    taken->settings = gst_structure_new_empty ("ndt-settings");
+    gst_ndt_settings_describe (
+        &self->settings, taken->changes.settings, G_OBJECT_GET_CLASS (self), taken->settings);
+    gst_ndt_settings_resolve (
+        &self->settings, &taken->params, &has_initial_pose, &initial_pose, NULL);
   }
+  gst_ndt_settings_get_scan_settings (&self->settings, &taken->scans);
+  taken->is_live = self->is_live;
+  taken->upstream_latency = self->upstream_latency;
   GST_OBJECT_UNLOCK (self);
-  return any;
+  return taken->changes.reset || taken->changes.map || taken->settings ||
+         taken->changes.has_initial_pose;
 }
 
 gboolean
@@ -149,6 +163,11 @@ start_map (GstNdtLocalize *self, const gchar *location, const NdtVoxelMapParams 
   if (map && gst_ndt_engine_set_map (self->engine, map, &error)) {
     gst_ndt_localize_report_failure (self);
     gst_ndt_stats_map (self->stats, map);
+    GST_OBJECT_LOCK (self);
+    g_free (self->map);
+    self->map = g_strdup (location);
+    self->map_params = *params;
+    GST_OBJECT_UNLOCK (self);
     return TRUE;
   }
   g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
@@ -189,6 +208,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
   const gboolean valid =
       gst_ndt_settings_resolve (&self->settings, &params, &has_initial_pose, &initial_pose, &error);
   gst_ndt_changes_clear (&self->changes);
+  self->is_live = FALSE;
   self->running = TRUE;
   GST_OBJECT_UNLOCK (self);
 
@@ -221,71 +241,110 @@ gst_ndt_localize_stop (GstNdtLocalize *self)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* A property was set while running: what it means for the task. */
-static void
-resolve_changes (GstNdtLocalize *self, GstNdtChange change)
+void
+gst_ndt_localize_post_latency (GstNdtLocalize *self)
 {
-  g_autoptr (GError) error = NULL;
+  GST_OBJECT_LOCK (self);
+  const gboolean running = self->running;
+  GST_OBJECT_UNLOCK (self);
+  if (running)
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+}
+
+/* With the object lock held: sets a property, or refuses to. */
+static GstNdtChange
+change_setting (GstNdtLocalize *self, guint id, const GValue *value, GError **error)
+{
   NdtLocalizerParams params;
   gboolean has_initial_pose;
   NdtPose initial_pose;
+  GValue before = G_VALUE_INIT;
+  GstNdtChange change, ignored;
 
-  GST_OBJECT_LOCK (self);
-  if (self->running && gst_ndt_settings_resolve (
-                           &self->settings, &params, &has_initial_pose, &initial_pose, &error)) {
-    if (change & GST_NDT_CHANGE_PARAMS) {
-      self->changes.has_params = TRUE;
-      self->changes.params = params;
-    }
-    if (change & GST_NDT_CHANGE_INITIAL_POSE) {
-      self->changes.has_initial_pose = has_initial_pose;
-      self->changes.initial_pose = initial_pose;
-    }
+  g_value_init (&before, G_VALUE_TYPE (value));
+  gst_ndt_settings_get_property (&self->settings, id, &before);
+  gst_ndt_settings_set_property (&self->settings, id, value, &change);
+  if (self->running && (change & (GST_NDT_CHANGE_PARAMS | GST_NDT_CHANGE_INITIAL_POSE)) &&
+      !gst_ndt_settings_resolve (
+          &self->settings, &params, &has_initial_pose, &initial_pose, error)) {
+    gst_ndt_settings_set_property (&self->settings, id, &before, &ignored);
+    change = GST_NDT_CHANGE_NONE;
   }
+  if (self->running && (change & (GST_NDT_CHANGE_PARAMS | GST_NDT_CHANGE_SCANS)))
+    self->changes.settings |= G_GUINT64_CONSTANT (1) << id;
+  if (self->running && (change & GST_NDT_CHANGE_INITIAL_POSE)) {
+    self->changes.has_initial_pose = has_initial_pose;
+    self->changes.initial_pose = initial_pose;
+  }
+  if (change & GST_NDT_CHANGE_BACKEND)
+    self->backend_changed = TRUE;
+  g_value_unset (&before);
+  return change;
+}
+
+gboolean
+gst_ndt_localize_set_setting (
+    GstNdtLocalize *self, guint id, const GValue *value, GParamSpec *pspec)
+{
+  g_autofree gchar *location = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (id >= GST_NDT_PROP_ELEMENT)
+    return FALSE;
+  GST_OBJECT_LOCK (self);
+  const GstNdtChange change = change_setting (self, id, value, &error);
+  const guint batch_size = self->settings.batch_size;
+  const GstClockTime batch_timeout = self->settings.batch_timeout;
+  const gboolean running = self->running;
+  if (running && (change & GST_NDT_CHANGE_MAP))
+    location = g_strdup (self->settings.map ? self->settings.map : "");
+  const NdtVoxelMapParams map_params = self->settings.map_params;
   GST_OBJECT_UNLOCK (self);
 
   if (error)
     GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
-        ("A property cannot be used and changes nothing: %s.", error->message), (NULL));
-}
-
-void
-gst_ndt_localize_property_changed (GstNdtLocalize *self, GstNdtChange change)
-{
+        ("The property %s stays as it was: %s.", pspec->name, error->message), (NULL));
   if (change & GST_NDT_CHANGE_QUEUE) {
-    GST_OBJECT_LOCK (self);
-    const guint batch_size = self->settings.batch_size;
-    const GstClockTime batch_timeout = self->settings.batch_timeout;
-    const gboolean running = self->running;
-    GST_OBJECT_UNLOCK (self);
     gst_ndt_fifo_set_limits (self->fifo, batch_size, batch_timeout);
-    if (running)
-      gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+    gst_ndt_localize_post_latency (self);
   }
-  if (change & GST_NDT_CHANGE_BACKEND) {
-    GST_OBJECT_LOCK (self);
-    self->backend_changed = TRUE;
-    GST_OBJECT_UNLOCK (self);
+  if (location)
+    gst_ndt_map_loader_request (self->loader, location, &map_params);
+  return TRUE;
+}
+
+/* A map could not be read: its properties are again what is in use, unless they were set since.
+ * Where map and others were changed at once, those others are tried with the map in use. */
+static void
+refuse_map (GstNdtLocalize *self, const gchar *path, const NdtVoxelMapParams *params)
+{
+  GstNdtSettings *settings = &self->settings;
+  g_autofree gchar *again = NULL;
+
+  GST_OBJECT_LOCK (self);
+  const gboolean is_path = g_strcmp0 (path, self->map) != 0;
+  const gboolean is_params = memcmp (params, &self->map_params, sizeof *params) != 0;
+  if (is_path && g_strcmp0 (settings->map ? settings->map : "", path) == 0) {
+    g_free (settings->map);
+    settings->map = g_strdup (self->map);
+    if (is_params)
+      again = g_strdup (self->map);
+  } else if (!is_path && memcmp (params, &settings->map_params, sizeof *params) == 0) {
+    settings->map_params = self->map_params;
   }
-  if (change & (GST_NDT_CHANGE_PARAMS | GST_NDT_CHANGE_INITIAL_POSE))
-    resolve_changes (self, change);
-  if (change & GST_NDT_CHANGE_MAP) {
-    GST_OBJECT_LOCK (self);
-    g_autofree gchar *location = self->running ? g_strdup (self->settings.map) : NULL;
-    const NdtVoxelMapParams params = self->settings.map_params;
-    GST_OBJECT_UNLOCK (self);
-    if (location)
-      gst_ndt_map_loader_request (self->loader, location, &params);
-  }
+  GST_OBJECT_UNLOCK (self);
+  if (again)
+    gst_ndt_map_loader_request (self->loader, again, params);
 }
 
 void
-gst_ndt_localize_map_loaded (
-    const gchar *path, NdtVoxelMap *map, const GError *error, gpointer user_data)
+gst_ndt_localize_map_loaded (const gchar *path, const NdtVoxelMapParams *params, NdtVoxelMap *map,
+    const GError *error, gpointer user_data)
 {
   GstNdtLocalize *self = user_data;
 
   if (!map) {
+    refuse_map (self, path, params);
     GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ,
         ("Cannot use the map \"%s\", going on with the one before: %s.", path, error->message),
         (NULL));
@@ -296,6 +355,9 @@ gst_ndt_localize_map_loaded (
   self->changes.map = map;
   g_free (self->changes.map_location);
   self->changes.map_location = g_strdup (path);
+  g_free (self->map);
+  self->map = g_strdup (path);
+  self->map_params = *params;
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&superseded, ndt_voxel_map_unref);
 }

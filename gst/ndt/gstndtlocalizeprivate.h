@@ -17,19 +17,39 @@ GST_DEBUG_CATEGORY_EXTERN (gst_ndt_localize_debug);
 
 /**
  * GstNdtChanges:
+ * @settings: properties that were set, bits of their numbers
  *
  * What has been asked for since the task last looked; it takes effect between two scans, in
- * this order: reset, map, parameters, initial pose.
+ * this order: reset, map, settings, initial pose.
  */
 typedef struct {
   gboolean reset;
   NdtVoxelMap *map;
   gchar *map_location;
-  gboolean has_params;
-  NdtLocalizerParams params;
+  guint64 settings;
   gboolean has_initial_pose;
   NdtPose initial_pose;
 } GstNdtChanges;
+
+/**
+ * GstNdtTaken:
+ * @changes: what has been asked for
+ * @settings: the values of the properties that were set, as a structure "ndt-settings"; NULL: none
+ * @params: as the properties are now, where there are @settings
+ * @scans: as the properties are now
+ * @is_live: whether scans come from a live source, as last answered to a LATENCY query …
+ * @upstream_latency: … and their least latency when they come
+ *
+ * What is so from the next scan on, all of the same instant.
+ */
+typedef struct {
+  GstNdtChanges changes;
+  GstStructure *settings;
+  NdtLocalizerParams params;
+  GstNdtScanSettings scans;
+  gboolean is_live;
+  GstClockTime upstream_latency;
+} GstNdtTaken;
 
 typedef struct _GstNdtBatch GstNdtBatch;
 
@@ -44,14 +64,18 @@ struct _GstNdtLocalize {
   GstNdtPoses *poses;
 
   /* under the object lock */
-  GstNdtSettings settings;
+  GstNdtSettings settings;      /* while running, all can be used: what cannot was refused */
+  gchar *map;                   /* while running, what was last read … */
+  NdtVoxelMapParams map_params; /* … and how */
   GstNdtChanges changes;
   gboolean running;           /* between READY → PAUSED and back: changes are for the task */
   GstNdtEngine *engine;       /* set and freed while there is no task; NULL in NULL */
   GstNdtAllocator *allocator; /* of the engine; NULL where it has no memory to give */
   gboolean backend_changed;   /* since it was opened */
   GstClockTime scan_duration; /* from caps; NONE if unknown */
-  guint n_pose_pads;          /* number of the next one */
+  gboolean is_live;           /* see GstNdtTaken */
+  GstClockTime upstream_latency;
+  guint n_pose_pads; /* number of the next one */
 
   /* sink pad's streaming thread */
   GstPointCloudTimer *timer;
@@ -93,14 +117,19 @@ gboolean gst_ndt_localize_start (GstNdtLocalize *self);
 void gst_ndt_localize_stop (GstNdtLocalize *self);
 /* Says so where the engine has left its device. Whoever uses the engine calls it. */
 void gst_ndt_localize_report_failure (GstNdtLocalize *self);
-void gst_ndt_localize_property_changed (GstNdtLocalize *self, GstNdtChange change);
-void gst_ndt_localize_map_loaded (
-    const gchar *path, NdtVoxelMap *map, const GError *error, gpointer self);
+/* FALSE where the property is none of the settings'. While running, a text that cannot be read is
+ * refused with a warning, and the one before stays. */
+gboolean gst_ndt_localize_set_setting (
+    GstNdtLocalize *self, guint id, const GValue *value, GParamSpec *pspec);
+void gst_ndt_localize_map_loaded (const gchar *path, const NdtVoxelMapParams *params,
+    NdtVoxelMap *map, const GError *error, gpointer self);
+/* What the element answers to LATENCY queries has changed, if it runs. */
+void gst_ndt_localize_post_latency (GstNdtLocalize *self);
 /* The "set-initial-pose" and "reset" actions. */
 gboolean gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text);
 void gst_ndt_localize_reset (GstNdtLocalize *self);
-/* Moves what is there to @changes. TRUE where there is something. */
-gboolean gst_ndt_localize_take_changes (GstNdtLocalize *self, GstNdtChanges *changes);
+/* Moves changes to @taken. TRUE where there are any. */
+gboolean gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken);
 void gst_ndt_changes_clear (GstNdtChanges *changes);
 
 G_END_DECLS

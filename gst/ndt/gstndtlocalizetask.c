@@ -26,18 +26,10 @@ struct _GstNdtBatch {
   Scan scans[NDT_MAX_SCANS];
   NdtObservation observations[NDT_MAX_SCANS];
 
-  /* snapshot of the properties */
-  GQuark map_frame;
+  GstNdtTaken taken; /* its changes are the task's no more */
   GQuark sensor_frame;
-  GstNdtPoseTime pose_time;
-  gboolean post_messages;
-  GstClockTime processing_deadline;
-  GstClockTime deadline;
-  GstClockTime pose_timeout;
-  gdouble pose_distance_limit;
 
   GstFlowReturn flow;
-  GstClockTime since; /* when work on the next scan began */
 };
 
 GstNdtBatch *
@@ -118,52 +110,37 @@ change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
 
 /* Changes take effect here, before the scan self->sequence, and are announced with it. */
 static void
-apply_changes (GstNdtLocalize *self)
+take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
 {
-  GstNdtChanges changes;
+  GstNdtTaken *taken = &batch->taken;
+  const gboolean any = gst_ndt_localize_take (self, taken);
   g_autoptr (GError) error = NULL;
 
-  if (!gst_ndt_localize_take_changes (self, &changes))
+  batch->sensor_frame = taken->scans.sensor_frame;
+  if (!batch->sensor_frame)
+    batch->sensor_frame =
+        self->info.frame_id ? self->info.frame_id : g_quark_from_static_string ("lidar");
+  if (!any)
     return;
-  if (changes.reset) {
+
+  if (taken->changes.reset) {
     gst_ndt_engine_reset (self->engine);
     post_change (self, gst_structure_new_empty ("ndt-reset"));
   }
-  if (changes.map)
-    change_map (self, &changes);
-  if (changes.has_params && gst_ndt_engine_set_params (self->engine, &changes.params, &error))
-    post_change (self, gst_structure_new_empty ("ndt-settings"));
-  if (changes.has_initial_pose) {
-    g_autofree gchar *pose = ndt_pose_to_string (&changes.initial_pose);
-    gst_ndt_engine_set_initial_pose (self->engine, &changes.initial_pose);
+  if (taken->changes.map)
+    change_map (self, &taken->changes);
+  if (taken->settings) {
+    /* Checked when they were set. */
+    if (!gst_ndt_engine_set_params (self->engine, &taken->params, &error))
+      GST_ERROR_OBJECT (self, "%s", error->message);
+    post_change (self, g_steal_pointer (&taken->settings));
+  }
+  if (taken->changes.has_initial_pose) {
+    g_autofree gchar *pose = ndt_pose_to_string (&taken->changes.initial_pose);
+    gst_ndt_engine_set_initial_pose (self->engine, &taken->changes.initial_pose);
     post_change (self, gst_structure_new ("ndt-initial-pose", "pose", G_TYPE_STRING, pose, NULL));
   }
-  if (error)
-    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
-        ("A property cannot be used and changes nothing: %s.", error->message), (NULL));
-  gst_ndt_changes_clear (&changes);
-}
-
-static void
-take_settings (GstNdtLocalize *self, GstNdtBatch *batch)
-{
-  GST_OBJECT_LOCK (self);
-  const GstNdtSettings *settings = &self->settings;
-  batch->pose_time = settings->pose_time;
-  batch->post_messages = settings->post_messages;
-  batch->processing_deadline = settings->processing_deadline;
-  batch->deadline = settings->deadline;
-  batch->pose_timeout = settings->pose_timeout;
-  batch->pose_distance_limit = settings->pose_distance_limit;
-  batch->map_frame = g_quark_from_string (settings->map_frame);
-  if (settings->sensor_pose && settings->sensor_pose[0] != '\0')
-    batch->sensor_frame = g_quark_from_string (settings->body_frame);
-  else if (settings->sensor_frame)
-    batch->sensor_frame = g_quark_from_string (settings->sensor_frame);
-  else
-    batch->sensor_frame =
-        self->info.frame_id ? self->info.frame_id : g_quark_from_static_string ("lidar");
-  GST_OBJECT_UNLOCK (self);
+  gst_ndt_changes_clear (&taken->changes);
 }
 
 static GstClockTime
@@ -224,9 +201,30 @@ view_times (const GstPointCloudMap *map)
   return times;
 }
 
+/* Until when a scan's turn has to come, by g_get_monotonic_time(); 0: for ever. A scan waits from
+ * its arrival on, or, where it comes from a live source, from when it could have come: queues
+ * upstream have it before. */
+static gint64
+deadline (GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item, GstClockTime now)
+{
+  const GstClockTime limit = batch->taken.scans.deadline;
+  gint64 since = (gint64)item->arrival;
+
+  if (limit == 0)
+    return 0;
+  if (batch->taken.is_live && GST_STATE (self) == GST_STATE_PLAYING) {
+    const gint64 time = running_time (self, GST_BUFFER_PTS (GST_BUFFER_CAST (item->object)));
+    const GstClockTime now_running = gst_element_get_current_running_time (GST_ELEMENT (self));
+    if (time != GST_NDT_TIME_UNKNOWN && GST_CLOCK_TIME_IS_VALID (now_running))
+      since = MIN (since,
+          (gint64)now - ((gint64)now_running - time - (gint64)batch->taken.upstream_latency));
+  }
+  return MAX ((since + (gint64)limit) / (gint64)GST_USECOND, 1);
+}
+
 /* A buffer as an observation; one that cannot be read as points is one without points. */
 static void
-prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item)
+prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item, GstClockTime now)
 {
   GstBuffer *buffer = GST_BUFFER_CAST (item->object);
   Scan *scan = &batch->scans[batch->n_scans];
@@ -236,7 +234,7 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item)
   scan->about.sequence = self->sequence++;
   scan->about.pts = GST_BUFFER_PTS (buffer);
   scan->about.duration = GST_BUFFER_DURATION (buffer);
-  scan->about.pose_time = pose_time (buffer, batch->pose_time);
+  scan->about.pose_time = pose_time (buffer, batch->taken.scans.pose_time);
   scan->mapped = gst_point_cloud_map (&scan->map, &self->info, buffer, GST_MAP_READ, &error);
   scan->malformed = !scan->mapped;
   if (scan->malformed) {
@@ -252,12 +250,10 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item)
     observation->point_times = view_times (&scan->map);
     observation->time_on_points = (gdouble)(scan->about.pose_time - scan->about.pts) / GST_SECOND;
   }
-  /* Both count from the same instant (gstndtfifo.c). */
-  observation->deadline =
-      batch->deadline > 0 ? (gint64)((item->arrival + batch->deadline) / GST_USECOND) : 0;
+  observation->deadline = deadline (self, batch, item, now);
   gst_ndt_pose_read (buffer, observation);
-  gst_ndt_poses_get (self->poses, running_time (self, scan->about.pose_time), batch->pose_timeout,
-      batch->pose_distance_limit, observation);
+  gst_ndt_poses_get (self->poses, running_time (self, scan->about.pose_time),
+      batch->taken.scans.pose_timeout, batch->taken.scans.pose_distance_limit, observation);
   batch->n_scans++;
 }
 
@@ -313,14 +309,17 @@ end_batch (GstNdtLocalize *self, GstNdtBatch *batch, GstFlowReturn flow)
 }
 
 static void
-count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *localization,
-    GstClockTime duration)
+count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *localization)
 {
+  const GstClockTime upload = (GstClockTime)localization->upload_time;
+  const GstClockTime align = (GstClockTime)localization->align_time;
+
   gst_ndt_stats_localization (self->stats, localization);
   if (localization->reject == NDT_REJECT_DEADLINE)
     return;
-  gst_ndt_stats_time (self->stats, GST_NDT_TIME_ALIGN, duration);
-  if (duration > self->batch->processing_deadline)
+  gst_ndt_stats_time (self->stats, GST_NDT_TIME_UPLOAD, upload);
+  gst_ndt_stats_time (self->stats, GST_NDT_TIME_ALIGN, align);
+  if (upload + align > self->batch->taken.scans.processing_deadline)
     gst_ndt_stats_late (self->stats);
   if (localization->reject == NDT_REJECT_TOO_FEW_POINTS && !scan->malformed)
     warn_about_scan (self, scan->about.sequence, "it has too few finite points in range");
@@ -351,12 +350,12 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
     return;
   }
 
-  count_scan (self, scan, localization, done - batch->since);
+  count_scan (self, scan, localization);
   buffer = gst_buffer_make_writable (buffer);
   const GstPoseMeta *meta = gst_ndt_pose_attach (
-      buffer, localization, &scan->about, batch->map_frame, batch->sensor_frame);
+      buffer, localization, &scan->about, batch->taken.scans.map_frame, batch->sensor_frame);
   post_state (self, localization, &scan->about);
-  if (batch->post_messages)
+  if (batch->taken.scans.post_messages)
     gst_element_post_message (GST_ELEMENT (self), gst_ndt_pose_message_new (GST_OBJECT (self), meta,
                                                       localization, &scan->about, &self->segment));
 
@@ -366,14 +365,14 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
     end_batch (self, batch, flow);
   push_events (self, batch);
 
-  batch->since = gst_util_get_timestamp ();
-  gst_ndt_stats_time (self->stats, GST_NDT_TIME_PUSH, batch->since - done);
+  gst_ndt_stats_time (self->stats, GST_NDT_TIME_PUSH, gst_util_get_timestamp () - done);
 }
 
 static gint64
 pose_running_time (const GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item)
 {
-  return running_time (self, pose_time (GST_BUFFER_CAST (item->object), batch->pose_time));
+  return running_time (
+      self, pose_time (GST_BUFFER_CAST (item->object), batch->taken.scans.pose_time));
 }
 
 /* Waits for what the pose pads say of a scan. Upstream may be the thread that brings it. */
@@ -387,8 +386,8 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
   /* A source that brings both by one thread is held up by a full queue of scans, and with it the
    * poses that they wait for: take scans until its GAPs come, which rosbagsrc sends after a second.
    */
-  gst_ndt_fifo_open (self->fifo, time + (gint64)MAX (batch->pose_timeout, POSE_REACH));
-  const gboolean ok = gst_ndt_poses_wait (self->poses, time, batch->pose_timeout);
+  gst_ndt_fifo_open (self->fifo, time + (gint64)MAX (batch->taken.scans.pose_timeout, POSE_REACH));
+  const gboolean ok = gst_ndt_poses_wait (self->poses, time, batch->taken.scans.pose_timeout);
   gst_ndt_fifo_open (self->fifo, G_MININT64);
   return ok;
 }
@@ -409,7 +408,7 @@ prepare_scans (GstNdtLocalize *self, GstNdtBatch *batch, guint first)
     if (i > first && !gst_ndt_poses_reached (self->poses, pose_running_time (self, batch, item)))
       break;
     gst_ndt_stats_time (self->stats, GST_NDT_TIME_WAIT, taken - item->arrival);
-    prepare_scan (self, batch, item);
+    prepare_scan (self, batch, item, taken);
   }
   gst_ndt_stats_batch (self->stats, batch->n_scans);
   return i;
@@ -421,7 +420,6 @@ localize_scans (GstNdtLocalize *self, GstNdtBatch *batch)
   g_autoptr (GError) error = NULL;
   guint n_done = 0;
 
-  batch->since = gst_util_get_timestamp ();
   const gboolean ok = gst_ndt_engine_process (
       self->engine, batch->observations, batch->n_scans, push_scan, self, &n_done, &error);
   gst_ndt_engine_cancel (self->engine, GST_NDT_CANCEL_DOWNSTREAM, FALSE);
@@ -441,8 +439,7 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
   GstFlowReturn flow = GST_FLOW_OK;
   guint next = 0;
 
-  apply_changes (self);
-  take_settings (self, batch);
+  take_changes (self, batch);
   batch->cursor = 0;
   batch->flow = GST_FLOW_OK;
   while (flow == GST_FLOW_OK && next < batch->items->len) {

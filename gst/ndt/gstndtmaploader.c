@@ -51,7 +51,7 @@ read_maps (gpointer user_data)
     const gboolean discard = loader->discard;
     g_mutex_unlock (&loader->lock);
     if (!discard)
-      loader->loaded (path, map, error, loader->user_data);
+      loader->loaded (path, &params, map, error, loader->user_data);
     else if (map)
       ndt_voxel_map_unref (map);
 
@@ -69,6 +69,10 @@ gst_ndt_map_loader_request (
   GThread *ended = NULL;
 
   g_mutex_lock (&loader->lock);
+  if (loader->discard) {
+    g_mutex_unlock (&loader->lock);
+    return;
+  }
   g_free (loader->path);
   loader->path = g_strdup (path);
   loader->params = *params;

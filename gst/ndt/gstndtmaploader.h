@@ -9,20 +9,21 @@ G_BEGIN_DECLS
 
 /**
  * GstNdtMapLoaded:
- * @path: what was asked for
+ * @path: what was asked for …
+ * @params: … and how
  * @map: (transfer full) (nullable): the map, or NULL
  * @error: (nullable): why there is none
  *
- * Called from the loader's thread.
+ * Called from the loader's thread. May request another.
  */
-typedef void (*GstNdtMapLoaded) (
-    const gchar *path, NdtVoxelMap *map, const GError *error, gpointer user_data);
+typedef void (*GstNdtMapLoaded) (const gchar *path, const NdtVoxelMapParams *params,
+    NdtVoxelMap *map, const GError *error, gpointer user_data);
 
 /**
  * GstNdtMapLoader:
  *
  * Reads maps in the background, one after another; of requests that come while one is being
- * read only the last is kept. Requests and stop come from any thread, but not from the
+ * read only the last is kept. Requests and stop come from any thread, but no stop from the
  * callback.
  */
 typedef struct _GstNdtMapLoader GstNdtMapLoader;

@@ -80,6 +80,10 @@ gst_ndt_pose_attach (GstBuffer *buffer, const NdtLocalization *localization, con
   meta->nvtl = registration->nvtl;
   meta->matched_ratio = registration->matched_ratio;
   meta->iterations = registration->iterations;
+  meta->has_no_ground = localization->has_no_ground;
+  meta->no_ground_points = localization->no_ground_points;
+  meta->no_ground_transformation_probability = localization->no_ground_transformation_probability;
+  meta->no_ground_nvtl = localization->no_ground_nvtl;
   return meta;
 }
 
@@ -147,11 +151,6 @@ gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
         G_TYPE_UINT, registration->oscillation, "deskewed", G_TYPE_BOOLEAN, localization->deskewed,
         "degenerate-directions", G_TYPE_UINT, registration->n_degenerate, "covariance-kind",
         G_TYPE_STRING, covariance_to_string (registration->covariance_kind), NULL);
-  if (localization->has_no_ground)
-    gst_structure_set (structure, "no-ground-transformation-probability", G_TYPE_DOUBLE,
-        localization->no_ground_transformation_probability, "no-ground-nvtl", G_TYPE_DOUBLE,
-        localization->no_ground_nvtl, "no-ground-points", G_TYPE_UINT,
-        localization->no_ground_points, NULL);
   return gst_message_new_element (source, structure);
 }
 

@@ -68,6 +68,10 @@ pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
 
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_STREAM_START:
+    /* There is somebody to ask now who says what its latency is. */
+    gst_ndt_localize_post_latency (self);
+    gst_ndt_poses_reset_stream (self->poses, own->stream);
+    break;
   case GST_EVENT_FLUSH_STOP:
     gst_ndt_poses_reset_stream (self->poses, own->stream);
     break;
@@ -136,6 +140,7 @@ gst_ndt_pose_pad_request (
     gst_ndt_poses_remove_stream (self->poses, own->stream);
     return NULL;
   }
+  gst_ndt_localize_post_latency (self);
   return pad;
 }
 
@@ -150,6 +155,7 @@ gst_ndt_pose_pad_release (GstElement *element, GstPad *pad)
   gst_element_remove_pad (element, pad);
   gst_ndt_poses_remove_stream (self->poses, own->stream);
   gst_object_unref (pad);
+  gst_ndt_localize_post_latency (self);
 }
 
 typedef struct {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtsettings.h"
 
-#include <math.h>
 #include <string.h>
 
 #define DEGREE (G_PI / 180)
@@ -170,17 +169,19 @@ static const Number numbers[] = {
         "as late",
         AT (processing_deadline), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_QUEUE},
     {PROP_DEADLINE, "deadline",
-        "Nanoseconds that a scan may wait in the element: one that has waited longer when its turn "
-        "comes is passed on without alignment, status skipped (0 = all are aligned)",
-        AT (deadline), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_NONE},
+        "Nanoseconds that a scan may wait, in queues upstream as well where the source is live: "
+        "one "
+        "that has waited longer when its turn comes is passed on without alignment, status skipped "
+        "(0 = all are aligned)",
+        AT (deadline), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_SCANS},
     {PROP_POSE_TIMEOUT, "pose-timeout",
         "Nanoseconds of stream time that a pose of a pose pad may be away from a scan, before and "
         "after it",
-        AT (pose_timeout), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_NONE},
+        AT (pose_timeout), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_SCANS},
     {PROP_POSE_DISTANCE_LIMIT, "pose-distance-limit",
         "Metres between two poses of a pose pad, above which nothing is interpolated between them "
         "(0 = no limit)",
-        AT (pose_distance_limit), DOUBLE, 0, 1e9, 1, PLAYING, GST_NDT_CHANGE_NONE},
+        AT (pose_distance_limit), DOUBLE, 0, 1e9, 1, PLAYING, GST_NDT_CHANGE_SCANS},
     {PROP_MEMORY_BUDGET, "memory-budget",
         "Bytes of device memory to hold at most; above it work is done in parts (0 = no limit)",
         AT (config.memory_budget), UINT64, 0, 0x1p62, 1, READY, GST_NDT_CHANGE_BACKEND},
@@ -224,12 +225,12 @@ static const Text texts[] = {
         "poses, those that come in as well, are then the body's",
         AT (sensor_pose), PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_MAP_FRAME, "map-frame", "Name of the map's frame in poses", AT (map_frame), PLAYING,
-        GST_NDT_CHANGE_NONE},
+        GST_NDT_CHANGE_SCANS},
     {PROP_SENSOR_FRAME, "sensor-frame",
         "Name of the sensor's frame in poses (unset = the caps' frame-id, or \"lidar\")",
-        AT (sensor_frame), PLAYING, GST_NDT_CHANGE_NONE},
+        AT (sensor_frame), PLAYING, GST_NDT_CHANGE_SCANS},
     {PROP_BODY_FRAME, "body-frame", "Name of the body's frame in poses, where sensor-pose is set",
-        AT (body_frame), PLAYING, GST_NDT_CHANGE_NONE},
+        AT (body_frame), PLAYING, GST_NDT_CHANGE_SCANS},
     {PROP_TIMES_LOCATION, "times-location",
         "File with one time in seconds per line for scans without a time stamp (unset = from the "
         "framerate)",
@@ -296,7 +297,7 @@ static const Choice choices[] = {
     {PROP_BACKEND, "backend", "What aligns", backend_type, AT (backend), READY,
         GST_NDT_CHANGE_BACKEND},
     {PROP_POSE_TIME, "pose-time", "The instant of a scan that its pose is of", pose_time_type,
-        AT (pose_time), PLAYING, GST_NDT_CHANGE_NONE},
+        AT (pose_time), PLAYING, GST_NDT_CHANGE_SCANS},
 };
 
 static gpointer
@@ -369,25 +370,6 @@ format_numbers (const gdouble *values, guint n)
     g_string_append (text, g_ascii_formatd (buffer, sizeof buffer, "%.9g", values[i]));
   }
   return g_string_free (text, FALSE);
-}
-
-/* Numbers separated by commas, semicolons or white space. Returns how many, or -1 when there
- * are more than @max or something else. */
-static gint
-parse_numbers (const gchar *text, gdouble *values, guint max)
-{
-  guint n = 0;
-  for (;;) {
-    text += strspn (text, ",; \t\n");
-    if (*text == '\0')
-      return (gint)n;
-    gchar *end;
-    const gdouble value = g_ascii_strtod (text, &end);
-    if (end == text || !isfinite (value) || n == max)
-      return -1;
-    values[n++] = value;
-    text = end;
-  }
 }
 
 void
@@ -498,6 +480,7 @@ gst_ndt_settings_set_property (
   switch (id) {
   case PROP_CUDA_DEVICE_ID:
     settings->config.device_id = g_value_get_int (value);
+    *change = GST_NDT_CHANGE_BACKEND;
     return TRUE;
   case PROP_DESKEW:
     settings->params.deskew = g_value_get_boolean (value);
@@ -555,78 +538,37 @@ gst_ndt_settings_get_property (const GstNdtSettings *settings, guint id, GValue 
   }
 }
 
-static gboolean
-resolve_crop_box (const gchar *text, NdtScanFilter *filter, GError **error)
+void
+gst_ndt_settings_get_scan_settings (const GstNdtSettings *settings, GstNdtScanSettings *scans)
 {
-  gdouble v[6];
-  filter->use_box = text && text[strspn (text, " \t")] != '\0';
-  if (!filter->use_box)
-    return TRUE;
-  if (parse_numbers (text, v, 6) != 6 || v[0] > v[3] || v[1] > v[4] || v[2] > v[5]) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "crop-box \"%s\" is not \"xmin,ymin,zmin,xmax,ymax,zmax\" with each minimum at most its "
-        "maximum",
-        text);
-    return FALSE;
-  }
-  for (guint i = 0; i < 3; i++) {
-    filter->box_min[i] = (float)v[i];
-    filter->box_max[i] = (float)v[3 + i];
-  }
-  return TRUE;
+  scans->map_frame = g_quark_from_string (settings->map_frame);
+  if (settings->sensor_pose && settings->sensor_pose[0] != '\0')
+    scans->sensor_frame = g_quark_from_string (settings->body_frame);
+  else
+    scans->sensor_frame = g_quark_from_string (settings->sensor_frame); /* 0 where unset */
+  scans->pose_time = settings->pose_time;
+  scans->pose_timeout = settings->pose_timeout;
+  scans->pose_distance_limit = settings->pose_distance_limit;
+  scans->deadline = settings->deadline;
+  scans->processing_deadline = settings->processing_deadline;
+  scans->post_messages = settings->post_messages;
 }
 
-static gboolean
-resolve_covariance (
-    const GstNdtSettings *settings, NdtRegistrationParams *registration, GError **error)
+void
+gst_ndt_settings_describe (
+    const GstNdtSettings *settings, guint64 ids, GObjectClass *klass, GstStructure *structure)
 {
-  gdouble v[2 * NDT_MAX_OFFSETS];
-  const gchar *fixed = settings->fixed_covariance ? settings->fixed_covariance : "";
-  gboolean valid = parse_numbers (fixed, v, 6) == 6;
-  for (guint i = 0; valid && i < 6; i++)
-    valid = v[i] > 0;
-  if (!valid) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "fixed-covariance \"%s\" is not six variances above 0 (x, y, z in m², rotations in rad²)",
-        fixed);
-    return FALSE;
-  }
-  memcpy (registration->fixed_variance, v, 6 * sizeof (gdouble));
+  guint n;
+  g_autofree GParamSpec **specs = g_object_class_list_properties (klass, &n);
 
-  const gchar *offsets = settings->covariance_offsets ? settings->covariance_offsets : "";
-  const gint n = parse_numbers (offsets, v, G_N_ELEMENTS (v));
-  if (n < 4 || n % 2 != 0) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "covariance-offsets \"%s\" is not \"x1,y1 x2,y2 …\" with 2 to %d pairs", offsets,
-        NDT_MAX_OFFSETS);
-    return FALSE;
+  for (guint i = 0; i < n; i++) {
+    const guint id = specs[i]->param_id;
+    if (id >= 64 || !(ids & G_GUINT64_CONSTANT (1) << id) ||
+        specs[i]->owner_type != G_OBJECT_CLASS_TYPE (klass))
+      continue;
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, specs[i]->value_type);
+    gst_ndt_settings_get_property (settings, id, &value);
+    gst_structure_take_value (structure, specs[i]->name, &value);
   }
-  registration->n_offsets = (guint)n / 2;
-  for (gint i = 0; i < n / 2; i++) {
-    registration->offset_x[i] = v[2 * i];
-    registration->offset_y[i] = v[2 * i + 1];
-  }
-  return TRUE;
-}
-
-gboolean
-gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *params,
-    gboolean *has_initial_pose, NdtPose *initial_pose, GError **error)
-{
-  *params = settings->params;
-  if (settings->sensor_pose && settings->sensor_pose[0] != '\0' &&
-      !ndt_pose_parse (settings->sensor_pose, &params->sensor_pose, error)) {
-    g_prefix_error (error, "sensor-pose: ");
-    return FALSE;
-  }
-  if (!resolve_crop_box (settings->crop_box, &params->filter, error) ||
-      !resolve_covariance (settings, &params->registration, error))
-    return FALSE;
-
-  *has_initial_pose = settings->initial_pose && settings->initial_pose[0] != '\0';
-  if (*has_initial_pose && !ndt_pose_parse (settings->initial_pose, initial_pose, error)) {
-    g_prefix_error (error, "initial-pose: ");
-    return FALSE;
-  }
-  return ndt_localizer_params_check (params, error);
 }

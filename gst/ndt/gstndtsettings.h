@@ -61,9 +61,26 @@ typedef enum {
   GST_NDT_CHANGE_INITIAL_POSE = 1 << 2, /* the next scan starts there */
   GST_NDT_CHANGE_QUEUE = 1 << 3,        /* batch size, latency */
   GST_NDT_CHANGE_BACKEND = 1 << 4,      /* it has to be opened again before the next start */
+  GST_NDT_CHANGE_SCANS = 1 << 5,        /* GstNdtScanSettings */
 } GstNdtChange;
 
-/* Property numbers of the element's own begin here. */
+/**
+ * GstNdtScanSettings:
+ *
+ * How scans are timed, named and reported, beside NdtLocalizerParams. @sensor_frame: 0: the caps'.
+ */
+typedef struct {
+  GQuark map_frame;
+  GQuark sensor_frame;
+  GstNdtPoseTime pose_time;
+  GstClockTime pose_timeout;
+  gdouble pose_distance_limit;
+  GstClockTime deadline;
+  GstClockTime processing_deadline;
+  gboolean post_messages;
+} GstNdtScanSettings;
+
+/* Property numbers of the element's own begin here; the settings' are below 64. */
 #define GST_NDT_PROP_ELEMENT 1000
 
 void gst_ndt_settings_init (GstNdtSettings *settings);
@@ -75,8 +92,13 @@ gboolean gst_ndt_settings_set_property (
     GstNdtSettings *settings, guint id, const GValue *value, GstNdtChange *change);
 gboolean gst_ndt_settings_get_property (const GstNdtSettings *settings, guint id, GValue *value);
 
-/* The localizer's parameters with the texts read, checked as a whole, and the initial pose if
- * there is one. NDT_ERROR_INVALID_ARGUMENT names the property. */
+void gst_ndt_settings_get_scan_settings (const GstNdtSettings *settings, GstNdtScanSettings *scans);
+/* Adds the values of the properties whose numbers are bits of @ids to fields of their names. */
+void gst_ndt_settings_describe (
+    const GstNdtSettings *settings, guint64 ids, GObjectClass *klass, GstStructure *structure);
+
+/* gstndtresolve.c. The localizer's parameters with the texts read, checked as a whole, and the
+ * initial pose if there is one. NDT_ERROR_INVALID_ARGUMENT names the property. */
 gboolean gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *params,
     gboolean *has_initial_pose, NdtPose *initial_pose, GError **error);
 

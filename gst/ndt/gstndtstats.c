@@ -248,6 +248,7 @@ gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counte
     set_uint64 (structure, "predicted-", ndt_prediction_to_string (i), counts->prediction[i]);
   set_batch_histogram (structure, counts);
   set_times (structure, "wait", &counts->times[GST_NDT_TIME_WAIT]);
+  set_times (structure, "upload", &counts->times[GST_NDT_TIME_UPLOAD]);
   set_times (structure, "align", &counts->times[GST_NDT_TIME_ALIGN]);
   set_times (structure, "push", &counts->times[GST_NDT_TIME_PUSH]);
   if (counters)

@@ -8,9 +8,10 @@
 G_BEGIN_DECLS
 
 typedef enum {
-  GST_NDT_TIME_WAIT,  /* from arrival until the batch was taken */
-  GST_NDT_TIME_ALIGN, /* from then, or from the batch's previous scan, to the result */
-  GST_NDT_TIME_PUSH,  /* downstream */
+  GST_NDT_TIME_WAIT,   /* from arrival until the batch was taken */
+  GST_NDT_TIME_UPLOAD, /* NdtLocalization.upload_time */
+  GST_NDT_TIME_ALIGN,  /* NdtLocalization.align_time */
+  GST_NDT_TIME_PUSH,   /* downstream */
   GST_NDT_N_TIMES
 } GstNdtTime;
 

@@ -175,7 +175,9 @@ read_doubles (
  * `covariance` are arrays of doubles that are there only where the pose, or its covariance, means
  * something; `parent-frame` and `child-frame` are strings that are there only where they are
  * said; `timestamp` (guint64, ns) only where it is valid; `sequence` (guint64),
- * `transformation-probability`, `nvtl`, `matched-ratio` (double) and `iterations` (guint) always.
+ * `transformation-probability`, `nvtl`, `matched-ratio` (double) and `iterations` (guint) always;
+ * `no-ground-points` (guint), `no-ground-transformation-probability` and `no-ground-nvtl` (double)
+ * only where the points above the ground were scored.
  *
  * Returns: (transfer full): a structure
  */
@@ -206,6 +208,11 @@ gst_pose_meta_to_structure (const GstPoseMeta *meta)
         structure, "child-frame", G_TYPE_STRING, g_quark_to_string (meta->child_frame), NULL);
   if (GST_CLOCK_TIME_IS_VALID (meta->timestamp))
     gst_structure_set (structure, "timestamp", G_TYPE_UINT64, meta->timestamp, NULL);
+  if (meta->has_no_ground)
+    gst_structure_set (structure, "no-ground-points", G_TYPE_UINT, meta->no_ground_points,
+        "no-ground-transformation-probability", G_TYPE_DOUBLE,
+        meta->no_ground_transformation_probability, "no-ground-nvtl", G_TYPE_DOUBLE,
+        meta->no_ground_nvtl, NULL);
   return structure;
 }
 
@@ -245,6 +252,11 @@ read_structure (GstPoseMeta *pose, const GstStructure *structure)
   gst_structure_get_double (structure, "nvtl", &pose->nvtl);
   gst_structure_get_double (structure, "matched-ratio", &pose->matched_ratio);
   gst_structure_get_uint (structure, "iterations", &pose->iterations);
+  pose->has_no_ground =
+      gst_structure_get_uint (structure, "no-ground-points", &pose->no_ground_points);
+  gst_structure_get_double (structure, "no-ground-transformation-probability",
+      &pose->no_ground_transformation_probability);
+  gst_structure_get_double (structure, "no-ground-nvtl", &pose->no_ground_nvtl);
   return TRUE;
 }
 

@@ -71,6 +71,10 @@ typedef struct _GstPoseMeta GstPoseMeta;
  * @nvtl: nearest voxel transformation likelihood of an estimate
  * @matched_ratio: of an estimate, 0 to 1
  * @iterations: of an estimate
+ * @has_no_ground: the points of an estimate's scan above the ground were scored by themselves
+ * @no_ground_points: how many there are …
+ * @no_ground_transformation_probability: … and their scores, 0 where there are none
+ * @no_ground_nvtl: as well
  */
 struct _GstPoseMeta {
   GstMeta meta;
@@ -90,6 +94,10 @@ struct _GstPoseMeta {
   gdouble nvtl;
   gdouble matched_ratio;
   guint iterations;
+  gboolean has_no_ground;
+  guint no_ground_points;
+  gdouble no_ground_transformation_probability;
+  gdouble no_ground_nvtl;
 };
 
 #define GST_POSE_META_API_TYPE (gst_pose_meta_api_get_type ())

@@ -301,6 +301,110 @@ GST_START_TEST (test_latency)
 }
 GST_END_TEST
 
+/* Posted messages of LATENCY so far. */
+static guint
+count_latency_messages (GstHarness *h)
+{
+  guint n = 0;
+  for (;;) {
+    g_autoptr (GstMessage) message = ndt_harness_message (h->element, GST_MESSAGE_LATENCY, NULL);
+    if (!message)
+      return n;
+    n++;
+  }
+}
+
+/* A pose pad brings its latency with it, and takes it away: both are posted. */
+GST_START_TEST (test_latency_of_pose_pads)
+{
+  GstHarness *h = ndt_harness_new ("batch-size", 2, NULL);
+  GstClockTime max = GST_CLOCK_TIME_NONE;
+
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  count_latency_messages (h);
+  g_autoptr (GstPad) pad = gst_element_request_pad_simple (h->element, "pose_%u");
+  fail_unless_equals_int (count_latency_messages (h), 1);
+
+  /* Whoever links to it later sends a STREAM_START. */
+  g_autoptr (GstPad) source = gst_pad_new ("source", GST_PAD_SRC);
+  gst_pad_add_probe (source, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_latency, &max, NULL);
+  gst_pad_set_active (source, TRUE);
+  fail_unless_equals_int (gst_pad_link (source, pad), GST_PAD_LINK_OK);
+  fail_unless (gst_pad_push_event (source, gst_event_new_stream_start ("poses")));
+  fail_unless_equals_int (count_latency_messages (h), 1);
+  assert_latency (h, TRUE, 120 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+
+  gst_pad_unlink (source, pad);
+  gst_element_release_request_pad (h->element, pad);
+  fail_unless_equals_int (count_latency_messages (h), 1);
+  assert_latency (h, TRUE, 20 * GST_MSECOND, GST_CLOCK_TIME_NONE); /* the harness's own */
+
+  /* What does not change the answer says nothing. */
+  g_object_set (h->element, "deadline", GST_SECOND, "max-range", 50.0, NULL);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (1)));
+  fail_unless_equals_int (count_latency_messages (h), 0);
+  gst_pad_set_active (source, FALSE);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static GstBuffer *
+scan_of (guint index, GstClockTime pts)
+{
+  GstBuffer *scan = ndt_room_scan (index);
+  GST_BUFFER_PTS (scan) = pts;
+  return scan;
+}
+
+static GstPadProbeReturn
+answer_live (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  const gboolean *live = user_data;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_LATENCY)
+    return GST_PAD_PROBE_OK;
+  gst_query_set_latency (query, *live, 100 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* With a live source a scan waits from when it could have come: what queues upstream took counts.
+ */
+GST_START_TEST (test_deadline_counts_from_the_source)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "deadline", GST_SECOND, NULL);
+  gboolean live = FALSE;
+
+  gst_harness_use_testclock (h);
+  gst_element_set_base_time (h->element, 0);
+  gst_harness_set_time (h, 0);
+  gst_pad_add_probe (h->srcpad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_live, &live, NULL);
+  assert_latency (h, FALSE, 120 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+  fail_unless_equals_int (ndt_harness_pass_status (h, scan_of (0, 0)), GST_POSE_STATUS_TRACKING);
+
+  /* Not live: since it arrived. */
+  gst_harness_set_time (h, 5 * GST_SECOND);
+  fail_unless_equals_int (
+      ndt_harness_pass_status (h, scan_of (1, GST_SECOND)), GST_POSE_STATUS_TRACKING);
+
+  /* Live, and 100 ms late by nature. */
+  live = TRUE;
+  assert_latency (h, TRUE, 120 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+  g_autoptr (GstBuffer) late = ndt_harness_pass (h, scan_of (2, 3800 * GST_MSECOND));
+  fail_unless_equals_int (ndt_harness_estimate (late)->status, GST_POSE_STATUS_SKIPPED);
+  fail_unless (ndt_harness_estimate (late)->has_pose);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), 1);
+  fail_unless_equals_int (
+      ndt_harness_pass_status (h, scan_of (2, 4200 * GST_MSECOND)), GST_POSE_STATUS_TRACKING);
+
+  /* One that is too early waits from its arrival on. */
+  fail_unless_equals_int (
+      ndt_harness_pass_status (h, scan_of (3, 60 * GST_SECOND)), GST_POSE_STATUS_TRACKING);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 static GstPadProbeReturn
 answer_allocation (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -377,6 +481,8 @@ ndtlocalize_events_suite (void)
   tcase_add_test (tc, test_caps_change);
   tcase_add_test (tc, test_relink);
   tcase_add_test (tc, test_latency);
+  tcase_add_test (tc, test_latency_of_pose_pads);
+  tcase_add_test (tc, test_deadline_counts_from_the_source);
   tcase_add_test (tc, test_allocation);
   tcase_add_test (tc, test_qos_is_counted);
   tcase_add_test (tc, test_buffer_list);

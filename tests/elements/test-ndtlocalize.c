@@ -26,6 +26,44 @@ assert_near_truth (GstBuffer *buffer, guint index)
       "scan %u is %.3f m and %.3f degrees off", index, metres, radians * 180 / G_PI);
 }
 
+/* Every figure that the documentation names is there. */
+static void
+assert_stats (GstHarness *h)
+{
+  static const gchar *counts[] = {"scans-in", "scans-out", "aligned", "iterations", "initializing",
+      "tracking", "degraded", "lost", "skipped", "rejected-no-guess", "rejected-too-few-points",
+      "rejected-no-pairs", "rejected-not-finite", "rejected-score", "rejected-deadline",
+      "predicted-none", "predicted-initial", "predicted-constant-velocity", "predicted-odometry",
+      "predicted-prior", "late", "backwards", "malformed", "qos-events", "fallbacks", "batches",
+      "poses", "poses-missing", "pinned-memories", "plain-memories", "map-points", "map-voxels",
+      "map-bytes", "backend-scans", "backend-alignments", "backend-evaluations",
+      "backend-allocations", "backend-uploads", "backend-upload-bytes", "backend-downloads",
+      "backend-download-bytes", "backend-launches", "backend-synchronizations",
+      "backend-device-bytes", "backend-host-bytes"};
+  static const gchar *times[] = {"wait", "upload", "align", "push"};
+  g_autoptr (GstStructure) stats = NULL;
+  guint64 n_scans = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
+    ndt_harness_count (h, counts[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (times); i++) {
+    guint64 values[3];
+    static const gchar *names[] = {"mean", "p95", "max"};
+    for (guint k = 0; k < 3; k++) {
+      g_autofree gchar *name = g_strdup_printf ("%s-%s", times[i], names[k]);
+      values[k] = ndt_harness_count (h, name);
+    }
+    fail_unless (values[0] > 0 && values[0] <= values[2] && values[1] <= values[2],
+        "%s: mean %" G_GUINT64_FORMAT ", p95 %" G_GUINT64_FORMAT ", max %" G_GUINT64_FORMAT,
+        times[i], values[0], values[1], values[2]);
+  }
+  g_object_get (h->element, "stats", &stats, NULL);
+  const GValue *histogram = gst_structure_get_value (stats, "batch-histogram");
+  for (guint i = 0; i < gst_value_array_get_size (histogram); i++)
+    n_scans += (i + 1) * g_value_get_uint64 (gst_value_array_get_value (histogram, i));
+  fail_unless_equals_uint64 (n_scans, ndt_harness_count (h, "scans-in"));
+}
+
 GST_START_TEST (test_tracks)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
@@ -56,8 +94,7 @@ GST_START_TEST (test_tracks)
   fail_unless_equals_uint64 (ndt_harness_count (h, "tracking"), 20);
   fail_unless (
       ndt_harness_count (h, "map-voxels") > 100 && ndt_harness_count (h, "map-points") > 1000);
-  fail_unless (ndt_harness_count (h, "align-mean") > 0 &&
-               ndt_harness_count (h, "align-max") >= ndt_harness_count (h, "align-p95"));
+  assert_stats (h);
   ndt_harness_free (h);
 }
 GST_END_TEST
@@ -226,8 +263,9 @@ GST_START_TEST (test_pose_messages)
   GstHarness *h = ndt_harness_new ("initial-pose", start, "post-messages", TRUE, "map-frame",
       "world", "no-ground-margin", 0.8, NULL);
 
+  GstBuffer *out[3];
   for (guint i = 0; i < 3; i++)
-    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (i)));
+    out[i] = ndt_harness_pass (h, ndt_room_scan (i));
   for (guint i = 0; i < 3; i++) {
     g_autoptr (GstMessage) message =
         ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-pose");
@@ -248,6 +286,15 @@ GST_START_TEST (test_pose_messages)
         "no-ground-transformation-probability", "no-ground-nvtl", "no-ground-points"};
     for (guint f = 0; f < G_N_ELEMENTS (fields); f++)
       fail_unless (gst_structure_has_field (structure, fields[f]), "no %s", fields[f]);
+    /* On the buffer as well. */
+    const GstPoseMeta *meta = ndt_harness_estimate (out[i]);
+    gdouble nvtl;
+    fail_unless (gst_structure_get_double (structure, "no-ground-nvtl", &nvtl));
+    fail_unless (meta->has_no_ground && meta->no_ground_points > 0);
+    fail_unless (meta->no_ground_points < NDT_ROOM_POINTS);
+    fail_unless (meta->no_ground_nvtl == nvtl && nvtl > 0);
+    fail_unless (meta->no_ground_transformation_probability > 0);
+    gst_buffer_unref (out[i]);
   }
   g_object_set (h->element, "post-messages", FALSE, NULL);
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (3)));
@@ -293,6 +340,36 @@ GST_START_TEST (test_replaces_estimate)
 }
 GST_END_TEST
 
+/* The next warning that is not about a scan. */
+static GError *
+wait_for_warning (GstHarness *h)
+{
+  GError *error = NULL;
+  for (guint i = 0; i < 5000 && !error; i++) {
+    error = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+    if (error && error->domain == GST_STREAM_ERROR)
+      g_clear_error (&error);
+    g_usleep (1000);
+  }
+  fail_unless (error != NULL, "no warning");
+  return error;
+}
+
+/* Passes scans until a new map is used. */
+static void
+assert_new_map (GstHarness *h, const gchar *location)
+{
+  g_autoptr (GstMessage) message = NULL;
+  for (guint i = 0; i < 1000 && !message; i++) {
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+    message = ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-map");
+    g_usleep (5000);
+  }
+  fail_unless (message != NULL, "no new map");
+  fail_unless_equals_string (
+      gst_structure_get_string (gst_message_get_structure (message), "location"), location);
+}
+
 GST_START_TEST (test_map_changes_while_playing)
 {
   static const double offset[3] = {100, -50, 2};
@@ -327,16 +404,39 @@ GST_START_TEST (test_map_changes_while_playing)
   ndt_pose_difference (&pose, &found, &metres, NULL);
   fail_unless (metres <= MAX_METRES);
 
-  /* One that cannot be read changes nothing. */
+  /* One that cannot be read changes nothing … */
   g_object_set (h->element, "map", "/nowhere/map.pcd", NULL);
-  for (guint i = 0; i < 500 && !message; i++) {
-    message = ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL);
-    g_usleep (5000);
-  }
-  fail_unless (message != NULL, "no warning");
-  gst_message_unref (message);
+  g_autoptr (GError) warning = wait_for_warning (h);
+  fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ));
+  fail_unless (strstr (warning->message, "/nowhere/map.pcd") &&
+                   strstr (warning->message, "going on with the one before"),
+      "%s", warning->message);
   fail_unless_equals_int (ndt_harness_pass_status (h, scan_with (1, GST_POSE_ROLE_PRIOR, &pose)),
       GST_POSE_STATUS_TRACKING);
+  g_autofree gchar *location = NULL;
+  g_object_get (h->element, "map", &location, NULL);
+  fail_unless_equals_string (location, moved);
+
+  /* … and does not stand in the way of what is set later, */
+  g_object_set (h->element, "resolution", 1.5, NULL);
+  assert_new_map (h, moved);
+  /* nor of what is set beside it. */
+  g_object_set (h->element, "map", "/nowhere/map.pcd", "resolution", 2.0, NULL);
+  assert_new_map (h, moved);
+  gdouble resolution;
+  g_object_get (h->element, "resolution", &resolution, NULL);
+  fail_unless (resolution == 2.0);
+  g_autoptr (GError) again = wait_for_warning (h);
+  fail_unless (strstr (again->message, "/nowhere/map.pcd") != NULL);
+
+  /* The same for cells in which no voxel can be. */
+  g_object_set (h->element, "resolution", 0.01, NULL);
+  g_autoptr (GError) empty = wait_for_warning (h);
+  fail_unless (empty != NULL);
+  g_object_get (h->element, "resolution", &resolution, NULL);
+  fail_unless (resolution == 2.0);
+  g_object_set (h->element, "map", ndt_room_map (), NULL);
+  assert_new_map (h, ndt_room_map ());
   ndt_harness_free (h);
   g_unlink (moved);
 }
@@ -366,6 +466,50 @@ GST_START_TEST (test_states)
 GST_END_TEST
 
 /* The numbers are the same from each start, and from a pipeline that has run before. */
+static gboolean
+refuse_activation (GstPad *pad, GstObject *parent)
+{
+  return FALSE;
+}
+
+/* A start that fails after ours has worked leaves nothing running: no task, no map that is read. */
+GST_START_TEST (test_start_that_fails_elsewhere)
+{
+  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  GstPad *pad = gst_pad_new ("refuses", GST_PAD_SINK);
+  g_autoptr (GstPad) src = gst_element_get_static_pad (element, "src");
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
+  gboolean accepted = TRUE;
+
+  gst_element_set_bus (element, bus);
+  g_object_set (element, "map", ndt_room_map (), NULL);
+  gst_pad_set_activate_function (pad, refuse_activation);
+  gst_element_add_pad (element, pad);
+  fail_unless_equals_int (
+      gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  fail_unless_equals_int (GST_STATE (element), GST_STATE_READY);
+  fail_unless_equals_int (gst_pad_get_task_state (src), GST_TASK_STOPPED);
+  fail_if (GST_PAD_IS_ACTIVE (src) || GST_PAD_IS_ACTIVE (sink));
+  g_signal_emit_by_name (element, "set-initial-pose", "0,0,0", &accepted);
+  fail_if (accepted);
+  g_object_set (element, "resolution", 0.01, NULL); /* would be a warning if it were read now */
+  g_usleep (50000);
+  fail_unless (ndt_harness_message (element, GST_MESSAGE_WARNING, NULL) == NULL);
+
+  g_object_set (element, "resolution", 1.0, NULL);
+  gst_element_remove_pad (element, pad);
+  fail_unless_equals_int (
+      gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
+  g_signal_emit_by_name (element, "set-initial-pose", "0,0,0", &accepted);
+  fail_unless (accepted);
+  gst_element_set_state (element, GST_STATE_NULL);
+  ndt_harness_drop_messages (element);
+  gst_element_set_bus (element, NULL);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
 GST_START_TEST (test_restart_gives_the_same)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
@@ -498,14 +642,34 @@ GST_START_TEST (test_unusable_texts)
       {"covariance-offsets", "1,2,3"},
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    /* While playing: a warning. */
+    /* While playing: a warning that names both, and the value before stays. */
     g_autofree gchar *start = ndt_harness_pose (0);
     GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+    g_autofree gchar *before = NULL, *after = NULL;
+    g_autofree gchar *beginning =
+        g_strdup_printf ("The property %s stays as it was: ", cases[i].property);
+    g_object_get (h->element, cases[i].property, &before, NULL);
     g_object_set (h->element, cases[i].property, cases[i].value, NULL);
-    g_autoptr (GstMessage) warning = ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL);
-    fail_unless (warning != NULL, "%s=%s: no warning", cases[i].property, cases[i].value);
+    g_object_get (h->element, cases[i].property, &after, NULL);
+    fail_unless_equals_string (before, after);
+    g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+    fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+    fail_unless (
+        g_str_has_prefix (warning->message, beginning) && strstr (warning->message, cases[i].value),
+        "%s", warning->message);
+
+    /* It does not stand in the way of others. */
+    g_object_set (h->element, "outlier-ratio", 0.4, NULL);
     fail_unless_equals_int (
         ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+    g_autoptr (GstMessage) settings =
+        ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-settings");
+    fail_unless (settings != NULL, "%s=%s holds others up", cases[i].property, cases[i].value);
+    gdouble ratio = 0;
+    fail_unless (
+        gst_structure_get_double (gst_message_get_structure (settings), "outlier-ratio", &ratio));
+    fail_unless (ratio == 0.4);
+    fail_unless (ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL) == NULL);
     ndt_harness_free (h);
 
     /* At the start: an error that names the property. */
@@ -598,6 +762,7 @@ ndtlocalize_suite (void)
   tcase_add_test (tc, test_replaces_estimate);
   tcase_add_test (tc, test_map_changes_while_playing);
   tcase_add_test (tc, test_states);
+  tcase_add_test (tc, test_start_that_fails_elsewhere);
   tcase_add_test (tc, test_restart_gives_the_same);
   tcase_add_test (tc, test_two_instances);
   tcase_add_test (tc, test_property_bounds);

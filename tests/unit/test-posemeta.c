@@ -27,6 +27,10 @@ add_estimate (GstBuffer *buffer)
   pose->nvtl = 2.3;
   pose->matched_ratio = 0.75;
   pose->iterations = 5;
+  pose->has_no_ground = TRUE;
+  pose->no_ground_points = 321;
+  pose->no_ground_transformation_probability = 2.0 / 7;
+  pose->no_ground_nvtl = 2.1;
   return pose;
 }
 
@@ -49,6 +53,10 @@ assert_same (const GstPoseMeta *a, const GstPoseMeta *b)
   fail_unless (a->nvtl == b->nvtl);
   fail_unless (a->matched_ratio == b->matched_ratio);
   fail_unless_equals_int (a->iterations, b->iterations);
+  fail_unless_equals_int (a->has_no_ground, b->has_no_ground);
+  fail_unless_equals_int (a->no_ground_points, b->no_ground_points);
+  fail_unless (a->no_ground_transformation_probability == b->no_ground_transformation_probability);
+  fail_unless (a->no_ground_nvtl == b->no_ground_nvtl);
 }
 
 GST_START_TEST (test_add)
@@ -199,7 +207,7 @@ GST_START_TEST (test_to_structure)
   g_autoptr (GstStructure) bare = NULL;
   guint64 number;
   gdouble value;
-  guint iterations;
+  guint iterations, points;
 
   fail_unless (gst_structure_has_name (structure, "pose"));
   assert_string (structure, "role", "estimate");
@@ -221,6 +229,13 @@ GST_START_TEST (test_to_structure)
   fail_unless (value == 0.75);
   fail_unless (gst_structure_get_uint (structure, "iterations", &iterations));
   fail_unless_equals_int (iterations, 5);
+  fail_unless (gst_structure_get_uint (structure, "no-ground-points", &points));
+  fail_unless_equals_int (points, 321);
+  fail_unless (
+      gst_structure_get_double (structure, "no-ground-transformation-probability", &value));
+  fail_unless (value == 2.0 / 7);
+  fail_unless (gst_structure_get_double (structure, "no-ground-nvtl", &value));
+  fail_unless (value == 2.1);
 
   /* What means nothing is not there. */
   gst_buffer_add_pose_meta (buffer, GST_POSE_ROLE_GROUND_TRUTH, NULL, NULL);
@@ -233,6 +248,7 @@ GST_START_TEST (test_to_structure)
   fail_if (gst_structure_has_field (bare, "parent-frame"));
   fail_if (gst_structure_has_field (bare, "child-frame"));
   fail_if (gst_structure_has_field (bare, "timestamp"));
+  fail_if (gst_structure_has_field (bare, "no-ground-points"));
   fail_unless (gst_buffer_get_pose_structure (buffer, GST_POSE_ROLE_PRIOR) == NULL);
 }
 GST_END_TEST;
