@@ -13,6 +13,7 @@ struct _McapStream {
   gsize used;
   guint64 offset;    /* in the file, of what is at @used */
   guint64 skip;      /* bytes to come that are of no use */
+  guint32 data_crc;  /* of all bytes before @used */
   GByteArray *chunk; /* unpacked records, from chunk_cursor on not given out */
   McapCursor chunk_cursor;
   gboolean in_chunk;
@@ -49,6 +50,7 @@ mcap_stream_reset (McapStream *self)
   self->used = 0;
   self->offset = 0;
   self->skip = 0;
+  self->data_crc = 0;
   self->in_chunk = FALSE;
 }
 
@@ -59,6 +61,7 @@ mcap_stream_push (McapStream *self, const guint8 *data, gsize size)
     return;
   const gsize skipped = (gsize)MIN (self->skip, size);
   self->skip -= skipped;
+  self->data_crc = mcap_crc32 (self->data_crc, data, skipped);
   self->offset += skipped;
   /* Once a record is out, what was before is moved out of the way. */
   if (self->used > 0) {
@@ -104,8 +107,22 @@ add_damage (McapStream *self, const gchar *what)
 static void
 take (McapStream *self, gsize size)
 {
+  self->data_crc = mcap_crc32 (self->data_crc, self->pending->data + self->used, size);
   self->used += size;
   self->offset += size;
+}
+
+/* At the end of the data, which has the checksum of all before it. What else was found damaged is
+ * known already. */
+static void
+check_data (McapStream *self, McapCursor content)
+{
+  const guint32 crc = mcap_cursor_u32 (&content);
+  if (crc != 0 && crc != self->data_crc && self->n_damaged == 0 && !self->warning)
+    self->warning =
+        g_strdup_printf ("The checksum of the data, which end at byte %" G_GUINT64_FORMAT
+                         ", does not match them: something was changed.",
+            self->offset);
 }
 
 static void
@@ -166,6 +183,8 @@ next_of_file (McapStream *self, guint8 *opcode, McapCursor *content, GError **er
   if (left - MCAP_RECORD_HEADER_SIZE < size)
     return FALSE;
   *content = (McapCursor){data + MCAP_RECORD_HEADER_SIZE, (gsize)size, 0, FALSE};
+  if (*opcode == MCAP_OP_DATA_END)
+    check_data (self, *content);
   take (self, (gsize)size + MCAP_RECORD_HEADER_SIZE);
   return TRUE;
 }

@@ -152,6 +152,37 @@ test_changed (gconstpointer name)
   }
 }
 
+/* The data section's checksum: a changed byte of what no other checksum has is noticed. */
+static void
+test_data_checksum (void)
+{
+  static const guint8 head[] = MCAP_MAGIC "\x01\x08\0\0\0\0\0\0\0" /* header, two strings: */
+                                          "\0\0\0\0\0\0\0\0"
+                                          "\x0f\x04\0\0\0\0\0\0\0"; /* data end, with the sum */
+  guint8 data[sizeof head - 1 + 4];
+  for (gint changed = 0; changed < 3; changed++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (McapStream) stream = mcap_stream_new ();
+    McapCursor content;
+    guint8 opcode;
+    memcpy (data, head, sizeof head - 1);
+    const guint32 crc = mcap_crc32 (0, data, MCAP_MAGIC_SIZE + MCAP_RECORD_HEADER_SIZE + 8);
+    /* None is no wrong one. */
+    mcap_set_u16 (data + sizeof head - 1, changed == 2 ? 0 : crc & 0xffff);
+    mcap_set_u16 (data + sizeof head + 1, changed == 2 ? 0 : crc >> 16);
+    if (changed == 1)
+      data[MCAP_MAGIC_SIZE] = 0x7f; /* a record that is not known */
+    for (gsize i = 0; i < sizeof data; i++) {
+      mcap_stream_push (stream, data + i, 1);
+      while (mcap_stream_next (stream, &opcode, &content, &error))
+        ;
+      g_assert_no_error (error);
+    }
+    g_autofree gchar *warning = mcap_stream_take_warning (stream);
+    g_assert_true ((warning != NULL) == (changed == 1));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -164,5 +195,6 @@ main (int argc, char **argv)
     g_test_add_data_func (cut, names[i], test_cut);
     g_test_add_data_func (changed, names[i], test_changed);
   }
+  g_test_add_func ("/mcap-reader/data-checksum", test_data_checksum);
   return g_test_run ();
 }
