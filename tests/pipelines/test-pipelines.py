@@ -6,7 +6,9 @@ usage: test-pipelines.py BUILD_ROOT
 """
 
 import os
+import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -272,6 +274,56 @@ def test_replay_stops_and_resumes():
     run("gst-launch-1.0", "-q", "rosbagsrc", "location=out", "!", "trajectorysink", "format=csv",
         "location=again.csv")
     assert csv_times(path("again.csv")) == whole
+
+
+def replay_on_terminal(*options, stop_at=None):
+    """Exit status and what a terminal was shown; Ctrl-C is typed at a percentage."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.environ["NDT_BUILD"] = BUILD
+        os.execv(os.path.join(PIPELINES, "replay.sh"),
+                 ["replay.sh", *options, "drive.mcap", "town.pcd", START, "out"])
+    shown = b""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        ready, _, _ = select.select([terminal], [], [], 1)
+        try:
+            shown += os.read(terminal, 65536) if ready else b""
+        except OSError:  # all of the other side is closed
+            break
+        if stop_at is not None and any(p >= stop_at for p in percents(shown)):
+            os.write(terminal, b"\x03")
+            stop_at = None
+    else:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status), shown
+
+
+def percents(shown):
+    """Of the bars on a terminal, each of which is as long as its percentage says."""
+    found = re.findall(rb"\r\[(#*)( *)\] +(\d+) % [0-9.]+ of [0-9.]+ s", shown)
+    for full, rest, percent in found:
+        assert len(full) == int(percent) * 40 // 100 and len(full) + len(rest) == 40, shown
+    return [int(percent) for _, _, percent in found]
+
+
+def test_replay_on_a_terminal():
+    record_drive(40)
+    _, whole = replay()
+    status, shown = replay_on_terminal("--realtime", stop_at=20)
+    assert status == 130, (status, shown)
+    bars = percents(shown)
+    assert len(bars) > 1 and bars == sorted(bars), shown
+    assert b"--resume goes on" in shown, shown
+    stopped = csv_times(path("out", "trajectory.csv"))
+    assert 0 < len(stopped) < 40, shown
+    status, shown = replay_on_terminal("--resume")
+    assert status == 0 and percents(shown)[-1] == 100, (status, shown)
+    assert b"scans=40 lost=0" in shown, shown
+    assert csv_times(path("out", "trajectory.csv")) == whole
 
 
 def recorded():

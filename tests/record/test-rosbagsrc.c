@@ -382,6 +382,62 @@ GST_START_TEST (test_eos_from_outside)
 }
 GST_END_TEST
 
+static GstProgressType
+parse_progress (GstMessage *message, gdouble *percent)
+{
+  GstProgressType type;
+  g_autofree gchar *code = NULL;
+  g_autofree gchar *text = NULL;
+  gst_message_parse_progress (message, &type, &code, &text);
+  fail_unless_equals_string (code, "replay");
+  *percent = g_ascii_strtod (text, NULL);
+  fail_unless (strstr (text, " of 1.9 s") != NULL, "%s", text);
+  return type;
+}
+
+/* From start to end while the pipeline plays, and not before: applications would wait for the end
+ * of what is under way before they let it play. */
+GST_START_TEST (test_progress)
+{
+  Result result;
+  gdouble last = 0, percent;
+  guint n = 0;
+  gboolean complete = FALSE, ended = FALSE;
+  record ("a.mcap", "");
+  g_autofree gchar *line = g_strdup_printf (
+      "rosbagsrc location=%s/a.mcap ! identity sleep-time=100000 ! fakesink name=out", folder);
+  GstElement *pipeline = launch (line, &result);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND);
+  fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_PROGRESS) == NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (!ended) {
+    GstMessage *message = gst_bus_timed_pop_filtered (
+        bus, 30 * GST_SECOND, GST_MESSAGE_PROGRESS | GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    fail_unless (message != NULL && GST_MESSAGE_TYPE (message) != GST_MESSAGE_ERROR);
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS) {
+      ended = TRUE;
+    } else {
+      const GstProgressType type = parse_progress (message, &percent);
+      fail_unless (!complete && percent >= last && percent <= 100);
+      fail_unless ((type == GST_PROGRESS_TYPE_START) == (n == 0));
+      complete = type == GST_PROGRESS_TYPE_COMPLETE;
+      fail_unless (complete || n == 0 || type == GST_PROGRESS_TYPE_CONTINUE);
+      last = percent;
+      n++;
+    }
+    gst_message_unref (message);
+  }
+  /* Two a second over two seconds, fewer on a busy machine. */
+  fail_unless (complete && last == 100 && n >= 3, "%u messages up to %g %%", n, last);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  result_clear (&result);
+}
+GST_END_TEST
+
 /* A file of one message of that type, whose bytes are those of the corpus. */
 static void
 write_message (const gchar *name, const gchar *type, const gchar *corpus)
@@ -644,6 +700,7 @@ rosbagsrc_suite (void)
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_states);
   tcase_add_test (tc, test_eos_from_outside);
+  tcase_add_test (tc, test_progress);
   tcase_add_test (tc, test_layouts);
   tcase_add_test (tc, test_poses);
   tcase_add_test (tc, test_topics);
