@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* ndtlocalize while something stands still for seconds: the sink, or the backend. */
+#include <gst/check/gstcheck.h>
+
+#include <string.h>
+
+#include "gst/ndt/gstndtlocalize.h"
+#include "tests/ndt-device.h"
+#include "tests/ndt-harness.h"
+
+#define N_SCANS 40
+#define BATCH_SIZE 4
+
+static void
+setup (void)
+{
+  ndt_device_install ();
+  GST_ELEMENT_REGISTER (ndtlocalize, NULL);
+}
+
+static gpointer
+push_scans (gpointer user_data)
+{
+  GstHarness *h = user_data;
+  for (guint i = 0; i < N_SCANS; i++)
+    fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (i)), GST_FLOW_OK);
+  return NULL;
+}
+
+static GstHarness *
+tracking_harness (void)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  return ndt_harness_new ("initial-pose", start, "batch-size", BATCH_SIZE, NULL);
+}
+
+/* A sink that stops at its third scan, until it is told to go on. */
+static GMutex lock;
+static GCond changed;
+static gboolean closed;
+static guint n_chained;
+static NdtPose poses[N_SCANS];
+
+static GstFlowReturn
+chain_at_gate (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  const GstPoseMeta *meta = ndt_harness_estimate (buffer);
+
+  g_mutex_lock (&lock);
+  fail_unless_equals_uint64 (meta->sequence, n_chained);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), n_chained * 100 * GST_MSECOND);
+  fail_unless_equals_int (meta->status, GST_POSE_STATUS_TRACKING);
+  poses[n_chained++] = ndt_harness_pose_of (buffer);
+  g_cond_broadcast (&changed);
+  while (closed && n_chained >= 3)
+    g_cond_wait (&changed, &lock);
+  g_mutex_unlock (&lock);
+  gst_buffer_unref (buffer);
+  return GST_FLOW_OK;
+}
+
+static void
+wait_for_chained (guint n)
+{
+  const gint64 end = g_get_monotonic_time () + 30 * G_TIME_SPAN_SECOND;
+  g_mutex_lock (&lock);
+  while (n_chained < n)
+    fail_unless (g_cond_wait_until (&changed, &lock, end), "%u scans came", n_chained);
+  g_mutex_unlock (&lock);
+}
+
+/* Scans through the gate, which is closed for some time meanwhile. */
+static GstHarness *
+run (guint seconds)
+{
+  GstHarness *h = tracking_harness ();
+
+  n_chained = 0;
+  closed = seconds > 0;
+  gst_pad_set_chain_function (h->sinkpad, chain_at_gate);
+  GThread *thread = g_thread_new ("push", push_scans, h);
+  const gint64 end = g_get_monotonic_time () + seconds * G_TIME_SPAN_SECOND;
+  wait_for_chained (3);
+  while (g_get_monotonic_time () < end) {
+    /* Everything answers meanwhile. */
+    GstQuery *query = gst_query_new_latency ();
+    const gint64 before = g_get_monotonic_time ();
+    fail_unless (gst_pad_peer_query (h->sinkpad, query));
+    gst_query_unref (query);
+    gst_harness_push_upstream_event (
+        h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 1.5, GST_SECOND, 0));
+    g_object_set (h->element, "post-messages", FALSE, "max-range", 0.0, NULL);
+    /* What is worked on, the queue, and no more; upstream waits with the next. */
+    fail_unless (ndt_harness_count (h, "scans-in") <= 2 + 2 * BATCH_SIZE);
+    fail_unless_equals_uint64 (ndt_harness_count (h, "scans-out"), 3);
+    fail_unless (g_get_monotonic_time () - before < G_TIME_SPAN_SECOND);
+    g_usleep (10000);
+  }
+  g_mutex_lock (&lock);
+  closed = FALSE;
+  g_cond_broadcast (&changed);
+  g_mutex_unlock (&lock);
+  g_thread_join (thread);
+  wait_for_chained (N_SCANS);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "scans-in"), N_SCANS);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "scans-out"), N_SCANS);
+  return h;
+}
+
+/* A sink that blocks for two seconds: upstream waits, nothing is lost or out of order, the poses
+ * are those of a sink that does not block, and the time counts as pushing, not as aligning. */
+GST_START_TEST (test_sink_blocks)
+{
+  NdtPose expected[N_SCANS];
+
+  ndt_harness_free (run (0));
+  memcpy (expected, poses, sizeof poses);
+  GstHarness *h = run (2);
+  fail_unless (memcmp (expected, poses, sizeof poses) == 0);
+  fail_unless (ndt_harness_count (h, "push-max") > 1900 * GST_MSECOND);
+  fail_unless (ndt_harness_count (h, "align-max") < GST_SECOND);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static void
+wait_for_device (void)
+{
+  for (guint i = 0; i < 10000 && g_atomic_int_get (&ndt_device.n_waiting) == 0; i++)
+    g_usleep (1000);
+  fail_unless (g_atomic_int_get (&ndt_device.n_waiting) > 0);
+}
+
+/* A backend that takes ten seconds for one scan: upstream waits, all scans come, aligned and in
+ * order, and that one counts as late. */
+GST_START_TEST (test_backend_takes_ten_seconds)
+{
+  GstHarness *h = tracking_harness ();
+
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  g_object_set (h->element, "processing-deadline", 5 * GST_SECOND, NULL);
+  g_atomic_int_set (&ndt_device.delay_ms, 10000);
+  GThread *thread = g_thread_new ("push", push_scans, h);
+  wait_for_device ();
+  const gint n_aligned = g_atomic_int_get (&ndt_device.n_aligned);
+  const gint64 begin = g_get_monotonic_time ();
+  while (g_get_monotonic_time () - begin < 9 * G_TIME_SPAN_SECOND) {
+    fail_unless (ndt_harness_count (h, "scans-in") <= 2 + 2 * BATCH_SIZE);
+    fail_unless_equals_uint64 (ndt_harness_count (h, "scans-out"), 1);
+    g_object_set (h->element, "post-messages", FALSE, NULL);
+    g_usleep (50000);
+  }
+  /* The next one is as fast as ever. */
+  while (g_atomic_int_get (&ndt_device.n_aligned) == n_aligned)
+    g_usleep (1000);
+  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  for (guint i = 0; i < N_SCANS; i++) {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    fail_unless_equals_uint64 (ndt_harness_estimate (out)->sequence, i + 1);
+    fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+  }
+  g_thread_join (thread);
+  fail_unless (ndt_harness_count (h, "align-max") >= 10 * GST_SECOND);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "late"), 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
+static Suite *
+ndtlocalize_stalls_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize-stalls");
+  TCase *tc = tcase_create ("general");
+  tcase_set_timeout (tc, 120);
+  suite_add_tcase (suite, tc);
+  tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_checked_fixture (tc, setup, NULL);
+  tcase_add_test (tc, test_sink_blocks);
+  tcase_add_test (tc, test_backend_takes_ten_seconds);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize_stalls)
