@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The frame tree: how long it takes to set poses, to propagate them and to make matrices of them,
  * and what bandwidth points are transformed at beside a copy of as many bytes in the same run.
+ * Then the same on a CUDA device, where there is one, with the frames and the points there.
  * bench-frames [--json FILE] */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,11 @@
 #include <time.h>
 
 #include "ndtcore/ndt-frames.h"
+#ifdef HAVE_NDT_CUDA
+#include <cuda_runtime_api.h>
+
+#include "cuda/ndt-cuda.h"
+#endif
 
 #define RUNS 21
 
@@ -41,35 +47,63 @@ count_bytes (guint32 n_frames, gsize n_points)
   return n_points * (12 + 12 + 4) + n_frames * (gsize)48;
 }
 
-/* One core's median over trees of @n frames, each with a parent among the hundred before it. */
-static void
-measure (guint32 n, guint per_frame, FILE *json)
-{
-  const gsize n_points = (gsize)n * per_frame;
-  g_autofree guint32 *parents = g_new (guint32, n);
-  g_autofree NdtPose *poses = g_new (NdtPose, n);
-  const gsize half = count_bytes (n, n_points) / 2;
-  g_autofree float *points = g_new (float, 3 * n_points);
-  g_autofree float *out = g_new0 (float, 3 * n_points);
-  g_autofree guint8 *from = g_malloc0 (half), *to = g_malloc0 (half);
-  g_autofree guint32 *frames = g_new (guint32, n_points);
-  g_autoptr (GRand) random = g_rand_new_with_seed (1);
-  g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
-  double set_ms[RUNS], world_ms[RUNS], matrices_ms[RUNS], transform_ms[RUNS], copy_ms[RUNS], p[3];
+typedef struct {
+  guint32 n;
+  gsize n_points;
+  guint32 *parents;
+  NdtPose *poses;
+  float *points;
+  guint32 *frames;
+} Scene;
 
+/* @n frames, each with a parent among the hundred before it, of @per_frame points. */
+static Scene
+scene_new (guint32 n, guint per_frame)
+{
+  Scene s = {.n = n, .n_points = (gsize)n * per_frame};
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
+  s.parents = g_new (guint32, n);
+  s.poses = g_new (NdtPose, n);
+  s.points = g_new (float, 3 * s.n_points);
+  s.frames = g_new (guint32, s.n_points);
   for (guint32 i = 0; i < n; i++) {
     double twist[6];
     for (guint k = 0; k < 6; k++)
       twist[k] = g_rand_double_range (random, -0.1, 0.1);
-    ndt_pose_exp (twist, &poses[i]);
-    parents[i] =
+    ndt_pose_exp (twist, &s.poses[i]);
+    s.parents[i] =
         i == 0 ? NDT_FRAME_NONE : i - (guint32)g_rand_int_range (random, 1, MIN (i, 100) + 1);
   }
-  for (gsize i = 0; i < n_points; i++) {
-    frames[i] = (guint32)(i / per_frame);
+  for (gsize i = 0; i < s.n_points; i++) {
+    s.frames[i] = (guint32)(i / per_frame);
     for (guint k = 0; k < 3; k++)
-      points[3 * i + k] = (float)g_rand_double_range (random, -80, 80);
+      s.points[3 * i + k] = (float)g_rand_double_range (random, -80, 80);
   }
+  return s;
+}
+
+static void
+scene_clear (Scene *s)
+{
+  g_free (s->parents);
+  g_free (s->poses);
+  g_free (s->points);
+  g_free (s->frames);
+}
+
+/* One core's median. */
+static void
+measure (const Scene *s, guint per_frame, FILE *json)
+{
+  const guint32 n = s->n, *frames = s->frames, *parents = s->parents;
+  const gsize n_points = s->n_points, half = count_bytes (n, n_points) / 2;
+  const NdtPose *poses = s->poses;
+  const float *points = s->points;
+  g_autofree float *out = g_new0 (float, 3 * n_points);
+  g_autofree guint8 *from = g_malloc0 (half), *to = g_malloc0 (half);
+  g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
+  double set_ms[RUNS], world_ms[RUNS], matrices_ms[RUNS], transform_ms[RUNS], copy_ms[RUNS], p[3];
+
   ndt_frame_tree_add (tree, n, parents, poses, NULL);
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, n_points);
   const NdtCloudView none = ndt_cloud_view_xyz_f32 (points, 0);
@@ -103,6 +137,73 @@ measure (guint32 n, guint per_frame, FILE *json)
         n, per_frame, set, world, matrices, transform, copy);
 }
 
+#ifdef HAVE_NDT_CUDA
+/* The device's median of the same. Poses in the world: of all frames, after the root has moved.
+ * Points: attached ones, from their frames to the root, which stay on the device; with their
+ * matrices, and without. The copy is from device memory to device memory. */
+static void
+measure_device (NdtBackend *backend, const Scene *s, guint per_frame, FILE *json)
+{
+  const gsize half = count_bytes (s->n, s->n_points) / 2;
+  g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
+  g_autoptr (GError) error = NULL;
+  g_autofree double *positions = g_new (double, 3 * (gsize)s->n);
+  g_autofree double *orientations = g_new (double, 4 * (gsize)s->n);
+  double set_ms[RUNS], world_ms[RUNS], get_ms[RUNS], both_ms[RUNS], move_ms[RUNS], copy_ms[RUNS];
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (s->points, s->n_points);
+  void *from = NULL, *to = NULL;
+  cudaStream_t stream = NULL;
+
+  ndt_frame_tree_add (tree, s->n, s->parents, s->poses, NULL);
+  if (cudaMalloc (&from, half) != cudaSuccess || cudaMalloc (&to, half) != cudaSuccess ||
+      cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking) != cudaSuccess ||
+      cudaMemset (from, 1, half) != cudaSuccess || cudaDeviceSynchronize () != cudaSuccess ||
+      !ndt_frame_tree_set_backend (tree, backend, &error) ||
+      !ndt_frame_tree_attach (tree, &view, s->frames, &error) ||
+      !ndt_frame_tree_move (tree, 0, &error))
+    g_error ("CUDA: %s", error ? error->message : cudaGetErrorString (cudaGetLastError ()));
+  for (guint r = 0; r < RUNS; r++) {
+    const gint64 t0 = now ();
+    ndt_frame_tree_set (tree, 0, s->n, s->poses, NULL);
+    ndt_frame_tree_update (tree);
+    const gint64 t1 = now ();
+    ndt_frame_tree_set (tree, 0, 1, s->poses, NULL);
+    ndt_frame_tree_update (tree);
+    const gint64 t2 = now ();
+    ndt_frame_tree_get_world (tree, 0, s->n, positions, orientations);
+    const gint64 t3 = now ();
+    ndt_frame_tree_move (tree, 0, NULL);
+    const gint64 t4 = now ();
+    ndt_frame_tree_move (tree, 0, NULL);
+    const gint64 t5 = now ();
+    cudaMemcpyAsync (to, from, half, cudaMemcpyDeviceToDevice, stream);
+    cudaStreamSynchronize (stream);
+    const gint64 t6 = now ();
+    set_ms[r] = 1e-6 * (double)(t1 - t0);
+    world_ms[r] = 1e-6 * (double)(t2 - t1);
+    get_ms[r] = 1e-6 * (double)(t3 - t2);
+    both_ms[r] = 1e-6 * (double)(t4 - t3);
+    move_ms[r] = 1e-6 * (double)(t5 - t4);
+    copy_ms[r] = 1e-6 * (double)(t6 - t5);
+  }
+  cudaFree (from);
+  cudaFree (to);
+  cudaStreamDestroy (stream);
+  if (!ndt_frame_tree_is_on_device (tree))
+    g_error ("The device did not do it");
+  const double set = median (set_ms), world = median (world_ms), get = median (get_ms);
+  const double both = median (both_ms), move = median (move_ms), copy = median (copy_ms);
+  printf ("%8u %6u %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %8.2f\n", s->n, per_frame, set, world, get,
+      both, move, copy, copy / move);
+  if (json)
+    fprintf (json,
+        "{\"device\": \"cuda\", \"frames\": %u, \"points_per_frame\": %u, \"set_ms\": %.4f, "
+        "\"propagate_ms\": %.4f, \"get_world_ms\": %.4f, \"matrices_and_move_ms\": %.4f, "
+        "\"move_ms\": %.4f, \"copy_ms\": %.4f}\n",
+        s->n, per_frame, set, world, get, both, move, copy);
+}
+#endif
+
 int
 main (int argc, char **argv)
 {
@@ -113,10 +214,27 @@ main (int argc, char **argv)
     return 2;
   }
   printf ("  frames points    set ms  world ms matrix ms  trans ms   copy ms copy/trans\n");
-  for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
-    measure (frames[i], 1, json);
-    measure (frames[i], 128, json);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (frames); i++) {
+    Scene s = scene_new (frames[i / 2], i % 2 ? 128 : 1);
+    measure (&s, i % 2 ? 128 : 1, json);
+    scene_clear (&s);
   }
+#ifdef HAVE_NDT_CUDA
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (NdtBackend) cuda = ndt_cuda_backend_open (&config, &error);
+  if (cuda)
+    printf ("\non the CUDA device:\n"
+            "  frames points    set ms  world ms    get ms  mat+move   move ms   copy ms "
+            "copy/move\n");
+  else
+    printf ("%s\n", error->message);
+  for (guint i = 0; cuda && i < 2 * G_N_ELEMENTS (frames); i++) {
+    Scene s = scene_new (frames[i / 2], i % 2 ? 128 : 1);
+    measure_device (cuda, &s, i % 2 ? 128 : 1, json);
+    scene_clear (&s);
+  }
+#endif
   if (json)
     fclose (json);
   return 0;
