@@ -76,11 +76,43 @@ table_bits (guint n)
   return bits;
 }
 
+/* The raw scan on the device, as it is where it is page-locked. @to: (out): there. */
 static gboolean
-thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view,
+upload_raw (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view, cudaStream_t stream,
+    NdtCloudView *to, GError **error)
+{
+  const guint8 *first;
+  gsize size;
+  *to = *view;
+  if (view->n_points == 0)
+    return TRUE;
+  if (!get_span (view, &first, &size) || !is_aligned (view) || !ndt_cuda_is_locked (first, size)) {
+    if (!stage (scan, memory, view, error))
+      return FALSE;
+    *to = ndt_cloud_view_xyz_f32 (scan->staging.data, view->n_points);
+    first = to->x;
+    size = view->n_points * 12;
+  }
+  /* The device's copy begins where doubles may. */
+  const gsize shift = (guintptr)first & 7;
+  if (!ndt_cuda_device_reserve (memory, &scan->raw, size + 8, error))
+    return FALSE;
+  guint8 *raw = (guint8 *)scan->raw.data + shift;
+  if (!ndt_cuda_check (memory, cudaMemcpyAsync (raw, first, size, cudaMemcpyHostToDevice, stream),
+          "upload of a scan", error))
+    return FALSE;
+  ndt_cuda_count_upload (memory, size);
+  to->x = raw + (to->x - first);
+  to->y = raw + (to->y - first);
+  to->z = raw + (to->z - first);
+  return TRUE;
+}
+
+gboolean
+ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *raw,
     const NdtScanFilter *filter, cudaStream_t stream, GError **error)
 {
-  const guint n = (guint)view->n_points;
+  const guint n = (guint)raw->n_points;
   const guint n_blocks = (n + NDT_CUDA_THIN_BLOCK - 1) / NDT_CUDA_THIN_BLOCK;
   NdtCudaThin job;
   cudaError_t status;
@@ -113,30 +145,11 @@ thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view,
     job.leaf_shift = (gint32)(64 - bits);
   }
 
-  const guint8 *first;
-  gsize size;
-  NdtCloudView from = *view;
-  if (!get_span (view, &first, &size) || !is_aligned (view) || !ndt_cuda_is_locked (first, size)) {
-    if (!stage (scan, memory, view, error))
-      return FALSE;
-    from = ndt_cloud_view_xyz_f32 (scan->staging.data, n);
-    first = from.x;
-    size = (gsize)n * 12;
-  }
-  /* The device's copy begins where doubles may. */
-  const gsize shift = (guintptr)first & 7;
-  if (!ndt_cuda_device_reserve (memory, &scan->raw, size + 8, error))
-    return FALSE;
-  guint8 *to = (guint8 *)scan->raw.data + shift;
-  status = cudaMemcpyAsync (to, first, size, cudaMemcpyHostToDevice, stream);
-  if (!ndt_cuda_check (memory, status, "upload of a scan", error))
-    return FALSE;
-  ndt_cuda_count_upload (memory, size);
-  job.x = to + (from.x - first);
-  job.y = to + (from.y - first);
-  job.z = to + (from.z - first);
-  job.stride = from.stride;
-  job.is_double = from.scalar == NDT_SCALAR_F64;
+  job.x = raw->x;
+  job.y = raw->y;
+  job.z = raw->z;
+  job.stride = raw->stride;
+  job.is_double = raw->scalar == NDT_SCALAR_F64;
   job.n_raw = n;
   job.min_range = filter->min_range;
   job.max_range = filter->max_range;
@@ -156,11 +169,13 @@ ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView 
 {
   const gboolean plain = !(filter->min_range > 0) && !(filter->max_range > 0) && !filter->use_box &&
                          !(filter->leaf_size > 0);
+  NdtCloudView raw;
   scan->n_points = 0;
   scan->host = NULL;
   scan->on_device = scan->thinned = FALSE;
   if (!plain || view->n_points > MAX_IN_PLACE)
-    return thin (scan, memory, view, filter, stream, error);
+    return upload_raw (scan, memory, view, stream, &raw, error) &&
+           ndt_cuda_scan_thin (scan, memory, &raw, filter, stream, error);
 
   const gsize n = view->n_points;
   if (n > 0 && is_packed_f32 (view) && view->stride <= 32 &&
@@ -255,4 +270,5 @@ ndt_cuda_scan_clear (NdtCudaScan *scan, NdtCudaMemory *memory)
   ndt_cuda_device_free (memory, &scan->raw);
   ndt_cuda_device_free (memory, &scan->scratch);
   ndt_cuda_device_free (memory, &scan->leaves);
+  ndt_cuda_moving_clear (&scan->moving, memory);
 }

@@ -4,6 +4,7 @@
 
 #include "ndt-cuda-kernels.h"
 #include "ndt-cuda-memory.h"
+#include "ndt-cuda-motion.h"
 
 G_BEGIN_DECLS
 
@@ -17,7 +18,7 @@ G_BEGIN_DECLS
  * @thinned: the number of points is on the device, before the points
  *
  * A scan without a filter stays where it is, or in @staging: the first alignment reads it from
- * there, as it begins. A raw scan goes up and is thinned there.
+ * there, as it begins. A raw scan goes up and is thinned there; one with times may be moved first.
  */
 typedef struct {
   guint n_points;
@@ -30,9 +31,13 @@ typedef struct {
   NdtCudaBuffer raw;
   NdtCudaBuffer scratch;
   NdtCudaBuffer leaves;
+  NdtCudaMoving moving;
 } NdtCudaScan;
 
 gboolean ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view,
+    const NdtScanFilter *filter, cudaStream_t stream, GError **error);
+/* Of a raw scan in memory of the device's, aligned to its type, which is read by the stream. */
+gboolean ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *raw,
     const NdtScanFilter *filter, cudaStream_t stream, GError **error);
 /* Waits for the stream. */
 gboolean ndt_cuda_scan_get (NdtCudaScan *scan, NdtCudaMemory *memory, float *xyz, guint max_points,

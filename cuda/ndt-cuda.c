@@ -102,6 +102,32 @@ cuda_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
 }
 
 static gboolean
+cuda_set_moving_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtTimeView *times, NdtTimeSpan *span, GError **error)
+{
+  CudaBackend *cuda = (CudaBackend *)backend;
+  return enter (cuda, error) && ndt_cuda_moving_set (&cuda->scans[slot].moving, &cuda->memory,
+                                    points, times, cuda->stream, span, error);
+}
+
+static gboolean
+cuda_move_scan (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
+    const NdtScanFilter *filter, GError **error)
+{
+  CudaBackend *cuda = (CudaBackend *)backend;
+  NdtCudaScan *scan = &cuda->scans[slot];
+  NdtCloudView points;
+  if (!enter (cuda, error) ||
+      !ndt_cuda_moving_get (&scan->moving, &cuda->memory, motion, cuda->stream, &points, error) ||
+      !ndt_cuda_scan_thin (scan, &cuda->memory, &points, filter, cuda->stream, error))
+    return FALSE;
+  g_mutex_lock (&cuda->memory.lock);
+  cuda->memory.counters.scans++;
+  g_mutex_unlock (&cuda->memory.lock);
+  return TRUE;
+}
+
+static gboolean
 cuda_get_scan (
     NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error)
 {
@@ -424,6 +450,8 @@ static const NdtBackendClass cuda_class = {
     .set_map = cuda_set_map,
     .set_map_from_points = cuda_set_map_from_points,
     .set_scan = cuda_set_scan,
+    .set_moving_scan = cuda_set_moving_scan,
+    .move_scan = cuda_move_scan,
     .get_scan = cuda_get_scan,
     .align = cuda_align,
     .evaluate = cuda_evaluate,

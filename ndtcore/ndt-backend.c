@@ -33,6 +33,23 @@ check_slot (guint slot, GError **error)
 }
 
 static gboolean
+check_size (const NdtCloudView *points, GError **error)
+{
+  return points->n_points <= G_MAXINT32 / 8 ||
+         refuse (error, "a scan of more than 268 million points");
+}
+
+static gboolean
+check_filter (const NdtScanFilter *filter, GError **error)
+{
+  if (!(filter->min_range >= 0) || !(filter->max_range >= 0))
+    return refuse (error, "ranges of the scan filter have to be 0 or above");
+  if (filter->leaf_size != 0 && !(filter->leaf_size >= 0.001f && filter->leaf_size <= 1000))
+    return refuse (error, "the scan's leaf size has to be 0 or 0.001 m to 1000 m");
+  return TRUE;
+}
+
+static gboolean
 check_pose (const NdtPose *pose, GError **error)
 {
   const double *p = pose->position, *q = pose->orientation;
@@ -77,15 +94,24 @@ gboolean
 ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error)
 {
-  if (!check_slot (slot, error))
-    return FALSE;
-  if (points->n_points > G_MAXINT32 / 8)
-    return refuse (error, "a scan of more than 268 million points");
-  if (!(filter->min_range >= 0) || !(filter->max_range >= 0))
-    return refuse (error, "ranges of the scan filter have to be 0 or above");
-  if (filter->leaf_size != 0 && !(filter->leaf_size >= 0.001f && filter->leaf_size <= 1000))
-    return refuse (error, "the scan's leaf size has to be 0 or 0.001 m to 1000 m");
-  return backend->klass->set_scan (backend, slot, points, filter, error);
+  return check_slot (slot, error) && check_size (points, error) && check_filter (filter, error) &&
+         backend->klass->set_scan (backend, slot, points, filter, error);
+}
+
+gboolean
+ndt_backend_set_moving_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtTimeView *times, NdtTimeSpan *span, GError **error)
+{
+  return check_slot (slot, error) && check_size (points, error) &&
+         backend->klass->set_moving_scan (backend, slot, points, times, span, error);
+}
+
+gboolean
+ndt_backend_move_scan (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
+    const NdtScanFilter *filter, GError **error)
+{
+  return check_slot (slot, error) && check_filter (filter, error) &&
+         backend->klass->move_scan (backend, slot, motion, filter, error);
 }
 
 gboolean

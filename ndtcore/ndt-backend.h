@@ -150,6 +150,15 @@ struct _NdtBackendClass {
    * returned, or the slot is set again. */
   gboolean (*set_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
       const NdtScanFilter *filter, GError **error);
+  /* A scan in two steps, for motion compensation: first its raw points and their times are taken,
+   * and *span is of the times of its finite points, its n_points 0 where there is none; then,
+   * once or more, they are brought to one instant as by ndt_deskew_constant() (NULL: stay as they
+   * are) and thinned. Memory of both has to stay valid as for set_scan. Nullable, both or none:
+   * NdtMovingScan then does it on the CPU. */
+  gboolean (*set_moving_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
+      const NdtTimeView *times, NdtTimeSpan *span, GError **error);
+  gboolean (*move_scan) (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
+      const NdtScanFilter *filter, GError **error);
   /* The thinned scan as packed float x, y, z in the sensor frame; @xyz holds max_points
    * points. Stores how many there are, also when that is more. */
   gboolean (*get_scan) (NdtBackend *backend, guint slot, float *xyz, guint max_points,
@@ -194,6 +203,11 @@ gboolean ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **er
 gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
     const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
 gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtScanFilter *filter, GError **error);
+/* Of backends that have them. */
+gboolean ndt_backend_set_moving_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtTimeView *times, NdtTimeSpan *span, GError **error);
+gboolean ndt_backend_move_scan (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
     const NdtScanFilter *filter, GError **error);
 gboolean ndt_backend_get_scan (
     NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error);

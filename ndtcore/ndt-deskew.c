@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#define N_SLOTS 2048
+#include "ndt-deskew-slots.h"
+
+#define N_SLOTS NDT_DESKEW_SLOTS
 
 struct _NdtDeskewer {
   NdtFrameTree *tree;
@@ -30,6 +32,13 @@ ndt_deskewer_free (NdtDeskewer *deskewer)
   g_free (deskewer);
 }
 
+static gboolean
+is_finite (const NdtPose *pose)
+{
+  const double *p = pose->position, *q = pose->orientation;
+  return isfinite (p[0] + p[1] + p[2]) && isfinite (q[0] + q[1] + q[2] + q[3]);
+}
+
 static inline double
 get_time (const NdtTimeView *times, gsize i)
 {
@@ -50,6 +59,26 @@ get_time (const NdtTimeView *times, gsize i)
   }
 }
 
+NdtTimeSpan
+ndt_time_span (const NdtCloudView *points, const NdtTimeView *times)
+{
+  NdtTimeSpan span = {0, INFINITY, -INFINITY, 0};
+  double sum = 0;
+  for (gsize i = 0; i < points->n_points; i++) {
+    const double t = get_time (times, i);
+    double p[3];
+    ndt_cloud_view_get (points, i, p);
+    if (!isfinite (t) || !isfinite (p[0]) || !isfinite (p[1]) || !isfinite (p[2]))
+      continue;
+    span.first = MIN (span.first, t);
+    span.last = MAX (span.last, t);
+    sum += t;
+    span.n_points++;
+  }
+  span.mean = sum / (double)MAX (span.n_points, 1);
+  return span;
+}
+
 gsize
 ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     double reference, NdtMotionFunc motion, gpointer user_data, float *out)
@@ -68,11 +97,12 @@ ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView
     }
   }
   /* Slots around the scan's instants; what cannot be moved belongs to the last, which does not. */
-  const double width = last > first ? (last - first) / (N_SLOTS - 1) : 1;
+  const double width = ndt_deskew_width (first, last);
   for (guint s = 0; s <= N_SLOTS; s++) {
     ndt_pose_set_identity (&deskewer->poses[s]);
     deskewer->known[s] = have_reference && s < N_SLOTS && first + s * width <= last + 0.5 * width &&
-                         motion (first + s * width, &deskewer->poses[s], user_data);
+                         motion (first + s * width, &deskewer->poses[s], user_data) &&
+                         is_finite (&deskewer->poses[s]);
     if (deskewer->known[s])
       ndt_pose_between (&at_reference, &deskewer->poses[s], &deskewer->poses[s]);
     else
@@ -84,7 +114,7 @@ ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView
   }
   for (gsize i = 0; i < n; i++) {
     const double t = get_time (times, i);
-    const guint32 slot = isfinite (t) ? (guint32)lround ((t - first) / width) : N_SLOTS;
+    const guint32 slot = ndt_deskew_slot (t, first, width);
     deskewer->frames[i] = slot;
     n_moved += deskewer->known[slot];
   }
@@ -93,4 +123,20 @@ ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView
     return 0;
   ndt_frame_tree_transform (deskewer->tree, NDT_FRAME_NONE, points, deskewer->frames, out, NULL);
   return n_moved;
+}
+
+static gboolean
+move_constantly (double time, NdtPose *pose, gpointer user_data)
+{
+  const NdtScanMotion *motion = user_data;
+  *pose = ndt_deskew_step (motion->twist, time - motion->reference);
+  return TRUE;
+}
+
+gsize
+ndt_deskew_constant (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
+    const NdtScanMotion *motion, float *out)
+{
+  NdtScanMotion copy = *motion;
+  return ndt_deskew (deskewer, points, times, motion->reference, move_constantly, &copy, out);
 }

@@ -28,6 +28,22 @@ typedef struct {
 } NdtTimeView;
 
 /**
+ * NdtTimeSpan:
+ * @n_points: that are finite and have a finite time; where there is none, the rest means nothing
+ * @first: the first of their times, seconds
+ * @last: the last
+ * @mean: of all of them
+ */
+typedef struct {
+  gsize n_points;
+  double first;
+  double last;
+  double mean;
+} NdtTimeSpan;
+
+NdtTimeSpan ndt_time_span (const NdtCloudView *points, const NdtTimeView *times);
+
+/**
  * NdtDeskewer:
  *
  * Motion compensation: brings the points of a scan to where they are seen from at one instant.
@@ -61,6 +77,20 @@ typedef gboolean (*NdtMotionFunc) (double time, NdtPose *pose, gpointer user_dat
  */
 gsize ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     double reference, NdtMotionFunc motion, gpointer user_data, float *out);
+
+/**
+ * NdtScanMotion:
+ * @reference: the instant that points are brought to, seconds on the axis of their times
+ * @twist: the sensor's velocity in its own frame, m/s and rad/s, the same over the scan
+ */
+typedef struct {
+  double reference;
+  double twist[6];
+} NdtScanMotion;
+
+/* ndt_deskew() by a constant velocity. */
+gsize ndt_deskew_constant (NdtDeskewer *deskewer, const NdtCloudView *points,
+    const NdtTimeView *times, const NdtScanMotion *motion, float *out);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtDeskewer, ndt_deskewer_free)
 

@@ -353,8 +353,7 @@ ndt_frame_tree_set_backend (NdtFrameTree *tree, NdtBackend *backend, GError **er
   tree->device = NULL;
   tree->device_has_tree = tree->attached_on_device = FALSE;
   tree->attached_is_new = TRUE;
-  if (tree->moved_on_device)
-    tree->n_moved = 0;
+  tree->n_moved = 0;
   if (!backend || !backend->klass->open_frames)
     return TRUE;
   tree->device = backend->klass->open_frames (backend, error);

@@ -38,8 +38,9 @@ void ndt_frame_tree_free (NdtFrameTree *tree);
  *   is closed, and to be used by the tree's thread alone meanwhile. NULL, or one without a device:
  *   the CPU
  *
- * Frames and points that are attached stay. Whatever goes wrong on the device later, the tree
- * warns and goes on on the CPU. Points beyond the backend's memory budget go up in parts.
+ * Frames and points that are attached stay, what they were moved to does not. Whatever goes wrong
+ * on the device later, the tree warns and goes on on the CPU. Points beyond the backend's memory
+ * budget go up in parts.
  *
  * Returns: FALSE, with the CPU, where the device does not work
  */

@@ -2,13 +2,15 @@
 /* The frame tree: how long it takes to set poses, to propagate them and to make matrices of them,
  * and what bandwidth points are transformed at beside a copy of as many bytes in the same run.
  * Then the same on a CUDA device, where there is one, with the frames and the points there.
- * bench-frames [--json FILE] */
+ * Then motion compensation of a raw scan by both. bench-frames [--json FILE] */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "ndtcore/ndt-frames.h"
+#include "ndtcore/ndt-moving-scan.h"
 #ifdef HAVE_NDT_CUDA
 #include <cuda_runtime_api.h>
 
@@ -204,6 +206,59 @@ measure_device (NdtBackend *backend, const Scene *s, guint per_frame, FILE *json
 }
 #endif
 
+/* A raw scan of 130,000 points, records of 24 bytes with times in memory that the backend likes, to
+ * its thinned points where the backend has them: as it is, and moved. */
+static void
+measure_motion (NdtBackend *backend, FILE *json)
+{
+  enum { N = 130000, STRIDE = 24 };
+  const NdtScanFilter filter = {1, 100, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
+  const NdtScanMotion motion = {0.05, {20, 0, 0, 0, 0, 0.785}};
+  g_autoptr (NdtMovingScan) scan = ndt_moving_scan_new ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
+  guint8 *locked = ndt_backend_alloc_host (backend, N * STRIDE);
+  guint8 *data = locked ? locked : g_malloc (N * STRIDE);
+  double plain_ms[RUNS], moved_ms[RUNS];
+  NdtTimeSpan span;
+  guint n_plain = 0, n_moved = 0;
+  for (guint i = 0; i < N; i++) {
+    /* 64 rings of a sensor 1.8 m over the ground, in a square of walls. */
+    const double azimuth = 2 * G_PI * (i / 64) / (N / 64), elevation = 0.44 * (i % 64) / 63 - 0.4;
+    const double wall = 30 / MAX (fabs (cos (azimuth)), fabs (sin (azimuth)));
+    const double flat = elevation < 0 ? MIN (wall, -1.8 / tan (elevation)) : wall;
+    const double range = flat + g_rand_double_range (random, -0.03, 0.03);
+    const float p[4] = {(float)(range * cos (azimuth)), (float)(range * sin (azimuth)),
+        (float)(range * tan (elevation)), (float)(0.1 * i / N)};
+    memcpy (data + STRIDE * (gsize)i, p, sizeof (p));
+  }
+  const NdtCloudView points = ndt_cloud_view (data, N, STRIDE, 0, 4, 8, NDT_SCALAR_F32);
+  const NdtTimeView times = {data + 12, STRIDE, NDT_TIME_F32};
+  for (guint r = 0; r < RUNS; r++) {
+    const gint64 t0 = now ();
+    gboolean ok = ndt_backend_set_scan (backend, 0, &points, &filter, NULL) &&
+                  ndt_backend_get_scan (backend, 0, NULL, 0, &n_plain, NULL);
+    const gint64 t1 = now ();
+    ok = ok && ndt_moving_scan_set (scan, backend, 0, &points, &times, &span, NULL) &&
+         ndt_moving_scan_move (scan, &motion, &filter, NULL) &&
+         ndt_backend_get_scan (backend, 0, NULL, 0, &n_moved, NULL);
+    const gint64 t2 = now ();
+    if (!ok)
+      g_error ("%s: no scan", ndt_backend_get_name (backend));
+    plain_ms[r] = 1e-6 * (double)(t1 - t0);
+    moved_ms[r] = 1e-6 * (double)(t2 - t1);
+  }
+  const double plain = median (plain_ms), moved = median (moved_ms);
+  printf (
+      "%8s %9u %9u %9.3f %9.3f\n", ndt_backend_get_name (backend), n_plain, n_moved, plain, moved);
+  if (json)
+    fprintf (json, "{\"backend\": \"%s\", \"plain_ms\": %.4f, \"moved_ms\": %.4f}\n",
+        ndt_backend_get_name (backend), plain, moved);
+  if (locked)
+    backend->klass->free_host (locked, N * STRIDE);
+  else
+    g_free (data);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -219,9 +274,10 @@ main (int argc, char **argv)
     measure (&s, i % 2 ? 128 : 1, json);
     scene_clear (&s);
   }
-#ifdef HAVE_NDT_CUDA
   const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   g_autoptr (GError) error = NULL;
+  g_autoptr (NdtBackend) cpu = ndt_backend_open_cpu (&config, &error);
+#ifdef HAVE_NDT_CUDA
   g_autoptr (NdtBackend) cuda = ndt_cuda_backend_open (&config, &error);
   if (cuda)
     printf ("\non the CUDA device:\n"
@@ -234,6 +290,13 @@ main (int argc, char **argv)
     measure_device (cuda, &s, i % 2 ? 128 : 1, json);
     scene_clear (&s);
   }
+#endif
+  printf ("\na raw scan of 130,000 points:\n"
+          " backend thinned to, and moved  plain ms  moved ms\n");
+  measure_motion (cpu, json);
+#ifdef HAVE_NDT_CUDA
+  if (cuda)
+    measure_motion (cuda, json);
 #endif
   if (json)
     fclose (json);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Scans that are measured while the sensor moves: their times and motion compensation on the
+ * device. Private to cuda/. */
+#pragma once
+
+#include "ndt-cuda-frames.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * NdtCudaRaw:
+ * @x: first point's x, readable by the device, aligned to its type; likewise @y and @z
+ * @stride: bytes
+ * @times: first point's time, aligned to its type
+ * @time_stride: bytes
+ * @time_type: an NdtTimeType
+ */
+typedef struct {
+  const uint8_t *x;
+  const uint8_t *y;
+  const uint8_t *z;
+  uint64_t stride;
+  const uint8_t *times;
+  uint64_t time_stride;
+  int32_t is_double;
+  int32_t time_type;
+  uint32_t n;
+} NdtCudaRaw;
+
+/**
+ * NdtCudaTimes:
+ * @first: of all times that are finite; +infinity where there is none
+ * @last: likewise; -infinity
+ * @point_first: of points that are finite and have a finite time …
+ * @point_last: … likewise
+ * @sum: of the times of those
+ * @n: how many they are
+ *
+ * Seconds.
+ */
+typedef struct {
+  double first;
+  double last;
+  double point_first;
+  double point_last;
+  double sum;
+  uint64_t n;
+} NdtCudaTimes;
+
+/* Blocks that a scan's times are summed up by, in an order that does not depend on anything. */
+#define NDT_CUDA_TIMES_BLOCKS 128
+#define NDT_CUDA_TIMES_LAUNCHES 2
+#define NDT_CUDA_MOTION_LAUNCHES 2
+
+/* @times: of the device, 1 + NDT_CUDA_TIMES_BLOCKS of them, of which the first is the result; it is
+ * written to @host, readable by the host, as well. */
+cudaError_t ndt_cuda_times_launch (
+    const NdtCudaRaw *raw, NdtCudaTimes *times, NdtCudaTimes *host, cudaStream_t stream);
+/* Packed points as seen at @reference by a sensor of the velocity @twist. @matrices: room for
+ * NDT_DESKEW_SLOTS + 1. */
+cudaError_t ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *times,
+    double reference, const double twist[6], NdtCudaMatrix *matrices, float *out,
+    cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#else
+
+#include "ndt-cuda-memory.h"
+#include "ndtcore/ndt-deskew.h"
+
+/**
+ * NdtCudaMoving:
+ *
+ * A raw scan with times in a slot, as it was measured.
+ */
+typedef struct {
+  NdtCudaRaw raw;
+  NdtCudaBuffer staging; /* page-locked */
+  NdtCudaBuffer data;    /* on the device, as all that follow */
+  NdtCudaBuffer times;
+  NdtCudaBuffer matrices;
+  NdtCudaBuffer moved;
+  NdtCudaBuffer result; /* page-locked NdtCudaTimes */
+} NdtCudaMoving;
+
+/* Uploads the scan with its times, and waits for @span. */
+gboolean ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory,
+    const NdtCloudView *points, const NdtTimeView *times, cudaStream_t stream, NdtTimeSpan *span,
+    GError **error);
+/* A view of the device's memory: the points moved, or as they were where @motion is NULL. */
+gboolean ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory,
+    const NdtScanMotion *motion, cudaStream_t stream, NdtCloudView *points, GError **error);
+void ndt_cuda_moving_clear (NdtCudaMoving *moving, NdtCudaMemory *memory);
+
+#endif
