@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndtcore/ndt-formulas.h"
+#include "ndtcore/ndt-moving-scan.h"
 
 #define N_POINTS 20000
 #define SPAN 0.1
@@ -119,6 +120,79 @@ test_unknown (void)
   g_assert_cmpuint (ndt_deskew (deskewer, &none, &view, 0, drive, NULL, out), ==, 0);
 }
 
+/* A constant velocity gives what the poses that follow from it do. */
+static void
+test_constant (void)
+{
+  static float seen[3 * N_POINTS], expected[3 * N_POINTS], out[3 * N_POINTS];
+  static double times[N_POINTS];
+  NdtScanMotion motion = {SPAN / 3, {0}};
+  g_autoptr (NdtDeskewer) deskewer = ndt_deskewer_new ();
+  const NdtTimeView view = {(const guint8 *)times, sizeof (double), NDT_TIME_F64};
+  memcpy (motion.twist, twist, sizeof (twist));
+  measure (motion.reference, seen, expected, times);
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (seen, N_POINTS);
+  g_assert_cmpuint (ndt_deskew_constant (deskewer, &points, &view, &motion, out), ==, N_POINTS);
+  g_assert_cmpfloat (worst (out, expected, G_N_ELEMENTS (out)), <, 2.5e-3);
+
+  /* Instants so far away that there is no pose. */
+  motion.reference = 1e308;
+  g_assert_cmpuint (ndt_deskew_constant (deskewer, &points, &view, &motion, out), ==, 0);
+  g_assert_cmpmem (out, sizeof (out), seen, sizeof (seen));
+}
+
+static void
+test_span (void)
+{
+  float points[3 * 4] = {1, 2, 3, NAN, 2, 3, 4, 5, 6, 7, 8, 9};
+  double times[4] = {0.25, 9, -0.5, NAN};
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, 4);
+  const NdtCloudView none = ndt_cloud_view_xyz_f32 (points, 0);
+  const NdtTimeView time_view = {(const guint8 *)times, sizeof (double), NDT_TIME_F64};
+  NdtTimeSpan span = ndt_time_span (&view, &time_view);
+  g_assert_cmpuint (span.n_points, ==, 2);
+  g_assert_cmpfloat (span.first, ==, -0.5);
+  g_assert_cmpfloat (span.last, ==, 0.25);
+  g_assert_cmpfloat (span.mean, ==, -0.125);
+  span = ndt_time_span (&none, &time_view);
+  g_assert_cmpuint (span.n_points, ==, 0);
+}
+
+/* Into a backend's slot: moved, moved again, and as it is. */
+static void
+test_moving_scan (void)
+{
+  static float seen[3 * N_POINTS], moved[3 * N_POINTS], out[3 * N_POINTS], again[3 * N_POINTS];
+  static double times[N_POINTS];
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  const NdtScanFilter filter = {2, 50, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
+  NdtScanMotion motion = {SPAN, {0}};
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_autoptr (NdtMovingScan) scan = ndt_moving_scan_new ();
+  g_autoptr (NdtDeskewer) deskewer = ndt_deskewer_new ();
+  g_autoptr (GError) error = NULL;
+  const NdtTimeView view = {(const guint8 *)times, sizeof (double), NDT_TIME_F64};
+  NdtTimeSpan span;
+  guint n, n_again;
+  memcpy (motion.twist, twist, sizeof (twist));
+  measure (0, seen, out, times);
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (seen, N_POINTS);
+  g_assert_true (ndt_moving_scan_set (scan, backend, 1, &points, &view, &span, &error));
+  g_assert_cmpuint (span.n_points, ==, N_POINTS);
+  g_assert_cmpfloat (span.last, ==, SPAN);
+  for (guint i = 0; i < 3; i++) {
+    motion.reference = i * SPAN;
+    g_assert_true (ndt_moving_scan_move (scan, i < 2 ? &motion : NULL, &filter, &error));
+    g_assert_true (ndt_backend_get_scan (backend, 1, out, N_POINTS, &n, &error));
+    ndt_deskew_constant (deskewer, &points, &view, &motion, moved);
+    const NdtCloudView expected = ndt_cloud_view_xyz_f32 (i < 2 ? moved : seen, N_POINTS);
+    g_assert_true (ndt_backend_set_scan (backend, 2, &expected, &filter, &error));
+    g_assert_true (ndt_backend_get_scan (backend, 2, again, N_POINTS, &n_again, &error));
+    g_assert_cmpuint (n, >, 1000);
+    g_assert_cmpmem (out, 12 * (gsize)n, again, 12 * (gsize)n_again);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -127,5 +201,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/deskew/f64", GINT_TO_POINTER (NDT_TIME_F64), test_motion);
   g_test_add_data_func ("/deskew/u32", GINT_TO_POINTER (NDT_TIME_U32), test_motion);
   g_test_add_func ("/deskew/unknown", test_unknown);
+  g_test_add_func ("/deskew/constant", test_constant);
+  g_test_add_func ("/deskew/span", test_span);
+  g_test_add_func ("/deskew/moving-scan", test_moving_scan);
   return g_test_run ();
 }
