@@ -52,29 +52,10 @@ assert_no_error (GstElement *pipeline)
   }
 }
 
-/* State changes at random moments. */
-GST_START_TEST (test_states)
-{
-  GstElement *pipeline = pipeline_new ("! queue max-size-buffers=4");
-  g_autoptr (GRand) random = g_rand_new_with_seed (5);
-  const GstClockTime end = gst_util_get_timestamp () + duration ();
-
-  g_atomic_int_set (&ndt_device.delay_ms, 3);
-  while (gst_util_get_timestamp () < end) {
-    const GstState state = (GstState)g_rand_int_range (random, GST_STATE_NULL, 5);
-    fail_unless (gst_element_set_state (pipeline, state) != GST_STATE_CHANGE_FAILURE);
-    g_usleep ((gulong)g_rand_int_range (random, 0, 20000));
-    assert_no_error (pipeline);
-  }
-  fail_unless_equals_int (
-      gst_element_set_state (pipeline, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
-  gst_object_unref (pipeline);
-}
-GST_END_TEST
-
 typedef struct {
   guint64 next; /* number of the scan that has to come */
   gboolean in_order;
+  gboolean forwards; /* some may be missing */
   gint n_scans;
   guint64 n_in;
   guint64 n_out;
@@ -86,6 +67,7 @@ check_order (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   Order *order = user_data;
   const GstPoseMeta *meta = ndt_harness_estimate (GST_PAD_PROBE_INFO_BUFFER (info));
   order->in_order &= meta->sequence == order->next;
+  order->forwards &= meta->sequence >= order->next;
   order->next = meta->sequence + 1;
   g_atomic_int_inc (&order->n_scans);
   return GST_PAD_PROBE_OK;
@@ -101,7 +83,7 @@ run (GstElement *pipeline, Order *order, void (*disturb) (GstElement *, GRand *)
   g_autoptr (GRand) random = g_rand_new_with_seed (6);
   g_autoptr (GstStructure) stats = NULL;
 
-  *order = (Order){0, TRUE, 0, 0, 0};
+  *order = (Order){0, TRUE, TRUE, 0, 0, 0};
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, check_order, order, NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   const GstClockTime end = gst_util_get_timestamp () + duration ();
@@ -120,6 +102,60 @@ run (GstElement *pipeline, Order *order, void (*disturb) (GstElement *, GRand *)
   gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
+static gpointer
+change_states (gpointer user_data)
+{
+  GstElement *pipeline = user_data;
+  g_autoptr (GRand) random = g_rand_new_with_seed (5);
+  const GstClockTime end = gst_util_get_timestamp () + duration ();
+
+  while (gst_util_get_timestamp () < end) {
+    const GstState state = (GstState)g_rand_int_range (random, GST_STATE_NULL, 5);
+    fail_unless (gst_element_set_state (pipeline, state) != GST_STATE_CHANGE_FAILURE);
+    g_usleep ((gulong)g_rand_int_range (random, 0, 20000));
+  }
+  fail_unless_equals_int (
+      gst_element_set_state (pipeline, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  return NULL;
+}
+
+static void
+ask (GstElement *localizer, GRand *random)
+{
+  g_autoptr (GstStructure) stats = NULL;
+  g_autofree gchar *backend = NULL;
+
+  g_object_get (localizer, "stats", &stats, "active-backend", &backend, NULL);
+  fail_unless (stats != NULL);
+  g_object_set (localizer, "max-range", (gfloat)g_rand_double_range (random, 5, 50), NULL);
+}
+
+/* State changes at random moments from another thread, while this one asks and sets: none fails or
+ * waits, nothing is an error, and the pipeline then works as a new one does. */
+GST_START_TEST (test_states)
+{
+  GstElement *pipeline = pipeline_new ("! queue max-size-buffers=4");
+  g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (pipeline), "localizer");
+  g_autoptr (GRand) random = g_rand_new_with_seed (7);
+  const GstClockTime end = gst_util_get_timestamp () + duration ();
+  Order order;
+
+  g_atomic_int_set (&ndt_device.delay_ms, 3);
+  GThread *thread = g_thread_new ("states", change_states, pipeline);
+  while (gst_util_get_timestamp () < end) {
+    ask (localizer, random);
+    assert_no_error (pipeline);
+    g_usleep (1000);
+  }
+  g_thread_join (thread);
+  run (pipeline, &order, ask, 1000);
+  fail_unless_equals_uint64 (order.n_in, order.n_out);
+  fail_unless_equals_uint64 (order.n_out, (guint64)order.n_scans);
+  fail_unless (order.in_order && order.n_scans > 10);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST
+
 static void
 seek (GstElement *localizer, GRand *random)
 {
@@ -128,7 +164,8 @@ seek (GstElement *localizer, GRand *random)
       (gint64)g_rand_int_range (random, 0, 10) * (gint64)GST_SECOND);
 }
 
-/* Flushing seeks in the middle of batches. */
+/* Flushing seeks in the middle of batches: what waits is dropped, nothing comes twice or after what
+ * came later. */
 GST_START_TEST (test_seeks)
 {
   GstElement *pipeline = pipeline_new ("! queue max-size-buffers=4");
@@ -136,6 +173,8 @@ GST_START_TEST (test_seeks)
 
   g_atomic_int_set (&ndt_device.delay_ms, 2);
   run (pipeline, &order, seek, 15000);
+  fail_unless (order.forwards);
+  fail_unless (order.n_in >= order.n_out && order.n_out >= (guint64)order.n_scans);
   fail_unless (order.n_scans > 10);
   gst_object_unref (pipeline);
 }

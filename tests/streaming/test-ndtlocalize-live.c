@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Two live sensors of 20 Hz by a clock that the test moves: no scan is lost, out of order or late,
  * and memory stays. 30 seconds of stream time, ten minutes as a test of the suite "soak";
- * NDT_TEST_SOAK=N makes it N seconds. */
+ * NDT_TEST_SOAK=N makes it N seconds. Also runs with GStreamer's latency tracer. */
 #include <gst/check/gstcheck.h>
 #include <gst/check/gsttestclock.h>
 
 #include <glib/gstdio.h>
 #include <malloc.h>
+#include <string.h>
 
 #include "gst/ndt/gstndtlocalize.h"
 #include "tests/ndt-harness.h"
 
 #define N_STREAMS 2
 #define PERIOD (50 * GST_MSECOND)
+
+static gboolean
+has_latency_tracer (void)
+{
+  const gchar *tracers = g_getenv ("GST_TRACERS");
+  return tracers && strstr (tracers, "latency");
+}
 
 static guint
 rounds (void)
@@ -54,8 +62,19 @@ write_world (void)
 typedef struct {
   guint64 next;
   guint n_tracking;
-  GstClockTime last_pts;
+  gint n_probes;
 } Stream;
+
+/* What GStreamer's latency tracer puts between buffers. */
+static GstPadProbeReturn
+count_probe (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  Stream *stream = user_data;
+  const GstStructure *structure = gst_event_get_structure (GST_PAD_PROBE_INFO_EVENT (info));
+  if (structure && g_str_has_suffix (gst_structure_get_name (structure), "latency_probe.id"))
+    g_atomic_int_inc (&stream->n_probes);
+  return GST_PAD_PROBE_OK;
+}
 
 static GstPadProbeReturn
 check_scan (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
@@ -109,6 +128,8 @@ pipeline_new (const gchar *map, Stream *streams)
     g_autoptr (GstPad) sink_pad = gst_element_get_static_pad (sink_element, "sink");
     gst_pad_add_probe (source_pad, GST_PAD_PROBE_TYPE_BUFFER, add_prior, NULL, NULL);
     gst_pad_add_probe (sink_pad, GST_PAD_PROBE_TYPE_BUFFER, check_scan, &streams[i], NULL);
+    gst_pad_add_probe (
+        sink_pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, count_probe, &streams[i], NULL);
   }
   return pipeline;
 }
@@ -192,6 +213,12 @@ GST_START_TEST (test_live)
     fail_unless_equals_uint64 (rendered, n);
     fail_unless_equals_uint64 (streams[i].next, n);
     fail_unless_equals_int (streams[i].n_tracking, n);
+    /* The tracer's events come through the element, one for each scan at least. */
+    if (has_latency_tracer ())
+      fail_unless (g_atomic_int_get (&streams[i].n_probes) >= (gint)n, "%d events for %u scans",
+          g_atomic_int_get (&streams[i].n_probes), n);
+    else
+      fail_unless_equals_int (g_atomic_int_get (&streams[i].n_probes), 0);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
