@@ -144,14 +144,28 @@ else
   record skip clang-format "no clang-format 14 on this machine"
 fi
 
+# build_sanitized FOLDER SANITIZERS: without CUDA, whose libraries no sanitizer knows.
+build_sanitized ()
+{
+  configure "$1" -Dwerror=true -Dtests=enabled -Dcuda=disabled -Dbenchmarks=disabled \
+    -Dintrospection=disabled -Dbuildtype=debugoptimized "-Db_sanitize=$2" -Db_lundef=false &&
+    ninja -C "$1" -j "$jobs"
+}
+
 # AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer.
-if configure build-asan -Dwerror=true -Dtests=enabled -Dcuda=disabled -Dbenchmarks=disabled \
-  -Dintrospection=disabled -Dbuildtype=debugoptimized -Db_sanitize=address,undefined \
-  -Db_lundef=false && ninja -C build-asan -j "$jobs"; then
-  run_tests build-asan "asan:" --suite unit --suite elements --timeout-multiplier 4 \
-    --wrapper "$root/tests/sanitize.sh"
+if build_sanitized build-asan address,undefined; then
+  run_tests build-asan "asan:" --suite unit --suite elements --suite streaming --suite record \
+    --suite sensors --timeout-multiplier 4 --wrapper "$root/tests/sanitize.sh"
 else
   record fail asan-build "see above"
+fi
+
+# ThreadSanitizer.
+if build_sanitized build-tsan thread; then
+  run_tests build-tsan "tsan:" --suite threads --timeout-multiplier 10 \
+    --wrapper "$root/tests/tsan.sh"
+else
+  record fail tsan-build "see above"
 fi
 
 finish

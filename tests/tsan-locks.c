@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* GLib's locks as pthread's, for ThreadSanitizer: GLib locks by futex inside a library that is not
  * instrumented, so that what they order looks like races. Linked into a test program, these come
- * before the library's for the program and for GStreamer. Memory is given back by clear only. */
+ * before the library's for the program and for GStreamer. Memory is given back by clear only; that
+ * no other thread is still there is known by counts of references, which are the library's and not
+ * seen, so that clear is told that it comes after what was done with the lock. */
 #include <errno.h>
 #include <glib.h>
 #include <pthread.h>
+#include <sanitizer/tsan_interface.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -44,6 +47,7 @@ make_recursive_mutex (void)
 static void
 destroy_mutex (void *mutex)
 {
+  __tsan_acquire (mutex); /* after each unlock */
   pthread_mutex_destroy (mutex);
   free (mutex);
 }
@@ -63,8 +67,17 @@ make_cond (void)
 static void
 destroy_cond (void *cond)
 {
+  __tsan_acquire (cond);
   pthread_cond_destroy (cond);
   free (cond);
+}
+
+/* A wait, signal or broadcast is not ordered by the condition itself. */
+static pthread_cond_t *
+used (void *cond)
+{
+  __tsan_release (cond);
+  return cond;
 }
 
 static void *
@@ -78,13 +91,14 @@ make_rwlock (void)
 static void
 destroy_rwlock (void *lock)
 {
+  __tsan_acquire (lock);
   pthread_rwlock_destroy (lock);
   free (lock);
 }
 
 #define MUTEX(m) ((pthread_mutex_t *)made_once (&(m)->p, make_mutex, destroy_mutex))
 #define REC_MUTEX(m) ((pthread_mutex_t *)made_once (&(m)->p, make_recursive_mutex, destroy_mutex))
-#define COND(c) ((pthread_cond_t *)made_once (&(c)->p, make_cond, destroy_cond))
+#define COND(c) used (made_once (&(c)->p, make_cond, destroy_cond))
 #define RWLOCK(l) ((pthread_rwlock_t *)made_once (&(l)->p, make_rwlock, destroy_rwlock))
 
 void

@@ -111,7 +111,8 @@ def ouster_sdk(data):
                 gap = np.abs(xyz - table(np.asarray(frame.field(name))))[there]
                 worst = max(worst, gap.max() if gap.size else 0)
                 # A time within a scan is a float of seconds: 7 ns at 0.1 s.
-                late = np.abs(points["time"][0][valid] * 1e9 + scan.sensor - times[valid])
+                offsets = points["time"][0][valid].astype(np.float64) * 1e9
+                late = np.abs(offsets + (int(scan.sensor) - times[valid]))
                 assert late.max() < 10, f"{capture}: times differ by {late.max()} ns"
         print(f"# {capture}: {len(scans)} scans, within {worst * 1e6:.0f} um")
         # Ranges are in mm; floats at 200 m resolve 15 um, and there are a few of them in a sum.

@@ -52,6 +52,9 @@ assert_no_error (GstElement *pipeline)
   }
 }
 
+/* Scans that have to come through each disturbance, however slow the machine is. */
+#define N_DISTURBED 10
+
 typedef struct {
   guint64 next; /* number of the scan that has to come */
   gboolean in_order;
@@ -73,7 +76,7 @@ check_order (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Disturbs a stream for a while, then lets it end. */
+/* Disturbs a stream for a while, and until some scans have come, then lets it end. */
 static void
 run (GstElement *pipeline, Order *order, void (*disturb) (GstElement *, GRand *), gulong pause)
 {
@@ -87,7 +90,7 @@ run (GstElement *pipeline, Order *order, void (*disturb) (GstElement *, GRand *)
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, check_order, order, NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   const GstClockTime end = gst_util_get_timestamp () + duration ();
-  while (gst_util_get_timestamp () < end) {
+  while (gst_util_get_timestamp () < end || g_atomic_int_get (&order->n_scans) <= N_DISTURBED) {
     disturb (localizer, random);
     g_usleep (pause);
     assert_no_error (pipeline);
@@ -175,7 +178,6 @@ GST_START_TEST (test_seeks)
   run (pipeline, &order, seek, 15000);
   fail_unless (order.forwards);
   fail_unless (order.n_in >= order.n_out && order.n_out >= (guint64)order.n_scans);
-  fail_unless (order.n_scans > 10);
   gst_object_unref (pipeline);
 }
 GST_END_TEST
@@ -196,7 +198,6 @@ GST_START_TEST (test_maps)
   run (pipeline, &order, replace_map, 30000);
   fail_unless_equals_uint64 (order.n_in, order.n_out);
   fail_unless (order.in_order);
-  fail_unless (order.n_scans > 10);
   gst_object_unref (pipeline);
 }
 GST_END_TEST
@@ -226,7 +227,6 @@ GST_START_TEST (test_properties)
   run (pipeline, &order, write_properties, 1000);
   fail_unless_equals_uint64 (order.n_in, order.n_out);
   fail_unless (order.in_order);
-  fail_unless (order.n_scans > 10);
   gst_object_unref (pipeline);
 }
 GST_END_TEST
