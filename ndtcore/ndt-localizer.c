@@ -6,17 +6,49 @@
 #include <time.h>
 
 #include "ndt-formulas.h"
+#include "ndt-moving-scan.h"
 #include "ndt-tracker.h"
+
+/**
+ * NdtCourse:
+ * @middle: mean of the points' times, seconds on their axis
+ * @half: from there to the first or the last, whichever is farther
+ * @time: of the middle, nanoseconds on the axis of observations
+ * @has_pose: @pose is the body's there …
+ * @pose: … as aligned
+ * @has_velocity: @velocity is known
+ * @velocity: the body's there, a twist per second
+ * @has_step: @step and @step_time are known
+ * @step: mean velocity since the middle of the scan before …
+ * @step_time: … half-way between the two
+ * @acceleration: change of velocity, a twist per second²; zero where it is not known
+ *
+ * How the body moves during a scan. An alignment is of the middle of its points: to first order
+ * it is right there, whatever velocity they were compensated by, and from one middle to the next
+ * the velocity comes out right.
+ */
+typedef struct {
+  double middle;
+  double half;
+  gint64 time;
+  gboolean has_pose;
+  NdtPose pose;
+  gboolean has_velocity;
+  double velocity[6];
+  gboolean has_step;
+  double step[6];
+  gint64 step_time;
+  double acceleration[6];
+} NdtCourse;
 
 struct _NdtLocalizer {
   NdtBackend *backend;
   NdtLocalizerParams params;
   NdtTracker tracker;
   gboolean has_mount; /* params.sensor_pose is not the identity */
-  NdtDeskewer *deskewer;
-  float *deskewed;
-  gsize deskewed_capacity;
-  float *thinned; /* packed points of a scan */
+  NdtMovingScan *moving;
+  NdtCourse course; /* of the last scan that had one */
+  float *thinned;   /* packed points of a scan */
   guint thinned_capacity;
   gint64 upload_times[NDT_MAX_SCANS];
 };
@@ -88,6 +120,7 @@ ndt_localizer_new (NdtBackend *backend)
 {
   NdtLocalizer *localizer = g_new0 (NdtLocalizer, 1);
   localizer->backend = backend;
+  localizer->moving = ndt_moving_scan_new ();
   ndt_localizer_params_init (&localizer->params);
   ndt_tracker_reset (&localizer->tracker);
   return localizer;
@@ -96,8 +129,7 @@ ndt_localizer_new (NdtBackend *backend)
 void
 ndt_localizer_free (NdtLocalizer *localizer)
 {
-  g_clear_pointer (&localizer->deskewer, ndt_deskewer_free);
-  g_free (localizer->deskewed);
+  ndt_moving_scan_free (localizer->moving);
   g_free (localizer->thinned);
   g_free (localizer);
 }
@@ -137,6 +169,7 @@ void
 ndt_localizer_reset (NdtLocalizer *localizer)
 {
   ndt_tracker_reset (&localizer->tracker);
+  localizer->course.has_pose = FALSE;
 }
 
 NdtTrackStatus
@@ -166,66 +199,127 @@ judge (const NdtLocalizer *localizer, const NdtRegistration *registration)
 
 /* ---- Motion compensation ---- */
 
-typedef struct {
-  NdtPose body;    /* at reference */
-  NdtPose mount;   /* of the sensor */
-  double twist[6]; /* of the body, per second */
-  double reference;
-} Motion;
+/* Farther apart scans say nothing of how the body moves now. */
+#define MAX_STEP 1000000000
 
-static gboolean
-get_motion (double time, NdtPose *pose, gpointer user_data)
+/* How often a scan is moved and aligned anew at most. */
+#define MAX_PASSES 2
+
+/* A change of velocity that moves no point by more than so much, metres and rad, changes nothing.
+ */
+#define MOTION_EPSILON 0.01
+#define TURN_EPSILON 5e-4
+
+/* The pose @seconds after the middle, by the pose there. */
+static NdtPose
+moved (const NdtCourse *course, const NdtPose *pose, double seconds)
 {
-  const Motion *motion = user_data;
   double twist[6];
   for (guint i = 0; i < 6; i++)
-    twist[i] = (time - motion->reference) * motion->twist[i];
+    twist[i] = seconds * (course->velocity[i] + 0.5 * seconds * course->acceleration[i]);
   const NdtPose step = ndt_pose_from_twist (twist);
-  *pose = ndt_pose_mul (&motion->body, &step);
-  *pose = ndt_pose_mul (pose, &motion->mount);
-  return TRUE;
+  return ndt_pose_mul (pose, &step);
 }
 
-/* The body's velocity if it is at @pose now. FALSE where the scan before says nothing of it: there
- * is none, its time is not known, or it is ten seconds old. */
+/* Twist per second that leads from one pose to the other. FALSE where the times say nothing. */
 static gboolean
-get_velocity (const NdtTracker *tracker, gint64 time, const NdtPose *pose, double twist[6])
+get_velocity (
+    const NdtPose *from, gint64 from_time, const NdtPose *to, gint64 to_time, double velocity[6])
 {
-  const gint64 elapsed = time - tracker->time;
-  if (!tracker->has_pose || tracker->status == NDT_TRACKER_LOST || time < 0 || tracker->time < 0 ||
-      elapsed <= 0 || elapsed > 10 * G_GINT64_CONSTANT (1000000000))
+  const gint64 elapsed = to_time - from_time;
+  if (from_time < 0 || to_time < 0 || elapsed <= 0 || elapsed > MAX_STEP)
     return FALSE;
-  const NdtPose inverse = ndt_pose_inverse (&tracker->pose);
-  const NdtPose step = ndt_pose_mul (&inverse, pose);
-  ndt_pose_to_twist (&step, twist);
+  const NdtPose inverse = ndt_pose_inverse (from);
+  const NdtPose step = ndt_pose_mul (&inverse, to);
+  ndt_pose_to_twist (&step, velocity);
   for (guint i = 0; i < 6; i++)
-    twist[i] /= 1e-9 * (double)elapsed;
+    velocity[i] /= 1e-9 * (double)elapsed;
   return TRUE;
 }
 
-/* Sets the scan as it is seen from @body at the observation's time by a body that moves by
- * @twist; NULL: as it is. */
+/* Does it tell when its points were measured? */
 static gboolean
-set_scan (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
-    const NdtPose *body, const double twist[6], GError **error)
+has_times (const NdtObservation *observation)
 {
-  NdtCloudView points = observation->points;
-  if (twist && points.n_points > 0) {
-    Motion motion = {.body = *body,
-        .mount = localizer->params.sensor_pose,
-        .reference = observation->time_on_points};
-    memcpy (motion.twist, twist, sizeof (motion.twist));
-    if (!localizer->deskewer)
-      localizer->deskewer = ndt_deskewer_new ();
-    if (points.n_points > localizer->deskewed_capacity) {
-      localizer->deskewed_capacity = points.n_points + points.n_points / 4;
-      localizer->deskewed = g_renew (float, localizer->deskewed, 3 * localizer->deskewed_capacity);
-    }
-    ndt_deskew (localizer->deskewer, &points, &observation->point_times, motion.reference,
-        get_motion, &motion, localizer->deskewed);
-    points = ndt_cloud_view_xyz_f32 (localizer->deskewed, points.n_points);
+  return observation->point_times.data && observation->points.n_points > 0 &&
+         observation->time >= 0;
+}
+
+/* What is known before the alignment. */
+static void
+begin_course (const NdtLocalizer *localizer, const NdtObservation *observation,
+    const NdtTrackerGuess *guess, const NdtTimeSpan *span, NdtCourse *course)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  memset (course, 0, sizeof (*course));
+  course->middle = span->mean;
+  course->half = MAX (span->last - span->mean, span->mean - span->first);
+  course->time =
+      observation->time + (gint64)llround (1e9 * (course->middle - observation->time_on_points));
+  if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY ||
+      (guess->prediction == NDT_TRACKER_FROM_VELOCITY && tracker->has_velocity))
+    course->has_velocity = get_velocity (
+        &tracker->pose, tracker->time, &guess->pose, observation->time, course->velocity);
+  if (!course->has_velocity && observation->has_velocity) {
+    course->has_velocity = TRUE;
+    memcpy (course->velocity, observation->velocity, sizeof (course->velocity));
   }
-  return ndt_backend_set_scan (localizer->backend, slot, &points, &localizer->params.filter, error);
+}
+
+/* After the alignment: the pose in the middle, and with it the velocity. Returns whether points
+ * moved by it would lie elsewhere than they do. */
+static gboolean
+continue_course (
+    const NdtLocalizer *localizer, gboolean starts, const NdtPose *pose, NdtCourse *course)
+{
+  const NdtCourse *last = &localizer->course;
+  double translation = 0, rotation = 0;
+  course->has_pose = TRUE;
+  course->pose = *pose;
+  if (starts || !last->has_pose ||
+      !get_velocity (&last->pose, last->time, pose, course->time, course->step))
+    return FALSE;
+  course->has_velocity = TRUE;
+  /* From a scan that was not compensated it is only roughly right. */
+  course->has_step = last->has_velocity;
+  course->step_time = last->time + (course->time - last->time) / 2;
+  for (guint i = 0; i < 6; i++) {
+    double velocity = course->step[i];
+    course->acceleration[i] = 0;
+    if (course->has_step && last->has_step) {
+      course->acceleration[i] = (course->step[i] - last->step[i]) /
+                                (1e-9 * (double)(course->step_time - last->step_time));
+      velocity += course->acceleration[i] * 1e-9 * (double)(course->time - course->step_time);
+    }
+    const double change = velocity - course->velocity[i];
+    *(i < 3 ? &translation : &rotation) += change * change;
+    course->velocity[i] = velocity;
+  }
+  return sqrt (translation) * course->half > MOTION_EPSILON ||
+         sqrt (rotation) * course->half > TURN_EPSILON;
+}
+
+/* Sets the scan as its sensor sees it in the middle of its course; without a velocity as it is. */
+static gboolean
+move_scan (NdtLocalizer *localizer, const NdtCourse *course, GError **error)
+{
+  const NdtPose *mount = &localizer->params.sensor_pose;
+  NdtScanMotion motion = {.reference = course->middle};
+  double r[9], v[3];
+  const double *l = mount->position, *w = course->velocity + 3;
+  if (!course->has_velocity)
+    return ndt_moving_scan_move (localizer->moving, NULL, &localizer->params.filter, error);
+  /* The sensor's velocity, about its own axes. */
+  v[0] = course->velocity[0] + w[1] * l[2] - w[2] * l[1];
+  v[1] = course->velocity[1] + w[2] * l[0] - w[0] * l[2];
+  v[2] = course->velocity[2] + w[0] * l[1] - w[1] * l[0];
+  ndt_quat_to_matrix (mount->orientation, r);
+  for (guint i = 0; i < 3; i++)
+    for (guint k = 0; k < 3; k++) {
+      motion.twist[i] += r[3 * k + i] * v[k];
+      motion.twist[3 + i] += r[3 * k + i] * w[k];
+    }
+  return ndt_moving_scan_move (localizer->moving, &motion, &localizer->params.filter, error);
 }
 
 /* ---- The body and its sensor ---- */
@@ -234,6 +328,15 @@ static NdtPose
 sensor_of_body (const NdtLocalizer *localizer, const NdtPose *body)
 {
   return localizer->has_mount ? ndt_pose_mul (body, &localizer->params.sensor_pose) : *body;
+}
+
+static NdtPose
+body_of_sensor (const NdtLocalizer *localizer, const NdtPose *sensor)
+{
+  if (!localizer->has_mount)
+    return *sensor;
+  const NdtPose inverse = ndt_pose_inverse (&localizer->params.sensor_pose);
+  return ndt_pose_mul (sensor, &inverse);
 }
 
 /* From the sensor's pose and covariance to the body's. With l the way from sensor to body in the
@@ -319,6 +422,57 @@ score_no_ground (NdtLocalizer *localizer, guint slot, const NdtPose *sensor, con
   return TRUE;
 }
 
+/* From a guess, and from far where that does not reach what the stream used to. */
+static gboolean
+align (NdtLocalizer *localizer, guint slot, const NdtTrackerGuess *guess,
+    const NdtPose *sensor_guess, NdtRegistration *registration, NdtReject *reject, GError **error)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  if (!ndt_register (localizer->backend, slot, &params->registration,
+          guess->far ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL, sensor_guess, 1, registration, error))
+    return FALSE;
+  *reject = judge (localizer, registration);
+  if (!guess->far && *reject != NDT_REJECT_TOO_FEW_POINTS &&
+      (*reject != NDT_REJECT_NONE || ndt_tracker_dropped (&localizer->tracker, params->score_drop,
+                                         registration->nvtl, registration->matched_ratio))) {
+    /* Below what the stream used to reach: the four candidates, of which the alignment just
+     * made is one, and the better score. */
+    NdtRegistration far;
+    if (!ndt_register (localizer->backend, slot, &params->registration, NDT_SEARCH_FAR,
+            sensor_guess, 1, &far, error))
+      return FALSE;
+    far.evaluations += registration->evaluations;
+    *registration = far;
+    *reject = judge (localizer, registration);
+  }
+  return TRUE;
+}
+
+/* A scan that is aligned tells the velocity; where that is another than the one its points were
+ * moved by, they are moved and aligned once more. */
+static gboolean
+align_moving (NdtLocalizer *localizer, guint slot, const NdtTrackerGuess *guess, NdtCourse *course,
+    NdtRegistration *registration, NdtReject *reject, GError **error)
+{
+  const gboolean starts = guess->prediction == NDT_TRACKER_FROM_INITIAL ||
+                          localizer->tracker.status == NDT_TRACKER_LOST;
+  for (guint pass = 0;; pass++) {
+    const guint evaluations = registration->evaluations;
+    const NdtPose sensor = registration->pose;
+    const NdtPose body = body_of_sensor (localizer, &sensor);
+    if (!continue_course (localizer, starts, &body, course) || pass == MAX_PASSES)
+      return TRUE;
+    if (!move_scan (localizer, course, error) ||
+        !ndt_register (localizer->backend, slot, &localizer->params.registration, NDT_SEARCH_LOCAL,
+            &sensor, 1, registration, error))
+      return FALSE;
+    registration->evaluations += evaluations;
+    *reject = judge (localizer, registration);
+    if (*reject != NDT_REJECT_NONE && *reject != NDT_REJECT_SCORE)
+      return TRUE;
+  }
+}
+
 /* Localizes the scan that lies in a slot of the backend, or does with deskewing. */
 static gboolean
 process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
@@ -346,36 +500,35 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
   else if (out->prediction == NDT_PREDICTION_NONE)
     reject = NDT_REJECT_NO_GUESS;
 
-  double twist[6] = {0};
+  NdtCourse course;
+  NdtPose body_guess = guess.pose;
+  gboolean has_course = FALSE;
   if (params->deskew && reject == NDT_REJECT_NONE) {
-    out->deskewed = observation->point_times.data &&
-                    (out->prediction == NDT_PREDICTION_CONSTANT_VELOCITY ||
-                        out->prediction == NDT_PREDICTION_ODOMETRY) &&
-                    get_velocity (tracker, observation->time, &guess.pose, twist);
-    if (!set_scan (localizer, slot, observation, &guess.pose, out->deskewed ? twist : NULL, error))
+    NdtTimeSpan span = {0};
+    if (has_times (observation) &&
+        !ndt_moving_scan_set (localizer->moving, localizer->backend, slot, &observation->points,
+            &observation->point_times, &span, error))
+      return FALSE;
+    has_course = span.n_points > 0;
+    if (has_course)
+      begin_course (localizer, observation, &guess, &span, &course);
+    if (has_course && course.has_velocity)
+      body_guess = moved (&course, &guess.pose, course.middle - observation->time_on_points);
+    if (has_course ? !move_scan (localizer, &course, error)
+                   : !ndt_backend_set_scan (
+                         localizer->backend, slot, &observation->points, &params->filter, error))
       return FALSE;
   }
-  const NdtPose sensor_guess = sensor_of_body (localizer, &guess.pose);
+  const NdtPose sensor_guess = sensor_of_body (localizer, &body_guess);
 
   const gboolean tried = reject == NDT_REJECT_NONE;
   if (tried) {
-    if (!ndt_register (localizer->backend, slot, &params->registration,
-            guess.far ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL, &sensor_guess, 1, registration, error))
+    if (!align (localizer, slot, &guess, &sensor_guess, registration, &reject, error))
       return FALSE;
-    reject = judge (localizer, registration);
-    if (!guess.far && reject != NDT_REJECT_TOO_FEW_POINTS &&
-        (reject != NDT_REJECT_NONE || ndt_tracker_dropped (tracker, params->score_drop,
-                                          registration->nvtl, registration->matched_ratio))) {
-      /* Below what the stream used to reach: the four candidates, of which the alignment just
-       * made is one, and the better score. */
-      NdtRegistration far;
-      if (!ndt_register (localizer->backend, slot, &params->registration, NDT_SEARCH_FAR,
-              &sensor_guess, 1, &far, error))
-        return FALSE;
-      far.evaluations += registration->evaluations;
-      *registration = far;
-      reject = judge (localizer, registration);
-    }
+    if (has_course && (reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE) &&
+        !align_moving (localizer, slot, &guess, &course, registration, &reject, error))
+      return FALSE;
+    out->deskewed = has_course && course.has_velocity;
   }
   if (tried) {
     const NdtPose sensor = registration->pose;
@@ -383,6 +536,9 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
     if (params->no_ground_margin > 0 && (reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE) &&
         !score_no_ground (localizer, slot, &sensor, &registration->pose, out, error))
       return FALSE;
+    if (out->deskewed)
+      registration->pose =
+          moved (&course, &registration->pose, observation->time_on_points - course.middle);
   }
   out->reject = reject;
 
@@ -397,6 +553,15 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
     outcome = NDT_OUTCOME_UNUSABLE;
   ndt_tracker_update (tracker, &input, &guess, outcome, &registration->pose, registration->nvtl,
       registration->matched_ratio, params->max_skips);
+  localizer->course.has_pose = FALSE;
+  if (has_course && outcome <= NDT_OUTCOME_DEGRADED) {
+    localizer->course = course;
+    if (course.has_velocity && tracker->has_velocity) {
+      /* Better than from one end to the next. */
+      memcpy (tracker->velocity, course.velocity, sizeof (tracker->velocity));
+      tracker->velocity_time = 1000000000;
+    }
+  }
 
   out->status = (NdtTrackStatus)tracker->status;
   out->n_skipped = (guint)tracker->n_skipped;
@@ -419,8 +584,10 @@ static gboolean
 upload (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, GError **error)
 {
   const gint64 begin = now ();
-  const gboolean ok = ndt_backend_set_scan (
-      localizer->backend, slot, &observation->points, &localizer->params.filter, error);
+  /* One whose motion is compensated goes there when its velocity is known. */
+  const gboolean ok =
+      localizer->params.deskew || ndt_backend_set_scan (localizer->backend, slot,
+                                      &observation->points, &localizer->params.filter, error);
   localizer->upload_times[slot] = now () - begin;
   return ok;
 }

@@ -48,7 +48,9 @@ typedef enum {
  * @registration: of each scan
  * @filter: thinning before alignment
  * @deskew: compensate the motion during the scan, where points have times and the velocity is
- *   known (predicted by constant velocity or by odometry); points are moved to @time
+ *   known: all but the first scan, and that too where the observation has it. The alignment itself
+ *   tells the velocity, from the middle of one scan to that of the next, and where that moves
+ *   points elsewhere than the prediction did they are moved and aligned again, up to twice
  * @sensor_pose: of the sensor in the body frame; all poses given and reported are the body's
  * @min_points: thinned scans with fewer points are SKIPPED, at least 1
  * @tp_threshold: smallest transformation probability of a TRACKING scan; 0: no check
@@ -89,6 +91,8 @@ gboolean ndt_localizer_params_check (const NdtLocalizerParams *params, GError **
  * @time_on_points: … and @time on the axis of @point_times, seconds
  * @deadline: a scan whose turn comes after this is not aligned (NDT_REJECT_DEADLINE); by
  *   g_get_monotonic_time(), microseconds; 0: none
+ * @has_velocity: @velocity is given, for want of a better one: of the body during the scan, a
+ *   twist (m, rad) per second in its own frame
  * @has_prior: @prior is given: absolute, in the map
  * @has_odometry: @odometry is given: a pose in a drifting frame; increments count. Poses that
  *   ndt_pose_normalize() refuses are as if not given
@@ -99,6 +103,8 @@ typedef struct {
   NdtTimeView point_times;
   double time_on_points;
   gint64 deadline;
+  gboolean has_velocity;
+  double velocity[6];
   gboolean has_prior;
   gboolean has_odometry;
   NdtPose prior;

@@ -127,6 +127,8 @@ ndt_tracker_predict (
       ratio = NDT_TRACKER_MAX_STEPS;
     guess->prediction = NDT_TRACKER_FROM_VELOCITY;
     guess->pose = tracker->pose;
+    /* After a start nobody knows how fast it goes. */
+    guess->far = !tracker->has_velocity;
     if (tracker->has_velocity) {
       for (int i = 0; i < 6; i++)
         twist[i] = ratio * tracker->velocity[i];

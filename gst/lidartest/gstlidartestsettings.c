@@ -14,6 +14,8 @@ static const GstLidarTestSettings default_settings = {
     .mount_height = 1.8,
     .moving_objects = 8,
     .speed = -1,
+    .lateral_acceleration = 2,
+    .longitudinal_acceleration = 1.5,
     .odometry_translation_noise = 0.02,
     .odometry_rotation_noise = 0.1,
     .map_spacing = 0.25,
@@ -33,6 +35,8 @@ enum {
   PROP_MOUNT_HEIGHT,
   PROP_MOVING_OBJECTS,
   PROP_SPEED,
+  PROP_LATERAL_ACCELERATION,
+  PROP_LONGITUDINAL_ACCELERATION,
   PROP_START_OFFSET,
   PROP_PATH_OFFSET,
   PROP_ODOMETRY,
@@ -58,6 +62,8 @@ static const gsize field_offsets[] = {
     [PROP_MOUNT_HEIGHT] = offsetof (GstLidarTestSettings, mount_height),
     [PROP_MOVING_OBJECTS] = offsetof (GstLidarTestSettings, moving_objects),
     [PROP_SPEED] = offsetof (GstLidarTestSettings, speed),
+    [PROP_LATERAL_ACCELERATION] = offsetof (GstLidarTestSettings, lateral_acceleration),
+    [PROP_LONGITUDINAL_ACCELERATION] = offsetof (GstLidarTestSettings, longitudinal_acceleration),
     [PROP_START_OFFSET] = offsetof (GstLidarTestSettings, start_offset),
     [PROP_PATH_OFFSET] = offsetof (GstLidarTestSettings, path_offset),
     [PROP_ODOMETRY] = offsetof (GstLidarTestSettings, odometry),
@@ -240,6 +246,10 @@ gst_lidar_test_settings_install (GObjectClass *klass)
       "Speed on straights in m/s, lower in turns; 0 stands still, -1 takes what fits the world "
       "(town 8, tunnel 14, highway 25, hall 1.5)",
       -1, 60);
+  install_double (klass, PROP_LATERAL_ACCELERATION, "lateral-acceleration", "Lateral acceleration",
+      "Turns are taken so fast that the acceleration across is at most this, m/s²", 0.1, 30);
+  install_double (klass, PROP_LONGITUDINAL_ACCELERATION, "longitudinal-acceleration",
+      "Longitudinal acceleration", "Acceleration of speeding up and of braking, m/s²", 0.1, 30);
   install_double (klass, PROP_START_OFFSET, "start-offset", "Start offset",
       "Place on the round at time 0, metres along the path; wraps around", -1e6, 1e6);
   install_double (klass, PROP_PATH_OFFSET, "path-offset", "Path offset",

@@ -19,6 +19,8 @@ typedef struct {
   gdouble mount_height;
   guint moving_objects;
   gdouble speed;
+  gdouble lateral_acceleration;
+  gdouble longitudinal_acceleration;
   gdouble start_offset;
   gdouble path_offset;
   gboolean odometry;

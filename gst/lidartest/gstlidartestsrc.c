@@ -181,14 +181,17 @@ make_scanner (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
       .noise_seed = settings->noise_seed,
       .n_vehicles = settings->moving_objects,
   };
-  gdouble speed;
-
   self->world = lidar_world_new ((LidarWorldKind)settings->world, settings->seed);
-  speed = settings->speed < 0 ? self->world->default_speed : settings->speed;
-  self->motion = lidar_motion_new (self->world->path, speed, settings->start_offset);
-  if (speed == 0)
-    self->traffic =
-        lidar_motion_new (self->world->path, self->world->default_speed, settings->start_offset);
+  LidarDriver driver = {
+      .speed = settings->speed < 0 ? self->world->default_speed : settings->speed,
+      .lateral_acceleration = settings->lateral_acceleration,
+      .longitudinal_acceleration = settings->longitudinal_acceleration,
+  };
+  self->motion = lidar_motion_new (self->world->path, &driver, settings->start_offset);
+  if (driver.speed == 0) {
+    driver.speed = self->world->default_speed;
+    self->traffic = lidar_motion_new (self->world->path, &driver, settings->start_offset);
+  }
   self->scanner = lidar_scanner_new (self->world, self->motion,
       self->traffic ? self->traffic : self->motion, &sensor, settings->n_threads);
   self->n_rings = (guint)settings->rings;

@@ -4,8 +4,6 @@
 /* Metres between samples of a path; chords and the interpolation between them are then exact to
  * some micrometres at the tightest turns. */
 #define STEP 0.1
-#define MAX_LATERAL_ACCELERATION 2.0      /* m/s² */
-#define MAX_LONGITUDINAL_ACCELERATION 1.5 /* m/s² */
 /* Steps in which the shape of a corner is integrated. */
 #define CORNER_STEPS 128
 
@@ -222,10 +220,11 @@ struct _LidarMotion {
 };
 
 LidarMotion *
-lidar_motion_new (const LidarPath *path, double speed, double start)
+lidar_motion_new (const LidarPath *path, const LidarDriver *driver, double start)
 {
   LidarMotion *motion = g_new0 (LidarMotion, 1);
   const guint n = path->n;
+  const double speed = driver->speed;
   double v, position;
   guint i, round;
 
@@ -239,20 +238,20 @@ lidar_motion_new (const LidarPath *path, double speed, double start)
   for (i = 0; i <= n; i++) {
     const double curvature = fabs (path->points[i].curvature);
     motion->speeds[i] = speed;
-    if (curvature * speed * speed > MAX_LATERAL_ACCELERATION)
-      motion->speeds[i] = sqrt (MAX_LATERAL_ACCELERATION / curvature);
+    if (curvature * speed * speed > driver->lateral_acceleration)
+      motion->speeds[i] = sqrt (driver->lateral_acceleration / curvature);
   }
   /* Braking ahead of turns and accelerating after them; twice around, since the path is closed. */
   for (round = 0; round < 2; round++) {
     for (i = 1; i <= n; i++) {
       v = motion->speeds[i - 1];
-      v = sqrt (v * v + 2 * MAX_LONGITUDINAL_ACCELERATION * path->step);
+      v = sqrt (v * v + 2 * driver->longitudinal_acceleration * path->step);
       motion->speeds[i] = MIN (motion->speeds[i], v);
     }
     motion->speeds[0] = MIN (motion->speeds[0], motion->speeds[n]);
     for (i = n; i-- > 0;) {
       v = motion->speeds[i + 1];
-      v = sqrt (v * v + 2 * MAX_LONGITUDINAL_ACCELERATION * path->step);
+      v = sqrt (v * v + 2 * driver->longitudinal_acceleration * path->step);
       motion->speeds[i] = MIN (motion->speeds[i], v);
     }
     motion->speeds[n] = MIN (motion->speeds[0], motion->speeds[n]);

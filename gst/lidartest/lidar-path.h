@@ -45,9 +45,20 @@ LidarPathPoint lidar_path_at (const LidarPath *path, double s, double lateral);
  */
 typedef struct _LidarMotion LidarMotion;
 
-/* @speed: m/s on straights; 0 stands still at @start. @start: metres along the path at time 0.
- * The path has to live as long. */
-LidarMotion *lidar_motion_new (const LidarPath *path, double speed, double start);
+/**
+ * LidarDriver:
+ * @speed: m/s on straights; 0 stands still
+ * @lateral_acceleration: in turns at most, m/s², > 0
+ * @longitudinal_acceleration: of speeding up and braking, m/s², > 0
+ */
+typedef struct {
+  double speed;
+  double lateral_acceleration;
+  double longitudinal_acceleration;
+} LidarDriver;
+
+/* @start: metres along the path at time 0. The path has to live as long. */
+LidarMotion *lidar_motion_new (const LidarPath *path, const LidarDriver *driver, double start);
 void lidar_motion_free (LidarMotion *motion);
 /* Distance along the path, in [0, length], at a time in seconds (negative as well). */
 double lidar_motion_distance (const LidarMotion *motion, double time);

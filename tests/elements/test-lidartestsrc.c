@@ -209,7 +209,8 @@ check_truth (gboolean distortion)
                                            "mount-height=2",
       seed, start_offset, lateral, distortion);
   GstHarness *h = harness (all, "pointcloud/x-raw,format=XYZIRT,framerate=10/1");
-  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, 8, start_offset);
+  const LidarDriver driver = {8, 2, 1.5};
+  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, &driver, start_offset);
   guint n_points = 0, n_off = 0;
   gdouble turned = 0;
   NdtPose previous;

@@ -231,6 +231,14 @@ test_path (void)
   }
 }
 
+/* Of a comfortable driver, as lidartestsrc has by default. */
+static LidarMotion *
+new_motion (const LidarWorld *world, double speed, double start)
+{
+  const LidarDriver driver = {speed, 2, 1.5};
+  return lidar_motion_new (world->path, &driver, start);
+}
+
 static void
 test_motion (void)
 {
@@ -239,8 +247,8 @@ test_motion (void)
   for (k = 0; k < G_N_ELEMENTS (kinds); k++) {
     g_autoptr (LidarWorld) world = lidar_world_new (kinds[k], 2);
     const double speed = world->default_speed, length = lidar_path_get_length (world->path);
-    g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, speed, -20);
-    g_autoptr (LidarMotion) still = lidar_motion_new (world->path, 0, 5);
+    g_autoptr (LidarMotion) motion = new_motion (world, speed, -20);
+    g_autoptr (LidarMotion) still = new_motion (world, 0, 5);
     const double period = lidar_motion_get_period (motion), step = 0.1;
     double time, fastest = 0, before;
     NdtPose a, b;
@@ -325,7 +333,7 @@ static LidarReturn *
 cast (LidarWorldKind kind, guint64 seed, const LidarSensor *sensor, guint n_threads, guint64 scan)
 {
   g_autoptr (LidarWorld) world = lidar_world_new (kind, seed);
-  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, world->default_speed, 30);
+  g_autoptr (LidarMotion) motion = new_motion (world, world->default_speed, 30);
   g_autoptr (LidarScanner) scanner = lidar_scanner_new (world, motion, motion, sensor, n_threads);
   LidarReturn *returns = g_new (LidarReturn, sensor->n_rings * sensor->n_columns);
 
@@ -435,7 +443,7 @@ check_truth (LidarWorldKind kind, gboolean distortion)
 {
   LidarSensor sensor = noisy;
   g_autoptr (LidarWorld) world = lidar_world_new (kind, 4);
-  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, world->default_speed, 0);
+  g_autoptr (LidarMotion) motion = new_motion (world, world->default_speed, 0);
   g_autofree LidarReturn *returns = g_new (LidarReturn, sensor.n_rings * sensor.n_columns);
   const double start = 21.3, end = 21.5;
   guint column, ring, i, n_checked = 0;
@@ -610,7 +618,7 @@ test_odometry (void)
   guint i, k;
 
   g_autoptr (LidarWorld) world = lidar_world_new (LIDAR_WORLD_TOWN, 1);
-  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, 8, 0);
+  g_autoptr (LidarMotion) motion = new_motion (world, 8, 0);
   lidar_odometry_init (&odometry, fraction, rotation, 1);
   lidar_odometry_init (&exact, 0, 0, 1);
   for (i = 0; i < n; i++) {

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* A body in a bend: 20 m/s and 45 degrees a second at once, and a scan takes 0.1 s. Each point is
+ * measured from where the sensor is at that instant. */
+#include "ndtcore/ndt-localizer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/ndt-scene.h"
+
+#define N_SCANS 40
+#define N_POINTS 3000
+#define SPAN 0.1
+#define SPEED 20.0
+#define TURN (G_PI / 4)
+
+static const NdtPose mount = {{1.2, -0.4, 0.3}, {0, 0, 0.6, 0.8}};
+
+typedef struct {
+  float points[3 * N_POINTS];
+  float times[N_POINTS]; /* from the scan's start */
+} Scan;
+
+static NdtVoxelMap *map;
+
+/* Around the yard's middle. */
+static NdtPose
+body_at (double time)
+{
+  const double angle = TURN * time, radius = SPEED / TURN;
+  const double position[3] = {radius * sin (angle), -radius * cos (angle), 1.8};
+  NdtPose pose;
+  ndt_pose_from_rpy (position, 0, 0, angle, &pose);
+  return pose;
+}
+
+static NdtPose
+sensor_at (double time, gboolean mounted)
+{
+  NdtPose pose = body_at (time);
+  if (mounted)
+    ndt_pose_compose (&pose, &mount, &pose);
+  return pose;
+}
+
+/* A round to the left, that begins and ends astern. */
+static Scan *
+measure (guint index, gboolean mounted)
+{
+  Scan *scan = g_new (Scan, 1);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (100 + index);
+  const NdtPose middle = sensor_at (SPAN * (index + 0.5), mounted);
+  NdtPose inverse;
+  for (guint i = 0; i < N_POINTS; i++) {
+    double world[3], p[3];
+    ndt_test_scene_point (
+        NDT_TEST_YARD, rand, middle.position[0], middle.position[1], 20, 0.01, world);
+    ndt_pose_invert (&middle, &inverse);
+    ndt_pose_transform_point (&inverse, world, p);
+    scan->times[i] = (float)(SPAN * (0.5 + atan2 (p[1], p[0]) / (2 * G_PI)));
+    const NdtPose sensor = sensor_at (SPAN * index + (double)scan->times[i], mounted);
+    ndt_pose_invert (&sensor, &inverse);
+    ndt_pose_transform_point (&inverse, world, p);
+    for (guint k = 0; k < 3; k++)
+      scan->points[3 * i + k] = (float)p[k];
+  }
+  return scan;
+}
+
+static NdtObservation
+observe (const Scan *scan, guint index)
+{
+  const NdtObservation observation = {
+      .points = ndt_cloud_view_xyz_f32 (scan->points, N_POINTS),
+      .time = (index + 1) * G_GINT64_CONSTANT (100000000),
+      .point_times = {(const guint8 *)scan->times, sizeof (float), NDT_TIME_F32},
+      .time_on_points = SPAN,
+  };
+  return observation;
+}
+
+static NdtLocalizer *
+new_localizer (NdtBackend *backend, gboolean deskew, gboolean mounted)
+{
+  NdtLocalizer *localizer = ndt_localizer_new (backend);
+  NdtLocalizerParams params;
+  const NdtPose start = body_at (SPAN);
+  ndt_localizer_params_init (&params);
+  params.deskew = deskew;
+  if (mounted)
+    params.sensor_pose = mount;
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &start));
+  return localizer;
+}
+
+static double
+error_of (const NdtLocalization *localization, guint index)
+{
+  const NdtPose truth = body_at (SPAN * (index + 1));
+  double metres;
+  ndt_pose_difference (&localization->registration.pose, &truth, &metres, NULL);
+  return metres;
+}
+
+static void
+drive (NdtBackend *backend, gboolean deskew, gboolean mounted, double *mean, double *worst)
+{
+  g_autoptr (NdtLocalizer) localizer = new_localizer (backend, deskew, mounted);
+  *mean = *worst = 0;
+  for (guint i = 0; i < N_SCANS; i++) {
+    g_autofree Scan *scan = measure (i, mounted);
+    const NdtObservation observation = observe (scan, i);
+    NdtLocalization localization;
+    g_assert_true (ndt_localizer_process (localizer, &observation, &localization, NULL));
+    g_assert_cmpuint (localization.status, ==, NDT_TRACK_TRACKING);
+    g_assert_cmpint (localization.deskewed, ==, deskew && i > 0);
+    const double error = error_of (&localization, i);
+    g_test_message ("scan %u: %.4f m", i, error);
+    if (i < 5)
+      continue;
+    *worst = MAX (*worst, error);
+    *mean += error / (N_SCANS - 5);
+  }
+  g_test_message (
+      "deskew %d, mounted %d: mean %.4f m, worst %.4f m", deskew, mounted, *mean, *worst);
+}
+
+static void
+test_bend (gconstpointer data)
+{
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  const gboolean mounted = GPOINTER_TO_INT (data);
+  double mean, worst;
+  g_assert_true (ndt_backend_set_map (backend, map, NULL));
+  drive (backend, FALSE, mounted, &mean, &worst);
+  /* Half a scan's way is a metre. */
+  g_assert_cmpfloat (mean, >, 0.5);
+  drive (backend, TRUE, mounted, &mean, &worst);
+  /* What is asked for; the worst is three of its standard deviations and what 3,000 points with
+   * noise in cells of 2 m leave. */
+  g_assert_cmpfloat (mean, <=, 0.03);
+  g_assert_cmpfloat (worst, <=, 0.06);
+}
+
+/* The first scan has no velocity but one that is given. */
+static void
+test_first (void)
+{
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_autofree Scan *scan = measure (0, FALSE);
+  NdtObservation observation = observe (scan, 0);
+  g_assert_true (ndt_backend_set_map (backend, map, NULL));
+  for (guint given = 0; given < 2; given++) {
+    g_autoptr (NdtLocalizer) localizer = new_localizer (backend, TRUE, FALSE);
+    NdtLocalization localization;
+    observation.has_velocity = given;
+    observation.velocity[0] = SPEED;
+    observation.velocity[5] = TURN;
+    g_assert_true (ndt_localizer_process (localizer, &observation, &localization, NULL));
+    g_assert_cmpint (localization.deskewed, ==, given);
+    if (given)
+      g_assert_cmpfloat (error_of (&localization, 0), <, 0.05);
+    else
+      g_assert_cmpfloat (error_of (&localization, 0), >, 0.2);
+  }
+}
+
+static void
+keep (guint index, const NdtLocalization *localization, gpointer user_data)
+{
+  NdtPose *poses = user_data;
+  poses[index] = localization->registration.pose;
+}
+
+/* The same bits one by one, in batches, and again after a reset. */
+static void
+test_same (void)
+{
+  enum { N = 12 };
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_autoptr (NdtLocalizer) localizer = NULL;
+  Scan *scans[N];
+  NdtObservation observations[N];
+  NdtPose batch[N];
+  g_assert_true (ndt_backend_set_map (backend, map, NULL));
+  for (guint i = 0; i < N; i++) {
+    scans[i] = measure (i, FALSE);
+    observations[i] = observe (scans[i], i);
+  }
+  localizer = new_localizer (backend, TRUE, FALSE);
+  g_assert_true (ndt_localizer_process_batch (localizer, observations, N, keep, batch, NULL));
+  for (guint run = 0; run < 2; run++) {
+    const NdtPose start = body_at (SPAN);
+    ndt_localizer_reset (localizer);
+    ndt_localizer_set_initial_pose (localizer, &start);
+    for (guint i = 0; i < N; i++) {
+      NdtLocalization localization;
+      g_assert_true (ndt_localizer_process (localizer, &observations[i], &localization, NULL));
+      g_assert_cmpmem (
+          &localization.registration.pose, sizeof (NdtPose), &batch[i], sizeof (NdtPose));
+    }
+  }
+  for (guint i = 0; i < N; i++)
+    g_free (scans[i]);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  map = ndt_test_scene_map (NDT_TEST_YARD, 120000, 2);
+  g_test_add_data_func ("/localizer/motion/bend", GINT_TO_POINTER (FALSE), test_bend);
+  g_test_add_data_func ("/localizer/motion/mounted", GINT_TO_POINTER (TRUE), test_bend);
+  g_test_add_func ("/localizer/motion/first", test_first);
+  g_test_add_func ("/localizer/motion/same", test_same);
+  const int result = g_test_run ();
+  ndt_voxel_map_unref (map);
+  return result;
+}
