@@ -28,7 +28,7 @@ typedef struct {
   cudaStream_t stream;
   cudaStream_t cancel_stream;
   NdtCudaMaps maps;
-  NdtCudaScan scans[NDT_MAX_SCANS];
+  NdtCudaScan scans[NDT_N_SLOTS];
   NdtCudaBuffer state;   /* on the device: State, exchange */
   NdtCudaBuffer signals; /* on the host: Signals */
   NdtCudaBuffer results; /* on the host */
@@ -434,7 +434,7 @@ cuda_close (NdtBackend *backend)
   if (cuda->cancel_stream)
     cudaStreamDestroy (cuda->cancel_stream);
   ndt_cuda_maps_clear (&cuda->maps, &cuda->memory);
-  for (guint i = 0; i < NDT_MAX_SCANS; i++)
+  for (guint i = 0; i < NDT_N_SLOTS; i++)
     ndt_cuda_scan_clear (&cuda->scans[i], &cuda->memory);
   ndt_cuda_device_free (&cuda->memory, &cuda->state);
   ndt_cuda_host_free (&cuda->memory, &cuda->signals);

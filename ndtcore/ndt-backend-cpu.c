@@ -16,7 +16,7 @@ typedef struct {
   NdtBackend parent;
   NdtWorkers *workers;
   NdtKernel kernel;
-  NdtScan scans[NDT_MAX_SCANS];
+  NdtScan scans[NDT_N_SLOTS];
   NdtSums *chunk_sums;
   guint n_chunk_sums;
 
@@ -82,7 +82,7 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
   cpu->counters.scans++;
   cpu->counters.allocations += allocations;
   cpu->counters.host_bytes = cpu->n_chunk_sums * sizeof (NdtSums);
-  for (guint i = 0; i < NDT_MAX_SCANS; i++)
+  for (guint i = 0; i < NDT_N_SLOTS; i++)
     cpu->counters.host_bytes += ndt_scan_get_bytes (&cpu->scans[i]);
   g_mutex_unlock (&cpu->lock);
   return TRUE;
@@ -278,7 +278,7 @@ cpu_close (NdtBackend *backend)
 {
   CpuBackend *cpu = (CpuBackend *)backend;
   ndt_workers_free (cpu->workers);
-  for (guint i = 0; i < NDT_MAX_SCANS; i++)
+  for (guint i = 0; i < NDT_N_SLOTS; i++)
     ndt_scan_clear (&cpu->scans[i]);
   g_free (cpu->chunk_sums);
   if (cpu->map)

@@ -29,7 +29,7 @@ ndt_align_params_check (const NdtAlignParams *params, GError **error)
 static gboolean
 check_slot (guint slot, GError **error)
 {
-  return slot < NDT_MAX_SCANS || refuse (error, "scan slot out of range");
+  return slot < NDT_N_SLOTS || refuse (error, "scan slot out of range");
 }
 
 static gboolean
@@ -70,24 +70,43 @@ ndt_backend_get_name (const NdtBackend *backend)
   return backend->klass->name;
 }
 
+static void
+keep_resolution (NdtBackend *backend, const NdtVoxelMapParams *params)
+{
+  g_atomic_int_set (&backend->resolution_um, (gint)MIN (params->resolution * 1e6, G_MAXINT));
+}
+
 gboolean
 ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
 {
-  return backend->klass->set_map (backend, map, error);
+  if (!backend->klass->set_map (backend, map, error))
+    return FALSE;
+  keep_resolution (backend, ndt_voxel_map_get_params (map));
+  return TRUE;
 }
 
 gboolean
 ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
     const NdtCloudView *points, NdtVoxelMap **out_map, GError **error)
 {
-  if (backend->klass->set_map_from_points)
-    return backend->klass->set_map_from_points (backend, params, points, out_map, error);
+  if (backend->klass->set_map_from_points) {
+    if (!backend->klass->set_map_from_points (backend, params, points, out_map, error))
+      return FALSE;
+    keep_resolution (backend, params);
+    return TRUE;
+  }
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (params, points, error);
-  if (!map || !backend->klass->set_map (backend, map, error))
+  if (!map || !ndt_backend_set_map (backend, map, error))
     return FALSE;
   if (out_map)
     *out_map = g_steal_pointer (&map);
   return TRUE;
+}
+
+double
+ndt_backend_get_resolution (const NdtBackend *backend)
+{
+  return g_atomic_int_get (&backend->resolution_um) * 1e-6;
 }
 
 gboolean

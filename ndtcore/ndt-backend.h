@@ -11,8 +11,10 @@
 
 G_BEGIN_DECLS
 
-/* Scans that a backend holds at once. */
+/* Scans that a backend holds at once, and one more slot that ndt_register() uses for a sample. */
 #define NDT_MAX_SCANS 64
+#define NDT_SEARCH_SLOT NDT_MAX_SCANS
+#define NDT_N_SLOTS (NDT_MAX_SCANS + 1)
 
 /**
  * NdtScanFilter:
@@ -145,7 +147,7 @@ struct _NdtBackendClass {
   gboolean (*set_map_from_points) (NdtBackend *backend, const NdtVoxelMapParams *params,
       const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
 
-  /* Thins a scan into slot 0 … NDT_MAX_SCANS − 1. May return before @points is read: its
+  /* Thins a scan into slot 0 … NDT_N_SLOTS − 1. May return before @points is read: its
    * memory has to stay valid until a call of align, evaluate or get_scan on this slot has
    * returned, or the slot is set again. */
   gboolean (*set_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
@@ -187,9 +189,11 @@ struct _NdtBackendClass {
   void (*close) (NdtBackend *backend);
 };
 
-/* First member of every backend's own structure. */
+/* First member of every backend's own structure, which sets @klass and leaves the rest zero. */
 struct _NdtBackend {
   const NdtBackendClass *klass;
+  /*< private >*/
+  gint resolution_um; /* atomic */
 };
 
 /* The CPU backend; never fails but for NDT_ERROR_INVALID_ARGUMENT. */
@@ -202,6 +206,9 @@ const gchar *ndt_backend_get_name (const NdtBackend *backend);
 gboolean ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error);
 gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
     const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
+/* Edge of the cells of the map that was set last, metres, to the micrometre; 0 without one. Any
+ * thread. */
+double ndt_backend_get_resolution (const NdtBackend *backend);
 gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error);
 /* Of backends that have them. */

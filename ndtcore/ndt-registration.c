@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndt-formulas.h"
+#include "ndt-search.h"
 
 /* Starts of one call of the backend. */
 #define BATCH 64
@@ -262,37 +263,43 @@ is_better (const NdtAlignResult *a, const NdtAlignResult *b)
   return a->sums.score > b->sums.score;
 }
 
+/* The best of alignments from all guesses. */
+static gboolean
+align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtPose *guesses,
+    guint n_guesses, NdtAlignResult *best, guint32 *evaluations, GError **error)
+{
+  for (guint first = 0; first < n_guesses; first += BATCH) {
+    NdtStart starts[BATCH] = {0};
+    NdtAlignResult results[BATCH];
+    const guint n = MIN (BATCH, n_guesses - first);
+    for (guint i = 0; i < n; i++)
+      starts[i].guess = guesses[first + i];
+    if (!ndt_backend_align (backend, slot, params, starts, n, results, error))
+      return FALSE;
+    for (guint i = 0; i < n; i++) {
+      *evaluations += results[i].evaluations;
+      if (first + i == 0 || is_better (&results[i], best))
+        *best = results[i];
+    }
+  }
+  return TRUE;
+}
+
 gboolean
 ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     NdtSearch search, const NdtPose *guesses, guint n_guesses, NdtRegistration *out, GError **error)
 {
-  const guint n_candidates = search == NDT_SEARCH_FAR ? 4 : 1;
-  NdtAlignResult best = {0};
-  gboolean have_best = FALSE;
+  const gboolean far = search == NDT_SEARCH_FAR;
+  NdtAlignResult best;
   if (n_guesses < 1 || n_guesses > 1024 || params->n_offsets > NDT_MAX_OFFSETS) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
         "1 to 1024 guesses and at most 32 offsets can be registered");
     return FALSE;
   }
   memset (out, 0, sizeof (*out));
-
-  for (guint first = 0; first < n_guesses * n_candidates; first += BATCH) {
-    NdtStart starts[BATCH];
-    NdtAlignResult results[BATCH];
-    const guint n = MIN (BATCH, n_guesses * n_candidates - first);
-    for (guint i = 0; i < n; i++) {
-      starts[i].guess = guesses[(first + i) / n_candidates];
-      starts[i].approach = (first + i) % n_candidates;
-    }
-    if (!ndt_backend_align (backend, slot, &params->align, starts, n, results, error))
-      return FALSE;
-    for (guint i = 0; i < n; i++) {
-      out->evaluations += results[i].evaluations;
-      if (!have_best || is_better (&results[i], &best))
-        best = results[i];
-      have_best = TRUE;
-    }
-  }
+  if (!(far ? ndt_search_far : align_all) (
+          backend, slot, &params->align, guesses, n_guesses, &best, &out->evaluations, error))
+    return FALSE;
 
   const double n_points = best.n_points, n_matched = (double)best.sums.n_matched;
   out->pose = best.pose;
@@ -304,7 +311,7 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
   out->n_points = best.n_points;
   out->n_pairs = best.sums.n_pairs;
   out->iterations = best.iterations;
-  out->n_starts = n_guesses * n_candidates;
+  out->n_starts = n_guesses * (far ? NDT_SEARCH_CANDIDATES : 1);
   out->oscillation = best.oscillation;
   out->stop = best.stop;
   judge_hessian (params, &best.sums, out);

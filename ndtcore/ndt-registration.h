@@ -59,9 +59,10 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @matched_ratio: points with a pair / points, 0 to 1
  * @n_points: points of the thinned scan
  * @n_pairs: pairs at @pose
- * @iterations: steps of the alignment that won
- * @evaluations: passes over the scan of all alignments
- * @n_starts: alignments that were run for @pose
+ * @iterations: steps from the guess to @pose
+ * @evaluations: passes over the scan, or over its sample, of all alignments
+ * @n_starts: candidates for @pose, 1 or 4 for each guess; from far, those included that were not
+ *   tried since others agreed
  * @oscillation: see NdtAlignResult
  * @stop: see NdtAlignResult
  * @n_degenerate: directions that the Hessian does not constrain, 0 to 6
@@ -89,7 +90,7 @@ typedef struct {
 
 typedef enum {
   NDT_SEARCH_LOCAL, /* the score's Newton iteration from the guess, alone */
-  NDT_SEARCH_FAR    /* four candidates from each guess, the best score wins */
+  NDT_SEARCH_FAR    /* four candidates from each guess, by a sample; the best score wins */
 } NdtSearch;
 
 /* Registers the scan in a slot of the backend, from one guess or the best of several.

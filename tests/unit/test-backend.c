@@ -686,7 +686,7 @@ test_refused (void)
       params.max_rotation_step = NAN;
       break;
     case 10:
-      slot = NDT_MAX_SCANS;
+      slot = NDT_N_SLOTS;
       break;
     case 11:
       start.guess.position[0] = NAN;

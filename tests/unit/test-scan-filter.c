@@ -292,9 +292,9 @@ test_refused (void)
     g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
   }
   g_autoptr (GError) error = NULL, other = NULL;
-  g_assert_false (ndt_backend_set_scan (backend, NDT_MAX_SCANS, &view, &no_filter, &error));
+  g_assert_false (ndt_backend_set_scan (backend, NDT_N_SLOTS, &view, &no_filter, &error));
   g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
-  g_assert_false (ndt_backend_get_scan (backend, NDT_MAX_SCANS, out, 1, &n, &other));
+  g_assert_false (ndt_backend_get_scan (backend, NDT_N_SLOTS, out, 1, &n, &other));
   g_assert_error (other, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
 }
 

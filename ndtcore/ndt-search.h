@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The search from far: docs/mathematics.md, "Far starts". Private to ndt_register(). */
+#pragma once
+
+#include "ndt-backend.h"
+
+G_BEGIN_DECLS
+
+/* Candidates of a guess: the approaches 0 to 3 of NdtStart. */
+#define NDT_SEARCH_CANDIDATES 4
+
+/* A scan of so many points is searched with as it is; of a larger one, a sample of no more. */
+#define NDT_SEARCH_MOST_POINTS 1500
+
+/* The best alignment of all candidates of all guesses. *@evaluations grows by the passes over the
+ * scan or its sample. Sets the scan of NDT_SEARCH_SLOT. */
+gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtPose *guesses, guint n_guesses, NdtAlignResult *best, guint32 *evaluations,
+    GError **error);
+
+/**
+ * ndt_search_sample:
+ * @xyz: packed x, y, z of @n points
+ * @leaf: metres, > 0
+ * @out: room for as many
+ *
+ * The first point of each cube of edge @leaf and, where these are more than
+ * NDT_SEARCH_MOST_POINTS, a thousand of them, spread over their order. The same for the same
+ * points.
+ *
+ * Returns: how many are in @out, in the order of @xyz
+ */
+guint ndt_search_sample (const float *xyz, guint n, float leaf, float *out);
+
+G_END_DECLS
