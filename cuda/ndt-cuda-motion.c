@@ -146,6 +146,7 @@ ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtScan
     cudaStream_t stream, NdtCloudView *points, GError **error)
 {
   const NdtCudaRaw *raw = &moving->raw;
+  NdtCudaMotion job;
   *points = (NdtCloudView){raw->x, raw->y, raw->z, raw->stride, raw->n,
       raw->is_double ? NDT_SCALAR_F64 : NDT_SCALAR_F32};
   if (!motion || raw->n == 0)
@@ -154,8 +155,8 @@ ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtScan
           memory, &moving->matrices, (NDT_DESKEW_SLOTS + 1) * sizeof (NdtCudaMatrix), error) ||
       !ndt_cuda_device_reserve (memory, &moving->moved, 12 * (gsize)raw->n, error) ||
       !launched (memory,
-          ndt_cuda_motion_launch (raw, moving->times.data, motion->reference, motion->twist,
-              moving->matrices.data, moving->moved.data, stream),
+          ndt_cuda_motion_launch (
+              raw, moving->times.data, &job, moving->matrices.data, moving->moved.data, stream),
           NDT_CUDA_MOTION_LAUNCHES, "motion compensation", error))
     return FALSE;
   *points = ndt_cloud_view_xyz_f32 (moving->moved.data, raw->n);

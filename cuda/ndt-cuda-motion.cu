@@ -102,12 +102,8 @@ ndt_cuda_times_launch (
 
 /* ---- Points ---- */
 
-struct Twist {
-  double per_second[6];
-};
-
 __global__ void
-make_slots (const NdtCudaTimes *times, double reference, const __grid_constant__ Twist twist,
+make_slots (const NdtCudaTimes *times, const __grid_constant__ NdtCudaMotion motion,
     NdtCudaMatrix *matrices)
 {
   const uint32_t s = blockIdx.x * blockDim.x + threadIdx.x;
@@ -117,7 +113,8 @@ make_slots (const NdtCudaTimes *times, double reference, const __grid_constant__
   const double first = times->first, last = times->last;
   const double width = ndt_deskew_width (first, last), time = first + s * width;
   if (s < NDT_DESKEW_SLOTS && time <= last + 0.5 * width) {
-    const NdtPose step = ndt_deskew_step (twist.per_second, time - reference);
+    const NdtPose step =
+        ndt_deskew_step (motion.velocity, motion.acceleration, time - motion.reference);
     const double *p = step.position, *q = step.orientation;
     if (isfinite (p[0] + p[1] + p[2]) && isfinite (q[0] + q[1] + q[2] + q[3])) {
       pose = step;
@@ -156,13 +153,10 @@ move_points (const __grid_constant__ NdtCudaRaw raw, const NdtCudaTimes *times,
 }
 
 cudaError_t
-ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *times, double reference,
-    const double twist[6], NdtCudaMatrix *matrices, float *out, cudaStream_t stream)
+ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *times,
+    const NdtCudaMotion *motion, NdtCudaMatrix *matrices, float *out, cudaStream_t stream)
 {
-  Twist t;
-  for (int k = 0; k < 6; k++)
-    t.per_second[k] = twist[k];
-  make_slots<<<NDT_DESKEW_SLOTS / 64 + 1, 64, 0, stream>>> (times, reference, t, matrices);
+  make_slots<<<NDT_DESKEW_SLOTS / 64 + 1, 64, 0, stream>>> (times, *motion, matrices);
   move_points<<<(raw->n + BLOCK - 1) / BLOCK, BLOCK, 0, stream>>> (*raw, times, matrices, out);
   return cudaGetLastError ();
 }

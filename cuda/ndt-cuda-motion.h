@@ -58,11 +58,16 @@ typedef struct {
  * written to @host, readable by the host, as well. */
 cudaError_t ndt_cuda_times_launch (
     const NdtCudaRaw *raw, NdtCudaTimes *times, NdtCudaTimes *host, cudaStream_t stream);
-/* Packed points as seen at @reference by a sensor of the velocity @twist. @matrices: room for
- * NDT_DESKEW_SLOTS + 1. */
+/* A NdtScanMotion. */
+typedef struct {
+  double reference;
+  double velocity[6];
+  double acceleration[6];
+} NdtCudaMotion;
+
+/* Packed points as seen at the motion's reference. @matrices: room for NDT_DESKEW_SLOTS + 1. */
 cudaError_t ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *times,
-    double reference, const double twist[6], NdtCudaMatrix *matrices, float *out,
-    cudaStream_t stream);
+    const NdtCudaMotion *motion, NdtCudaMatrix *matrices, float *out, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

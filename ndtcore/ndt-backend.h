@@ -154,7 +154,7 @@ struct _NdtBackendClass {
       const NdtScanFilter *filter, GError **error);
   /* A scan in two steps, for motion compensation: first its raw points and their times are taken,
    * and *span is of the times of its finite points, its n_points 0 where there is none; then,
-   * once or more, they are brought to one instant as by ndt_deskew_constant() (NULL: stay as they
+   * once or more, they are brought to one instant as by ndt_deskew_motion() (NULL: stay as they
    * are) and thinned. Memory of both has to stay valid as for set_scan. Nullable, both or none:
    * NdtMovingScan then does it on the CPU. */
   gboolean (*set_moving_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,

@@ -29,12 +29,12 @@ ndt_deskew_slot (double time, double first, double width)
   return slot >= 0 && slot < NDT_DESKEW_SLOTS ? (uint32_t)slot : NDT_DESKEW_SLOTS;
 }
 
-/* Pose @seconds after the identity by a twist per second. */
+/* Pose @seconds after the identity, by a twist per second and its change per second. */
 NDT_INLINE NdtPose
-ndt_deskew_step (const double twist[6], double seconds)
+ndt_deskew_step (const double velocity[6], const double acceleration[6], double seconds)
 {
   double t[6];
   for (int i = 0; i < 6; i++)
-    t[i] = seconds * twist[i];
+    t[i] = seconds * (velocity[i] + 0.5 * seconds * acceleration[i]);
   return ndt_pose_from_twist (t);
 }

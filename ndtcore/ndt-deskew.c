@@ -126,17 +126,17 @@ ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView
 }
 
 static gboolean
-move_constantly (double time, NdtPose *pose, gpointer user_data)
+get_pose (double time, NdtPose *pose, gpointer user_data)
 {
   const NdtScanMotion *motion = user_data;
-  *pose = ndt_deskew_step (motion->twist, time - motion->reference);
+  *pose = ndt_deskew_step (motion->velocity, motion->acceleration, time - motion->reference);
   return TRUE;
 }
 
 gsize
-ndt_deskew_constant (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
+ndt_deskew_motion (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     const NdtScanMotion *motion, float *out)
 {
   NdtScanMotion copy = *motion;
-  return ndt_deskew (deskewer, points, times, motion->reference, move_constantly, &copy, out);
+  return ndt_deskew (deskewer, points, times, motion->reference, get_pose, &copy, out);
 }

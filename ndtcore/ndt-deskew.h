@@ -81,15 +81,20 @@ gsize ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTi
 /**
  * NdtScanMotion:
  * @reference: the instant that points are brought to, seconds on the axis of their times
- * @twist: the sensor's velocity in its own frame, m/s and rad/s, the same over the scan
+ * @velocity: of the sensor in its own frame at the reference, m/s and rad/s
+ * @acceleration: its change per second, the same over the scan
+ *
+ * At an instant t the sensor is at exp (dt (velocity + dt/2 acceleration)) from where it is at the
+ * reference, dt = t − reference.
  */
 typedef struct {
   double reference;
-  double twist[6];
+  double velocity[6];
+  double acceleration[6];
 } NdtScanMotion;
 
-/* ndt_deskew() by a constant velocity. */
-gsize ndt_deskew_constant (NdtDeskewer *deskewer, const NdtCloudView *points,
+/* ndt_deskew() by such a motion. */
+gsize ndt_deskew_motion (NdtDeskewer *deskewer, const NdtCloudView *points,
     const NdtTimeView *times, const NdtScanMotion *motion, float *out);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtDeskewer, ndt_deskewer_free)

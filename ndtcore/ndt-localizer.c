@@ -299,27 +299,28 @@ continue_course (
          sqrt (rotation) * course->half > TURN_EPSILON;
 }
 
+/* A twist of the body, as its sensor has it about its own axes. */
+static void
+twist_of_sensor (const NdtPose *mount, const double body[6], double sensor[6])
+{
+  const NdtPose inverse = ndt_pose_inverse (mount);
+  const double *l = mount->position, *w = body + 3;
+  const double v[3] = {body[0] + w[1] * l[2] - w[2] * l[1], body[1] + w[2] * l[0] - w[0] * l[2],
+      body[2] + w[0] * l[1] - w[1] * l[0]};
+  ndt_quat_rotate (inverse.orientation, v, sensor);
+  ndt_quat_rotate (inverse.orientation, w, sensor + 3);
+}
+
 /* Sets the scan as its sensor sees it in the middle of its course; without a velocity as it is. */
 static gboolean
 move_scan (NdtLocalizer *localizer, const NdtCourse *course, GError **error)
 {
   const NdtPose *mount = &localizer->params.sensor_pose;
   NdtScanMotion motion = {.reference = course->middle};
-  double r[9], v[3];
-  const double *l = mount->position, *w = course->velocity + 3;
-  if (!course->has_velocity)
-    return ndt_moving_scan_move (localizer->moving, NULL, &localizer->params.filter, error);
-  /* The sensor's velocity, about its own axes. */
-  v[0] = course->velocity[0] + w[1] * l[2] - w[2] * l[1];
-  v[1] = course->velocity[1] + w[2] * l[0] - w[0] * l[2];
-  v[2] = course->velocity[2] + w[0] * l[1] - w[1] * l[0];
-  ndt_quat_to_matrix (mount->orientation, r);
-  for (guint i = 0; i < 3; i++)
-    for (guint k = 0; k < 3; k++) {
-      motion.twist[i] += r[3 * k + i] * v[k];
-      motion.twist[3 + i] += r[3 * k + i] * w[k];
-    }
-  return ndt_moving_scan_move (localizer->moving, &motion, &localizer->params.filter, error);
+  twist_of_sensor (mount, course->velocity, motion.velocity);
+  twist_of_sensor (mount, course->acceleration, motion.acceleration);
+  return ndt_moving_scan_move (
+      localizer->moving, course->has_velocity ? &motion : NULL, &localizer->params.filter, error);
 }
 
 /* ---- The body and its sensor ---- */

@@ -53,7 +53,7 @@ ndt_moving_scan_move (
       scan->capacity = points.n_points + points.n_points / 4;
       scan->moved = g_renew (float, scan->moved, 3 * scan->capacity);
     }
-    ndt_deskew_constant (scan->deskewer, &points, &scan->times, motion, scan->moved);
+    ndt_deskew_motion (scan->deskewer, &points, &scan->times, motion, scan->moved);
     points = ndt_cloud_view_xyz_f32 (scan->moved, points.n_points);
   }
   return ndt_backend_set_scan (scan->backend, scan->slot, &points, filter, error);

@@ -213,7 +213,7 @@ measure_motion (NdtBackend *backend, FILE *json)
 {
   enum { N = 130000, STRIDE = 24 };
   const NdtScanFilter filter = {1, 100, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
-  const NdtScanMotion motion = {0.05, {20, 0, 0, 0, 0, 0.785}};
+  const NdtScanMotion motion = {0.05, {20, 0, 0, 0, 0, 0.785}, {0}};
   g_autoptr (NdtMovingScan) scan = ndt_moving_scan_new ();
   g_autoptr (GRand) random = g_rand_new_with_seed (1);
   guint8 *locked = ndt_backend_alloc_host (backend, N * STRIDE);

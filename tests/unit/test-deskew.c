@@ -120,24 +120,46 @@ test_unknown (void)
   g_assert_cmpuint (ndt_deskew (deskewer, &none, &view, 0, drive, NULL, out), ==, 0);
 }
 
-/* A constant velocity gives what the poses that follow from it do. */
+static gboolean
+accelerate (double time, NdtPose *pose, gpointer user_data)
+{
+  const NdtScanMotion *motion = user_data;
+  const double dt = time - motion->reference;
+  double t[6];
+  for (guint i = 0; i < 6; i++)
+    t[i] = dt * motion->velocity[i] + dt * dt * motion->acceleration[i] / 2;
+  *pose = ndt_pose_from_twist (t);
+  return TRUE;
+}
+
+/* A motion gives what the poses that follow from it do. */
 static void
-test_constant (void)
+test_formula (void)
 {
   static float seen[3 * N_POINTS], expected[3 * N_POINTS], out[3 * N_POINTS];
   static double times[N_POINTS];
-  NdtScanMotion motion = {SPAN / 3, {0}};
+  NdtScanMotion motion = {SPAN / 3, {0}, {0}};
   g_autoptr (NdtDeskewer) deskewer = ndt_deskewer_new ();
   const NdtTimeView view = {(const guint8 *)times, sizeof (double), NDT_TIME_F64};
-  memcpy (motion.twist, twist, sizeof (twist));
+  memcpy (motion.velocity, twist, sizeof (twist));
   measure (motion.reference, seen, expected, times);
   const NdtCloudView points = ndt_cloud_view_xyz_f32 (seen, N_POINTS);
-  g_assert_cmpuint (ndt_deskew_constant (deskewer, &points, &view, &motion, out), ==, N_POINTS);
+  g_assert_cmpuint (ndt_deskew_motion (deskewer, &points, &view, &motion, out), ==, N_POINTS);
   g_assert_cmpfloat (worst (out, expected, G_N_ELEMENTS (out)), <, 2.5e-3);
+
+  for (guint i = 0; i < 6; i++)
+    motion.acceleration[i] = (i + 1) * (i < 3 ? 3 : 0.3);
+  g_assert_cmpuint (
+      ndt_deskew (deskewer, &points, &view, motion.reference, accelerate, &motion, expected), ==,
+      N_POINTS);
+  g_assert_cmpfloat (worst (out, expected, G_N_ELEMENTS (out)), >, 0.01);
+  ndt_deskew_motion (deskewer, &points, &view, &motion, out);
+  /* A float at 60 m. */
+  g_assert_cmpfloat (worst (out, expected, G_N_ELEMENTS (out)), <, 1e-5);
 
   /* Instants so far away that there is no pose. */
   motion.reference = 1e308;
-  g_assert_cmpuint (ndt_deskew_constant (deskewer, &points, &view, &motion, out), ==, 0);
+  g_assert_cmpuint (ndt_deskew_motion (deskewer, &points, &view, &motion, out), ==, 0);
   g_assert_cmpmem (out, sizeof (out), seen, sizeof (seen));
 }
 
@@ -166,7 +188,7 @@ test_moving_scan (void)
   static double times[N_POINTS];
   const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   const NdtScanFilter filter = {2, 50, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
-  NdtScanMotion motion = {SPAN, {0}};
+  NdtScanMotion motion = {SPAN, {0}, {0}};
   g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
   g_autoptr (NdtMovingScan) scan = ndt_moving_scan_new ();
   g_autoptr (NdtDeskewer) deskewer = ndt_deskewer_new ();
@@ -174,7 +196,7 @@ test_moving_scan (void)
   const NdtTimeView view = {(const guint8 *)times, sizeof (double), NDT_TIME_F64};
   NdtTimeSpan span;
   guint n, n_again;
-  memcpy (motion.twist, twist, sizeof (twist));
+  memcpy (motion.velocity, twist, sizeof (twist));
   measure (0, seen, out, times);
   const NdtCloudView points = ndt_cloud_view_xyz_f32 (seen, N_POINTS);
   g_assert_true (ndt_moving_scan_set (scan, backend, 1, &points, &view, &span, &error));
@@ -184,7 +206,7 @@ test_moving_scan (void)
     motion.reference = i * SPAN;
     g_assert_true (ndt_moving_scan_move (scan, i < 2 ? &motion : NULL, &filter, &error));
     g_assert_true (ndt_backend_get_scan (backend, 1, out, N_POINTS, &n, &error));
-    ndt_deskew_constant (deskewer, &points, &view, &motion, moved);
+    ndt_deskew_motion (deskewer, &points, &view, &motion, moved);
     const NdtCloudView expected = ndt_cloud_view_xyz_f32 (i < 2 ? moved : seen, N_POINTS);
     g_assert_true (ndt_backend_set_scan (backend, 2, &expected, &filter, &error));
     g_assert_true (ndt_backend_get_scan (backend, 2, again, N_POINTS, &n_again, &error));
@@ -201,7 +223,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/deskew/f64", GINT_TO_POINTER (NDT_TIME_F64), test_motion);
   g_test_add_data_func ("/deskew/u32", GINT_TO_POINTER (NDT_TIME_U32), test_motion);
   g_test_add_func ("/deskew/unknown", test_unknown);
-  g_test_add_func ("/deskew/constant", test_constant);
+  g_test_add_func ("/deskew/motion", test_formula);
   g_test_add_func ("/deskew/span", test_span);
   g_test_add_func ("/deskew/moving-scan", test_moving_scan);
   return g_test_run ();
