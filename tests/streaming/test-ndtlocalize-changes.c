@@ -84,6 +84,8 @@ find_references (Found found[2][2][N_PLACES], guint64 n_voxels[2])
   }
 }
 
+static gint n_outcomes;
+
 static GstPadProbeReturn
 note_outcome (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -94,6 +96,7 @@ note_outcome (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
       meta->timestamp - GST_BUFFER_PTS (buffer)};
 
   g_array_append_val (outcomes, outcome);
+  g_atomic_int_inc (&n_outcomes);
   return GST_PAD_PROBE_DROP;
 }
 
@@ -184,7 +187,9 @@ disturb (GstHarness *h, GRand *random)
   }
 }
 
+/* At least. */
 #define N_CHANGES 600
+#define N_SCANS 200
 
 GST_START_TEST (test_changes_at_scans)
 {
@@ -201,7 +206,7 @@ GST_START_TEST (test_changes_at_scans)
   Pusher pusher = {h, FALSE};
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, note_outcome, outcomes, NULL);
   GThread *thread = g_thread_new ("push", push_scans, &pusher);
-  for (guint i = 0; i < N_CHANGES; i++) {
+  for (guint i = 0; i < N_CHANGES || g_atomic_int_get (&n_outcomes) < N_SCANS; i++) {
     disturb (h, random);
     g_usleep ((gulong)g_rand_int_range (random, 0, 3000));
   }

@@ -79,8 +79,8 @@ run (guint seconds)
   closed = seconds > 0;
   gst_pad_set_chain_function (h->sinkpad, chain_at_gate);
   GThread *thread = g_thread_new ("push", push_scans, h);
-  const gint64 end = g_get_monotonic_time () + seconds * G_TIME_SPAN_SECOND;
   wait_for_chained (3);
+  const gint64 end = g_get_monotonic_time () + seconds * G_TIME_SPAN_SECOND;
   while (g_get_monotonic_time () < end) {
     /* Everything answers meanwhile. */
     GstQuery *query = gst_query_new_latency ();
@@ -137,8 +137,8 @@ GST_START_TEST (test_backend_takes_ten_seconds)
 {
   GstHarness *h = tracking_harness ();
 
-  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
   g_object_set (h->element, "processing-deadline", 5 * GST_SECOND, NULL);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
   g_atomic_int_set (&ndt_device.delay_ms, 10000);
   GThread *thread = g_thread_new ("push", push_scans, h);
   wait_for_device ();

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* ndtlocalize's properties: bounds, texts and maps that cannot be used. */
+#include <gst/check/gstcheck.h>
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "tests/ndt-harness.h"
+
+static GstBuffer *
+scan_with (guint index, GstPoseRole role, const NdtPose *pose)
+{
+  GstBuffer *scan = ndt_room_scan (index);
+  gst_buffer_add_pose_meta (scan, role, pose->position, pose->orientation);
+  return scan;
+}
+
+/* The next warning that is not about a scan. */
+static GError *
+wait_for_warning (GstHarness *h)
+{
+  GError *error = NULL;
+  for (guint i = 0; i < 5000 && !error; i++) {
+    error = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+    if (error && error->domain == GST_STREAM_ERROR)
+      g_clear_error (&error);
+    g_usleep (1000);
+  }
+  fail_unless (error != NULL, "no warning");
+  return error;
+}
+
+/* Passes scans until a new map is used. */
+static void
+assert_new_map (GstHarness *h, const gchar *location)
+{
+  g_autoptr (GstMessage) message = NULL;
+  for (guint i = 0; i < 1000 && !message; i++) {
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+    message = ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-map");
+    g_usleep (5000);
+  }
+  fail_unless (message != NULL, "no new map");
+  fail_unless_equals_string (
+      gst_structure_get_string (gst_message_get_structure (message), "location"), location);
+}
+
+GST_START_TEST (test_map_changes_while_playing)
+{
+  static const double offset[3] = {100, -50, 2};
+  g_autofree gchar *moved = g_strconcat (ndt_room_map (), ".moved.pcd", NULL);
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  GstMessage *message = NULL;
+
+  ndt_room_write_map (moved, offset);
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+  g_object_set (h->element, "map", moved, NULL);
+  for (guint i = 1; i < 500 && !message; i++) {
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+    message = ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-map");
+    g_usleep (5000);
+  }
+  fail_unless (message != NULL, "the map did not change");
+  const GstStructure *structure = gst_message_get_structure (message);
+  guint64 scan;
+  fail_unless_equals_string (gst_structure_get_string (structure, "location"), moved);
+  fail_unless (gst_structure_get_uint64 (structure, "scan", &scan) && scan > 0);
+  g_clear_pointer (&message, gst_message_unref);
+
+  NdtPose pose;
+  ndt_room_pose (1, &pose);
+  for (guint k = 0; k < 3; k++)
+    pose.position[k] += offset[k];
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan_with (1, GST_POSE_ROLE_PRIOR, &pose));
+  fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+  const NdtPose found = ndt_harness_pose_of (out);
+  double metres;
+  ndt_pose_difference (&pose, &found, &metres, NULL);
+  fail_unless (metres <= 0.03); /* as in test-ndtlocalize.c */
+
+  /* One that cannot be read changes nothing … */
+  g_object_set (h->element, "map", "/nowhere/map.pcd", NULL);
+  g_autoptr (GError) warning = wait_for_warning (h);
+  fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ));
+  fail_unless (strstr (warning->message, "/nowhere/map.pcd") &&
+                   strstr (warning->message, "going on with the one before"),
+      "%s", warning->message);
+  fail_unless_equals_int (ndt_harness_pass_status (h, scan_with (1, GST_POSE_ROLE_PRIOR, &pose)),
+      GST_POSE_STATUS_TRACKING);
+  g_autofree gchar *location = NULL;
+  g_object_get (h->element, "map", &location, NULL);
+  fail_unless_equals_string (location, moved);
+
+  /* … and does not stand in the way of what is set later, */
+  g_object_set (h->element, "resolution", 1.5, NULL);
+  assert_new_map (h, moved);
+  /* nor of what is set beside it. */
+  g_object_set (h->element, "map", "/nowhere/map.pcd", "resolution", 2.0, NULL);
+  assert_new_map (h, moved);
+  gdouble resolution;
+  g_object_get (h->element, "resolution", &resolution, NULL);
+  fail_unless (resolution == 2.0);
+  g_autoptr (GError) again = wait_for_warning (h);
+  fail_unless (strstr (again->message, "/nowhere/map.pcd") != NULL);
+
+  /* The same for cells in which no voxel can be. */
+  g_object_set (h->element, "resolution", 0.01, NULL);
+  g_autoptr (GError) empty = wait_for_warning (h);
+  fail_unless (empty != NULL);
+  g_object_get (h->element, "resolution", &resolution, NULL);
+  fail_unless (resolution == 2.0);
+  g_object_set (h->element, "map", ndt_room_map (), NULL);
+  assert_new_map (h, ndt_room_map ());
+  ndt_harness_free (h);
+  g_unlink (moved);
+}
+GST_END_TEST
+
+static gboolean
+has_default_bounds (GParamSpec *spec)
+{
+  return G_IS_PARAM_SPEC_DOUBLE (spec) || G_IS_PARAM_SPEC_FLOAT (spec) ||
+         G_IS_PARAM_SPEC_UINT (spec) || G_IS_PARAM_SPEC_UINT64 (spec) || G_IS_PARAM_SPEC_INT (spec);
+}
+
+/* Smallest or largest value that a property takes. */
+static void
+bound (GParamSpec *spec, gboolean upper, GValue *value)
+{
+  g_value_init (value, spec->value_type);
+  if (G_IS_PARAM_SPEC_DOUBLE (spec))
+    g_value_set_double (
+        value, upper ? G_PARAM_SPEC_DOUBLE (spec)->maximum : G_PARAM_SPEC_DOUBLE (spec)->minimum);
+  else if (G_IS_PARAM_SPEC_FLOAT (spec))
+    g_value_set_float (
+        value, upper ? G_PARAM_SPEC_FLOAT (spec)->maximum : G_PARAM_SPEC_FLOAT (spec)->minimum);
+  else if (G_IS_PARAM_SPEC_UINT (spec))
+    g_value_set_uint (
+        value, upper ? G_PARAM_SPEC_UINT (spec)->maximum : G_PARAM_SPEC_UINT (spec)->minimum);
+  else if (G_IS_PARAM_SPEC_UINT64 (spec))
+    g_value_set_uint64 (
+        value, upper ? G_PARAM_SPEC_UINT64 (spec)->maximum : G_PARAM_SPEC_UINT64 (spec)->minimum);
+  else
+    g_value_set_int (
+        value, upper ? G_PARAM_SPEC_INT (spec)->maximum : G_PARAM_SPEC_INT (spec)->minimum);
+}
+
+/* Each property at its bounds, and that the stream goes on with it while playing. */
+GST_START_TEST (test_property_bounds)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  guint n_specs;
+  g_autofree GParamSpec **specs =
+      g_object_class_list_properties (G_OBJECT_GET_CLASS (h->element), &n_specs);
+
+  for (guint i = 0; i < n_specs; i++) {
+    GParamSpec *spec = specs[i];
+    if (spec->owner_type != G_OBJECT_TYPE (h->element) || !has_default_bounds (spec) ||
+        !(spec->flags & GST_PARAM_MUTABLE_PLAYING) ||
+        g_str_has_prefix (spec->name, "batch-timeout"))
+      continue;
+    GValue before = G_VALUE_INIT;
+    g_value_init (&before, spec->value_type);
+    g_object_get_property (G_OBJECT (h->element), spec->name, &before);
+    for (guint upper = 0; upper < 2; upper++) {
+      GValue set = G_VALUE_INIT, got = G_VALUE_INIT;
+      bound (spec, upper, &set);
+      g_value_init (&got, spec->value_type);
+      g_object_set_property (G_OBJECT (h->element), spec->name, &set);
+      g_object_get_property (G_OBJECT (h->element), spec->name, &got);
+      /* Degrees are kept as rad. */
+      if (G_IS_PARAM_SPEC_DOUBLE (spec))
+        fail_unless (fabs (g_value_get_double (&set) - g_value_get_double (&got)) <=
+                         1e-12 * fabs (g_value_get_double (&set)),
+            "%s", spec->name);
+      else
+        fail_unless (gst_value_compare (&set, &got) == GST_VALUE_EQUAL, "%s", spec->name);
+      gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+      g_value_unset (&set);
+      g_value_unset (&got);
+    }
+    g_object_set_property (G_OBJECT (h->element), spec->name, &before);
+    g_value_unset (&before);
+  }
+  fail_unless (ndt_harness_message (h->element, GST_MESSAGE_ERROR, NULL) == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Values that no bound holds are said and change nothing. */
+GST_START_TEST (test_unusable_texts)
+{
+  static const struct {
+    const gchar *property;
+    const gchar *value;
+  } cases[] = {
+      {"initial-pose", "1,2"},
+      {"initial-pose", "nowhere"},
+      {"crop-box", "0,0,0,1,1"},
+      {"crop-box", "1,0,0,0,1,1"},
+      {"fixed-covariance", "1,1,1,1,1,-1"},
+      {"fixed-covariance", ""},
+      {"covariance-offsets", "1,2,3"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    /* While playing: a warning that names both, and the value before stays. */
+    g_autofree gchar *start = ndt_harness_pose (0);
+    GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+    g_autofree gchar *before = NULL, *after = NULL;
+    g_autofree gchar *beginning =
+        g_strdup_printf ("The property %s stays as it was: ", cases[i].property);
+    g_object_get (h->element, cases[i].property, &before, NULL);
+    g_object_set (h->element, cases[i].property, cases[i].value, NULL);
+    g_object_get (h->element, cases[i].property, &after, NULL);
+    fail_unless_equals_string (before, after);
+    g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+    fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+    fail_unless (
+        g_str_has_prefix (warning->message, beginning) && strstr (warning->message, cases[i].value),
+        "%s", warning->message);
+
+    /* It does not stand in the way of others. */
+    g_object_set (h->element, "outlier-ratio", 0.4, NULL);
+    fail_unless_equals_int (
+        ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+    g_autoptr (GstMessage) settings =
+        ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-settings");
+    fail_unless (settings != NULL, "%s=%s holds others up", cases[i].property, cases[i].value);
+    gdouble ratio = 0;
+    fail_unless (
+        gst_structure_get_double (gst_message_get_structure (settings), "outlier-ratio", &ratio));
+    fail_unless (ratio == 0.4);
+    fail_unless (ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL) == NULL);
+    ndt_harness_free (h);
+
+    /* At the start: an error that names the property. */
+    GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    gst_element_set_bus (element, bus);
+    g_object_set (element, "map", ndt_room_map (), cases[i].property, cases[i].value, NULL);
+    fail_unless_equals_int (
+        gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
+    g_autoptr (GstMessage) message = ndt_harness_message (element, GST_MESSAGE_ERROR, NULL);
+    g_autoptr (GError) error = NULL;
+    gst_message_parse_error (message, &error, NULL);
+    fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+    fail_unless (strstr (error->message, cases[i].property) != NULL, "%s", error->message);
+    ndt_harness_drop_messages (element);
+    gst_element_set_bus (element, NULL);
+    gst_element_set_state (element, GST_STATE_NULL);
+    gst_object_unref (element);
+  }
+}
+GST_END_TEST
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
+static Suite *
+ndtlocalize_properties_suite (void)
+{
+  Suite *suite = suite_create ("ndtlocalize-properties");
+  TCase *tc = tcase_create ("general");
+  tcase_set_timeout (tc, 60);
+  suite_add_tcase (suite, tc);
+  tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_test (tc, test_map_changes_while_playing);
+  tcase_add_test (tc, test_property_bounds);
+  tcase_add_test (tc, test_unusable_texts);
+  return suite;
+}
+
+GST_CHECK_MAIN (ndtlocalize_properties)
