@@ -151,6 +151,9 @@ ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtScan
       raw->is_double ? NDT_SCALAR_F64 : NDT_SCALAR_F32};
   if (!motion || raw->n == 0)
     return TRUE;
+  job.reference = motion->reference;
+  memcpy (job.velocity, motion->velocity, sizeof (job.velocity));
+  memcpy (job.acceleration, motion->acceleration, sizeof (job.acceleration));
   if (!ndt_cuda_device_reserve (
           memory, &moving->matrices, (NDT_DESKEW_SLOTS + 1) * sizeof (NdtCudaMatrix), error) ||
       !ndt_cuda_device_reserve (memory, &moving->moved, 12 * (gsize)raw->n, error) ||
