@@ -103,9 +103,11 @@ change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
   }
   gst_ndt_localize_report_failure (self);
   gst_ndt_stats_map (self->stats, changes->map);
-  post_change (self, gst_structure_new ("ndt-map", "location", G_TYPE_STRING, changes->map_location,
-                         "voxels", G_TYPE_UINT, ndt_voxel_map_get_level (changes->map, 0)->n_voxels,
-                         "points", G_TYPE_UINT64, ndt_voxel_map_get_n_points (changes->map), NULL));
+  post_change (
+      self, gst_structure_new ("ndt-map", "location", G_TYPE_STRING, changes->map_location,
+                "resolution", G_TYPE_DOUBLE, ndt_voxel_map_get_params (changes->map)->resolution,
+                "voxels", G_TYPE_UINT, ndt_voxel_map_get_level (changes->map, 0)->n_voxels,
+                "points", G_TYPE_UINT64, ndt_voxel_map_get_n_points (changes->map), NULL));
 }
 
 /* Changes take effect here, before the scan self->sequence, and are announced with it. */

@@ -139,14 +139,15 @@ typedef struct {
 static void
 apply (Settings *settings, const GstStructure *structure, const guint64 n_voxels[2])
 {
-  gdouble ratio;
+  gdouble ratio, resolution;
   guint voxels;
   gint pose_time;
 
   if (gst_structure_has_name (structure, "ndt-map")) {
     fail_unless (gst_structure_get_uint (structure, "voxels", &voxels));
-    fail_unless (voxels == n_voxels[0] || voxels == n_voxels[1]);
-    settings->map = voxels == n_voxels[1];
+    fail_unless (gst_structure_get_double (structure, "resolution", &resolution));
+    settings->map = resolution == resolutions[1];
+    fail_unless_equals_uint64 (voxels, n_voxels[settings->map]);
     settings->n_maps++;
     return;
   }
