@@ -2,7 +2,10 @@
 /* What holds for every element of ours: those in the plugins of GST_PLUGIN_PATH_1_0. */
 #include <gst/check/gstcheck.h>
 
+#include <glib/gstdio.h>
 #include <string.h>
+
+#include "tests/ndt-room.h"
 
 typedef void (*FactoryFunc) (GstElementFactory *factory);
 
@@ -119,26 +122,74 @@ set_and_compare (GstElement *element, GParamSpec *property, const GValue *value)
   g_value_unset (&read);
 }
 
-/* Sets a property to its bounds, or to each of its values. */
+/* As gst-launch-1.0 sets it. */
+static void
+set_text_and_compare (GstElement *element, GParamSpec *property, const GValue *value)
+{
+  g_autofree gchar *text = gst_value_serialize (value);
+  GValue read = G_VALUE_INIT;
+
+  gst_util_set_object_arg (G_OBJECT (element), property->name, text);
+  g_value_init (&read, property->value_type);
+  g_object_get_property (G_OBJECT (element), property->name, &read);
+  fail_unless (g_param_values_cmp (property, value, &read) == 0, "%s.%s=%s is not what was set",
+      G_OBJECT_TYPE_NAME (element), property->name, text);
+  g_value_unset (&read);
+}
+
+/* Out of range is refused by a warning of GLib, which names the property; the value stays. */
+static void
+refuse (GstElement *element, GParamSpec *property, const GValue *refused)
+{
+  GValue before = G_VALUE_INIT, after = G_VALUE_INIT;
+
+  g_value_init (&before, property->value_type);
+  g_value_init (&after, property->value_type);
+  g_object_get_property (G_OBJECT (element), property->name, &before);
+  ASSERT_WARNING (g_object_set_property (G_OBJECT (element), property->name, refused));
+  g_object_get_property (G_OBJECT (element), property->name, &after);
+  fail_unless (g_param_values_cmp (property, &before, &after) == 0, "%s.%s took what it refused",
+      G_OBJECT_TYPE_NAME (element), property->name);
+  g_value_unset (&before);
+  g_value_unset (&after);
+}
+
+/* Sets a property to its bounds and beyond, or to each of its values, and leaves its default. */
 static void
 set_bounds (GstElement *element, GParamSpec *property)
 {
   GValue value = G_VALUE_INIT;
 
   g_value_init (&value, property->value_type);
-#define BOUNDS(TYPE, Type, type)                                                                   \
+#define BOUNDS(TYPE, Type, type, LOWEST, HIGHEST, step)                                            \
   if (G_IS_PARAM_SPEC_##TYPE (property)) {                                                         \
-    g_value_set_##type (&value, ((GParamSpec##Type *)property)->minimum);                          \
+    const GParamSpec##Type *range = (GParamSpec##Type *)property;                                  \
+    g_value_set_##type (&value, range->minimum);                                                   \
     set_and_compare (element, property, &value);                                                   \
-    g_value_set_##type (&value, ((GParamSpec##Type *)property)->maximum);                          \
+    set_text_and_compare (element, property, &value);                                              \
+    g_value_set_##type (&value, range->maximum);                                                   \
     set_and_compare (element, property, &value);                                                   \
+    set_text_and_compare (element, property, &value);                                              \
+    if (range->minimum > LOWEST) {                                                                 \
+      g_value_set_##type (&value, range->minimum - step (range->minimum));                         \
+      refuse (element, property, &value);                                                          \
+    }                                                                                              \
+    if (range->maximum < HIGHEST) {                                                                \
+      g_value_set_##type (&value, range->maximum + step (range->maximum));                         \
+      refuse (element, property, &value);                                                          \
+    }                                                                                              \
   }
-  BOUNDS (INT, Int, int)
-  BOUNDS (UINT, UInt, uint)
-  BOUNDS (INT64, Int64, int64)
-  BOUNDS (UINT64, UInt64, uint64)
-  BOUNDS (FLOAT, Float, float)
-  BOUNDS (DOUBLE, Double, double)
+#define ONE(x) 1
+  /* GLib lets a float be out of range by its epsilon. */
+#define TENTH(x) (ABS (x) / 10 + (gfloat)1e-3)
+  BOUNDS (INT, Int, int, G_MININT, G_MAXINT, ONE)
+  BOUNDS (UINT, UInt, uint, 0, G_MAXUINT, ONE)
+  BOUNDS (INT64, Int64, int64, G_MININT64, G_MAXINT64, ONE)
+  BOUNDS (UINT64, UInt64, uint64, 0, G_MAXUINT64, ONE)
+  BOUNDS (FLOAT, Float, float, -G_MAXFLOAT, G_MAXFLOAT, TENTH)
+  BOUNDS (DOUBLE, Double, double, -G_MAXDOUBLE, G_MAXDOUBLE, TENTH)
+#undef ONE
+#undef TENTH
 #undef BOUNDS
   if (G_IS_PARAM_SPEC_BOOLEAN (property)) {
     for (gint i = 1; i >= 0; i--) {
@@ -151,13 +202,14 @@ set_bounds (GstElement *element, GParamSpec *property)
     for (guint i = 0; i < klass->n_values; i++) {
       g_value_set_enum (&value, klass->values[i].value);
       set_and_compare (element, property, &value);
+      set_text_and_compare (element, property, &value);
     }
   } else if (G_IS_PARAM_SPEC_STRING (property)) {
     g_value_set_static_string (&value, "");
     g_object_set_property (G_OBJECT (element), property->name, &value);
   }
   g_param_value_set_default (property, &value);
-  g_object_set_property (G_OBJECT (element), property->name, &value);
+  set_and_compare (element, property, &value);
   g_value_unset (&value);
 }
 
@@ -205,6 +257,68 @@ GST_START_TEST (test_properties)
 }
 GST_END_TEST;
 
+/* What an element needs to run; the file of a sink goes into a folder of its own. */
+static void
+prepare (GstElement *element, const gchar *folder)
+{
+  const gchar *name = GST_OBJECT_NAME (gst_element_get_factory (element));
+
+  if (g_str_equal (name, "ndtlocalize")) {
+    g_object_set (element, "map", ndt_room_map (), NULL);
+  } else if (g_str_equal (name, "lidarpcapsrc")) {
+    g_object_set (
+        element, "location", NDT_TEST_ROOT "/tests/fuzz/corpus/capture/ethernet.pcap", NULL);
+  } else if (GST_OBJECT_FLAG_IS_SET (element, GST_ELEMENT_FLAG_SINK)) {
+    g_autofree gchar *path = g_build_filename (folder, name, NULL);
+
+    g_object_set (element, "location", path, NULL);
+  }
+}
+
+/* What may be set while PLAYING is taken there, and the element still stops. */
+static void
+check_running_properties (GstElementFactory *factory)
+{
+  GstElement *element = make (factory);
+  GType type = G_OBJECT_TYPE (element);
+  g_autofree gchar *folder = g_dir_make_tmp ("generic-XXXXXX", NULL);
+  g_autofree gchar *file = g_build_filename (folder, GST_OBJECT_NAME (factory), NULL);
+  guint n, n_mutable = 0;
+  g_autofree GParamSpec **properties =
+      g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+
+  for (guint i = 0; i < n; i++) {
+    GParamSpec *property = properties[i];
+
+    if (property->owner_type != type || !(property->flags & GST_PARAM_MUTABLE_PLAYING))
+      continue;
+    if (n_mutable++ == 0) {
+      prepare (element, folder);
+      fail_unless (gst_element_set_state (element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE,
+          "%s", GST_OBJECT_NAME (factory));
+    }
+    set_bounds (element, property);
+  }
+  fail_unless_equals_int (
+      gst_element_set_state (element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  gst_object_unref (element);
+  g_unlink (file);
+  fail_unless_equals_int (g_rmdir (folder), 0);
+}
+
+GST_START_TEST (test_running_properties)
+{
+  for_each_factory (check_running_properties);
+}
+GST_END_TEST;
+
+/* Before the tests fork. */
+static void
+write_map (void)
+{
+  ndt_room_map ();
+}
+
 static Suite *
 generic_suite (void)
 {
@@ -215,6 +329,8 @@ generic_suite (void)
   tcase_add_test (tests, test_metadata);
   tcase_add_test (tests, test_states);
   tcase_add_test (tests, test_properties);
+  tcase_add_unchecked_fixture (tests, write_map, ndt_room_remove_map);
+  tcase_add_test (tests, test_running_properties);
   return suite;
 }
 
