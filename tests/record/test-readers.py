@@ -17,6 +17,8 @@ import sys
 import tempfile
 import unittest
 
+import unittest_tap
+
 DUMP = sys.argv.pop(1)
 DATA = os.environ.get("NDT_TEST_DATA") or os.path.join(
     os.environ["NDT_TEST_ROOT"], "..", "shared", "data"
@@ -319,4 +321,4 @@ class Written(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest_tap.run()

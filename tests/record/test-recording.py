@@ -22,6 +22,8 @@ import tempfile
 import time
 import unittest
 
+import unittest_tap
+
 RECORD_FOREVER = sys.argv.pop(1)
 BAG_DUMP = sys.argv.pop(1)
 SECOND = 10**9
@@ -749,27 +751,5 @@ def count_by_mcap(path):
     return n
 
 
-def main():
-    tests = [t for suite in unittest.defaultTestLoader.loadTestsFromName("__main__")
-             for t in suite]
-    failed = 0
-    print(f"1..{len(tests)}")
-    for number, test in enumerate(tests, 1):
-        result = unittest.TestResult()
-        test.run(result)
-        name = test.id().split(".")[-1][5:]
-        for _, trace in result.failures + result.errors:
-            print("# " + trace.replace("\n", "\n# "))
-        if not result.wasSuccessful():
-            failed += 1
-            print(f"not ok {number} {name}")
-        elif result.skipped:
-            print(f"ok {number} {name} # SKIP {result.skipped[0][1]}")
-        else:
-            print(f"ok {number} {name}")
-        sys.stdout.flush()
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main()
+    unittest_tap.run()

@@ -65,4 +65,4 @@ def nominal_xt32(data):
     assert np.abs(rise - (points["ring"].astype(float) - 16)).max() < 1e-3
 
 
-compare.run([pandar_40p, pandar_64, qt64, xt32, nominal_xt32])
+compare.run([pandar_40p, pandar_64, qt64, xt32, nominal_xt32], ["packets_nebula"])

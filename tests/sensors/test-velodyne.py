@@ -100,4 +100,4 @@ def velodyne_decoder(data):
         assert np.percentile(turns, 95) < 0.02
 
 
-compare.run([nebula_vlp_16, nebula_vlp_32c, velodyne_decoder])
+compare.run([nebula_vlp_16, nebula_vlp_32c, velodyne_decoder], ["packets_nebula", "packets_velodyne_pcap"])
