@@ -325,10 +325,9 @@ localize (NdtBackend *backend, const Scene *s, float *const records[N_SCANS], Nd
     g_assert_cmpint (out[i].status, ==, NDT_TRACK_TRACKING);
   }
   ndt_backend_get_counters (backend, &after);
-  /* No scan goes up twice. */
+  /* No scan goes up twice; what else does is little. */
   if (backend->klass->set_moving_scan)
-    g_assert_cmpuint (
-        after.upload_bytes - before.upload_bytes, <, N_SCANS * (20 * N_POINTS + 4096));
+    g_assert_cmpuint (after.upload_bytes - before.upload_bytes, <, N_SCANS * 20 * N_POINTS * 5 / 4);
 }
 
 /* A drive: both backends say the same, and are right. */
