@@ -34,6 +34,8 @@ GST_DEBUG_CATEGORY (gst_ndt_localize_debug);
 
 enum { PROP_ACTIVE_BACKEND = GST_NDT_PROP_ELEMENT, PROP_STATS };
 
+static const GstPoseRole pose_roles[] = {GST_POSE_ROLE_PRIOR, GST_POSE_ROLE_ODOMETRY};
+
 enum { SIGNAL_SET_INITIAL_POSE, SIGNAL_RESET, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
@@ -238,7 +240,7 @@ query_latency (GstNdtLocalize *self, GstQuery *query)
   self->is_live = live;
   self->upstream_latency = min;
   GST_OBJECT_UNLOCK (self);
-  gst_ndt_pose_pads_add_latency (self, &live, &min, &max);
+  gst_ndt_pose_pads_add_latency (GST_ELEMENT (self), &live, &min, &max);
   gst_ndt_poses_set_live (self->poses, live);
 
   GST_OBJECT_LOCK (self);
@@ -295,18 +297,11 @@ gst_ndt_localize_src_activate_mode (
   return gst_pad_stop_task (pad);
 }
 
-/* Scans and poses have nothing to do with one another's caps, events and queries. */
-static GstIterator *
-gst_ndt_localize_iterate_internal_links (GstPad *pad, GstObject *parent)
+static GstPad *
+gst_ndt_localize_request_new_pad (
+    GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps)
 {
-  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
-  GValue other = G_VALUE_INIT;
-
-  g_value_init (&other, GST_TYPE_PAD);
-  g_value_set_object (&other, pad == self->sinkpad ? self->srcpad : self->sinkpad);
-  GstIterator *iterator = gst_iterator_new_single (GST_TYPE_PAD, &other);
-  g_value_unset (&other);
-  return iterator;
+  return gst_ndt_pose_pad_request (element, GST_NDT_LOCALIZE (element)->poses, template, name);
 }
 
 static GstStateChangeReturn
@@ -410,7 +405,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
 {
   self->fifo = gst_ndt_fifo_new ();
   self->stats = gst_ndt_stats_new ();
-  self->poses = gst_ndt_poses_new ();
+  self->poses = gst_ndt_poses_new (pose_roles, G_N_ELEMENTS (pose_roles));
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
   self->loader = gst_ndt_map_loader_new (gst_ndt_localize_map_loaded, self);
   self->batch = gst_ndt_batch_new ();
@@ -424,8 +419,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   gst_pad_set_event_function (self->sinkpad, gst_ndt_localize_sink_event);
   gst_pad_set_query_function (self->sinkpad, gst_ndt_localize_sink_query);
   gst_pad_set_activatemode_function (self->sinkpad, gst_ndt_localize_sink_activate_mode);
-  gst_pad_set_iterate_internal_links_function (
-      self->sinkpad, gst_ndt_localize_iterate_internal_links);
+  gst_pad_set_iterate_internal_links_function (self->sinkpad, gst_ndt_pose_pad_iterate_scans);
   GST_PAD_SET_PROXY_CAPS (self->sinkpad);
   /* Whether caps will do is said by set_caps(), with a reason. */
   GST_PAD_SET_ACCEPT_INTERSECT (self->sinkpad);
@@ -435,8 +429,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   gst_pad_set_event_function (self->srcpad, gst_ndt_localize_src_event);
   gst_pad_set_query_function (self->srcpad, gst_ndt_localize_src_query);
   gst_pad_set_activatemode_function (self->srcpad, gst_ndt_localize_src_activate_mode);
-  gst_pad_set_iterate_internal_links_function (
-      self->srcpad, gst_ndt_localize_iterate_internal_links);
+  gst_pad_set_iterate_internal_links_function (self->srcpad, gst_ndt_pose_pad_iterate_scans);
   GST_PAD_SET_PROXY_CAPS (self->srcpad);
   gst_element_add_pad (GST_ELEMENT (self), self->srcpad);
 }
@@ -477,7 +470,7 @@ gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
   object_class->get_property = gst_ndt_localize_get_property;
   object_class->finalize = gst_ndt_localize_finalize;
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_ndt_localize_change_state);
-  element_class->request_new_pad = GST_DEBUG_FUNCPTR (gst_ndt_pose_pad_request);
+  element_class->request_new_pad = GST_DEBUG_FUNCPTR (gst_ndt_localize_request_new_pad);
   element_class->release_pad = GST_DEBUG_FUNCPTR (gst_ndt_pose_pad_release);
 
   gst_ndt_settings_install_properties (object_class);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "gst/common/gstndtposepad.h"
 #include "gst/pointcloud/pointcloud.h"
 #include "gstndtengine.h"
 #include "gstndtfifo.h"
 #include "gstndtlocalize.h"
 #include "gstndtmaploader.h"
 #include "gstndtpool.h"
-#include "gstndtposes.h"
 #include "gstndtsettings.h"
 #include "gstndtstats.h"
 
@@ -75,7 +75,6 @@ struct _GstNdtLocalize {
   GstClockTime scan_duration; /* from caps; NONE if unknown */
   gboolean is_live;           /* see GstNdtTaken */
   GstClockTime upstream_latency;
-  guint n_pose_pads; /* number of the next one */
 
   /* sink pad's streaming thread */
   GstPointCloudTimer *timer;
@@ -97,15 +96,6 @@ void gst_ndt_batch_free (GstNdtBatch *batch);
 void gst_ndt_localize_task (gpointer self);
 /* To start state, while there is no task. */
 void gst_ndt_localize_reset_task (GstNdtLocalize *self);
-
-/* gstndtposepad.c: pads that take streams of poses. */
-void gst_ndt_pose_pad_class_init (GstElementClass *klass);
-GstPad *gst_ndt_pose_pad_request (
-    GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps);
-void gst_ndt_pose_pad_release (GstElement *element, GstPad *pad);
-/* Adds what the sources of poses say of their latency to a query that the scans' has answered. */
-void gst_ndt_pose_pads_add_latency (
-    GstNdtLocalize *self, gboolean *live, GstClockTime *min, GstClockTime *max);
 
 /* gstndtlocalizecontrol.c: settings, maps and poses from other threads. */
 

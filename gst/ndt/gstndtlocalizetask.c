@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtlocalizeprivate.h"
 
+#include "gst/common/gstndtviews.h"
 #include "gstndtpose.h"
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
@@ -168,41 +169,6 @@ running_time (const GstNdtLocalize *self, GstClockTime time)
   return gst_ndt_running_time (&self->segment, time);
 }
 
-static NdtCloudView
-view_points (const GstPointCloudMap *map)
-{
-  static const float none[3] = {0, 0, 0};
-  if (map->n_points == 0)
-    return ndt_cloud_view_xyz_f32 (none, 0);
-
-  const GstPointCloudInfo *info = &map->info;
-  const GstPointField *x = gst_point_cloud_info_find_field (info, "x");
-  const GstPointField *y = gst_point_cloud_info_find_field (info, "y");
-  const GstPointField *z = gst_point_cloud_info_find_field (info, "z");
-  return ndt_cloud_view (map->data, map->n_points, info->point_step, x->offset, y->offset,
-      z->offset, x->type == GST_POINT_FIELD_TYPE_FLOAT64 ? NDT_SCALAR_F64 : NDT_SCALAR_F32);
-}
-
-/* When each point was measured, from the scan's PTS on: a field "time" in seconds or "t" in
- * nanoseconds. */
-static NdtTimeView
-view_times (const GstPointCloudMap *map)
-{
-  NdtTimeView times = {NULL, map->info.point_step, NDT_TIME_F32};
-  const GstPointField *field = gst_point_cloud_info_find_field (&map->info, "time");
-  const GstPointField *nanoseconds = gst_point_cloud_info_find_field (&map->info, "t");
-  if (field && field->type == GST_POINT_FIELD_TYPE_FLOAT32)
-    times.type = NDT_TIME_F32;
-  else if (field && field->type == GST_POINT_FIELD_TYPE_FLOAT64)
-    times.type = NDT_TIME_F64;
-  else if ((field = nanoseconds) && field->type == GST_POINT_FIELD_TYPE_UINT32)
-    times.type = NDT_TIME_U32;
-  else
-    return times;
-  times.data = map->data + field->offset;
-  return times;
-}
-
 /* Until when a scan's turn has to come, by g_get_monotonic_time(); 0: for ever. A scan waits from
  * its arrival on, or, where it comes from a live source, from when it could have come: queues
  * upstream have it before. */
@@ -244,12 +210,12 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item, 
     gst_ndt_stats_malformed (self->stats);
     warn_about_scan (self, scan->about.sequence, error->message);
   }
-  observation->points = view_points (&scan->map);
+  observation->points = gst_ndt_view_points (&scan->map);
   observation->time =
       GST_CLOCK_TIME_IS_VALID (scan->about.pose_time) ? (gint64)scan->about.pose_time : -1;
   observation->point_times = (NdtTimeView){0};
   if (scan->mapped && scan->map.n_points > 0 && observation->time >= 0) {
-    observation->point_times = view_times (&scan->map);
+    observation->point_times = gst_ndt_view_times (&scan->map);
     observation->time_on_points = (gdouble)(scan->about.pose_time - scan->about.pts) / GST_SECOND;
   }
   observation->deadline = deadline (self, batch, item, now);
@@ -389,7 +355,7 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
    * poses that they wait for: take scans until its GAPs come, which rosbagsrc sends after a second.
    */
   gst_ndt_fifo_open (self->fifo, time + (gint64)MAX (batch->taken.scans.pose_timeout, POSE_REACH));
-  const gboolean ok = gst_ndt_poses_wait (self->poses, time, batch->taken.scans.pose_timeout);
+  const gboolean ok = gst_ndt_poses_wait (self->poses, time, batch->taken.scans.pose_timeout, 0);
   gst_ndt_fifo_open (self->fifo, G_MININT64);
   return ok;
 }

@@ -3,20 +3,6 @@
 
 #include <string.h>
 
-gint64
-gst_ndt_running_time (const GstSegment *segment, GstClockTime time)
-{
-  guint64 running_time;
-
-  if (segment->format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID (time))
-    return G_MAXINT64;
-  const gint sign =
-      gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, time, &running_time);
-  if (sign == 0 || running_time >= G_MAXINT64)
-    return G_MAXINT64;
-  return sign * (gint64)running_time;
-}
-
 static gboolean
 read_pose (GstBuffer *buffer, GstPoseRole role, NdtPose *pose)
 {

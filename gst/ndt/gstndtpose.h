@@ -24,10 +24,6 @@ typedef struct {
   GstClockTime pose_time;
 } GstNdtScan;
 
-/* A time of a stream as running time, also before the segment begins; G_MAXINT64 where it is not
- * known. */
-gint64 gst_ndt_running_time (const GstSegment *segment, GstClockTime time);
-
 /* Takes prior and odometry from the buffer's pose metas; those that are not finite or have no
  * orientation are left out. */
 void gst_ndt_pose_read (GstBuffer *buffer, NdtObservation *observation);

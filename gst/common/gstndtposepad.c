@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include "gstndtposepad.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "gstndtlocalizeprivate.h"
-#include "gstndtpose.h"
-
-#define GST_CAT_DEFAULT gst_ndt_localize_debug
-
 /* Of a pad; but for the stream, its streaming thread's. */
 typedef struct {
+  GstNdtPoses *poses;
   GstNdtPoseStream *stream;
   GstSegment segment;
   gboolean warned;
@@ -17,20 +15,11 @@ typedef struct {
 static GstStaticPadTemplate pose_template = GST_STATIC_PAD_TEMPLATE (
     "pose_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POSE_CAPS_NAME));
 
-/* The buffer's prior or odometry. */
-static const GstPoseMeta *
-find_pose (GstBuffer *buffer)
-{
-  const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_PRIOR);
-  return meta ? meta : gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_ODOMETRY);
-}
-
 static GstFlowReturn
 chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 {
-  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
   PosePad *own = gst_pad_get_element_private (pad);
-  const GstPoseMeta *meta = find_pose (buffer);
+  const GstPoseMeta *meta = gst_ndt_poses_find (own->poses, buffer);
   GstClockTime time = GST_BUFFER_PTS (buffer);
 
   if (meta && GST_CLOCK_TIME_IS_VALID (meta->timestamp))
@@ -44,24 +33,34 @@ chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   if (running_time == GST_NDT_TIME_UNKNOWN) {
     GST_DEBUG_OBJECT (pad, "a pose without a time");
   } else if (meta && meta->has_pose && ndt_pose_normalize (&pose)) {
-    gst_ndt_poses_put (self->poses, own->stream, meta->role, running_time, &pose);
+    gst_ndt_poses_put (own->poses, own->stream, meta->role, running_time, &pose);
   } else {
-    gst_ndt_poses_advance (self->poses, own->stream, running_time);
-    if (!meta && !own->warned)
-      GST_ELEMENT_WARNING (self, STREAM, WRONG_TYPE,
-          ("Poses that are neither priors nor odometry are ignored: give them such a role where "
-           "they come from, for example with pose-role=odometry at rosbagsrc."),
+    gst_ndt_poses_advance (own->poses, own->stream, running_time);
+    if (!meta && !own->warned) {
+      g_autofree gchar *roles = gst_ndt_poses_dup_roles (own->poses);
+      GST_ELEMENT_WARNING (parent, STREAM, WRONG_TYPE,
+          ("Poses that have none of the roles %s are ignored: give them one where they come from, "
+           "for example with pose-role=odometry at rosbagsrc.",
+              roles),
           (NULL));
+    }
     own->warned |= !meta;
   }
   gst_buffer_unref (buffer);
   return GST_FLOW_OK;
 }
 
+/* What the pads say of their latency has changed. */
+static void
+post_latency (GstElement *element)
+{
+  if (GST_STATE (element) > GST_STATE_READY)
+    gst_element_post_message (element, gst_message_new_latency (GST_OBJECT (element)));
+}
+
 static gboolean
 pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
-  GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
   PosePad *own = gst_pad_get_element_private (pad);
   GstClockTime time, duration;
   gint64 running_time;
@@ -69,11 +68,11 @@ pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_STREAM_START:
     /* There is somebody to ask now who says what its latency is. */
-    gst_ndt_localize_post_latency (self);
-    gst_ndt_poses_reset_stream (self->poses, own->stream);
+    post_latency (GST_ELEMENT (parent));
+    gst_ndt_poses_reset_stream (own->poses, own->stream);
     break;
   case GST_EVENT_FLUSH_STOP:
-    gst_ndt_poses_reset_stream (self->poses, own->stream);
+    gst_ndt_poses_reset_stream (own->poses, own->stream);
     break;
   case GST_EVENT_SEGMENT:
     gst_event_copy_segment (event, &own->segment);
@@ -84,10 +83,10 @@ pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
       time += duration;
     running_time = gst_ndt_running_time (&own->segment, time);
     if (running_time != GST_NDT_TIME_UNKNOWN)
-      gst_ndt_poses_advance (self->poses, own->stream, running_time);
+      gst_ndt_poses_advance (own->poses, own->stream, running_time);
     break;
   case GST_EVENT_EOS:
-    gst_ndt_poses_advance (self->poses, own->stream, G_MAXINT64);
+    gst_ndt_poses_advance (own->poses, own->stream, G_MAXINT64);
     break;
   default:
     break;
@@ -111,23 +110,22 @@ gst_ndt_pose_pad_class_init (GstElementClass *klass)
 
 GstPad *
 gst_ndt_pose_pad_request (
-    GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps)
+    GstElement *element, GstNdtPoses *poses, GstPadTemplate *template, const gchar *name)
 {
-  GstNdtLocalize *self = GST_NDT_LOCALIZE (element);
   PosePad *own = g_new0 (PosePad, 1);
   g_autofree gchar *own_name = NULL;
+  guint n;
 
-  GST_OBJECT_LOCK (self);
-  guint n = self->n_pose_pads;
   if (name && sscanf (name, "pose_%u", &n) != 1)
     name = NULL;
-  self->n_pose_pads = MAX (self->n_pose_pads, n + 1);
-  GST_OBJECT_UNLOCK (self);
+  if (!name)
+    n = G_MAXUINT;
+  own->poses = poses;
+  own->stream = gst_ndt_poses_add_stream (poses, &n);
   if (!name)
     name = own_name = g_strdup_printf ("pose_%u", n);
 
   GstPad *pad = gst_pad_new_from_template (template, name);
-  own->stream = gst_ndt_poses_add_stream (self->poses);
   gst_segment_init (&own->segment, GST_FORMAT_UNDEFINED);
   gst_pad_set_element_private (pad, own);
   g_object_set_data_full (G_OBJECT (pad), "pose-pad", own, g_free);
@@ -137,29 +135,41 @@ gst_ndt_pose_pad_request (
   if (GST_STATE (element) > GST_STATE_READY || GST_STATE_TARGET (element) > GST_STATE_READY)
     gst_pad_set_active (pad, TRUE);
   if (!gst_element_add_pad (element, pad)) {
-    gst_ndt_poses_remove_stream (self->poses, own->stream);
+    gst_ndt_poses_remove_stream (poses, own->stream);
     return NULL;
   }
-  gst_ndt_localize_post_latency (self);
+  post_latency (element);
   return pad;
 }
 
 void
 gst_ndt_pose_pad_release (GstElement *element, GstPad *pad)
 {
-  GstNdtLocalize *self = GST_NDT_LOCALIZE (element);
   PosePad *own = gst_pad_get_element_private (pad);
 
   gst_object_ref (pad);
   gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
-  gst_ndt_poses_remove_stream (self->poses, own->stream);
+  gst_ndt_poses_remove_stream (own->poses, own->stream);
   gst_object_unref (pad);
-  gst_ndt_localize_post_latency (self);
+  post_latency (element);
+}
+
+GstIterator *
+gst_ndt_pose_pad_iterate_scans (GstPad *pad, GstObject *parent)
+{
+  g_autoptr (GstPad) other = gst_element_get_static_pad (
+      GST_ELEMENT (parent), gst_pad_get_direction (pad) == GST_PAD_SRC ? "sink" : "src");
+  GValue value = G_VALUE_INIT;
+
+  g_value_init (&value, GST_TYPE_PAD);
+  g_value_set_object (&value, other);
+  GstIterator *iterator = gst_iterator_new_single (GST_TYPE_PAD, &value);
+  g_value_unset (&value);
+  return iterator;
 }
 
 typedef struct {
-  GstPad *except;
   gboolean live;
   GstClockTime min;
   GstClockTime max;
@@ -174,7 +184,7 @@ add_latency (const GValue *item, gpointer user_data)
   gboolean live;
   GstClockTime min, max;
 
-  if (pad != latency->except && gst_pad_peer_query (pad, query)) {
+  if (g_str_has_prefix (GST_OBJECT_NAME (pad), "pose_") && gst_pad_peer_query (pad, query)) {
     gst_query_parse_latency (query, &live, &min, &max);
     if (live) {
       latency->min = latency->live ? MAX (latency->min, min) : min;
@@ -187,10 +197,10 @@ add_latency (const GValue *item, gpointer user_data)
 
 void
 gst_ndt_pose_pads_add_latency (
-    GstNdtLocalize *self, gboolean *live, GstClockTime *min, GstClockTime *max)
+    GstElement *element, gboolean *live, GstClockTime *min, GstClockTime *max)
 {
-  GstIterator *pads = gst_element_iterate_sink_pads (GST_ELEMENT (self));
-  Latency latency = {self->sinkpad, *live, *min, *max};
+  GstIterator *pads = gst_element_iterate_sink_pads (element);
+  Latency latency = {*live, *min, *max};
 
   /* The same twice changes nothing. */
   while (gst_iterator_foreach (pads, add_latency, &latency) == GST_ITERATOR_RESYNC)

@@ -11,6 +11,9 @@ G_BEGIN_DECLS
 /* A time that is not known. */
 #define GST_NDT_TIME_UNKNOWN G_MAXINT64
 
+/* A time of a stream as running time, also before the segment begins. */
+gint64 gst_ndt_running_time (const GstSegment *segment, GstClockTime time);
+
 /**
  * GstNdtPoseStream:
  *
@@ -27,14 +30,20 @@ typedef struct _GstNdtPoseStream GstNdtPoseStream;
  */
 typedef struct _GstNdtPoses GstNdtPoses;
 
-GstNdtPoses *gst_ndt_poses_new (void);
+/* Of poses with one of these roles, the best first. */
+GstNdtPoses *gst_ndt_poses_new (const GstPoseRole *roles, guint n_roles);
 void gst_ndt_poses_free (GstNdtPoses *poses);
 
-GstNdtPoseStream *gst_ndt_poses_add_stream (GstNdtPoses *poses);
+/* @number: (inout): wanted, G_MAXUINT: one above all before. */
+GstNdtPoseStream *gst_ndt_poses_add_stream (GstNdtPoses *poses, guint *number);
 /* Frees @stream. */
 void gst_ndt_poses_remove_stream (GstNdtPoses *poses, GstNdtPoseStream *stream);
 /* As new: after a flush. */
 void gst_ndt_poses_reset_stream (GstNdtPoses *poses, GstNdtPoseStream *stream);
+/* "prior, odometry": for messages. */
+gchar *gst_ndt_poses_dup_roles (const GstNdtPoses *poses);
+/* The pose of the best role that the buffer has, nullable. */
+const GstPoseMeta *gst_ndt_poses_find (const GstNdtPoses *poses, GstBuffer *buffer);
 /* One that is not newer than the one before is ignored, and so is one of another role than the
  * stream's first. */
 void gst_ndt_poses_put (GstNdtPoses *poses, GstNdtPoseStream *stream, GstPoseRole role, gint64 time,
@@ -52,8 +61,10 @@ void gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time);
 
 /* Has every stream come as far as @time? */
 gboolean gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time);
-/* Waits for that. FALSE when flushing. */
-gboolean gst_ndt_poses_wait (GstNdtPoses *poses, gint64 time, GstClockTime timeout);
+/* Waits for that. @timeout: of a live stream, of which another scan tells; @deadline: also where
+ * none comes, by g_get_monotonic_time(); 0: none. FALSE when flushing. */
+gboolean gst_ndt_poses_wait (
+    GstNdtPoses *poses, gint64 time, GstClockTime timeout, gint64 deadline);
 /* Fills in what @observation lacks from the poses before and after @time, each at most @timeout
  * away, and at most @distance metres from one another (0: any). Poses that lie before are
  * forgotten. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtposes.h"
 
+#include <string.h>
+
 #include <gst/base/gstqueuearray.h>
 
 /* Poses of a stream that wait for scans; while no scan comes the oldest are forgotten. */
@@ -19,6 +21,9 @@ struct _GstNdtPoseStream {
 };
 
 struct _GstNdtPoses {
+  GstPoseRole *roles;
+  guint n_roles;
+  guint next_number; /* of a stream */
   GMutex lock;
   GCond changed;
   GPtrArray *streams;
@@ -30,6 +35,20 @@ struct _GstNdtPoses {
   guint64 n_missing;
 };
 
+gint64
+gst_ndt_running_time (const GstSegment *segment, GstClockTime time)
+{
+  guint64 running_time;
+
+  if (segment->format != GST_FORMAT_TIME || !GST_CLOCK_TIME_IS_VALID (time))
+    return G_MAXINT64;
+  const gint sign =
+      gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, time, &running_time);
+  if (sign == 0 || running_time >= G_MAXINT64)
+    return G_MAXINT64;
+  return sign * (gint64)running_time;
+}
+
 static void
 stream_free (gpointer data)
 {
@@ -39,9 +58,11 @@ stream_free (gpointer data)
 }
 
 GstNdtPoses *
-gst_ndt_poses_new (void)
+gst_ndt_poses_new (const GstPoseRole *roles, guint n_roles)
 {
   GstNdtPoses *poses = g_new0 (GstNdtPoses, 1);
+  poses->roles = g_memdup2 (roles, n_roles * sizeof (GstPoseRole));
+  poses->n_roles = n_roles;
   g_mutex_init (&poses->lock);
   g_cond_init (&poses->changed);
   poses->streams = g_ptr_array_new_with_free_func (stream_free);
@@ -56,6 +77,7 @@ gst_ndt_poses_free (GstNdtPoses *poses)
   g_ptr_array_unref (poses->streams);
   g_cond_clear (&poses->changed);
   g_mutex_clear (&poses->lock);
+  g_free (poses->roles);
   g_free (poses);
 }
 
@@ -66,13 +88,16 @@ has_streams (const GstNdtPoses *poses)
 }
 
 GstNdtPoseStream *
-gst_ndt_poses_add_stream (GstNdtPoses *poses)
+gst_ndt_poses_add_stream (GstNdtPoses *poses, guint *number)
 {
   GstNdtPoseStream *stream = g_new0 (GstNdtPoseStream, 1);
   stream->entries = gst_queue_array_new_for_struct (sizeof (Entry), 64);
   stream->position = G_MININT64;
   g_mutex_lock (&poses->lock);
   g_ptr_array_add (poses->streams, stream);
+  if (*number == G_MAXUINT)
+    *number = poses->next_number;
+  poses->next_number = MAX (poses->next_number, *number + 1);
   g_atomic_int_inc (&poses->n_streams);
   g_mutex_unlock (&poses->lock);
   return stream;
@@ -102,6 +127,29 @@ gst_ndt_poses_reset_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
   g_mutex_lock (&poses->lock);
   reset_stream (stream);
   g_mutex_unlock (&poses->lock);
+}
+
+gchar *
+gst_ndt_poses_dup_roles (const GstNdtPoses *poses)
+{
+  GString *names = g_string_new (NULL);
+  GEnumClass *roles = g_type_class_ref (GST_TYPE_POSE_ROLE);
+  for (guint i = 0; i < poses->n_roles; i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
+        g_enum_get_value (roles, (gint)poses->roles[i])->value_nick);
+  g_type_class_unref (roles);
+  return g_string_free (names, FALSE);
+}
+
+const GstPoseMeta *
+gst_ndt_poses_find (const GstNdtPoses *poses, GstBuffer *buffer)
+{
+  for (guint i = 0; i < poses->n_roles; i++) {
+    const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, poses->roles[i]);
+    if (meta)
+      return meta;
+  }
+  return NULL;
 }
 
 void
@@ -197,12 +245,18 @@ gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time)
 }
 
 gboolean
-gst_ndt_poses_wait (GstNdtPoses *poses, gint64 time, GstClockTime timeout)
+gst_ndt_poses_wait (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gint64 deadline)
 {
+  gboolean late = FALSE;
+
   g_mutex_lock (&poses->lock);
-  while (!poses->flushing && time != GST_NDT_TIME_UNKNOWN && !reached (poses, time) &&
-         !(poses->live && poses->scan >= time && (guint64)poses->scan - (guint64)time >= timeout))
-    g_cond_wait (&poses->changed, &poses->lock);
+  while (!poses->flushing && time != GST_NDT_TIME_UNKNOWN && !reached (poses, time) && !late &&
+         !(poses->live && poses->scan >= time && (guint64)poses->scan - (guint64)time >= timeout)) {
+    if (poses->live && deadline > 0)
+      late = !g_cond_wait_until (&poses->changed, &poses->lock, deadline);
+    else
+      g_cond_wait (&poses->changed, &poses->lock);
+  }
   const gboolean ok = !poses->flushing;
   g_mutex_unlock (&poses->lock);
   return ok;
