@@ -220,8 +220,8 @@ test_counters (void)
   sweep_clear (cuda, &s);
 }
 
-/* Memory that is refused is an error after which the next try works; a launch that fails is one
- * after which none does. */
+/* Memory that is refused may be an error, after which the next try works; a launch that fails is
+ * one after which none does. */
 static void
 test_failures (void)
 {
@@ -258,7 +258,9 @@ test_failures (void)
       g_assert_true (ndt_moving_scan_move (scan, &drive, &filter, &error));
     sweep_clear (cuda, &s);
   }
-  g_assert_cmpuint (n_refused, >=, 10);
+  /* Page-locked memory twice and three launches; for the device's own memory there may be a
+   * stand-in. */
+  g_assert_cmpuint (n_refused, >=, 5);
 }
 
 /* ---- The localizer ---- */
