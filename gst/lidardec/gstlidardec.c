@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lidar-memory.h"
+
 GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
 #define GST_CAT_DEFAULT lidar_dec_debug
 
@@ -195,8 +197,12 @@ push_scan (GstLidarDec *self, LidarScan *scan)
     lidar_scan_free (scan);
     return GST_PAD_IS_FLUSHING (priv->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
-  GstBuffer *buffer = gst_point_cloud_allocation_take (
-      priv->allocation, g_steal_pointer (&scan->points), scan->n_points * sizeof (LidarPoint));
+  const gsize size = scan->n_points * sizeof (LidarPoint);
+  GstBuffer *buffer = gst_point_cloud_allocation_copy (priv->allocation, scan->points, size);
+  if (!buffer) {
+    LidarPoint *points = g_steal_pointer (&scan->points);
+    buffer = gst_buffer_new_wrapped_full (0, points, size, 0, size, points, lidar_memory_give_back);
+  }
   GST_BUFFER_PTS (buffer) = (GstClockTime)scan->pts;
   GST_BUFFER_DURATION (buffer) = (GstClockTime)scan->duration;
   if (!scan->is_organized)

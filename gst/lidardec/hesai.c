@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lidar-vendor.h"
+#include "lidar-beams.h"
 
 #define SECOND ((gint64)1000000000)
 #define UNIT 0.004f /* m, of ranges */
@@ -55,9 +55,10 @@ struct _Hesai {
   gboolean is_auto;
   gboolean has_calibration;
   HesaiCalibration calibration;
-  LidarTurn elevations[HESAI_MAX_LASERS];
-  LidarTurn azimuths[HESAI_MAX_LASERS];
-  guint16 rings[HESAI_MAX_LASERS];
+  LidarBeams beams;
+  LidarLasers lasers;
+  LidarChannelFormat format;
+  const LidarTurn *azimuths; /* by hundredths of a degree */
 };
 
 const gchar *
@@ -72,6 +73,7 @@ set_model (Hesai *self, HesaiModel number, GError **error)
 {
   const Model *model = &models[number];
   HesaiCalibration *calibration = &self->calibration;
+  guint16 rings[HESAI_MAX_LASERS];
   if (!self->has_calibration && !hesai_calibration_init_nominal (calibration, number)) {
     g_set_error (error, HESAI_ERROR, HESAI_ERROR_CALIBRATION,
         "a %s needs its file of angle corrections: each is different", model->name);
@@ -84,11 +86,16 @@ set_model (Hesai *self, HesaiModel number, GError **error)
     return FALSE;
   }
   self->model = number;
+  self->format = (LidarChannelFormat){.size = (guint)model->laser_size, .unit = UNIT};
+  lidar_rank (calibration->elevation, model->n_lasers, rings);
   for (guint i = 0; i < model->n_lasers; i++) {
-    self->elevations[i] = lidar_turn_new (calibration->elevation[i]);
-    self->azimuths[i] = lidar_turn_new (calibration->azimuth[i]);
+    const LidarTurn elevation = lidar_turn_new (calibration->elevation[i]);
+    const LidarTurn azimuth = lidar_turn_new (calibration->azimuth[i]);
+    self->beams.x[i] = elevation.cosine * azimuth.sine;
+    self->beams.y[i] = elevation.cosine * azimuth.cosine;
+    self->lasers.z[i] = elevation.sine;
+    self->lasers.ring[i] = rings[i];
   }
-  lidar_rank (calibration->elevation, model->n_lasers, self->rings);
   return TRUE;
 }
 
@@ -97,6 +104,7 @@ hesai_new (HesaiModel model, const HesaiCalibration *calibration, GError **error
 {
   Hesai *self = g_new0 (Hesai, 1);
   self->is_auto = model == HESAI_MODEL_AUTO;
+  self->azimuths = lidar_turn_get_hundredths ();
   self->has_calibration = calibration != NULL;
   if (calibration)
     self->calibration = *calibration;
@@ -164,39 +172,6 @@ get_time (const guint8 *utc, guint32 microseconds)
   return lidar_date_to_ns (date, microseconds);
 }
 
-/* Points of the blocks of a firing. Returns that are the same make one point, not called the last.
- */
-static guint
-decode_blocks (const Hesai *self, const guint8 *blocks, gsize block_size, guint n_returns,
-    const guint8 *kinds, gfloat seconds, LidarPoint *points)
-{
-  const Model *model = &models[self->model];
-  const LidarTurn turn = lidar_turn_new (lidar_read_le16 (blocks + model->azimuth) * G_PI / 18000);
-  guint n = 0;
-  for (guint i = 0; i < model->n_lasers; i++) {
-    const LidarTurn a = self->azimuths[i], e = self->elevations[i];
-    const gfloat cosine = turn.cosine * a.cosine - turn.sine * a.sine;
-    const gfloat sine = turn.sine * a.cosine + turn.cosine * a.sine;
-    for (guint k = 0; k < n_returns; k++) {
-      const guint8 *measured =
-          blocks + k * block_size + model->azimuth + 2 + (gsize)i * model->laser_size;
-      const guint raw = lidar_read_le16 (measured);
-      if (raw == 0 || (k + 1 < n_returns && raw == lidar_read_le16 (measured + block_size)))
-        continue;
-      const gboolean is_same = k > 0 && raw == lidar_read_le16 (measured - block_size);
-      const gfloat flat = (gfloat)raw * UNIT * e.cosine;
-      points[n++] = (LidarPoint){.x = flat * sine,
-          .y = flat * cosine,
-          .z = (gfloat)raw * UNIT * e.sine,
-          .intensity = measured[2],
-          .ring = self->rings[i],
-          .kind = kinds[is_same && kinds[k] == LIDAR_RETURN_LAST ? k - 1 : k],
-          .time = seconds};
-    }
-  }
-  return n;
-}
-
 static gboolean
 check_blocks (
     const Model *model, const guint8 *blocks, gsize block_size, guint n_returns, GError **error)
@@ -249,19 +224,30 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
   if (!check_blocks (model, blocks, block_size, n_returns, error))
     return FALSE;
 
+  /* Returns that are the same make one point, not called the last. */
+  const LidarReturnKinds names = {.same = kinds[kinds[1] == LIDAR_RETURN_LAST ? 0 : 1],
+      .first = kinds[0],
+      .farther = kinds[1],
+      .nearer = kinds[1]};
   const gint64 last = stamp + (gint64)(model->last_time * 1e3);
   const gint64 first = last - (gint64)(model->block_time * 1e3 * (n_firings - 1));
   if (!lidar_cutter_begin_packet (cutter, first))
     return TRUE;
   for (guint i = 0; i < n_firings; i++) {
-    const guint8 *at = blocks + i * n_returns * block_size;
-    gfloat seconds;
+    const guint8 *block = blocks + i * n_returns * block_size;
+    const guint8 *channels = block + model->azimuth + 2;
+    const guint azimuth = lidar_read_le16 (block + model->azimuth);
+    LidarFiring firing = {.azimuth = self->azimuths[azimuth], .kind = kinds[0]};
     LidarPoint *points =
         lidar_cutter_begin_firing (cutter, first + (gint64)(model->block_time * 1e3 * i),
-            lidar_read_le16 (at + model->azimuth) / 100.0, model->n_lasers * n_returns, &seconds);
-    if (points)
+            azimuth / 100.0, model->n_lasers * n_returns, &firing.seconds);
+    if (points && n_returns == 1)
+      lidar_cutter_commit (cutter, lidar_beams_fire (&self->beams, &self->lasers, 0,
+                                       model->n_lasers, &firing, &self->format, channels, points));
+    else if (points)
       lidar_cutter_commit (
-          cutter, decode_blocks (self, at, block_size, n_returns, kinds, seconds, points));
+          cutter, lidar_beams_fire_two (&self->beams, &self->lasers, 0, model->n_lasers, &firing,
+                      &names, &self->format, channels, channels + block_size, points));
   }
   return TRUE;
 }

@@ -2,6 +2,9 @@
 #include "lidar-cutter.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "lidar-memory.h"
 
 #define MSEC ((gint64)1000000)
 
@@ -17,6 +20,7 @@
 
 struct _LidarCutter {
   gdouble angle;
+  LidarMemory *memory; /* of points */
   LidarCutterCounts counts;
   GQueue finished; /* of LidarScan */
 
@@ -25,6 +29,7 @@ struct _LidarCutter {
   gboolean is_whole; /* it began at the angle */
   LidarScan scan;
   gsize capacity;
+  gsize usual;           /* points of the scan before */
   gint64 last_time;      /* of the last firing in order */
   gdouble last_relative; /* its azimuth from the angle on */
   gint64 period;
@@ -44,7 +49,7 @@ G_DEFINE_QUARK (lidar - packet - error, lidar_packet_error)
 void
 lidar_scan_free (LidarScan *scan)
 {
-  g_free (scan->points);
+  lidar_memory_give_back (scan->points);
   g_free (scan);
 }
 
@@ -54,6 +59,7 @@ lidar_cutter_new (gdouble angle)
   LidarCutter *self = g_new0 (LidarCutter, 1);
   self->angle = angle;
   self->next_arrival = -1;
+  self->memory = lidar_memory_new ();
   g_queue_init (&self->finished);
   return self;
 }
@@ -62,13 +68,14 @@ void
 lidar_cutter_free (LidarCutter *self)
 {
   lidar_cutter_reset (self);
+  lidar_memory_free (self->memory);
   g_free (self);
 }
 
 static void
 drop_points (LidarCutter *self)
 {
-  g_clear_pointer (&self->scan.points, g_free);
+  g_clear_pointer (&self->scan.points, lidar_memory_give_back);
   self->scan.n_points = self->capacity = 0;
   self->has_scan = FALSE;
 }
@@ -153,6 +160,7 @@ static void
 cut (LidarCutter *self, gint64 end)
 {
   self->scan.duration = end - self->scan.time;
+  self->usual = self->scan.n_points;
   if (self->scan.n_points > 0) {
     g_queue_push_tail (&self->finished, g_memdup2 (&self->scan, sizeof self->scan));
     self->scan.points = NULL;
@@ -214,14 +222,25 @@ place (LidarCutter *self, gint64 time, gdouble relative)
   return TRUE;
 }
 
+LidarPoint *
+lidar_cutter_take_points (LidarCutter *self, gsize n)
+{
+  return lidar_memory_take (self->memory, n * sizeof (LidarPoint));
+}
+
 static void
 make_room (LidarCutter *self, guint n)
 {
+  LidarPoint *before = self->scan.points;
   if (self->scan.n_points + n <= self->capacity)
     return;
   /* Scans of a sensor are about as large as each other. */
-  self->capacity = MAX (2 * self->capacity, MAX ((gsize)n, 32768));
-  self->scan.points = g_renew (LidarPoint, self->scan.points, self->capacity);
+  const gsize usual = n + MAX (self->usual + self->usual / 16, 16384);
+  self->scan.points = lidar_cutter_take_points (self, MAX (2 * self->capacity, usual));
+  self->capacity = lidar_memory_get_size (self->scan.points) / sizeof (LidarPoint);
+  if (before)
+    memcpy (self->scan.points, before, self->scan.n_points * sizeof (LidarPoint));
+  lidar_memory_give_back (before);
 }
 
 LidarPoint *
@@ -229,7 +248,8 @@ lidar_cutter_begin_firing (
     LidarCutter *self, gint64 time, gdouble azimuth, guint n, gfloat *seconds)
 {
   gdouble relative = azimuth - self->angle;
-  relative -= 360 * floor (relative / 360);
+  if (relative < 0 || relative >= 360)
+    relative -= 360 * floor (relative / 360);
   if (!place (self, time, relative)) {
     lidar_cutter_count_late (self);
     return NULL;

@@ -25,7 +25,7 @@ typedef struct {
 } LidarPoint;
 
 typedef struct {
-  LidarPoint *points;
+  LidarPoint *points; /* of a cutter's memory */
   gsize n_points;
   gboolean is_organized; /* points without a return are NaN */
   gint64 time;           /* of the sensor's clock at the first firing */
@@ -75,7 +75,9 @@ LidarPoint *lidar_cutter_begin_firing (
     LidarCutter *self, gint64 time, gdouble azimuth, guint n, gfloat *seconds);
 void lidar_cutter_commit (LidarCutter *self, guint n);
 
-/* For sensors that number their scans: takes a whole scan over. */
+/* For sensors that number their scans: memory for a scan, not cleared. */
+LidarPoint *lidar_cutter_take_points (LidarCutter *self, gsize n);
+/* Takes a whole scan over. */
 void lidar_cutter_take_scan (LidarCutter *self, LidarScan *scan);
 /* An instant of the sensor's clock, in the packet begun last, on the axis of arrival. */
 gint64 lidar_cutter_get_pts (const LidarCutter *self, gint64 time);

@@ -207,7 +207,7 @@ begin (Ouster *self, LidarCutter *cutter, guint32 frame, gint64 time)
   LidarScan *scan = g_new0 (LidarScan, 1);
   const gsize plane = (gsize)m->n_beams * m->columns;
   scan->n_points = plane * self->layout->n_returns;
-  scan->points = g_new (LidarPoint, scan->n_points);
+  scan->points = lidar_cutter_take_points (cutter, scan->n_points);
   scan->is_organized = TRUE;
   scan->time = self->last_time = time;
   scan->pts = lidar_cutter_get_pts (cutter, time);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lidar-vendor.h"
+#include "lidar-beams.h"
 
 /* Both kinds of packets: MSOP, of points, and DIFOP, of the device. Numbers are big-endian. */
 #define PACKET_SIZE 1248
@@ -63,11 +63,6 @@ static const gdouble helios_times[ROBOSENSE_MAX_LASERS] = {0, 1.57, 3.15, 4.72, 
     11.36, 13.26, 15.17, 17.08, 18.99, 20.56, 22.14, 23.71, 25.29, 26.53, 27.77, 29.01, 30.25,
     31.49, 32.73, 33.98, 35.22, 36.46, 37.7, 38.94, 40.18, 41.42, 42.67, 43.91, 45.15};
 
-/* How a laser's beam lies to the azimuth of its firing, and its lens, at one step of azimuth. */
-typedef struct {
-  LidarTurn beam, lens;
-} Aim;
-
 struct _Robosense {
   RobosenseModel model; /* AUTO until a packet said it */
   RobosenseModel wanted;
@@ -76,11 +71,9 @@ struct _Robosense {
   guint8 return_mode;               /* of DIFOP, 0xff: not known */
   gboolean is_reversed;
 
-  LidarTurn elevations[ROBOSENSE_MAX_LASERS];
-  guint16 rings[ROBOSENSE_MAX_LASERS];
-  gint64 laser_times[ROBOSENSE_MAX_LASERS]; /* ns since the firing's first laser */
-  Aim aims[ROBOSENSE_MAX_LASERS];
-  gint aims_step; /* of azimuth that they are for, hundredths of a degree per firing */
+  LidarLasers lasers;
+  LidarBeams beams;
+  gint step; /* of azimuth that the beams are for, hundredths of a degree per firing */
   const LidarTurn *azimuths;
   gint last_step;
 };
@@ -104,6 +97,7 @@ set_model (Robosense *self, RobosenseModel number, GError **error)
 {
   const Model *model = &models[number];
   const RobosenseCalibration *calibration = &self->calibration;
+  guint16 rings[ROBOSENSE_MAX_LASERS];
   if (calibration->n_lasers < model->n_lasers ||
       (self->has_file && calibration->n_lasers > model->n_lasers)) {
     g_set_error (error, ROBOSENSE_ERROR, ROBOSENSE_ERROR_CALIBRATION,
@@ -113,11 +107,14 @@ set_model (Robosense *self, RobosenseModel number, GError **error)
     return FALSE;
   }
   self->model = number;
-  self->aims_step = -1;
-  lidar_rank (calibration->elevation, model->n_lasers, self->rings);
+  self->step = -1;
+  self->beams.has_lens = TRUE;
+  lidar_rank (calibration->elevation, model->n_lasers, rings);
   for (guint i = 0; i < model->n_lasers; i++) {
-    self->elevations[i] = lidar_turn_new (calibration->elevation[i]);
-    self->laser_times[i] = (gint64)(1e3 * get_laser_time (number, i));
+    self->lasers.z[i] = (gfloat)sin (calibration->elevation[i]);
+    self->lasers.lens_z[i] = model->height;
+    self->lasers.time[i] = (gfloat)(get_laser_time (number, i) * 1e-6);
+    self->lasers.ring[i] = rings[i];
   }
   return TRUE;
 }
@@ -372,67 +369,47 @@ lay_out (Robosense *self, const guint8 *data, gint64 time, Layout *layout)
   }
 }
 
-/* Beams, turned by what the sensor turns until they fire. */
-static const Aim *
-get_aims (Robosense *self, gint step)
+/* Beams, turned by what the sensor turns until they fire; the lens lies before the axis. */
+static const LidarBeams *
+get_beams (Robosense *self, gint step)
 {
   const Model *model = &models[self->model];
-  if (self->aims_step == step)
-    return self->aims;
+  LidarBeams *beams = &self->beams;
+  if (self->step == step)
+    return beams;
   for (guint i = 0; i < model->n_lasers; i++) {
-    const gdouble turn =
-        step * G_PI / 18000 * (gdouble)self->laser_times[i] / (1e3 * model->firing_time);
-    self->aims[i].beam = lidar_turn_new (turn + self->calibration.azimuth[i]);
-    self->aims[i].lens = lidar_turn_new (turn);
+    const gdouble turn = step * G_PI / 18000 * get_laser_time (self->model, i) / model->firing_time;
+    const gdouble flat = cos (self->calibration.elevation[i]);
+    beams->x[i] = (gfloat)(flat * cos (turn + self->calibration.azimuth[i]));
+    beams->y[i] = (gfloat)(-flat * sin (turn + self->calibration.azimuth[i]));
+    beams->lens_x[i] = (gfloat)(model->radius * cos (turn));
+    beams->lens_y[i] = (gfloat)(-model->radius * sin (turn));
   }
-  self->aims_step = step;
-  return self->aims;
+  self->step = step;
+  return beams;
 }
 
-/* x forward, y left; the lens lies before the axis. */
 static guint
-make_point (const Robosense *self, const Layout *layout, guint laser, const guint8 *channel,
-    const Aim *aim, LidarTurn azimuth, guint8 kind, gfloat time, LidarPoint *point)
+decode_firing (Robosense *self, const Layout *layout, const guint8 *channels, gint step,
+    const LidarFiring *firing, LidarPoint *points)
 {
-  const Model *model = &models[self->model];
-  const guint raw = lidar_read_be16 (channel);
-  const gfloat range = (gfloat)raw * layout->resolution;
-  const LidarTurn elevation = self->elevations[laser];
-  const LidarTurn beam = lidar_turn_add (azimuth, aim->beam);
-  const LidarTurn lens = lidar_turn_add (azimuth, aim->lens);
-  const gfloat flat = range * elevation.cosine;
-  const gfloat left = -(flat * beam.sine + model->radius * lens.sine);
-  if (raw == 0)
-    return 0;
-  *point = (LidarPoint){.x = flat * beam.cosine + model->radius * lens.cosine,
-      .y = self->is_reversed ? -left : left,
-      .z = range * elevation.sine + model->height,
-      .intensity = channel[2],
-      .ring = self->rings[laser],
-      .kind = kind,
-      .time = time};
-  return 1;
-}
-
-/* Points of a firing; with two returns @second has those that are not the strongest. */
-static guint
-decode_firing (const Robosense *self, const Layout *layout, const guint8 *channels,
-    const guint8 *second, const Aim *aims, LidarTurn azimuth, gfloat seconds, LidarPoint *points)
-{
-  guint n = 0;
-  for (guint i = 0; i < models[self->model].n_lasers; i++) {
-    const guint8 *channel = channels + i * CHANNEL_SIZE;
-    const gfloat time = seconds + (gfloat)self->laser_times[i] * 1e-9f;
-    n += make_point (self, layout, i, channel, &aims[i], azimuth,
-        second ? LIDAR_RETURN_STRONGEST : layout->kind, time, points + n);
-    if (!second || memcmp (second + i * CHANNEL_SIZE, channel, 2) == 0)
-      continue;
-    /* Where the strongest is the last, the other is the second strongest. */
-    const guint8 *other = second + i * CHANNEL_SIZE;
-    const gboolean is_farther = lidar_read_be16 (other) > lidar_read_be16 (channel);
-    n += make_point (self, layout, i, other, &aims[i], azimuth,
-        is_farther ? LIDAR_RETURN_LAST : LIDAR_RETURN_SECOND, time, points + n);
-  }
+  const guint n_lasers = models[self->model].n_lasers;
+  const LidarChannelFormat format = {CHANNEL_SIZE, TRUE, layout->resolution};
+  const LidarBeams *beams = get_beams (self, step);
+  /* Where the strongest is the last, the other is the second strongest. */
+  static const LidarReturnKinds kinds = {.same = LIDAR_RETURN_STRONGEST,
+      .first = LIDAR_RETURN_STRONGEST,
+      .farther = LIDAR_RETURN_LAST,
+      .nearer = LIDAR_RETURN_SECOND};
+  const gsize to_second = layout->block_step == 2 ? BLOCK_SIZE : n_lasers * CHANNEL_SIZE;
+  guint n;
+  if (layout->is_dual)
+    n = lidar_beams_fire_two (beams, &self->lasers, 0, n_lasers, firing, &kinds, &format, channels,
+        channels + to_second, points);
+  else
+    n = lidar_beams_fire (beams, &self->lasers, 0, n_lasers, firing, &format, channels, points);
+  for (guint i = 0; self->is_reversed && i < n; i++)
+    points[i].y = -points[i].y;
   return n;
 }
 
@@ -441,22 +418,15 @@ decode_block (Robosense *self, const Layout *layout, guint i, LidarCutter *cutte
 {
   const Model *model = &models[self->model];
   const guint8 *channels = layout->blocks + i * layout->block_step * BLOCK_SIZE + 4;
-  const gsize firing_size = model->n_lasers * CHANNEL_SIZE;
   const gint step = layout->steps[i];
-  const Aim *aims = get_aims (self, step);
-  for (guint firing = 0; firing < layout->block_firings; firing++) {
-    const guint azimuth = (layout->azimuths[i] + firing * (guint)step) % 36000;
-    const gint64 time = layout->times[i] + firing * (gint64)(1e3 * model->firing_time);
-    const guint8 *first = channels + firing * firing_size;
-    const guint8 *second = NULL;
-    gfloat seconds;
-    LidarPoint *points = lidar_cutter_begin_firing (
-        cutter, time, azimuth / 100.0, model->n_lasers * (layout->is_dual ? 2 : 1), &seconds);
-    if (layout->is_dual)
-      second = first + (layout->block_step == 2 ? BLOCK_SIZE : firing_size);
+  for (guint k = 0; k < layout->block_firings; k++, channels += model->n_lasers * CHANNEL_SIZE) {
+    const guint azimuth = (layout->azimuths[i] + k * (guint)step) % 36000;
+    const gint64 time = layout->times[i] + k * (gint64)(1e3 * model->firing_time);
+    LidarFiring firing = {.azimuth = self->azimuths[azimuth], .kind = layout->kind};
+    LidarPoint *points = lidar_cutter_begin_firing (cutter, time, azimuth / 100.0,
+        model->n_lasers * (layout->is_dual ? 2 : 1), &firing.seconds);
     if (points)
-      lidar_cutter_commit (cutter, decode_firing (self, layout, first, second, aims,
-                                       self->azimuths[azimuth], seconds, points));
+      lidar_cutter_commit (cutter, decode_firing (self, layout, channels, step, &firing, points));
   }
 }
 

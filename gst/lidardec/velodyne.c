@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "lidar-vendor.h"
+#include "lidar-beams.h"
 
 #define PACKET_SIZE 1206
 #define POSITION_SIZE 512
 #define N_BLOCKS 12
 #define BLOCK_SIZE 100
 #define BLOCK_LASERS 32
-#define MAX_LASERS 128
+#define MAX_LASERS LIDAR_MAX_BEAMS
 #define MAX_FIRINGS 2 /* of a block */
 
 #define HOUR ((gint64)3600 * 1000000000)
@@ -22,7 +22,7 @@
 /* Steps of azimuth from one firing of blocks to the next, 0.01 degrees. At 20 Hz, the fastest, a
  * VLP-16 makes 80; more is an interruption. */
 #define MAX_STEP 200
-#define N_CACHED 64
+#define N_CACHED 16
 
 typedef struct {
   const gchar *name;
@@ -45,17 +45,11 @@ static const Model models[VELODYNE_N_MODELS] = {
     [VELODYNE_MODEL_VLS_128] = {"VLS-128", 0xa1, 128, 1, 0.004, 53.3, 2.665, 8},
 };
 
-/* Of a laser, and of it in a firing of a block. */
-typedef struct {
-  VelodyneLaser calibration;
-  gfloat cos_elevation, sin_elevation, height;
-  guint16 ring;
-} Laser;
-
+/* The beams of each firing of a block. */
 typedef struct {
   gint step; /* of azimuth that it is for; negative: of none */
-  LidarTurn turns[MAX_FIRINGS * MAX_LASERS];
-} TurnCache;
+  LidarBeams firings[MAX_FIRINGS];
+} BeamCache;
 
 struct _Velodyne {
   VelodyneModel model; /* AUTO until a packet said it */
@@ -63,11 +57,12 @@ struct _Velodyne {
   gboolean has_calibration;
   VelodyneCalibration calibration;
   gboolean is_ideal; /* lasers have no offsets and no corrections of distance */
-  gfloat resolution;
-  Laser lasers[MAX_LASERS];
-  gint64 laser_times[MAX_FIRINGS * MAX_LASERS]; /* ns since the block's first firing */
-  const LidarTurn *azimuths;                    /* by hundredths of a degree */
-  TurnCache caches[N_CACHED];
+  LidarChannelFormat format;
+  LidarLasers lasers;
+  gfloat cos_elevations[MAX_LASERS];
+  gint64 firing_times[N_BLOCKS * MAX_FIRINGS]; /* ns since the packet's first */
+  const LidarTurn *azimuths;                   /* by hundredths of a degree */
+  BeamCache caches[N_CACHED];
   LidarClock clock;
   gint last_step;     /* of azimuth, of the last group that has one */
   guint last_azimuth; /* of the last group */
@@ -79,15 +74,8 @@ velodyne_model_get_name (VelodyneModel model)
   return models[model].name;
 }
 
-static gboolean
-lies_lower (const Velodyne *self, guint a, guint b)
-{
-  const gdouble d = self->calibration.lasers[a].elevation - self->calibration.lasers[b].elevation;
-  return d < 0 || (d == 0 && a < b);
-}
-
 static gint64
-get_laser_time (const Velodyne *self, guint firing, guint laser)
+get_laser_time (const Velodyne *self, guint laser)
 {
   const Model *model = &models[self->model];
   guint slot = laser / model->group;
@@ -95,7 +83,7 @@ get_laser_time (const Velodyne *self, guint firing, guint laser)
     slot += slot / 8; /* a slot without lasers after each eight */
   else if (self->model == VELODYNE_MODEL_HDL_64E)
     slot = laser % BLOCK_LASERS; /* the upper and the lower block fire together */
-  return (gint64)(1e3 * (firing * model->firing_time + slot * model->laser_time));
+  return (gint64)(1e3 * slot * model->laser_time);
 }
 
 /* Once the model is known. */
@@ -103,6 +91,8 @@ static gboolean
 set_model (Velodyne *self, VelodyneModel number, GError **error)
 {
   const Model *model = &models[number];
+  gdouble elevations[MAX_LASERS];
+  guint16 rings[MAX_LASERS];
   if (!self->has_calibration && !velodyne_calibration_init_nominal (&self->calibration, number)) {
     g_set_error (error, VELODYNE_ERROR, VELODYNE_ERROR_CALIBRATION,
         "an %s needs its calibration file: each is different", model->name);
@@ -115,25 +105,26 @@ set_model (Velodyne *self, VelodyneModel number, GError **error)
     return FALSE;
   }
   self->model = number;
-  self->resolution =
-      (gfloat)(self->calibration.resolution > 0 ? self->calibration.resolution : model->resolution);
+  self->format = (LidarChannelFormat){.size = 3, .unit = (gfloat)model->resolution};
+  if (self->calibration.resolution > 0)
+    self->format.unit = (gfloat)self->calibration.resolution;
   self->is_ideal = TRUE;
   for (guint i = 0; i < model->n_lasers; i++) {
-    const VelodyneLaser *calibration = &self->calibration.lasers[i];
-    Laser *laser = &self->lasers[i];
-    laser->calibration = *calibration;
-    laser->cos_elevation = (gfloat)cos (calibration->elevation);
-    laser->sin_elevation = (gfloat)sin (calibration->elevation);
-    laser->height = (gfloat)calibration->height;
-    laser->ring = 0;
-    for (guint j = 0; j < model->n_lasers; j++)
-      laser->ring = (guint16)(laser->ring + lies_lower (self, j, i));
-    if (calibration->distance != 0 || calibration->vertical_offset != 0 ||
-        calibration->horizontal_offset != 0 || calibration->has_two_points)
+    const VelodyneLaser *laser = &self->calibration.lasers[i];
+    elevations[i] = laser->elevation;
+    self->cos_elevations[i] = (gfloat)cos (laser->elevation);
+    self->lasers.z[i] = (gfloat)sin (laser->elevation);
+    self->lasers.lens_z[i] = (gfloat)laser->height;
+    self->lasers.time[i] = (gfloat)get_laser_time (self, i) * 1e-9f;
+    if (laser->distance != 0 || laser->vertical_offset != 0 || laser->horizontal_offset != 0 ||
+        laser->has_two_points)
       self->is_ideal = FALSE;
-    for (guint firing = 0; firing < model->n_firings; firing++)
-      self->laser_times[firing * model->n_lasers + i] = get_laser_time (self, firing, i);
   }
+  lidar_rank (elevations, model->n_lasers, rings);
+  for (guint i = 0; i < model->n_lasers; i++)
+    self->lasers.ring[i] = rings[i];
+  for (guint i = 0; i < G_N_ELEMENTS (self->firing_times); i++)
+    self->firing_times[i] = (gint64)(1e3 * model->firing_time * i);
   for (guint i = 0; i < N_CACHED; i++)
     self->caches[i].step = -1;
   return TRUE;
@@ -160,34 +151,41 @@ velodyne_free (Velodyne *self)
   g_free (self);
 }
 
-/* How far a laser's beam is turned from the azimuth of its block, where that goes on by @step until
- * the next block's. */
-static const LidarTurn *
-get_turns (Velodyne *self, gint step)
+/* The beams of a block's firings, where the azimuth goes on by @step until the next block's. */
+static const LidarBeams *
+get_beams (Velodyne *self, gint step)
 {
   const Model *model = &models[self->model];
-  TurnCache *cache = &self->caches[step % N_CACHED];
+  BeamCache *cache = &self->caches[step % N_CACHED];
   if (cache->step == step)
-    return cache->turns;
-  const gdouble block_time = 1e3 * model->firing_time * model->n_firings;
-  for (guint i = 0; i < model->n_firings * model->n_lasers; i++) {
-    const gdouble turn = step * G_PI / 18000 * (gdouble)self->laser_times[i] / block_time -
-                         self->lasers[i % model->n_lasers].calibration.rotation;
-    cache->turns[i].cosine = (gfloat)cos (turn);
-    cache->turns[i].sine = (gfloat)sin (turn);
+    return cache->firings;
+  const gdouble rate = step * G_PI / 18000 / (1e3 * model->firing_time * model->n_firings);
+  for (guint firing = 0; firing < model->n_firings; firing++) {
+    LidarBeams *beams = &cache->firings[firing];
+    beams->n = model->n_lasers;
+    for (guint i = 0; i < model->n_lasers; i++) {
+      const gint64 time = self->firing_times[firing] + get_laser_time (self, i);
+      const LidarTurn turn =
+          lidar_turn_new (rate * (gdouble)time - self->calibration.lasers[i].rotation);
+      beams->x[i] = self->cos_elevations[i] * turn.cosine;
+      beams->y[i] = -self->cos_elevations[i] * turn.sine;
+    }
   }
   cache->step = step;
-  return cache->turns;
+  return cache->firings;
 }
 
-/* Corrects by what the calibration says beyond angles; x forward, y left. */
+/* Corrects a point by what the calibration says beyond angles. */
 static void
-place_corrected (const Laser *laser, gfloat distance, gfloat cosine, gfloat sine, LidarPoint *point)
+correct (const Velodyne *self, guint number, gfloat distance, LidarPoint *point)
 {
-  const VelodyneLaser *c = &laser->calibration;
+  const VelodyneLaser *c = &self->calibration.lasers[number];
+  const gfloat cos_elevation = self->cos_elevations[number], sin_elevation = self->lasers.z[number];
+  const gfloat cosine = point->x / (distance * cos_elevation);
+  const gfloat sine = -point->y / (distance * cos_elevation);
   const gdouble far = distance + c->distance;
-  const gdouble drop = c->vertical_offset * laser->sin_elevation;
-  const gdouble flat = far * laser->cos_elevation - drop;
+  const gdouble drop = c->vertical_offset * sin_elevation;
+  const gdouble flat = far * cos_elevation - drop;
   gdouble dx = 0, dy = 0;
   if (c->has_two_points) {
     /* Measured at 25.04 m and at 2.4 m along one axis, 1.93 m along the other. */
@@ -196,40 +194,26 @@ place_corrected (const Laser *laser, gfloat distance, gfloat cosine, gfloat sine
     dx = (c->distance - c->distance_x) * (x - 2.4) / (25.04 - 2.4) + c->distance_x - c->distance;
     dy = (c->distance - c->distance_y) * (y - 1.93) / (25.04 - 1.93) + c->distance_y - c->distance;
   }
-  const gdouble flat_x = (far + dx) * laser->cos_elevation - drop;
-  const gdouble flat_y = (far + dy) * laser->cos_elevation - drop;
+  const gdouble flat_x = (far + dx) * cos_elevation - drop;
+  const gdouble flat_y = (far + dy) * cos_elevation - drop;
   point->x = (gfloat)(flat_y * cosine + c->horizontal_offset * sine);
   point->y = (gfloat)(-flat_x * sine + c->horizontal_offset * cosine);
-  point->z =
-      (gfloat)((far + dy) * laser->sin_elevation + c->vertical_offset * laser->cos_elevation);
+  point->z = (gfloat)((far + dy) * sin_elevation + c->vertical_offset * cos_elevation);
 }
 
-/* A return of laser @number of the firing; FALSE: there was none. */
-static inline gboolean
-make_point (const Velodyne *self, guint number, const guint8 *measured, LidarTurn azimuth,
-    LidarTurn turn, guint8 kind, gfloat time, LidarPoint *point)
+/* A return of laser @number of the firing; 0: there was none. */
+static guint
+make_point (const Velodyne *self, const LidarBeams *beams, guint number, const guint8 *measured,
+    const LidarFiring *firing, LidarPoint *point)
 {
   const guint raw = lidar_read_le16 (measured);
-  const Laser *laser = &self->lasers[number];
+  const gfloat distance = (gfloat)raw * self->format.unit;
   if (raw == 0)
-    return FALSE;
-  const gfloat distance = (gfloat)raw * self->resolution;
-  const gfloat cosine = azimuth.cosine * turn.cosine - azimuth.sine * turn.sine;
-  const gfloat sine = azimuth.sine * turn.cosine + azimuth.cosine * turn.sine;
-  if (self->is_ideal) {
-    const gfloat flat = distance * laser->cos_elevation;
-    point->x = flat * cosine;
-    point->y = -flat * sine;
-    point->z = distance * laser->sin_elevation + laser->height;
-  } else {
-    place_corrected (laser, distance, cosine, sine, point);
-  }
-  point->intensity = measured[2];
-  point->ring = laser->ring;
-  point->kind = kind;
-  point->padding = 0;
-  point->time = time;
-  return TRUE;
+    return 0;
+  *point = lidar_beams_get_point (beams, &self->lasers, number, firing, distance, measured[2]);
+  if (!self->is_ideal)
+    correct (self, number, distance, point);
+  return 1;
 }
 
 /* Number of the first laser of a block by its flag; negative: no block's. */
@@ -286,30 +270,33 @@ get_step (Velodyne *self, const Layout *layout, guint group)
   return self->last_step;
 }
 
-/* Points of a firing of a block; with two returns @second is the other block with the same lasers,
- * in which the last return of every laser comes first. */
+/* Points of a firing of a block, whose lasers begin with @first; with two returns @second has the
+ * other ones of the same lasers, the last return of each comes before. */
 static guint
-decode_block (const Velodyne *self, const Layout *layout, guint firing, const guint8 *block,
-    const guint8 *second, LidarTurn azimuth, const LidarTurn *turns, gfloat seconds,
-    LidarPoint *points)
+decode_channels (const Velodyne *self, const LidarBeams *beams, guint first, LidarFiring firing,
+    const guint8 *channels, const guint8 *second, LidarPoint *points)
 {
-  const Model *model = &models[self->model];
-  const guint first = (guint)get_first_laser (self, lidar_read_le16 (block));
-  const guint n_lasers = MIN (model->n_lasers, BLOCK_LASERS);
+  const guint n_lasers = MIN (models[self->model].n_lasers, BLOCK_LASERS);
+  static const LidarReturnKinds kinds = {.same = LIDAR_RETURN_STRONGEST,
+      .first = LIDAR_RETURN_LAST,
+      .farther = LIDAR_RETURN_STRONGEST,
+      .nearer = LIDAR_RETURN_STRONGEST};
   guint n = 0;
-  for (guint i = 0; i < n_lasers; i++) {
-    const guint number = first + i, at = firing * model->n_lasers + number;
-    const gsize offset = 4 + (gsize)(firing * n_lasers + i) * 3;
-    const gint64 passed = self->laser_times[at] - self->laser_times[firing * model->n_lasers];
-    const gfloat time = seconds + (gfloat)passed * 1e-9f;
-    guint8 kind = second ? LIDAR_RETURN_LAST : layout->kind;
+  if (second && self->is_ideal)
+    return lidar_beams_fire_two (beams, &self->lasers, first, n_lasers, &firing, &kinds,
+        &self->format, channels, second, points);
+  if (self->is_ideal)
+    return lidar_beams_fire (
+        beams, &self->lasers, first, n_lasers, &firing, &self->format, channels, points);
+  for (guint i = 0; i < n_lasers; i++, channels += 3) {
     /* The only return is both the last and the strongest. */
-    if (second && memcmp (block + offset, second + offset, 2) == 0)
-      kind = LIDAR_RETURN_STRONGEST;
-    n += make_point (self, number, block + offset, azimuth, turns[at], kind, time, points + n);
-    if (second && kind == LIDAR_RETURN_LAST)
-      n += make_point (self, number, second + offset, azimuth, turns[at], LIDAR_RETURN_STRONGEST,
-          time, points + n);
+    const gboolean are_two = second && memcmp (channels, second + 3 * i, 2) != 0;
+    if (second)
+      firing.kind = are_two ? LIDAR_RETURN_LAST : LIDAR_RETURN_STRONGEST;
+    n += make_point (self, beams, first + i, channels, &firing, points + n);
+    firing.kind = second ? LIDAR_RETURN_STRONGEST : firing.kind;
+    if (are_two)
+      n += make_point (self, beams, first + i, second + 3 * i, &firing, points + n);
   }
   return n;
 }
@@ -320,21 +307,20 @@ decode_group (
 {
   const Model *model = &models[self->model];
   const gint step = get_step (self, layout, group);
-  const guint raw_azimuth = get_azimuth (layout, group) % 36000;
-  const LidarTurn *turns = get_turns (self, step);
-  for (guint firing = 0; firing < model->n_firings; firing++) {
-    const gint64 time =
-        packet_time + (gint64)(1e3 * model->firing_time * (group * model->n_firings + firing));
-    const gdouble azimuth = (raw_azimuth + (gdouble)step * firing / model->n_firings) / 100;
-    gfloat seconds;
+  const guint raw_azimuth = get_azimuth (layout, group);
+  const LidarBeams *beams = get_beams (self, step);
+  for (guint i = 0; i < model->n_firings; i++) {
+    const gint64 time = packet_time + self->firing_times[group * model->n_firings + i];
+    const gdouble azimuth = (raw_azimuth + (gdouble)step * i / model->n_firings) / 100;
+    LidarFiring firing = {.azimuth = self->azimuths[raw_azimuth], .kind = layout->kind};
     LidarPoint *points = lidar_cutter_begin_firing (
-        cutter, time, azimuth, model->n_lasers * layout->n_returns, &seconds);
+        cutter, time, azimuth, model->n_lasers * layout->n_returns, &firing.seconds);
     guint n = 0;
     for (guint bank = 0; points && bank < layout->n_banks; bank++) {
-      const guint8 *block = get_block (layout, group, bank * layout->n_returns);
-      n += decode_block (self, layout, firing, block,
-          layout->n_returns > 1 ? block + BLOCK_SIZE : NULL, self->azimuths[raw_azimuth], turns,
-          seconds, points + n);
+      const guint8 *channels =
+          get_block (layout, group, bank * layout->n_returns) + 4 + i * model->n_lasers * 3;
+      n += decode_channels (self, &beams[i], bank * BLOCK_LASERS, firing, channels,
+          layout->n_returns > 1 ? channels + BLOCK_SIZE : NULL, points + n);
     }
     if (points)
       lidar_cutter_commit (cutter, n);

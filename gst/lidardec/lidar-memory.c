@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "lidar-memory.h"
+
+/* Blocks that wait: what downstream holds at a time is mostly less. */
+#define MAX_WAITING 4
+
+struct _LidarMemory {
+  gint n_references; /* the owner's and one for each block that is out */
+  GMutex mutex;
+  GQueue waiting; /* of Header */
+};
+
+/* Before each block; as long as a line of the cache. */
+typedef union {
+  struct {
+    LidarMemory *memory;
+    gsize size;
+  };
+  guint8 padding[64];
+} Header;
+
+LidarMemory *
+lidar_memory_new (void)
+{
+  LidarMemory *self = g_new0 (LidarMemory, 1);
+  self->n_references = 1;
+  g_mutex_init (&self->mutex);
+  g_queue_init (&self->waiting);
+  return self;
+}
+
+static void
+unref (LidarMemory *self)
+{
+  if (!g_atomic_int_dec_and_test (&self->n_references))
+    return;
+  g_queue_clear_full (&self->waiting, g_free);
+  g_mutex_clear (&self->mutex);
+  g_free (self);
+}
+
+void
+lidar_memory_free (LidarMemory *self)
+{
+  unref (self);
+}
+
+gpointer
+lidar_memory_take (LidarMemory *self, gsize size)
+{
+  Header *header;
+  g_mutex_lock (&self->mutex);
+  header = g_queue_pop_head (&self->waiting);
+  g_mutex_unlock (&self->mutex);
+  if (header && header->size < size)
+    g_clear_pointer (&header, g_free);
+  if (!header) {
+    header = g_malloc (sizeof *header + size);
+    header->size = size;
+  }
+  header->memory = self;
+  g_atomic_int_inc (&self->n_references);
+  return header + 1;
+}
+
+gsize
+lidar_memory_get_size (gconstpointer block)
+{
+  return ((const Header *)block)[-1].size;
+}
+
+void
+lidar_memory_give_back (gpointer block)
+{
+  if (!block)
+    return;
+  Header *header = (Header *)block - 1;
+  LidarMemory *self = header->memory;
+  g_mutex_lock (&self->mutex);
+  if (g_queue_get_length (&self->waiting) < MAX_WAITING)
+    g_queue_push_head (&self->waiting, g_steal_pointer (&header));
+  g_mutex_unlock (&self->mutex);
+  g_free (header);
+  unref (self);
+}
