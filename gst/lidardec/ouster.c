@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "lidar-vendor.h"
+#include "ouster-beams.h"
+#include "ouster-crc.h"
 
 /* Of all profiles but LEGACY. */
 #define HEADER 32
@@ -14,11 +16,10 @@
 #define LEGACY_COLUMN_HEADER 16
 #define LEGACY_COLUMN_FOOTER 4
 
+#define MAX_PACKET_COLUMNS 64
+
 #define IMU_SIZE 48
 #define TYPE_LIDAR 1
-
-/* CRC-64 of the footer, as xz has it. */
-#define CRC_POLYNOMIAL G_GUINT64_CONSTANT (0xc96c5795d7870f42)
 
 #define CRC_PLACEHOLDER G_GUINT64_CONSTANT (0xdeadbeef0000c0de)
 
@@ -60,22 +61,16 @@ static const ProfileLayout profiles[OUSTER_N_PROFILES] = {
         {{0, 2}, {4, 6}}},
 };
 
-/* Where a beam begins at a column, and where it goes; sensor's frame. */
-typedef struct {
-  gfloat origin[3], direction[3];
-} Beam;
-
 struct _Ouster {
   OusterMetadata metadata;
   const ProfileLayout *layout;
   gboolean is_legacy;
   gsize packet_size, column_size;
-  guint64 crc_table[256];
-  Beam *beams;   /* rows of columns */
-  gfloat offset; /* m less than the range, from a beam's origin on */
+  OusterBeams *beams;
 
   /* the scan in the making */
   LidarScan *scan;
+  gboolean *is_written; /* its columns */
   guint32 frame;
   gint64 last_time; /* of its columns */
   guint64 n_restarts;
@@ -119,35 +114,6 @@ get_packet_size (OusterProfile profile, guint n_beams, guint n_columns)
   return profile == OUSTER_PROFILE_LEGACY ? columns : HEADER + columns + FOOTER;
 }
 
-static void
-transform (const gdouble m[12], const gdouble v[3], gdouble w, gfloat out[3])
-{
-  for (guint i = 0; i < 3; i++)
-    out[i] =
-        (gfloat)(m[4 * i] * v[0] + m[4 * i + 1] * v[1] + m[4 * i + 2] * v[2] + m[4 * i + 3] * w);
-}
-
-/* The sensor turns to the right: columns count down the angle. */
-static void
-make_beams (Ouster *self)
-{
-  const OusterMetadata *m = &self->metadata;
-  self->beams = g_new (Beam, (gsize)m->n_beams * m->columns);
-  self->offset = (gfloat)hypot (m->origin_x, m->origin_z);
-  for (guint row = 0; row < m->n_beams; row++)
-    for (guint column = 0; column < m->columns; column++) {
-      Beam *beam = &self->beams[(gsize)row * m->columns + column];
-      const gdouble encoder = 2 * G_PI * (1 - (gdouble)column / m->columns);
-      const gdouble turn = encoder - m->azimuth[row];
-      const gdouble direction[3] = {cos (turn) * cos (m->altitude[row]),
-          sin (turn) * cos (m->altitude[row]), sin (m->altitude[row])};
-      const gdouble origin[3] = {
-          m->origin_x * cos (encoder), m->origin_x * sin (encoder), m->origin_z};
-      transform (m->transform, direction, 0, beam->direction);
-      transform (m->transform, origin, 1, beam->origin);
-    }
-}
-
 Ouster *
 ouster_new (const OusterMetadata *metadata)
 {
@@ -158,13 +124,8 @@ ouster_new (const OusterMetadata *metadata)
   self->column_size = get_column_size (metadata->profile, metadata->n_beams);
   self->packet_size =
       get_packet_size (metadata->profile, metadata->n_beams, metadata->packet_columns);
-  for (guint i = 0; i < 256; i++) {
-    guint64 value = i;
-    for (guint bit = 0; bit < 8; bit++)
-      value = value >> 1 ^ (value & 1 ? CRC_POLYNOMIAL : 0);
-    self->crc_table[i] = value;
-  }
-  make_beams (self);
+  self->beams = ouster_beams_new (metadata);
+  self->is_written = g_new (gboolean, metadata->columns);
   return self;
 }
 
@@ -178,8 +139,35 @@ void
 ouster_free (Ouster *self)
 {
   ouster_reset (self);
-  g_free (self->beams);
+  ouster_beams_free (self->beams);
+  g_free (self->is_written);
   g_free (self);
+}
+
+static guint8
+get_kind (guint return_number)
+{
+  return return_number == 0 ? LIDAR_RETURN_STRONGEST : LIDAR_RETURN_SECOND;
+}
+
+static LidarPoint *
+get_plane (const Ouster *self, guint return_number)
+{
+  return self->scan->points +
+         (gsize)return_number * self->metadata.n_beams * self->metadata.columns;
+}
+
+/* Columns that did not come are NaN. */
+static void
+complete (Ouster *self)
+{
+  const guint n_columns = self->metadata.columns;
+  for (guint from = 0, to; from < n_columns; from = to + 1) {
+    for (to = from; to < n_columns && !self->is_written[to];)
+      to++;
+    for (guint i = 0; to > from && i < self->layout->n_returns; i++)
+      ouster_beams_clear (self->beams, from, to - from, get_kind (i), get_plane (self, i));
+  }
 }
 
 /* Ends the scan; @end is the next one's first firing, negative where that is not known. */
@@ -187,9 +175,10 @@ static void
 finish (Ouster *self, LidarCutter *cutter, gint64 end)
 {
   const gint64 period = lidar_cutter_get_period (cutter);
-  LidarScan *scan = g_steal_pointer (&self->scan);
-  if (!scan)
+  if (!self->scan)
     return;
+  complete (self);
+  LidarScan *scan = g_steal_pointer (&self->scan);
   scan->duration = end >= 0 ? end - scan->time : MAX (period, self->last_time - scan->time);
   lidar_cutter_take_scan (cutter, scan);
 }
@@ -211,39 +200,9 @@ begin (Ouster *self, LidarCutter *cutter, guint32 frame, gint64 time)
   scan->is_organized = TRUE;
   scan->time = self->last_time = time;
   scan->pts = lidar_cutter_get_pts (cutter, time);
-  for (gsize i = 0; i < scan->n_points; i++)
-    scan->points[i] = (LidarPoint){.x = NAN,
-        .y = NAN,
-        .z = NAN,
-        .ring = (guint16)(m->n_beams - 1 - i % plane / m->columns),
-        .kind = i < plane ? LIDAR_RETURN_STRONGEST : LIDAR_RETURN_SECOND};
+  memset (self->is_written, 0, m->columns * sizeof *self->is_written);
   self->scan = scan;
   self->frame = frame;
-}
-
-static void
-decode_column (Ouster *self, const guint8 *pixel, guint column, gfloat time)
-{
-  const guint columns = self->metadata.columns, n_beams = self->metadata.n_beams;
-  const ProfileLayout *layout = self->layout;
-  for (guint row = 0; row < n_beams; row++, pixel += layout->pixel_size) {
-    const gsize at = (gsize)row * columns + column;
-    const Beam *beam = &self->beams[at];
-    for (guint i = 0; i < layout->n_returns; i++) {
-      LidarPoint *point = &self->scan->points[at + (gsize)i * n_beams * columns];
-      const guint32 range =
-          (lidar_read_le32 (pixel + layout->returns[i].range) & layout->range_mask) *
-          layout->range_unit;
-      point->time = time;
-      point->intensity = pixel[layout->returns[i].reflectivity];
-      if (range == 0)
-        continue;
-      const gfloat length = (gfloat)range * 1e-3f - self->offset;
-      point->x = beam->origin[0] + length * beam->direction[0];
-      point->y = beam->origin[1] + length * beam->direction[1];
-      point->z = beam->origin[2] + length * beam->direction[2];
-    }
-  }
 }
 
 /* A column of a packet. */
@@ -293,13 +252,10 @@ static gboolean
 check_crc (const Ouster *self, const guint8 *data)
 {
   const guint64 expected = lidar_read_le64 (data + self->packet_size - 8);
-  guint64 crc = G_MAXUINT64;
   /* Firmware before 3.1 has none, but may fill its place. */
   if (expected == 0 || expected == CRC_PLACEHOLDER)
     return TRUE;
-  for (gsize i = 0; i < self->packet_size - 8; i++)
-    crc = crc >> 8 ^ self->crc_table[(crc ^ data[i]) & 255];
-  return ~crc == expected;
+  return ouster_crc (data, self->packet_size - 8) == expected;
 }
 
 static gboolean
@@ -343,6 +299,40 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
   return TRUE;
 }
 
+/* Decodes the columns from number @first of the packet on, as long as they follow each other in the
+ * frame. Returns the number of the next. */
+static guint
+decode_columns (Ouster *self, const guint8 *data, guint first)
+{
+  const ProfileLayout *layout = self->layout;
+  gfloat times[MAX_PACKET_COLUMNS];
+  const Column begin = get_column (self, data, first);
+  Column column = begin;
+  guint n = 0;
+  if (!begin.is_valid)
+    return first + 1;
+  while (column.is_valid && column.number == begin.number + n) {
+    /* A packet that came before the scan's first has times before it. */
+    times[n] = (gfloat)((gdouble)(column.time - self->scan->time) * 1e-9);
+    self->is_written[column.number] = TRUE;
+    self->last_time = MAX (self->last_time, column.time);
+    if (first + ++n == self->metadata.packet_columns)
+      break;
+    column = get_column (self, data, first + n);
+  }
+  for (guint i = 0; i < layout->n_returns; i++) {
+    const OusterPixels pixels = {.column_size = self->column_size,
+        .pixel_size = layout->pixel_size,
+        .range = layout->returns[i].range,
+        .reflectivity = layout->returns[i].reflectivity,
+        .range_mask = layout->range_mask,
+        .range_unit = layout->range_unit};
+    ouster_beams_write (self->beams, &pixels, begin.pixels, begin.number, n, times, get_kind (i),
+        get_plane (self, i));
+  }
+  return first + n;
+}
+
 static guint32
 get_frame (const Ouster *self, const guint8 *data)
 {
@@ -382,14 +372,7 @@ ouster_decode (Ouster *self, const guint8 *data, gsize size, LidarCutter *cutter
   }
   if (!self->scan)
     begin (self, cutter, frame, time);
-  for (guint i = first; i < self->metadata.packet_columns; i++) {
-    const Column column = get_column (self, data, i);
-    if (!column.is_valid)
-      continue;
-    /* A packet that came before the scan's first has times before it. */
-    const gint64 since = column.time - self->scan->time;
-    decode_column (self, column.pixels, column.number, (gfloat)((gdouble)since * 1e-9));
-    self->last_time = MAX (self->last_time, column.time);
-  }
+  for (guint i = first; i < self->metadata.packet_columns;)
+    i = decode_columns (self, data, i);
   return TRUE;
 }

@@ -88,7 +88,8 @@ main (int argc, char **argv)
   gst_pad_push_event (from, gst_event_new_stream_start ("packets"));
   for (guint i = 0; i < n_rounds; i++) {
     n_points = 0;
-    best = MIN (best, run (from, packets));
+    const gdouble seconds = run (from, packets);
+    best = MIN (best, seconds);
   }
   gst_element_set_state (decoder, GST_STATE_NULL);
   printf ("packets=%u points=%" G_GSIZE_FORMAT " seconds=%.6f\n", gst_buffer_list_length (packets),
