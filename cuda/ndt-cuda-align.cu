@@ -4,6 +4,9 @@
  * of a team adds up the same sums in the same order and runs the same optimizer, so that nothing
  * but sums is exchanged, once a pass.
  *
+ * A grid may be given a sequence of scans, each from a start that is known only once the scan
+ * before is done: it stays, reads the next scan meanwhile, and waits for a message of the host.
+ *
  * Sums have one order, whatever the team: points in turn are a chunk, summed by a warp. Chunk c
  * belongs to segment c mod 16 and there to strand (c / 16) mod 16. A strand adds its chunks in
  * order; a segment is a binary tree over its strands; the total is one over the segments. */
@@ -79,15 +82,21 @@ cluster_store (float *p, uint32_t rank, float value)
 
 /* ---- Chunks of a block ---- */
 
+__device__ __forceinline__ uint32_t
+count_points (const NdtCudaSource &source)
+{
+  return source.n_points_device ? *source.n_points_device : source.n_points;
+}
+
 /* Point @i of the scan, its chunk's @sub-th, into a slot. */
 template <int LANES>
 __device__ __forceinline__ void
-fill_slot (
-    const NdtCudaJob &job, ChunkSlot<LANES> *slot, uint32_t i, uint32_t n_points, uint32_t sub)
+fill_slot (const NdtCudaSource &source, ChunkSlot<LANES> *slot, uint32_t i, uint32_t n_points,
+    uint32_t sub)
 {
   float p[3] = {NAN, NAN, NAN};
   if (i < n_points) {
-    const float *from = job.points + (size_t)i * job.point_stride;
+    const float *from = source.points + (size_t)i * source.stride;
     p[0] = from[0];
     p[1] = from[1];
     p[2] = from[2];
@@ -119,16 +128,16 @@ __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
   ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)(strands + own * STRANDS * VALUES);
   ChunkSlot<LANES> *scratch = slots + job.n_slots + warp;
 
-  const uint32_t n_points = job.n_points_device ? *job.n_points_device : job.n_points;
+  const uint32_t n_points = count_points (job.source);
   const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
   /* Local chunk l is chunk SEGMENTS (l / own) + rank + size (l mod own). */
   for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS) {
     const uint32_t l = i / CHUNK;
     const uint32_t c = SEGMENTS * (l / own) + rank + size * (l % own);
-    fill_slot<LANES> (job, &slots[l], CHUNK * c + i % CHUNK, n_points, i % CHUNK);
+    fill_slot<LANES> (job.source, &slots[l], CHUNK * c + i % CHUNK, n_points, i % CHUNK);
   }
   if (warp == 0)
-    begin (job, &control, start, lane);
+    begin (job, &control, (const uint32_t *)(job.starts ? &job.starts[start] : &job.start), lane);
   cluster_barrier (size);
 
   for (uint32_t pass = 0;; pass++) {
@@ -142,8 +151,8 @@ __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
       for (uint32_t d = strand; SEGMENTS * d + rank + size * k < n_chunks; d += STRANDS) {
         const uint32_t c = SEGMENTS * d + rank + size * k, l = d * own + k;
         const bool kept = l < job.n_slots;
-        sum += chunk_values<LANES, false> (control.frame, job.points, job.point_stride, n_points,
-            CHUNK * c, kept ? &slots[l] : scratch, kept, lane);
+        sum += chunk_values<LANES, false> (control.frame, job.source.points, job.source.stride,
+            n_points, CHUNK * c, kept ? &slots[l] : scratch, kept, lane);
       }
       strands[(k * STRANDS + strand) * VALUES + lane] = sum;
     }
@@ -170,12 +179,12 @@ __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
 
 /* ---- A grid for one start after the other ---- */
 
-/* A float with the number of the exchange that it belongs to: valid once both have arrived,
+/* A value with the number of the exchange that it belongs to: valid once both have arrived,
  * without a fence or a barrier. */
 __device__ __forceinline__ void
-publish (uint64_t *slot, uint32_t sequence, float value)
+publish (uint64_t *slot, uint32_t sequence, uint32_t value)
 {
-  const uint64_t word = (uint64_t)sequence << 32 | __float_as_uint (value);
+  const uint64_t word = (uint64_t)sequence << 32 | value;
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(slot), "l"(word) : "memory");
 }
 
@@ -211,6 +220,61 @@ collect (const uint64_t *rows, uint32_t stride, uint32_t sequence, uint32_t lane
   return false;
 }
 
+__device__ __forceinline__ uint64_t
+now_ns ()
+{
+  uint64_t t;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+  return t;
+}
+
+/* Waits for the message with the number @tag, word i to words[i]; says whether it is to go on. The
+ * host tells one block, which tells the others, so that all do the same when it comes late. By a
+ * warp of each block. */
+__device__ bool
+receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_CUDA_MESSAGE])
+{
+  const bool reads = lane < NDT_CUDA_MESSAGE;
+  const uint64_t none = (uint64_t)tag << 32;
+  uint64_t word = none;
+  bool failed = false;
+  if (blockIdx.x == 0) {
+    const uint64_t give_up = now_ns () + job.patience;
+    bool late = false, complete;
+    do {
+      if (reads)
+        asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
+                     : "=l"(word)
+                     : "l"(job.mailbox + lane)
+                     : "memory");
+      complete = __all_sync (0xffffffffu, !reads || word >> 32 == tag);
+      late = __shfl_sync (0xffffffffu, now_ns () > give_up, 0);
+    } while (!complete && !late);
+    if (!complete) {
+      word = none | NDT_CUDA_QUIT;
+      if (lane == 0) {
+        *job.ended = job.ticket;
+        __threadfence_system ();
+      }
+    }
+    if (reads)
+      publish (job.message + lane, tag, (uint32_t)word);
+  } else {
+    uint32_t polls = 0;
+    do {
+      if (reads)
+        word = look (job.message + lane);
+      failed = ++polls == MAX_POLLS;
+    } while (!failed && !__all_sync (0xffffffffu, !reads || word >> 32 == tag));
+    if (failed && lane == 0)
+      *job.fault = 1;
+  }
+  if (reads)
+    words[lane] = (uint32_t)word;
+  __syncwarp ();
+  return !failed && words[NDT_CUDA_MESSAGE - 1] == NDT_CUDA_GO;
+}
+
 /* @PARTS: blocks of a segment. */
 template <int THREADS, int PARTS, int LANES>
 __global__ void
@@ -224,28 +288,50 @@ __launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob jo
   __shared__ float chunks[CHUNK_BUFFER * VALUES];
   __shared__ float strands[PER * VALUES];
   __shared__ float all[SEGMENTS * VALUES];
+  __shared__ uint32_t message[NDT_CUDA_MESSAGE];
+  __shared__ int32_t goes_on;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t segment = blockIdx.x % SEGMENTS, part = blockIdx.x / SEGMENTS;
   ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)dynamic;
   ChunkSlot<LANES> *scratch = slots + job.n_slots + warp;
 
-  const uint32_t n_points = job.n_points_device ? *job.n_points_device : job.n_points;
-  const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
+  NdtCudaSource source = job.source;
+  uint32_t n_points = count_points (source), n_chunks = (n_points + CHUNK - 1) / CHUNK;
   uint32_t sequence = *job.sequence;
   /* Local chunk l of the block. */
   const auto chunk_of = [&] (uint32_t l) {
     return segment + SEGMENTS * (STRANDS * (l / PER) + part * PER + l % PER);
   };
-  for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS)
-    fill_slot<LANES> (
-        job, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points, i % CHUNK);
 
   for (uint32_t start = 0; start < job.n_starts; start++) {
-    if (warp == 0)
-      begin (job, &control, start, lane);
-    for (uint32_t i = threadIdx.x; i < 32 * job.n_slots && start > 0; i += THREADS)
-      slots[i / 32].meta[i % 32] = NO_TAG << 8;
+    if (start > 0 && job.sources) {
+      source = job.sources[start];
+      n_points = count_points (source);
+      n_chunks = (n_points + CHUNK - 1) / CHUNK;
+    }
+    if (start == 0 || job.sources) {
+      for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS)
+        fill_slot<LANES> (source, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK,
+            n_points, i % CHUNK);
+    } else {
+      for (uint32_t i = threadIdx.x; i < 32 * job.n_slots; i += THREADS)
+        slots[i / 32].meta[i % 32] = NO_TAG << 8;
+    }
+    if (warp == 0) {
+      const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
+      bool go = true;
+      if (start > 0 && job.sources) {
+        go = receive (job, job.ticket + start, lane, message);
+        from = message;
+      }
+      if (go)
+        begin (job, &control, from, lane);
+      if (lane == 0)
+        goes_on = go;
+    }
     __syncthreads ();
+    if (!goes_on)
+      break;
 
     for (;;) {
       if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -258,7 +344,7 @@ __launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob jo
              l += WARPS) {
           const bool kept = l < job.n_slots;
           chunks[(l - first) * VALUES + lane] =
-              chunk_values<LANES, true> (control.frame, job.points, job.point_stride, n_points,
+              chunk_values<LANES, true> (control.frame, source.points, source.stride, n_points,
                   CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane);
         }
         __syncthreads ();
@@ -279,7 +365,7 @@ __launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob jo
         float sum = tree_sum_rows<PER> (strands, lane);
         if (blockIdx.x == 0 && lane == 31 && control.cancelled)
           sum = CANCELLED;
-        publish (rows + blockIdx.x * VALUES + lane, sequence, sum);
+        publish (rows + blockIdx.x * VALUES + lane, sequence, __float_as_uint (sum));
       }
       for (uint32_t s = warp; s < SEGMENTS; s += WARPS) {
         float v[PARTS];

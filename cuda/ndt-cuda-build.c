@@ -6,8 +6,10 @@
 
 #include "ndt-cuda-map.h"
 
-/* Points that go up at a time, beside the work on those before. */
+/* Points that go up at a time, beside the work on those before: at most, and at least, where a
+ * budget is small. */
 #define CHUNK 1048576
+#define MIN_CHUNK 4096
 /* Wider records are packed on the host. */
 #define MAX_STRIDE 48
 /* log2 of the cells that a table has at least and at most. */
@@ -73,7 +75,7 @@ static gboolean
 look (Build *b, GError **error)
 {
   cudaError_t status =
-      cudaMemcpyAsync (&b->seen, b->state, sizeof (b->seen), cudaMemcpyDeviceToHost, b->stream);
+      cudaMemcpyAsync (&b->seen, b->state, sizeof (b->seen), cudaMemcpyDefault, b->stream);
   if (status == cudaSuccess)
     status = cudaStreamSynchronize (b->stream);
   ndt_cuda_count_synchronization (b->memory);
@@ -93,7 +95,7 @@ open_builder (NdtCudaBuilder *builder, NdtCudaMemory *memory, GError **error)
       status = cudaEventCreateWithFlags (&builder->used[i], cudaEventDisableTiming);
   }
   return ndt_cuda_check (memory, status, "making a map", error) &&
-         ndt_cuda_device_reserve (memory, &builder->state, sizeof (NdtCudaBuildState), error);
+         ndt_cuda_reserve (memory, &builder->state, sizeof (NdtCudaBuildState), error);
 }
 
 void
@@ -106,14 +108,14 @@ ndt_cuda_builder_clear (NdtCudaBuilder *builder, NdtCudaMemory *memory)
       cudaEventDestroy (builder->copied[i]);
     if (builder->used[i])
       cudaEventDestroy (builder->used[i]);
-    ndt_cuda_device_free (memory, &builder->points[i]);
+    ndt_cuda_free (memory, &builder->points[i]);
   }
-  ndt_cuda_host_free (memory, &builder->staging);
-  ndt_cuda_device_free (memory, &builder->table);
-  ndt_cuda_device_free (memory, &builder->state);
-  ndt_cuda_device_free (memory, &builder->work);
+  ndt_cuda_free (memory, &builder->staging);
+  ndt_cuda_free (memory, &builder->table);
+  ndt_cuda_free (memory, &builder->state);
+  ndt_cuda_free (memory, &builder->work);
   for (guint i = 0; i < NDT_CUDA_LEVELS; i++)
-    ndt_cuda_device_free (memory, &builder->kept[i]);
+    ndt_cuda_free (memory, &builder->kept[i]);
 }
 
 /* ---- Points to cells ---- */
@@ -160,6 +162,14 @@ can_go_up_as_it_is (const NdtCloudView *points)
              lo, (points->n_points - 1) * points->stride + (gsize)(hi - lo) + scalar);
 }
 
+/* Points of a part; both of those under way take a quarter of the budget. */
+static guint
+chunk_points (const NdtCudaMemory *memory)
+{
+  return memory->budget == 0 ? CHUNK
+                             : (guint)CLAMP (memory->budget / 8 / MAX_STRIDE, MIN_CHUNK, CHUNK);
+}
+
 /* All points into a table of 2^bits cells. */
 static gboolean
 insert (Build *b, const NdtCloudView *points, double resolution, const gint64 origin[3], guint bits,
@@ -167,26 +177,27 @@ insert (Build *b, const NdtCloudView *points, double resolution, const gint64 or
 {
   NdtCudaBuilder *builder = b->builder;
   const gboolean as_it_is = can_go_up_as_it_is (points);
-  const gsize chunk_size = (as_it_is ? points->stride : 24) * CHUNK;
+  const guint chunk_length = chunk_points (b->memory);
+  const gsize chunk_size = (as_it_is ? points->stride : 24) * chunk_length;
   const gsize table_size = sizeof (NdtCudaCell) << bits;
   NdtCudaBuildState start;
-  if (!ndt_cuda_device_reserve (b->memory, &builder->table, table_size, error))
+  if (!ndt_cuda_reserve (b->memory, &builder->table, table_size, error))
     return FALSE;
   for (guint i = 0; i < 2; i++)
-    if (!ndt_cuda_device_reserve (
+    if (!ndt_cuda_reserve (
             b->memory, &builder->points[i], MIN (chunk_size, points->n_points * 48) + 64, error))
       return FALSE;
   if (!as_it_is && !ndt_cuda_host_reserve (b->memory, &builder->staging, 2 * chunk_size, error))
     return FALSE;
   ndt_cuda_build_init (&start);
   cudaError_t status =
-      cudaMemcpyAsync (b->state, &start, sizeof (start), cudaMemcpyHostToDevice, b->stream);
+      cudaMemcpyAsync (b->state, &start, sizeof (start), cudaMemcpyDefault, b->stream);
   if (status == cudaSuccess)
     status = cudaMemsetAsync (builder->table.data, 0, table_size, b->stream);
 
   gsize first = 0;
   for (guint turn = 0; first < points->n_points && status == cudaSuccess; turn++) {
-    const guint i = turn % 2, n = (guint)MIN (CHUNK, points->n_points - first);
+    const guint i = turn % 2, n = (guint)MIN (chunk_length, points->n_points - first);
     NdtCloudView chunk;
     const guint8 *bytes;
     gsize size;
@@ -201,7 +212,7 @@ insert (Build *b, const NdtCloudView *points, double resolution, const gint64 or
     get_chunk (points, first, n, as_it_is, staging, &chunk, &bytes, &size);
     guint8 *to = (guint8 *)builder->points[i].data + ((guintptr)bytes & 15);
     if (status == cudaSuccess)
-      status = cudaMemcpyAsync (to, bytes, size, cudaMemcpyHostToDevice, builder->copy_stream);
+      status = cudaMemcpyAsync (to, bytes, size, cudaMemcpyDefault, builder->copy_stream);
     if (status == cudaSuccess)
       status = cudaEventRecord (builder->copied[i], builder->copy_stream);
     if (status == cudaSuccess)
@@ -293,7 +304,7 @@ make_level (Build *b, Work *w, guint which, guint n, const NdtVoxelMapParams *pa
     kept->voxels = take (&layout, n_voxels * sizeof (NdtVoxel));
     kept->orders = take (&layout, n_voxels * sizeof (uint64_t));
     kept->heads = take (&layout, n_voxels * sizeof (guint32));
-    if (pass == 0 && !ndt_cuda_device_reserve (b->memory, buffer, layout.at, error))
+    if (pass == 0 && !ndt_cuda_reserve (b->memory, buffer, layout.at, error))
       return FALSE;
   }
   cudaError_t status = ndt_cuda_build_pack (w->voxels, w->orders[which], w->heads, n_voxels,
@@ -396,11 +407,9 @@ download (Build *b, const NdtCudaMap *map, const NdtVoxelMapParams *params, cons
     memcpy (to->cell_min, cell_min[i], sizeof (to->cell_min));
     memcpy (to->cell_max, cell_max[i], sizeof (to->cell_max));
     if (status == cudaSuccess && voxel_size > 0)
-      status =
-          cudaMemcpyAsync (voxels, kept[i].voxels, voxel_size, cudaMemcpyDeviceToHost, b->stream);
+      status = cudaMemcpyAsync (voxels, kept[i].voxels, voxel_size, cudaMemcpyDefault, b->stream);
     if (status == cudaSuccess)
-      status =
-          cudaMemcpyAsync (blocks, from->blocks, block_size, cudaMemcpyDeviceToHost, b->stream);
+      status = cudaMemcpyAsync (blocks, from->blocks, block_size, cudaMemcpyDefault, b->stream);
     ndt_cuda_count_download (b->memory, voxel_size + block_size);
   }
   if (status == cudaSuccess)
@@ -473,8 +482,7 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
   for (guint pass = 0; pass < 2; pass++) {
     Layout layout = {pass ? builder->work.data : NULL, 0};
     lay_out (&w, &layout, n_cells, MAX (sort_size, select_size));
-    if (pass == 0 &&
-        !ndt_cuda_device_reserve (memory, &builder->work, layout.at + layout.at / 8, error))
+    if (pass == 0 && !ndt_cuda_reserve (memory, &builder->work, layout.at + layout.at / 8, error))
       return FALSE;
   }
 
@@ -516,7 +524,7 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
         kept[l].n_blocks, (NdtBlock *)level->blocks, level->block_shift, stream);
     if (status == cudaSuccess && level->n_voxels > 0)
       status = cudaMemcpyAsync ((void *)level->voxels, kept[l].voxels,
-          level->n_voxels * sizeof (NdtVoxel), cudaMemcpyDeviceToDevice, stream);
+          level->n_voxels * sizeof (NdtVoxel), cudaMemcpyDefault, stream);
     if (status == cudaSuccess)
       status = ndt_cuda_prepare_level (level, stream);
   }

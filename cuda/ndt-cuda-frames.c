@@ -353,9 +353,9 @@ reserve_parts (CudaFrames *frames, gsize *part, GError **error)
     if (ok)
       return TRUE;
     for (guint i = 0; i < N_SLOTS; i++) {
-      ndt_cuda_device_free (frames->memory, &frames->slots[i].points);
-      ndt_cuda_device_free (frames->memory, &frames->slots[i].numbers);
-      ndt_cuda_device_free (frames->memory, &frames->slots[i].moved);
+      ndt_cuda_free (frames->memory, &frames->slots[i].points);
+      ndt_cuda_free (frames->memory, &frames->slots[i].numbers);
+      ndt_cuda_free (frames->memory, &frames->slots[i].moved);
     }
     if (*part / 2 < MIN_PART || !g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
       g_propagate_error (error, local_error);
@@ -399,9 +399,9 @@ frames_attach (NdtDeviceFrames *device_frames, const float *points, const guint3
   if (!ndt_cuda_device_reserve (memory, &frames->points, 12 * n_points, error) ||
       !ndt_cuda_device_reserve (memory, &frames->point_frames, 4 * n_points, error) ||
       !ndt_cuda_device_reserve (memory, &frames->moved, 12 * n_points, error)) {
-    ndt_cuda_device_free (memory, &frames->points);
-    ndt_cuda_device_free (memory, &frames->point_frames);
-    ndt_cuda_device_free (memory, &frames->moved);
+    ndt_cuda_free (memory, &frames->points);
+    ndt_cuda_free (memory, &frames->point_frames);
+    ndt_cuda_free (memory, &frames->moved);
     return FALSE;
   }
   if (!upload (frames, frames->points.data, points, 12 * n_points, frames->stream, error) ||
@@ -476,12 +476,12 @@ frames_close (NdtDeviceFrames *device_frames)
       cudaStreamSynchronize (slot->stream);
       cudaStreamDestroy (slot->stream);
     }
-    ndt_cuda_device_free (memory, &slot->points);
-    ndt_cuda_device_free (memory, &slot->numbers);
-    ndt_cuda_device_free (memory, &slot->moved);
-    ndt_cuda_host_free (memory, &slot->staged);
-    ndt_cuda_host_free (memory, &slot->staged_numbers);
-    ndt_cuda_host_free (memory, &slot->results);
+    ndt_cuda_free (memory, &slot->points);
+    ndt_cuda_free (memory, &slot->numbers);
+    ndt_cuda_free (memory, &slot->moved);
+    ndt_cuda_free (memory, &slot->staged);
+    ndt_cuda_free (memory, &slot->staged_numbers);
+    ndt_cuda_free (memory, &slot->results);
   }
   if (frames->stream) {
     cudaStreamSynchronize (frames->stream);
@@ -490,8 +490,8 @@ frames_close (NdtDeviceFrames *device_frames)
   if (frames->ready)
     cudaEventDestroy (frames->ready);
   for (guint i = 0; i < G_N_ELEMENTS (device_buffers); i++)
-    ndt_cuda_device_free (memory, device_buffers[i]);
-  ndt_cuda_host_free (memory, &frames->host);
+    ndt_cuda_free (memory, device_buffers[i]);
+  ndt_cuda_free (memory, &frames->host);
   (void)cudaGetLastError ();
   g_free (frames->level_ends);
   g_free (frames);

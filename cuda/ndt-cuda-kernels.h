@@ -67,15 +67,39 @@ typedef struct {
 #define NDT_CUDA_STOP_CANCELLED 1000
 
 /**
+ * NdtCudaSource:
+ * @points: floats x, y, z; device memory or host memory that the device reads
+ * @stride: floats from one point to the next
+ * @n_points_device: where the device finds the number of points; NULL: it is @n_points
+ */
+typedef struct {
+  const float *points;
+  const uint32_t *n_points_device;
+  uint32_t stride;
+  uint32_t n_points;
+} NdtCudaSource;
+
+/* Words of a message to a running sequence: the low half of each is a word of an NdtStart, the last
+ * one's a command instead; the high half is the number that `finished' will receive. */
+#define NDT_CUDA_MESSAGE 16
+#define NDT_CUDA_GO 1
+#define NDT_CUDA_QUIT 2
+
+/**
  * NdtCudaJob:
  * @d1: of each level, as @d2
  * @evaluate: one pass over @evaluate_level by @evaluate_kind at each start, instead of alignments
- * @points: floats x, y, z; device memory or host memory that the device reads
- * @point_stride: floats from one point to the next
- * @n_points_device: where the device finds the number of points; NULL: it is @n_points
+ * @source: the scan, of a sequence the first one
+ * @sources: of a sequence: all of its scans, @n_starts of them, host memory; the start of the first
+ *   is @start, the others' come as messages. NULL: all starts are of one scan
+ * @mailbox: of a sequence: a message, host memory
+ * @message: of a sequence: room for it, device memory
+ * @ended: of a sequence: host memory, receives @ticket when the next message came too late
+ * @patience: of a sequence: nanoseconds that it waits for a message
  * @starts: device memory or host memory that the device reads; NULL: the only one is @start
  * @results: one a start, host memory
- * @finished: host memory, receives @ticket once all results are there
+ * @finished: host memory, receives @ticket once all results are there; of a sequence with each
+ *   result, counting up
  * @fault: host memory, set where a wait on the device lasted too long
  * @cancelled: device memory, nonzero to stop soon
  * @n_done: device memory, zero before and after
@@ -101,10 +125,12 @@ typedef struct {
   int32_t evaluate;
   int32_t evaluate_level;
   int32_t evaluate_kind;
-  const float *points;
-  uint32_t point_stride;
-  uint32_t n_points;
-  const uint32_t *n_points_device;
+  NdtCudaSource source;
+  const NdtCudaSource *sources;
+  const uint64_t *mailbox;
+  uint64_t *message;
+  volatile uint32_t *ended;
+  uint32_t patience;
   const NdtStart *starts;
   NdtStart start;
   uint32_t n_starts;

@@ -27,9 +27,9 @@ ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory)
 {
   if (maps->stream)
     cudaStreamDestroy (maps->stream);
-  ndt_cuda_device_free (memory, &maps->active.memory);
-  ndt_cuda_device_free (memory, &maps->pending.memory);
-  ndt_cuda_device_free (memory, &maps->spare.memory);
+  ndt_cuda_free (memory, &maps->active.memory);
+  ndt_cuda_free (memory, &maps->pending.memory);
+  ndt_cuda_free (memory, &maps->spare.memory);
   ndt_cuda_builder_clear (&maps->builder, memory);
   g_mutex_clear (&maps->set_lock);
   g_mutex_clear (&maps->lock);
@@ -50,7 +50,7 @@ set_grid (NdtCudaLevel *level, const gint32 cell_min[3], const gint32 cell_max[3
 
 static gboolean
 reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels, const gint32 cell_min[][3],
-    const gint32 cell_max[][3], gboolean with_grids, GError **error)
+    const gint32 cell_max[][3], gboolean with_grids, gboolean anywhere, GError **error)
 {
   gsize at[NDT_CUDA_LEVELS][3], n_grid[NDT_CUDA_LEVELS], size = 0;
   for (guint i = 0; i < n_levels; i++) {
@@ -64,8 +64,10 @@ reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels, const gint32 ce
     size += align_up (n_grid[i] * sizeof (guint32));
   }
   /* Maps of a moving region differ a little in size. */
+  const gsize wanted = size + size / 8;
   if (size > map->memory.size &&
-      !ndt_cuda_device_reserve (memory, &map->memory, size + size / 8, error))
+      !(anywhere ? ndt_cuda_reserve (memory, &map->memory, wanted, error)
+                 : ndt_cuda_device_reserve (memory, &map->memory, wanted, error)))
     return FALSE;
   const guint8 *base = map->memory.data;
   for (guint i = 0; i < n_levels; i++) {
@@ -82,16 +84,20 @@ gboolean
 ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
     const gint32 cell_min[][3], const gint32 cell_max[][3], GError **error)
 {
-  GError *local_error = NULL;
-  if (reserve (map, memory, n_levels, cell_min, cell_max, TRUE, &local_error))
-    return TRUE;
-  if (!g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
-    g_propagate_error (error, local_error);
-    return FALSE;
+  /* On the device; there without grids, since the hash tables do as well, more slowly; anywhere. */
+  for (guint try = 0; try < 2; try++) {
+    GError *local_error = NULL;
+    if (map->memory.on_host)
+      ndt_cuda_free (memory, &map->memory);
+    if (reserve (map, memory, n_levels, cell_min, cell_max, try == 0, FALSE, &local_error))
+      return TRUE;
+    if (!g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
+      g_propagate_error (error, local_error);
+      return FALSE;
+    }
+    g_error_free (local_error);
   }
-  /* The hash tables do as well, more slowly. */
-  g_error_free (local_error);
-  return reserve (map, memory, n_levels, cell_min, cell_max, FALSE, error);
+  return reserve (map, memory, n_levels, cell_min, cell_max, FALSE, TRUE, error);
 }
 
 /* Copies the host's arrays. */
@@ -117,10 +123,10 @@ upload (
     const gsize voxel_size = level->n_voxels * sizeof (NdtVoxel);
     const gsize block_size = ((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock);
     cudaError_t status = cudaMemcpyAsync (
-        (void *)to->levels[i].voxels, level->voxels, voxel_size, cudaMemcpyHostToDevice, stream);
+        (void *)to->levels[i].voxels, level->voxels, voxel_size, cudaMemcpyDefault, stream);
     if (status == cudaSuccess)
       status = cudaMemcpyAsync (
-          (void *)to->levels[i].blocks, level->blocks, block_size, cudaMemcpyHostToDevice, stream);
+          (void *)to->levels[i].blocks, level->blocks, block_size, cudaMemcpyDefault, stream);
     if (status == cudaSuccess)
       status = ndt_cuda_prepare_level (&to->levels[i], stream);
     if (!ndt_cuda_check (memory, status, "upload of the map", error))
@@ -194,6 +200,7 @@ ndt_cuda_maps_take (NdtCudaMaps *maps)
     maps->active = maps->pending;
     maps->pending = before;
     maps->has_pending = FALSE;
+    maps->n_taken++;
   }
   g_mutex_unlock (&maps->lock);
   return maps->active.n_levels > 0;
@@ -204,4 +211,16 @@ ndt_cuda_maps_get (const NdtCudaMaps *maps, NdtCudaJob *job)
 {
   memcpy (job->levels, maps->active.levels, sizeof (job->levels));
   job->n_levels = maps->active.n_levels;
+}
+
+guint
+ndt_cuda_maps_get_number (const NdtCudaMaps *maps)
+{
+  return maps->n_taken;
+}
+
+double
+ndt_cuda_maps_get_resolution (const NdtCudaMaps *maps)
+{
+  return maps->active.levels[0].resolution;
 }

@@ -40,6 +40,7 @@ typedef struct {
   NdtCudaMap pending;
   NdtCudaMap spare;
   gboolean has_pending;
+  guint n_taken;
   NdtCudaBuilder builder;
 } NdtCudaMaps;
 
@@ -56,6 +57,9 @@ gboolean ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory,
  * there is no map. */
 gboolean ndt_cuda_maps_take (NdtCudaMaps *maps);
 void ndt_cuda_maps_get (const NdtCudaMaps *maps, NdtCudaJob *job);
+/* Another one for every map that was taken. */
+guint ndt_cuda_maps_get_number (const NdtCudaMaps *maps);
+double ndt_cuda_maps_get_resolution (const NdtCudaMaps *maps);
 
 /* Private to the files that make maps. */
 gboolean ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,

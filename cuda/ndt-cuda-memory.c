@@ -5,11 +5,10 @@
 #include <string.h>
 
 void
-ndt_cuda_memory_init (NdtCudaMemory *memory, guint64 budget)
+ndt_cuda_memory_init (NdtCudaMemory *memory)
 {
   memset (memory, 0, sizeof (*memory));
   g_mutex_init (&memory->lock);
-  memory->budget = budget;
 }
 
 void
@@ -82,7 +81,7 @@ ndt_cuda_device_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize siz
   cudaError_t status;
   if (size <= buffer->size)
     return TRUE;
-  ndt_cuda_device_free (memory, buffer);
+  ndt_cuda_free (memory, buffer);
   g_mutex_lock (&memory->lock);
   fits = memory->budget == 0 || memory->counters.device_bytes + size <= memory->budget;
   if (fits)
@@ -110,26 +109,13 @@ ndt_cuda_device_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize siz
   return TRUE;
 }
 
-void
-ndt_cuda_device_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
-{
-  if (!buffer->data)
-    return;
-  cudaFree (buffer->data);
-  g_mutex_lock (&memory->lock);
-  memory->counters.device_bytes -= buffer->size;
-  g_mutex_unlock (&memory->lock);
-  buffer->data = NULL;
-  buffer->size = 0;
-}
-
 gboolean
 ndt_cuda_host_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error)
 {
   cudaError_t status;
   if (size <= buffer->size)
     return TRUE;
-  ndt_cuda_host_free (memory, buffer);
+  ndt_cuda_free (memory, buffer);
   status = ndt_cuda_inject_failure ("alloc")
                ? cudaErrorMemoryAllocation
                : cudaHostAlloc (&buffer->data, size, cudaHostAllocPortable | cudaHostAllocMapped);
@@ -138,6 +124,7 @@ ndt_cuda_host_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size,
     return FALSE;
   }
   buffer->size = size;
+  buffer->on_host = TRUE;
   g_mutex_lock (&memory->lock);
   memory->counters.allocations++;
   memory->counters.host_bytes += size;
@@ -145,17 +132,35 @@ ndt_cuda_host_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size,
   return TRUE;
 }
 
-void
-ndt_cuda_host_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
+gboolean
+ndt_cuda_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error)
 {
+  GError *local_error = NULL;
+  if (ndt_cuda_device_reserve (memory, buffer, size, &local_error))
+    return TRUE;
+  if (!g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
+    g_propagate_error (error, local_error);
+    return FALSE;
+  }
+  g_debug ("%s: page-locked memory instead", local_error->message);
+  g_error_free (local_error);
+  return ndt_cuda_host_reserve (memory, buffer, size, error);
+}
+
+void
+ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
+{
+  guint64 *held = buffer->on_host ? &memory->counters.host_bytes : &memory->counters.device_bytes;
   if (!buffer->data)
     return;
-  cudaFreeHost (buffer->data);
+  if (buffer->on_host)
+    cudaFreeHost (buffer->data);
+  else
+    cudaFree (buffer->data);
   g_mutex_lock (&memory->lock);
-  memory->counters.host_bytes -= buffer->size;
+  *held -= buffer->size;
   g_mutex_unlock (&memory->lock);
-  buffer->data = NULL;
-  buffer->size = 0;
+  memset (buffer, 0, sizeof (*buffer));
 }
 
 /* ---- Page-locked memory that others hold ---- */

@@ -15,18 +15,24 @@ G_BEGIN_DECLS
  */
 typedef struct {
   GMutex lock;
-  guint64 budget;
+  guint64 budget; /* set once, before maps and scans */
   NdtBackendCounters counters;
   gchar *failure; /* why the device cannot be used any more */
 } NdtCudaMemory;
 
-/* Grows and stays. */
+/**
+ * NdtCudaBuffer:
+ * @on_host: it is page-locked memory, which the device reads and writes across the bus
+ *
+ * Grows and stays.
+ */
 typedef struct {
   void *data;
   gsize size;
+  gboolean on_host;
 } NdtCudaBuffer;
 
-void ndt_cuda_memory_init (NdtCudaMemory *memory, guint64 budget);
+void ndt_cuda_memory_init (NdtCudaMemory *memory);
 void ndt_cuda_memory_clear (NdtCudaMemory *memory);
 
 /* TRUE for cudaSuccess. Otherwise sets @error, NDT_ERROR_NO_MEMORY where memory was refused; any
@@ -36,15 +42,19 @@ gboolean ndt_cuda_check (
 gboolean ndt_cuda_fail (NdtCudaMemory *memory, const gchar *what, GError **error);
 gboolean ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error);
 
-/* What was in the buffer is lost where it grows; FALSE leaves it empty. Device memory is counted
- * against the budget. */
+/* What was in the buffer is lost where it grows; FALSE leaves it empty.
+ *
+ * Memory for the device: its own while that is within the budget, and page-locked memory of the
+ * host above it, with which everything is slower and the same. */
+gboolean ndt_cuda_reserve (
+    NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
+/* The device's own only; NDT_ERROR_NO_MEMORY above the budget. */
 gboolean ndt_cuda_device_reserve (
     NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
-void ndt_cuda_device_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer);
 /* Page-locked, readable by the device at the same address. */
 gboolean ndt_cuda_host_reserve (
     NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
-void ndt_cuda_host_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer);
+void ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer);
 
 /* Page-locked memory for others; a lookup tells whether a range lies in such memory. */
 gpointer ndt_cuda_lock_alloc (gsize size);

@@ -100,8 +100,8 @@ ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtClou
     pack (points, times, moving->staging.data);
     first = moving->staging.data;
   }
-  if (!ndt_cuda_device_reserve (memory, &moving->data, size + 8, error) ||
-      !ndt_cuda_device_reserve (
+  if (!ndt_cuda_reserve (memory, &moving->data, size + 8, error) ||
+      !ndt_cuda_reserve (
           memory, &moving->times, (1 + NDT_CUDA_TIMES_BLOCKS) * sizeof (NdtCudaTimes), error) ||
       !ndt_cuda_host_reserve (memory, &moving->result, sizeof (NdtCudaTimes), error))
     return FALSE;
@@ -154,9 +154,9 @@ ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtScan
   job.reference = motion->reference;
   memcpy (job.velocity, motion->velocity, sizeof (job.velocity));
   memcpy (job.acceleration, motion->acceleration, sizeof (job.acceleration));
-  if (!ndt_cuda_device_reserve (
+  if (!ndt_cuda_reserve (
           memory, &moving->matrices, (NDT_DESKEW_SLOTS + 1) * sizeof (NdtCudaMatrix), error) ||
-      !ndt_cuda_device_reserve (memory, &moving->moved, 12 * (gsize)raw->n, error) ||
+      !ndt_cuda_reserve (memory, &moving->moved, 12 * (gsize)raw->n, error) ||
       !launched (memory,
           ndt_cuda_motion_launch (
               raw, moving->times.data, &job, moving->matrices.data, moving->moved.data, stream),
@@ -169,10 +169,10 @@ ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtScan
 void
 ndt_cuda_moving_clear (NdtCudaMoving *moving, NdtCudaMemory *memory)
 {
-  ndt_cuda_host_free (memory, &moving->staging);
-  ndt_cuda_host_free (memory, &moving->result);
-  ndt_cuda_device_free (memory, &moving->data);
-  ndt_cuda_device_free (memory, &moving->times);
-  ndt_cuda_device_free (memory, &moving->matrices);
-  ndt_cuda_device_free (memory, &moving->moved);
+  ndt_cuda_free (memory, &moving->staging);
+  ndt_cuda_free (memory, &moving->result);
+  ndt_cuda_free (memory, &moving->data);
+  ndt_cuda_free (memory, &moving->times);
+  ndt_cuda_free (memory, &moving->matrices);
+  ndt_cuda_free (memory, &moving->moved);
 }

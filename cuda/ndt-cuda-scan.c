@@ -78,8 +78,8 @@ table_bits (guint n)
 
 /* The raw scan on the device, as it is where it is page-locked. @to: (out): there. */
 static gboolean
-upload_raw (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view, cudaStream_t stream,
-    NdtCloudView *to, GError **error)
+upload_raw (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    const NdtCloudView *view, cudaStream_t stream, NdtCloudView *to, GError **error)
 {
   const guint8 *first;
   gsize size;
@@ -95,10 +95,10 @@ upload_raw (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view, 
   }
   /* The device's copy begins where doubles may. */
   const gsize shift = (guintptr)first & 7;
-  if (!ndt_cuda_device_reserve (memory, &scan->raw, size + 8, error))
+  if (!ndt_cuda_reserve (memory, &thinner->raw, size + 8, error))
     return FALSE;
-  guint8 *raw = (guint8 *)scan->raw.data + shift;
-  if (!ndt_cuda_check (memory, cudaMemcpyAsync (raw, first, size, cudaMemcpyHostToDevice, stream),
+  guint8 *raw = (guint8 *)thinner->raw.data + shift;
+  if (!ndt_cuda_check (memory, cudaMemcpyAsync (raw, first, size, cudaMemcpyDefault, stream),
           "upload of a scan", error))
     return FALSE;
   ndt_cuda_count_upload (memory, size);
@@ -109,15 +109,15 @@ upload_raw (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view, 
 }
 
 gboolean
-ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *raw,
-    const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error)
 {
   const guint n = (guint)raw->n_points;
   const guint n_blocks = (n + NDT_CUDA_THIN_BLOCK - 1) / NDT_CUDA_THIN_BLOCK;
   NdtCudaThin job;
   cudaError_t status;
   memset (&job, 0, sizeof (job));
-  if (!ndt_cuda_device_reserve (memory, &scan->points, HEADER + (gsize)n * 12, error))
+  if (!ndt_cuda_reserve (memory, &scan->points, HEADER + (gsize)n * 12, error))
     return FALSE;
   job.n_points = scan->points.data;
   job.points = (float *)((guint8 *)scan->points.data + HEADER);
@@ -127,21 +127,21 @@ ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView
   if (n == 0)
     return ndt_cuda_check (
         memory, cudaMemsetAsync (job.n_points, 0, sizeof (guint32), stream), "empty scan", error);
-  if (!ndt_cuda_device_reserve (
-          memory, &scan->scratch, ((gsize)n + n_blocks) * sizeof (guint32), error))
+  if (!ndt_cuda_reserve (
+          memory, &thinner->scratch, ((gsize)n + n_blocks) * sizeof (guint32), error))
     return FALSE;
-  job.slot_of = scan->scratch.data;
+  job.slot_of = thinner->scratch.data;
   job.counts = job.slot_of + n;
   if (filter->leaf_size > 0) {
     const guint bits = table_bits (n);
     const gsize size = sizeof (NdtCudaLeaf) << bits;
-    const gboolean is_new = size > scan->leaves.size;
-    if (!ndt_cuda_device_reserve (memory, &scan->leaves, size, error))
+    const gboolean is_new = size > thinner->leaves.size;
+    if (!ndt_cuda_reserve (memory, &thinner->leaves, size, error))
       return FALSE;
-    if (is_new && !ndt_cuda_check (memory, cudaMemsetAsync (scan->leaves.data, 0, size, stream),
+    if (is_new && !ndt_cuda_check (memory, cudaMemsetAsync (thinner->leaves.data, 0, size, stream),
                       "clearing memory", error))
       return FALSE;
-    job.leaves = scan->leaves.data;
+    job.leaves = thinner->leaves.data;
     job.leaf_shift = (gint32)(64 - bits);
   }
 
@@ -164,8 +164,8 @@ ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView
 }
 
 gboolean
-ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view,
-    const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    const NdtCloudView *view, const NdtScanFilter *filter, cudaStream_t stream, GError **error)
 {
   const gboolean plain = !(filter->min_range > 0) && !(filter->max_range > 0) && !filter->use_box &&
                          !(filter->leaf_size > 0);
@@ -174,8 +174,8 @@ ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView 
   scan->host = NULL;
   scan->on_device = scan->thinned = FALSE;
   if (!plain || view->n_points > MAX_IN_PLACE)
-    return upload_raw (scan, memory, view, stream, &raw, error) &&
-           ndt_cuda_scan_thin (scan, memory, &raw, filter, stream, error);
+    return upload_raw (scan, thinner, memory, view, stream, &raw, error) &&
+           ndt_cuda_scan_thin (scan, thinner, memory, &raw, filter, stream, error);
 
   const gsize n = view->n_points;
   if (n > 0 && is_packed_f32 (view) && view->stride <= 32 &&
@@ -212,13 +212,13 @@ ndt_cuda_scan_get (NdtCudaScan *scan, NdtCudaMemory *memory, float *xyz, guint m
     return TRUE;
   }
   cudaError_t status =
-      cudaMemcpyAsync (&n, scan->points.data, sizeof (n), cudaMemcpyDeviceToHost, stream);
+      cudaMemcpyAsync (&n, scan->points.data, sizeof (n), cudaMemcpyDefault, stream);
   if (status == cudaSuccess)
     status = cudaStreamSynchronize (stream);
   const gsize size = (gsize)MIN (n, max_points) * 12;
   if (status == cudaSuccess && size > 0)
     status = cudaMemcpyAsync (
-        xyz, (const guint8 *)scan->points.data + HEADER, size, cudaMemcpyDeviceToHost, stream);
+        xyz, (const guint8 *)scan->points.data + HEADER, size, cudaMemcpyDefault, stream);
   if (status == cudaSuccess)
     status = cudaStreamSynchronize (stream);
   if (!ndt_cuda_check (memory, status, "download of a scan", error))
@@ -235,11 +235,11 @@ ndt_cuda_scan_upload (NdtCudaScan *scan, NdtCudaMemory *memory, cudaStream_t str
   if (scan->on_device || scan->n_points == 0)
     return TRUE;
   const gsize size = ((gsize)(scan->n_points - 1) * scan->host_stride + 3) * sizeof (float);
-  if (!ndt_cuda_device_reserve (memory, &scan->points, HEADER + size, error))
+  if (!ndt_cuda_reserve (memory, &scan->points, HEADER + size, error))
     return FALSE;
   if (!ndt_cuda_check (memory,
-          cudaMemcpyAsync ((guint8 *)scan->points.data + HEADER, scan->host, size,
-              cudaMemcpyHostToDevice, stream),
+          cudaMemcpyAsync (
+              (guint8 *)scan->points.data + HEADER, scan->host, size, cudaMemcpyDefault, stream),
           "upload of a scan", error))
     return FALSE;
   ndt_cuda_count_upload (memory, size);
@@ -248,27 +248,32 @@ ndt_cuda_scan_upload (NdtCudaScan *scan, NdtCudaMemory *memory, cudaStream_t str
 }
 
 void
-ndt_cuda_scan_fill_job (const NdtCudaScan *scan, NdtCudaJob *job)
+ndt_cuda_scan_get_source (const NdtCudaScan *scan, NdtCudaSource *source)
 {
-  job->n_points = scan->n_points;
+  source->n_points = scan->n_points;
   if (scan->on_device) {
-    job->points = (const float *)((const guint8 *)scan->points.data + HEADER);
-    job->point_stride = scan->thinned ? 3 : scan->host_stride;
-    job->n_points_device = scan->thinned ? scan->points.data : NULL;
+    source->points = (const float *)((const guint8 *)scan->points.data + HEADER);
+    source->stride = scan->thinned ? 3 : scan->host_stride;
+    source->n_points_device = scan->thinned ? scan->points.data : NULL;
   } else {
-    job->points = scan->host;
-    job->point_stride = scan->host_stride;
-    job->n_points_device = NULL;
+    source->points = scan->host;
+    source->stride = scan->host_stride;
+    source->n_points_device = NULL;
   }
 }
 
 void
 ndt_cuda_scan_clear (NdtCudaScan *scan, NdtCudaMemory *memory)
 {
-  ndt_cuda_host_free (memory, &scan->staging);
-  ndt_cuda_device_free (memory, &scan->points);
-  ndt_cuda_device_free (memory, &scan->raw);
-  ndt_cuda_device_free (memory, &scan->scratch);
-  ndt_cuda_device_free (memory, &scan->leaves);
+  ndt_cuda_free (memory, &scan->staging);
+  ndt_cuda_free (memory, &scan->points);
   ndt_cuda_moving_clear (&scan->moving, memory);
+}
+
+void
+ndt_cuda_thinner_clear (NdtCudaThinner *thinner, NdtCudaMemory *memory)
+{
+  ndt_cuda_free (memory, &thinner->raw);
+  ndt_cuda_free (memory, &thinner->scratch);
+  ndt_cuda_free (memory, &thinner->leaves);
 }

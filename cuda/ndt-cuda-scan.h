@@ -28,24 +28,29 @@ typedef struct {
   gboolean thinned;
   NdtCudaBuffer staging;
   NdtCudaBuffer points;
-  NdtCudaBuffer raw;
-  NdtCudaBuffer scratch;
-  NdtCudaBuffer leaves;
   NdtCudaMoving moving;
 } NdtCudaScan;
 
-gboolean ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view,
-    const NdtScanFilter *filter, cudaStream_t stream, GError **error);
+/* What thinning takes on the device while it runs: one for all scans of a stream. */
+typedef struct {
+  NdtCudaBuffer raw;
+  NdtCudaBuffer scratch;
+  NdtCudaBuffer leaves;
+} NdtCudaThinner;
+
+gboolean ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    const NdtCloudView *view, const NdtScanFilter *filter, cudaStream_t stream, GError **error);
 /* Of a raw scan in memory of the device's, aligned to its type, which is read by the stream. */
-gboolean ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *raw,
-    const NdtScanFilter *filter, cudaStream_t stream, GError **error);
+gboolean ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error);
 /* Waits for the stream. */
 gboolean ndt_cuda_scan_get (NdtCudaScan *scan, NdtCudaMemory *memory, float *xyz, guint max_points,
     guint *n_points, cudaStream_t stream, GError **error);
 /* Has the points on the device, for alignments that read them more than once. */
 gboolean ndt_cuda_scan_upload (
     NdtCudaScan *scan, NdtCudaMemory *memory, cudaStream_t stream, GError **error);
-void ndt_cuda_scan_fill_job (const NdtCudaScan *scan, NdtCudaJob *job);
+void ndt_cuda_scan_get_source (const NdtCudaScan *scan, NdtCudaSource *source);
 void ndt_cuda_scan_clear (NdtCudaScan *scan, NdtCudaMemory *memory);
+void ndt_cuda_thinner_clear (NdtCudaThinner *thinner, NdtCudaMemory *memory);
 
 G_END_DECLS

@@ -116,11 +116,10 @@ set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
   set_frame (job, c, o->level, o->kind, o->t, o->q, keep, lane);
 }
 
-/* By warp 0. */
+/* By warp 0. @from: an NdtStart. */
 __device__ void
-begin (const NdtCudaJob &job, Control *c, uint32_t start, uint32_t lane)
+begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t lane)
 {
-  const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
   uint32_t *to = (uint32_t *)&c->start;
   for (uint32_t i = lane; i < sizeof (NdtStart) / 4; i += 32)
     to[i] = from[i];
@@ -228,13 +227,13 @@ write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t 
   __syncwarp ();
   if (lane == 0) {
     bool last = true;
-    if (job.n_starts > 1) {
+    if (job.n_starts > 1 && !job.sources) {
       last = atomicAdd (job.n_done, 1u) + 1 == job.n_starts;
       __threadfence_system ();
       if (last)
         *job.n_done = 0;
     }
     if (last)
-      *job.finished = job.ticket;
+      *job.finished = job.ticket + (job.sources ? start : 0);
   }
 }

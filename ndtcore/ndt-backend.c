@@ -154,6 +154,44 @@ ndt_backend_align (NdtBackend *backend, guint slot, const NdtAlignParams *params
 }
 
 gboolean
+ndt_backend_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *start, guint n_following, GError **error)
+{
+  if (!check_slot (slot, error) || !ndt_align_params_check (params, error) ||
+      !check_pose (&start->guess, error))
+    return FALSE;
+  if (backend->klass->align_begin)
+    return backend->klass->align_begin (backend, slot, params, start,
+        slot < NDT_MAX_SCANS ? MIN (n_following, NDT_MAX_SCANS - 1 - slot) : 0, error);
+  backend->begun_slot = slot;
+  backend->begun_params = *params;
+  backend->begun_start = *start;
+  return TRUE;
+}
+
+gboolean
+ndt_backend_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
+{
+  if (backend->klass->align_end)
+    return backend->klass->align_end (backend, result, error);
+  return backend->klass->align (backend, backend->begun_slot, &backend->begun_params,
+      &backend->begun_start, 1, result, error);
+}
+
+void
+ndt_backend_align_stop (NdtBackend *backend)
+{
+  if (backend->klass->align_stop)
+    backend->klass->align_stop (backend);
+}
+
+guint
+ndt_backend_get_batch (const NdtBackend *backend)
+{
+  return backend->klass->batch ? backend->klass->batch : 64;
+}
+
+gboolean
 ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
     NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error)
 {

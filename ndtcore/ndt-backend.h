@@ -94,8 +94,8 @@ typedef struct {
  * NdtBackendConfig:
  * @device_id: of several devices; -1: the first that works
  * @n_threads: CPU threads; 0: one per processor that the process may run on
- * @memory_budget: bytes of device memory that the backend holds at most; 0: no limit.
- *   Above it work is done in parts
+ * @memory_budget: bytes of device memory that scans and maps take at most; 0: no limit. What is
+ *   beyond it, or what the device has, lies in the host's memory: slower, with the same results
  */
 typedef struct {
   gint device_id;
@@ -139,6 +139,8 @@ typedef struct _NdtBackendClass NdtBackendClass;
  */
 struct _NdtBackendClass {
   const gchar *name;
+  /* Starts that a call of align is best given at a time, where there are many; 0: 64. */
+  guint batch;
 
   /* Takes a reference. */
   gboolean (*set_map) (NdtBackend *backend, NdtVoxelMap *map, GError **error);
@@ -170,6 +172,16 @@ struct _NdtBackendClass {
    * starts, each bitwise as if it were alone. */
   gboolean (*align) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
       const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
+  /* One scan after the other, each start known only when the scan before is done: align_begin
+   * returns without the result, align_end waits for it. Results are bitwise as from align. Scans in
+   * the n_following slots after this one are set and will probably be begun next, in turn: a device
+   * may keep the kernel and read them ahead, so that their memory has to stay valid until
+   * align_stop, or any other call but align_begin, align_end and those for any thread. Between
+   * begin and end only those may be called. Nullable, all three or none. */
+  gboolean (*align_begin) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+      const NdtStart *start, guint n_following, GError **error);
+  gboolean (*align_end) (NdtBackend *backend, NdtAlignResult *result, GError **error);
+  void (*align_stop) (NdtBackend *backend);
   /* The objective at n_poses poses, over one level of the map. */
   gboolean (*evaluate) (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
       NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
@@ -194,6 +206,9 @@ struct _NdtBackend {
   const NdtBackendClass *klass;
   /*< private >*/
   gint resolution_um; /* atomic */
+  guint begun_slot;
+  NdtAlignParams begun_params;
+  NdtStart begun_start;
 };
 
 /* The CPU backend; never fails but for NDT_ERROR_INVALID_ARGUMENT. */
@@ -220,6 +235,12 @@ gboolean ndt_backend_get_scan (
     NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error);
 gboolean ndt_backend_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
+/* For backends that cannot begin an alignment without waiting, the end does it all. */
+gboolean ndt_backend_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *start, guint n_following, GError **error);
+gboolean ndt_backend_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error);
+void ndt_backend_align_stop (NdtBackend *backend);
+guint ndt_backend_get_batch (const NdtBackend *backend);
 gboolean ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     guint level, NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
 gpointer ndt_backend_alloc_host (NdtBackend *backend, gsize size);

@@ -62,59 +62,6 @@ now (void)
   return time.tv_sec * G_GINT64_CONSTANT (1000000000) + time.tv_nsec;
 }
 
-void
-ndt_localizer_params_init (NdtLocalizerParams *params)
-{
-  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
-  memset (params, 0, sizeof (*params));
-  ndt_registration_params_init (&params->registration);
-  params->filter = no_filter;
-  ndt_pose_set_identity (&params->sensor_pose);
-  params->min_points = 10;
-  params->matched_ratio_threshold = 0.2;
-  params->max_skips = 10;
-  params->score_drop = 0.6;
-}
-
-gboolean
-ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
-{
-  const NdtRegistrationParams *r = &params->registration;
-  const gchar *what = NULL;
-  if (!ndt_align_params_check (&r->align, error))
-    return FALSE;
-  if (r->covariance > NDT_POSE_COVARIANCE_MULTI_NDT_SCORE)
-    what = "unknown covariance estimate";
-  else if (!(r->covariance_scale > 0 && isfinite (r->covariance_scale)))
-    what = "covariance-scale has to be above 0 and finite";
-  else if (!(r->temperature > 0))
-    what = "the softmax temperature has to be above 0";
-  else if (r->n_offsets > NDT_MAX_OFFSETS)
-    what = "at most 32 offset poses";
-  else if (params->min_points < 1)
-    what = "min-points has to be at least 1";
-  else if (!(params->tp_threshold >= 0) || !(params->nvtl_threshold >= 0))
-    what = "score thresholds have to be 0 or above";
-  else if (!(params->nvtl_threshold_fraction >= 0 && params->nvtl_threshold_fraction <= 1) ||
-           !(params->matched_ratio_threshold >= 0 && params->matched_ratio_threshold <= 1) ||
-           !(params->score_drop >= 0 && params->score_drop <= 1))
-    what = "fractions have to be 0 to 1";
-  if (!what && !(params->no_ground_margin >= 0 && isfinite (params->no_ground_margin)))
-    what = "no-ground-margin has to be 0 or above and finite";
-  NdtPose mount = params->sensor_pose;
-  if (!what && !ndt_pose_normalize (&mount))
-    what = "the sensor's pose is not finite";
-  for (guint i = 0; i < 6 && !what; i++)
-    if (!(r->fixed_variance[i] > 0 && isfinite (r->fixed_variance[i])))
-      what = "fixed variances have to be above 0 and finite";
-  for (guint i = 0; i < MIN (r->n_offsets, NDT_MAX_OFFSETS) && !what; i++)
-    if (!isfinite (r->offset_x[i]) || !isfinite (r->offset_y[i]))
-      what = "offset poses have to be finite";
-  if (what)
-    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, what);
-  return what == NULL;
-}
-
 NdtLocalizer *
 ndt_localizer_new (NdtBackend *backend)
 {
@@ -423,147 +370,203 @@ score_no_ground (NdtLocalizer *localizer, guint slot, const NdtPose *sensor, con
   return TRUE;
 }
 
-/* From a guess, and from far where that does not reach what the stream used to. */
+/* ---- Scans ---- */
+
+/**
+ * Step:
+ * @reject: why it is not aligned, or was not good
+ * @tried: it is aligned
+ * @has_course: its motion is compensated by @course
+ * @sensor_guess: where the sensor is in its middle
+ * @is_complete: @registration has its covariance
+ *
+ * A scan on its way through the localizer: predict(), begin(), finish(), complete().
+ */
+typedef struct {
+  const NdtObservation *observation;
+  guint slot;
+  NdtTrackerInput input;
+  NdtTrackerGuess guess;
+  NdtReject reject;
+  gboolean tried;
+  gboolean has_course;
+  NdtCourse course;
+  NdtPose sensor_guess;
+  NdtAlignResult result;
+  gboolean is_complete;
+  NdtLocalization out;
+} Step;
+
+static void
+predict (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, Step *step)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  memset (step, 0, sizeof (*step));
+  step->observation = observation;
+  step->slot = slot;
+  step->out.previous_status = (NdtTrackStatus)tracker->status;
+  step->input.time = observation->time;
+  step->input.prior = observation->prior;
+  step->input.odometry = observation->odometry;
+  /* A pose that is none is as if it were not given. */
+  step->input.has_prior = observation->has_prior && ndt_pose_normalize (&step->input.prior);
+  step->input.has_odometry =
+      observation->has_odometry && ndt_pose_normalize (&step->input.odometry);
+  ndt_tracker_predict (tracker, &step->input, &step->guess);
+  step->out.prediction = (NdtPrediction)step->guess.prediction;
+  step->out.guess = step->guess.pose;
+  if (observation->deadline > 0 && g_get_monotonic_time () > observation->deadline)
+    step->reject = NDT_REJECT_DEADLINE;
+  else if (step->out.prediction == NDT_PREDICTION_NONE)
+    step->reject = NDT_REJECT_NO_GUESS;
+  step->tried = step->reject == NDT_REJECT_NONE;
+}
+
+/* A scan whose motion is compensated goes to the backend when its velocity is known. */
 static gboolean
-align (NdtLocalizer *localizer, guint slot, const NdtTrackerGuess *guess,
-    const NdtPose *sensor_guess, NdtRegistration *registration, NdtReject *reject, GError **error)
+set_course (NdtLocalizer *localizer, Step *step, NdtPose *body_guess, GError **error)
+{
+  const NdtObservation *observation = step->observation;
+  NdtCourse *course = &step->course;
+  NdtTimeSpan span = {0};
+  if (has_times (observation) &&
+      !ndt_moving_scan_set (localizer->moving, localizer->backend, step->slot, &observation->points,
+          &observation->point_times, &span, error))
+    return FALSE;
+  step->has_course = span.n_points > 0;
+  if (!step->has_course)
+    return ndt_backend_set_scan (
+        localizer->backend, step->slot, &observation->points, &localizer->params.filter, error);
+  begin_course (localizer, observation, &step->guess, &span, course);
+  if (course->has_velocity)
+    *body_guess = moved (course, &step->guess.pose, course->middle - observation->time_on_points);
+  return move_scan (localizer, course, error);
+}
+
+/* @n_following: scans in the slots after this one that are ready. */
+static gboolean
+begin (NdtLocalizer *localizer, Step *step, guint n_following, GError **error)
 {
   const NdtLocalizerParams *params = &localizer->params;
-  if (!ndt_register (localizer->backend, slot, &params->registration,
-          guess->far ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL, sensor_guess, 1, registration, error))
+  NdtPose body_guess = step->guess.pose;
+  if (!step->tried)
+    return TRUE;
+  if (params->deskew && !set_course (localizer, step, &body_guess, error))
     return FALSE;
-  *reject = judge (localizer, registration);
-  if (!guess->far && *reject != NDT_REJECT_TOO_FEW_POINTS &&
-      (*reject != NDT_REJECT_NONE || ndt_tracker_dropped (&localizer->tracker, params->score_drop,
-                                         registration->nvtl, registration->matched_ratio))) {
-    /* Below what the stream used to reach: the four candidates, of which the alignment just
-     * made is one, and the better score. */
-    NdtRegistration far;
-    if (!ndt_register (localizer->backend, slot, &params->registration, NDT_SEARCH_FAR,
-            sensor_guess, 1, &far, error))
-      return FALSE;
-    far.evaluations += registration->evaluations;
-    *registration = far;
-    *reject = judge (localizer, registration);
-  }
+  step->sensor_guess = sensor_of_body (localizer, &body_guess);
+  return step->guess.far || ndt_register_begin (localizer->backend, step->slot,
+                                &params->registration, &step->sensor_guess, n_following, error);
+}
+
+/* In the place of what was registered before. */
+static gboolean
+register_again (
+    NdtLocalizer *localizer, Step *step, NdtSearch search, const NdtPose *guess, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const guint evaluations = registration->evaluations;
+  if (!ndt_register (localizer->backend, step->slot, &localizer->params.registration, search, guess,
+          1, registration, error))
+    return FALSE;
+  registration->evaluations += evaluations;
+  step->is_complete = TRUE;
+  step->reject = judge (localizer, registration);
   return TRUE;
+}
+
+/* From the guess, and from far where that does not reach what the stream used to. */
+static gboolean
+align (NdtLocalizer *localizer, Step *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  if (step->guess.far)
+    return register_again (localizer, step, NDT_SEARCH_FAR, &step->sensor_guess, error);
+  if (!ndt_register_end (localizer->backend, &step->result, registration, error))
+    return FALSE;
+  step->reject = judge (localizer, registration);
+  if (step->reject == NDT_REJECT_TOO_FEW_POINTS ||
+      (step->reject == NDT_REJECT_NONE &&
+          !ndt_tracker_dropped (&localizer->tracker, localizer->params.score_drop,
+              registration->nvtl, registration->matched_ratio)))
+    return TRUE;
+  /* The four candidates, of which the alignment just made is one, and the better score. */
+  return register_again (localizer, step, NDT_SEARCH_FAR, &step->sensor_guess, error);
+}
+
+static gboolean
+has_aligned (const Step *step)
+{
+  return step->tried && (step->reject == NDT_REJECT_NONE || step->reject == NDT_REJECT_SCORE);
 }
 
 /* A scan that is aligned tells the velocity; where that is another than the one its points were
  * moved by, they are moved and aligned once more. */
 static gboolean
-align_moving (NdtLocalizer *localizer, guint slot, const NdtTrackerGuess *guess, NdtCourse *course,
-    NdtRegistration *registration, NdtReject *reject, GError **error)
+align_moving (NdtLocalizer *localizer, Step *step, GError **error)
 {
-  const gboolean starts = guess->prediction == NDT_TRACKER_FROM_INITIAL ||
+  const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL ||
                           localizer->tracker.status == NDT_TRACKER_LOST;
-  for (guint pass = 0;; pass++) {
-    const guint evaluations = registration->evaluations;
-    const NdtPose sensor = registration->pose;
+  for (guint pass = 0; has_aligned (step); pass++) {
+    const NdtPose sensor = step->out.registration.pose;
     const NdtPose body = body_of_sensor (localizer, &sensor);
-    if (!continue_course (localizer, starts, &body, course) || pass == MAX_PASSES)
-      return TRUE;
-    if (!move_scan (localizer, course, error) ||
-        !ndt_register (localizer->backend, slot, &localizer->params.registration, NDT_SEARCH_LOCAL,
-            &sensor, 1, registration, error))
+    if (!continue_course (localizer, starts, &body, &step->course) || pass == MAX_PASSES)
+      break;
+    if (!move_scan (localizer, &step->course, error) ||
+        !register_again (localizer, step, NDT_SEARCH_LOCAL, &sensor, error))
       return FALSE;
-    registration->evaluations += evaluations;
-    *reject = judge (localizer, registration);
-    if (*reject != NDT_REJECT_NONE && *reject != NDT_REJECT_SCORE)
-      return TRUE;
+  }
+  return TRUE;
+}
+
+/* The body's pose at the observation's time, from the sensor's in the middle of its scan. */
+static NdtPose
+pose_of_step (const NdtLocalizer *localizer, const Step *step)
+{
+  const NdtPose body = body_of_sensor (localizer, &step->out.registration.pose);
+  return step->out.deskewed
+             ? moved (&step->course, &body, step->observation->time_on_points - step->course.middle)
+             : body;
+}
+
+static NdtTrackerOutcome
+get_outcome (const Step *step)
+{
+  switch (step->reject) {
+  case NDT_REJECT_NONE:
+    return NDT_OUTCOME_GOOD;
+  case NDT_REJECT_SCORE:
+    return NDT_OUTCOME_DEGRADED;
+  case NDT_REJECT_NO_PAIRS:
+  case NDT_REJECT_NOT_FINITE:
+    return NDT_OUTCOME_FAILED;
+  default:
+    return NDT_OUTCOME_UNUSABLE;
   }
 }
 
-/* Localizes the scan that lies in a slot of the backend, or does with deskewing. */
+/* Has the alignment's result, and remembers it: the next scan can be predicted then. */
 static gboolean
-process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
-    NdtLocalization *out, GError **error)
+finish (NdtLocalizer *localizer, Step *step, GError **error)
 {
-  const NdtLocalizerParams *params = &localizer->params;
   NdtTracker *tracker = &localizer->tracker;
-  NdtRegistration *registration = &out->registration;
-  memset (out, 0, sizeof (*out));
-  out->previous_status = (NdtTrackStatus)tracker->status;
-
-  NdtTrackerInput input = {
-      .time = observation->time, .prior = observation->prior, .odometry = observation->odometry};
-  /* A pose that is none is as if it were not given. */
-  input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
-  input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
-  NdtTrackerGuess guess;
-  ndt_tracker_predict (tracker, &input, &guess);
-  out->prediction = (NdtPrediction)guess.prediction;
-  out->guess = guess.pose;
-
-  NdtReject reject = NDT_REJECT_NONE;
-  if (observation->deadline > 0 && g_get_monotonic_time () > observation->deadline)
-    reject = NDT_REJECT_DEADLINE;
-  else if (out->prediction == NDT_PREDICTION_NONE)
-    reject = NDT_REJECT_NO_GUESS;
-
-  NdtCourse course;
-  NdtPose body_guess = guess.pose;
-  gboolean has_course = FALSE;
-  if (params->deskew && reject == NDT_REJECT_NONE) {
-    NdtTimeSpan span = {0};
-    if (has_times (observation) &&
-        !ndt_moving_scan_set (localizer->moving, localizer->backend, slot, &observation->points,
-            &observation->point_times, &span, error))
-      return FALSE;
-    has_course = span.n_points > 0;
-    if (has_course)
-      begin_course (localizer, observation, &guess, &span, &course);
-    if (has_course && course.has_velocity)
-      body_guess = moved (&course, &guess.pose, course.middle - observation->time_on_points);
-    if (has_course ? !move_scan (localizer, &course, error)
-                   : !ndt_backend_set_scan (
-                         localizer->backend, slot, &observation->points, &params->filter, error))
-      return FALSE;
-  }
-  const NdtPose sensor_guess = sensor_of_body (localizer, &body_guess);
-
-  const gboolean tried = reject == NDT_REJECT_NONE;
-  if (tried) {
-    if (!align (localizer, slot, &guess, &sensor_guess, registration, &reject, error))
-      return FALSE;
-    if (has_course && (reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE) &&
-        !align_moving (localizer, slot, &guess, &course, registration, &reject, error))
-      return FALSE;
-    out->deskewed = has_course && course.has_velocity;
-  }
-  if (tried) {
-    const NdtPose sensor = registration->pose;
-    registration_to_body (localizer, registration);
-    if (params->no_ground_margin > 0 && (reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE) &&
-        !score_no_ground (localizer, slot, &sensor, &registration->pose, out, error))
-      return FALSE;
-    if (out->deskewed)
-      registration->pose =
-          moved (&course, &registration->pose, observation->time_on_points - course.middle);
-  }
-  out->reject = reject;
-
-  NdtTrackerOutcome outcome;
-  if (reject == NDT_REJECT_NONE)
-    outcome = NDT_OUTCOME_GOOD;
-  else if (reject == NDT_REJECT_SCORE)
-    outcome = NDT_OUTCOME_DEGRADED;
-  else if (reject == NDT_REJECT_NO_PAIRS || reject == NDT_REJECT_NOT_FINITE)
-    outcome = NDT_OUTCOME_FAILED;
-  else
-    outcome = NDT_OUTCOME_UNUSABLE;
-  ndt_tracker_update (tracker, &input, &guess, outcome, &registration->pose, registration->nvtl,
-      registration->matched_ratio, params->max_skips);
+  NdtLocalization *out = &step->out;
+  if (step->tried && (!align (localizer, step, error) ||
+                         (step->has_course && !align_moving (localizer, step, error))))
+    return FALSE;
+  out->deskewed = step->tried && step->has_course && step->course.has_velocity;
+  const NdtPose body = pose_of_step (localizer, step);
+  ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
+      out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);
   localizer->course.has_pose = FALSE;
-  if (has_course && outcome <= NDT_OUTCOME_DEGRADED) {
-    localizer->course = course;
-    if (course.has_velocity && tracker->has_velocity) {
+  if (step->has_course && has_aligned (step)) {
+    localizer->course = step->course;
+    if (step->course.has_velocity && tracker->has_velocity) {
       /* Better than from one end to the next. */
-      memcpy (tracker->velocity, course.velocity, sizeof (tracker->velocity));
+      memcpy (tracker->velocity, step->course.velocity, sizeof (tracker->velocity));
       tracker->velocity_time = 1000000000;
     }
   }
-
+  out->reject = step->reject;
   out->status = (NdtTrackStatus)tracker->status;
   out->n_skipped = (guint)tracker->n_skipped;
   out->relocalized =
@@ -571,38 +574,77 @@ process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observa
       (out->previous_status == NDT_TRACK_LOST || out->previous_status == NDT_TRACK_DEGRADED ||
           out->previous_status == NDT_TRACK_SKIPPED);
   out->has_pose = out->prediction != NDT_PREDICTION_NONE;
+  return TRUE;
+}
+
+/* The rest of the result. Needs the backend where needs_backend() says so. */
+static gboolean
+complete (NdtLocalizer *localizer, Step *step, GError **error)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  NdtRegistration *registration = &step->out.registration;
+  const NdtTrackerOutcome outcome = get_outcome (step);
+  if (step->tried) {
+    const NdtPose sensor = registration->pose;
+    if (!step->is_complete && !ndt_register_complete (localizer->backend, step->slot,
+                                  &params->registration, &step->result, registration, error))
+      return FALSE;
+    const NdtPose pose = pose_of_step (localizer, step);
+    registration_to_body (localizer, registration);
+    if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_DEGRADED &&
+        !score_no_ground (localizer, step->slot, &sensor, &registration->pose, &step->out, error))
+      return FALSE;
+    registration->pose = pose;
+  }
   if (outcome > NDT_OUTCOME_DEGRADED) {
     registration->score = registration->transformation_probability = registration->nvtl =
         registration->matched_ratio = 0;
-    registration->pose = guess.pose;
+    registration->pose = step->guess.pose;
     ndt_registration_set_fixed_covariance (registration, &params->registration);
   }
   return TRUE;
+}
+
+static gboolean
+needs_backend (const NdtLocalizerParams *params)
+{
+  return params->registration.covariance >= NDT_POSE_COVARIANCE_MULTI_NDT ||
+         params->no_ground_margin > 0;
 }
 
 /* Hands a scan to the backend, by the clock. */
 static gboolean
 upload (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, GError **error)
 {
-  const gint64 begin = now ();
+  const gint64 since = now ();
   /* One whose motion is compensated goes there when its velocity is known. */
   const gboolean ok =
       localizer->params.deskew || ndt_backend_set_scan (localizer->backend, slot,
                                       &observation->points, &localizer->params.filter, error);
-  localizer->upload_times[slot] = now () - begin;
+  localizer->upload_times[slot] = now () - since;
   return ok;
 }
 
-/* Localizes the scan that was uploaded, by the clock. */
+/* Localizes the scan that was uploaded, by the clock; or nothing happens. */
 static gboolean
-finish (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
+process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
     NdtLocalization *out, GError **error)
 {
-  const gint64 begin = now ();
-  const gboolean ok = process_slot (localizer, slot, observation, out, error);
-  out->align_time = now () - begin;
+  const NdtTracker tracker = localizer->tracker;
+  const NdtCourse course = localizer->course;
+  const gint64 since = now ();
+  Step step;
+  predict (localizer, slot, observation, &step);
+  if (!begin (localizer, &step, 0, error) || !finish (localizer, &step, error) ||
+      !complete (localizer, &step, error)) {
+    localizer->tracker = tracker;
+    localizer->course = course;
+    return FALSE;
+  }
+  *out = step.out;
+  out->align_time = now () - since;
   out->upload_time = localizer->upload_times[slot];
-  return ok;
+  return TRUE;
 }
 
 gboolean
@@ -610,7 +652,42 @@ ndt_localizer_process (NdtLocalizer *localizer, const NdtObservation *observatio
     NdtLocalization *out, GError **error)
 {
   return upload (localizer, 0, observation, error) &&
-         finish (localizer, 0, observation, out, error);
+         process_slot (localizer, 0, observation, out, error);
+}
+
+/* predict() and begin(), by the clock. */
+static gboolean
+start (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, guint n_following,
+    Step *step, GError **error)
+{
+  const gint64 since = now ();
+  predict (localizer, slot, observation, step);
+  const gboolean ok = begin (localizer, step, n_following, error);
+  step->out.align_time = now () - since;
+  step->out.upload_time = localizer->upload_times[slot];
+  return ok;
+}
+
+/* What a scan's result still takes, and what its receiver does with it, is done while the next one
+ * is aligned, and is no part of the time that an alignment takes. */
+static gboolean
+process_overlapped (NdtLocalizer *localizer, const NdtObservation *observations, guint n,
+    NdtLocalizationFunc func, gpointer user_data, GError **error)
+{
+  Step steps[2];
+  gboolean begun = start (localizer, 0, &observations[0], n - 1, &steps[0], error);
+  for (guint i = 0; i < n && begun; i++) {
+    Step *step = &steps[i % 2];
+    const gint64 since = now ();
+    if (!finish (localizer, step, error))
+      return FALSE;
+    step->out.align_time += now () - since;
+    if (i + 1 < n)
+      begun = start (localizer, i + 1, &observations[i + 1], n - 2 - i, &steps[(i + 1) % 2], error);
+    complete (localizer, step, NULL);
+    func (i, &step->out, user_data);
+  }
+  return begun;
 }
 
 gboolean
@@ -625,33 +702,17 @@ ndt_localizer_process_batch (NdtLocalizer *localizer, const NdtObservation *obse
   for (guint i = 0; i < n_observations; i++)
     if (!upload (localizer, i, &observations[i], error))
       return FALSE;
+  if (!localizer->params.deskew && !needs_backend (&localizer->params)) {
+    const gboolean ok =
+        process_overlapped (localizer, observations, n_observations, func, user_data, error);
+    ndt_backend_align_stop (localizer->backend);
+    return ok;
+  }
   for (guint i = 0; i < n_observations; i++) {
     NdtLocalization localization;
-    if (!finish (localizer, i, &observations[i], &localization, error))
+    if (!process_slot (localizer, i, &observations[i], &localization, error))
       return FALSE;
     func (i, &localization, user_data);
   }
   return TRUE;
-}
-
-const gchar *
-ndt_track_status_to_string (NdtTrackStatus status)
-{
-  static const gchar *const names[] = {"initializing", "tracking", "degraded", "lost", "skipped"};
-  return status < G_N_ELEMENTS (names) ? names[status] : "unknown";
-}
-
-const gchar *
-ndt_reject_to_string (NdtReject reject)
-{
-  static const gchar *const names[] = {
-      "none", "no-guess", "too-few-points", "no-pairs", "not-finite", "score", "deadline"};
-  return reject < G_N_ELEMENTS (names) ? names[reject] : "unknown";
-}
-
-const gchar *
-ndt_prediction_to_string (NdtPrediction prediction)
-{
-  static const gchar *const names[] = {"none", "initial", "constant-velocity", "odometry", "prior"};
-  return prediction < G_N_ELEMENTS (names) ? names[prediction] : "unknown";
 }

@@ -7,8 +7,8 @@
 #include "ndt-formulas.h"
 #include "ndt-search.h"
 
-/* Starts of one call of the backend. */
-#define BATCH 64
+/* Starts of one call of the backend for which memory is at hand. */
+#define FEW 64
 
 /* Fraction of the best direction's information at or below which a direction is degenerate. */
 #define DEGENERATE 0.015
@@ -268,12 +268,17 @@ static gboolean
 align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtPose *guesses,
     guint n_guesses, NdtAlignResult *best, guint32 *evaluations, GError **error)
 {
-  for (guint first = 0; first < n_guesses; first += BATCH) {
-    NdtStart starts[BATCH] = {0};
-    NdtAlignResult results[BATCH];
-    const guint n = MIN (BATCH, n_guesses - first);
+  const guint batch = MIN (ndt_backend_get_batch (backend), n_guesses);
+  NdtStart few_starts[FEW];
+  NdtAlignResult few_results[FEW];
+  g_autofree NdtStart *many_starts = batch > FEW ? g_new (NdtStart, batch) : NULL;
+  g_autofree NdtAlignResult *many_results = batch > FEW ? g_new (NdtAlignResult, batch) : NULL;
+  NdtStart *starts = many_starts ? many_starts : few_starts;
+  NdtAlignResult *results = many_results ? many_results : few_results;
+  for (guint first = 0; first < n_guesses; first += batch) {
+    const guint n = MIN (batch, n_guesses - first);
     for (guint i = 0; i < n; i++)
-      starts[i].guess = guesses[first + i];
+      starts[i] = (NdtStart){guesses[first + i], 0};
     if (!ndt_backend_align (backend, slot, params, starts, n, results, error))
       return FALSE;
     for (guint i = 0; i < n; i++) {
@@ -282,6 +287,53 @@ align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params, const 
         *best = results[i];
     }
   }
+  return TRUE;
+}
+
+static void
+fill (const NdtAlignResult *best, NdtRegistration *out)
+{
+  const double n_points = best->n_points, n_matched = (double)best->sums.n_matched;
+  out->pose = best->pose;
+  out->score = best->sums.score;
+  out->transformation_probability = n_points > 0 ? best->sums.score / n_points : 0;
+  out->nvtl = n_matched > 0 ? best->sums.nvtl / n_matched : 0;
+  out->max_nvtl = best->max_term;
+  out->matched_ratio = n_points > 0 ? n_matched / n_points : 0;
+  out->n_points = best->n_points;
+  out->n_pairs = best->sums.n_pairs;
+  out->iterations = best->iterations;
+  out->oscillation = best->oscillation;
+  out->stop = best->stop;
+}
+
+gboolean
+ndt_register_begin (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    const NdtPose *guess, guint n_following, GError **error)
+{
+  const NdtStart start = {*guess, 0};
+  return ndt_backend_align_begin (backend, slot, &params->align, &start, n_following, error);
+}
+
+gboolean
+ndt_register_end (NdtBackend *backend, NdtAlignResult *result, NdtRegistration *out, GError **error)
+{
+  memset (out, 0, sizeof (*out));
+  if (!ndt_backend_align_end (backend, result, error))
+    return FALSE;
+  fill (result, out);
+  out->evaluations = result->evaluations;
+  out->n_starts = 1;
+  return TRUE;
+}
+
+gboolean
+ndt_register_complete (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    const NdtAlignResult *result, NdtRegistration *out, GError **error)
+{
+  judge_hessian (params, &result->sums, out);
+  if (params->covariance >= NDT_POSE_COVARIANCE_MULTI_NDT && result->sums.n_pairs > 0)
+    return offset_covariance (backend, slot, params, out, error);
   return TRUE;
 }
 
@@ -300,24 +352,9 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
   if (!(far ? ndt_search_far : align_all) (
           backend, slot, &params->align, guesses, n_guesses, &best, &out->evaluations, error))
     return FALSE;
-
-  const double n_points = best.n_points, n_matched = (double)best.sums.n_matched;
-  out->pose = best.pose;
-  out->score = best.sums.score;
-  out->transformation_probability = n_points > 0 ? best.sums.score / n_points : 0;
-  out->nvtl = n_matched > 0 ? best.sums.nvtl / n_matched : 0;
-  out->max_nvtl = best.max_term;
-  out->matched_ratio = n_points > 0 ? n_matched / n_points : 0;
-  out->n_points = best.n_points;
-  out->n_pairs = best.sums.n_pairs;
-  out->iterations = best.iterations;
+  fill (&best, out);
   out->n_starts = n_guesses * (far ? NDT_SEARCH_CANDIDATES : 1);
-  out->oscillation = best.oscillation;
-  out->stop = best.stop;
-  judge_hessian (params, &best.sums, out);
-  if (params->covariance >= NDT_POSE_COVARIANCE_MULTI_NDT && best.sums.n_pairs > 0)
-    return offset_covariance (backend, slot, params, out, error);
-  return TRUE;
+  return ndt_register_complete (backend, slot, params, &best, out, error);
 }
 
 /* ---- Euler derivatives ---- */

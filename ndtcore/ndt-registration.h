@@ -99,6 +99,18 @@ gboolean ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationPar
     NdtSearch search, const NdtPose *guesses, guint n_guesses, NdtRegistration *out,
     GError **error);
 
+/* ndt_register() with NDT_SEARCH_LOCAL from one guess in three steps, for several scans one after
+ * the other: begin and end as ndt_backend_align_begin() and ndt_backend_align_end(), which give all
+ * of @out but covariance and degenerate directions; complete gives these, and calls the backend
+ * only for the multi-ndt estimates. */
+gboolean ndt_register_begin (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    const NdtPose *guess, guint n_following, GError **error);
+gboolean ndt_register_end (
+    NdtBackend *backend, NdtAlignResult *result, NdtRegistration *out, GError **error);
+gboolean ndt_register_complete (NdtBackend *backend, guint slot,
+    const NdtRegistrationParams *params, const NdtAlignResult *result, NdtRegistration *out,
+    GError **error);
+
 /* Gives @registration the fixed covariance, for a pose that no alignment stands behind. */
 void ndt_registration_set_fixed_covariance (
     NdtRegistration *registration, const NdtRegistrationParams *params);

@@ -9,9 +9,6 @@
  * sensor, where many points say what one does. */
 #define LEAF 0.5
 
-/* Alignments of one call of the backend. */
-#define BATCH 64
-
 /* The two approaches that have least in common; ending this near each other they are taken to be
  * right, and the other two are not tried. */
 #define AGREE_METRES 0.02
@@ -78,9 +75,10 @@ static gboolean
 align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtStart *starts,
     guint n, NdtAlignResult *results, guint32 *evaluations, GError **error)
 {
-  for (guint first = 0; first < n; first += BATCH)
+  const guint batch = ndt_backend_get_batch (backend);
+  for (guint first = 0; first < n; first += batch)
     if (!ndt_backend_align (
-            backend, slot, params, starts + first, MIN (BATCH, n - first), results + first, error))
+            backend, slot, params, starts + first, MIN (batch, n - first), results + first, error))
       return FALSE;
   for (guint i = 0; i < n; i++)
     *evaluations += results[i].evaluations;

@@ -183,7 +183,9 @@ static const Number numbers[] = {
         "(0 = no limit)",
         AT (pose_distance_limit), DOUBLE, 0, 1e9, 1, PLAYING, GST_NDT_CHANGE_SCANS},
     {PROP_MEMORY_BUDGET, "memory-budget",
-        "Bytes of device memory to hold at most; above it work is done in parts (0 = no limit)",
+        "Bytes of device memory that scans and maps take at most; what is beyond lies in the "
+        "host's "
+        "memory, slower and with the same results (0 = no limit)",
         AT (config.memory_budget), UINT64, 0, 0x1p62, 1, READY, GST_NDT_CHANGE_BACKEND},
 };
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The CUDA backend beside the CPU's: the same calls, the same answers. */
-#include "gpu-device.h"
+#include "gpu-backends.h"
 #include "gpu-scene.h"
-
-static const NdtAlignParams default_params = NDT_ALIGN_PARAMS_DEFAULT;
-static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
 
 static void
 give (NdtBackend *backend, const Scene *s)
@@ -23,52 +20,6 @@ align (NdtBackend *backend, const NdtStart *starts, guint n, NdtAlignResult *res
   g_autoptr (GError) error = NULL;
   ndt_backend_align (backend, 0, &default_params, starts, n, results, &error);
   g_assert_no_error (error);
-}
-
-/* |a − b| within 1e-5 of the largest of a block: both sides are sums of floats, each exact to 6e-8
- * of its terms, and terms of a block (metres, radians, or both) are of one size. Below 1e-20 a
- * device may take terms for zero. */
-static void
-assert_close (const double *a, const double *b, const gint *index, guint n)
-{
-  double largest = 0;
-  for (guint i = 0; i < n; i++)
-    largest = MAX (largest, fabs (b[index[i]]));
-  for (guint i = 0; i < n; i++)
-    if (!(fabs (a[index[i]] - b[index[i]]) <= 1e-5 * largest + 1e-20))
-      g_error (
-          "element %d: %.9g and %.9g, largest %.9g", index[i], a[index[i]], b[index[i]], largest);
-}
-
-static void
-assert_sums_agree (const NdtSums *a, const NdtSums *b)
-{
-  static const gint first[] = {0, 1, 2}, last[] = {3, 4, 5};
-  static const gint tt[] = {0, 1, 2, 6, 7, 11}, tr[] = {3, 4, 5, 8, 9, 10, 12, 13, 14},
-                    rr[] = {15, 16, 17, 18, 19, 20}, zero[] = {0};
-  g_assert_cmpuint (a->n_pairs, ==, b->n_pairs);
-  g_assert_cmpuint (a->n_matched, ==, b->n_matched);
-  assert_close (&a->score, &b->score, zero, 1);
-  assert_close (&a->nvtl, &b->nvtl, zero, 1);
-  assert_close (a->gradient, b->gradient, first, 3);
-  assert_close (a->gradient, b->gradient, last, 3);
-  assert_close (a->hessian, b->hessian, tt, 6);
-  assert_close (a->hessian, b->hessian, tr, 9);
-  assert_close (a->hessian, b->hessian, rr, 6);
-}
-
-static void
-assert_poses_agree (const NdtPose *a, const NdtPose *b)
-{
-  const NdtPose inverse = ndt_pose_inverse (a), between = ndt_pose_mul (&inverse, b);
-  double w[3];
-  ndt_quat_log (between.orientation, w);
-  const double metres =
-      sqrt (between.position[0] * between.position[0] + between.position[1] * between.position[1] +
-            between.position[2] * between.position[2]);
-  const double degrees = sqrt (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) * 180 / G_PI;
-  if (!(metres <= 1e-4 && degrees <= 1e-3))
-    g_error ("poses differ by %g m, %g degrees", metres, degrees);
 }
 
 /* Sums agree at poses near and far, over all levels, kinds and neighbour rules. */
@@ -380,8 +331,8 @@ test_cancel (void)
   scene_clear (&s);
 }
 
-/* Each allocation refused in turn: an error, and the next try works. A failed launch ends the
- * backend, and it says so. */
+/* Each allocation refused in turn: other memory does, or there is an error and the next try works.
+ * A failed launch ends the backend, and it says so. */
 static void
 test_failures (void)
 {
@@ -397,7 +348,6 @@ test_failures (void)
   NdtAlignResult results[3];
   gboolean failed = TRUE;
   guint n_refused = 0;
-  /* One of them, for the map, is tried again with less. */
   for (guint n = 1; n <= 16; n++) {
     gchar text[32];
     GError *error = NULL;
@@ -432,7 +382,8 @@ test_failures (void)
     n_refused += failed;
     g_clear_error (&error);
   }
-  g_assert_cmpuint (n_refused, >=, 6);
+  /* Of the backend's state, and page-locked memory for signals, scan, starts and results. */
+  g_assert_cmpuint (n_refused, >=, 5);
   g_assert_false (failed);
 
   {
@@ -454,34 +405,87 @@ test_failures (void)
   }
   g_unsetenv ("NDT_CUDA_FAIL");
 
-  /* Within a budget the map takes less, or is refused; either way it answers the same. */
-  g_autoptr (NdtBackend) tiny = open_cuda (1 << 20), small = open_cuda (8 << 20),
-                         large_one = open_cuda (0);
-  g_autoptr (GError) error = NULL;
-  NdtBackendCounters counters;
-  NdtAlignResult other;
-  Scene large = scene_new (150, 400000, 1000, 1, NULL);
-  const NdtStart start = {large.truth, 0};
-  g_assert_false (ndt_backend_set_map (tiny, large.map, &error));
-  g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY);
-  g_assert_cmpuint (ndt_voxel_map_get_bytes (large.map), <, 7 << 20);
-  give (small, &large);
-  give (large_one, &large);
-  memset (results, 0, sizeof (results));
-  memset (&other, 0, sizeof (other));
-  align (small, &start, 1, &results[0]);
-  align (large_one, &start, 1, &other);
-  g_assert_cmpmem (&results[0], sizeof (results[0]), &other, sizeof (other));
-  ndt_backend_get_counters (small, &counters);
-  g_assert_cmpuint (counters.device_bytes, <=, 8 << 20);
-  ndt_backend_get_counters (large_one, &counters);
-  g_assert_cmpuint (counters.device_bytes, >, 8 << 20);
-  scene_clear (&large);
   scene_clear (&s);
 #endif
 }
 
-/* Maps of about 1e3 to 1e6 voxels, each set after the other in one backend. */
+/* What is beyond a budget lies in the host's memory: the same answers, to the bit, and never more
+ * of the device's. Sizes from nothing to more than enough. */
+static void
+test_budgets (void)
+{
+  static const guint64 budgets[] = {1, 200000, 3 << 20, 12 << 20, 256 << 20};
+  static const NdtScanFilter filter = {1, 100, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
+  enum { N = 5000, N_THIN = 60000 };
+  g_autoptr (NdtBackend) all = open_cuda (0);
+  if (!all)
+    return;
+  g_autoptr (GError) error = NULL;
+  Scene s = scene_new (150, 400000, N_THIN, 1, NULL);
+  const NdtCloudView view = scene_view (&s);
+  const NdtCloudView points = ndt_cloud_view_xyz_f64 (s.points, s.n_map_points);
+  NdtStart *starts = g_new0 (NdtStart, N);
+  NdtAlignResult *a = g_new0 (NdtAlignResult, N), *b = g_new0 (NdtAlignResult, N);
+  float *xyz[2] = {g_new (float, 3 * N_THIN), g_new (float, 3 * N_THIN)};
+  g_autoptr (NdtVoxelMap) built = NULL;
+  guint n[2];
+  GRand *rand = g_rand_new_with_seed (6);
+  for (guint i = 0; i < N; i++) {
+    starts[i].guess = scene_guess (&s, rand, 0.5, 0.05);
+    starts[i].approach = i % 4;
+  }
+  g_assert_true (ndt_backend_set_map_from_points (all, &s.params, &points, &built, &error));
+  g_assert_true (ndt_backend_set_scan (all, 0, &view, &filter, &error));
+  g_assert_true (ndt_backend_get_scan (all, 0, xyz[0], N_THIN, &n[0], &error));
+  g_assert_cmpuint (n[0], >, 5000);
+  align (all, starts, 100, a);
+  for (guint i = 0; i < G_N_ELEMENTS (budgets); i++) {
+    g_autoptr (NdtBackend) some = open_cuda (budgets[i]);
+    g_autoptr (NdtVoxelMap) other = NULL;
+    NdtBackendCounters counters, before;
+    ndt_backend_get_counters (some, &before);
+    for (guint round = 0; round < 2; round++) {
+      /* A map made there, and the same uploaded. */
+      if (round == 0)
+        g_assert_true (ndt_backend_set_map_from_points (some, &s.params, &points, &other, &error));
+      else
+        g_assert_true (ndt_backend_set_map (some, built, &error));
+      g_assert_no_error (error);
+      g_assert_true (ndt_backend_set_scan (some, 0, &view, &filter, &error));
+      g_assert_true (ndt_backend_get_scan (some, 0, xyz[1], N_THIN, &n[1], &error));
+      g_assert_cmpmem (xyz[0], 12 * (gsize)n[0], xyz[1], 12 * (gsize)n[1]);
+      align (some, starts, 100, b);
+      g_assert_cmpmem (a, 100 * sizeof (a[0]), b, 100 * sizeof (b[0]));
+      align (some, starts, 1, b);
+      g_assert_cmpmem (a, sizeof (a[0]), b, sizeof (b[0]));
+    }
+    for (guint l = 0; l < 3; l++) {
+      const NdtVoxelLevel *x = ndt_voxel_map_get_level (built, l),
+                          *y = ndt_voxel_map_get_level (other, l);
+      g_assert_cmpmem (
+          x->voxels, x->n_voxels * sizeof (NdtVoxel), y->voxels, y->n_voxels * sizeof (NdtVoxel));
+    }
+    ndt_backend_get_counters (some, &counters);
+    g_assert_cmpuint (counters.device_bytes, <=, MAX (budgets[i], before.device_bytes));
+    g_test_message ("budget %" G_GUINT64_FORMAT ": %" G_GUINT64_FORMAT
+                    " bytes on the device, %" G_GUINT64_FORMAT " on the host",
+        budgets[i], counters.device_bytes, counters.host_bytes);
+  }
+  /* More starts than one launch takes. */
+  align (all, starts, N, b);
+  g_assert_cmpmem (a, 100 * sizeof (a[0]), b, 100 * sizeof (b[0]));
+  align (all, starts + N - 7, 7, a);
+  g_assert_cmpmem (a, 7 * sizeof (a[0]), b + N - 7, 7 * sizeof (b[0]));
+  g_rand_free (rand);
+  g_free (starts);
+  g_free (a);
+  g_free (b);
+  g_free (xyz[0]);
+  g_free (xyz[1]);
+  scene_clear (&s);
+}
+
+/* Maps of about 1e3 to 1e6 voxels, each set after the other in one backend: sums and poses. */
 static void
 test_map_sizes (void)
 {
@@ -493,6 +497,8 @@ test_map_sizes (void)
     return;
   g_autoptr (NdtBackend) cpu = open_cpu ();
   g_autoptr (GError) error = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+  guint n_agree = 0;
   for (guint i = 0; i < G_N_ELEMENTS (halves); i++) {
     Scene s = scene_new (halves[i], n_points[i], 2000, resolutions[i], NULL);
     NdtSums a, b;
@@ -505,8 +511,13 @@ test_map_sizes (void)
         cuda, 0, &default_params, 0, NDT_KIND_SCORE, &s.truth, 1, &a, &error));
     g_assert_cmpuint (a.n_pairs, >, 500);
     assert_sums_agree (&a, &b);
+    for (guint k = 0; k < 8; k++) {
+      const NdtStart start = {scene_guess (&s, rand, 0.3, 0.02), 0};
+      n_agree += check_alignment (cpu, cuda, &start);
+    }
     scene_clear (&s);
   }
+  g_assert_cmpuint (n_agree, >=, 24);
 }
 
 /* A map made on the device is the CPU's: the same cells, the same numbers but for rounding, and the
@@ -646,6 +657,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/edges", test_edges);
   g_test_add_func ("/gpu/cancel", test_cancel);
   g_test_add_func ("/gpu/failures", test_failures);
+  g_test_add_func ("/gpu/budgets", test_budgets);
   g_test_add_func ("/gpu/map-sizes", test_map_sizes);
   g_test_add_func ("/gpu/sanitize", test_sanitize);
   return g_test_run ();

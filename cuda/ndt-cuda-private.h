@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* A backend as its own files see it. Private to cuda/. */
+#pragma once
+
+#include "ndt-cuda-kernels.h"
+#include "ndt-cuda-map.h"
+#include "ndt-cuda-memory.h"
+#include "ndt-cuda-scan.h"
+
+G_BEGIN_DECLS
+
+/* On the device; all zero at first. */
+typedef struct {
+  guint32 cancelled;
+  guint32 n_done;
+  guint32 sequence;
+  guint32 reserved[29];
+  guint64 message[NDT_CUDA_MESSAGE];
+} NdtCudaState;
+
+/* On the host. */
+typedef struct {
+  volatile guint32 finished; /* these are written by the device */
+  volatile guint32 fault;
+  volatile guint32 ended;
+  guint32 reserved[29];
+  guint64 mailbox[NDT_CUDA_MESSAGE];
+  NdtCudaSource sources[NDT_MAX_SCANS];
+} NdtCudaSignals;
+
+/**
+ * NdtCudaSequence:
+ * @slot: that was begun last, from @start with @params
+ * @is_resident: a kernel was launched that takes the scans of @first to @last in turn, unless it
+ *   has waited too long for one; it is at @slot, with the map of @map_number
+ * @ticket: of its launch
+ */
+typedef struct {
+  guint slot;
+  NdtStart start;
+  NdtAlignParams params;
+  gboolean is_resident;
+  guint first;
+  guint last;
+  guint map_number;
+  guint32 ticket;
+} NdtCudaSequence;
+
+typedef struct {
+  NdtBackend parent;
+  gint device;
+  NdtCudaLimits limits;
+  NdtCudaShape shape; /* that the environment asks for; size 0: none */
+  gint lanes;         /* that the environment asks for; 0: none */
+  float reuse;
+  NdtCudaMemory memory;
+  cudaStream_t stream;
+  cudaStream_t cancel_stream;
+  NdtCudaMaps maps;
+  NdtCudaScan scans[NDT_N_SLOTS];
+  NdtCudaThinner thinner;
+  NdtCudaBuffer state;   /* on the device: NdtCudaState, exchange */
+  NdtCudaBuffer signals; /* on the host: NdtCudaSignals */
+  NdtCudaBuffer results; /* on the host */
+  NdtCudaBuffer starts;  /* on the host */
+  NdtCudaSequence sequence;
+  guint32 ticket;
+  gint cancelled; /* atomic */
+} NdtCudaBackend;
+
+/* FALSE where the device failed before. Any thread: another one may have another device current. */
+gboolean ndt_cuda_enter (NdtCudaBackend *cuda, GError **error);
+
+/* The largest power of two up to both. */
+guint ndt_cuda_largest_power (guint limit, guint most);
+
+/* Of NdtBackendClass. */
+gboolean ndt_cuda_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
+gboolean ndt_cuda_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    guint level, NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
+gboolean ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *start, guint n_following, GError **error);
+gboolean ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error);
+/* Waits for a kernel that waits for another scan; before anything else that the aligning thread
+ * asks for. */
+void ndt_cuda_align_stop (NdtBackend *backend);
+
+G_END_DECLS

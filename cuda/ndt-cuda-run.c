@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/* Alignments: launches, messages and results. */
+#include <string.h>
+
+#include "ndt-cuda-private.h"
+#include "ndtcore/ndt-formulas.h"
+
+/* Time that a caller spins for a result before it sleeps, µs. */
+#define SPIN_TIME 2000
+/* Time that a sequence waits for its next start before it makes room for others, ns: some times
+ * what a launch takes. */
+#define PATIENCE 100000
+/* Starts of one launch. */
+#define MAX_STARTS 4096
+
+guint
+ndt_cuda_largest_power (guint limit, guint most)
+{
+  guint n = 1;
+  while (2 * n <= MIN (limit, most))
+    n *= 2;
+  return n;
+}
+
+/* How to spread @n_starts alignments of @n_points points over the device. */
+static NdtCudaShape
+choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts)
+{
+  NdtCudaShape shape = cuda->shape;
+  /* Sums depend on it, so it may depend on the scan alone. */
+  shape.lanes = cuda->lanes ? cuda->lanes : n_points <= 8192 ? 4 : n_points <= 32768 ? 2 : 1;
+  if (shape.size == 0) {
+    const guint processors = (guint)cuda->limits.n_processors;
+    /* A few starts share the device between them. Of many, several blocks share a processor, which
+     * leaves no room to keep voxels, and gains more than that. */
+    const gboolean many = 4 * n_starts >= processors || cuda->limits.max_shared < 131072;
+    shape.threads = many ? 256 : 512;
+    shape.n_slots = many ? 1 : 0;
+    shape.size = (gint)ndt_cuda_largest_power (
+        (guint)cuda->limits.max_cluster, MAX (4, processors / n_starts));
+    /* One start, or a few where there are no clusters, have the device in turn. */
+    if (cuda->limits.max_grid >= 16 &&
+        (n_starts == 1 || !ndt_cuda_align_fits (&cuda->limits, &shape) ||
+            (cuda->limits.max_cluster < 4 && 4 * n_starts < processors))) {
+      shape.grid = 1;
+      shape.size = (gint)MAX (16, ndt_cuda_largest_power ((guint)cuda->limits.max_grid, 128));
+      shape.threads = 256;
+      shape.n_slots = 0;
+    }
+  }
+  if (shape.n_slots == 0)
+    shape.n_slots = ndt_cuda_align_slots (&shape, n_points);
+  shape.n_slots = MIN (shape.n_slots, ndt_cuda_align_max_slots (&cuda->limits, &shape));
+  return shape;
+}
+
+/* Waits until the result with the number cuda->ticket is there, or until the sequence of the launch
+ * @ticket has ended without it: then *missed. */
+static gboolean
+wait (NdtCudaBackend *cuda, guint32 ticket, gboolean *missed, GError **error)
+{
+  const NdtCudaSignals *signals = cuda->signals.data;
+  const gint64 give_up = g_get_monotonic_time () + SPIN_TIME;
+  guint spins = 0;
+  *missed = FALSE;
+  ndt_cuda_count_synchronization (&cuda->memory);
+  while (__atomic_load_n (&signals->finished, __ATOMIC_ACQUIRE) != cuda->ticket) {
+    if (cuda->ticket != ticket && __atomic_load_n (&signals->ended, __ATOMIC_ACQUIRE) == ticket) {
+      *missed = TRUE;
+      return TRUE;
+    }
+#if defined(__x86_64__)
+    __builtin_ia32_pause ();
+#endif
+    if (++spins % 256 == 0 && g_get_monotonic_time () > give_up) {
+      if (!ndt_cuda_check (&cuda->memory, cudaStreamSynchronize (cuda->stream), "alignment", error))
+        return FALSE;
+      if (__atomic_load_n (&signals->finished, __ATOMIC_ACQUIRE) == cuda->ticket)
+        break;
+      *missed = cuda->ticket != ticket && signals->ended == ticket;
+      return *missed || ndt_cuda_fail (&cuda->memory,
+                            signals->fault ? "blocks of an alignment lost each other"
+                                           : "an alignment ended without a result",
+                            error);
+    }
+  }
+  return TRUE;
+}
+
+static void
+fill_job (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params)
+{
+  NdtCudaState *state = cuda->state.data;
+  NdtCudaSignals *signals = cuda->signals.data;
+  ndt_cuda_maps_get (&cuda->maps, job);
+  for (gint i = 0; i < job->n_levels; i++) {
+    const NdtGauss gauss = ndt_gauss (params->outlier_ratio, job->levels[i].resolution);
+    job->inverse_resolution[i] = (float)(1 / job->levels[i].resolution);
+    job->d1[i] = (float)gauss.d1;
+    job->d2[i] = (float)gauss.d2;
+  }
+  job->translation_epsilon = params->translation_epsilon;
+  job->rotation_epsilon = params->rotation_epsilon;
+  job->max_translation_step = params->max_translation_step;
+  job->max_rotation_step = params->max_rotation_step;
+  job->neighbours = (gint32)params->neighbours;
+  job->max_iterations = (gint32)params->max_iterations;
+  job->reuse = cuda->reuse;
+  job->cancelled = &state->cancelled;
+  job->n_done = &state->n_done;
+  job->sequence = &state->sequence;
+  job->exchange = (uint64_t *)(state + 1);
+  job->finished = &signals->finished;
+  job->fault = &signals->fault;
+}
+
+/* May the kernel read the scan where it is? Several readers, or points that a block does not keep,
+ * take it from the device. */
+static gboolean
+place_scan (NdtCudaBackend *cuda, NdtCudaScan *scan, const NdtCudaShape *shape, guint n_readers,
+    GError **error)
+{
+  return (n_readers == 1 && shape->n_slots >= ndt_cuda_align_slots (shape, scan->n_points)) ||
+         ndt_cuda_scan_upload (scan, &cuda->memory, cuda->stream, error);
+}
+
+static gboolean
+launch (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError **error)
+{
+  if (!ndt_cuda_host_reserve (&cuda->memory, &cuda->results,
+          MAX (job->n_starts, NDT_MAX_SCANS) * sizeof (NdtCudaResult), error))
+    return FALSE;
+  job->results = cuda->results.data;
+  job->ticket = cuda->ticket;
+  /* A lane with all of a point's voxels takes longer to find those to keep than they save. */
+  if (shape->lanes == 1)
+    job->reuse = 0;
+  const cudaError_t status = ndt_cuda_inject_failure ("launch")
+                                 ? cudaErrorLaunchFailure
+                                 : ndt_cuda_align_launch (job, shape, cuda->stream);
+  if (!ndt_cuda_check (&cuda->memory, status, "launch of an alignment", error))
+    return FALSE;
+  ndt_cuda_count_launch (&cuda->memory, 1);
+  return TRUE;
+}
+
+static gboolean
+check_cancelled (NdtCudaBackend *cuda, guint first, guint n, GError **error)
+{
+  const NdtCudaResult *results = cuda->results.data;
+  gboolean cancelled = g_atomic_int_get (&cuda->cancelled) != 0;
+  for (guint i = first; i < first + n; i++)
+    cancelled = cancelled || results[i].stop == NDT_CUDA_STOP_CANCELLED;
+  if (cancelled)
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");
+  return !cancelled;
+}
+
+/* Runs the job for all starts; results are in cuda->results then. */
+static gboolean
+run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
+    guint n_starts, GError **error)
+{
+  const NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts);
+  gboolean missed;
+  if (!place_scan (cuda, scan, &shape, n_starts, error))
+    return FALSE;
+  ndt_cuda_scan_get_source (scan, &job->source);
+  job->n_starts = n_starts;
+  if (n_starts == 1) {
+    job->starts = NULL;
+    job->start = starts[0];
+  } else {
+    const gsize size = n_starts * sizeof (NdtStart);
+    if (!ndt_cuda_host_reserve (&cuda->memory, &cuda->starts, size, error))
+      return FALSE;
+    memcpy (cuda->starts.data, starts, size);
+    job->starts = cuda->starts.data;
+    ndt_cuda_count_upload (&cuda->memory, size);
+  }
+  cuda->ticket++;
+  if (!launch (cuda, job, &shape, error) || !wait (cuda, cuda->ticket, &missed, error))
+    return FALSE;
+  ndt_cuda_count_download (&cuda->memory, n_starts * sizeof (NdtCudaResult));
+  return check_cancelled (cuda, 0, n_starts, error);
+}
+
+static void
+read_sums (const NdtCudaResult *result, NdtSums *sums)
+{
+  const double *v = result->values;
+  sums->score = v[0];
+  memcpy (sums->gradient, v + 1, sizeof (sums->gradient));
+  memcpy (sums->hessian, v + 7, sizeof (sums->hessian));
+  sums->nvtl = v[28];
+  sums->n_matched = (guint64)v[29];
+  sums->n_pairs = (guint64)v[30];
+}
+
+static gboolean
+prepare (NdtCudaBackend *cuda, GError **error)
+{
+  if (!ndt_cuda_enter (cuda, error))
+    return FALSE;
+  if (g_atomic_int_get (&cuda->cancelled)) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");
+    return FALSE;
+  }
+  if (!ndt_cuda_maps_take (&cuda->maps)) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MAP, "No map is set");
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+begin (NdtCudaBackend *cuda, GError **error)
+{
+  ndt_cuda_align_stop (&cuda->parent);
+  return prepare (cuda, error);
+}
+static void
+read_result (NdtCudaBackend *cuda, const NdtAlignParams *params, guint index, NdtAlignResult *to)
+{
+  const NdtCudaResult *from = (const NdtCudaResult *)cuda->results.data + index;
+  memcpy (to->pose.position, from->position, sizeof (from->position));
+  memcpy (to->pose.orientation, from->orientation, sizeof (from->orientation));
+  read_sums (from, &to->sums);
+  to->max_term = -ndt_gauss (params->outlier_ratio, ndt_cuda_maps_get_resolution (&cuda->maps)).d1;
+  to->n_points = from->n_points;
+  to->iterations = from->iterations;
+  to->evaluations = from->evaluations;
+  to->oscillation = from->oscillation;
+  to->stop = (NdtStop)from->stop;
+}
+
+static void
+count_alignments (NdtCudaBackend *cuda, const NdtAlignResult *results, guint n)
+{
+  guint64 evaluations = 0;
+  for (guint i = 0; i < n; i++)
+    evaluations += results[i].evaluations;
+  g_mutex_lock (&cuda->memory.lock);
+  cuda->memory.counters.alignments += n;
+  cuda->memory.counters.evaluations += evaluations;
+  g_mutex_unlock (&cuda->memory.lock);
+}
+
+gboolean
+ndt_cuda_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error)
+{
+  NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  if (!begin (cuda, error))
+    return FALSE;
+  for (guint first = 0; first < n_starts; first += MAX_STARTS) {
+    const guint n = MIN (MAX_STARTS, n_starts - first);
+    NdtCudaJob job;
+    memset (&job, 0, sizeof (job));
+    fill_job (cuda, &job, params);
+    if (!run (cuda, &cuda->scans[slot], &job, starts + first, n, error))
+      return FALSE;
+    for (guint i = 0; i < n; i++)
+      read_result (cuda, params, i, &results[first + i]);
+    count_alignments (cuda, results + first, n);
+  }
+  return TRUE;
+}
+
+gboolean
+ndt_cuda_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
+    NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error)
+{
+  NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  NdtCudaJob job;
+  gboolean ok = TRUE;
+  if (!begin (cuda, error))
+    return FALSE;
+  memset (&job, 0, sizeof (job));
+  fill_job (cuda, &job, params);
+  if (level >= (guint)job.n_levels) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "The map has no level %u", level);
+    return FALSE;
+  }
+  if (n_poses == 0)
+    return TRUE;
+  job.evaluate = 1;
+  job.evaluate_level = (gint32)level;
+  job.evaluate_kind = (gint32)kind;
+  g_autofree NdtStart *starts = g_new0 (NdtStart, n_poses);
+  for (guint i = 0; i < n_poses; i++)
+    starts[i].guess = poses[i];
+  for (guint first = 0; first < n_poses && ok; first += MAX_STARTS) {
+    const guint n = MIN (MAX_STARTS, n_poses - first);
+    ok = run (cuda, &cuda->scans[slot], &job, starts + first, n, error);
+    for (guint i = 0; i < n && ok; i++)
+      read_sums ((const NdtCudaResult *)cuda->results.data + i, &sums[first + i]);
+  }
+  if (ok) {
+    g_mutex_lock (&cuda->memory.lock);
+    cuda->memory.counters.evaluations += n_poses;
+    g_mutex_unlock (&cuda->memory.lock);
+  }
+  return ok;
+}
+
+/* ---- One scan after the other ---- */
+
+static void
+send (NdtCudaBackend *cuda, const NdtStart *start, guint32 command)
+{
+  NdtCudaSignals *signals = cuda->signals.data;
+  guint32 words[NDT_CUDA_MESSAGE];
+  G_STATIC_ASSERT (sizeof (NdtStart) == sizeof (words));
+  memcpy (words, start, sizeof (words));
+  words[NDT_CUDA_MESSAGE - 1] = command; /* padding of NdtStart */
+  for (guint i = 0; i < NDT_CUDA_MESSAGE; i++)
+    __atomic_store_n (
+        &signals->mailbox[i], (guint64)cuda->ticket << 32 | words[i], __ATOMIC_RELAXED);
+}
+
+void
+ndt_cuda_align_stop (NdtBackend *backend)
+{
+  NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  NdtCudaSequence *q = &cuda->sequence;
+  if (!q->is_resident)
+    return;
+  q->is_resident = FALSE;
+  if (q->slot == q->last)
+    return; /* that was all it had to do */
+  cuda->ticket++;
+  send (cuda, &q->start, NDT_CUDA_QUIT);
+  if (ndt_cuda_enter (cuda, NULL))
+    ndt_cuda_check (
+        &cuda->memory, cudaStreamSynchronize (cuda->stream), "the end of a sequence", NULL);
+}
+
+/* Launches for the alignment in flight, and for those of up to @n_following scans after it. */
+static gboolean
+launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
+{
+  NdtCudaSequence *q = &cuda->sequence;
+  NdtCudaState *state = cuda->state.data;
+  NdtCudaSignals *signals = cuda->signals.data;
+  NdtCudaShape shape = choose_shape (cuda, cuda->scans[q->slot].n_points, 1);
+  NdtCudaJob job;
+  /* Scans of a launch have one shape; a cluster would not be there for the next start. */
+  q->first = q->last = q->slot;
+  while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
+    const NdtCudaShape other = choose_shape (cuda, cuda->scans[q->last + 1].n_points, 1);
+    if (other.lanes != shape.lanes)
+      break;
+    shape.n_slots = MAX (shape.n_slots, other.n_slots);
+    q->last++;
+  }
+  memset (&job, 0, sizeof (job));
+  fill_job (cuda, &job, &q->params);
+  for (guint slot = q->first; slot <= q->last; slot++) {
+    if (!place_scan (cuda, &cuda->scans[slot], &shape, 1, error))
+      return FALSE;
+    ndt_cuda_scan_get_source (&cuda->scans[slot], &signals->sources[slot - q->first]);
+  }
+  job.source = signals->sources[0];
+  job.start = q->start;
+  job.n_starts = q->last - q->first + 1;
+  if (job.n_starts > 1) {
+    job.sources = signals->sources;
+    job.mailbox = signals->mailbox;
+    job.message = state->message;
+    job.ended = &signals->ended;
+    job.patience = PATIENCE;
+  }
+  q->ticket = cuda->ticket;
+  q->map_number = ndt_cuda_maps_get_number (&cuda->maps);
+  q->is_resident = launch (cuda, &job, &shape, error);
+  return q->is_resident;
+}
+
+gboolean
+ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *start, guint n_following, GError **error)
+{
+  NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  NdtCudaSequence *q = &cuda->sequence;
+  gboolean ok;
+  if (!prepare (cuda, error)) {
+    ndt_cuda_align_stop (backend);
+    return FALSE;
+  }
+  const gboolean goes_on = q->is_resident && slot == q->slot + 1 && slot <= q->last &&
+                           memcmp (&q->params, params, sizeof (*params)) == 0 &&
+                           q->map_number == ndt_cuda_maps_get_number (&cuda->maps);
+  if (!goes_on)
+    ndt_cuda_align_stop (backend);
+  q->slot = slot;
+  q->start = *start;
+  q->params = *params;
+  cuda->ticket++;
+  if (goes_on) {
+    send (cuda, start, NDT_CUDA_GO);
+    ok = TRUE;
+  } else {
+    ok = launch_sequence (cuda, n_following, error);
+  }
+  ndt_cuda_count_upload (&cuda->memory, sizeof (*start));
+  return ok;
+}
+
+gboolean
+ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
+{
+  NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  NdtCudaSequence *q = &cuda->sequence;
+  gboolean missed, ok = ndt_cuda_enter (cuda, error) && wait (cuda, q->ticket, &missed, error);
+  /* It had waited too long when the start came. */
+  if (ok && missed)
+    ok = launch_sequence (cuda, q->last - q->slot, error) && wait (cuda, q->ticket, &missed, error);
+  ok = ok && check_cancelled (cuda, q->slot - q->first, 1, error);
+  if (!ok) {
+    ndt_cuda_align_stop (backend);
+    return FALSE;
+  }
+  ndt_cuda_count_download (&cuda->memory, sizeof (NdtCudaResult));
+  read_result (cuda, &q->params, q->slot - q->first, result);
+  count_alignments (cuda, result, 1);
+  return TRUE;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* What each part of the GPU's path brings to a whole pipeline, on and off side by side:
+ *
+ *   bench-pipeline [BACKEND [SCANS]]      default: cuda 600
+ *
+ * First scans of a generated town that wait in memory, pushed into ndtlocalize as fast as it takes
+ * them, so that nothing but the localizer limits; each is copied once on the way, as a decoder
+ * would, into the memory that is proposed or into any. Then the source of the town itself before
+ * it. Scans per second, the best of three runs, starts not counted. */
+#include <glib/gstdio.h>
+#include <gst/check/gstharness.h>
+#include <gst/gst.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gst/ndt/gstndtengine.h"
+#include "gst/ndt/gstndtlocalize.h"
+#include "gst/pointcloud/pointcloud.h"
+
+#define N_RUNS 3
+#define N_PLACES 120
+#define N_WARM 130 /* scans until everything is allocated */
+#define MAX_STREAMS 4
+#define SPEED 3 /* m/s: 0.3 m a scan, so that turning round on the spot does not lose the track */
+
+/**
+ * Case:
+ * @pinned: scans lie in the memory that is proposed
+ * @reuse: NDT_CUDA_REUSE; NULL: as it is
+ * @n_streams: pipelines side by side
+ */
+typedef struct {
+  const gchar *name;
+  gboolean pinned;
+  guint batch_size;
+  const gchar *reuse;
+  guint n_streams;
+} Case;
+
+/* One pipeline. */
+typedef struct {
+  const Case *c;
+  GstHarness *h;
+  GstBuffer **placed;
+} Stream;
+
+static const gchar *backend;
+static guint n_scans = 600;
+static gchar *map_path;
+static gfloat leaf_size;
+static GstCaps *caps;
+static GstBuffer *scans[N_PLACES];
+static gchar *initial_pose;
+
+/* Drives through the town, and keeps what the sensor sees. */
+static void
+record (guint rings, guint columns)
+{
+  g_autofree gchar *text = g_strdup_printf ("lidartestsrc world=town rings=%u columns=%u speed=%d "
+                                            "range-noise=0.02 map-location=%s",
+      rings, columns, SPEED, map_path);
+  GstHarness *h = gst_harness_new_parse (text);
+  gst_harness_play (h);
+  for (guint i = 0; i < N_PLACES; i++) {
+    gst_clear_buffer (&scans[i]);
+    g_autoptr (GstBuffer) scan = gst_harness_pull (h);
+    scans[i] = gst_buffer_copy_deep (scan);
+  }
+  gst_caps_replace (&caps, NULL);
+  caps = gst_pad_get_current_caps (h->sinkpad);
+  const GstPoseMeta *truth = gst_buffer_get_pose_meta (scans[0], GST_POSE_ROLE_GROUND_TRUTH);
+  NdtPose pose;
+  memcpy (pose.position, truth->position, sizeof pose.position);
+  memcpy (pose.orientation, truth->orientation, sizeof pose.orientation);
+  g_free (initial_pose);
+  initial_pose = ndt_pose_to_string (&pose);
+  gst_harness_teardown (h);
+}
+
+static void
+stream_open (Stream *stream)
+{
+  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+  g_object_set (element, "map", map_path, "initial-pose", initial_pose, "batch-size",
+      stream->c->batch_size, "scan-leaf-size", (gdouble)leaf_size, NULL);
+  gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
+  stream->h = gst_harness_new_with_element (element, "sink", "src");
+  gst_object_unref (element);
+  gst_harness_set_drop_buffers (stream->h, TRUE);
+  gst_harness_set_src_caps (stream->h, gst_caps_ref (caps));
+}
+
+static guint64
+count (Stream *stream, const gchar *name)
+{
+  g_autoptr (GstStructure) stats = NULL;
+  guint64 n = 0;
+  g_object_get (stream->h->element, "stats", &stats, NULL);
+  if (!gst_structure_get_uint64 (stats, name, &n))
+    g_error ("stats have no %s", name);
+  return n;
+}
+
+/* The scans in memory of what the element proposes; plain where it proposes none. */
+static void
+place_scans (Stream *stream, GstBuffer *placed[N_PLACES])
+{
+  g_autoptr (GstQuery) query = gst_query_new_allocation (caps, TRUE);
+  g_autoptr (GstAllocator) allocator = NULL;
+  GstAllocationParams params;
+  gst_allocation_params_init (&params);
+  if (stream->c->pinned && gst_pad_peer_query (stream->h->srcpad, query) &&
+      gst_query_get_n_allocation_params (query) > 0)
+    gst_query_parse_nth_allocation_param (query, 0, &allocator, &params);
+  for (guint i = 0; i < N_PLACES; i++) {
+    const gsize size = gst_buffer_get_size (scans[i]);
+    GstMapInfo map;
+    placed[i] = gst_buffer_new_allocate (allocator, size, &params);
+    gst_buffer_map (placed[i], &map, GST_MAP_WRITE);
+    gst_buffer_extract (scans[i], 0, map.data, size);
+    gst_buffer_unmap (placed[i], &map);
+  }
+}
+
+static void
+push_scans (Stream *stream, guint first, guint n)
+{
+  for (guint i = first; i < first + n; i++) {
+    const guint turn = i % (2 * N_PLACES);
+    GstBuffer *scan =
+        gst_buffer_copy (stream->placed[turn < N_PLACES ? turn : 2 * N_PLACES - 1 - turn]);
+    GST_BUFFER_PTS (scan) = i * 100 * GST_MSECOND;
+    GST_BUFFER_DURATION (scan) = 100 * GST_MSECOND;
+    if (gst_pad_push (stream->h->srcpad, scan) != GST_FLOW_OK)
+      g_error ("backend %s does not work", backend);
+  }
+  while (count (stream, "scans-out") < first + n)
+    g_usleep (100);
+}
+
+static gpointer
+stream_run (gpointer data)
+{
+  push_scans (data, N_WARM, n_scans);
+  return NULL;
+}
+
+/* Scans per second of all streams together. */
+static gdouble
+run_case (const Case *c, gdouble *tracked)
+{
+  Stream streams[MAX_STREAMS];
+  GThread *threads[MAX_STREAMS];
+  GstBuffer *placed[N_PLACES];
+  if (c->reuse)
+    g_setenv ("NDT_CUDA_REUSE", c->reuse, TRUE);
+  for (guint i = 0; i < c->n_streams; i++) {
+    streams[i] = (Stream){.c = c};
+    stream_open (&streams[i]);
+  }
+  g_unsetenv ("NDT_CUDA_REUSE");
+  place_scans (&streams[0], placed);
+  for (guint i = 0; i < c->n_streams; i++) {
+    streams[i].placed = placed;
+    push_scans (&streams[i], 0, N_WARM);
+  }
+  const gint64 start = g_get_monotonic_time ();
+  for (guint i = 0; i < c->n_streams; i++)
+    threads[i] = g_thread_new ("stream", stream_run, &streams[i]);
+  for (guint i = 0; i < c->n_streams; i++)
+    g_thread_join (threads[i]);
+  const gint64 end = g_get_monotonic_time ();
+  *tracked = 0;
+  for (guint i = 0; i < c->n_streams; i++) {
+    *tracked += (gdouble)count (&streams[i], "tracking") / (n_scans + N_WARM) / c->n_streams;
+    gst_harness_teardown (streams[i].h);
+  }
+  for (guint i = 0; i < N_PLACES; i++)
+    gst_buffer_unref (placed[i]);
+  return (gdouble)n_scans * c->n_streams / ((gdouble)(end - start) * 1e-6);
+}
+
+static void
+run_cases (const gchar *what)
+{
+  static const Case cases[] = {
+      {"pinned, batch-size=64", TRUE, 64, NULL, 1},
+      {"pinned, batch-size=8", TRUE, 8, NULL, 1},
+      {"pinned, batch-size=1", TRUE, 1, NULL, 1},
+      {"plain memory, batch-size=64", FALSE, 64, NULL, 1},
+      {"plain memory, batch-size=1", FALSE, 1, NULL, 1},
+      {"pinned, batch-size=1, no voxels kept", TRUE, 1, "0", 1},
+      {"pinned, batch-size=64, no voxels kept", TRUE, 64, "0", 1},
+      {"pinned, batch-size=1, two pipelines", TRUE, 1, NULL, 2},
+      {"pinned, batch-size=1, four pipelines", TRUE, 1, NULL, 4},
+      {"pinned, batch-size=64, four pipelines", TRUE, 64, NULL, 4},
+  };
+  gsize n_points = 0;
+  GstPointCloudInfo info;
+  gst_point_cloud_info_from_caps (&info, caps, NULL);
+  for (guint i = 0; i < N_PLACES; i++)
+    n_points += gst_buffer_get_size (scans[i]) / info.point_step / N_PLACES;
+  g_print ("\n%s, about %" G_GSIZE_FORMAT " points, backend %s\n", what, n_points, backend);
+  g_print ("%-40s %12s %12s %10s\n", "", "scans/s", "us a scan", "tracked");
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    gdouble best = 0, tracked = 0;
+    for (guint r = 0; r < N_RUNS; r++)
+      best = MAX (best, run_case (&cases[i], &tracked));
+    g_print ("%-40s %12.0f %12.1f %9.1f%%\n", cases[i].name, best, 1e6 / best, 100 * tracked);
+  }
+}
+
+/* The source itself; the start until the first scan has left is not counted. */
+static GstPadProbeReturn
+note_first (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  gint64 *times = user_data;
+  times[1] = g_get_monotonic_time ();
+  if (times[0] == 0)
+    times[0] = times[1];
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+run_source (const gchar *name, const gchar *localizer)
+{
+  gdouble best = 0;
+  for (guint r = 0; r < N_RUNS; r++) {
+    g_autofree gchar *text = g_strdup_printf (
+        "lidartestsrc world=town rings=16 num-buffers=%u ! queue %s ! fakesink name=sink "
+        "sync=false",
+        n_scans, localizer);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GstElement) pipeline = gst_parse_launch (text, &error);
+    if (!pipeline || error)
+      g_error ("%s", error->message);
+    g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (sink, "sink");
+    g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+    gint64 times[2] = {0, 0};
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, note_first, times, NULL);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    g_autoptr (GstMessage) message =
+        gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_EOS)
+      g_error ("the pipeline failed");
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    best = MAX (best, (n_scans - 1) / ((gdouble)(times[1] - times[0]) * 1e-6));
+  }
+  g_print ("%-40s %12.0f %12.1f\n", name, best, 1e6 / best);
+}
+
+int
+main (int argc, char **argv)
+{
+  gst_init (&argc, &argv);
+  GST_ELEMENT_REGISTER (ndtlocalize, NULL);
+  backend = argc > 1 ? argv[1] : "cuda";
+  if (argc > 2)
+    n_scans = (guint)CLAMP (atoi (argv[2]), 2, 100000);
+  g_autofree gchar *folder = g_dir_make_tmp ("ndt-XXXXXX", NULL);
+  map_path = g_build_filename (folder, "town.pcd", NULL);
+
+  record (16, 360);
+  leaf_size = 0;
+  run_cases ("Scans as they are");
+  record (64, 2048);
+  leaf_size = 0.5f;
+  run_cases ("Raw scans, thinned to a point per half metre");
+
+  g_autofree gchar *localize =
+      g_strdup_printf ("! ndtlocalize backend=%s map=%s initial-pose=0,0,1.8", backend, map_path);
+  g_autofree gchar *on_cpu =
+      g_strdup_printf ("! ndtlocalize backend=cpu map=%s initial-pose=0,0,1.8", map_path);
+  g_print ("\nlidartestsrc world=town rings=16 ! queue ! ndtlocalize ! fakesink\n");
+  g_print ("%-40s %12s %12s\n", "", "scans/s", "us a scan");
+  run_source ("the source alone", "");
+  run_source (backend, localize);
+  run_source ("cpu", on_cpu);
+
+  for (guint i = 0; i < N_PLACES; i++)
+    gst_clear_buffer (&scans[i]);
+  gst_clear_caps (&caps);
+  g_remove (map_path);
+  g_rmdir (folder);
+  g_free (map_path);
+  g_free (initial_pose);
+  return 0;
+}
