@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""A VLP-16's packets over the loopback's UDP, as a sensor sends them (TAP)."""
+
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import drive  # noqa: E402
+from gi.repository import Gst  # noqa: E402
+
+ATTEMPTS = 5
+
+
+def allowed_buffer():
+    with open("/proc/sys/net/core/rmem_max", encoding="ascii") as file:
+        return int(file.read())
+
+
+def send(packets, port, factor):
+    """Sends packets, of times in us and payloads, as fast as they were taken, times a factor."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        start = time.monotonic()
+        for stamp, _, payload in packets:
+            wait = start + stamp / 1e6 / factor - time.monotonic()
+            if wait > 0:
+                time.sleep(wait)
+            out.sendto(payload, ("127.0.0.1", port))
+
+
+def play(packets, factor, rest):
+    """Statistics of a decoder that gets these packets live, and the latency that it reports."""
+    pipeline = Gst.parse_launch(
+        f"udpsrc name=source port=0 buffer-size={min(allowed_buffer(), 1 << 24)} ! "
+        f"velodynedec name=decoder cut-angle=180 ! queue ! {rest}")
+    try:
+        pipeline.set_state(Gst.State.PLAYING)
+        # Sources are live: there is no preroll to wait for, and the port is bound by now.
+        decoder = pipeline.get_by_name("decoder")
+        sender = threading.Thread(
+            target=send, args=(packets, pipeline.get_by_name("source").get_property("port"), factor))
+        sender.start()
+        sender.join()
+        time.sleep(0.3)
+        query = Gst.Query.new_latency()
+        assert decoder.get_static_pad("src").query(query), "no latency"
+        pipeline.send_event(Gst.Event.new_eos())
+        message = pipeline.get_bus().timed_pop_filtered(
+            30 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        assert message and message.type == Gst.MessageType.EOS, "no end"
+        stats = decoder.get_property("stats")
+        names = [stats.nth_field_name(i) for i in range(stats.n_fields())]
+        return {name: stats.get_value(name) for name in names}, query.parse_latency()
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+
+
+def check(packets, factor, rest):
+    """Nothing is lost; a busy machine has some attempts."""
+    for attempt in range(ATTEMPTS):
+        stats, (live, least, _) = play(packets, factor, rest)
+        lost = len(packets) - stats["packets"]
+        print(f"# {len(packets)} packets, {factor} x real time: {lost} lost, "
+              f"{stats['scans']} scans, latency {least / 1e6:.1f} ms", flush=True)
+        # What did arrive is right whatever is lost.
+        assert live and 99e6 < least < 101e6, "latency is not a round"
+        others = {name: n for name, n in stats.items() if name not in ("packets", "scans", "gaps")}
+        assert not any(others.values()), others
+        if lost == 0:
+            return stats
+    raise AssertionError(f"{lost} of {len(packets)} packets lost in each of {ATTEMPTS} attempts")
+
+
+def fast(_, scans):
+    """9 s of a sensor in 1.8 s."""
+    rounds = list(itertools.chain(scans, scans, scans))
+    stats = check(list(drive.velodyne(rounds)), 5, "fakesink sync=false")
+    assert stats["scans"] == len(rounds) and stats["gaps"] == 0, stats
+
+
+def localized(folder, scans):
+    """The drive at its own rate, localized meanwhile."""
+    subprocess.run(f"gst-launch-1.0 -q {drive.SIMULATION} map-location={folder}/town.pcd ! "
+                   f"trajectorysink role=ground-truth location={folder}/truth.txt sync=false",
+                   shell=True, check=True, timeout=100)
+    with open(f"{folder}/truth.txt", encoding="ascii") as file:
+        start = ",".join(next(line for line in file if not line.startswith("#")).split()[1:8])
+    check(list(drive.velodyne(scans)), 1,
+          f"ndtlocalize map={folder}/town.pcd resolution=2 deskew=true initial-pose={start} ! "
+          f"trajectorysink location={folder}/live.txt")
+    # The same as from a capture: what is asked of a compensated drive.
+    assert drive.check_trajectory(f"{folder}/live.txt", f"{folder}/truth.txt") < 0.03
+
+
+def main():
+    failed = 0
+    scans = drive.simulate(1800)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, test in enumerate((fast, localized), 1):
+            try:
+                test(folder, scans)
+                print(f"ok {number} {test.__name__}", flush=True)
+            except (AssertionError, OSError, subprocess.SubprocessError) as error:
+                failed += 1
+                print(f"not ok {number} {test.__name__}\n# {error}", flush=True)
+    print("1..2")
+    sys.exit(1 if failed else 0)
+
+
+main()
