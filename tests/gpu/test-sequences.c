@@ -307,11 +307,11 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   make_stream ();
-  g_test_add_data_func ("/sequences/cpu", GINT_TO_POINTER (FALSE), test_batches);
-  g_test_add_data_func ("/sequences/cuda", GINT_TO_POINTER (TRUE), test_batches);
-  g_test_add_func ("/sequences/backends-agree", test_backends_agree);
-  g_test_add_func ("/sequences/one-launch", test_one_launch);
-  g_test_add_func ("/sequences/interrupted", test_interrupted);
+  g_test_add_data_func ("/gpu/sequences/cpu", GINT_TO_POINTER (FALSE), test_batches);
+  g_test_add_data_func ("/gpu/sequences/cuda", GINT_TO_POINTER (TRUE), test_batches);
+  g_test_add_func ("/gpu/sequences/backends-agree", test_backends_agree);
+  g_test_add_func ("/gpu/sequences/one-launch", test_one_launch);
+  g_test_add_func ("/gpu/sequences/interrupted", test_interrupted);
   const int status = g_test_run ();
   for (guint i = 0; i < N_SCANS; i++)
     g_free (scans[i]);
