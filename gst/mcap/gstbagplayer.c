@@ -298,7 +298,11 @@ loop (gpointer user_data)
   g_autoptr (GError) error = NULL;
   BagMessage message;
 
-  if (!self->is_open) {
+  GST_OBJECT_LOCK (self->element);
+  const gboolean is_open = self->is_open;
+  const gboolean is_ended = self->is_ended;
+  GST_OBJECT_UNLOCK (self->element);
+  if (!is_open) {
     RecordSink records = {self->streams, GST_FLOW_OK};
     if (!start_streams (self, &error) ||
         (self->settings.streams.raw &&
@@ -311,9 +315,6 @@ loop (gpointer user_data)
       return;
     }
   }
-  GST_OBJECT_LOCK (self->element);
-  const gboolean is_ended = self->is_ended;
-  GST_OBJECT_UNLOCK (self->element);
   const gboolean found = !is_ended && bag_reader_next (self->reader, &message, &error);
   post_warning (self);
   if (error) {
@@ -392,7 +393,11 @@ gst_bag_player_stop (GstBagPlayer *self)
   gst_task_join (self->task);
   /* A seek that was under way is through with them after this. */
   g_rec_mutex_lock (&self->lock);
-  g_clear_pointer (&self->streams, gst_bag_streams_free);
+  GST_OBJECT_LOCK (self->element);
+  GstBagStreams *streams = g_steal_pointer (&self->streams);
+  self->n_damaged += gst_bag_streams_get_n_damaged (streams);
+  GST_OBJECT_UNLOCK (self->element);
+  gst_bag_streams_free (streams);
   g_rec_mutex_unlock (&self->lock);
 }
 
