@@ -271,6 +271,20 @@ bag_reader_get_channel (const BagReader *self, guint number)
   return g_ptr_array_index (self->channels.channels, number);
 }
 
+gboolean
+bag_reader_has_all_channels (const BagReader *self)
+{
+  for (guint i = 0; i < self->files->len; i++) {
+    const BagFile *file = g_ptr_array_index (self->files, i);
+    McapReaderStats stats = {.has_all_channels = TRUE};
+    if (file->mcap)
+      mcap_reader_get_stats (file->mcap, &stats);
+    if (!stats.has_all_channels)
+      return FALSE;
+  }
+  return TRUE;
+}
+
 guint64
 bag_reader_get_n_damaged (const BagReader *self)
 {

@@ -45,6 +45,8 @@ gboolean bag_reader_get_range (const BagReader *self, guint64 *start, guint64 *e
 /* Those known so far; more may be found while messages are read. */
 guint bag_reader_get_n_channels (const BagReader *self);
 const BagChannel *bag_reader_get_channel (const BagReader *self, guint number);
+/* No more will be found. */
+gboolean bag_reader_has_all_channels (const BagReader *self);
 /* Chunks, records and messages left out since they were damaged. */
 guint64 bag_reader_get_n_damaged (const BagReader *self);
 /* What was noticed since the last call; NULL: nothing. */

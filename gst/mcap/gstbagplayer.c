@@ -34,7 +34,9 @@ struct _GstBagPlayer {
   GstSegment segment; /* of stream time */
   guint32 seqnum;
   guint64 log_start, log_end;
-  GstClockTime base; /* PTS at which stream time is 0 */
+  GstClockTime base;     /* PTS at which stream time is 0 */
+  gboolean has_seen_all; /* messages, looking ahead */
+  gboolean has_pushed_records;
   gint64 last_progress;
   gboolean progress_started;
 
@@ -128,7 +130,11 @@ look_ahead (GstBagPlayer *self, guint64 from, GstClockTime *earliest, GError **e
   if (!bag_reader_seek (self->reader, from, error))
     return FALSE;
   for (guint n = 0; n < LOOK_AHEAD_MESSAGES; n++) {
-    if (!bag_reader_next (self->reader, &message, &failure) || message.log_time > from + LOOK_AHEAD)
+    if (!bag_reader_next (self->reader, &message, &failure)) {
+      self->has_seen_all = failure == NULL;
+      break;
+    }
+    if (message.log_time > from + LOOK_AHEAD)
       break;
     gst_bag_streams_add_channel (self->streams, message.channel);
     const GstClockTime time = gst_bag_streams_get_time (self->streams, &message);
@@ -172,23 +178,6 @@ has_content (GstBagPlayer *self)
          has_record (self, MCAP_OP_METADATA);
 }
 
-static gboolean
-fail_without_messages (GError **error)
-{
-  g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "The recording has no messages");
-  return FALSE;
-}
-
-gboolean
-gst_bag_player_open (GstBagPlayer *self, GError **error)
-{
-  self->reader = self->open (self->user_data, error);
-  if (!self->reader)
-    return FALSE;
-  return bag_reader_get_range (self->reader, &self->log_start, &self->log_end) ||
-         has_content (self) || fail_without_messages (error);
-}
-
 /* What takes the records of a file, and how that went. */
 typedef struct {
   GstBagStreams *streams;
@@ -204,10 +193,13 @@ push_record (gpointer user_data, guint8 opcode, McapCursor *content)
 }
 
 static gboolean
-start_streams (GstBagPlayer *self, GError **error)
+open_recording (GstBagPlayer *self, GError **error)
 {
-  if (!self->reader && !gst_bag_player_open (self, error))
+  self->reader = self->open (self->user_data, error);
+  if (!self->reader)
     return FALSE;
+  if (!bag_reader_get_range (self->reader, &self->log_start, &self->log_end))
+    self->log_start = self->log_end = 0;
   for (guint i = 0; i < bag_reader_get_n_channels (self->reader); i++)
     gst_bag_streams_add_channel (self->streams, bag_reader_get_channel (self->reader, i));
   self->log_start = MIN (MAX (self->log_start, self->settings.streams.from), (guint64)G_MAXINT64);
@@ -215,8 +207,10 @@ start_streams (GstBagPlayer *self, GError **error)
   if (!look_ahead (self, self->log_start, &self->base, error))
     return FALSE;
   post_warning (self);
-  if (!has_content (self))
-    return fail_without_messages (error);
+  if (!has_content (self)) {
+    g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "The recording has no messages");
+    return FALSE;
+  }
   if (has_record (self, MCAP_OP_ATTACHMENT))
     gst_bag_streams_add_record_pad (self->streams, MCAP_OP_ATTACHMENT);
   if (has_record (self, MCAP_OP_METADATA))
@@ -229,6 +223,32 @@ start_streams (GstBagPlayer *self, GError **error)
   gst_element_post_message (
       self->element, gst_message_new_duration_changed (GST_OBJECT (self->element)));
   return TRUE;
+}
+
+gboolean
+gst_bag_player_open (GstBagPlayer *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_rec_mutex_lock (&self->lock);
+  gboolean done = open_recording (self, &error);
+  if (error)
+    gst_bag_post_error (self->element, error);
+  /* Later there may be pads that are wanted, where not all are known yet. */
+  if (done && (self->has_seen_all || bag_reader_has_all_channels (self->reader)))
+    done = !gst_bag_streams_fail_unheard (self->streams);
+  g_rec_mutex_unlock (&self->lock);
+  return done;
+}
+
+static gboolean
+push_records (GstBagPlayer *self, GstFlowReturn *flow, GError **error)
+{
+  RecordSink records = {self->streams, GST_FLOW_OK};
+  const gboolean done = !self->settings.streams.raw ||
+                        bag_reader_foreach_record (self->reader, push_record, &records, error);
+  self->has_pushed_records = TRUE;
+  *flow = records.flow;
+  return done;
 }
 
 static void
@@ -296,25 +316,21 @@ loop (gpointer user_data)
 {
   GstBagPlayer *self = user_data;
   g_autoptr (GError) error = NULL;
+  GstFlowReturn flow = GST_FLOW_OK;
   BagMessage message;
 
+  if ((!self->reader && !open_recording (self, &error)) ||
+      (!self->has_pushed_records && !push_records (self, &flow, &error))) {
+    stop_with_error (self, error);
+    return;
+  }
+  if (flow != GST_FLOW_OK) {
+    stop_with_flow (self, flow);
+    return;
+  }
   GST_OBJECT_LOCK (self->element);
-  const gboolean is_open = self->is_open;
   const gboolean is_ended = self->is_ended;
   GST_OBJECT_UNLOCK (self->element);
-  if (!is_open) {
-    RecordSink records = {self->streams, GST_FLOW_OK};
-    if (!start_streams (self, &error) ||
-        (self->settings.streams.raw &&
-            !bag_reader_foreach_record (self->reader, push_record, &records, &error))) {
-      stop_with_error (self, error);
-      return;
-    }
-    if (records.flow != GST_FLOW_OK) {
-      stop_with_flow (self, records.flow);
-      return;
-    }
-  }
   const gboolean found = !is_ended && bag_reader_next (self->reader, &message, &error);
   post_warning (self);
   if (error) {
@@ -331,7 +347,7 @@ loop (gpointer user_data)
     self->position = self->segment.position = message.log_time - self->base;
   GST_OBJECT_UNLOCK (self->element);
   post_progress (self, GST_PROGRESS_TYPE_CONTINUE);
-  const GstFlowReturn flow = gst_bag_streams_push (self->streams, &message);
+  flow = gst_bag_streams_push (self->streams, &message);
   if (flow != GST_FLOW_OK)
     stop_with_flow (self, flow);
 }

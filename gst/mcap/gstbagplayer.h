@@ -24,8 +24,9 @@ GstBagPlayer *gst_bag_player_new (GstElement *element, const GstBagPlayerSetting
     GstPadEventFunction event, GstPadQueryFunction query, GstBagOpenFunc open, gpointer user_data);
 GstBagPlayer *gst_bag_player_ref (GstBagPlayer *self);
 void gst_bag_player_unref (GstBagPlayer *self);
-/* Opens the recording before the start; otherwise the task does, and posts what is wrong. */
-gboolean gst_bag_player_open (GstBagPlayer *self, GError **error);
+/* Opens the recording before the start, and makes the pads. FALSE where that fails or nobody takes
+ * anything of it; the error is posted. Without it the task does so. */
+gboolean gst_bag_player_open (GstBagPlayer *self);
 void gst_bag_player_start (GstBagPlayer *self);
 /* Ends the task and takes the pads off the element, which are inactive or flushing by then. */
 void gst_bag_player_stop (GstBagPlayer *self);

@@ -121,11 +121,10 @@ gst_rosbag_src_query (GstElement *element, GstQuery *query)
   return GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->query (element, query);
 }
 
-/* Opens the recording: what is wrong with a file is a failure of this change of state. */
+/* Opens the recording: what is wrong with it is a failure of this change of state. */
 static gboolean
 start (GstRosbagSrc *self)
 {
-  g_autoptr (GError) error = NULL;
   g_clear_pointer (&self->places, g_ptr_array_unref);
   self->places = g_ptr_array_new_with_free_func (g_free);
   GST_OBJECT_LOCK (self);
@@ -147,8 +146,7 @@ start (GstRosbagSrc *self)
   GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings,
       gst_rosbag_src_src_event, gst_rosbag_src_src_query, open_files, self);
   g_free (settings.streams.topics);
-  if (!gst_bag_player_open (player, &error)) {
-    gst_bag_post_error (GST_ELEMENT (self), error);
+  if (!gst_bag_player_open (player)) {
     gst_bag_player_stop (player);
     gst_bag_player_unref (player);
     return FALSE;

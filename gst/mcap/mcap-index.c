@@ -189,7 +189,7 @@ reset_index (McapIndex *self)
 {
   g_ptr_array_set_size (self->blocks, 0);
   g_array_set_size (self->places, 0);
-  self->has_range = FALSE;
+  self->has_range = self->has_all_channels = FALSE;
 }
 
 /* Takes the summary's records. FALSE where they do not list all messages. */
@@ -201,7 +201,7 @@ take_summary (McapIndex *self, const guint8 *data, gsize size)
   guint8 opcode;
   gboolean has_statistics = FALSE, has_counts = TRUE;
   guint64 n_messages = 0, n_indexed = 0, start = 0, end = 0, n_places = 0;
-  guint32 n_chunks = 0;
+  guint32 n_chunks = 0, n_channels = 0;
 
   while (mcap_cursor_record (&cursor, &opcode, &content)) {
     if (opcode == MCAP_OP_CHUNK_INDEX) {
@@ -214,7 +214,8 @@ take_summary (McapIndex *self, const guint8 *data, gsize size)
     } else if (opcode == MCAP_OP_STATISTICS) {
       has_statistics = TRUE;
       n_messages = mcap_cursor_u64 (&content);
-      mcap_cursor_bytes (&content, 2 + 4); /* numbers of schemas and channels */
+      mcap_cursor_u16 (&content); /* number of schemas */
+      n_channels = mcap_cursor_u32 (&content);
       n_places = mcap_cursor_u32 (&content);
       n_places += mcap_cursor_u32 (&content);
       n_chunks = mcap_cursor_u32 (&content);
@@ -228,6 +229,7 @@ take_summary (McapIndex *self, const guint8 *data, gsize size)
   }
   if (cursor.failed)
     return FALSE;
+  self->has_all_channels = has_statistics && n_channels == g_hash_table_size (self->table.channels);
   self->has_all_places = has_statistics && n_places == self->places->len;
   if (has_statistics && n_messages == 0)
     return TRUE;
@@ -460,7 +462,8 @@ mcap_index_read (McapIndex *self, const McapFile *file, GError **error)
 
   self->has_summary = self->is_complete = read_summary (self, file, &failure);
   /* A summary may repeat channels without their schemas: the chunks have both. */
-  g_hash_table_foreach_remove (self->table.channels, lacks_schema, &self->table);
+  if (g_hash_table_foreach_remove (self->table.channels, lacks_schema, &self->table) > 0)
+    self->has_all_channels = FALSE;
   if (!self->has_summary && !failure) {
     reset_index (self);
     scan_records (self, file, FALSE, &failure);

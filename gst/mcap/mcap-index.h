@@ -53,6 +53,7 @@ typedef struct {
   guint64 start;
   guint64 end;
   gboolean has_summary;
+  gboolean has_all_channels; /* in the table */
   gboolean is_complete;
   guint64 n_damaged;
   gchar *warning; /* not taken yet */

@@ -272,6 +272,7 @@ mcap_reader_get_stats (const McapReader *self, McapReaderStats *stats)
   stats->n_damaged = self->index.n_damaged;
   stats->has_index = self->index.has_summary;
   stats->is_complete = self->index.is_complete;
+  stats->has_all_channels = self->index.has_all_channels;
 }
 
 gchar *

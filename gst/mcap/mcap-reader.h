@@ -21,9 +21,10 @@ typedef gssize (*McapReadFunc) (
 typedef struct _McapReader McapReader;
 
 typedef struct {
-  guint64 n_damaged;    /* chunks and records left out */
-  gboolean has_index;   /* of its own */
-  gboolean is_complete; /* not cut off */
+  guint64 n_damaged;         /* chunks and records left out */
+  gboolean has_index;        /* of its own */
+  gboolean is_complete;      /* not cut off */
+  gboolean has_all_channels; /* known from the start */
 } McapReaderStats;
 
 /* @user_data is of use until mcap_reader_free(), and on failure not after the call. */
