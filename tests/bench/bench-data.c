@@ -85,6 +85,22 @@ near_guess (const NdtPose *truth, GRand *rand)
   return guess;
 }
 
+/* Within ±2 m in x and y, ±0.5 m in z, ±10° of yaw, ±3° of roll and pitch. */
+static NdtPose
+far_guess (const NdtPose *truth, GRand *rand)
+{
+  static const double range[6] = {2, 2, 0.5, 3, 3, 10};
+  double offset[6], p[3], roll, pitch, yaw;
+  NdtPose guess;
+  for (guint k = 0; k < 6; k++)
+    offset[k] = g_rand_double_range (rand, -range[k], range[k]) * (k < 3 ? 1 : G_PI / 180);
+  ndt_pose_to_rpy (truth, &roll, &pitch, &yaw);
+  for (guint k = 0; k < 3; k++)
+    p[k] = truth->position[k] + offset[k];
+  ndt_pose_from_rpy (p, roll + offset[3], pitch + offset[4], yaw + offset[5], &guess);
+  return guess;
+}
+
 /* Keeps n of the starts, evenly. */
 static void
 case_limit (BenchCase *c, guint max_starts)
@@ -184,7 +200,7 @@ load_pair (const gchar *name, const gchar *reference, double resolution, guint n
 /* ---- Real sequences: every scan once ---- */
 
 static BenchCase *
-load_sequence (const gchar *name, const gchar *set, const gchar *map)
+load_sequence (const gchar *name, const gchar *set, const gchar *map, gboolean far)
 {
   g_autofree gchar *folder = ndt_test_data (set);
   if (!folder)
@@ -195,6 +211,7 @@ load_sequence (const gchar *name, const gchar *set, const gchar *map)
     return NULL;
   const guint n = (guint)ndt_trajectory_get_n_poses (poses);
   BenchCase *c = case_new (name, 1, n, n);
+  c->far = far;
   g_autoptr (GRand) rand = g_rand_new_with_seed (2);
   gboolean ok = load_pcd (folder, map, &c->map);
   for (guint i = 0; i < n && ok; i++) {
@@ -202,7 +219,7 @@ load_sequence (const gchar *name, const gchar *set, const gchar *map)
     ok = load_pcd (folder, scan, &c->scans[i]);
     c->starts[i].scan = i;
     c->starts[i].truth = *ndt_trajectory_get_pose (poses, i);
-    c->starts[i].guess = near_guess (&c->starts[i].truth, rand);
+    c->starts[i].guess = (far ? far_guess : near_guess) (&c->starts[i].truth, rand);
   }
   if (ok)
     return c;
@@ -232,7 +249,14 @@ bench_cases_load (const gchar *name, guint max_starts)
       {.name = "town-5000", .town = 5000},
       {.name = "town-20000", .town = 20000},
       {.name = "town-756-far", .town = 756, .far = TRUE},
+      {.name = "town-1500-far", .town = 1500, .far = TRUE},
       {.name = "town-5000-far", .town = 5000, .far = TRUE},
+      {.name = "town-20000-far", .town = 20000, .far = TRUE},
+      {.name = "kitti-1m-far",
+          .sequence = "seq_kitti_drive0005",
+          .map = "map_even_0.25.pcd",
+          .far = TRUE},
+      {.name = "balm-1m-far", .sequence = "seq_balm_os0", .map = "map_even_0.20.pcd", .far = TRUE},
   };
   GPtrArray *cases = g_ptr_array_new_with_free_func (case_free);
   for (guint i = 0; i < G_N_ELEMENTS (all); i++) {
@@ -244,7 +268,7 @@ bench_cases_load (const gchar *name, guint max_starts)
     else if (all[i].reference)
       c = load_pair (all[i].name, all[i].reference, all[i].resolution, all[i].n_points);
     else
-      c = load_sequence (all[i].name, all[i].sequence, all[i].map);
+      c = load_sequence (all[i].name, all[i].sequence, all[i].map, all[i].far);
     if (!c) {
       g_printerr ("%s: no data\n", all[i].name);
       continue;
