@@ -5,6 +5,10 @@
 
 #include "ndt-scan-filter.h"
 
+/* Points of a sample: two fifths of the scan's, within these. */
+#define MIN_SAMPLE 600
+#define MAX_SAMPLE 1500
+
 /* Edge of the cubes that a sample is drawn from, in cells of the map: a scan is dense near the
  * sensor, where many points say what one does. */
 #define LEAF 0.5
@@ -28,7 +32,7 @@
 /* ---- The sample ---- */
 
 guint
-ndt_search_sample (const float *xyz, guint n, float leaf, float *out)
+ndt_search_sample (const float *xyz, guint n, float leaf, guint most, float *out)
 {
   const float inverse_leaf = 1 / leaf;
   guint table_size = 1024, n_leaves = 0;
@@ -56,17 +60,17 @@ ndt_search_sample (const float *xyz, guint n, float leaf, float *out)
     memmove (out + 3 * (gsize)n_leaves, xyz + 3 * (gsize)i, 3 * sizeof (float));
     n_leaves++;
   }
-  if (n_leaves <= NDT_SEARCH_MOST_POINTS)
+  if (n_leaves <= most)
     return n_leaves;
   /* One of each of as many parts of equal length. Scans have a period, of as many points as the
    * sensor has rings, say; multiples of the golden ratio have none. */
-  const double step = (double)n_leaves / NDT_SEARCH_MOST_POINTS;
-  for (guint i = 0; i < NDT_SEARCH_MOST_POINTS; i++) {
+  const double step = (double)n_leaves / most;
+  for (guint i = 0; i < most; i++) {
     const double fraction = (guint32)(i * UINT32_C (2654435769)) / 4294967296.0;
     const guint from = (guint)((i + fraction) * step);
     memmove (out + 3 * (gsize)i, out + 3 * (gsize)from, 3 * sizeof (float));
   }
-  return NDT_SEARCH_MOST_POINTS;
+  return most;
 }
 
 /* ---- The search ---- */
@@ -207,11 +211,12 @@ ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
   guint n_points, search_slot = slot;
   if (!ndt_backend_get_scan (backend, slot, NULL, 0, &n_points, error))
     return FALSE;
-  if (n_points > NDT_SEARCH_MOST_POINTS && resolution > 0) {
+  const guint most = CLAMP (2 * n_points / 5, MIN_SAMPLE, MAX_SAMPLE);
+  if (n_points > most && resolution > 0) {
     xyz = g_new (float, 3 * (gsize)n_points);
     if (!ndt_backend_get_scan (backend, slot, xyz, n_points, &n_points, error))
       return FALSE;
-    n_points = ndt_search_sample (xyz, n_points, (float)(LEAF * resolution), xyz);
+    n_points = ndt_search_sample (xyz, n_points, (float)(LEAF * resolution), most, xyz);
     const NdtCloudView view = ndt_cloud_view_xyz_f32 (xyz, n_points);
     search_slot = NDT_SEARCH_SLOT;
     if (!ndt_backend_set_scan (backend, search_slot, &view, &no_filter, error))

@@ -9,9 +9,6 @@ G_BEGIN_DECLS
 /* Candidates of a guess: the approaches 0 to 3 of NdtStart. */
 #define NDT_SEARCH_CANDIDATES 4
 
-/* A scan of so many points is searched with as it is; of a larger one, a sample of no more. */
-#define NDT_SEARCH_MOST_POINTS 1500
-
 /* The best alignment of all candidates of all guesses. *@evaluations grows by the passes over the
  * scan or its sample. Sets the scan of NDT_SEARCH_SLOT. */
 gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
@@ -30,6 +27,6 @@ gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *
  *
  * Returns: how many are in @out, in the order of @xyz
  */
-guint ndt_search_sample (const float *xyz, guint n, float leaf, float *out);
+guint ndt_search_sample (const float *xyz, guint n, float leaf, guint most, float *out);
 
 G_END_DECLS

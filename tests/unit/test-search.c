@@ -9,6 +9,7 @@
 
 #define N_MAP 60000
 #define N_SCAN 12000
+#define N_SAMPLE 1500
 
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
 
@@ -64,10 +65,10 @@ test_leaves (void)
       0.6f, 0.1f, 0.1f, -0.1f, 0.1f, 0.1f, 0.2f, 0.2f, 0.2f, 9e6f, 0, 0 /* beyond all cubes */};
   static const guint kept[] = {0, 2, 3};
   float out[18];
-  g_assert_cmpuint (ndt_search_sample (xyz, 6, 0.5f, out), ==, G_N_ELEMENTS (kept));
+  g_assert_cmpuint (ndt_search_sample (xyz, 6, 0.5f, 100, out), ==, G_N_ELEMENTS (kept));
   for (guint i = 0; i < G_N_ELEMENTS (kept); i++)
     g_assert_cmpmem (out + 3 * i, 12, xyz + 3 * kept[i], 12);
-  g_assert_cmpuint (ndt_search_sample (xyz, 0, 0.5f, out), ==, 0);
+  g_assert_cmpuint (ndt_search_sample (xyz, 0, 0.5f, 100, out), ==, 0);
 }
 
 /* Of a scan with a period, each phase comes about as often; parts of the scan as well; and the
@@ -86,9 +87,9 @@ test_spread (void)
       xyz[3 * i + 1] = (float)(i % rings);
       xyz[3 * i + 2] = 0;
     }
-    g_assert_cmpuint (ndt_search_sample (xyz, n, 0.5f, out), ==, NDT_SEARCH_MOST_POINTS);
+    g_assert_cmpuint (ndt_search_sample (xyz, n, 0.5f, N_SAMPLE, out), ==, N_SAMPLE);
     double last = -1;
-    for (guint i = 0; i < NDT_SEARCH_MOST_POINTS; i++) {
+    for (guint i = 0; i < N_SAMPLE; i++) {
       const double at = (double)out[3 * i] * rings + (double)out[3 * i + 1];
       g_assert_cmpfloat (at, >, last);
       last = at;
@@ -96,13 +97,13 @@ test_spread (void)
       of_part[(guint)out[3 * i] * 10 / 1024]++;
     }
     /* By chance a ring's number would scatter by its root, here 3.4 to 9.7; three of these. */
-    const double mean = (double)NDT_SEARCH_MOST_POINTS / rings;
+    const double mean = (double)N_SAMPLE / rings;
     for (guint i = 0; i < rings; i++)
       g_assert_cmpfloat (fabs (of_ring[i] - mean), <=, 3 * sqrt (mean));
     for (guint i = 0; i < 10; i++)
-      g_assert_cmpfloat (fabs (of_part[i] - NDT_SEARCH_MOST_POINTS / 10.0), <=, 2);
-    g_assert_cmpuint (ndt_search_sample (xyz, n, 0.5f, xyz), ==, NDT_SEARCH_MOST_POINTS);
-    g_assert_cmpmem (xyz, 12 * NDT_SEARCH_MOST_POINTS, out, 12 * NDT_SEARCH_MOST_POINTS);
+      g_assert_cmpfloat (fabs (of_part[i] - N_SAMPLE / 10.0), <=, 2);
+    g_assert_cmpuint (ndt_search_sample (xyz, n, 0.5f, N_SAMPLE, xyz), ==, N_SAMPLE);
+    g_assert_cmpmem (xyz, 12 * N_SAMPLE, out, 12 * N_SAMPLE);
   }
 }
 
