@@ -200,6 +200,10 @@ class Rosbag2(unittest.TestCase):
                     rows = [(*row[:3], sha(row[3])) for row in rows]
                 self.assertEqual(end["damaged"], 0)
                 self.assertEqual(found, rows)
+                if rows:  # by time
+                    start = rows[len(rows) // 2][2]
+                    found, _ = messages(path, start)
+                    self.assertEqual(found, [row for row in rows if row[2] >= start])
 
     def test_compressed(self):
         """As rosbag2 compresses: whole files, or each message."""

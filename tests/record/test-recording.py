@@ -415,6 +415,28 @@ class Files(Folder):
         finally:
             pipeline.set_state(Gst.State.NULL)
 
+    def test_timestamps(self):
+        """Time stamps of the header, or log times; the other one of a cloud is in a meta."""
+        path = self.path("a.mcap")
+        self.record(f"mcapsink name=rec location={path}", 5)
+        unix = Gst.Caps.from_string("timestamp/x-unix")
+        for timestamps in ("header", "log"):
+            pipeline = Gst.parse_launch(
+                f"rosbagsrc location={path} timestamps={timestamps} ! pointcloud/x-raw ! "
+                "appsink name=out sync=false")
+            pipeline.set_state(Gst.State.PLAYING)
+            for i in range(5):
+                buffer = pipeline.get_by_name("out").emit("pull-sample").get_buffer()
+                meta = buffer.get_reference_timestamp_meta(unix)
+                if timestamps == "header":
+                    self.assertEqual(buffer.pts, EPOCH + pts(i))
+                    self.assertIsNone(meta)
+                else:
+                    self.assertEqual(buffer.pts, pts(i))
+                    self.assertEqual(meta.timestamp, EPOCH + pts(i))
+            wait(pipeline)
+            pipeline.set_state(Gst.State.NULL)
+
     def test_raw_copies(self):
         """Nothing of MCAP's conformance set is lost: messages, attachments, metadata records."""
         data = os.environ.get("NDT_TEST_DATA") or os.path.join(
