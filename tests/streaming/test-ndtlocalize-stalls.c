@@ -166,6 +166,83 @@ GST_START_TEST (test_backend_takes_ten_seconds)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+add_prior (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  static const gdouble position[3] = {8, 6, 1.5};
+  GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+
+  GST_PAD_PROBE_INFO_DATA (info) = buffer;
+  gst_buffer_add_pose_meta (buffer, GST_POSE_ROLE_PRIOR, position, NULL);
+  return GST_PAD_PROBE_OK;
+}
+
+typedef struct {
+  guint64 n;
+  guint64 last_late; /* 1 + the number of the last that was passed on without alignment */
+} Passed;
+
+static GstPadProbeReturn
+count_passed (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  Passed *passed = user_data;
+  const GstPoseMeta *meta = ndt_harness_estimate (GST_PAD_PROBE_INFO_BUFFER (info));
+
+  fail_unless_equals_uint64 (meta->sequence, passed->n);
+  passed->n++;
+  if (meta->status == GST_POSE_STATUS_SKIPPED)
+    passed->last_late = passed->n;
+  return GST_PAD_PROBE_OK;
+}
+
+/* A live sensor of 20 Hz goes on while the backend stands still for two seconds: what waited in the
+ * queue upstream for longer than the deadline is passed on at once, all of it, and then scans are
+ * aligned again. In the element itself there were never more than three. */
+GST_START_TEST (test_backlog_upstream)
+{
+  g_autofree gchar *text = g_strdup_printf (
+      "lidartestsrc name=source is-live=true world=hall rings=16 columns=64 n-threads=1 "
+      "! pointcloud/x-raw,framerate=20/1 ! queue max-size-buffers=200 max-size-time=0 "
+      "! ndtlocalize name=localizer threads=1 batch-size=1 max-skips=1000 deadline=500000000 "
+      "map=%s "
+      "! fakesink name=sink",
+      ndt_room_map ());
+  g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);
+  g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (pipeline), "localizer");
+  g_autoptr (GstPad) in = gst_element_get_static_pad (source, "src");
+  g_autoptr (GstPad) out = gst_element_get_static_pad (localizer, "src");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstStructure) stats = NULL;
+  Passed passed = {0, 0};
+  guint64 n_late, n_in;
+
+  gst_pad_add_probe (in, GST_PAD_PROBE_TYPE_BUFFER, add_prior, NULL, NULL);
+  gst_pad_add_probe (out, GST_PAD_PROBE_TYPE_BUFFER, count_passed, &passed, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_usleep (500000);
+  g_atomic_int_set (&ndt_device.delay_ms, 60000);
+  wait_for_device ();
+  g_usleep (2000000);
+  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  g_usleep (1000000);
+  gst_element_send_event (pipeline, gst_event_new_eos ());
+  g_autoptr (GstMessage) message =
+      gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+
+  g_object_get (localizer, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, "rejected-deadline", &n_late));
+  fail_unless (gst_structure_get_uint64 (stats, "scans-in", &n_in));
+  /* 40 came in two seconds; the last 10 of them had not waited for half a second. */
+  fail_unless (n_late >= 20, "%" G_GUINT64_FORMAT " were late", n_late);
+  fail_unless_equals_uint64 (passed.n, n_in);
+  fail_unless (passed.n >= passed.last_late + 10, "of %u scans the %u. was late", (guint)passed.n,
+      (guint)passed.last_late);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+GST_END_TEST
+
 /* Before the tests fork. */
 static void
 write_map (void)
@@ -184,6 +261,7 @@ ndtlocalize_stalls_suite (void)
   tcase_add_checked_fixture (tc, setup, NULL);
   tcase_add_test (tc, test_sink_blocks);
   tcase_add_test (tc, test_backend_takes_ten_seconds);
+  tcase_add_test (tc, test_backlog_upstream);
   return suite;
 }
 
