@@ -97,9 +97,15 @@ typedef struct {
   const gchar *folder;
   const gchar *map;
   double resolution;
+  guint n_right; /* of N_SEEDS × 50, at least; all, as measured, but rounding differs with
+                    processors */
 } Sequence;
 
-/* Each scan alone from within ±2 m in x and y, ±0.5 m in z, ±10° of yaw, ±3° of roll and pitch. */
+#define N_SEEDS 8
+static const guint seeds[N_SEEDS] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+/* Each scan alone from within ±2 m in x and y, ±0.5 m in z, ±10° of yaw, ±3° of roll and pitch,
+ * once for each seed. */
 static void
 test_sequence (gconstpointer data)
 {
@@ -122,9 +128,12 @@ test_sequence (gconstpointer data)
   g_assert_no_error (error);
   g_assert_cmpuint (ndt_trajectory_get_n_poses (truths), ==, 50);
   g_autoptr (NdtBackend) backend = open_backend (map);
-  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
   Tally tally = {0};
-  for (guint i = 0; i < 50; i++) {
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  for (guint n = 0; n < N_SEEDS * 50; n++) {
+    const guint i = n % 50, seed = n / 50;
+    if (i == 0)
+      g_rand_set_seed (rand, seeds[seed]);
     g_autofree gchar *path = g_strdup_printf ("%s/scans/%06u.pcd", folder, i);
     g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, &error);
     g_assert_no_error (error);
@@ -149,21 +158,22 @@ test_sequence (gconstpointer data)
     if (tally.n_right == before) {
       double m, angle;
       ndt_pose_difference (&r.pose, truth, &m, &angle);
-      g_test_message ("scan %u: %.3f m, %.3f deg off", i, m, angle * 180 / G_PI);
+      g_test_message (
+          "seed %u, scan %u: %.3f m, %.3f deg off", seeds[seed], i, m, angle * 180 / G_PI);
     }
   }
-  g_test_message ("%s at %g m: %u of 50, mean %.1f mm, max %.1f mm", sequence->folder,
-      sequence->resolution, tally.n_right, 1e3 * tally.sum_metres / MAX (tally.n_right, 1),
-      1e3 * tally.max_metres);
-  g_assert_cmpuint (tally.n_right, >=, 49);
+  g_test_message ("%s at %g m: %u of %u, mean %.1f mm, max %.1f mm", sequence->folder,
+      sequence->resolution, tally.n_right, N_SEEDS * 50,
+      1e3 * tally.sum_metres / MAX (tally.n_right, 1), 1e3 * tally.max_metres);
+  g_assert_cmpuint (tally.n_right, >=, sequence->n_right);
 }
 
 int
 main (int argc, char *argv[])
 {
-  static const Sequence kitti_2 = {"seq_kitti_drive0005", "map_even_0.25.pcd", 2};
-  static const Sequence kitti_1 = {"seq_kitti_drive0005", "map_even_0.25.pcd", 1};
-  static const Sequence balm_1 = {"seq_balm_os0", "map_even_0.20.pcd", 1};
+  static const Sequence kitti_2 = {"seq_kitti_drive0005", "map_even_0.25.pcd", 2, 398};
+  static const Sequence kitti_1 = {"seq_kitti_drive0005", "map_even_0.25.pcd", 1, 398};
+  static const Sequence balm_1 = {"seq_balm_os0", "map_even_0.20.pcd", 1, 398};
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/convergence/town/756", "source_756.bin", test_town);
   g_test_add_data_func ("/convergence/town/5000", "source_5000.bin", test_town);
