@@ -4,8 +4,8 @@
  * @title: hesaidec
  * @short_description: decodes packets of Hesai lidars
  *
- * Makes scans of the packets of Pandar40P, Pandar64, PandarQT (64 lasers), PandarXT-16, PandarXT-32
- * and PandarXT-32M, with one or two returns.
+ * Makes scans of the packets of Pandar40P, Pandar64, PandarQT (64 lasers), QT128, PandarXT-16,
+ * PandarXT-32 and PandarXT-32M, with one or two returns.
  *
  * Points are in the sensor's frame: y forward (azimuth 0), x right, z up.
  *
@@ -35,9 +35,10 @@ gst_hesai_dec_model_get_type (void)
   static gsize type = 0;
   static const GEnumValue values[] = {
       {HESAI_MODEL_AUTO, "What the first packet says", "auto"},
-      {HESAI_MODEL_PANDAR_40P, "Pandar40P; needs a calibration", "pandar-40p"},
-      {HESAI_MODEL_PANDAR_64, "Pandar64; needs a calibration", "pandar-64"},
-      {HESAI_MODEL_QT64, "PandarQT; needs a calibration", "qt64"},
+      {HESAI_MODEL_PANDAR_40P, "Pandar40P", "pandar-40p"},
+      {HESAI_MODEL_PANDAR_64, "Pandar64", "pandar-64"},
+      {HESAI_MODEL_QT64, "PandarQT", "qt64"},
+      {HESAI_MODEL_QT128, "QT128", "qt128"},
       {HESAI_MODEL_XT16, "PandarXT-16", "xt16"},
       {HESAI_MODEL_XT32, "PandarXT-32", "xt32"},
       {HESAI_MODEL_XT32M, "PandarXT-32M", "xt32m"},

@@ -8,35 +8,6 @@
 
 G_DEFINE_QUARK (hesai - error, hesai_error)
 
-gboolean
-hesai_calibration_init_nominal (HesaiCalibration *self, HesaiModel model)
-{
-  gdouble top, step;
-  memset (self, 0, sizeof *self);
-  switch (model) {
-  case HESAI_MODEL_XT16:
-    self->n_lasers = 16;
-    top = 15;
-    step = 2;
-    break;
-  case HESAI_MODEL_XT32:
-    self->n_lasers = 32;
-    top = 15;
-    step = 1;
-    break;
-  case HESAI_MODEL_XT32M:
-    self->n_lasers = 32;
-    top = 19.5;
-    step = 1.3;
-    break;
-  default:
-    return FALSE;
-  }
-  for (guint i = 0; i < self->n_lasers; i++)
-    self->elevation[i] = (top - i * step) * DEGREE;
-  return TRUE;
-}
-
 /* "channel,elevation,azimuth", perhaps with more behind. */
 static gboolean
 parse_line (const gchar *line, guint channel, gdouble *elevation, gdouble *azimuth)

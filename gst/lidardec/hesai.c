@@ -7,7 +7,7 @@
 #include "lidar-beams.h"
 
 #define SECOND ((gint64)1000000000)
-#define UNIT 0.004f /* m, of ranges */
+#define MAX_UNIT 10 /* mm, of ranges */
 
 typedef struct {
   const gchar *name;
@@ -19,24 +19,35 @@ typedef struct {
   gsize laser_size;
   gsize mode, utc, stamp; /* offsets from the last block's end on */
   gdouble block_time;     /* µs */
-  gdouble last_time;      /* µs from the packet's stamp to its last block */
+  gdouble offset;         /* µs from the packet's stamp to its last block */
+  gboolean is_of_first;   /* or to its first */
 } Model;
 
 /* Some firmware adds a number, of 4 bytes, to the packets of the 40P and 64. */
 #define SEQUENCE_SIZE 4
 
+/* Packets of the QT128 say in a byte what else is in them. */
+#define QT128_FLAGS 11
+#define QT128_HAS_SEQUENCE 1
+#define QT128_HAS_SAFETY 4 /* before the tail */
+#define QT128_HAS_SIGNATURE 8
+#define QT128_SAFETY_SIZE 17
+#define QT128_SIGNATURE_SIZE 32
+#define QT128_LOOP 9 /* offset, from the last block's end on: bit 0 set: the first */
+
 static const Model models[HESAI_N_MODELS] = {
     [HESAI_MODEL_AUTO] = {.name = "auto"},
     [HESAI_MODEL_PANDAR_40P] = {"Pandar40P", 1262, 40, 10, 0, 2, 3, 14, 16, 10, 55.56, -28.58},
     [HESAI_MODEL_PANDAR_64] = {"Pandar64", 1194, 64, 6, 8, 0, 3, 14, 16, 10, 55.56, -42.58},
-    [HESAI_MODEL_QT64] = {"PandarQT", 1072, 64, 4, 12, 0, 4, 16, 18, 12, 500.0 / 3, 0},
+    [HESAI_MODEL_QT64] = {"PandarQT", 1072, 64, 4, 12, 0, 4, 16, 18, 12, 500.0 / 3, 25.71, TRUE},
+    [HESAI_MODEL_QT128] = {"QT128", 1074, 128, 2, 12, 0, 4, 16, 19, 25, 111.11, 9},
     [HESAI_MODEL_XT16] = {"PandarXT-16", 568, 16, 8, 12, 0, 4, 10, 13, 19, 50, 5.632},
     [HESAI_MODEL_XT32] = {"PandarXT-32", 1080, 32, 8, 12, 0, 4, 10, 13, 19, 50, 5.632},
     [HESAI_MODEL_XT32M] = {"PandarXT-32M", 820, 32, 6, 12, 0, 4, 10, 13, 19, 50, 5.632},
 };
 
-/* What the blocks of a mode hold, in their order for the 40P and 64; the others have the nearer one
- * first. */
+/* What the blocks of a mode hold, in their order for the 40P and 64; the others have the last one
+ * last. */
 static const struct {
   guint8 mode;
   guint n_returns;
@@ -48,6 +59,7 @@ static const struct {
     {0x39, 2, {LIDAR_RETURN_LAST, LIDAR_RETURN_STRONGEST}},
     {0x3b, 2, {LIDAR_RETURN_LAST, LIDAR_RETURN_FIRST}},
     {0x3c, 2, {LIDAR_RETURN_FIRST, LIDAR_RETURN_STRONGEST}},
+    {0x3e, 2, {LIDAR_RETURN_STRONGEST, LIDAR_RETURN_SECOND}},
 };
 
 struct _Hesai {
@@ -56,7 +68,8 @@ struct _Hesai {
   gboolean has_calibration;
   HesaiCalibration calibration;
   LidarBeams beams;
-  LidarLasers lasers;
+  LidarLasers lasers[2];   /* by loop */
+  gint64 first_laser_time; /* ns from a block's time to that of its first laser */
   LidarChannelFormat format;
   const LidarTurn *azimuths; /* by hundredths of a degree */
 };
@@ -76,7 +89,7 @@ set_model (Hesai *self, HesaiModel number, GError **error)
   guint16 rings[HESAI_MAX_LASERS];
   if (!self->has_calibration && !hesai_calibration_init_nominal (calibration, number)) {
     g_set_error (error, HESAI_ERROR, HESAI_ERROR_CALIBRATION,
-        "a %s needs its file of angle corrections: each is different", model->name);
+        "there is no table of angles for a %s", model->name);
     return FALSE;
   }
   if (calibration->n_lasers != model->n_lasers) {
@@ -86,16 +99,25 @@ set_model (Hesai *self, HesaiModel number, GError **error)
     return FALSE;
   }
   self->model = number;
-  self->format = (LidarChannelFormat){.size = (guint)model->laser_size, .unit = UNIT};
+  self->first_laser_time = G_MAXINT64;
+  self->format = (LidarChannelFormat){.size = (guint)model->laser_size};
   lidar_rank (calibration->elevation, model->n_lasers, rings);
   for (guint i = 0; i < model->n_lasers; i++) {
     const LidarTurn elevation = lidar_turn_new (calibration->elevation[i]);
     const LidarTurn azimuth = lidar_turn_new (calibration->azimuth[i]);
     self->beams.x[i] = elevation.cosine * azimuth.sine;
     self->beams.y[i] = elevation.cosine * azimuth.cosine;
-    self->lasers.z[i] = elevation.sine;
-    self->lasers.ring[i] = rings[i];
+    for (guint loop = 0; loop < 2; loop++) {
+      self->lasers[loop].z[i] = elevation.sine;
+      self->lasers[loop].ring[i] = rings[i];
+      self->first_laser_time = MIN (self->first_laser_time, hesai_get_laser_time (number, loop, i));
+    }
   }
+  for (guint loop = 0; loop < 2; loop++)
+    for (guint i = 0; i < model->n_lasers; i++) {
+      const gint64 time = hesai_get_laser_time (number, loop, i) - self->first_laser_time;
+      self->lasers[loop].time[i] = (gfloat)time * 1e-9f;
+    }
   return TRUE;
 }
 
@@ -132,14 +154,29 @@ begins_like (HesaiModel model, const guint8 *data)
   return shape[0] == models[model].n_lasers && shape[1] == models[model].n_blocks;
 }
 
+/* How long the packet should be, if it is of that model. */
+static gsize
+get_size (HesaiModel model, const guint8 *data, gsize size)
+{
+  gsize expected = models[model].size;
+  if ((model == HESAI_MODEL_PANDAR_40P || model == HESAI_MODEL_PANDAR_64) &&
+      size == expected + SEQUENCE_SIZE)
+    return size;
+  if (model == HESAI_MODEL_QT128 && size >= expected) {
+    expected += data[QT128_FLAGS] & QT128_HAS_SEQUENCE ? SEQUENCE_SIZE : 0;
+    expected += data[QT128_FLAGS] & QT128_HAS_SAFETY ? QT128_SAFETY_SIZE : 0;
+    expected += data[QT128_FLAGS] & QT128_HAS_SIGNATURE ? QT128_SIGNATURE_SIZE : 0;
+  }
+  return expected;
+}
+
 static gboolean
 check_model (Hesai *self, const guint8 *data, gsize size, GError **error)
 {
   HesaiModel model = HESAI_MODEL_AUTO;
   gboolean is_of_any_size = FALSE;
   for (guint i = 1; i < HESAI_N_MODELS; i++) {
-    const gboolean may_have_sequence = i == HESAI_MODEL_PANDAR_40P || i == HESAI_MODEL_PANDAR_64;
-    if (size != models[i].size && !(may_have_sequence && size == models[i].size + SEQUENCE_SIZE))
+    if (size != get_size ((HesaiModel)i, data, size))
       continue;
     is_of_any_size = TRUE;
     if (begins_like ((HesaiModel)i, data))
@@ -160,6 +197,13 @@ check_model (Hesai *self, const guint8 *data, gsize size, GError **error)
   else
     return TRUE;
   return FALSE;
+}
+
+/* mm of a unit of range; those of the 40P are always the same. */
+static guint
+get_unit (HesaiModel model, const guint8 *data)
+{
+  return model == HESAI_MODEL_PANDAR_40P ? 4 : data[models[model].first_block - 3];
 }
 
 /* UTC, ns since 1970; negative: the bytes are no time. */
@@ -205,10 +249,19 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
   const guint8 *blocks = data + model->first_block;
   const gsize block_size = model->azimuth + 2 + model->n_lasers * model->laser_size;
   const guint8 *tail = blocks + model->n_blocks * block_size;
+  if (self->model == HESAI_MODEL_QT128 && data[QT128_FLAGS] & QT128_HAS_SAFETY)
+    tail += QT128_SAFETY_SIZE;
   const gint64 stamp = get_time (tail + model->utc, lidar_read_le32 (tail + model->stamp));
   guint mode = 0;
   while (mode < G_N_ELEMENTS (modes) && modes[mode].mode != tail[model->mode])
     mode++;
+  const guint unit = get_unit (self->model, data);
+  if (unit == 0 || unit > MAX_UNIT) {
+    g_set_error (
+        error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT, "its unit of ranges is %u mm", unit);
+    return FALSE;
+  }
+  self->format.unit = (gfloat)(unit * 1e-3);
   if (stamp < 0 || mode == G_N_ELEMENTS (modes)) {
     g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
         stamp < 0 ? "its time is none (return mode %02x)" : "its return mode is %02x",
@@ -229,8 +282,9 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
       .first = kinds[0],
       .farther = kinds[1],
       .nearer = kinds[1]};
-  const gint64 last = stamp + (gint64)(model->last_time * 1e3);
-  const gint64 first = last - (gint64)(model->block_time * 1e3 * (n_firings - 1));
+  const gint64 passed =
+      model->is_of_first ? 0 : (gint64)(model->block_time * 1e3 * (n_firings - 1));
+  const gint64 first = stamp + (gint64)(model->offset * 1e3) - passed + self->first_laser_time;
   if (!lidar_cutter_begin_packet (cutter, first))
     return TRUE;
   for (guint i = 0; i < n_firings; i++) {
@@ -241,13 +295,17 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
     LidarPoint *points =
         lidar_cutter_begin_firing (cutter, first + (gint64)(model->block_time * 1e3 * i),
             azimuth / 100.0, model->n_lasers * n_returns, &firing.seconds);
+    /* The QT128's lasers take turns. */
+    const guint loop = self->model != HESAI_MODEL_QT128 ? 0
+                       : n_returns == 1                 ? i % 2
+                                                        : !(tail[QT128_LOOP] & 1);
     if (points && n_returns == 1)
-      lidar_cutter_commit (cutter, lidar_beams_fire (&self->beams, &self->lasers, 0,
+      lidar_cutter_commit (cutter, lidar_beams_fire (&self->beams, &self->lasers[loop], 0,
                                        model->n_lasers, &firing, &self->format, channels, points));
     else if (points)
       lidar_cutter_commit (
-          cutter, lidar_beams_fire_two (&self->beams, &self->lasers, 0, model->n_lasers, &firing,
-                      &names, &self->format, channels, channels + block_size, points));
+          cutter, lidar_beams_fire_two (&self->beams, &self->lasers[loop], 0, model->n_lasers,
+                      &firing, &names, &self->format, channels, channels + block_size, points));
   }
   return TRUE;
 }

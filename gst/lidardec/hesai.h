@@ -5,13 +5,14 @@
 
 G_BEGIN_DECLS
 
-#define HESAI_MAX_LASERS 64
+#define HESAI_MAX_LASERS 128
 
 typedef enum {
   HESAI_MODEL_AUTO, /* what the first packet says */
   HESAI_MODEL_PANDAR_40P,
   HESAI_MODEL_PANDAR_64,
   HESAI_MODEL_QT64,
+  HESAI_MODEL_QT128,
   HESAI_MODEL_XT16,
   HESAI_MODEL_XT32,
   HESAI_MODEL_XT32M,
@@ -33,8 +34,11 @@ GQuark hesai_error_quark (void);
 
 const gchar *hesai_model_get_name (HesaiModel model);
 
-/* The table of the manual. FALSE for models of which each sensor has its own. */
+/* The table of the manual; a sensor's own file is some tenths of a degree better. FALSE for AUTO.
+ */
 gboolean hesai_calibration_init_nominal (HesaiCalibration *self, HesaiModel model);
+/* ns from the time of a block to when a laser fires; the QT128's take turns in two loops. */
+gint64 hesai_get_laser_time (HesaiModel model, guint loop, guint laser);
 /* Parses the sensor's file of angle corrections: lines of channel, elevation and azimuth in degrees
  * below a header. */
 gboolean hesai_calibration_parse (HesaiCalibration *self, const gchar *text, GError **error);

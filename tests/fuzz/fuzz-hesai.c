@@ -20,10 +20,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     g_assert_true (parsed == (error == NULL));
     return 0;
   }
-  calibration =
-      (HesaiCalibration){.n_lasers = model == HESAI_MODEL_PANDAR_40P ? 40 : HESAI_MAX_LASERS};
-  const gboolean is_nominal = model == HESAI_MODEL_AUTO || model >= HESAI_MODEL_XT16;
-  g_autoptr (Hesai) hesai = hesai_new (model, is_nominal ? NULL : &calibration, &error);
+  g_autoptr (Hesai) hesai = hesai_new (model, NULL, &error);
   g_autoptr (LidarCutter) cutter = lidar_cutter_new (100);
   g_assert_nonnull (hesai);
   while (data + size - at >= 2) {

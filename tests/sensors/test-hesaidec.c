@@ -65,10 +65,10 @@ GST_START_TEST (test_scans)
     GstBuffer *buffer = gst_harness_pull (harness);
     const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
     /* Block 501 is the first past 90.1 degrees. The stamp is 5.632 us before the packet's last
-     * block. */
+     * block, whose first laser fires 368 ns later. */
     const guint64 block = scan == 0 ? 0 : 501 + (scan - 1) * 2000;
     const guint64 expected =
-        G_GUINT64_CONSTANT (1672628645) * GST_SECOND + block * 50000 - 350000 + 5632;
+        G_GUINT64_CONSTANT (1672628645) * GST_SECOND + block * 50000 - 350000 + 5632 + 368;
     fail_unless_equals_uint64 (meta->timestamp, expected);
     fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), block * 50000);
     g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
@@ -82,6 +82,9 @@ GST_START_TEST (test_scans)
       fail_unless (fabs (points[i].y - 10 * cos (rise) * cos (azimuth)) < 5e-6);
       fail_unless (fabs (points[i].z - 10 * sin (rise)) < 5e-6);
       fail_unless_equals_int (points[i].ring, 31 - i % 32);
+      /* The manual's 1.512 us from laser to laser; 0.1 s in float are 7 ns. */
+      fail_unless (
+          fabs (points[i].time - points[0].time - i / 32 * 50e-6 - i % 32 * 1.512e-6) < 1.5e-8);
       fail_unless_equals_int (points[i].kind, LIDAR_RETURN_STRONGEST);
     }
   }
@@ -151,6 +154,87 @@ GST_START_TEST (test_bad_packets)
 }
 GST_END_TEST;
 
+/* Of 5 mm a unit, as the XT32M has it. */
+GST_START_TEST (test_unit)
+{
+  GstHarness *harness = lidar_harness_new ("hesaidec");
+  guint8 packet[SIZE];
+  guint n;
+  make_packet (packet, 0, STRONGEST);
+  packet[9] = 0;
+  lidar_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 1);
+  packet[9] = 5;
+  lidar_harness_push (harness, packet, SIZE, 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  fail_unless (fabs (points[15].y - 12.5) < 1e-5);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
+#define QT128_BODY (12 + 2 * (2 + 128 * 4))
+
+/* Two blocks of a QT128 at 10 m, at azimuths 10 and 10.4 degrees; what else is in it is said by
+ * @flags. Returns its size. */
+static gsize
+make_qt128 (guint8 *packet, guint8 flags)
+{
+  static const guint8 header[] = {0xee, 0xff, 3, 2, 0, 0, 128, 2, 0, 4, 1};
+  static const guint8 utc[] = {123, 1, 2, 3, 4, 5};
+  memset (packet, 0, 1200);
+  memcpy (packet, header, sizeof header);
+  packet[11] = flags;
+  for (guint block = 0; block < 2; block++) {
+    guint8 *at = packet + 12 + block * 514;
+    at[0] = (guint8)(1000 + 40 * block);
+    at[1] = (guint8)((1000 + 40 * block) >> 8);
+    for (guint i = 0; i < 128; i++) {
+      at[2 + 4 * i] = 2500 & 255;
+      at[3 + 4 * i] = 2500 >> 8;
+    }
+  }
+  guint8 *tail = packet + QT128_BODY + 4 + (flags & 4 ? 17 : 0);
+  tail[12] = STRONGEST;
+  memcpy (tail + 15, utc, sizeof utc);
+  tail[21] = 100; /* us */
+  tail += 26 + (flags & 1 ? 4 : 0) + 4 + (flags & 8 ? 32 : 0);
+  return (gsize)(tail - packet);
+}
+
+/* Sizes of packets with and without safety, number and signature; lasers that take turns. */
+GST_START_TEST (test_qt128)
+{
+  static const struct {
+    guint8 flags;
+    gsize size;
+  } packets[] = {{0, 1074}, {1, 1078}, {5, 1095}, {13, 1127}};
+  guint8 packet[1200];
+  guint n;
+  GstHarness *harness = lidar_harness_new ("hesaidec");
+  const gsize size = make_qt128 (packet, packets[__i__].flags);
+  fail_unless_equals_uint64 (size, packets[__i__].size);
+  lidar_harness_push (harness, packet, size - 1, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 1);
+  lidar_harness_push (harness, packet, size, 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  GstBuffer *buffer = gst_harness_pull (harness);
+  const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+  /* The last block is 9 us after the stamp, the first 111.11 us before that. */
+  fail_unless_equals_uint64 (
+      meta->timestamp, G_GUINT64_CONSTANT (1672628645) * GST_SECOND + 100000 + 9000 - 111110);
+  g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+  fail_unless_equals_int (n, 256);
+  /* The manual's table of laser 128: in the first loop, in the second. */
+  fail_unless (fabs (points[127].time - 48.12e-6) < 1e-10);
+  fail_unless (fabs (points[255].time - (111.11e-6 + 48.976e-6)) < 1e-10);
+  /* Laser 1 of the manual: 52.627 degrees down, 10.108 degrees to the right. */
+  fail_unless (fabs (points[0].z - 10 * sin (-52.627 * G_PI / 180)) < 1e-5);
+  fail_unless (fabs (atan2 (points[0].x, points[0].y) * 180 / G_PI - 20.108) < 1e-4);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 static void
 check_open_fails (const gchar *properties, const gchar *text)
 {
@@ -184,7 +268,6 @@ GST_START_TEST (test_calibration)
   }
   g_unlink (path);
   check_open_fails (setting, "cannot be read");
-  check_open_fails ("model=pandar-64", "angle corrections");
 }
 GST_END_TEST;
 
@@ -197,6 +280,8 @@ hesaidec_suite (void)
   tcase_add_test (tests, test_scans);
   tcase_add_test (tests, test_dual);
   tcase_add_test (tests, test_bad_packets);
+  tcase_add_test (tests, test_unit);
+  tcase_add_loop_test (tests, test_qt128, 0, 4);
   tcase_add_test (tests, test_calibration);
   return suite;
 }
