@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ndt-cuda-testing.h"
+
 void
 ndt_cuda_memory_init (NdtCudaMemory *memory)
 {
@@ -57,21 +59,30 @@ ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error)
   return usable;
 }
 
+static const gchar *testing[NDT_CUDA_TESTING_FAIL + 1]; /* atomic, of interned strings */
+static gint n_calls;                                    /* atomic, since a failure was asked for */
+
+void
+ndt_cuda_testing_set (NdtCudaTesting what, const gchar *value)
+{
+  if (what == NDT_CUDA_TESTING_FAIL)
+    g_atomic_int_set (&n_calls, 0);
+  g_atomic_pointer_set (&testing[what], (gpointer)g_intern_string (value));
+}
+
+const gchar *
+ndt_cuda_testing_get (NdtCudaTesting what)
+{
+  return g_atomic_pointer_get (&testing[what]);
+}
+
 gboolean
 ndt_cuda_inject_failure (const gchar *kind)
 {
-  static gint n_calls[2];
-  const gchar *wish = g_getenv ("NDT_CUDA_FAIL");
+  const gchar *wish = ndt_cuda_testing_get (NDT_CUDA_TESTING_FAIL);
   const gsize length = strlen (kind);
-  if (!wish || strncmp (wish, kind, length) != 0 || wish[length] != ':')
-    return FALSE;
-  gint *n = &n_calls[kind[0] == 'l'];
-  /* "reset" starts the count again. */
-  if (g_str_equal (wish + length + 1, "reset")) {
-    g_atomic_int_set (n, 0);
-    return FALSE;
-  }
-  return g_atomic_int_add (n, 1) + 1 == atoi (wish + length + 1);
+  return wish && strncmp (wish, kind, length) == 0 && wish[length] == ':' &&
+         g_atomic_int_add (&n_calls, 1) + 1 == atoi (wish + length + 1);
 }
 
 gboolean

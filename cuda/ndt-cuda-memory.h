@@ -61,7 +61,7 @@ gpointer ndt_cuda_lock_alloc (gsize size);
 void ndt_cuda_lock_free (gpointer data, gsize size);
 gboolean ndt_cuda_is_locked (gconstpointer data, gsize size);
 
-/* Should the next one fail, as NDT_CUDA_FAIL asks? */
+/* Should this one fail, as a test asks (ndt-cuda-testing.h)? */
 gboolean ndt_cuda_inject_failure (const gchar *kind);
 
 void ndt_cuda_count_upload (NdtCudaMemory *memory, gsize bytes);

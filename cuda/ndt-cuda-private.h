@@ -50,8 +50,8 @@ typedef struct {
   NdtBackend parent;
   gint device;
   NdtCudaLimits limits;
-  NdtCudaShape shape; /* that the environment asks for; size 0: none */
-  gint lanes;         /* that the environment asks for; 0: none */
+  NdtCudaShape shape; /* that a test asks for; size 0: none */
+  gint lanes;         /* that a test asks for; 0: none */
   float reuse;
   NdtCudaMemory memory;
   cudaStream_t stream;

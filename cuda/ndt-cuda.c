@@ -7,6 +7,7 @@
 
 #include "ndt-cuda-frames.h"
 #include "ndt-cuda-private.h"
+#include "ndt-cuda-testing.h"
 
 /* How far a point may move, in cells, before its voxels are looked up again. */
 #define DEFAULT_REUSE 0.125f
@@ -193,9 +194,9 @@ static const NdtBackendClass cuda_class = {
 };
 
 static void
-read_environment (NdtCudaBackend *cuda)
+apply_testing (NdtCudaBackend *cuda)
 {
-  const gchar *text = g_getenv ("NDT_CUDA_SHAPE");
+  const gchar *text = ndt_cuda_testing_get (NDT_CUDA_TESTING_SHAPE);
   gint size, threads, n_slots = 0;
   if (text && (sscanf (text, "cluster:%d:%d:%d", &size, &threads, &n_slots) >= 2 ||
                   sscanf (text, "grid:%d:%d:%d", &size, &threads, &n_slots) >= 2)) {
@@ -208,9 +209,9 @@ read_environment (NdtCudaBackend *cuda)
     if (cuda->shape.grid && cuda->shape.size < 16)
       cuda->shape.size = 0;
   }
-  text = g_getenv ("NDT_CUDA_LANES");
+  text = ndt_cuda_testing_get (NDT_CUDA_TESTING_LANES);
   cuda->lanes = text ? (gint)ndt_cuda_largest_power ((guint)CLAMP (atoi (text), 1, 4), 4) : 0;
-  text = g_getenv ("NDT_CUDA_REUSE");
+  text = ndt_cuda_testing_get (NDT_CUDA_TESTING_REUSE);
   cuda->reuse = text ? (float)g_ascii_strtod (text, NULL) : DEFAULT_REUSE;
   cuda->reuse = CLAMP (cuda->reuse, 0.0f, 0.25f);
 }
@@ -303,7 +304,7 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   memset (cuda->signals.data, 0, sizeof (NdtCudaSignals));
   /* What is held anyway is not refused. */
   cuda->memory.budget = config->memory_budget;
-  read_environment (cuda);
+  apply_testing (cuda);
   g_mutex_lock (&cuda->memory.lock);
   cuda->memory.counters.allocations = 0;
   g_mutex_unlock (&cuda->memory.lock);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/ndt-cuda-testing.h"
 #include "cuda/ndt-cuda.h"
 #include "ndtcore/ndt-formulas.h"
 #include "tests/ndt-test.h"
@@ -392,14 +393,14 @@ open_shape (const gchar *shape, const gchar *reuse, guint lanes, const Town *tow
   const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   GError *error = NULL;
   g_snprintf (text, sizeof (text), "%u", lanes);
-  g_setenv ("NDT_CUDA_SHAPE", shape, TRUE);
-  g_setenv ("NDT_CUDA_REUSE", reuse, TRUE);
-  g_setenv ("NDT_CUDA_LANES", text, TRUE);
+  ndt_cuda_testing_set (NDT_CUDA_TESTING_SHAPE, shape);
+  ndt_cuda_testing_set (NDT_CUDA_TESTING_REUSE, reuse);
+  ndt_cuda_testing_set (NDT_CUDA_TESTING_LANES, text);
   NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
   fail (error);
-  g_unsetenv ("NDT_CUDA_SHAPE");
-  g_unsetenv ("NDT_CUDA_REUSE");
-  g_unsetenv ("NDT_CUDA_LANES");
+  ndt_cuda_testing_set (NDT_CUDA_TESTING_SHAPE, NULL);
+  ndt_cuda_testing_set (NDT_CUDA_TESTING_REUSE, NULL);
+  ndt_cuda_testing_set (NDT_CUDA_TESTING_LANES, NULL);
   ndt_backend_set_map (backend, town->map, &error);
   fail (error);
   return backend;

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HAVE_NDT_CUDA
+#include "cuda/ndt-cuda-testing.h"
+#endif
 #include "gst/ndt/gstndtengine.h"
 #include "gst/ndt/gstndtlocalize.h"
 #include "gst/pointcloud/pointcloud.h"
@@ -26,7 +29,7 @@
 /**
  * Case:
  * @pinned: scans lie in the memory that is proposed
- * @reuse: NDT_CUDA_REUSE; NULL: as it is
+ * @reuse: NDT_CUDA_TESTING_REUSE; NULL: as it is
  * @n_streams: pipelines side by side
  */
 typedef struct {
@@ -145,6 +148,14 @@ stream_run (gpointer data)
   return NULL;
 }
 
+static void
+keep_voxels (const gchar *reuse)
+{
+#ifdef HAVE_NDT_CUDA
+  ndt_cuda_testing_set (NDT_CUDA_TESTING_REUSE, reuse);
+#endif
+}
+
 /* Scans per second of all streams together. */
 static gdouble
 run_case (const Case *c, gdouble *tracked)
@@ -152,13 +163,12 @@ run_case (const Case *c, gdouble *tracked)
   Stream streams[MAX_STREAMS];
   GThread *threads[MAX_STREAMS];
   GstBuffer *placed[N_PLACES];
-  if (c->reuse)
-    g_setenv ("NDT_CUDA_REUSE", c->reuse, TRUE);
+  keep_voxels (c->reuse);
   for (guint i = 0; i < c->n_streams; i++) {
     streams[i] = (Stream){.c = c};
     stream_open (&streams[i]);
   }
-  g_unsetenv ("NDT_CUDA_REUSE");
+  keep_voxels (NULL);
   place_scans (&streams[0], placed);
   for (guint i = 0; i < c->n_streams; i++) {
     streams[i].placed = placed;

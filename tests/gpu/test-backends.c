@@ -126,11 +126,11 @@ align_points (guint n_points)
   }
   for (guint k = 0; k < G_N_ELEMENTS (shapes); k++) {
     for (guint reuse = 0; reuse < 2; reuse++) {
-      g_setenv ("NDT_CUDA_SHAPE", shapes[k], TRUE);
-      g_setenv ("NDT_CUDA_REUSE", reuse ? "0.2" : "0", TRUE);
+      TEST_CUDA (SHAPE, shapes[k]);
+      TEST_CUDA (REUSE, reuse ? "0.2" : "0");
       g_autoptr (NdtBackend) other = open_cuda (0);
-      g_unsetenv ("NDT_CUDA_SHAPE");
-      g_unsetenv ("NDT_CUDA_REUSE");
+      TEST_CUDA (SHAPE, NULL);
+      TEST_CUDA (REUSE, NULL);
       give (other, &s);
       memset (c, 0, sizeof (c));
       align (other, starts, N_STARTS, c);
@@ -352,10 +352,8 @@ test_failures (void)
     gchar text[32];
     GError *error = NULL;
     NdtBackend *backend;
-    g_setenv ("NDT_CUDA_FAIL", "alloc:reset", TRUE);
-    g_autoptr (NdtBackend) other = open_cuda (0);
     g_snprintf (text, sizeof (text), "alloc:%u", n);
-    g_setenv ("NDT_CUDA_FAIL", text, TRUE);
+    TEST_CUDA (FAIL, text);
     backend = ndt_cuda_backend_open (&config, &error);
     failed = backend == NULL;
     if (backend) {
@@ -388,22 +386,21 @@ test_failures (void)
 
   {
     GError *error = NULL;
-    g_setenv ("NDT_CUDA_FAIL", "launch:reset", TRUE);
     g_autoptr (NdtBackend) backend = ndt_cuda_backend_open (&config, &error);
     g_assert_no_error (error);
     g_assert_true (ndt_backend_set_map (backend, s.map, &error));
     g_assert_true (ndt_backend_set_scan (backend, 0, &view, &no_filter, &error));
     g_assert_true (ndt_backend_align (backend, 0, &default_params, starts, 1, results, &error));
-    g_setenv ("NDT_CUDA_FAIL", "launch:1", TRUE);
+    TEST_CUDA (FAIL, "launch:1");
     g_assert_false (ndt_backend_align (backend, 0, &default_params, starts, 1, results, &error));
     g_assert_error (error, NDT_ERROR, NDT_ERROR_DEVICE);
     g_clear_error (&error);
-    g_unsetenv ("NDT_CUDA_FAIL");
+    TEST_CUDA (FAIL, NULL);
     g_assert_false (ndt_backend_set_scan (backend, 0, &view, &no_filter, &error));
     g_assert_error (error, NDT_ERROR, NDT_ERROR_DEVICE);
     g_clear_error (&error);
   }
-  g_unsetenv ("NDT_CUDA_FAIL");
+  TEST_CUDA (FAIL, NULL);
 
   scene_clear (&s);
 #endif
@@ -631,9 +628,9 @@ test_sanitize (void)
   for (guint k = 0; k < G_N_ELEMENTS (shapes); k++) {
     NdtAlignResult results[2];
     g_autoptr (GError) error = NULL;
-    g_setenv ("NDT_CUDA_SHAPE", shapes[k], TRUE);
+    TEST_CUDA (SHAPE, shapes[k]);
     g_autoptr (NdtBackend) cuda = open_cuda (0);
-    g_unsetenv ("NDT_CUDA_SHAPE");
+    TEST_CUDA (SHAPE, NULL);
     if (!cuda)
       break;
     g_assert_true (ndt_backend_set_map_from_points (cuda, &s.params, &points, NULL, &error));

@@ -361,18 +361,12 @@ test_failures (void)
   const GLogLevelFlags fatal = g_log_set_always_fatal (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL);
   for (guint k = 0; k < 2; k++)
     for (guint n = 1; n <= (k == 0 ? 17 : 12); n++) {
-      g_autofree gchar *reset = g_strdup_printf ("%s:reset", kinds[k]);
       g_autofree gchar *wish = g_strdup_printf ("%s:%u", kinds[k], n);
       g_autoptr (GError) error = NULL;
       g_autoptr (NdtBackend) cuda = open_cuda (0);
       Cloud c = cloud_new (cuda, 200, 3000);
       const NdtCloudView view = ndt_cloud_view_xyz_f32 (c.points, c.n);
-      g_setenv ("NDT_CUDA_FAIL", reset, TRUE);
-      g_autoptr (NdtBackend) other = open_cuda (0);
-      /* The next launch sees "reset". */
-      if (k == 1)
-        ndt_frame_tree_update (c.trees[1]);
-      g_setenv ("NDT_CUDA_FAIL", wish, TRUE);
+      TEST_CUDA (FAIL, wish);
       for (guint t = 0; t < 2; t++) {
         memset (c.out[t], 0xaa, 12 * (gsize)c.n);
         g_assert_true (ndt_frame_tree_transform (c.trees[t], 7, &view, c.frames, c.out[t], &error));
@@ -389,7 +383,7 @@ test_failures (void)
         }
       }
       assert_same_points (c.out[0], c.out[1], c.n);
-      g_unsetenv ("NDT_CUDA_FAIL");
+      TEST_CUDA (FAIL, NULL);
       n_left += !ndt_frame_tree_is_on_device (c.trees[1]);
       cloud_clear (&c);
     }

@@ -240,10 +240,7 @@ test_failures (void)
     const NdtScanFilter filter = {1, 100, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
     g_autoptr (NdtBackend) cuda = open_cuda (0);
     Sweep s = sweep_new (cuda, RECORDS, NDT_TIME_F32, 3000);
-    g_setenv ("NDT_CUDA_FAIL", launch ? "launch:reset" : "alloc:reset", TRUE);
-    g_autoptr (NdtBackend) other = open_cuda (0);
-    g_assert_true (ndt_moving_scan_set (scan, other, 2, &s.points, &s.times, &span, &error));
-    g_setenv ("NDT_CUDA_FAIL", wish, TRUE);
+    TEST_CUDA (FAIL, wish);
     const gboolean ok = ndt_moving_scan_set (scan, cuda, 2, &s.points, &s.times, &span, &error) &&
                         ndt_moving_scan_move (scan, &drive, &filter, &error);
     n_refused += !ok;
@@ -251,7 +248,7 @@ test_failures (void)
       g_assert_error (error, NDT_ERROR, code);
       g_clear_error (&error);
     }
-    g_unsetenv ("NDT_CUDA_FAIL");
+    TEST_CUDA (FAIL, NULL);
     g_assert_cmpint (
         ndt_moving_scan_set (scan, cuda, 2, &s.points, &s.times, &span, &error), ==, ok || !launch);
     if (!error)
