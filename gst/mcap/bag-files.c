@@ -141,7 +141,7 @@ find_in_folder (const gchar *folder, GPtrArray *paths, GError **error)
         g_ptr_array_add (paths, g_build_filename (folder, name, NULL));
   if (paths->len == first) {
     g_set_error (error, MCAP_ERROR, MCAP_ERROR_READ,
-        "the folder \"%s\" has neither " METADATA_NAME " nor .mcap or .db3 files", folder);
+        "The folder \"%s\" has neither " METADATA_NAME " nor .mcap or .db3 files", folder);
     return FALSE;
   }
   if (first == 0)
