@@ -263,10 +263,6 @@ main (int argc, char **argv)
     else
       folder = argv[i];
   }
-  if (check && g_getenv ("NDT_TEST_SANITIZER")) {
-    printf ("A sanitizer takes its own time and memory.\n");
-    return 77; /* skipped */
-  }
   if (folder == NULL)
     folder = made = g_dir_make_tmp ("bench-mcap-XXXXXX", NULL);
   plain = path_of ("plain");
