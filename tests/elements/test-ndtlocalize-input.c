@@ -31,8 +31,9 @@ start_error (const gchar *map)
   return error;
 }
 
+/* The text names the map and holds @why. */
 static void
-assert_start_error (const gchar *map, GstResourceError code)
+assert_start_error (const gchar *map, GstResourceError code, const gchar *why)
 {
   g_autoptr (GError) error = start_error (map);
   fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, code), "%s: %s, %d: %s", map,
@@ -40,23 +41,25 @@ assert_start_error (const gchar *map, GstResourceError code)
   if (map && *map)
     fail_unless (
         strstr (error->message, map) != NULL, "\"%s\" does not name %s", error->message, map);
+  fail_unless (
+      strstr (error->message, why) != NULL, "\"%s\" does not say: %s", error->message, why);
 }
 
 GST_START_TEST (test_no_map)
 {
-  assert_start_error (NULL, GST_RESOURCE_ERROR_SETTINGS);
-  assert_start_error ("", GST_RESOURCE_ERROR_SETTINGS);
+  assert_start_error (NULL, GST_RESOURCE_ERROR_SETTINGS, "map");
+  assert_start_error ("", GST_RESOURCE_ERROR_SETTINGS, "map");
 }
 GST_END_TEST
 
 GST_START_TEST (test_missing_map)
 {
-  assert_start_error ("/nowhere/map.pcd", GST_RESOURCE_ERROR_OPEN_READ);
+  assert_start_error ("/nowhere/map.pcd", GST_RESOURCE_ERROR_OPEN_READ, "No such file");
 }
 GST_END_TEST
 
 static void
-assert_map_of_bytes (const gchar *bytes, gssize length, GstResourceError code)
+assert_map_of_bytes (const gchar *bytes, gssize length, const gchar *why)
 {
   g_autofree gchar *path = NULL;
   g_autoptr (GError) error = NULL;
@@ -65,7 +68,7 @@ assert_map_of_bytes (const gchar *bytes, gssize length, GstResourceError code)
   fail_unless (fd >= 0);
   g_close (fd, NULL);
   fail_unless (g_file_set_contents (path, bytes, length, NULL));
-  assert_start_error (path, code);
+  assert_start_error (path, GST_RESOURCE_ERROR_READ, why);
   g_unlink (path);
 }
 
@@ -74,19 +77,19 @@ GST_START_TEST (test_unreadable_maps)
   g_autofree gchar *bytes = NULL;
   gsize length;
 
-  assert_map_of_bytes ("", 0, GST_RESOURCE_ERROR_READ);
-  assert_map_of_bytes ("ply\nformat ascii 1.0\n", -1, GST_RESOURCE_ERROR_READ);
+  assert_map_of_bytes ("", 0, "is empty");
+  assert_map_of_bytes ("ply\nformat ascii 1.0\n", -1, "PCD header");
   fail_unless (g_file_get_contents (ndt_room_map (), &bytes, &length, NULL));
-  assert_map_of_bytes (bytes, (gssize)(length / 2), GST_RESOURCE_ERROR_READ);
-  assert_map_of_bytes (bytes, 40, GST_RESOURCE_ERROR_READ);
+  assert_map_of_bytes (bytes, (gssize)(length / 2), "is truncated");
+  assert_map_of_bytes (bytes, 40, "PCD header");
   /* Five points make no voxel. */
   assert_map_of_bytes ("VERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\n"
                        "WIDTH 5\nHEIGHT 1\nPOINTS 5\nDATA ascii\n"
                        "0 0 0\n0 0.1 0\n0.1 0 0\n0.1 0.1 0\n0 0 0.1\n",
-      -1, GST_RESOURCE_ERROR_READ);
+      -1, "no valid voxel");
   assert_map_of_bytes ("VERSION 0.7\nFIELDS a b\nSIZE 4 4\nTYPE F F\nCOUNT 1 1\n"
                        "WIDTH 1\nHEIGHT 1\nPOINTS 1\nDATA ascii\n0 0\n",
-      -1, GST_RESOURCE_ERROR_READ);
+      -1, "no field 'x'");
 }
 GST_END_TEST
 
@@ -99,6 +102,7 @@ GST_START_TEST (test_map_folder)
 
   g_autoptr (GError) error = start_error (empty);
   fail_unless (error->domain == GST_RESOURCE_ERROR);
+  fail_unless (strstr (error->message, "has no PCD files") != NULL, "%s", error->message);
   g_rmdir (empty);
 
   GstHarness *h = ndt_harness_new ("map", folder, "initial-pose", start, NULL);
@@ -215,6 +219,8 @@ GST_START_TEST (test_bad_scans)
   /* One warning for all of them. */
   g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
   fail_unless (warning != NULL);
+  fail_unless (strstr (warning->message, "Scan 1 passes without alignment: it has too few") != NULL,
+      "%s", warning->message);
   fail_unless (ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL) == NULL);
   fail_unless (ndt_harness_message (h->element, GST_MESSAGE_ERROR, NULL) == NULL);
   ndt_harness_free (h);

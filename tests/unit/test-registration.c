@@ -217,16 +217,17 @@ test_corridor (void)
       best = MAX (best, fabs (c * v[0] + s * v[1]));
     }
     g_assert_cmpfloat (best, >, 0.9);
-    if (r.covariance_kind == NDT_POSE_COVARIANCE_LAPLACE) {
-      const double *v = r.covariance;
-      const double along = c * c * v[0] + 2 * c * s * v[1] + s * s * v[7];
-      const double across = s * s * v[0] - 2 * c * s * v[1] + c * c * v[7];
-      g_assert_cmpfloat (sqrt (along), >, 5 * sqrt (across));
-    } else {
-      g_assert_cmpuint (r.covariance_kind, ==, NDT_POSE_COVARIANCE_FIXED);
-    }
+    /* The Hessian is definite at each yaw: noise holds a little. Five to eight times as long. */
+    g_assert_cmpuint (r.covariance_kind, ==, NDT_POSE_COVARIANCE_LAPLACE);
+    const double *l = r.covariance;
+    const double l_along = c * c * l[0] + 2 * c * s * l[1] + s * s * l[7];
+    const double l_across = s * s * l[0] - 2 * c * s * l[1] + c * c * l[7];
+    g_assert_cmpfloat (sqrt (l_along), >, 4 * sqrt (l_across));
 
-    /* Alignments from offset poses stay where they were put, along the corridor. */
+    /* Alignments from offset poses stay along the corridor about where they were put. The standard
+     * deviation of the offsets is 0.71 m along the body's x and 0.32 m along its y, which lie 25°
+     * from the corridor: 0.65 m, from which each slips to some bump of the noise. Across they agree
+     * within the uncertainty of one. */
     f.params.covariance = NDT_POSE_COVARIANCE_MULTI_NDT;
     for (guint k = 0; k < 6; k++)
       f.params.fixed_variance[k] = 1e-8;
@@ -235,8 +236,9 @@ test_corridor (void)
     const double *v = m.covariance;
     const double along = c * c * v[0] + 2 * c * s * v[1] + s * s * v[7];
     const double across = s * s * v[0] - 2 * c * s * v[1] + c * c * v[7];
-    g_assert_cmpfloat (sqrt (along), >, 0.1);
-    g_assert_cmpfloat (sqrt (across), <, 0.02);
+    g_assert_cmpfloat (sqrt (along), >, 0.4);
+    g_assert_cmpfloat (sqrt (along), <, 1);
+    g_assert_cmpfloat (sqrt (across), <, 0.003);
     tear_down (&f);
   }
 }
