@@ -61,8 +61,8 @@ typedef struct {
   GstPointCloudAllocation *allocation;
   LidarCutter *cutter; /* NULL: not open */
   GstCaps *clock;
-  gboolean is_calibrated;
-  GQueue waiting; /* of GstBuffer, until it is */
+  gboolean is_calibrated; /* there were points */
+  GQueue waiting;         /* of GstBuffer, until it is */
   Counts counts;
   gboolean has_caps;
   gboolean has_segment;
@@ -295,6 +295,8 @@ decode_packet (GstLidarDec *self, GstBuffer *buffer)
     return GST_FLOW_ERROR;
   if (decoded && !is_data)
     priv->counts.n_other++;
+  else if (decoded)
+    priv->is_calibrated = TRUE;
   return push_scans (self);
 }
 
@@ -328,14 +330,13 @@ wait_for_calibration (GstLidarDec *self, GstBuffer *buffer)
   GstLidarDecPrivate *priv = PRIVATE (self);
   GstLidarDecClass *klass = GST_LIDAR_DEC_GET_CLASS (self);
   GstMapInfo map;
-  g_queue_push_tail (&priv->waiting, buffer);
-  if (!klass->calibrate) {
-    priv->is_calibrated = TRUE;
-  } else if (gst_buffer_map (buffer, &map, GST_MAP_READ)) {
-    priv->is_calibrated = klass->calibrate (self, map.data, map.size);
+  gboolean is_known = TRUE;
+  if (klass->calibrate && gst_buffer_map (buffer, &map, GST_MAP_READ)) {
+    is_known = klass->calibrate (self, map.data, map.size);
     gst_buffer_unmap (buffer, &map);
   }
-  if (priv->is_calibrated)
+  g_queue_push_tail (&priv->waiting, buffer);
+  if (is_known)
     return decode_waiting (self);
   if (g_queue_get_length (&priv->waiting) > MAX_WAITING) {
     gst_buffer_unref (g_queue_pop_head (&priv->waiting));

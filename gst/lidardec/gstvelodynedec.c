@@ -6,7 +6,9 @@
  *
  * Makes scans of the data packets (1206 bytes) of the VLP-16, Puck Hi-Res, HDL-32E, VLP-32C,
  * HDL-64E S2 and S3, and VLS-128 (Alpha Prime), one of the strongest, the last or both returns.
- * Position packets (512 bytes) are passed over.
+ * Position packets (512 bytes) are passed over. An HDL-64E sends its calibration along, a byte a
+ * packet; without a file the packets wait for it, 1.2 s (S3) or 2.4 s (S2), longer where some were
+ * lost.
  *
  * Points are in the sensor's frame as ROS has it: x forward (azimuth 0), y left, z up.
  *
@@ -40,7 +42,7 @@ gst_velodyne_dec_model_get_type (void)
       {VELODYNE_MODEL_PUCK_HI_RES, "Puck Hi-Res", "puck-hi-res"},
       {VELODYNE_MODEL_HDL_32E, "HDL-32E", "hdl-32e"},
       {VELODYNE_MODEL_VLP_32C, "VLP-32C (Ultra Puck)", "vlp-32c"},
-      {VELODYNE_MODEL_HDL_64E, "HDL-64E S2 and S3; needs a calibration", "hdl-64e"},
+      {VELODYNE_MODEL_HDL_64E, "HDL-64E S2 and S3", "hdl-64e"},
       {VELODYNE_MODEL_VLS_128, "VLS-128 (Alpha Prime)", "vls-128"},
       {0, NULL, NULL},
   };
@@ -71,6 +73,12 @@ gst_velodyne_dec_decode (gpointer decoder, const guint8 *data, gsize size, Lidar
   return velodyne_decode (decoder, data, size, cutter, is_data, error);
 }
 
+static gboolean
+gst_velodyne_dec_calibrate (gpointer decoder, const guint8 *data, gsize size)
+{
+  return velodyne_calibrate (decoder, data, size);
+}
+
 /* Packets have the time since the full hour, of UTC where the sensor has a GPS receiver. */
 static GstCaps *
 gst_velodyne_dec_clock (GstLidarDec *dec)
@@ -91,6 +99,7 @@ gst_velodyne_dec_class_init (GstVelodyneDecClass *klass)
   model_class->create = gst_velodyne_dec_create;
   model_class->destroy = gst_velodyne_dec_destroy;
   model_class->decode = gst_velodyne_dec_decode;
+  model_class->calibrate = gst_velodyne_dec_calibrate;
   GST_LIDAR_DEC_CLASS (klass)->clock = gst_velodyne_dec_clock;
   gst_lidar_model_dec_class_install (model_class, GST_TYPE_VELODYNE_DEC_MODEL,
       "Calibration file (YAML as ROS's velodyne packages have it); NULL: the manual's angles, and "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lidar-beams.h"
+#include "velodyne-status.h"
 
 #define PACKET_SIZE 1206
 #define POSITION_SIZE 512
@@ -56,7 +57,9 @@ struct _Velodyne {
   gboolean is_auto;
   gboolean has_calibration;
   VelodyneCalibration calibration;
-  gboolean is_ideal; /* lasers have no offsets and no corrections of distance */
+  VelodyneStatus status; /* of an HDL-64E */
+  gboolean is_waiting;   /* for its calibration */
+  gboolean is_ideal;     /* lasers have no offsets and no corrections of distance */
   LidarChannelFormat format;
   LidarLasers lasers;
   gfloat cos_elevations[MAX_LASERS];
@@ -139,7 +142,10 @@ velodyne_new (VelodyneModel model, const VelodyneCalibration *calibration, GErro
   if (calibration)
     self->calibration = *calibration;
   self->azimuths = lidar_turn_get_hundredths ();
-  if (self->is_auto || set_model (self, model, error))
+  /* An HDL-64E without a file has its calibration to send first. */
+  self->model = model;
+  if (self->is_auto || (model == VELODYNE_MODEL_HDL_64E && !calibration) ||
+      set_model (self, model, error))
     return self;
   velodyne_free (self);
   return NULL;
@@ -353,13 +359,15 @@ static VelodyneModel
 recognize (const guint8 *data)
 {
   const guint8 mode = data[PACKET_SIZE - 2], product = data[PACKET_SIZE - 1];
-  /* The HDL-64E has other things in these bytes; it alone has a second bank next to the first. */
+  /* It has other things in these bytes, and alone two banks in turns. */
+  if (lidar_read_le16 (data + BLOCK_SIZE) == 0xddff &&
+      lidar_read_le16 (data + 2 * BLOCK_SIZE) == 0xeeff)
+    return VELODYNE_MODEL_HDL_64E;
   if (mode >= 0x37 && mode <= 0x3b)
     for (guint i = 1; i < VELODYNE_N_MODELS; i++)
       if (models[i].product == product && product != 0)
         return (VelodyneModel)i;
-  return lidar_read_le16 (data + BLOCK_SIZE) == 0xddff ? VELODYNE_MODEL_HDL_64E
-                                                       : VELODYNE_MODEL_AUTO;
+  return VELODYNE_MODEL_AUTO;
 }
 
 static gboolean
@@ -380,6 +388,24 @@ check_model (Velodyne *self, const guint8 *data, GError **error)
       "it is of a %s, but the decoder is set to %s%s", models[model].name, models[self->model].name,
       self->is_auto ? " by the first packet" : "");
   return FALSE;
+}
+
+gboolean
+velodyne_calibrate (Velodyne *self, const guint8 *data, gsize size)
+{
+  const gboolean is_data = size == PACKET_SIZE && data[0] == 0xff && data[1] == 0xee;
+  VelodyneModel model = self->model;
+  if (self->is_auto && is_data)
+    model = recognize (data);
+  if (self->has_calibration)
+    return TRUE;
+  if (model == VELODYNE_MODEL_HDL_64E)
+    self->is_waiting = TRUE;
+  if (model != VELODYNE_MODEL_HDL_64E || !is_data)
+    return !self->is_waiting;
+  self->has_calibration = velodyne_status_add (
+      &self->status, data[PACKET_SIZE - 2], data[PACKET_SIZE - 1], &self->calibration);
+  return self->has_calibration && (self->is_auto || set_model (self, VELODYNE_MODEL_HDL_64E, NULL));
 }
 
 gboolean

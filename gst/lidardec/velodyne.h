@@ -42,17 +42,20 @@ GQuark velodyne_error_quark (void);
 
 const gchar *velodyne_model_get_name (VelodyneModel model);
 
-/* The table of the manual. FALSE for the HDL-64E, of which each has its own. */
+/* The table of the manual. FALSE for the HDL-64E, of which each sends its own. */
 gboolean velodyne_calibration_init_nominal (VelodyneCalibration *self, VelodyneModel model);
 /* Parses the YAML that ROS's velodyne packages and VeloView have. */
 gboolean velodyne_calibration_parse (VelodyneCalibration *self, const gchar *text, GError **error);
 
 typedef struct _Velodyne Velodyne;
 
-/* With the nominal calibration where @calibration is NULL. */
+/* With the nominal calibration where @calibration is NULL, that of the HDL-64E from its packets. */
 Velodyne *velodyne_new (
     VelodyneModel model, const VelodyneCalibration *calibration, GError **error);
 void velodyne_free (Velodyne *self);
+
+/* Takes what an HDL-64E's packet has of its calibration. FALSE: it is needed, and not whole yet. */
+gboolean velodyne_calibrate (Velodyne *self, const guint8 *data, gsize size);
 
 /* Decodes a packet into firings; @is_data says whether it held any, or was one of the sensor's
  * other packets. */
