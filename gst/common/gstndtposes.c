@@ -8,13 +8,8 @@
 /* Poses of a stream that wait for scans; while no scan comes the oldest are forgotten. */
 #define MAX_POSES 65536
 
-typedef struct {
-  gint64 time;
-  NdtPose pose;
-} Entry;
-
 struct _GstNdtPoseStream {
-  GstQueueArray *entries; /* Entry, in order of time */
+  GstQueueArray *entries; /* NdtTimedPose, in order of time */
   gboolean has_role;
   GstPoseRole role;
   gint64 position; /* no pose before it will come */
@@ -81,8 +76,8 @@ gst_ndt_poses_free (GstNdtPoses *poses)
   g_free (poses);
 }
 
-static gboolean
-has_streams (const GstNdtPoses *poses)
+gboolean
+gst_ndt_poses_has_streams (const GstNdtPoses *poses)
 {
   return g_atomic_int_get (&poses->n_streams) > 0;
 }
@@ -91,7 +86,7 @@ GstNdtPoseStream *
 gst_ndt_poses_add_stream (GstNdtPoses *poses, guint *number)
 {
   GstNdtPoseStream *stream = g_new0 (GstNdtPoseStream, 1);
-  stream->entries = gst_queue_array_new_for_struct (sizeof (Entry), 64);
+  stream->entries = gst_queue_array_new_for_struct (sizeof (NdtTimedPose), 64);
   stream->position = G_MININT64;
   g_mutex_lock (&poses->lock);
   g_ptr_array_add (poses->streams, stream);
@@ -156,10 +151,10 @@ void
 gst_ndt_poses_put (GstNdtPoses *poses, GstNdtPoseStream *stream, GstPoseRole role, gint64 time,
     const NdtPose *pose)
 {
-  const Entry entry = {time, *pose};
+  const NdtTimedPose entry = {time, *pose};
 
   g_mutex_lock (&poses->lock);
-  const Entry *tail = gst_queue_array_peek_tail_struct (stream->entries);
+  const NdtTimedPose *tail = gst_queue_array_peek_tail_struct (stream->entries);
   if ((!stream->has_role || stream->role == role) && (!tail || time > tail->time)) {
     stream->has_role = TRUE;
     stream->role = role;
@@ -212,7 +207,7 @@ gst_ndt_poses_set_live (GstNdtPoses *poses, gboolean live)
 void
 gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time)
 {
-  if (!has_streams (poses))
+  if (!gst_ndt_poses_has_streams (poses))
     return;
   g_mutex_lock (&poses->lock);
   poses->scan = time;
@@ -236,7 +231,7 @@ reached (const GstNdtPoses *poses, gint64 time)
 gboolean
 gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time)
 {
-  if (!has_streams (poses))
+  if (!gst_ndt_poses_has_streams (poses))
     return TRUE;
   g_mutex_lock (&poses->lock);
   const gboolean all = time == GST_NDT_TIME_UNKNOWN || reached (poses, time);
@@ -271,7 +266,7 @@ distance_between (const NdtPose *a, const NdtPose *b)
 }
 
 /* The second of the poses that wait. */
-static const Entry *
+static const NdtTimedPose *
 peek_next (GstQueueArray *entries)
 {
   return gst_queue_array_get_length (entries) > 1 ? gst_queue_array_peek_nth_struct (entries, 1)
@@ -284,12 +279,12 @@ interpolate (
     GstNdtPoseStream *stream, gint64 time, GstClockTime timeout, gdouble distance, NdtPose *pose)
 {
   GstQueueArray *entries = stream->entries;
-  const Entry *next = peek_next (entries);
+  const NdtTimedPose *next = peek_next (entries);
   while (next && next->time <= time) {
     gst_queue_array_pop_head_struct (entries);
     next = peek_next (entries);
   }
-  const Entry *before = gst_queue_array_peek_head_struct (entries);
+  const NdtTimedPose *before = gst_queue_array_peek_head_struct (entries);
   if (!before || before->time > time)
     return FALSE;
   if (before->time == time) {
@@ -309,7 +304,7 @@ void
 gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
     NdtObservation *observation)
 {
-  if (!has_streams (poses))
+  if (!gst_ndt_poses_has_streams (poses))
     return;
   g_mutex_lock (&poses->lock);
   for (guint i = 0; i < poses->streams->len; i++) {
@@ -324,6 +319,28 @@ gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdoubl
       observation->has_odometry = TRUE;
       observation->odometry = pose;
     }
+  }
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_ndt_poses_get_window (GstNdtPoses *poses, gint64 from, gint64 to, GArray *window)
+{
+  g_mutex_lock (&poses->lock);
+  for (guint i = 0; i < poses->streams->len && window->len == 0; i++) {
+    const GstNdtPoseStream *stream = g_ptr_array_index (poses->streams, i);
+    GstQueueArray *entries = stream->entries;
+    guint n_after = 0;
+    const NdtTimedPose *third;
+    while (gst_queue_array_get_length (entries) > 2 &&
+           (third = gst_queue_array_peek_nth_struct (entries, 2)) && third->time <= from)
+      gst_queue_array_pop_head_struct (entries);
+    for (guint k = 0; k < gst_queue_array_get_length (entries) && n_after < 2; k++) {
+      const NdtTimedPose *entry = gst_queue_array_peek_nth_struct (entries, k);
+      n_after += entry->time > to;
+      g_array_append_val (window, *entry);
+    }
+    poses->n_missing += window->len == 0;
   }
   g_mutex_unlock (&poses->lock);
 }

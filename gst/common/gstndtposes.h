@@ -5,6 +5,7 @@
 
 #include "gst/pointcloud/pointcloud.h"
 #include "ndtcore/ndt-localizer.h"
+#include "ndtcore/ndt-pose-curve.h"
 
 G_BEGIN_DECLS
 
@@ -56,6 +57,8 @@ void gst_ndt_poses_start (GstNdtPoses *poses);
 void gst_ndt_poses_flush (GstNdtPoses *poses);
 /* Live: nobody waits for a stream that has fallen behind the scans by the timeout. */
 void gst_ndt_poses_set_live (GstNdtPoses *poses, gboolean live);
+/* Are there any streams? */
+gboolean gst_ndt_poses_has_streams (const GstNdtPoses *poses);
 /* The newest scan that has come; G_MAXINT64: there will be none. */
 void gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time);
 
@@ -70,6 +73,10 @@ gboolean gst_ndt_poses_wait (
  * forgotten. */
 void gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
     NdtObservation *observation);
+
+/* The first stream's poses around @from to @to: those between, two before and two after, in order,
+ * appended to @poses (NdtTimedPose). Poses that lie before are forgotten. */
+void gst_ndt_poses_get_window (GstNdtPoses *poses, gint64 from, gint64 to, GArray *window);
 
 /* Poses that have come, and scans that a stream had none for. */
 void gst_ndt_poses_get_counts (GstNdtPoses *poses, guint64 *n_poses, guint64 *n_missing);

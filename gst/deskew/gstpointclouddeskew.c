@@ -7,10 +7,10 @@
  * Moves each point of a scan to where it is seen from at one instant, the scan's end unless
  * #GstPointCloudDeskew:instant says otherwise, by the points' field `time` (seconds from the PTS)
  * or `t` (nanoseconds) and by where the sensor was: from a trajectory file
- * (#GstPointCloudDeskew:location, its times are PTS), or from the poses of a
- * role that the scans carry, between one scan's and the next. Points move in a copy of the scan
- * where others hold it too. A scan that cannot be compensated passes as it is and is counted in
- * #GstPointCloudDeskew:stats.
+ * (#GstPointCloudDeskew:location, its times are PTS), else from streams of poses on request pads
+ * pose_%u, else from the poses of a role that the scans carry, between one scan's and the next.
+ * Points move in a copy of the scan where others hold it too. A scan that cannot be compensated
+ * passes as it is and is counted in #GstPointCloudDeskew:stats.
  *
  * To localize, ndtlocalize compensates by itself: `deskew=true`.
  *
@@ -29,10 +29,8 @@
 #include <math.h>
 #include <string.h>
 
-#include <gst/pointcloud/gstpointcloudtimer.h>
-#include <gst/pointcloud/pointcloud.h>
-
-#include "ndtcore/ndt-deskew.h"
+#include "gst/common/gstndtposepad.h"
+#include "gst/common/gstndtviews.h"
 #include "ndtcore/ndt-trajectory.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_point_cloud_deskew_debug);
@@ -46,6 +44,7 @@ enum {
   PROP_LOCATION,
   PROP_TIME_OFFSET,
   PROP_MAX_GAP,
+  PROP_POSE_TIMEOUT,
   PROP_ROLE,
   PROP_INSTANT,
   PROP_SENSOR_POSE,
@@ -54,13 +53,7 @@ enum {
 };
 
 #define DEFAULT_MAX_GAP GST_SECOND
-
-/* A pose and its instant on the PTS axis. */
-typedef struct {
-  gboolean known;
-  gint64 time;
-  NdtPose pose;
-} Station;
+#define DEFAULT_POSE_TIMEOUT GST_SECOND
 
 struct _GstPointCloudDeskew {
   GstBaseTransform parent;
@@ -71,6 +64,7 @@ struct _GstPointCloudDeskew {
   gchar *times_location;
   gint64 time_offset;
   guint64 max_gap;
+  guint64 pose_timeout;
   GstPoseRole role;
   Instant instant;
   guint64 n_scans;
@@ -81,12 +75,19 @@ struct _GstPointCloudDeskew {
   GstPointCloudTimer *timer;
   GstPointCloudInfo info;
   NdtDeskewer *deskewer;
-  NdtTrajectory *trajectory;
+  GstNdtPoses *poses; /* of the pose pads */
+  GArray *window;     /* of those, around a scan; NdtTimedPose */
+  GArray *trajectory; /* of the file, empty without one */
   NdtPose mount;
-  Station last;
+  NdtTimedPose stations[3]; /* on the last scans, axis of PTS */
+  guint n_stations;
   float *points;
   gsize capacity;
 };
+
+/* Of a stream of poses any tells the motion; drifting ones do it best, since they do not jump. */
+static const GstPoseRole pose_roles[] = {GST_POSE_ROLE_ODOMETRY, GST_POSE_ROLE_ESTIMATE,
+    GST_POSE_ROLE_GROUND_TRUTH, GST_POSE_ROLE_PRIOR};
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
@@ -113,45 +114,27 @@ instant_get_type (void)
 
 /* The motion during one scan; times are seconds from its PTS. */
 typedef struct {
-  const NdtTrajectory *trajectory; /* NULL: between the two stations */
-  gint64 pts;                      /* on the trajectory's axis */
-  gint64 max_gap;
-  double from_time;
-  double span;
-  NdtPose from;
-  double twist[6]; /* over span */
+  NdtPoseCurve curve;
+  gint64 pts; /* on the curve's axis */
   const NdtPose *mount;
 } Motion;
 
 static gboolean
 get_motion (double time, NdtPose *pose, gpointer user_data)
 {
-  const Motion *motion = user_data;
-  if (motion->trajectory) {
-    if (!ndt_trajectory_interpolate (motion->trajectory,
-            motion->pts + (gint64)llround (time * GST_SECOND), motion->max_gap, pose))
-      return FALSE;
-  } else {
-    const double k = (time - motion->from_time) / motion->span;
-    double twist[6];
-    /* A little beyond both: the rings of a column fire one after the other. */
-    if (!(k > -0.5 && k < 1.5))
-      return FALSE;
-    for (guint i = 0; i < 6; i++)
-      twist[i] = k * motion->twist[i];
-    NdtPose step;
-    ndt_pose_exp (twist, &step);
-    ndt_pose_compose (&motion->from, &step, pose);
-  }
+  Motion *motion = user_data;
+  if (!(fabs (time) < 1e6) ||
+      !ndt_pose_curve_get (&motion->curve, motion->pts + (gint64)llround (time * GST_SECOND), pose))
+    return FALSE;
   ndt_pose_compose (pose, motion->mount, pose);
   return TRUE;
 }
 
+/* The pose on a scan, on the axis of PTS. */
 static gboolean
-read_station (GstBuffer *buffer, GstPoseRole role, Station *station)
+read_station (GstBuffer *buffer, GstPoseRole role, NdtTimedPose *station)
 {
   const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, role);
-  station->known = FALSE;
   if (!meta || !meta->has_pose)
     return FALSE;
   GstClockTime time = meta->timestamp;
@@ -162,33 +145,58 @@ read_station (GstBuffer *buffer, GstPoseRole role, Station *station)
   station->time = (gint64)time;
   memcpy (station->pose.position, meta->position, sizeof (meta->position));
   memcpy (station->pose.orientation, meta->orientation, sizeof (meta->orientation));
-  station->known = ndt_pose_normalize (&station->pose);
-  return station->known;
+  return ndt_pose_normalize (&station->pose);
+}
+
+/* By the poses on this scan and the ones before. */
+static gboolean
+follow_stations (
+    GstPointCloudDeskew *self, GstBuffer *buffer, GstPoseRole role, gint64 max_gap, Motion *motion)
+{
+  NdtTimedPose now;
+  if (!read_station (buffer, role, &now)) {
+    self->n_stations = 0;
+    return FALSE;
+  }
+  if (self->n_stations > 0 && now.time <= self->stations[self->n_stations - 1].time)
+    self->n_stations = 0;
+  if (self->n_stations == G_N_ELEMENTS (self->stations))
+    memmove (self->stations, self->stations + 1, --self->n_stations * sizeof (NdtTimedPose));
+  self->stations[self->n_stations++] = now;
+  if (self->n_stations < 2)
+    return FALSE;
+  /* A little beyond the scan's ends: the rings of a column fire one after the other. */
+  const gint64 step = now.time - self->stations[self->n_stations - 2].time;
+  ndt_pose_curve_init (&motion->curve, self->stations, self->n_stations, max_gap, step / 2);
+  motion->pts = (gint64)GST_BUFFER_PTS (buffer);
+  return TRUE;
+}
+
+/* By the poses of a pad, once they have come. FALSE as well where the pad is being flushed. */
+static gboolean
+follow_pads (GstPointCloudDeskew *self, GstBuffer *buffer, gint64 max_gap, GstClockTime timeout,
+    Motion *motion)
+{
+  const GstSegment *segment = gst_point_cloud_timer_get_segment (self->timer);
+  const GstClockTime duration =
+      GST_BUFFER_DURATION_IS_VALID (buffer) ? GST_BUFFER_DURATION (buffer) : 0;
+  const gint64 begin = gst_ndt_running_time (segment, GST_BUFFER_PTS (buffer));
+  const gint64 end = gst_ndt_running_time (segment, GST_BUFFER_PTS (buffer) + duration);
+  if (begin == GST_NDT_TIME_UNKNOWN || end == GST_NDT_TIME_UNKNOWN)
+    return FALSE;
+  gst_ndt_poses_scan (self->poses, begin);
+  if (!gst_ndt_poses_wait (self->poses, end, GST_CLOCK_TIME_NONE,
+          g_get_monotonic_time () + (gint64)GST_TIME_AS_USECONDS (timeout)))
+    return FALSE;
+  g_array_set_size (self->window, 0);
+  gst_ndt_poses_get_window (self->poses, begin, end, self->window);
+  ndt_pose_curve_init (&motion->curve, (const NdtTimedPose *)(gconstpointer)self->window->data,
+      self->window->len, max_gap, 0);
+  motion->pts = begin;
+  return self->window->len > 1;
 }
 
 /* ---- Streaming ---- */
-
-/* The field that tells when points were measured, or NULL. */
-static const GstPointField *
-find_times (const GstPointCloudInfo *info, NdtTimeType *type)
-{
-  const GstPointField *seconds = gst_point_cloud_info_find_field (info, "time");
-  const GstPointField *nanoseconds = gst_point_cloud_info_find_field (info, "t");
-  NdtTimeType found = NDT_TIME_U32;
-  const GstPointField *field = NULL;
-  if (seconds && seconds->type == GST_POINT_FIELD_TYPE_FLOAT32) {
-    field = seconds;
-    found = NDT_TIME_F32;
-  } else if (seconds && seconds->type == GST_POINT_FIELD_TYPE_FLOAT64) {
-    field = seconds;
-    found = NDT_TIME_F64;
-  } else if (nanoseconds && nanoseconds->type == GST_POINT_FIELD_TYPE_UINT32) {
-    field = nanoseconds;
-  }
-  if (type)
-    *type = found;
-  return field;
-}
 
 /* Writes packed floats back to where x, y, z are. */
 static void
@@ -211,31 +219,23 @@ put_points (const GstPointCloudMap *map, const float *points)
 
 /* Returns whether the scan was compensated. */
 static gboolean
-deskew (
-    GstPointCloudDeskew *self, const GstPointCloudMap *map, const Motion *motion, double reference)
+deskew (GstPointCloudDeskew *self, const GstPointCloudMap *map, Motion *motion, double reference)
 {
-  const GstPointCloudInfo *info = &map->info;
-  const GstPointField *x = gst_point_cloud_info_find_field (info, "x");
-  const GstPointField *y = gst_point_cloud_info_find_field (info, "y");
-  const GstPointField *z = gst_point_cloud_info_find_field (info, "z");
-  NdtTimeView times = {NULL, info->point_step, NDT_TIME_F32};
-  const GstPointField *time = find_times (info, &times.type);
-  if (!time || map->n_points == 0)
+  const NdtCloudView view = gst_ndt_view_points (map);
+  const NdtTimeView times = gst_ndt_view_times (map);
+  if (!times.data)
     return FALSE;
-  times.data = map->data + time->offset;
-  const NdtCloudView view =
-      ndt_cloud_view (map->data, map->n_points, info->point_step, x->offset, y->offset, z->offset,
-          x->type == GST_POINT_FIELD_TYPE_FLOAT64 ? NDT_SCALAR_F64 : NDT_SCALAR_F32);
   if (map->n_points > self->capacity) {
     self->capacity = map->n_points + map->n_points / 4;
     self->points = g_renew (float, self->points, 3 * self->capacity);
   }
-  const gsize n = ndt_deskew (
-      self->deskewer, &view, &times, reference, get_motion, (gpointer)motion, self->points);
+  const gsize n =
+      ndt_deskew (self->deskewer, &view, &times, reference, get_motion, motion, self->points);
   if (n == 0)
     return FALSE;
   put_points (map, self->points);
   GST_OBJECT_LOCK (self);
+  self->n_compensated++;
   self->n_points_left += map->n_points - n;
   GST_OBJECT_UNLOCK (self);
   return TRUE;
@@ -248,39 +248,32 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
   g_autoptr (GError) error = NULL;
   GstPointCloudMap map;
   Motion motion = {.mount = &self->mount};
-  gboolean known, done = FALSE;
+  gboolean known;
 
   GST_OBJECT_LOCK (self);
   const GstPoseRole role = self->role;
   const Instant instant = self->instant;
   const gint64 offset = self->time_offset;
-  motion.max_gap = (gint64)MIN (self->max_gap, (guint64)G_MAXINT64);
+  const gint64 max_gap = (gint64)MIN (self->max_gap, (guint64)G_MAXINT64);
+  const GstClockTime timeout = self->pose_timeout;
   self->n_scans++;
   GST_OBJECT_UNLOCK (self);
 
-  const gboolean timed = GST_BUFFER_PTS_IS_VALID (buffer);
   const double duration =
       GST_BUFFER_DURATION_IS_VALID (buffer) ? (double)GST_BUFFER_DURATION (buffer) / GST_SECOND : 0;
   const double reference = 0.5 * (double)instant * duration;
-  motion.pts = (gint64)GST_BUFFER_PTS (buffer) + offset;
-  if (self->trajectory) {
-    motion.trajectory = self->trajectory;
-    known = timed;
-  } else {
-    Station now;
-    known = read_station (buffer, role, &now) && self->last.known && timed &&
-            now.time > self->last.time && now.time - self->last.time <= motion.max_gap;
-    if (known) {
-      NdtPose step;
-      motion.from = self->last.pose;
-      motion.from_time = (double)(self->last.time - (gint64)GST_BUFFER_PTS (buffer)) / GST_SECOND;
-      motion.span = (double)(now.time - self->last.time) / GST_SECOND;
-      ndt_pose_between (&self->last.pose, &now.pose, &step);
-      ndt_pose_log (&step, motion.twist);
-    }
-    self->last = now;
-  }
-  if (!known)
+  if (!GST_BUFFER_PTS_IS_VALID (buffer))
+    known = FALSE;
+  else if (self->trajectory->len > 0) {
+    known = TRUE;
+    ndt_pose_curve_init (&motion.curve, (const NdtTimedPose *)(gconstpointer)self->trajectory->data,
+        self->trajectory->len, max_gap, 0);
+    motion.pts = (gint64)GST_BUFFER_PTS (buffer) + offset;
+  } else if (gst_ndt_poses_has_streams (self->poses))
+    known = follow_pads (self, buffer, max_gap, timeout, &motion);
+  else
+    known = follow_stations (self, buffer, role, max_gap, &motion);
+  if (!known || gst_buffer_get_size (buffer) == 0)
     return GST_FLOW_OK;
 
   if (!gst_point_cloud_map (&map, &self->info, buffer, GST_MAP_READWRITE, &error)) {
@@ -288,14 +281,55 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
         self, STREAM, DECODE, ("A scan passes as it is: %s.", error->message), (NULL));
     return GST_FLOW_OK;
   }
-  done = deskew (self, &map, &motion, reference);
+  deskew (self, &map, &motion, reference);
   gst_point_cloud_unmap (&map);
-  if (done) {
-    GST_OBJECT_LOCK (self);
-    self->n_compensated++;
-    GST_OBJECT_UNLOCK (self);
-  }
   return GST_FLOW_OK;
+}
+
+/* Poses that come later make scans late. */
+static gboolean
+query_latency (GstPointCloudDeskew *self, GstQuery *query)
+{
+  gboolean live;
+  GstClockTime min, max;
+  if (!gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (self), query))
+    return FALSE;
+  gst_query_parse_latency (query, &live, &min, &max);
+  gst_ndt_pose_pads_add_latency (GST_ELEMENT (self), &live, &min, &max);
+  gst_ndt_poses_set_live (self->poses, live);
+  gst_query_set_latency (query, live, min, max);
+  return TRUE;
+}
+
+static gboolean
+gst_point_cloud_deskew_query (
+    GstBaseTransform *transform, GstPadDirection direction, GstQuery *query)
+{
+  if (GST_QUERY_TYPE (query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC)
+    return query_latency (GST_POINT_CLOUD_DESKEW (transform), query);
+  return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_deskew_parent_class)
+      ->query (transform, direction, query);
+}
+
+static GstPad *
+gst_point_cloud_deskew_request_new_pad (
+    GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps)
+{
+  return gst_ndt_pose_pad_request (
+      element, GST_POINT_CLOUD_DESKEW (element)->poses, template, name);
+}
+
+/* A scan that waits for poses has to leave before its pad can stop. */
+static GstStateChangeReturn
+gst_point_cloud_deskew_change_state (GstElement *element, GstStateChange transition)
+{
+  GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (element);
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
+    gst_ndt_poses_start (self->poses);
+  else if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_ndt_poses_flush (self->poses);
+  return GST_ELEMENT_CLASS (gst_point_cloud_deskew_parent_class)
+      ->change_state (element, transition);
 }
 
 static GstFlowReturn
@@ -314,9 +348,12 @@ gst_point_cloud_deskew_sink_event (GstBaseTransform *transform, GstEvent *event)
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
     event = gst_point_cloud_timer_segment (self->timer, event);
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START) {
+    gst_ndt_poses_flush (self->poses);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+    gst_ndt_poses_start (self->poses);
     gst_point_cloud_timer_reset (self->timer);
-    self->last.known = FALSE;
+    self->n_stations = 0;
   }
   return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_deskew_parent_class)
       ->sink_event (transform, event);
@@ -332,11 +369,27 @@ gst_point_cloud_deskew_set_caps (GstBaseTransform *transform, GstCaps *in, GstCa
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These are no points: %s.", error->message), (NULL));
     return FALSE;
   }
-  if (!find_times (&self->info, NULL))
+  NdtTimeType type;
+  if (!gst_ndt_find_times (&self->info, &type))
     GST_ELEMENT_WARNING (self, STREAM, FORMAT,
         ("The points have neither a field \"time\" nor \"t\": scans pass as they are."), (NULL));
   gst_point_cloud_timer_set_info (self->timer, &self->info);
   return TRUE;
+}
+
+static void
+take_trajectory (GstPointCloudDeskew *self, const NdtTrajectory *trajectory)
+{
+  gint64 last = G_MININT64;
+  for (gsize i = 0; i < ndt_trajectory_get_n_poses (trajectory); i++) {
+    const NdtPose *pose = ndt_trajectory_get_pose (trajectory, i);
+    const NdtTimedPose entry = {
+        ndt_trajectory_get_time (trajectory, i), pose ? *pose : (NdtPose)NDT_POSE_IDENTITY};
+    if (!pose || entry.time <= last)
+      continue;
+    g_array_append_val (self->trajectory, entry);
+    last = entry.time;
+  }
 }
 
 static gboolean
@@ -359,25 +412,25 @@ gst_point_cloud_deskew_start (GstBaseTransform *transform)
     return FALSE;
   }
   if (location && *location) {
-    self->trajectory = ndt_trajectory_load (location, NDT_TRAJECTORY_AUTO, &error);
-    if (!self->trajectory) {
+    g_autoptr (NdtTrajectory) trajectory =
+        ndt_trajectory_load (location, NDT_TRAJECTORY_AUTO, &error);
+    if (!trajectory) {
       GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ, ("%s.", error->message), (NULL));
       return FALSE;
     }
-    if (!ndt_trajectory_has_times (self->trajectory)) {
-      g_clear_pointer (&self->trajectory, ndt_trajectory_free);
+    if (!ndt_trajectory_has_times (trajectory)) {
       GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
           ("The trajectory \"%s\" has no times: use a TUM or CSV file.", location), (NULL));
       return FALSE;
     }
+    take_trajectory (self, trajectory);
   }
   if (!gst_point_cloud_timer_set_times_location (self->timer, times_location, &error)) {
-    g_clear_pointer (&self->trajectory, ndt_trajectory_free);
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ, ("%s.", error->message), (NULL));
     return FALSE;
   }
   self->deskewer = ndt_deskewer_new ();
-  self->last.known = FALSE;
+  self->n_stations = 0;
   gst_point_cloud_timer_reset (self->timer);
   return TRUE;
 }
@@ -386,7 +439,8 @@ static gboolean
 gst_point_cloud_deskew_stop (GstBaseTransform *transform)
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
-  g_clear_pointer (&self->trajectory, ndt_trajectory_free);
+  g_array_set_size (self->trajectory, 0);
+  gst_ndt_poses_clear (self->poses);
   g_clear_pointer (&self->deskewer, ndt_deskewer_free);
   g_clear_pointer (&self->points, g_free);
   self->capacity = 0;
@@ -411,6 +465,9 @@ gst_point_cloud_deskew_set_property (
     break;
   case PROP_MAX_GAP:
     self->max_gap = g_value_get_uint64 (value);
+    break;
+  case PROP_POSE_TIMEOUT:
+    self->pose_timeout = g_value_get_uint64 (value);
     break;
   case PROP_ROLE:
     self->role = (GstPoseRole)g_value_get_enum (value);
@@ -448,6 +505,9 @@ gst_point_cloud_deskew_get_property (GObject *object, guint id, GValue *value, G
   case PROP_MAX_GAP:
     g_value_set_uint64 (value, self->max_gap);
     break;
+  case PROP_POSE_TIMEOUT:
+    g_value_set_uint64 (value, self->pose_timeout);
+    break;
   case PROP_ROLE:
     g_value_set_enum (value, (gint)self->role);
     break;
@@ -478,6 +538,9 @@ gst_point_cloud_deskew_finalize (GObject *object)
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (object);
   gst_point_cloud_timer_free (self->timer);
+  gst_ndt_poses_free (self->poses);
+  g_array_unref (self->window);
+  g_array_unref (self->trajectory);
   g_free (self->location);
   g_free (self->sensor_pose);
   g_free (self->times_location);
@@ -498,8 +561,8 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
 
   g_object_class_install_property (object_class, PROP_LOCATION,
       g_param_spec_string ("location", "location",
-          "Trajectory file (TUM or CSV) of the sensor or the body; its times are PTS (unset = the "
-          "poses on the scans)",
+          "Trajectory file (TUM or CSV) of the sensor or the body; its times are PTS (unset = "
+          "poses of a pose pad, or on the scans)",
           NULL, flags | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (object_class, PROP_TIME_OFFSET,
       g_param_spec_int64 ("time-offset", "time-offset",
@@ -508,8 +571,12 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
   g_object_class_install_property (object_class, PROP_MAX_GAP,
       g_param_spec_uint64 ("max-gap", "max-gap",
           "Nanoseconds between two poses beyond which the motion between them is not known (0 = "
-          "any, in a file)",
+          "any)",
           0, G_MAXUINT64, DEFAULT_MAX_GAP, flags | GST_PARAM_MUTABLE_PLAYING));
+  g_object_class_install_property (object_class, PROP_POSE_TIMEOUT,
+      g_param_spec_uint64 ("pose-timeout", "pose-timeout",
+          "Live: nanoseconds that a scan waits at most for the poses of a pose pad", 0,
+          3600 * GST_SECOND, DEFAULT_POSE_TIMEOUT, flags | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (object_class, PROP_ROLE,
       g_param_spec_enum ("role", "role", "Role of the poses on the scans to take the motion from",
           GST_TYPE_POSE_ROLE, GST_POSE_ROLE_ODOMETRY, flags | GST_PARAM_MUTABLE_PLAYING));
@@ -538,8 +605,13 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
       "The gst-ndt authors");
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_ndt_pose_pad_class_init (element_class);
   gst_type_mark_as_plugin_api (instant_get_type (), 0);
 
+  element_class->request_new_pad = gst_point_cloud_deskew_request_new_pad;
+  element_class->release_pad = gst_ndt_pose_pad_release;
+  element_class->change_state = gst_point_cloud_deskew_change_state;
+  transform_class->query = gst_point_cloud_deskew_query;
   transform_class->start = gst_point_cloud_deskew_start;
   transform_class->stop = gst_point_cloud_deskew_stop;
   transform_class->set_caps = gst_point_cloud_deskew_set_caps;
@@ -555,9 +627,17 @@ static void
 gst_point_cloud_deskew_init (GstPointCloudDeskew *self)
 {
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
+  self->poses = gst_ndt_poses_new (pose_roles, G_N_ELEMENTS (pose_roles));
+  self->window = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
+  self->trajectory = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
   self->max_gap = DEFAULT_MAX_GAP;
+  self->pose_timeout = DEFAULT_POSE_TIMEOUT;
   self->role = GST_POSE_ROLE_ODOMETRY;
   self->instant = INSTANT_END;
   gst_point_cloud_info_init (&self->info);
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_pad_set_iterate_internal_links_function (
+      GST_BASE_TRANSFORM_SINK_PAD (self), gst_ndt_pose_pad_iterate_scans);
+  gst_pad_set_iterate_internal_links_function (
+      GST_BASE_TRANSFORM_SRC_PAD (self), gst_ndt_pose_pad_iterate_scans);
 }
