@@ -236,6 +236,69 @@ test_many (void)
   g_assert_cmpmem (points, (3 * N - 3) * sizeof (float), expected, (3 * N - 3) * sizeof (float));
 }
 
+/* A tractor with a trailer on its coupling, both turning, and a lidar on each that fires while they
+ * move: a frame for each firing, body and trailer at that instant. What both see of one still world
+ * merges in the tractor's frame of one instant. */
+static void
+test_articulated (void)
+{
+  enum { N_FIRINGS = 100, TRACTOR = 0, TRAILER, FRONT, REAR, N_KINDS };
+  const NdtPose coupling = {{-2, 0, 0.5}, {0, 0, 0, 1}};
+  NdtPose front, rear;
+  const double front_at[3] = {1.5, 0, 1.8}, rear_at[3] = {-6, 0, 2.2};
+  guint32 parents[N_KINDS * N_FIRINGS], frames[2 * N_FIRINGS];
+  NdtPose poses[N_KINDS * N_FIRINGS];
+  float points[6 * N_FIRINGS], out[6 * N_FIRINGS];
+  double world[6 * N_FIRINGS];
+  g_autoptr (GRand) random = g_rand_new_with_seed (7);
+  g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
+  ndt_pose_from_rpy (front_at, 0, 0.1, 0, &front);
+  ndt_pose_from_rpy (rear_at, 0, 0, G_PI, &rear);
+  for (guint i = 0; i < N_FIRINGS; i++) {
+    const double t = 0.1 * i / N_FIRINGS, twist[6] = {20 * t, 0, 0, 0, 0, 0.785 * t};
+    NdtPose *p = &poses[N_KINDS * i], bend, sensors[2];
+    guint32 *parent = &parents[N_KINDS * i];
+    ndt_pose_exp (twist, &p[TRACTOR]);
+    p[TRACTOR].position[0] += 388096;
+    parent[TRACTOR] = NDT_FRAME_NONE;
+    ndt_pose_from_rpy ((const double[3]){0, 0, 0}, 0, 0, 0.3 - t, &bend);
+    ndt_pose_compose (&coupling, &bend, &p[TRAILER]);
+    parent[TRAILER] = N_KINDS * i + TRACTOR;
+    p[FRONT] = front;
+    parent[FRONT] = N_KINDS * i + TRACTOR;
+    p[REAR] = rear;
+    parent[REAR] = N_KINDS * i + TRAILER;
+    ndt_pose_compose (&p[TRACTOR], &front, &sensors[0]);
+    ndt_pose_compose (&p[TRACTOR], &p[TRAILER], &sensors[1]);
+    ndt_pose_compose (&sensors[1], &rear, &sensors[1]);
+    for (guint s = 0; s < 2; s++) {
+      const guint at = 2 * i + s;
+      NdtPose inverse;
+      double seen[3];
+      for (guint k = 0; k < 3; k++)
+        world[3 * at + k] = p[TRACTOR].position[k] + g_rand_double_range (random, -60, 60);
+      ndt_pose_invert (&sensors[s], &inverse);
+      ndt_pose_transform_point (&inverse, world + 3 * at, seen);
+      for (guint k = 0; k < 3; k++)
+        points[3 * at + k] = (float)seen[k];
+      frames[at] = N_KINDS * i + (s == 0 ? FRONT : REAR);
+    }
+  }
+  g_assert_cmpuint (ndt_frame_tree_add (tree, N_KINDS * N_FIRINGS, parents, poses, NULL), ==, 0);
+  const guint32 reference = N_KINDS * (N_FIRINGS - 1) + TRACTOR;
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, 2 * N_FIRINGS);
+  g_assert_true (ndt_frame_tree_transform (tree, reference, &view, frames, out, NULL));
+  NdtPose inverse;
+  ndt_pose_invert (&poses[reference], &inverse);
+  for (guint i = 0; i < 2 * N_FIRINGS; i++) {
+    double expected[3];
+    ndt_pose_transform_point (&inverse, world + 3 * i, expected);
+    for (guint k = 0; k < 3; k++)
+      /* Float at 110 m steps by 8e-6; some roundings. */
+      g_assert_cmpfloat (fabs (expected[k] - (double)out[3 * i + k]), <, 6e-5);
+  }
+}
+
 static double
 now_ms (void)
 {
@@ -539,6 +602,7 @@ main (int argc, char **argv)
   g_test_add_func ("/frames/attached", test_attached);
   g_test_add_func ("/frames/device", test_device);
   g_test_add_func ("/frames/many", test_many);
+  g_test_add_func ("/frames/articulated", test_articulated);
   g_test_add_data_func ("/frames/speed/1", GUINT_TO_POINTER (1), test_speed);
   g_test_add_data_func ("/frames/speed/128", GUINT_TO_POINTER (128), test_speed);
   return g_test_run ();
