@@ -117,6 +117,22 @@ covariance_to_string (NdtPoseCovariance covariance)
   }
 }
 
+/* Directions that the scan does not hold, six numbers each, one after another. */
+static void
+set_degenerate (GstStructure *structure, const NdtRegistration *registration)
+{
+  GValue array = G_VALUE_INIT;
+
+  gst_value_array_init (&array, 6 * registration->n_degenerate);
+  for (guint i = 0; i < 6 * registration->n_degenerate; i++) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, G_TYPE_DOUBLE);
+    g_value_set_double (&value, registration->degenerate[i]);
+    gst_value_array_append_and_take_value (&array, &value);
+  }
+  gst_structure_take_value (structure, "degenerate", &array);
+}
+
 GstMessage *
 gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
     const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment)
@@ -130,13 +146,15 @@ gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
       ndt_reject_to_string (localization->reject), "prediction", G_TYPE_STRING,
       ndt_prediction_to_string (localization->prediction), "skipped", G_TYPE_UINT,
       localization->n_skipped, NULL);
-  if (registration->evaluations > 0)
+  if (registration->evaluations > 0) {
     gst_structure_set (structure, "stop", G_TYPE_STRING, stop_to_string (registration->stop),
         "points", G_TYPE_UINT, registration->n_points, "pairs", G_TYPE_UINT64,
         registration->n_pairs, "starts", G_TYPE_UINT, registration->n_starts, "oscillation",
         G_TYPE_UINT, registration->oscillation, "deskewed", G_TYPE_BOOLEAN, localization->deskewed,
         "degenerate-directions", G_TYPE_UINT, registration->n_degenerate, "covariance-kind",
         G_TYPE_STRING, covariance_to_string (registration->covariance_kind), NULL);
+    set_degenerate (structure, registration);
+  }
   return gst_message_new_element (source, structure);
 }
 

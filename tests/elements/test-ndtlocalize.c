@@ -282,8 +282,9 @@ GST_START_TEST (test_pose_messages)
     fail_unless (gst_structure_has_field (structure, "reject"));
     /* What the documentation lists of an alignment. */
     static const gchar *fields[] = {"position", "orientation", "covariance", "stop", "points",
-        "pairs", "starts", "oscillation", "deskewed", "degenerate-directions", "covariance-kind",
-        "no-ground-transformation-probability", "no-ground-nvtl", "no-ground-points"};
+        "pairs", "starts", "oscillation", "deskewed", "degenerate-directions", "degenerate",
+        "covariance-kind", "no-ground-transformation-probability", "no-ground-nvtl",
+        "no-ground-points"};
     for (guint f = 0; f < G_N_ELEMENTS (fields); f++)
       fail_unless (gst_structure_has_field (structure, fields[f]), "no %s", fields[f]);
     /* On the buffer as well. */
@@ -299,6 +300,55 @@ GST_START_TEST (test_pose_messages)
   g_object_set (h->element, "post-messages", FALSE, NULL);
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (3)));
   fail_unless (ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-pose") == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A scan of the floor alone: x, y and yaw are not held, and the message says which way. */
+GST_START_TEST (test_degenerate_directions)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "post-messages", TRUE, NULL);
+  GstBuffer *scan = ndt_room_scan (0);
+  GstMapInfo map;
+  NdtPose pose;
+  double rotation[9];
+  guint n, n_kept = 0;
+
+  ndt_room_pose (0, &pose);
+  ndt_pose_get_rotation (&pose, rotation);
+  fail_unless (gst_buffer_map (scan, &map, GST_MAP_READWRITE));
+  for (guint i = 0; i < NDT_ROOM_POINTS; i++) {
+    float *p = (float *)map.data + 3 * i;
+    const double z = pose.position[2] + rotation[6] * (double)p[0] + rotation[7] * (double)p[1] +
+                     rotation[8] * (double)p[2];
+    if (z > 0.2)
+      p[0] = NAN;
+    else
+      n_kept++;
+  }
+  gst_buffer_unmap (scan, &map);
+  fail_unless (n_kept > 50);
+  gst_buffer_unref (ndt_harness_pass (h, scan));
+
+  g_autoptr (GstMessage) message =
+      ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-pose");
+  const GstStructure *structure = gst_message_get_structure (message);
+  const GValue *array = gst_structure_get_value (structure, "degenerate");
+  fail_unless (gst_structure_get_uint (structure, "degenerate-directions", &n));
+  fail_unless_equals_int (gst_value_array_get_size (array), 6 * n);
+  fail_unless (n >= 2, "%u directions", n);
+  for (guint i = 0; i < n; i++) {
+    double v[6], square = 0;
+    for (guint k = 0; k < 6; k++) {
+      v[k] = g_value_get_double (gst_value_array_get_value (array, 6 * i + k));
+      square += v[k] * v[k];
+    }
+    fail_unless (fabs (square - 1) < 1e-9);
+    /* Height, roll and pitch are what a floor holds. */
+    fail_unless (v[2] * v[2] + v[3] * v[3] + v[4] * v[4] < 0.1, "%u: %g %g %g %g %g %g", i, v[0],
+        v[1], v[2], v[3], v[4], v[5]);
+  }
   ndt_harness_free (h);
 }
 GST_END_TEST
@@ -518,6 +568,7 @@ ndtlocalize_suite (void)
   tcase_add_test (tc, test_a_kilometre_away);
   tcase_add_test (tc, test_thresholds);
   tcase_add_test (tc, test_pose_messages);
+  tcase_add_test (tc, test_degenerate_directions);
   tcase_add_test (tc, test_pose_time);
   tcase_add_test (tc, test_replaces_estimate);
   tcase_add_test (tc, test_states);
