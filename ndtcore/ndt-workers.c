@@ -14,6 +14,8 @@ struct _NdtWorkers {
   GCond done;
   gint round;     /* atomic; counts calls; a change wakes the threads */
   gint n_working; /* atomic; threads that take tasks of the round */
+  guint n_asleep; /* threads that wait for start and were not woken since */
+  gboolean waits; /* the caller waits for done */
   gboolean open;  /* the round takes threads */
   gboolean quit;
   guint n_tasks;
@@ -47,8 +49,10 @@ worker_thread (gpointer data)
     for (guint i = 0; i < SPINS && g_atomic_int_get (&workers->round) == seen; i++)
       pause_briefly ();
     g_mutex_lock (&workers->lock);
-    while (g_atomic_int_get (&workers->round) == seen && !workers->quit)
+    while (g_atomic_int_get (&workers->round) == seen && !workers->quit) {
+      workers->n_asleep++;
       g_cond_wait (&workers->start, &workers->lock);
+    }
     if (workers->quit)
       break;
     seen = g_atomic_int_get (&workers->round);
@@ -61,7 +65,7 @@ worker_thread (gpointer data)
       continue;
     run_tasks (workers);
     g_mutex_lock (&workers->lock);
-    if (g_atomic_int_dec_and_test (&workers->n_working))
+    if (g_atomic_int_dec_and_test (&workers->n_working) && workers->waits)
       g_cond_signal (&workers->done);
     g_mutex_unlock (&workers->lock);
   }
@@ -120,7 +124,11 @@ ndt_workers_run (NdtWorkers *workers, guint n_tasks, NdtWorkFunc func, gpointer 
   workers->open = TRUE;
   g_atomic_int_set (&workers->next_task, 0);
   g_atomic_int_inc (&workers->round);
-  g_cond_broadcast (&workers->start);
+  /* Each wake is a call of the kernel, also where nobody waits; a thread that has no processor to
+   * wake on need not be woken again for each pass. */
+  if (workers->n_asleep > 0)
+    g_cond_broadcast (&workers->start);
+  workers->n_asleep = 0;
   g_mutex_unlock (&workers->lock);
 
   run_tasks (workers);
@@ -132,7 +140,9 @@ ndt_workers_run (NdtWorkers *workers, guint n_tasks, NdtWorkFunc func, gpointer 
   for (guint i = 0; i < SPINS && g_atomic_int_get (&workers->n_working) > 0; i++)
     pause_briefly ();
   g_mutex_lock (&workers->lock);
+  workers->waits = TRUE;
   while (g_atomic_int_get (&workers->n_working) > 0)
     g_cond_wait (&workers->done, &workers->lock);
+  workers->waits = FALSE;
   g_mutex_unlock (&workers->lock);
 }
