@@ -154,6 +154,34 @@ GST_START_TEST (test_bad_packets)
 }
 GST_END_TEST;
 
+/* Times go on over the end of a minute, an hour, a day and a year; packets say each. */
+GST_START_TEST (test_new_year)
+{
+  static const guint8 before[] = {123, 12, 31, 23, 59, 59}, after[] = {124, 1, 1, 0, 0, 0};
+  GstHarness *harness = lidar_harness_new ("hesaidec");
+  guint8 packet[SIZE];
+  guint n;
+  for (guint i = 0; i < 2; i++) {
+    make_packet (packet, i, STRONGEST);
+    const guint stamp = i == 0 ? 999800 : 200;
+    memcpy (packet + TAIL + 13, i == 0 ? before : after, sizeof before);
+    for (guint k = 0; k < 3; k++)
+      packet[TAIL + 19 + k] = (guint8)(stamp >> (8 * k));
+    lidar_harness_push (harness, packet, SIZE, i * (GstClockTime)400000);
+  }
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  GstBuffer *buffer = gst_harness_pull (harness);
+  const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+  /* 2024-01-01 00:00:00 UTC, less 200 us and what test_scans has. */
+  fail_unless_equals_uint64 (
+      meta->timestamp, G_GUINT64_CONSTANT (1704067200) * GST_SECOND - 200000 - 350000 + 5632 + 368);
+  g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+  fail_unless_equals_int (n, 2 * 8 * 32);
+  fail_unless (fabs (points[8 * 32].time - 400e-6) < 1e-9);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 /* Of 5 mm a unit, as the XT32M has it. */
 GST_START_TEST (test_unit)
 {
@@ -280,6 +308,7 @@ hesaidec_suite (void)
   tcase_add_test (tests, test_scans);
   tcase_add_test (tests, test_dual);
   tcase_add_test (tests, test_bad_packets);
+  tcase_add_test (tests, test_new_year);
   tcase_add_test (tests, test_unit);
   tcase_add_loop_test (tests, test_qt128, 0, 4);
   tcase_add_test (tests, test_calibration);

@@ -437,6 +437,26 @@ GST_START_TEST (test_calibration)
 }
 GST_END_TEST;
 
+/* A funnel of two sockets repeats the segment at each change; another one ends a scan. */
+GST_START_TEST (test_segments)
+{
+  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  push_packets (harness, 0, 10);
+  gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 0);
+  push_packets (harness, 10, 10);
+  segment.start = GST_SECOND;
+  gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
+  guint n;
+  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  fail_unless_equals_int (n, 20 * 12 * 32);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 #define STATUS_SIZE 1820
 
 /* What an HDL-64E sends of its calibration, by the manual's appendix: "UNIT#", two thresholds, then
@@ -561,6 +581,7 @@ velodynedec_suite (void)
   tcase_add_test (tests, test_latency);
   tcase_add_test (tests, test_flush);
   tcase_add_test (tests, test_calibration);
+  tcase_add_test (tests, test_segments);
   tcase_add_loop_test (tests, test_hdl_64e, 0, 4);
   return suite;
 }
