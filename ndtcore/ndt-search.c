@@ -158,7 +158,7 @@ align_finalists (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const GPtrArray *ends, NdtAlignResult *best, guint32 *evaluations, GError **error)
 {
   const NdtAlignResult *from[MAX_FINALISTS];
-  NdtStart starts[MAX_FINALISTS];
+  NdtStart starts[MAX_FINALISTS] = {0}; /* there is one end at least, but compilers cannot know */
   NdtAlignResult results[MAX_FINALISTS];
   guint n = 0;
   for (guint i = 0; i < ends->len && n < MAX_FINALISTS; i++) {
