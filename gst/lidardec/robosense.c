@@ -162,7 +162,7 @@ static gboolean
 read_difop (const guint8 *data, RobosenseCalibration *calibration)
 {
   gboolean are_zero = TRUE;
-  calibration->n_lasers = 0;
+  memset (calibration, 0, sizeof *calibration);
   for (guint i = 0; i < ROBOSENSE_MAX_LASERS; i++) {
     /* A Helios-16P fills half of the table. */
     if (!read_angle (data + DIFOP_ELEVATIONS + 3 * i, &calibration->elevation[i]) ||
