@@ -37,6 +37,9 @@ done
 recording=$1 map=$2 initial_pose=$3 folder=${4:-replay}
 shift $(($# < 4 ? $# : 4))
 mkdir -p "$folder"
+# Any name of a folder, in a pattern of names to write and in one to read (gst-launch-1.0 takes one \).
+numbered=${folder//%/%%}/replay-%05d.mcap
+recorded=$(sed 's/[][*?]/\\\\&/g' <<<"$folder")/replay-*.mcap
 
 # join FILE: adds what a run wrote to FILE.part, less a last line that is not whole.
 join ()
@@ -67,7 +70,7 @@ if [ "$resume" ]; then
   fi
   rm -f "$folder"/trajectory.{txt,csv}{,.part}
   if [ ${#files[@]} -gt 0 ]; then
-    gst-launch-1.0 -q rosbagsrc location="$folder/replay-*.mcap" ! pointcloud/x-raw ! tee name=recorded ! \
+    gst-launch-1.0 -q rosbagsrc location="$recorded" ! pointcloud/x-raw ! tee name=recorded ! \
       queue ! trajectorysink location="$folder/trajectory.txt.part" print-summary=false \
       recorded. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv.part" \
       print-summary=false "${reference[@]}" >&2
@@ -113,7 +116,7 @@ gst-launch-1.0 -e rosbagsrc location="$recording" "${topics[@]}" "${start[@]}" !
   queue ! trajectorysink location="$folder/trajectory.txt.part" print-summary=false \
   localized. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv.part" \
   print-summary=false "${reference[@]}" \
-  localized. ! queue ! mcapsink location="$folder/replay-%05d.mcap" log-time=pts > >(show) 2>&1 &
+  localized. ! queue ! mcapsink location="$numbered" log-time=pts > >(show) 2>&1 &
 pid=$!
 stopped=
 trap 'stopped=yes; kill -INT $pid 2>/dev/null || true' INT TERM

@@ -215,12 +215,12 @@ def record_drive(scans):
         "mcapsink", "location=drive.mcap")
 
 
-def replay(*options, status=0):
+def replay(*options, status=0, out="out"):
     """The numbers of the last line, and the rows of the trajectory by their times."""
     output = run(os.path.join(PIPELINES, "replay.sh"), *options, "drive.mcap", "town.pcd", START,
-                 "out", status=status)
+                 out, status=status)
     values = dict(pair.split("=") for pair in output.splitlines()[-1].split())
-    return values, csv_times(path("out", "trajectory.csv"))
+    return values, csv_times(path(out, "trajectory.csv"))
 
 
 def csv_times(name):
@@ -247,6 +247,16 @@ def test_replay():
     np.savetxt(path("reference.txt"), poses, fmt="%.9f")
     values, _ = replay("--reference", path("reference.txt"))
     assert abs(float(values["mean_error_m"]) - 1) < 1e-4, values
+
+
+def test_replay_to_any_folder():
+    """Its name has what patterns of files to write and to read are made of."""
+    record_drive(5)
+    out = "it's [1], 100% *"
+    replay(out=out)
+    values, _ = replay("--resume", out=out)
+    assert values["scans"] == values["compared"] == "5", values
+    assert os.path.isfile(path(out, "replay-00000.mcap"))
 
 
 def test_replay_stops_and_resumes():
