@@ -230,6 +230,8 @@ ouster_metadata_parse (OusterMetadata *self, const gchar *text, gssize size, GEr
   }
   JsonObject *root = json_node_get_object (node);
   const gchar *clock = find_string (root, "timestamp_mode");
+  const gchar *serial = find_string (root, "prod_sn");
+  self->serial = serial ? g_ascii_strtoull (serial, NULL, 10) : 0;
   if (clock)
     g_strlcpy (self->clock, clock, sizeof self->clock);
   parse_transform (self, root);

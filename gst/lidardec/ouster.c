@@ -64,7 +64,7 @@ static const ProfileLayout profiles[OUSTER_N_PROFILES] = {
 struct _Ouster {
   OusterMetadata metadata;
   const ProfileLayout *layout;
-  gboolean is_legacy;
+  gboolean is_legacy, is_fusa;
   gsize packet_size, column_size;
   OusterBeams *beams;
 
@@ -121,6 +121,7 @@ ouster_new (const OusterMetadata *metadata)
   self->metadata = *metadata;
   self->layout = &profiles[metadata->profile];
   self->is_legacy = metadata->profile == OUSTER_PROFILE_LEGACY;
+  self->is_fusa = metadata->profile == OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL;
   self->column_size = get_column_size (metadata->profile, metadata->n_beams);
   self->packet_size =
       get_packet_size (metadata->profile, metadata->n_beams, metadata->packet_columns);
@@ -248,6 +249,30 @@ explain_size (const Ouster *self, gsize size, GError **error)
   return FALSE;
 }
 
+/* The sensor's serial number; 0: the packet does not say it. */
+static guint64
+get_serial (const Ouster *self, const guint8 *data)
+{
+  if (self->is_legacy)
+    return 0;
+  const guint8 *at = data + (self->is_fusa ? 11 : 7);
+  return lidar_read_le32 (at) | (guint64)at[4] << 32;
+}
+
+/* Beams of another sensor of the same size and shape lie elsewhere. */
+static gboolean
+check_serial (const Ouster *self, const guint8 *data, GError **error)
+{
+  const guint64 serial = get_serial (self, data), expected = self->metadata.serial;
+  if (serial == expected || serial == 0 || expected == 0)
+    return TRUE;
+  g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+      "it is of the sensor with the serial number %" G_GUINT64_FORMAT
+      ", but the metadata are of %s%s%" G_GUINT64_FORMAT,
+      serial, self->metadata.product, *self->metadata.product ? " " : "", expected);
+  return FALSE;
+}
+
 static gboolean
 check_crc (const Ouster *self, const guint8 *data)
 {
@@ -275,9 +300,7 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
           "it has %" G_GSIZE_FORMAT " bytes instead of %" G_GSIZE_FORMAT, size, self->packet_size);
     return !*is_data;
   }
-  const guint type = self->metadata.profile == OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL
-                         ? data[0]
-                         : lidar_read_le16 (data);
+  const guint type = self->is_fusa ? data[0] : lidar_read_le16 (data);
   if (!self->is_legacy && type != TYPE_LIDAR) {
     g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
         "its type is %u instead of %d", type, TYPE_LIDAR);
@@ -288,6 +311,8 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
         error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT, "its checksum is wrong");
     return FALSE;
   }
+  if (!check_serial (self, data, error))
+    return FALSE;
   for (guint i = 0; i < self->metadata.packet_columns; i++) {
     const Column column = get_column (self, data, i);
     if (!column.is_valid || column.number < self->metadata.columns)
@@ -336,7 +361,7 @@ decode_columns (Ouster *self, const guint8 *data, guint first)
 static guint32
 get_frame (const Ouster *self, const guint8 *data)
 {
-  if (self->metadata.profile == OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL)
+  if (self->is_fusa)
     return lidar_read_le32 (data + 4);
   return lidar_read_le16 (data + (self->is_legacy ? 10 : 2));
 }

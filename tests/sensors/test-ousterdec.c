@@ -258,6 +258,40 @@ GST_START_TEST (test_bad_packets)
 }
 GST_END_TEST;
 
+/* The header's serial number says when the metadata are of another sensor of the same shape. */
+GST_START_TEST (test_other_sensor)
+{
+  static const struct {
+    const gchar *profile;
+    guint serial; /* offset */
+  } headers[] = {{"RNG19_RFL8_SIG16_NIR16", 7}, {"FUSA_RNG15_RFL8_NIR8_DUAL", 11}};
+  const Profile *profile = profiles;
+  while (strcmp (profile->name, headers[__i__].profile) != 0)
+    profile++;
+  g_autofree gchar *path = write_metadata (profile->name,
+      ", \"sensor_info\": {\"prod_line\": \"OS-1-16\", \"prod_sn\": \"122150000150\"}");
+  g_autofree gchar *line = g_strdup_printf ("ousterdec metadata=\"%s\"", path);
+  g_autofree gchar *text = NULL;
+  GstHarness *harness = lidar_harness_new (line);
+  guint8 packet[MAX_SIZE];
+  const gsize size = make_packet (packet, profile, 0, 0);
+  guint64 serial = GUINT64_TO_LE (G_GUINT64_CONSTANT (992137000142));
+  g_unlink (path);
+  memcpy (packet + headers[__i__].serial, &serial, 5);
+  lidar_harness_push (harness, packet, size, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless (strstr (text, "992137000142") && strstr (text, "OS-1-16 122150000150"), "%s", text);
+  serial = GUINT64_TO_LE (G_GUINT64_CONSTANT (122150000150));
+  memcpy (packet + headers[__i__].serial, &serial, 5);
+  lidar_harness_push (harness, packet, size, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_restart_and_flush)
 {
   const Profile *profile = &profiles[1];
@@ -337,6 +371,7 @@ ousterdec_suite (void)
   tcase_add_loop_test (tests, test_profiles, 0, G_N_ELEMENTS (profiles));
   tcase_add_test (tests, test_order);
   tcase_add_test (tests, test_bad_packets);
+  tcase_add_loop_test (tests, test_other_sensor, 0, 2);
   tcase_add_test (tests, test_restart_and_flush);
   tcase_add_test (tests, test_metadata);
   return suite;
