@@ -378,7 +378,9 @@ gst_lidar_pcap_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
   /* The first segment comes when nothing was read yet. */
   if (self->first_time >= 0) {
-    self->ended = add_counts (self->ended, lidar_capture_get_counts (self->capture));
+    /* It is not open where the last seek could not read it again. */
+    if (self->capture)
+      self->ended = add_counts (self->ended, lidar_capture_get_counts (self->capture));
     if (!open_capture (self))
       return FALSE;
   }

@@ -365,6 +365,27 @@ GST_START_TEST (test_seek)
 }
 GST_END_TEST;
 
+/* A capture that can no longer be read: each seek fails by itself, and it goes on once it is back.
+ */
+GST_START_TEST (test_seek_without_file)
+{
+  g_autoptr (GByteArray) capture = make_numbered (100);
+  g_autofree gchar *path = capture_write (capture);
+  g_auto (Result) result = {0};
+  g_autoptr (GstElement) pipeline = make_pipeline (path, "", &result);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (
+      gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+  g_unlink (path);
+  for (guint i = 0; i < 2; i++)
+    fail_if (gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+  g_file_set_contents (path, (const gchar *)capture->data, capture->len, NULL);
+  fail_unless (gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  g_unlink (path);
+}
+GST_END_TEST;
+
 /* Stamps go on where the capture begins anew. */
 GST_START_TEST (test_loop)
 {
@@ -409,6 +430,7 @@ lidarpcapsrc_suite (void)
   tcase_add_test (tests, test_bad_frames);
   tcase_add_test (tests, test_live);
   tcase_add_test (tests, test_seek);
+  tcase_add_test (tests, test_seek_without_file);
   tcase_add_test (tests, test_loop);
   tcase_add_test (tests, test_again);
   return suite;
