@@ -462,8 +462,15 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   gst_event_parse_seek (event, &rate, &format, &flags, &start_type, &start, &stop_type, &stop);
   GST_OBJECT_LOCK (self->element);
   const gboolean is_open = self->is_open;
+  GstSegment trial = self->shown;
   GST_OBJECT_UNLOCK (self->element);
   if (!is_open || format != GST_FORMAT_TIME || rate <= 0)
+    return FALSE;
+  /* What cannot be done is refused before anything is flushed. */
+  if (start_type == GST_SEEK_TYPE_SET && stop_type == GST_SEEK_TYPE_SET && stop >= 0 &&
+      start > stop)
+    return FALSE;
+  if (!gst_segment_do_seek (&trial, rate, format, flags, start_type, start, stop_type, stop, NULL))
     return FALSE;
 
   if (flags & GST_SEEK_FLAG_FLUSH) {

@@ -278,6 +278,11 @@ check_seek (const gchar *source)
   /* Backwards is refused. */
   fail_if (gst_element_seek (pipeline, -1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
       0, GST_SEEK_TYPE_SET, GST_SECOND));
+  /* So is a stop before the start, and what was prerolled stays. */
+  fail_if (gst_element_seek (pipeline, 1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET,
+      GST_SECOND, GST_SEEK_TYPE_SET, 500 * GST_MSECOND));
+  fail_unless_equals_int (
+      gst_element_get_state (pipeline, NULL, NULL, 0), GST_STATE_CHANGE_SUCCESS);
   fail_unless (gst_element_seek (pipeline, 1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
       GST_SEEK_TYPE_SET, 700 * GST_MSECOND, GST_SEEK_TYPE_SET, 1200 * GST_MSECOND));
   fail_unless_equals_int (
