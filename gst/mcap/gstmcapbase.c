@@ -219,12 +219,18 @@ set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
   return TRUE;
 }
 
-/* Ends the recording if every linked input has ended. */
+/* With the lock held; to be read with it or the object lock. */
 static void
-check_end (GstMcapBase *self)
+set_eos (GstMcapBase *self, GstMcapPad *pad, gboolean eos)
 {
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  g_autoptr (GError) error = NULL;
+  GST_OBJECT_LOCK (self);
+  pad->eos = eos;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static gboolean
+all_inputs_ended (GstMcapBase *self)
+{
   gboolean any = FALSE, all = TRUE;
 
   GST_OBJECT_LOCK (self);
@@ -235,7 +241,17 @@ check_end (GstMcapBase *self)
     all &= pad->eos || !gst_pad_is_linked (l->data);
   }
   GST_OBJECT_UNLOCK (self);
-  if (!any || !all || priv->has_ended || priv->has_failed)
+  return any && all;
+}
+
+/* Ends the recording if every linked input has ended. */
+static void
+check_end (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autoptr (GError) error = NULL;
+
+  if (!all_inputs_ended (self) || priv->has_ended || priv->has_failed)
     return;
   priv->has_ended = TRUE;
   if (!GST_MCAP_BASE_GET_CLASS (self)->end (self, TRUE, &error)) {
@@ -267,14 +283,14 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
     break;
   case GST_EVENT_STREAM_START:
     gst_mcap_base_lock (self);
-    pad->eos = FALSE;
+    set_eos (self, pad, FALSE);
     gst_mcap_base_unlock (self);
     break;
   case GST_EVENT_EOS:
     if (GST_MCAP_BASE_GET_CLASS (self)->wait (self, sinkpad) != GST_FLOW_OK)
       break;
     gst_mcap_base_lock (self);
-    pad->eos = TRUE;
+    set_eos (self, pad, TRUE);
     check_end (self);
     gst_mcap_base_unlock (self);
     break;
@@ -283,7 +299,7 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
       gst_point_cloud_timer_reset (pad->timer);
     gst_segment_init (&pad->segment, GST_FORMAT_TIME);
     gst_mcap_base_lock (self);
-    pad->eos = FALSE;
+    set_eos (self, pad, FALSE);
     gst_mcap_base_unlock (self);
     ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
     break;
@@ -358,7 +374,10 @@ gst_mcap_base_release_pad (GstElement *element, GstPad *pad)
   gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
   gst_object_unref (pad);
-  /* The others may have been waiting for this one's end. */
+  /* The others may have been waiting for this one's end. While they go on the lock is not for an
+   * application's thread: mcapmux has it as long as what it pushes to is paused. */
+  if (!all_inputs_ended (self))
+    return;
   gst_mcap_base_lock (self);
   check_end (self);
   gst_mcap_base_unlock (self);

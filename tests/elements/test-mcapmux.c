@@ -232,6 +232,45 @@ GST_START_TEST (test_pause_of_the_stream)
 }
 GST_END_TEST;
 
+static GstPadProbeReturn
+tell_blocked (GstPad *pad, GstPadProbeInfo *info, gpointer blocked)
+{
+  g_atomic_int_set ((gint *)blocked, TRUE);
+  return GST_PAD_PROBE_OK;
+}
+
+static gpointer
+push_scans (gpointer harness)
+{
+  for (guint i = 0; i < 10; i++)
+    push (harness, 1000, i * GST_SECOND);
+  return NULL;
+}
+
+/* An application lets go of an input while what is downstream holds another one up, as a sink that
+ * is paused does. */
+GST_START_TEST (test_release_while_blocked)
+{
+  GstHarness *harness = new_harness ("chunk-size=1000");
+  GstPad *other = gst_element_request_pad_simple (harness->element, "cloud_%u");
+  GstPad *src = gst_element_get_static_pad (harness->element, "src");
+  gint blocked = FALSE;
+  gulong probe = gst_pad_add_probe (src,
+      GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST,
+      tell_blocked, &blocked, NULL);
+  GThread *thread = g_thread_new ("push", push_scans, harness);
+
+  while (!g_atomic_int_get (&blocked))
+    g_usleep (1000);
+  gst_element_release_request_pad (harness->element, other);
+  gst_object_unref (other);
+  gst_pad_remove_probe (src, probe);
+  g_thread_join (thread);
+  gst_object_unref (src);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
 static Suite *
 mcapmux_suite (void)
 {
@@ -246,6 +285,7 @@ mcapmux_suite (void)
   tcase_add_test (tests, test_flow);
   tcase_add_test (tests, test_queries);
   tcase_add_test (tests, test_pause_of_the_stream);
+  tcase_add_test (tests, test_release_while_blocked);
   return suite;
 }
 
