@@ -329,11 +329,16 @@ wait_for_calibration (GstLidarDec *self, GstBuffer *buffer)
 {
   GstLidarDecPrivate *priv = PRIVATE (self);
   GstLidarDecClass *klass = GST_LIDAR_DEC_GET_CLASS (self);
+  g_autoptr (GError) error = NULL;
   GstMapInfo map;
   gboolean is_known = TRUE;
   if (klass->calibrate && gst_buffer_map (buffer, &map, GST_MAP_READ)) {
-    is_known = klass->calibrate (self, map.data, map.size);
+    is_known = klass->calibrate (self, map.data, map.size, &error);
     gst_buffer_unmap (buffer, &map);
+  }
+  if (error) {
+    gst_buffer_unref (buffer);
+    return handle_bad_packet (self, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
   }
   g_queue_push_tail (&priv->waiting, buffer);
   if (is_known)

@@ -17,7 +17,8 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarDec, gst_lidar_dec, GST, LIDAR_DEC, GstElement
  *   organized clouds; posts an error where it cannot
  * @close: frees it
  * @calibrate: looks for the lasers' angles in a packet, until it returns that they are known;
- * packets are held back so long and decoded then. NULL: they are known from the start
+ *   packets are held back so long and decoded then, except those that it refuses with an error of
+ *   LIDAR_PACKET_ERROR. NULL: they are known from the start
  * @decode: decodes a packet into the cutter; @is_data says whether it held points or was one of the
  *   sensor's other packets. Errors of another domain than LIDAR_PACKET_ERROR end the stream.
  * @flush: ends the scan in the making, where that is not the cutter's; may be NULL
@@ -32,7 +33,7 @@ struct _GstLidarDecClass {
 
   gboolean (*open) (GstLidarDec *self, GstPointCloudInfo *info);
   void (*close) (GstLidarDec *self);
-  gboolean (*calibrate) (GstLidarDec *self, const guint8 *data, gsize size);
+  gboolean (*calibrate) (GstLidarDec *self, const guint8 *data, gsize size, GError **error);
   gboolean (*decode) (GstLidarDec *self, const guint8 *data, gsize size, LidarCutter *cutter,
       gboolean *is_data, GError **error);
   void (*flush) (GstLidarDec *self, LidarCutter *cutter);

@@ -57,10 +57,10 @@ gst_lidar_model_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, Li
 }
 
 static gboolean
-gst_lidar_model_dec_calibrate (GstLidarDec *dec, const guint8 *data, gsize size)
+gst_lidar_model_dec_calibrate (GstLidarDec *dec, const guint8 *data, gsize size, GError **error)
 {
   GstLidarModelDecClass *klass = GST_LIDAR_MODEL_DEC_GET_CLASS (dec);
-  return !klass->calibrate || klass->calibrate (PRIVATE (dec)->decoder, data, size);
+  return !klass->calibrate || klass->calibrate (PRIVATE (dec)->decoder, data, size, error);
 }
 
 static void

@@ -25,7 +25,7 @@ struct _GstLidarModelDecClass {
   void (*destroy) (gpointer decoder);
   gboolean (*decode) (gpointer decoder, const guint8 *data, gsize size, LidarCutter *cutter,
       gboolean *is_data, GError **error);
-  gboolean (*calibrate) (gpointer decoder, const guint8 *data, gsize size);
+  gboolean (*calibrate) (gpointer decoder, const guint8 *data, gsize size, GError **error);
 };
 
 /* Installs the properties: "model", one of @models with 0 for what packets say, and "calibration",

@@ -71,9 +71,9 @@ gst_robosense_dec_decode (gpointer decoder, const guint8 *data, gsize size, Lida
 }
 
 static gboolean
-gst_robosense_dec_calibrate (gpointer decoder, const guint8 *data, gsize size)
+gst_robosense_dec_calibrate (gpointer decoder, const guint8 *data, gsize size, GError **error)
 {
-  return robosense_calibrate (decoder, data, size);
+  return robosense_calibrate (decoder, data, size, error);
 }
 
 /* UTC, or what the sensor takes for it where nothing tells it. */

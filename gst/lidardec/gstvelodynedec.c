@@ -74,9 +74,9 @@ gst_velodyne_dec_decode (gpointer decoder, const guint8 *data, gsize size, Lidar
 }
 
 static gboolean
-gst_velodyne_dec_calibrate (gpointer decoder, const guint8 *data, gsize size)
+gst_velodyne_dec_calibrate (gpointer decoder, const guint8 *data, gsize size, GError **error)
 {
-  return velodyne_calibrate (decoder, data, size);
+  return velodyne_calibrate (decoder, data, size, error);
 }
 
 /* Packets have the time since the full hour, of UTC where the sensor has a GPS receiver. */

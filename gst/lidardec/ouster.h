@@ -25,7 +25,7 @@ typedef enum {
 /* What a sensor's metadata say. Lengths are in m, angles in rad. */
 typedef struct {
   gchar product[32];
-  guint64 serial; /* 0 where it is not said */
+  guint64 serial;  /* 0 where it is not said */
   gchar clock[32]; /* timestamp_mode, "" where it is not said */
   OusterProfile profile;
   guint n_beams;        /* rows, from the top */

@@ -174,17 +174,14 @@ read_difop (const guint8 *data, RobosenseCalibration *calibration)
   return calibration->n_lasers >= 16 && !are_zero;
 }
 
-gboolean
-robosense_calibrate (Robosense *self, const guint8 *data, gsize size)
+static void
+take_difop (Robosense *self, const guint8 *data)
 {
   RobosenseCalibration calibration;
-  if (is_difop (data, size)) {
-    self->return_mode = data[DIFOP_RETURN_MODE];
-    self->is_reversed = data[DIFOP_ROTATION] != 0;
-    if (!self->has_file && read_difop (data, &calibration))
-      self->calibration = calibration;
-  }
-  return self->calibration.n_lasers > 0;
+  self->return_mode = data[DIFOP_RETURN_MODE];
+  self->is_reversed = data[DIFOP_ROTATION] != 0;
+  if (!self->has_file && read_difop (data, &calibration))
+    self->calibration = calibration;
 }
 
 /* The sensor was told to do otherwise, or another one took its place. */
@@ -192,7 +189,7 @@ static gboolean
 decode_difop (Robosense *self, const guint8 *data, GError **error)
 {
   const RobosenseCalibration before = self->calibration;
-  robosense_calibrate (self, data, PACKET_SIZE);
+  take_difop (self, data);
   return self->model == ROBOSENSE_MODEL_AUTO ||
          memcmp (&before, &self->calibration, sizeof before) == 0 ||
          set_model (self, self->model, error);
@@ -229,8 +226,9 @@ is_undecided (const guint8 *data)
   return memcmp (data, helios_id, sizeof helios_id) == 0 && data[TYPE] == TYPE_HELIOS + 1;
 }
 
+/* Whether the packet is of a model that is decoded here. */
 static gboolean
-check_model (Robosense *self, const guint8 *data, GError **error)
+find_model (const Robosense *self, const guint8 *data, RobosenseModel *found, GError **error)
 {
   const gchar *name;
   RobosenseModel model = recognize (data, &name);
@@ -243,11 +241,12 @@ check_model (Robosense *self, const guint8 *data, GError **error)
       (wanted == ROBOSENSE_MODEL_AUTO || wanted == model ||
           (self->model == ROBOSENSE_MODEL_AUTO && wanted == ROBOSENSE_MODEL_BPEARL &&
               model == ROBOSENSE_MODEL_BPEARL_4));
+  *found = model;
   if (!name)
     g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
         "it begins with %02x %02x %02x %02x", data[0], data[1], data[2], data[3]);
   else if (is_wanted)
-    return model == self->model || set_model (self, model, error);
+    return TRUE;
   else if (wanted == ROBOSENSE_MODEL_AUTO)
     g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
         is_undecided (data) ? "it is of a %s: set the model"
@@ -258,6 +257,29 @@ check_model (Robosense *self, const guint8 *data, GError **error)
         "it is of a %s, but the decoder is set to %s%s", name, models[wanted].name,
         self->wanted == ROBOSENSE_MODEL_AUTO ? " by the first packet" : "");
   return FALSE;
+}
+
+/* Whether this is a packet of points of a model that is decoded here. */
+static gboolean
+check_packet (
+    const Robosense *self, const guint8 *data, gsize size, RobosenseModel *model, GError **error)
+{
+  if (size == PACKET_SIZE)
+    return find_model (self, data, model, error);
+  g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
+      "it has %" G_GSIZE_FORMAT " bytes instead of %d", size, PACKET_SIZE);
+  return FALSE;
+}
+
+gboolean
+robosense_calibrate (Robosense *self, const guint8 *data, gsize size, GError **error)
+{
+  RobosenseModel model;
+  if (is_difop (data, size))
+    take_difop (self, data);
+  else if (self->calibration.n_lasers == 0)
+    check_packet (self, data, size, &model, error);
+  return self->calibration.n_lasers > 0;
 }
 
 /* UTC, ns since 1970; negative: the bytes are no time. */
@@ -434,16 +456,14 @@ gboolean
 robosense_decode (Robosense *self, const guint8 *data, gsize size, LidarCutter *cutter,
     gboolean *is_data, GError **error)
 {
+  RobosenseModel model;
   Layout layout;
   *is_data = !is_difop (data, size);
   if (!*is_data)
     return decode_difop (self, data, error);
-  if (size != PACKET_SIZE) {
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
-        "it has %" G_GSIZE_FORMAT " bytes instead of %d", size, PACKET_SIZE);
-    return FALSE;
-  }
-  if (!check_model (self, data, error) || !check_blocks (data + FIRST_BLOCK, error))
+  if (!check_packet (self, data, size, &model, error) ||
+      (model != self->model && !set_model (self, model, error)) ||
+      !check_blocks (data + FIRST_BLOCK, error))
     return FALSE;
   const gint64 time = get_time (self->model, data + STAMP);
   if (time < 0) {

@@ -41,8 +41,9 @@ Robosense *robosense_new (
     RobosenseModel model, const RobosenseCalibration *calibration, GError **error);
 void robosense_free (Robosense *self);
 
-/* Takes angles from a packet that has them. Whether there are some, from whichever. */
-gboolean robosense_calibrate (Robosense *self, const guint8 *data, gsize size);
+/* Takes angles from a packet that has them. Whether there are some, from whichever; @error is set
+ * where there are none and the packet is not one that waits for them. */
+gboolean robosense_calibrate (Robosense *self, const guint8 *data, gsize size, GError **error);
 
 /* Decodes a packet into firings, once there are angles; @is_data says whether it held any, or was
  * one of the sensor's other packets. */

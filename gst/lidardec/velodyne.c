@@ -370,6 +370,30 @@ recognize (const guint8 *data)
   return VELODYNE_MODEL_AUTO;
 }
 
+/* Whether this is a packet of points of this vendor. */
+static gboolean
+check_packet (const guint8 *data, gsize size, GError **error)
+{
+  if (size != PACKET_SIZE)
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
+        "it has %" G_GSIZE_FORMAT " bytes instead of %d", size, PACKET_SIZE);
+  else if (data[0] != 0xff || data[1] != 0xee)
+    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
+        "it begins with %02x %02x instead of ff ee", data[0], data[1]);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static gboolean
+refuse_model (const Velodyne *self, VelodyneModel model, VelodyneModel wanted, GError **error)
+{
+  g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+      "it is of a %s, but the decoder is set to %s%s", models[model].name, models[wanted].name,
+      self->is_auto ? " by the first packet" : "");
+  return FALSE;
+}
+
 static gboolean
 check_model (Velodyne *self, const guint8 *data, GError **error)
 {
@@ -384,25 +408,25 @@ check_model (Velodyne *self, const guint8 *data, GError **error)
     return set_model (self, model, error);
   if (model == VELODYNE_MODEL_AUTO || model == self->model)
     return TRUE;
-  g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
-      "it is of a %s, but the decoder is set to %s%s", models[model].name, models[self->model].name,
-      self->is_auto ? " by the first packet" : "");
-  return FALSE;
+  return refuse_model (self, model, self->model, error);
 }
 
 gboolean
-velodyne_calibrate (Velodyne *self, const guint8 *data, gsize size)
+velodyne_calibrate (Velodyne *self, const guint8 *data, gsize size, GError **error)
 {
-  const gboolean is_data = size == PACKET_SIZE && data[0] == 0xff && data[1] == 0xee;
-  VelodyneModel model = self->model;
-  if (self->is_auto && is_data)
-    model = recognize (data);
+  const gboolean is_data = check_packet (data, size, NULL);
+  const VelodyneModel model = is_data ? recognize (data) : VELODYNE_MODEL_AUTO;
   if (self->has_calibration)
     return TRUE;
-  if (model == VELODYNE_MODEL_HDL_64E)
+  if (self->model == VELODYNE_MODEL_HDL_64E || (self->is_auto && model == VELODYNE_MODEL_HDL_64E))
     self->is_waiting = TRUE;
-  if (model != VELODYNE_MODEL_HDL_64E || !is_data)
-    return !self->is_waiting;
+  if (!self->is_waiting)
+    return TRUE;
+  if (size == POSITION_SIZE || !check_packet (data, size, error))
+    return FALSE;
+  if (model != VELODYNE_MODEL_HDL_64E)
+    return model != VELODYNE_MODEL_AUTO &&
+           refuse_model (self, model, VELODYNE_MODEL_HDL_64E, error);
   self->has_calibration = velodyne_status_add (
       &self->status, data[PACKET_SIZE - 2], data[PACKET_SIZE - 1], &self->calibration);
   return self->has_calibration && (self->is_auto || set_model (self, VELODYNE_MODEL_HDL_64E, NULL));
@@ -415,17 +439,7 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, LidarCutter *cu
   *is_data = size != POSITION_SIZE;
   if (size == POSITION_SIZE)
     return TRUE;
-  if (size != PACKET_SIZE) {
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
-        "it has %" G_GSIZE_FORMAT " bytes instead of %d", size, PACKET_SIZE);
-    return FALSE;
-  }
-  if (data[0] != 0xff || data[1] != 0xee) {
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
-        "it begins with %02x %02x instead of ff ee", data[0], data[1]);
-    return FALSE;
-  }
-  if (!check_model (self, data, error))
+  if (!check_packet (data, size, error) || !check_model (self, data, error))
     return FALSE;
 
   const Model *model = &models[self->model];

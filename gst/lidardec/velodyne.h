@@ -54,8 +54,9 @@ Velodyne *velodyne_new (
     VelodyneModel model, const VelodyneCalibration *calibration, GError **error);
 void velodyne_free (Velodyne *self);
 
-/* Takes what an HDL-64E's packet has of its calibration. FALSE: it is needed, and not whole yet. */
-gboolean velodyne_calibrate (Velodyne *self, const guint8 *data, gsize size);
+/* Takes what an HDL-64E's packet has of its calibration. FALSE: it is needed, and not whole yet;
+ * @error is set where the packet is of no HDL-64E. */
+gboolean velodyne_calibrate (Velodyne *self, const guint8 *data, gsize size, GError **error);
 
 /* Decodes a packet into firings; @is_data says whether it held any, or was one of the sensor's
  * other packets. */

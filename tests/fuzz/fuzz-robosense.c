@@ -29,7 +29,10 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     gboolean is_data;
     at += 2;
     /* As the element does. */
-    if (robosense_calibrate (robosense, at, n)) {
+    const gboolean is_known = robosense_calibrate (robosense, at, n, &error);
+    g_assert_true (!is_known || !error);
+    g_clear_error (&error);
+    if (is_known) {
       const gboolean decoded = robosense_decode (robosense, at, n, cutter, &is_data, &error);
       g_assert_true (decoded == (error == NULL));
       g_clear_error (&error);

@@ -32,7 +32,10 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     const gsize n = MIN (size - at, PACKET_SIZE);
     gboolean is_data;
     /* As the element does. */
-    if (!velodyne_calibrate (velodyne, data + at, n))
+    const gboolean is_known = velodyne_calibrate (velodyne, data + at, n, &error);
+    g_assert_true (!is_known || !error);
+    g_clear_error (&error);
+    if (!is_known)
       continue;
     const gboolean decoded = velodyne_decode (velodyne, data + at, n, cutter, &is_data, &error);
     g_assert_true (decoded == (error == NULL));

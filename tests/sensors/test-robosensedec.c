@@ -417,6 +417,30 @@ GST_START_TEST (test_bad_packets)
 }
 GST_END_TEST;
 
+/* Packets that no angles will help are not held back for them. */
+GST_START_TEST (test_bad_packets_before_angles)
+{
+  GstHarness *harness = lidar_harness_new ("robosensedec model=helios");
+  g_autofree gchar *text = NULL;
+  guint8 packet[SIZE];
+  make_packet (packet, BPEARL, 0, 0, 20, 1000);
+  lidar_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless (strstr (text, "Bpearl") && strstr (text, "Helios"), "%s", text);
+  packet[0] = 0xff;
+  lidar_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
+  lidar_harness_push (harness, packet, 1206, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 1);
+  make_packet (packet, HELIOS, 0, 0, 20, 1000);
+  lidar_harness_push (harness, packet, SIZE, 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "uncalibrated"), 1);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 /* Old firmware says no more than "Helios-1615 or Helios-16P". */
 GST_START_TEST (test_undecided)
 {
@@ -454,6 +478,7 @@ robosensedec_suite (void)
   tcase_add_test (tests, test_field_of_view);
   tcase_add_test (tests, test_calibration);
   tcase_add_test (tests, test_bad_packets);
+  tcase_add_test (tests, test_bad_packets_before_angles);
   tcase_add_test (tests, test_undecided);
   return suite;
 }

@@ -563,6 +563,28 @@ GST_START_TEST (test_hdl_64e)
 }
 GST_END_TEST;
 
+/* Packets of another sensor do not wait for an HDL-64E's calibration. */
+GST_START_TEST (test_bad_packets_before_calibration)
+{
+  GstHarness *harness = lidar_harness_new ("velodynedec model=hdl-64e");
+  g_autofree gchar *text = NULL;
+  guint8 packet[SIZE];
+  make_packet (packet, 0, STRONGEST, VLP_16);
+  lidar_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless (strstr (text, "VLP-16") && strstr (text, "HDL-64E"), "%s", text);
+  lidar_harness_push (harness, packet, SIZE - 1, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 1);
+  packet[0] = 0;
+  lidar_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "uncalibrated"), 0);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 static Suite *
 velodynedec_suite (void)
 {
@@ -583,6 +605,7 @@ velodynedec_suite (void)
   tcase_add_test (tests, test_calibration);
   tcase_add_test (tests, test_segments);
   tcase_add_loop_test (tests, test_hdl_64e, 0, 4);
+  tcase_add_test (tests, test_bad_packets_before_calibration);
   return suite;
 }
 
