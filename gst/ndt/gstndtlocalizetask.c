@@ -169,25 +169,50 @@ running_time (const GstNdtLocalize *self, GstClockTime time)
   return gst_ndt_running_time (&self->segment, time);
 }
 
+/* When a scan is due by its stamp, by gst_util_get_timestamp(). FALSE where nobody knows. */
+static gboolean
+due_time (GstNdtLocalize *self, const GstNdtTaken *taken, const GstBuffer *buffer, gint64 now,
+    gint64 *due)
+{
+  const gint64 time = running_time (self, GST_BUFFER_PTS (buffer));
+  if (time == GST_NDT_TIME_UNKNOWN)
+    return FALSE;
+  const GstClockTime now_running = gst_element_get_current_running_time (GST_ELEMENT (self));
+  if (!GST_CLOCK_TIME_IS_VALID (now_running))
+    return FALSE;
+  *due = now - ((gint64)now_running - time);
+  if (taken->is_live)
+    *due += (gint64)taken->upstream_latency;
+  return TRUE;
+}
+
 /* Until when a scan's turn has to come, by g_get_monotonic_time(); 0: for ever. A scan waits from
- * its arrival on, or, where it comes from a live source, from when it could have come: queues
- * upstream have it before. */
+ * its arrival on; where it comes from a live source, from when it could have come: queues
+ * upstream have it before. A replay is not late before its time: what waits until then waits for
+ * the sink; and while the pipeline is paused no time runs. */
 static gint64
 deadline (GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item, GstClockTime now)
 {
-  const GstClockTime limit = batch->taken.scans.deadline;
-  gint64 since = (gint64)item->arrival;
+  const GstNdtTaken *taken = &batch->taken;
+  gint64 since = (gint64)item->arrival, due;
 
-  if (limit == 0)
+  if (taken->scans.deadline == 0 || GST_STATE (self) != GST_STATE_PLAYING)
     return 0;
-  if (batch->taken.is_live && GST_STATE (self) == GST_STATE_PLAYING) {
-    const gint64 time = running_time (self, GST_BUFFER_PTS (GST_BUFFER_CAST (item->object)));
-    const GstClockTime now_running = gst_element_get_current_running_time (GST_ELEMENT (self));
-    if (time != GST_NDT_TIME_UNKNOWN && GST_CLOCK_TIME_IS_VALID (now_running))
-      since = MIN (since,
-          (gint64)now - ((gint64)now_running - time - (gint64)batch->taken.upstream_latency));
+  if (due_time (self, taken, GST_BUFFER_CAST (item->object), (gint64)now, &due))
+    since = taken->is_live ? MIN (since, due) : MAX (since, due);
+  return MAX ((since + (gint64)taken->scans.deadline) / (gint64)GST_USECOND, 1);
+}
+
+/* Of the scans from @first on, whose buffers are those at the cursor. A push may take as long as
+ * the pipeline is paused. */
+static void
+set_deadlines (GstNdtLocalize *self, GstNdtBatch *batch, guint first, GstClockTime now)
+{
+  for (guint i = batch->cursor; first < batch->n_scans; i++) {
+    const GstNdtItem *item = item_at (batch, i);
+    if (GST_IS_BUFFER (item->object))
+      batch->observations[first++].deadline = deadline (self, batch, item, now);
   }
-  return MAX ((since + (gint64)limit) / (gint64)GST_USECOND, 1);
 }
 
 /* A buffer as an observation; one that cannot be read as points is one without points. */
@@ -333,7 +358,10 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
     end_batch (self, batch, flow);
   push_events (self, batch);
 
-  gst_ndt_stats_time (self->stats, GST_NDT_TIME_PUSH, gst_util_get_timestamp () - done);
+  const GstClockTime pushed = gst_util_get_timestamp ();
+  gst_ndt_stats_time (self->stats, GST_NDT_TIME_PUSH, pushed - done);
+  if (batch->taken.scans.deadline > 0)
+    set_deadlines (self, batch, index + 1, pushed);
 }
 
 static gint64

@@ -193,6 +193,14 @@ GST_START_TEST (test_batch_timeout_ends)
 }
 GST_END_TEST
 
+static void
+set_running_time (GstHarness *h, GstClockTime time)
+{
+  gst_harness_use_testclock (h);
+  gst_element_set_base_time (h->element, 0);
+  gst_harness_set_time (h, time);
+}
+
 /* A backlog older than the deadline passes at once, and nothing is lost: not those that wait in the
  * queue, and not those that wait in a batch. */
 GST_START_TEST (test_deadline)
@@ -201,6 +209,7 @@ GST_START_TEST (test_deadline)
   Pusher pusher = {h, 0, 8, 0, GST_FLOW_OK};
   guint n_late = 0;
 
+  set_running_time (h, 60 * GST_SECOND); /* all are past their time */
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
   g_object_set (h->element, "deadline", 150 * GST_MSECOND, NULL);
   g_atomic_int_set (&ndt_device.delay_ms, 100);
@@ -224,6 +233,26 @@ GST_START_TEST (test_deadline)
   g_atomic_int_set (&ndt_device.delay_ms, 0);
   g_object_set (h->element, "deadline", G_GUINT64_CONSTANT (0), NULL);
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (9)), GST_POSE_STATUS_TRACKING);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* In a replay a scan that waits before its time is none: a sink that synchronizes holds it. */
+GST_START_TEST (test_deadline_of_a_replay)
+{
+  GstHarness *h = tracking_harness (4);
+  Pusher pusher = {h, 0, 8, 0, GST_FLOW_OK};
+
+  set_running_time (h, 0);
+  g_object_set (h->element, "deadline", 150 * GST_MSECOND, NULL);
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  g_atomic_int_set (&ndt_device.delay_ms, 100);
+  pusher.first = 10; /* PTS from 1 s on, while the clock stands at 0 */
+  GThread *thread = g_thread_new ("push", push_scans, &pusher);
+  for (guint i = 0; i < pusher.n; i++)
+    gst_buffer_unref (gst_harness_pull (h));
+  g_thread_join (thread);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), 0);
   ndt_harness_free (h);
 }
 GST_END_TEST
@@ -530,6 +559,7 @@ ndtlocalize_batches_suite (void)
   tcase_add_test (tc, test_batch_timeout);
   tcase_add_test (tc, test_batch_timeout_ends);
   tcase_add_test (tc, test_deadline);
+  tcase_add_test (tc, test_deadline_of_a_replay);
   tcase_add_test (tc, test_full_queue_blocks);
   tcase_add_test (tc, test_flush_while_working);
   tcase_add_test (tc, test_stop_while_working);

@@ -246,6 +246,40 @@ GST_START_TEST (test_backlog_upstream)
 }
 GST_END_TEST
 
+/* A replay that waits for its sink, and for somebody to play it, has no backlog. */
+GST_START_TEST (test_paused_replay)
+{
+  g_autofree gchar *text = g_strdup_printf (
+      "lidartestsrc name=source num-buffers=20 world=hall rings=16 columns=16 n-threads=1 "
+      "! pointcloud/x-raw,framerate=20/1 "
+      "! ndtlocalize name=localizer threads=1 batch-size=64 deadline=300000000 map=%s "
+      "! fakesink sync=true",
+      ndt_room_map ());
+  g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);
+  g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (pipeline), "localizer");
+  g_autoptr (GstPad) in = gst_element_get_static_pad (source, "src");
+  g_autoptr (GstPad) out = gst_element_get_static_pad (localizer, "src");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  Passed passed = {0, 0};
+
+  gst_pad_add_probe (in, GST_PAD_PROBE_TYPE_BUFFER, add_prior, NULL, NULL);
+  gst_pad_add_probe (out, GST_PAD_PROBE_TYPE_BUFFER, count_passed, &passed, NULL);
+  for (guint i = 0; i < 2; i++) {
+    gst_element_set_state (pipeline, GST_STATE_PAUSED);
+    g_usleep (600000);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    g_usleep (200000);
+  }
+  g_autoptr (GstMessage) message =
+      gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+  fail_unless_equals_int (passed.n, 20);
+  fail_unless_equals_int (passed.n_aligned, 20);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+GST_END_TEST
+
 /* Before the tests fork. */
 static void
 write_map (void)
@@ -265,6 +299,7 @@ ndtlocalize_stalls_suite (void)
   tcase_add_test (tc, test_sink_blocks);
   tcase_add_test (tc, test_backend_takes_ten_seconds);
   tcase_add_test (tc, test_backlog_upstream);
+  tcase_add_test (tc, test_paused_replay);
   return suite;
 }
 
