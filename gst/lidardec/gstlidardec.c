@@ -286,6 +286,8 @@ decode_packet (GstLidarDec *self, GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return GST_FLOW_ERROR;
   }
+  if (GST_BUFFER_IS_DISCONT (buffer))
+    lidar_cutter_set_discont (priv->cutter);
   lidar_cutter_set_arrival (priv->cutter, GST_CLOCK_TIME_IS_VALID (pts) ? (gint64)pts : -1);
   const gboolean decoded = GST_LIDAR_DEC_GET_CLASS (self)->decode (
       self, map.data, map.size, priv->cutter, &is_data, &error);

@@ -36,6 +36,7 @@ struct _LidarCutter {
 
   /* the packet */
   gboolean has_packet;
+  gboolean is_discont; /* the next packet */
   gint64 next_arrival;
   gint64 arrival;
   gint64 packet_time;
@@ -85,7 +86,7 @@ lidar_cutter_reset (LidarCutter *self)
 {
   drop_points (self);
   g_queue_clear_full (&self->finished, (GDestroyNotify)lidar_scan_free);
-  self->has_packet = FALSE;
+  self->has_packet = self->is_discont = FALSE;
   self->next_arrival = -1;
 }
 
@@ -95,15 +96,23 @@ lidar_cutter_set_arrival (LidarCutter *self, gint64 arrival)
   self->next_arrival = arrival;
 }
 
+void
+lidar_cutter_set_discont (LidarCutter *self)
+{
+  self->is_discont = TRUE;
+}
+
 gboolean
 lidar_cutter_begin_packet (LidarCutter *self, gint64 time)
 {
   const gint64 arrival = self->next_arrival;
+  const gint64 max_reorder = self->is_discont ? 0 : MAX_REORDER;
+  self->is_discont = FALSE;
   if (self->has_packet && time == self->newest_time) {
     self->counts.n_duplicates++;
     return FALSE;
   }
-  if (self->has_packet && time < self->newest_time - MAX_REORDER) {
+  if (self->has_packet && time < self->newest_time - max_reorder) {
     self->counts.n_restarts++;
     lidar_cutter_flush (self);
     /* Where arrival is not known, the instant of a restart is not either. */

@@ -66,6 +66,9 @@ void lidar_cutter_reset (LidarCutter *self);
 /* Says when the next packet arrived; negative: not known, it follows the sensor's clock. */
 void lidar_cutter_set_arrival (LidarCutter *self, gint64 arrival);
 
+/* Says that the next packet does not follow on the last: it is no late one where it is older. */
+void lidar_cutter_set_discont (LidarCutter *self);
+
 /* Begins a packet whose first firing was at @time. FALSE: it came before and is left out. */
 gboolean lidar_cutter_begin_packet (LidarCutter *self, gint64 time);
 

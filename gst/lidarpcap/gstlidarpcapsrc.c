@@ -231,6 +231,7 @@ handle_end (GstLidarPcapSrc *self, const GError *error)
     return FALSE;
   self->ended = add_counts (self->ended, lidar_capture_get_counts (self->capture));
   self->round_pts = self->last_pts + MAX (self->interval, 1);
+  self->is_discont = TRUE;
   return open_capture (self);
 }
 

@@ -394,7 +394,9 @@ GST_START_TEST (test_loop)
   fail_unless_equals_int (result.buffers->len, 12);
   for (guint32 i = 0; i < 12; i++) {
     const guint32 number = i % 5;
+    GstBuffer *buffer = g_ptr_array_index (result.buffers, i);
     check_buffer (&result, i, i * GST_MSECOND, &number, sizeof number);
+    fail_unless (GST_BUFFER_IS_DISCONT (buffer) == (number == 0));
   }
 }
 GST_END_TEST;

@@ -287,6 +287,34 @@ GST_START_TEST (test_restart_and_gap)
 }
 GST_END_TEST;
 
+/* A capture of less than a second that is read in a loop: the round after is not late. */
+GST_START_TEST (test_discont)
+{
+  GstHarness *harness = lidar_harness_new ("velodynedec");
+  guint8 packet[SIZE];
+  guint n;
+  push_packets (harness, 0, 30);
+  for (guint i = 0; i < 30; i++) {
+    make_packet (packet, i, STRONGEST, VLP_16);
+    GstBuffer *buffer = gst_buffer_new_memdup (packet, SIZE);
+    GST_BUFFER_PTS (buffer) = 10 * GST_SECOND + (GstClockTime)i * PACKET_NS;
+    if (i == 0)
+      GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+    fail_unless_equals_int (gst_harness_push (harness, buffer), GST_FLOW_OK);
+  }
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "restarts"), 1);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "late"), 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  for (guint i = 0; i < 2; i++) {
+    GstBuffer *buffer = gst_harness_pull (harness);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), (i > 0 ? 10 : 1) * GST_SECOND);
+    g_free (lidar_harness_take_points (buffer, &n));
+    fail_unless_equals_int (n, 30 * 12 * 32);
+  }
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 /* At the full hour the sensor's time begins anew; the scan's and the reference's go on. */
 GST_START_TEST (test_hour)
 {
@@ -598,6 +626,7 @@ velodynedec_suite (void)
   tcase_add_test (tests, test_order);
   tcase_add_test (tests, test_stall);
   tcase_add_test (tests, test_restart_and_gap);
+  tcase_add_test (tests, test_discont);
   tcase_add_test (tests, test_hour);
   tcase_add_test (tests, test_no_stamps);
   tcase_add_test (tests, test_latency);
