@@ -32,7 +32,7 @@ typedef struct {
   guint n_firings;     /* of a block */
   gdouble resolution;  /* m */
   gdouble firing_time; /* µs from firing to firing */
-  gdouble laser_time;  /* µs from a laser, or group of lasers, to the next */
+  gdouble laser_time;  /* µs from a laser, or group of lasers, to the next; 0: differs */
   guint group;         /* lasers that fire together */
 } Model;
 
@@ -42,7 +42,7 @@ static const Model models[VELODYNE_N_MODELS] = {
     [VELODYNE_MODEL_PUCK_HI_RES] = {"Puck Hi-Res", 0x24, 16, 2, 0.002, 55.296, 2.304, 1},
     [VELODYNE_MODEL_HDL_32E] = {"HDL-32E", 0x21, 32, 1, 0.002, 46.08, 1.152, 1},
     [VELODYNE_MODEL_VLP_32C] = {"VLP-32C", 0x28, 32, 1, 0.004, 55.296, 2.304, 2},
-    [VELODYNE_MODEL_HDL_64E] = {"HDL-64E", 0, 64, 1, 0.002, 48, 1.2, 1},
+    [VELODYNE_MODEL_HDL_64E] = {"HDL-64E", 0, 64, 1, 0.002, 48, 0, 1},
     [VELODYNE_MODEL_VLS_128] = {"VLS-128", 0xa1, 128, 1, 0.004, 53.3, 2.665, 8},
 };
 
@@ -80,12 +80,15 @@ velodyne_model_get_name (VelodyneModel model)
 static gint64
 get_laser_time (const Velodyne *self, guint laser)
 {
+  /* Of four lasers of an HDL-64E's bank, ns. */
+  static const gint64 hdl_64e[] = {0, 1260, 2460, 3660};
   const Model *model = &models[self->model];
   guint slot = laser / model->group;
+  if (self->model == VELODYNE_MODEL_HDL_64E)
+    /* The upper and the lower bank fire together, four by four in 6 µs. */
+    return 6000 * (gint64)(laser % BLOCK_LASERS / 4) + hdl_64e[laser % 4];
   if (self->model == VELODYNE_MODEL_VLS_128)
-    slot += slot / 8; /* a slot without lasers after each eight */
-  else if (self->model == VELODYNE_MODEL_HDL_64E)
-    slot = laser % BLOCK_LASERS; /* the upper and the lower block fire together */
+    slot += 2 * (slot / 8); /* two slots without lasers after each eight */
   return (gint64)(1e3 * slot * model->laser_time);
 }
 

@@ -135,6 +135,46 @@ GST_START_TEST (test_points)
 }
 GST_END_TEST;
 
+/* When lasers of a firing fire, µs, where they do not follow each other evenly: groups of eight of
+ * a VLS-128, two slots of 20 idle after the eighth, and those of a bank of an HDL-64E in fours. */
+GST_START_TEST (test_times)
+{
+  static const struct {
+    guint laser;
+    gdouble time;
+  } times[2][6] = {{{0, 0}, {8, 2.665}, {63, 18.655}, {64, 26.65}, {127, 45.305}, {71, 26.65}},
+      {{0, 0}, {1, 1.26}, {3, 3.66}, {4, 6}, {31, 45.66}, {63, 45.66}}};
+  static const guint flags[] = {0xeeff, 0xddff, 0xccff, 0xbbff};
+  const guint n_lasers = __i__ == 0 ? 128 : 64;
+  g_autoptr (GString) text = g_string_new ("lasers:\n");
+  g_autofree gchar *path = NULL;
+  guint8 packet[SIZE];
+  guint n;
+  for (guint i = 0; i < n_lasers; i++)
+    g_string_append_printf (text, "- {laser_id: %u, vert_correction: 0}\n", i);
+  g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
+  g_file_set_contents (path, text->str, -1, NULL);
+  g_autofree gchar *line = g_strdup_printf (
+      "velodynedec model=%s calibration=\"%s\"", __i__ == 0 ? "vls-128" : "hdl-64e", path);
+  GstHarness *harness = lidar_harness_new (line);
+  g_unlink (path);
+  make_packet (packet, 0, __i__ == 0 ? STRONGEST : 0, __i__ == 0 ? 0xa1 : 0);
+  for (guint block = 0; block < 12; block++) {
+    write_u16 (packet + block * 100, flags[block % (n_lasers / 32)]);
+    write_u16 (packet + block * 100 + 2, 0);
+  }
+  lidar_harness_push (harness, packet, SIZE, 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  fail_unless_equals_int (n, 12 * 32);
+  for (guint i = 0; i < G_N_ELEMENTS (times[0]); i++) {
+    const gdouble time = (gdouble)points[times[__i__][i].laser].time * 1e6;
+    fail_unless (fabs (time - times[__i__][i].time) < 0.002, "%u: %g", times[__i__][i].laser, time);
+  }
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 /* Both returns where they differ, one where they do not, none where there is none. */
 GST_START_TEST (test_dual)
 {
@@ -621,6 +661,7 @@ velodynedec_suite (void)
   suite_add_tcase (suite, tests);
   tcase_add_loop_test (tests, test_cut, 0, 4);
   tcase_add_test (tests, test_points);
+  tcase_add_loop_test (tests, test_times, 0, 2);
   tcase_add_test (tests, test_dual);
   tcase_add_test (tests, test_bad_packets);
   tcase_add_test (tests, test_order);
