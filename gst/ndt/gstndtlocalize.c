@@ -117,11 +117,11 @@ queue_event (GstNdtLocalize *self, GstEvent *event)
 static void
 cancel (GstNdtLocalize *self, gboolean on)
 {
+  /* Under the lock: a flush may come from a thread that nobody waits for when closing. */
   GST_OBJECT_LOCK (self);
-  GstNdtEngine *engine = self->engine;
+  if (self->engine)
+    gst_ndt_engine_cancel (self->engine, GST_NDT_CANCEL_FLUSH, on);
   GST_OBJECT_UNLOCK (self);
-  if (engine)
-    gst_ndt_engine_cancel (engine, GST_NDT_CANCEL_FLUSH, on);
 }
 
 /* Everybody who waits leaves. @pad: see gst_ndt_fifo_flush(). */
@@ -244,7 +244,9 @@ query_latency (GstNdtLocalize *self, GstQuery *query)
   gst_ndt_poses_set_live (self->poses, live);
 
   GST_OBJECT_LOCK (self);
-  min += self->settings.batch_timeout + self->settings.processing_deadline;
+  min += self->settings.processing_deadline;
+  if (self->settings.batch_size > 1) /* a batch of one is full when it begins */
+    min += self->settings.batch_timeout;
   if (!GST_CLOCK_TIME_IS_VALID (max) || !GST_CLOCK_TIME_IS_VALID (self->scan_duration))
     max = GST_CLOCK_TIME_NONE;
   else

@@ -320,6 +320,7 @@ refuse_map (GstNdtLocalize *self, const gchar *path, const NdtVoxelMapParams *pa
 {
   GstNdtSettings *settings = &self->settings;
   g_autofree gchar *again = NULL;
+  gboolean map_is_back = FALSE, params_are_back = FALSE;
 
   GST_OBJECT_LOCK (self);
   const gboolean is_path = g_strcmp0 (path, self->map) != 0;
@@ -327,12 +328,20 @@ refuse_map (GstNdtLocalize *self, const gchar *path, const NdtVoxelMapParams *pa
   if (is_path && g_strcmp0 (settings->map ? settings->map : "", path) == 0) {
     g_free (settings->map);
     settings->map = g_strdup (self->map);
+    map_is_back = TRUE;
     if (is_params)
       again = g_strdup (self->map);
   } else if (!is_path && memcmp (params, &settings->map_params, sizeof *params) == 0) {
     settings->map_params = self->map_params;
+    params_are_back = TRUE;
   }
   GST_OBJECT_UNLOCK (self);
+  if (map_is_back)
+    g_object_notify (G_OBJECT (self), "map");
+  if (params_are_back) {
+    g_object_notify (G_OBJECT (self), "resolution");
+    g_object_notify (G_OBJECT (self), "covariance-estimate");
+  }
   if (again)
     gst_ndt_map_loader_request (self->loader, again, params);
 }

@@ -289,6 +289,12 @@ GST_START_TEST (test_latency)
     fail_unless (message != NULL, "a change of latency was not posted");
   }
 
+  /* A batch of one does not wait for another. */
+  g_object_set (h->element, "batch-size", 1, NULL);
+  assert_latency (h, TRUE, 105 * GST_MSECOND, 400 * GST_MSECOND);
+  g_object_set (h->element, "batch-size", 16, NULL);
+  ndt_harness_drop_messages (h->element);
+
   max = GST_CLOCK_TIME_NONE;
   assert_latency (h, TRUE, 135 * GST_MSECOND, GST_CLOCK_TIME_NONE);
   max = 200 * GST_MSECOND;

@@ -45,6 +45,12 @@ assert_new_map (GstHarness *h, const gchar *location)
       gst_structure_get_string (gst_message_get_structure (message), "location"), location);
 }
 
+static void
+count_notify (GObject *object, GParamSpec *spec, gpointer user_data)
+{
+  g_atomic_int_inc ((gint *)user_data);
+}
+
 GST_START_TEST (test_map_changes_while_playing)
 {
   static const double offset[3] = {100, -50, 2};
@@ -80,6 +86,8 @@ GST_START_TEST (test_map_changes_while_playing)
   fail_unless (metres <= 0.03); /* as in test-ndtlocalize.c */
 
   /* One that cannot be read changes nothing … */
+  gint n_notified = 0;
+  g_signal_connect (h->element, "notify::map", G_CALLBACK (count_notify), &n_notified);
   g_object_set (h->element, "map", "/nowhere/map.pcd", NULL);
   g_autoptr (GError) warning = wait_for_warning (h);
   fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ));
@@ -91,6 +99,9 @@ GST_START_TEST (test_map_changes_while_playing)
   g_autofree gchar *location = NULL;
   g_object_get (h->element, "map", &location, NULL);
   fail_unless_equals_string (location, moved);
+  /* When it was set, and when it was given back. */
+  fail_unless_equals_int (g_atomic_int_get (&n_notified), 2);
+  g_signal_handlers_disconnect_by_func (h->element, count_notify, &n_notified);
 
   /* … and does not stand in the way of what is set later, */
   g_object_set (h->element, "resolution", 1.5, NULL);
