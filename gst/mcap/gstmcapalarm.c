@@ -69,7 +69,7 @@ void
 gst_mcap_alarm_set (GstMcapAlarm *self, gint64 time)
 {
   g_mutex_lock (&self->lock);
-  if (self->time == 0) {
+  if (self->time == 0 || time < self->time) {
     self->time = time;
     g_cond_signal (&self->cond);
   }

@@ -30,7 +30,7 @@ typedef struct {
 
   /* PAUSED and PLAYING */
   GstMcapProvenance *provenance;
-  GstMcapAlarm *alarm;
+  GstMcapAlarm *alarm; /* set and cleared under the object lock */
 } GstMcapBasePrivate;
 
 GstMcapBasePrivate *gst_mcap_base_get_private (GstMcapBase *self);
@@ -43,11 +43,14 @@ gboolean gst_mcap_base_add_maps (
     GstMcapBase *self, guint64 log_time, gboolean wait, GError **error);
 /* Ends the recording after an error. */
 void gst_mcap_base_fail (GstMcapBase *self, const GError *error);
+/* Ends the recording if every linked input has ended. */
+void gst_mcap_base_check_end (GstMcapBase *self);
 /* Chunks are closed when a message comes that has no room there; where none comes, at a time. To be
  * called after each message. */
 void gst_mcap_base_watch_chunk (GstMcapBase *self);
 
-/* For the alarm, without the lock. */
-gint64 gst_mcap_base_close_old_chunk (gpointer self);
+/* For the alarm, without the lock: closes a chunk that is due, and ends the recording where an
+ * input that was waited for is gone. */
+gint64 gst_mcap_base_on_alarm (gpointer self);
 
 G_END_DECLS

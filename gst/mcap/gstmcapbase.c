@@ -219,18 +219,11 @@ set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
   return TRUE;
 }
 
-/* With the lock held; to be read with it or the object lock. */
-static void
-set_eos (GstMcapBase *self, GstMcapPad *pad, gboolean eos)
+void
+gst_mcap_base_check_end (GstMcapBase *self)
 {
-  GST_OBJECT_LOCK (self);
-  pad->eos = eos;
-  GST_OBJECT_UNLOCK (self);
-}
-
-static gboolean
-all_inputs_ended (GstMcapBase *self)
-{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autoptr (GError) error = NULL;
   gboolean any = FALSE, all = TRUE;
 
   GST_OBJECT_LOCK (self);
@@ -241,23 +234,21 @@ all_inputs_ended (GstMcapBase *self)
     all &= pad->eos || !gst_pad_is_linked (l->data);
   }
   GST_OBJECT_UNLOCK (self);
-  return any && all;
-}
-
-/* Ends the recording if every linked input has ended. */
-static void
-check_end (GstMcapBase *self)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  g_autoptr (GError) error = NULL;
-
-  if (!all_inputs_ended (self) || priv->has_ended || priv->has_failed)
+  if (!any || !all || priv->has_ended || priv->has_failed)
     return;
   priv->has_ended = TRUE;
   if (!GST_MCAP_BASE_GET_CLASS (self)->end (self, TRUE, &error)) {
     priv->has_failed = TRUE;
     gst_mcap_base_post_error (self, error);
   }
+}
+
+static void
+set_eos (GstMcapBase *self, GstMcapPad *pad, gboolean eos)
+{
+  GST_OBJECT_LOCK (self);
+  pad->eos = eos;
+  GST_OBJECT_UNLOCK (self);
 }
 
 static gboolean
@@ -282,25 +273,21 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
       gst_event_copy_segment (event, &pad->segment);
     break;
   case GST_EVENT_STREAM_START:
-    gst_mcap_base_lock (self);
     set_eos (self, pad, FALSE);
-    gst_mcap_base_unlock (self);
     break;
   case GST_EVENT_EOS:
     if (GST_MCAP_BASE_GET_CLASS (self)->wait (self, sinkpad) != GST_FLOW_OK)
       break;
-    gst_mcap_base_lock (self);
     set_eos (self, pad, TRUE);
-    check_end (self);
+    gst_mcap_base_lock (self);
+    gst_mcap_base_check_end (self);
     gst_mcap_base_unlock (self);
     break;
   case GST_EVENT_FLUSH_STOP:
     if (pad->timer)
       gst_point_cloud_timer_reset (pad->timer);
     gst_segment_init (&pad->segment, GST_FORMAT_TIME);
-    gst_mcap_base_lock (self);
     set_eos (self, pad, FALSE);
-    gst_mcap_base_unlock (self);
     ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
     break;
   case GST_EVENT_FLUSH_START:
@@ -374,13 +361,12 @@ gst_mcap_base_release_pad (GstElement *element, GstPad *pad)
   gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
   gst_object_unref (pad);
-  /* The others may have been waiting for this one's end. While they go on the lock is not for an
-   * application's thread: mcapmux has it as long as what it pushes to is paused. */
-  if (!all_inputs_ended (self))
-    return;
-  gst_mcap_base_lock (self);
-  check_end (self);
-  gst_mcap_base_unlock (self);
+  /* The others may have been waiting for this one's end, which mcapmux pushes: not in an
+   * application's thread, which has to go on where what is downstream is paused. */
+  GST_OBJECT_LOCK (self);
+  if (GET_PRIVATE (self)->alarm)
+    gst_mcap_alarm_set (GET_PRIVATE (self)->alarm, g_get_monotonic_time ());
+  GST_OBJECT_UNLOCK (self);
 }
 
 static GObject *
@@ -444,6 +430,7 @@ gst_mcap_base_change_state (GstElement *element, GstStateChange transition)
   GstMcapBase *self = GST_MCAP_BASE (element);
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
   GstStateChangeReturn result;
+  GstMcapAlarm *alarm;
   gboolean attach;
 
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
@@ -454,13 +441,19 @@ gst_mcap_base_change_state (GstElement *element, GstStateChange transition)
     GST_OBJECT_UNLOCK (self);
     if (attach)
       priv->provenance = gst_mcap_provenance_new (element);
-    priv->alarm = gst_mcap_alarm_new (gst_mcap_base_close_old_chunk, self);
+    alarm = gst_mcap_alarm_new (gst_mcap_base_on_alarm, self);
+    GST_OBJECT_LOCK (self);
+    priv->alarm = alarm;
+    GST_OBJECT_UNLOCK (self);
   }
   result = GST_ELEMENT_CLASS (gst_mcap_base_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
     g_autoptr (GError) error = NULL;
 
-    g_clear_pointer (&priv->alarm, gst_mcap_alarm_free);
+    GST_OBJECT_LOCK (self);
+    alarm = g_steal_pointer (&priv->alarm);
+    GST_OBJECT_UNLOCK (self);
+    g_clear_pointer (&alarm, gst_mcap_alarm_free);
     gst_mcap_base_lock (self);
     if (!GST_MCAP_BASE_GET_CLASS (self)->end (self, FALSE, &error))
       gst_mcap_base_post_error (self, error);

@@ -205,7 +205,7 @@ gst_mcap_base_watch_chunk (GstMcapBase *self)
 }
 
 gint64
-gst_mcap_base_close_old_chunk (gpointer user_data)
+gst_mcap_base_on_alarm (gpointer user_data)
 {
   GstMcapBase *self = user_data;
   GstMcapBasePrivate *priv = gst_mcap_base_get_private (self);
@@ -213,7 +213,8 @@ gst_mcap_base_close_old_chunk (gpointer user_data)
   gint64 due = 0;
 
   gst_mcap_base_lock (self);
-  if (has_open_chunk (self) && !priv->has_failed) {
+  gst_mcap_base_check_end (self);
+  if (priv->chunk_duration > 0 && has_open_chunk (self) && !priv->has_failed) {
     due = priv->chunk_time + priv->chunk_duration;
     if (due <= g_get_monotonic_time ()) {
       due = 0;

@@ -164,12 +164,16 @@ gst_mcap_mux_flush (GstMcapBase *base, GstPad *pad, GstEvent *event)
 
   if (event == NULL)
     return TRUE;
+  if (GST_EVENT_TYPE (event) != GST_EVENT_FLUSH_STOP)
+    return gst_pad_push_event (self->srcpad, gst_event_ref (event));
+  /* Of inputs that are flushed together the first one's stop is all of them's. */
+  if (!GST_PAD_IS_FLUSHING (self->srcpad))
+    return TRUE;
+  /* Nothing comes between the stop and the new beginning; what is pushed has failed by now. */
+  gst_mcap_base_lock (base);
+  restart (self);
   ok = gst_pad_push_event (self->srcpad, gst_event_ref (event));
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    gst_mcap_base_lock (base);
-    restart (self);
-    gst_mcap_base_unlock (base);
-  }
+  gst_mcap_base_unlock (base);
   return ok;
 }
 

@@ -38,7 +38,7 @@ struct _GstMcapPad {
   gboolean is_metadata;
   GstSegment segment;
   guint64 last_time;
-  gboolean eos;
+  gboolean eos; /* under the object lock of the element */
   gboolean warned;
 
   /* Channels, names and frames, as the file with number generation has them. */

@@ -271,6 +271,75 @@ GST_START_TEST (test_release_while_blocked)
 }
 GST_END_TEST;
 
+/* The input that the end was waited for. */
+GST_START_TEST (test_release_ends)
+{
+  GstHarness *harness = new_harness ("");
+  GstPad *other = gst_element_request_pad_simple (harness->element, "cloud_%u");
+  GstPad *from = gst_pad_new ("from", GST_PAD_SRC);
+  GstPad *src = gst_element_get_static_pad (harness->element, "src");
+  g_autoptr (GByteArray) bytes = NULL;
+  GstEvent *event;
+  gint blocked = FALSE, type;
+  gulong probe;
+
+  fail_unless_equals_int (gst_pad_link (from, other), GST_PAD_LINK_OK);
+  push (harness, 10, 0);
+  fail_unless (gst_harness_push_event (harness, gst_event_new_eos ()));
+  probe = gst_pad_add_probe (src,
+      GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST,
+      tell_blocked, &blocked, NULL);
+  gst_element_release_request_pad (harness->element, other);
+  gst_object_unref (other);
+  while (!g_atomic_int_get (&blocked))
+    g_usleep (1000);
+  gst_pad_remove_probe (src, probe);
+  do {
+    fail_unless ((event = gst_harness_pull_event (harness)));
+    type = GST_EVENT_TYPE (event);
+    gst_event_unref (event);
+  } while (type != GST_EVENT_EOS);
+  bytes = pull_all (harness);
+  fail_unless (ends (bytes));
+  gst_object_unref (from);
+  gst_object_unref (src);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
+/* A seek flushes all inputs of a recording: the stream begins anew once. */
+GST_START_TEST (test_flush_of_two)
+{
+  GstHarness *harness = new_harness ("chunk-size=1");
+  GstPad *other = gst_element_request_pad_simple (harness->element, "data_%u");
+  GstPad *from = gst_pad_new ("from", GST_PAD_SRC);
+  GstSegment segment;
+
+  fail_unless_equals_int (gst_pad_link (from, other), GST_PAD_LINK_OK);
+  gst_pad_set_active (from, TRUE);
+  push (harness, 10, 0);
+  g_byte_array_unref (pull_all (harness));
+  fail_unless (gst_harness_push_event (harness, gst_event_new_flush_start ()));
+  gst_pad_push_event (from, gst_event_new_flush_start ());
+  fail_unless (gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE)));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  fail_unless (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (GByteArray) bytes = NULL;
+
+    push (harness, 10, 1);
+    bytes = pull_all (harness);
+    fail_unless_equals_int (begins (bytes), i == 0);
+    fail_unless (gst_pad_push_event (from, gst_event_new_flush_stop (TRUE)));
+  }
+  gst_pad_set_active (from, FALSE);
+  gst_element_release_request_pad (harness->element, other);
+  gst_object_unref (other);
+  gst_object_unref (from);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
 static Suite *
 mcapmux_suite (void)
 {
@@ -286,6 +355,8 @@ mcapmux_suite (void)
   tcase_add_test (tests, test_queries);
   tcase_add_test (tests, test_pause_of_the_stream);
   tcase_add_test (tests, test_release_while_blocked);
+  tcase_add_test (tests, test_release_ends);
+  tcase_add_test (tests, test_flush_of_two);
   return suite;
 }
 
