@@ -249,6 +249,16 @@ take_time (GstLidarPcapSrc *self, gint64 time)
   return pts;
 }
 
+static gboolean
+is_unlocked (GstLidarPcapSrc *self)
+{
+  gboolean is_unlocked;
+  GST_OBJECT_LOCK (self);
+  is_unlocked = self->is_unlocked;
+  GST_OBJECT_UNLOCK (self);
+  return is_unlocked;
+}
+
 /* The next datagram that passes. */
 static GstFlowReturn
 read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
@@ -261,6 +271,11 @@ read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
     return GST_FLOW_ERROR;
   while (TRUE) {
     g_autoptr (GError) error = NULL;
+    /* What is passed over may be many gigabytes. */
+    if (is_unlocked (self)) {
+      publish_counts (self, 0, n_filtered);
+      return GST_FLOW_FLUSHING;
+    }
     if (!lidar_capture_next (self->capture, &datagram, &time, &error)) {
       publish_counts (self, 0, n_filtered);
       n_filtered = 0;

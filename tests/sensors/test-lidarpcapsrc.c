@@ -386,6 +386,30 @@ GST_START_TEST (test_seek_without_file)
 }
 GST_END_TEST;
 
+/* Far behind many rounds of the loop: that it is on its way there must not keep the pipeline. */
+GST_START_TEST (test_interrupted_seek)
+{
+  g_autoptr (GByteArray) capture = make_numbered (5);
+  g_autofree gchar *path = capture_write (capture);
+  g_auto (Result) result = {0};
+  g_autoptr (GstElement) pipeline = make_pipeline (path, "loop=true", &result);
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  fail_unless_equals_int (
+      gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+  fail_unless (gst_element_seek_simple (
+      pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 1000000 * (gint64)GST_SECOND));
+  g_ptr_array_set_size (result.buffers, 0);
+  fail_unless (gst_element_seek_simple (
+      pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 2 * (gint64)GST_MSECOND));
+  fail_unless_equals_int (
+      gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+  fail_unless (gst_element_seek_simple (
+      pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 1000000 * (gint64)GST_SECOND));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  g_unlink (path);
+}
+GST_END_TEST;
+
 /* Stamps go on where the capture begins anew. */
 GST_START_TEST (test_loop)
 {
@@ -433,6 +457,7 @@ lidarpcapsrc_suite (void)
   tcase_add_test (tests, test_live);
   tcase_add_test (tests, test_seek);
   tcase_add_test (tests, test_seek_without_file);
+  tcase_add_test (tests, test_interrupted_seek);
   tcase_add_test (tests, test_loop);
   tcase_add_test (tests, test_again);
   return suite;
