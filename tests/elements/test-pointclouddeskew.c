@@ -46,7 +46,8 @@ new_scan (guint scan, guint n)
   GstBuffer *buffer = gst_buffer_new_allocate (NULL, n * STEP, NULL);
   GstMapInfo map;
   gst_buffer_map (buffer, &map, GST_MAP_WRITE);
-  memset (map.data, 0, map.size);
+  if (map.size > 0)
+    memset (map.data, 0, map.size);
   for (guint i = 0; i < n; i++) {
     const float time = (float)time_of (i);
     const double at = 0.1 * scan + (double)time;
