@@ -15,6 +15,9 @@
 /* A packet that the network held back is late by less than that. */
 #define MAX_REORDER (1000 * MSEC)
 
+/* Of a scan: 0.4 s of two returns of 128 lasers. More are packets that came again and again. */
+#define MAX_POINTS ((gsize)1 << 21)
+
 /* More is a clock that was set, where arrival is not known. */
 #define MAX_JUMP (3600 * 1000 * MSEC)
 
@@ -259,7 +262,7 @@ lidar_cutter_begin_firing (
   gdouble relative = azimuth - self->angle;
   if (relative < 0 || relative >= 360)
     relative -= 360 * floor (relative / 360);
-  if (!place (self, time, relative)) {
+  if (!place (self, time, relative) || self->scan.n_points + n > MAX_POINTS) {
     lidar_cutter_count_late (self);
     return NULL;
   }

@@ -355,6 +355,22 @@ GST_START_TEST (test_discont)
 }
 GST_END_TEST;
 
+/* The same few packets again and again do not fill the memory. */
+GST_START_TEST (test_repeated)
+{
+  GstHarness *harness = lidar_harness_new ("velodynedec");
+  guint n;
+  for (guint i = 0; i < 9000; i++)
+    push_packets (harness, i % 3, 1);
+  fail_unless (lidar_harness_count (harness, "late") > 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
+  g_free (lidar_harness_take_points (gst_harness_pull (harness), &n));
+  fail_unless (n <= 1 << 21, "%u points", n);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 /* At the full hour the sensor's time begins anew; the scan's and the reference's go on. */
 GST_START_TEST (test_hour)
 {
@@ -668,6 +684,7 @@ velodynedec_suite (void)
   tcase_add_test (tests, test_stall);
   tcase_add_test (tests, test_restart_and_gap);
   tcase_add_test (tests, test_discont);
+  tcase_add_test (tests, test_repeated);
   tcase_add_test (tests, test_hour);
   tcase_add_test (tests, test_no_stamps);
   tcase_add_test (tests, test_latency);
