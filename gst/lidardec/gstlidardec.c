@@ -406,8 +406,10 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
       return TRUE;
     }
     /* What came is of the segment before. */
-    if (priv->has_segment)
+    if (priv->has_segment) {
       drain (self);
+      lidar_cutter_set_discont (priv->cutter);
+    }
     push_caps (self);
     gst_segment_copy_into (segment, &priv->segment);
     priv->has_segment = TRUE;

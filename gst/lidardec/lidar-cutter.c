@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lidar-memory.h"
+#include "lidar-timeline.h"
 
 #define MSEC ((gint64)1000000)
 
@@ -41,11 +42,12 @@ struct _LidarCutter {
   gboolean has_packet;
   gboolean is_discont; /* the next packet */
   gint64 next_arrival;
-  gint64 arrival;
+  gint64 arrival; /* as the timeline has it */
   gint64 packet_time;
   gint64 newest_time; /* of all packets */
   gint64 newest_arrival;
   gboolean is_late; /* counted already */
+  LidarTimeline timeline;
 };
 
 G_DEFINE_QUARK (lidar - packet - error, lidar_packet_error)
@@ -91,6 +93,7 @@ lidar_cutter_reset (LidarCutter *self)
   g_queue_clear_full (&self->finished, (GDestroyNotify)lidar_scan_free);
   self->has_packet = self->is_discont = FALSE;
   self->next_arrival = -1;
+  lidar_timeline_reset (&self->timeline);
 }
 
 void
@@ -109,7 +112,8 @@ gboolean
 lidar_cutter_begin_packet (LidarCutter *self, gint64 time)
 {
   const gint64 arrival = self->next_arrival;
-  const gint64 max_reorder = self->is_discont ? 0 : MAX_REORDER;
+  const gboolean is_discont = self->is_discont;
+  const gint64 max_reorder = is_discont ? 0 : MAX_REORDER;
   self->is_discont = FALSE;
   if (self->has_packet && time == self->newest_time) {
     self->counts.n_duplicates++;
@@ -121,10 +125,14 @@ lidar_cutter_begin_packet (LidarCutter *self, gint64 time)
     /* Where arrival is not known, the instant of a restart is not either. */
     self->newest_arrival += time < self->newest_time ? DEFAULT_PERIOD : 0;
     self->newest_time = time;
+    lidar_timeline_reset (&self->timeline);
   }
-  if (arrival >= 0)
-    self->arrival = arrival;
-  else if (self->has_packet)
+  if (is_discont)
+    lidar_timeline_reset (&self->timeline);
+  if (arrival >= 0) {
+    lidar_timeline_add (&self->timeline, time, arrival);
+    self->arrival = time + self->timeline.offset;
+  } else if (self->has_packet)
     /* A clock that is set forward must not take the stream with it. */
     self->arrival = MAX (self->newest_arrival + MIN (time - self->newest_time, MAX_JUMP), 0);
   else
@@ -139,10 +147,20 @@ lidar_cutter_begin_packet (LidarCutter *self, gint64 time)
   return TRUE;
 }
 
-gint64
-lidar_cutter_get_pts (const LidarCutter *self, gint64 time)
+void
+lidar_cutter_begin_scan (LidarCutter *self, LidarScan *scan, gint64 time)
 {
-  return MAX (self->arrival + time - self->packet_time, 0);
+  scan->time = time;
+  scan->pts = MAX (self->arrival + time - self->packet_time, 0);
+  scan->epoch = self->timeline.epoch;
+}
+
+/* Since the scan began it may have turned out that its first packets were late. */
+static void
+correct_pts (LidarCutter *self, LidarScan *scan)
+{
+  if (self->timeline.is_set && scan->epoch == self->timeline.epoch)
+    scan->pts = MAX (lidar_timeline_use (&self->timeline, scan->time), 0);
 }
 
 void
@@ -162,6 +180,7 @@ lidar_cutter_get_n_restarts (const LidarCutter *self)
 void
 lidar_cutter_take_scan (LidarCutter *self, LidarScan *scan)
 {
+  correct_pts (self, scan);
   g_queue_push_tail (&self->finished, scan);
   if (scan->duration > 0)
     self->period = scan->duration;
@@ -174,6 +193,7 @@ cut (LidarCutter *self, gint64 end)
   self->scan.duration = end - self->scan.time;
   self->usual = self->scan.n_points;
   if (self->scan.n_points > 0) {
+    correct_pts (self, &self->scan);
     g_queue_push_tail (&self->finished, g_memdup2 (&self->scan, sizeof self->scan));
     self->scan.points = NULL;
   }
@@ -200,8 +220,7 @@ begin_scan (LidarCutter *self, gint64 time, gboolean is_whole)
 {
   self->has_scan = TRUE;
   self->is_whole = is_whole;
-  self->scan.time = time;
-  self->scan.pts = lidar_cutter_get_pts (self, time);
+  lidar_cutter_begin_scan (self, &self->scan, time);
 }
 
 /* Ends the scan in the making where this firing is not of it, and begins one. FALSE: the firing is

@@ -30,6 +30,7 @@ typedef struct {
   gboolean is_organized; /* points without a return are NaN */
   gint64 time;           /* of the sensor's clock at the first firing */
   gint64 pts;            /* the same instant on the axis of arrival */
+  guint64 epoch;         /* the cutter's */
   gint64 duration;       /* to the first firing of the next scan */
 } LidarScan;
 
@@ -66,7 +67,8 @@ void lidar_cutter_reset (LidarCutter *self);
 /* Says when the next packet arrived; negative: not known, it follows the sensor's clock. */
 void lidar_cutter_set_arrival (LidarCutter *self, gint64 arrival);
 
-/* Says that the next packet does not follow on the last: it is no late one where it is older. */
+/* Says that the next packet does not follow on the last: it is no late one where it is older, and
+ * the sensor's clock is compared with arrival anew. */
 void lidar_cutter_set_discont (LidarCutter *self);
 
 /* Begins a packet whose first firing was at @time. FALSE: it came before and is left out. */
@@ -80,10 +82,10 @@ void lidar_cutter_commit (LidarCutter *self, guint n);
 
 /* For sensors that number their scans: memory for a scan, not cleared. */
 LidarPoint *lidar_cutter_take_points (LidarCutter *self, gsize n);
+/* Sets the times of a scan that begins in the packet begun last. */
+void lidar_cutter_begin_scan (LidarCutter *self, LidarScan *scan, gint64 time);
 /* Takes a whole scan over. */
 void lidar_cutter_take_scan (LidarCutter *self, LidarScan *scan);
-/* An instant of the sensor's clock, in the packet begun last, on the axis of arrival. */
-gint64 lidar_cutter_get_pts (const LidarCutter *self, gint64 time);
 /* Counts a packet as one of a scan that was pushed already. */
 void lidar_cutter_count_late (LidarCutter *self);
 /* How often the sensor's clock jumped back. A decoder that keeps something from packet to packet

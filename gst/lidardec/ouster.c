@@ -199,8 +199,8 @@ begin (Ouster *self, LidarCutter *cutter, guint32 frame, gint64 time)
   scan->n_points = plane * self->layout->n_returns;
   scan->points = lidar_cutter_take_points (cutter, scan->n_points);
   scan->is_organized = TRUE;
-  scan->time = self->last_time = time;
-  scan->pts = lidar_cutter_get_pts (cutter, time);
+  lidar_cutter_begin_scan (cutter, scan, time);
+  self->last_time = time;
   memset (self->is_written, 0, m->columns * sizeof *self->is_written);
   self->scan = scan;
   self->frame = frame;

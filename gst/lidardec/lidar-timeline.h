@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define LIDAR_TIMELINE_BLOCKS 20
+
+/* A sensor's clock on the axis of arrival. A packet is held back by the network, the socket and the
+ * scheduler, and never comes early: the one that was held back least says how far apart the two
+ * are. Scans get stamps that are spaced by the sensor's clock, however irregularly packets arrive.
+ * Times are ns. */
+typedef struct {
+  guint64 epoch;    /* how often it began anew */
+  gboolean is_set;  /* a packet came since */
+  gint64 offset;    /* from the sensor's clock to the axis */
+  gboolean is_used; /* a stamp was given since */
+  gint64 newest;    /* of the sensor's clock */
+  gint64 newest_arrival;
+  /* least of arrival less sensor time, in each of the last stretches of time; the last is the first
+   */
+  gint64 least[LIDAR_TIMELINE_BLOCKS];
+  guint n_blocks;
+  gint64 block_begin;
+} LidarTimeline;
+
+/* Begins anew with the next packet. */
+void lidar_timeline_reset (LidarTimeline *self);
+
+/* Takes into account that what was measured at @time arrived at @arrival. */
+void lidar_timeline_add (LidarTimeline *self, gint64 time, gint64 arrival);
+
+/* The stamp of what was measured at @time; from there on they are spaced by the sensor's clock. */
+gint64 lidar_timeline_use (LidarTimeline *self, gint64 time);
+
+G_END_DECLS
