@@ -4,6 +4,7 @@ lidar of each vendor would send."""
 
 import calendar
 import json
+import random
 import struct
 
 import gi
@@ -78,6 +79,16 @@ def velodyne(scans):
             yield stamp, 2368, b"".join(
                 struct.pack("<HH", 0xeeff, azimuth(first + 2 * i, columns)) + block.tobytes()
                 for i, block in enumerate(blocks)) + struct.pack("<IBB", stamp, 0x37, 0x22)
+
+
+def delayed(packets, seed):
+    """Packets that a busy machine gets up to 80 ms late: one in a hundred begins to wait, those that
+    follow wait as well, and all come at once then."""
+    rand, release = random.Random(seed), 0
+    for stamp, port, payload in packets:
+        if rand.random() < 0.01:
+            release = stamp + rand.randint(5000, 80000)
+        yield max(stamp, release), port, payload
 
 
 def hesai(scans):

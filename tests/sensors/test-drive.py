@@ -32,6 +32,11 @@ def check(folder, start, name, decoder):
     assert worst < 0.03, f"{worst} m"
 
 
+def delayed_velodyne(scans):
+    """Of which poses do not get worse: stamps are spaced by the sensor's clock."""
+    return drive.delayed(drive.velodyne(scans), 6)
+
+
 def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -42,6 +47,7 @@ def main():
             poses = [line.split() for line in file if not line.startswith("#")]
         start, scans = ",".join(poses[0][1:8]), {}
         vendors = [(drive.velodyne, 1800, "velodynedec cut-angle=180"),
+                   (delayed_velodyne, 1800, "velodynedec cut-angle=180"),
                    (drive.hesai, 2000, "hesaidec cut-angle=270"),
                    (drive.robosense, 1800, "robosensedec cut-angle=180"),
                    (drive.ouster, 1024, f"ousterdec metadata={folder}/ouster.json")]

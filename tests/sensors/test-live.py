@@ -95,9 +95,9 @@ def localized(folder, scans):
     check(list(drive.velodyne(scans)), 1,
           f"ndtlocalize map={folder}/town.pcd resolution=2 deskew=true initial-pose={start} ! "
           f"trajectorysink location={folder}/live.txt print-summary=false")
-    # Scans have the time of their first packet's arrival. What a busy machine delays one by, 10 ms, is
-    # 8 cm of the way, which the tracker takes for a change of speed.
-    assert drive.check_trajectory(f"{folder}/live.txt", f"{folder}/truth.txt") < 0.1
+    worst = drive.check_trajectory(f"{folder}/live.txt", f"{folder}/truth.txt")
+    # As from a capture: how late packets are on a busy machine changes no stamp.
+    assert worst < 0.03, f"poses are up to {worst:.3f} m off"
 
 
 def main():
