@@ -59,6 +59,12 @@ get_time (const NdtTimeView *times, gsize i)
   }
 }
 
+double
+ndt_time_view_get (const NdtTimeView *times, gsize i)
+{
+  return get_time (times, i);
+}
+
 NdtTimeSpan
 ndt_time_span (const NdtCloudView *points, const NdtTimeView *times)
 {

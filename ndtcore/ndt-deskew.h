@@ -41,6 +41,9 @@ typedef struct {
   double mean;
 } NdtTimeSpan;
 
+/* The time of point @i, seconds. */
+double ndt_time_view_get (const NdtTimeView *times, gsize i);
+
 NdtTimeSpan ndt_time_span (const NdtCloudView *points, const NdtTimeView *times);
 
 /**

@@ -22,6 +22,13 @@ gboolean ndt_moving_scan_set (NdtMovingScan *scan, NdtBackend *backend, guint sl
 gboolean ndt_moving_scan_move (
     NdtMovingScan *scan, const NdtScanMotion *motion, const NdtScanFilter *filter, GError **error);
 
+/* Sets in @slot, as seen at the motion's reference, what was measured in one of @n_parts equal
+ * parts of the scan's time. @time: (out): mean of its times, NAN where there is none, and nothing
+ * is set.
+ */
+gboolean ndt_moving_scan_set_part (NdtMovingScan *scan, guint slot, const NdtScanMotion *motion,
+    guint part, guint n_parts, const NdtScanFilter *filter, NdtTimeSpan *span, GError **error);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtMovingScan, ndt_moving_scan_free)
 
 G_END_DECLS

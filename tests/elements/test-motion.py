@@ -59,7 +59,7 @@ def distances(pairs, sensor_in_body=np.eye(4)):
 
 
 def deskew(work):
-    """By the velocity of the tracker itself, which the first scan does not have."""
+    """By the velocity of the tracker itself, once it has one."""
     errors = {}
     for on in "false", "true":
         pairs = run(f"{SOURCE} num-buffers=200 motion-distortion=true noise-seed=2 "
@@ -78,6 +78,26 @@ def deskew(work):
     assert errors["true"].mean() <= 0.03, "motion is not compensated"
     # Where it turns in or out, the velocity lags by some of a scan's change.
     assert errors["true"].max() <= 0.08, "a scan is far off"
+
+
+def first(work):
+    """Each the first scan: the velocity is what it tells itself. One at rest stays as it is."""
+    for speed, place, limit in ((0, 0, 0.02), (0, 90, 0.02), (8, 0, 0.05), (8, 37, 0.05), (12, 0, 0.05),
+                                (12, 90, 0.08), (20, 0, 0.05), (20, 90, 0.08), (25, 0, 0.05)):
+        errors = {}
+        for on in "false", "true":
+            source = (f"lidartestsrc seed=3 rings=32 columns=512 speed={speed} lateral-acceleration=30 "
+                      f"longitudinal-acceleration=30 start-offset={place} num-buffers=1 noise-seed=2 "
+                      "motion-distortion=true")
+            truth = run(source)[0][1]
+            start = ",".join(map(str, truth["position"] + truth["orientation"]))
+            errors[on] = distances(run(f"{source} ! ndtlocalize map={work}/map.pcd scan-leaf-size=1 "
+                                       f"min-range=3 initial-pose={start} deskew={on}"))[0]
+        print(f"# first scan at {speed} m/s, {place} m: {errors['false']:.3f} m, "
+              f"deskew {errors['true']:.3f} m")
+        assert errors["false"] > 0.04 * speed
+        assert errors["true"] <= limit
+        assert speed > 0 or errors["true"] == errors["false"]
 
 
 def steady(work, element):
@@ -149,7 +169,7 @@ def mount(work):
 
 def main():
     Gst.init(None)
-    tests = [("deskew", deskew), ("mount", mount), ("pointclouddeskew by poses", by_poses),
+    tests = [("deskew", deskew), ("first", first), ("mount", mount), ("pointclouddeskew by poses", by_poses),
              ("pointclouddeskew by file", by_file), ("pointclouddeskew passes", passes)]
     print(f"1..{len(tests)}")
     failed = 0

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-mount.h"
+
+#include "ndt-formulas.h"
+
+NdtPose
+ndt_mount_sensor_of_body (const NdtPose *mount, const NdtPose *body)
+{
+  return mount ? ndt_pose_mul (body, mount) : *body;
+}
+
+NdtPose
+ndt_mount_body_of_sensor (const NdtPose *mount, const NdtPose *sensor)
+{
+  if (!mount)
+    return *sensor;
+  const NdtPose inverse = ndt_pose_inverse (mount);
+  return ndt_pose_mul (sensor, &inverse);
+}
+
+/* With l the way from sensor to body in the parent's axes, a turn by ω about the sensor moves the
+ * body by ω × l. */
+void
+ndt_mount_registration_to_body (const NdtPose *mount, NdtRegistration *registration)
+{
+  if (!mount)
+    return;
+  const NdtPose body = ndt_mount_body_of_sensor (mount, &registration->pose);
+  double j[36] = {0}, t[36], l[3];
+  for (guint k = 0; k < 3; k++)
+    l[k] = body.position[k] - registration->pose.position[k];
+  for (guint i = 0; i < 6; i++)
+    j[7 * i] = 1;
+  j[4] = l[2];
+  j[5] = -l[1];
+  j[9] = -l[2];
+  j[11] = l[0];
+  j[15] = l[1];
+  j[16] = -l[0];
+  for (guint a = 0; a < 6; a++)
+    for (guint b = 0; b < 6; b++) {
+      t[6 * a + b] = 0;
+      for (guint k = 0; k < 6; k++)
+        t[6 * a + b] += j[6 * a + k] * registration->covariance[6 * k + b];
+    }
+  for (guint a = 0; a < 6; a++)
+    for (guint b = 0; b < 6; b++) {
+      registration->covariance[6 * a + b] = 0;
+      for (guint k = 0; k < 6; k++)
+        registration->covariance[6 * a + b] += t[6 * a + k] * j[6 * b + k];
+    }
+  registration->pose = body;
+}
