@@ -48,9 +48,9 @@ typedef enum {
  * @registration: of each scan
  * @filter: thinning before alignment
  * @deskew: compensate the motion during the scan, where points have times and the velocity is
- *   known: all but the first scan, and that too where the observation has it. The alignment itself
- *   tells the velocity, from the middle of one scan to that of the next, and where that moves
- *   points elsewhere than the prediction did they are moved and aligned again, up to twice
+ *   known. The alignment itself tells it, from the middle of one scan to that of the next, and
+ *   where that moves points elsewhere than the prediction did they are moved and aligned again, up
+ *   to twice. A scan without another before it tells it by itself, where it moves fast enough
  * @sensor_pose: of the sensor in the body frame; all poses given and reported are the body's
  * @min_points: thinned scans with fewer points are SKIPPED, at least 1
  * @tp_threshold: smallest transformation probability of a TRACKING scan; 0: no check
