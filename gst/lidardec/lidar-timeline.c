@@ -17,6 +17,8 @@
 #define MAX_ERROR (4000 * MSEC)
 /* An interruption, or a clock that was set: nothing of before holds. */
 #define MAX_GAP (1000 * MSEC)
+/* Packets that wait longer do not: they are lost, and the sensor's clock had stood. */
+#define MAX_WAIT (10000 * MSEC)
 
 void
 lidar_timeline_reset (LidarTimeline *self)
@@ -79,6 +81,9 @@ lidar_timeline_add (LidarTimeline *self, gint64 time, gint64 arrival)
 gint64
 lidar_timeline_use (LidarTimeline *self, gint64 time)
 {
+  /* What was measured before the stream began came with its first packets: they had waited. */
+  if (!self->is_used)
+    self->offset = MAX (self->offset, -time);
   self->is_used = TRUE;
   return time + self->offset;
 }
