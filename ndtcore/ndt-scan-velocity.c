@@ -96,9 +96,12 @@ solve (const double matrix[N][N], const double gradient[N], double *damping, dou
       step[i] -= l[k][i] * step[k];
     step[i] /= l[i][i];
   }
-  for (guint i = 0; i < N; i++)
+  double sum = 0;
+  for (guint i = 0; i < N; i++) {
     step[i] *= scale[i];
-  return TRUE;
+    sum += step[i];
+  }
+  return isfinite (sum);
 }
 
 /* What was measured in one part, thinned, as seen in the scan's middle by some velocity. */

@@ -10,6 +10,8 @@
 
 struct _GstNdtPoseStream {
   GstQueueArray *entries; /* NdtTimedPose, in order of time */
+  NdtTimedPose previous;  /* the one before them, if @has_previous */
+  gboolean has_previous;
   gboolean has_role;
   GstPoseRole role;
   gint64 position; /* no pose before it will come */
@@ -112,6 +114,7 @@ static void
 reset_stream (GstNdtPoseStream *stream)
 {
   gst_queue_array_clear (stream->entries);
+  stream->has_previous = FALSE;
   stream->has_role = FALSE;
   stream->position = G_MININT64;
 }
@@ -281,7 +284,8 @@ interpolate (
   GstQueueArray *entries = stream->entries;
   const NdtTimedPose *next = peek_next (entries);
   while (next && next->time <= time) {
-    gst_queue_array_pop_head_struct (entries);
+    stream->previous = *(const NdtTimedPose *)gst_queue_array_pop_head_struct (entries);
+    stream->has_previous = TRUE;
     next = peek_next (entries);
   }
   const NdtTimedPose *before = gst_queue_array_peek_head_struct (entries);
@@ -297,6 +301,28 @@ interpolate (
     return FALSE;
   ndt_pose_interpolate (&before->pose, &next->pose,
       (gdouble)(time - before->time) / (gdouble)(next->time - before->time), pose);
+  return TRUE;
+}
+
+/* With the lock held, after interpolate(): the velocity between the poses before and after a time;
+ * at a pose, between the one before and it, since the next may not have come. */
+static gboolean
+get_velocity (const GstNdtPoseStream *stream, gint64 time, GstClockTime timeout, gdouble twist[6])
+{
+  const NdtTimedPose *from = gst_queue_array_peek_head_struct (stream->entries);
+  const NdtTimedPose *to = peek_next (stream->entries);
+  NdtPose step;
+  if (from->time == time) {
+    to = from;
+    from = stream->has_previous ? &stream->previous : NULL;
+  }
+  if (!from || !to || from->time >= to->time ||
+      (guint64)to->time - (guint64)from->time > MIN (timeout, GST_SECOND))
+    return FALSE;
+  ndt_pose_between (&from->pose, &to->pose, &step);
+  ndt_pose_log (&step, twist);
+  for (guint i = 0; i < 6; i++)
+    twist[i] *= (gdouble)GST_SECOND / (gdouble)(to->time - from->time);
   return TRUE;
 }
 
@@ -318,6 +344,8 @@ gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdoubl
     } else if (stream->role == GST_POSE_ROLE_ODOMETRY && !observation->has_odometry) {
       observation->has_odometry = TRUE;
       observation->odometry = pose;
+      /* Absolute poses jump from one to the next. */
+      observation->has_velocity = get_velocity (stream, time, timeout, observation->velocity);
     }
   }
   g_mutex_unlock (&poses->lock);

@@ -70,7 +70,7 @@ gboolean gst_ndt_poses_wait (
     GstNdtPoses *poses, gint64 time, GstClockTime timeout, gint64 deadline);
 /* Fills in what @observation lacks from the poses before and after @time, each at most @timeout
  * away, and at most @distance metres from one another (0: any). Poses that lie before are
- * forgotten. */
+ * forgotten. With odometry comes the velocity that these poses tell. */
 void gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
     NdtObservation *observation);
 

@@ -18,6 +18,7 @@ void
 gst_ndt_pose_read (GstBuffer *buffer, NdtObservation *observation)
 {
   observation->has_prior = read_pose (buffer, GST_POSE_ROLE_PRIOR, &observation->prior);
+  observation->has_velocity = FALSE;
   observation->has_odometry = read_pose (buffer, GST_POSE_ROLE_ODOMETRY, &observation->odometry);
 }
 

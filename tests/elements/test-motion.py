@@ -100,6 +100,33 @@ def first(work):
         assert speed > 0 or errors["true"] == errors["false"]
 
 
+def by_odometry(work):
+    """The first scan by odometry around it, at a speed that it does not tell itself."""
+    speed, errors = 1, []
+    for steps in (), (0, 200), (0, 100):
+        pipeline = Gst.parse_launch(
+            f"lidartestsrc seed=3 rings=32 columns=512 speed={speed} num-buffers=1 noise-seed=2 "
+            f"motion-distortion=true ! ndtlocalize name=n map={work}/map.pcd scan-leaf-size=1 min-range=3 "
+            "initial-pose=0,0,1.8 deskew=true ! appsink name=sink sync=false "
+            + ("appsrc name=poses format=time caps=pose/x-raw ! n.pose_0" if steps else ""))
+        for at in steps:
+            buffer = Gst.Buffer.new()
+            buffer.pts = at * Gst.MSECOND
+            GstPointCloud.buffer_add_pose_meta(buffer, GstPointCloud.PoseRole.ODOMETRY,
+                                               [5 + speed * at / 1000, 7, 0], [0, 0, 0, 1])
+            pipeline.get_by_name("poses").emit("push-buffer", buffer)
+        if steps:
+            pipeline.get_by_name("poses").emit("end-of-stream")
+        pipeline.set_state(Gst.State.PLAYING)
+        buffer = pipeline.get_by_name("sink").emit("pull-sample").get_buffer()
+        errors.append(distances([[read_pose(buffer, role) for role in (
+            GstPointCloud.PoseRole.ESTIMATE, GstPointCloud.PoseRole.GROUND_TRUTH)]])[0])
+        pipeline.set_state(Gst.State.NULL)
+    print("# first scan at 1 m/s: {:.3f} m, by odometry before and after it {:.3f} m, at its end {:.3f} m"
+          .format(*errors))
+    assert errors[0] > 0.04 and max(errors[1:]) < 0.02
+
+
 def steady(work, element):
     """Mean error of localizing distorted scans that an element has compensated."""
     pairs = run(f"{SOURCE} num-buffers=60 motion-distortion=true noise-seed=2 ! {element} "
@@ -169,7 +196,7 @@ def mount(work):
 
 def main():
     Gst.init(None)
-    tests = [("deskew", deskew), ("first", first), ("mount", mount), ("pointclouddeskew by poses", by_poses),
+    tests = [("deskew", deskew), ("first", first), ("odometry", by_odometry), ("mount", mount), ("pointclouddeskew by poses", by_poses),
              ("pointclouddeskew by file", by_file), ("pointclouddeskew passes", passes)]
     print(f"1..{len(tests)}")
     failed = 0
