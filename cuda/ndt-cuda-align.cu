@@ -532,6 +532,8 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   if (e != cudaSuccess)
     return e;
 
+  /* Code for earlier devices has no clusters, also where a later one runs it. */
+  bool has_clusters = major >= 9;
   for (int lanes = 1; lanes <= 4; lanes *= 2) {
     const NdtCudaShape shapes[] = {{0, 1, 256, lanes, 0}, {0, 1, 512, lanes, 0},
         {1, 128, 256, lanes, 0}, {1, 64, 256, lanes, 0}, {1, 32, 256, lanes, 0},
@@ -543,7 +545,8 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
       if (e == cudaSuccess)
         e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
             limits->max_shared - (int)attributes.sharedSizeBytes);
-      if (e == cudaSuccess && !shape.grid && major >= 9)
+      has_clusters = has_clusters && e == cudaSuccess && attributes.ptxVersion >= 90;
+      if (e == cudaSuccess && !shape.grid && has_clusters)
         e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
       if (e != cudaSuccess)
         return e;
@@ -552,7 +555,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
 
   limits->max_cluster = 1;
 #if CUDART_VERSION >= 12000
-  if (major >= 9) {
+  if (has_clusters) {
     for (int size = 16; size > 1 && limits->max_cluster == 1; size /= 2) {
       int n = 0, n512 = 0;
       cudaLaunchConfig_t config = {};

@@ -413,9 +413,12 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   NdtCudaSequence *q = &cuda->sequence;
   gboolean missed, ok = ndt_cuda_enter (cuda, error) && wait (cuda, q->ticket, &missed, error);
-  /* It had waited too long when the start came. */
+  /* It had waited too long when the start came. Its other blocks may be reading the list of scans
+   * still. */
   if (ok && missed)
-    ok = launch_sequence (cuda, q->last - q->slot, error) && wait (cuda, q->ticket, &missed, error);
+    ok = ndt_cuda_check (
+             &cuda->memory, cudaStreamSynchronize (cuda->stream), "the end of a sequence", error) &&
+         launch_sequence (cuda, q->last - q->slot, error) && wait (cuda, q->ticket, &missed, error);
   ok = ok && check_cancelled (cuda, q->slot - q->first, 1, error);
   if (!ok) {
     ndt_cuda_align_stop (backend);

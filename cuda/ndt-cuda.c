@@ -295,8 +295,12 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
       !ndt_cuda_device_reserve (&cuda->memory, &cuda->state, state_size, &local_error) ||
       !ndt_cuda_host_reserve (
           &cuda->memory, &cuda->signals, sizeof (NdtCudaSignals), &local_error) ||
-      !ndt_cuda_check (&cuda->memory, cudaMemset (cuda->state.data, 0, state_size),
-          "clearing memory", &local_error)) {
+      /* In the stream of the alignments, which does not wait for the default one. */
+      !ndt_cuda_check (&cuda->memory,
+          cudaMemsetAsync (cuda->state.data, 0, state_size, cuda->stream), "clearing memory",
+          &local_error) ||
+      !ndt_cuda_check (
+          &cuda->memory, cudaStreamSynchronize (cuda->stream), "clearing memory", &local_error)) {
     g_propagate_error (error, local_error);
     cuda_close (&cuda->parent);
     return NULL;
