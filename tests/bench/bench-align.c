@@ -432,7 +432,8 @@ main (int argc, char **argv)
   g_print ("# PCL %s: one thread, step 0.1, epsilon 1e-4 (squared), 30 iterations\n",
       pcl_ndt_version ());
 #endif
-  g_print ("# times in ms; xPCL: PCL's over ours, of medians; error: mean over all starts; right: "
+  g_print ("# times in ms, of one thread its processor's, of two the wall's; xPCL: PCL's over "
+           "ours, of medians; error: mean over all starts; right: "
            "within 0.1 m and 1 degree\n");
   g_print ("%-14s %-8s %2s %9s %9s %7s %9s %7s %8s %5s %5s %8s %8s %7s %8s %7s\n", "case",
       "program", "th", "median", "p95", "xPCL", "evaluate", "xPCL", "build", "iter", "evals", "m",
