@@ -5,7 +5,7 @@
  * @short_description: decodes packets of Hesai lidars
  *
  * Makes scans of the packets of Pandar40P, Pandar64, PandarQT (64 lasers), QT128, PandarXT-16,
- * PandarXT-32 and PandarXT-32M, with one or two returns.
+ * PandarXT-32 and PandarXT-32M, with one or two returns, of the latter with three as well.
  *
  * Points are in the sensor's frame: y forward (azimuth 0), x right, z up.
  *

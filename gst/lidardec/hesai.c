@@ -46,19 +46,24 @@ static const Model models[HESAI_N_MODELS] = {
     [HESAI_MODEL_XT32M] = {"PandarXT-32M", 820, 32, 6, 12, 0, 4, 10, 13, 19, 50, 5.632},
 };
 
-/* What the blocks of a mode hold, in their order for the 40P and 64; the others have the last one
- * last. */
+#define MODE_TRIPLE 0x3d /* of the XT32M alone */
+
+/* What the blocks of a mode hold, in their order for the 40P and 64; of two the others have the
+ * last one last. */
 static const struct {
   guint8 mode;
   guint n_returns;
-  guint8 kinds[2];
+  guint8 kinds[3];
 } modes[] = {
     {0x33, 1, {LIDAR_RETURN_FIRST}},
+    {0x34, 1, {LIDAR_RETURN_AFTER_FIRST}},
     {0x37, 1, {LIDAR_RETURN_STRONGEST}},
     {0x38, 1, {LIDAR_RETURN_LAST}},
     {0x39, 2, {LIDAR_RETURN_LAST, LIDAR_RETURN_STRONGEST}},
+    {0x3a, 2, {LIDAR_RETURN_FIRST, LIDAR_RETURN_AFTER_FIRST}},
     {0x3b, 2, {LIDAR_RETURN_LAST, LIDAR_RETURN_FIRST}},
     {0x3c, 2, {LIDAR_RETURN_FIRST, LIDAR_RETURN_STRONGEST}},
+    {MODE_TRIPLE, 3, {LIDAR_RETURN_FIRST, LIDAR_RETURN_LAST, LIDAR_RETURN_STRONGEST}},
     {0x3e, 2, {LIDAR_RETURN_STRONGEST, LIDAR_RETURN_SECOND}},
 };
 
@@ -234,6 +239,52 @@ check_blocks (
   return TRUE;
 }
 
+/* Number of the mode in the table, or of none. */
+static guint
+find_mode (const Hesai *self, guint8 value)
+{
+  guint mode = 0;
+  while (mode < G_N_ELEMENTS (modes) && modes[mode].mode != value)
+    mode++;
+  return value == MODE_TRIPLE && self->model != HESAI_MODEL_XT32M ? G_N_ELEMENTS (modes) : mode;
+}
+
+/* Points of a firing whose blocks are @block_size apart; @kinds says what each holds. */
+static guint
+fire (const Hesai *self, const LidarLasers *lasers, guint n_returns, const guint8 *kinds,
+    const LidarFiring *firing, const guint8 *channels, gsize block_size, LidarPoint *points)
+{
+  const guint n_lasers = models[self->model].n_lasers;
+  const gsize size = self->format.size;
+  if (n_returns == 1)
+    return lidar_beams_fire (
+        &self->beams, lasers, 0, n_lasers, firing, &self->format, channels, points);
+
+  /* With three, the middle one is the last; it comes behind the others' points. */
+  const guint other = n_returns - 1;
+  /* Returns that are the same make one point: the strongest, or else the first. */
+  const gboolean is_other = kinds[0] == LIDAR_RETURN_LAST || kinds[other] == LIDAR_RETURN_STRONGEST;
+  const LidarReturnKinds names = {.same = kinds[is_other ? other : 0],
+      .first = kinds[0],
+      .farther = kinds[other],
+      .nearer = kinds[other]};
+  const guint8 *second = channels + other * block_size;
+  guint n = lidar_beams_fire_two (
+      &self->beams, lasers, 0, n_lasers, firing, &names, &self->format, channels, second, points);
+  if (n_returns == 2)
+    return n;
+  guint8 last[HESAI_MAX_LASERS * 4];
+  memcpy (last, channels + block_size, n_lasers * size);
+  for (gsize at = 0; at < n_lasers * size; at += size)
+    if (memcmp (last + at, channels + at, 2) == 0 || memcmp (last + at, second + at, 2) == 0)
+      memset (last + at, 0, 2);
+  LidarFiring alone = *firing;
+  alone.kind = kinds[1];
+  n +=
+      lidar_beams_fire (&self->beams, lasers, 0, n_lasers, &alone, &self->format, last, points + n);
+  return n;
+}
+
 gboolean
 hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, gboolean *is_data,
     GError **error)
@@ -252,9 +303,7 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
   if (self->model == HESAI_MODEL_QT128 && data[QT128_FLAGS] & QT128_HAS_SAFETY)
     tail += QT128_SAFETY_SIZE;
   const gint64 stamp = get_time (tail + model->utc, lidar_read_le32 (tail + model->stamp));
-  guint mode = 0;
-  while (mode < G_N_ELEMENTS (modes) && modes[mode].mode != tail[model->mode])
-    mode++;
+  const guint mode = find_mode (self, tail[model->mode]);
   const guint unit = get_unit (self->model, data);
   if (unit == 0 || unit > MAX_UNIT) {
     g_set_error (
@@ -268,20 +317,17 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
         tail[model->mode]);
     return FALSE;
   }
-  guint8 kinds[2] = {modes[mode].kinds[0], modes[mode].kinds[1]};
-  if (self->model >= HESAI_MODEL_QT64 && kinds[0] == LIDAR_RETURN_LAST && kinds[1] != 0) {
+  const guint n_returns = modes[mode].n_returns;
+  guint8 kinds[3];
+  memcpy (kinds, modes[mode].kinds, sizeof kinds);
+  if (self->model >= HESAI_MODEL_QT64 && kinds[0] == LIDAR_RETURN_LAST && n_returns == 2) {
     kinds[0] = kinds[1];
     kinds[1] = LIDAR_RETURN_LAST;
   }
-  const guint n_returns = modes[mode].n_returns, n_firings = model->n_blocks / n_returns;
+  const guint n_firings = model->n_blocks / n_returns;
   if (!check_blocks (model, blocks, block_size, n_returns, error))
     return FALSE;
 
-  /* Returns that are the same make one point, not called the last. */
-  const LidarReturnKinds names = {.same = kinds[kinds[1] == LIDAR_RETURN_LAST ? 0 : 1],
-      .first = kinds[0],
-      .farther = kinds[1],
-      .nearer = kinds[1]};
   const gint64 passed =
       model->is_of_first ? 0 : (gint64)(model->block_time * 1e3 * (n_firings - 1));
   const gint64 first = stamp + (gint64)(model->offset * 1e3) - passed + self->first_laser_time;
@@ -299,13 +345,9 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
     const guint loop = self->model != HESAI_MODEL_QT128 ? 0
                        : n_returns == 1                 ? i % 2
                                                         : !(tail[QT128_LOOP] & 1);
-    if (points && n_returns == 1)
-      lidar_cutter_commit (cutter, lidar_beams_fire (&self->beams, &self->lasers[loop], 0,
-                                       model->n_lasers, &firing, &self->format, channels, points));
-    else if (points)
-      lidar_cutter_commit (
-          cutter, lidar_beams_fire_two (&self->beams, &self->lasers[loop], 0, model->n_lasers,
-                      &firing, &names, &self->format, channels, channels + block_size, points));
+    if (points)
+      lidar_cutter_commit (cutter, fire (self, &self->lasers[loop], n_returns, kinds, &firing,
+                                       channels, block_size, points));
   }
   return TRUE;
 }

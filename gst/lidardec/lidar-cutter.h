@@ -11,7 +11,8 @@ typedef enum {
   LIDAR_RETURN_STRONGEST = 1,
   LIDAR_RETURN_LAST = 2,
   LIDAR_RETURN_FIRST = 3,
-  LIDAR_RETURN_SECOND = 4, /* the second strongest */
+  LIDAR_RETURN_SECOND = 4,      /* the second strongest */
+  LIDAR_RETURN_AFTER_FIRST = 5, /* the second by range */
 } LidarReturnKind;
 
 /* A point as caps describe it. */

@@ -18,7 +18,7 @@ fuzz_take_scans (LidarCutter *cutter)
       if (!scan->is_organized)
         g_assert_true (isfinite (p->x) && isfinite (p->y) && isfinite (p->z));
       g_assert_true (isfinite (p->time) && isfinite (p->intensity));
-      g_assert_true (p->kind <= LIDAR_RETURN_SECOND && p->padding == 0);
+      g_assert_true (p->kind <= LIDAR_RETURN_AFTER_FIRST && p->padding == 0);
     }
     lidar_scan_free (scan);
   }

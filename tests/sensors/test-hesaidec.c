@@ -201,6 +201,76 @@ GST_START_TEST (test_unit)
 }
 GST_END_TEST;
 
+#define XT32M_SIZE 820
+#define XT32M_TAIL (12 + 6 * BLOCK)
+
+static void
+set_range (guint8 *packet, guint block, guint laser, guint range)
+{
+  packet[12 + block * BLOCK + 2 + 4 * laser] = (guint8)range;
+  packet[12 + block * BLOCK + 3 + 4 * laser] = (guint8)(range >> 8);
+}
+
+/* Two firings of three returns each: first, last and strongest. */
+GST_START_TEST (test_triple)
+{
+  static const guint8 header[] = {0xee, 0xff, 6, 1, 0, 0, 32, 6, 1, 5, 3, 1};
+  static const guint8 utc[] = {123, 1, 2, 3, 4, 5};
+  /* Of the first lasers, 5 mm: none is the same, all are, two are, one or two are none. */
+  static const guint ranges[][3] = {{1000, 3000, 2000}, {1000, 1000, 1000}, {1000, 3000, 1000},
+      {1000, 3000, 3000}, {1000, 1000, 2000}, {0, 3000, 2000}, {1000, 0, 0}, {0, 3000, 0}};
+  static const struct {
+    guint ring, range, kind;
+  } expected[] = {{31, 1000, LIDAR_RETURN_FIRST}, {31, 2000, LIDAR_RETURN_STRONGEST},
+      {30, 1000, LIDAR_RETURN_STRONGEST}, {29, 1000, LIDAR_RETURN_STRONGEST},
+      {28, 1000, LIDAR_RETURN_FIRST}, {28, 3000, LIDAR_RETURN_STRONGEST},
+      {27, 1000, LIDAR_RETURN_FIRST}, {27, 2000, LIDAR_RETURN_STRONGEST},
+      {26, 2000, LIDAR_RETURN_STRONGEST}, {25, 1000, LIDAR_RETURN_FIRST},
+      {31, 3000, LIDAR_RETURN_LAST}, {29, 3000, LIDAR_RETURN_LAST}, {26, 3000, LIDAR_RETURN_LAST},
+      {24, 3000, LIDAR_RETURN_LAST}};
+  GstHarness *harness = lidar_harness_new ("hesaidec");
+  guint8 packet[XT32M_SIZE] = {0};
+  guint n;
+  memcpy (packet, header, sizeof header);
+  for (guint block = 0; block < 6; block++) {
+    packet[12 + block * BLOCK] = (guint8)(block / 3 * 18);
+    for (guint i = 0; i < G_N_ELEMENTS (ranges); i++)
+      set_range (packet, block, i, ranges[i][block % 3]);
+  }
+  packet[XT32M_TAIL + 10] = 0x3d;
+  memcpy (packet + XT32M_TAIL + 13, utc, sizeof utc);
+  lidar_harness_push (harness, packet, XT32M_SIZE, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  GstBuffer *buffer = gst_harness_pull (harness);
+  const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+  /* The second firing is the last, the first 50 us before. */
+  fail_unless_equals_uint64 (
+      meta->timestamp, G_GUINT64_CONSTANT (1672628645) * GST_SECOND - 50000 + 5632 + 368);
+  g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+  fail_unless_equals_int (n, 2 * G_N_ELEMENTS (expected));
+  for (guint i = 0; i < n; i++) {
+    const guint k = i % G_N_ELEMENTS (expected);
+    const gdouble range =
+        sqrt (points[i].x * points[i].x + points[i].y * points[i].y + points[i].z * points[i].z);
+    fail_unless_equals_int (points[i].ring, expected[k].ring);
+    fail_unless_equals_int (points[i].kind, expected[k].kind);
+    fail_unless (fabs (range - 0.005 * expected[k].range) < 1e-5);
+    const gdouble time = (31 - expected[k].ring) * 2.888e-6 + (i < n / 2 ? 0 : 50e-6);
+    fail_unless (fabs (points[i].time - time) < 1e-10);
+  }
+  lidar_harness_free (harness);
+
+  /* An XT32's eight blocks are of no such mode. */
+  guint8 other[SIZE];
+  harness = lidar_harness_new ("hesaidec");
+  make_packet (other, 0, 0x3d);
+  lidar_harness_push (harness, other, SIZE, 0);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 1);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 #define QT128_BODY (12 + 2 * (2 + 128 * 4))
 
 /* Two blocks of a QT128 at 10 m, at azimuths 10 and 10.4 degrees; what else is in it is said by
@@ -263,6 +333,42 @@ GST_START_TEST (test_qt128)
 }
 GST_END_TEST;
 
+/* Modes with the second return by range; and what two returns are called that are the same. */
+GST_START_TEST (test_second_returns)
+{
+  static const struct {
+    guint8 mode;
+    guint8 alone[2], same[2];
+  } modes[] = {{0x34, {LIDAR_RETURN_AFTER_FIRST, LIDAR_RETURN_AFTER_FIRST},
+                   {LIDAR_RETURN_AFTER_FIRST, LIDAR_RETURN_AFTER_FIRST}},
+      {0x3a, {LIDAR_RETURN_FIRST, LIDAR_RETURN_AFTER_FIRST}, {LIDAR_RETURN_FIRST}},
+      {0x3b, {LIDAR_RETURN_FIRST, LIDAR_RETURN_LAST}, {LIDAR_RETURN_FIRST}},
+      {0x3c, {LIDAR_RETURN_FIRST, LIDAR_RETURN_STRONGEST}, {LIDAR_RETURN_STRONGEST}},
+      {0x3e, {LIDAR_RETURN_STRONGEST, LIDAR_RETURN_SECOND}, {LIDAR_RETURN_STRONGEST}}};
+  const guint8 mode = modes[__i__].mode;
+  for (guint are_same = 0; are_same < 2; are_same++) {
+    GstHarness *harness = lidar_harness_new ("hesaidec");
+    const guint8 *kinds = are_same ? modes[__i__].same : modes[__i__].alone;
+    guint8 packet[1200];
+    guint n;
+    const gsize size = make_qt128 (packet, 0);
+    packet[QT128_BODY + 4 + 12] = mode;
+    packet[12 + 514] = packet[12];
+    packet[13 + 514] = packet[13];
+    for (guint i = 0; i < 128 && !are_same; i++)
+      packet[12 + 514 + 3 + 4 * i]++;
+    lidar_harness_push (harness, packet, size, 0);
+    fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 0);
+    gst_harness_push_event (harness, gst_event_new_eos ());
+    g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+    fail_unless_equals_int (n, kinds[1] ? 256 : 128);
+    for (guint i = 0; i < n; i++)
+      fail_unless_equals_int (points[i].kind, kinds[kinds[1] ? i % 2 : 0]);
+    lidar_harness_free (harness);
+  }
+}
+GST_END_TEST;
+
 static void
 check_open_fails (const gchar *properties, const gchar *text)
 {
@@ -310,7 +416,9 @@ hesaidec_suite (void)
   tcase_add_test (tests, test_bad_packets);
   tcase_add_test (tests, test_new_year);
   tcase_add_test (tests, test_unit);
+  tcase_add_test (tests, test_triple);
   tcase_add_loop_test (tests, test_qt128, 0, 4);
+  tcase_add_loop_test (tests, test_second_returns, 0, 5);
   tcase_add_test (tests, test_calibration);
   return suite;
 }
