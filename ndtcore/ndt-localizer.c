@@ -391,7 +391,7 @@ align_moving (NdtLocalizer *localizer, Step *step, GError **error)
         !register_again (localizer, step, NDT_SEARCH_LOCAL, &sensor, error))
       return FALSE;
   }
-  return !has_aligned (step) || step->course.has_velocity ||
+  return !has_aligned (step) || step->course.has_velocity || !(step->course.half > 0) ||
          align_by_itself (localizer, step, error);
 }
 
