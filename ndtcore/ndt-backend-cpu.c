@@ -216,7 +216,7 @@ cpu_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const 
 {
   CpuBackend *cpu = (CpuBackend *)backend;
   MapUse use;
-  guint64 evaluations = 0;
+  guint64 alignments = 0, evaluations = 0;
   gboolean ok = TRUE;
   if (!use_map (cpu, &use, error))
     return FALSE;
@@ -224,10 +224,11 @@ cpu_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const 
     align_one (cpu, &cpu->scans[slot], &use, params, &starts[i], &results[i]);
     evaluations += results[i].evaluations;
     ok = check_cancelled (cpu, error);
+    alignments += ok ? 1 : 0;
   }
   ndt_voxel_map_unref (use.map);
   g_mutex_lock (&cpu->lock);
-  cpu->counters.alignments += n_starts;
+  cpu->counters.alignments += alignments;
   cpu->counters.evaluations += evaluations;
   g_mutex_unlock (&cpu->lock);
   return ok;
@@ -239,6 +240,7 @@ cpu_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, gui
 {
   CpuBackend *cpu = (CpuBackend *)backend;
   MapUse use;
+  guint64 evaluations = 0;
   gboolean ok = TRUE;
   if (!use_map (cpu, &use, error))
     return FALSE;
@@ -249,11 +251,12 @@ cpu_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, gui
   for (guint i = 0; i < n_poses && ok; i++) {
     evaluate (
         cpu, &cpu->scans[slot], &use, params, level, kind, &poses[i], poses[i].position, &sums[i]);
+    evaluations++;
     ok = check_cancelled (cpu, error);
   }
   ndt_voxel_map_unref (use.map);
   g_mutex_lock (&cpu->lock);
-  cpu->counters.evaluations += n_poses;
+  cpu->counters.evaluations += evaluations;
   g_mutex_unlock (&cpu->lock);
   return ok;
 }

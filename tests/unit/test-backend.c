@@ -481,6 +481,7 @@ test_cancel (void)
   g_autofree NdtStart *starts = g_new (NdtStart, n);
   g_autofree NdtAlignResult *results = g_new (NdtAlignResult, n);
   NdtSums sums;
+  NdtBackendCounters counted, uncounted;
   set_scan (backend, 0, xyz, 3000);
   for (guint i = 0; i < n; i++) {
     starts[i].guess = truth;
@@ -495,8 +496,13 @@ test_cancel (void)
   /* One evaluation is well below a millisecond; the rest is a loaded machine. */
   g_assert_cmpint (g_get_monotonic_time () - begin, <, 2 * G_TIME_SPAN_SECOND);
   g_thread_join (thread);
+  ndt_backend_get_counters (backend, &counted);
+  g_assert_cmpuint (counted.alignments, <, n);
   g_assert_false (ndt_backend_align (backend, 0, &default_params, starts, 1, results, &again));
   g_assert_error (again, NDT_ERROR, NDT_ERROR_CANCELLED);
+  /* What was cancelled is no alignment. */
+  ndt_backend_get_counters (backend, &uncounted);
+  g_assert_cmpuint (uncounted.alignments, ==, counted.alignments);
   g_assert_false (ndt_backend_evaluate (
       backend, 0, &default_params, 0, NDT_KIND_SCORE, &truth, 1, &sums, &other));
   g_assert_error (other, NDT_ERROR, NDT_ERROR_CANCELLED);
