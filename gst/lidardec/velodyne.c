@@ -25,6 +25,8 @@
 #define MAX_STEP 200
 #define N_CACHED 16
 
+#define HDL_64E_DUAL_TIME 57.6 /* µs from firing to firing with two returns */
+
 typedef struct {
   const gchar *name;
   guint8 product;      /* factory byte, 0: has none */
@@ -63,6 +65,8 @@ struct _Velodyne {
   LidarChannelFormat format;
   LidarLasers lasers;
   gfloat cos_elevations[MAX_LASERS];
+  gboolean is_dual;                            /* what the times are for */
+  gdouble firing_time;                         /* µs from firing to firing */
   gint64 firing_times[N_BLOCKS * MAX_FIRINGS]; /* ns since the packet's first */
   const LidarTurn *azimuths;                   /* by hundredths of a degree */
   BeamCache caches[N_CACHED];
@@ -80,16 +84,33 @@ velodyne_model_get_name (VelodyneModel model)
 static gint64
 get_laser_time (const Velodyne *self, guint laser)
 {
-  /* Of four lasers of an HDL-64E's bank, ns. */
-  static const gint64 hdl_64e[] = {0, 1260, 2460, 3660};
+  /* Of four lasers of an HDL-64E's bank and of the next four, ns: with one return, with two. */
+  static const gint64 hdl_64e[2][5] = {{0, 1260, 2460, 3660, 6000}, {0, 1300, 2500, 3700, 7200}};
   const Model *model = &models[self->model];
   guint slot = laser / model->group;
   if (self->model == VELODYNE_MODEL_HDL_64E)
-    /* The upper and the lower bank fire together, four by four in 6 µs. */
-    return 6000 * (gint64)(laser % BLOCK_LASERS / 4) + hdl_64e[laser % 4];
+    /* The upper and the lower bank fire together, four by four. */
+    return hdl_64e[self->is_dual][4] * (gint64)(laser % BLOCK_LASERS / 4) +
+           hdl_64e[self->is_dual][laser % 4];
   if (self->model == VELODYNE_MODEL_VLS_128)
     slot += 2 * (slot / 8); /* two slots without lasers after each eight */
   return (gint64)(1e3 * slot * model->laser_time);
+}
+
+/* For one return or two: an HDL-64E takes longer for two. */
+static void
+set_times (Velodyne *self, gboolean is_dual)
+{
+  const Model *model = &models[self->model];
+  self->is_dual = is_dual;
+  self->firing_time =
+      self->model == VELODYNE_MODEL_HDL_64E && is_dual ? HDL_64E_DUAL_TIME : model->firing_time;
+  for (guint i = 0; i < model->n_lasers; i++)
+    self->lasers.time[i] = (gfloat)get_laser_time (self, i) * 1e-9f;
+  for (guint i = 0; i < G_N_ELEMENTS (self->firing_times); i++)
+    self->firing_times[i] = (gint64)(1e3 * self->firing_time * i);
+  for (guint i = 0; i < N_CACHED; i++)
+    self->caches[i].step = -1;
 }
 
 /* Once the model is known. */
@@ -121,7 +142,6 @@ set_model (Velodyne *self, VelodyneModel number, GError **error)
     self->cos_elevations[i] = (gfloat)cos (laser->elevation);
     self->lasers.z[i] = (gfloat)sin (laser->elevation);
     self->lasers.lens_z[i] = (gfloat)laser->height;
-    self->lasers.time[i] = (gfloat)get_laser_time (self, i) * 1e-9f;
     if (laser->distance != 0 || laser->vertical_offset != 0 || laser->horizontal_offset != 0 ||
         laser->has_two_points)
       self->is_ideal = FALSE;
@@ -129,10 +149,7 @@ set_model (Velodyne *self, VelodyneModel number, GError **error)
   lidar_rank (elevations, model->n_lasers, rings);
   for (guint i = 0; i < model->n_lasers; i++)
     self->lasers.ring[i] = rings[i];
-  for (guint i = 0; i < G_N_ELEMENTS (self->firing_times); i++)
-    self->firing_times[i] = (gint64)(1e3 * model->firing_time * i);
-  for (guint i = 0; i < N_CACHED; i++)
-    self->caches[i].step = -1;
+  set_times (self, FALSE);
   return TRUE;
 }
 
@@ -168,7 +185,7 @@ get_beams (Velodyne *self, gint step)
   BeamCache *cache = &self->caches[step % N_CACHED];
   if (cache->step == step)
     return cache->firings;
-  const gdouble rate = step * G_PI / 18000 / (1e3 * model->firing_time * model->n_firings);
+  const gdouble rate = step * G_PI / 18000 / (1e3 * self->firing_time * model->n_firings);
   for (guint firing = 0; firing < model->n_firings; firing++) {
     LidarBeams *beams = &cache->firings[firing];
     beams->n = model->n_lasers;
@@ -250,6 +267,9 @@ typedef struct {
   guint n_returns;
   guint n_banks;  /* blocks of a firing */
   guint n_groups; /* of blocks with the same azimuth */
+  /* both banks' strongest returns come before both banks' last ones, instead of a bank's two
+   * returns one after the other with the last one first */
+  gboolean is_by_return;
   guint8 kind;
 } Layout;
 
@@ -257,6 +277,13 @@ static const guint8 *
 get_block (const Layout *layout, guint group, guint i)
 {
   return layout->data + (group * layout->n_banks * layout->n_returns + i) * BLOCK_SIZE;
+}
+
+/* Bank of block @i of a group. */
+static guint
+get_bank (const Layout *layout, guint i)
+{
+  return layout->is_by_return ? i % layout->n_banks : i / layout->n_returns;
 }
 
 static guint
@@ -326,10 +353,14 @@ decode_group (
         cutter, time, azimuth, model->n_lasers * layout->n_returns, &firing.seconds);
     guint n = 0;
     for (guint bank = 0; points && bank < layout->n_banks; bank++) {
-      const guint8 *channels =
-          get_block (layout, group, bank * layout->n_returns) + 4 + i * model->n_lasers * 3;
-      n += decode_channels (self, &beams[i], bank * BLOCK_LASERS, firing, channels,
-          layout->n_returns > 1 ? channels + BLOCK_SIZE : NULL, points + n);
+      /* The last return, where there are two, and the strongest. */
+      const guint blocks[] = {
+          layout->is_by_return ? bank + layout->n_banks : bank * layout->n_returns,
+          layout->is_by_return ? bank : bank * layout->n_returns + 1};
+      const guint at = 4 + i * model->n_lasers * 3;
+      n += decode_channels (self, &beams[i], bank * BLOCK_LASERS, firing,
+          get_block (layout, group, blocks[0]) + at,
+          layout->n_returns > 1 ? get_block (layout, group, blocks[1]) + at : NULL, points + n);
     }
     if (points)
       lidar_cutter_commit (cutter, n);
@@ -344,8 +375,7 @@ check_blocks (const Velodyne *self, const Layout *layout, GError **error)
     for (guint i = 0; i < layout->n_banks * layout->n_returns; i++) {
       const guint8 *block = get_block (layout, group, i);
       const gint first = get_first_laser (self, lidar_read_le16 (block));
-      if (first == (gint)(i / layout->n_returns) * BLOCK_LASERS &&
-          lidar_read_le16 (block + 2) < 36000)
+      if (first == (gint)get_bank (layout, i) * BLOCK_LASERS && lidar_read_le16 (block + 2) < 36000)
         continue;
       g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
           "block %u has flag %04x and azimuth %u/100 degrees",
@@ -435,6 +465,19 @@ velodyne_calibrate (Velodyne *self, const guint8 *data, gsize size, GError **err
   return self->has_calibration && (self->is_auto || set_model (self, VELODYNE_MODEL_HDL_64E, NULL));
 }
 
+/* An HDL-64E does not say that it sends two returns: four blocks have the same azimuth then. Where
+ * all have, it stands still. */
+static gboolean
+are_in_fours (const guint8 *data)
+{
+  const guint8 *azimuths = data + 2;
+  for (guint i = 0; i < N_BLOCKS; i += 4)
+    if (lidar_read_le16 (azimuths + i * BLOCK_SIZE) !=
+        lidar_read_le16 (azimuths + (i + 2) * BLOCK_SIZE))
+      return FALSE;
+  return lidar_read_le16 (azimuths) != lidar_read_le16 (azimuths + 4 * BLOCK_SIZE);
+}
+
 gboolean
 velodyne_decode (Velodyne *self, const guint8 *data, gsize size, LidarCutter *cutter,
     gboolean *is_data, GError **error)
@@ -447,10 +490,10 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, LidarCutter *cu
 
   const Model *model = &models[self->model];
   const guint8 mode = data[PACKET_SIZE - 2];
-  /* The HDL-64E does not say that it sends two returns: its blocks follow each other with the same
-   * azimuth then. */
-  const gboolean is_dual = self->model != VELODYNE_MODEL_HDL_64E && mode == MODE_DUAL;
-  Layout layout = {.data = data, .n_returns = is_dual ? 2 : 1};
+  const gboolean is_hdl_64e = self->model == VELODYNE_MODEL_HDL_64E;
+  const gboolean is_dual = is_hdl_64e ? are_in_fours (data) : mode == MODE_DUAL;
+  Layout layout = {
+      .data = data, .n_returns = is_dual ? 2 : 1, .is_by_return = is_hdl_64e && is_dual};
   layout.n_banks = MAX (model->n_lasers, BLOCK_LASERS) / BLOCK_LASERS;
   layout.n_groups = N_BLOCKS / (layout.n_banks * layout.n_returns);
   layout.kind = mode == MODE_LAST ? LIDAR_RETURN_LAST : LIDAR_RETURN_STRONGEST;
@@ -462,6 +505,8 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, LidarCutter *cu
   }
   if (!check_blocks (self, &layout, error))
     return FALSE;
+  if (is_dual != self->is_dual)
+    set_times (self, is_dual);
   const gint64 time = lidar_clock_unwrap (&self->clock, (gint64)stamp * 1000, HOUR);
   if (!lidar_cutter_begin_packet (cutter, time))
     return TRUE;

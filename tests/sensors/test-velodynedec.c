@@ -647,6 +647,64 @@ GST_START_TEST (test_hdl_64e)
 }
 GST_END_TEST;
 
+/* Two returns of an HDL-64E: upper and lower bank of the strongest, then of the last, 57.6 us a
+ * firing; then packets with one return again. */
+GST_START_TEST (test_hdl_64e_dual)
+{
+  g_autoptr (GString) text = g_string_new ("lasers:\n");
+  g_autofree gchar *path = NULL;
+  guint8 packet[SIZE];
+  guint n;
+  for (guint i = 0; i < 64; i++)
+    g_string_append_printf (text, "- {laser_id: %u, vert_correction: %g%s}\n", i, 0.001 * i,
+        __i__ == 0 ? "" : ", vert_offset_correction: 1e-9");
+  g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
+  g_file_set_contents (path, text->str, -1, NULL);
+  g_autofree gchar *line = g_strdup_printf ("velodynedec calibration=\"%s\"", path);
+  GstHarness *harness = lidar_harness_new (line);
+  g_unlink (path);
+  make_packet (packet, 0, 0, 0);
+  for (guint block = 0; block < 12; block++) {
+    write_u16 (packet + block * 100, block % 2 == 0 ? 0xeeff : 0xddff);
+    write_u16 (packet + block * 100 + 2, 100 + block / 4 * 20);
+  }
+  /* Laser 1 has another last return, farther away; lasers 2 and 34 have none; of laser 35 the last
+   * one alone is lost. */
+  write_u16 (packet + 2 * 100 + 4 + 3 * 1, 6000);
+  for (guint block = 0; block < 4; block++)
+    write_u16 (packet + block * 100 + 4 + 3 * 2, 0);
+  write_u16 (packet + 3 * 100 + 4 + 3 * 3, 0);
+  lidar_harness_push (harness, packet, SIZE, 0);
+  /* One return; the first of it is three firings later. */
+  for (guint block = 0; block < 12; block++)
+    write_u16 (packet + block * 100 + 2, 160 + block / 2 * 17);
+  packet[1200] = 173;
+  lidar_harness_push (harness, packet, SIZE, 173000);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 0);
+  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  fail_unless_equals_int (n, 3 * 64 + 1 - 2 + 12 * 32 - 5);
+  for (guint i = 0; i < 63; i++) {
+    const guint laser = i < 2 ? i : i == 2 ? 1 : i < 34 ? i : i + 1;
+    const gdouble time = laser % 32 / 4 * 7.2 + (const gdouble[]){0, 1.3, 2.5, 3.7}[laser % 4];
+    const gdouble range = hypot (hypot (points[i].x, points[i].y), points[i].z);
+    fail_unless_equals_int (points[i].ring, laser);
+    fail_unless_equals_int (points[i].kind, i == 1 ? LIDAR_RETURN_LAST : LIDAR_RETURN_STRONGEST);
+    fail_unless (fabs (range - (i == 1 ? 12 : 10)) < 1e-5);
+    fail_unless (fabs (points[i].time * 1e6 - time) < 0.001, "%u: %g", laser, points[i].time);
+    const gdouble azimuth = -atan2 (points[i].y, points[i].x) * 180 / G_PI;
+    fail_unless (fabs (azimuth - 1 - 0.2 * time / 57.6) < 1e-4, "%u: %g", laser, azimuth);
+  }
+  fail_unless (fabs (points[63].time * 1e6 - 57.6) < 0.001);
+  fail_unless (fabs (points[127].time * 1e6 - 115.2) < 0.001);
+  /* The last four of a bank, of the first firing with one return. */
+  const LidarPoint *one = points + 191;
+  fail_unless (fabs (one[30].time * 1e6 - 173 - 45.66) < 0.001, "%g", one[30].time);
+  fail_unless_equals_int (one[30].ring, 31);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 /* Packets of another sensor do not wait for an HDL-64E's calibration. */
 GST_START_TEST (test_bad_packets_before_calibration)
 {
@@ -692,6 +750,7 @@ velodynedec_suite (void)
   tcase_add_test (tests, test_calibration);
   tcase_add_test (tests, test_segments);
   tcase_add_loop_test (tests, test_hdl_64e, 0, 4);
+  tcase_add_loop_test (tests, test_hdl_64e_dual, 0, 2);
   tcase_add_test (tests, test_bad_packets_before_calibration);
   return suite;
 }
