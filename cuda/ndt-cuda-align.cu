@@ -582,17 +582,15 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
     }
   }
 #endif
+  /* One block a processor, where one fits with the least that it needs. */
+  const NdtCudaShape grid = {1, 128, 256, 1, 0};
   int blocks = 0;
-  const NdtCudaShape grid = {1, 128, 256, 4, 0};
-  limits->max_grid = 0;
-  if (cooperative) {
-    e = cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid), 256, 65536);
-    if (e != cudaSuccess || blocks < 1) {
-      (void)cudaGetLastError ();
-      blocks = 1;
-    }
-    limits->max_grid = limits->n_processors;
+  if (cooperative && cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid),
+                         256, fixed_shared_bytes (&grid) + slot_bytes (&grid)) != cudaSuccess) {
+    (void)cudaGetLastError ();
+    blocks = 0;
   }
+  limits->max_grid = blocks > 0 ? limits->n_processors : 0;
   return cudaSuccess;
 }
 
