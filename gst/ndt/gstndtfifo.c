@@ -235,6 +235,8 @@ admit_event (GstNdtFifo *fifo, GstEvent *event)
 {
   const GstEventType type = GST_EVENT_TYPE (event);
 
+  if (fifo->flow == GST_FLOW_FLUSHING)
+    return GST_NDT_FIFO_PUT_FLUSHING;
   if (fifo->flow != GST_FLOW_OK) {
     const gboolean unreported = fifo->flow == GST_FLOW_NOT_LINKED || fifo->flow < GST_FLOW_EOS;
     return type == GST_EVENT_EOS && unreported ? GST_NDT_FIFO_PUT_LOST_EOS

@@ -50,12 +50,14 @@ void gst_ndt_fifo_open (GstNdtFifo *fifo, gint64 until);
 /**
  * GstNdtFifoPut:
  * @GST_NDT_FIFO_PUT_OK: the event waits for its turn
- * @GST_NDT_FIFO_PUT_REFUSED: flushing, stopped, or after EOS
+ * @GST_NDT_FIFO_PUT_FLUSHING: flushing
+ * @GST_NDT_FIFO_PUT_REFUSED: stopped, or after EOS
  * @GST_NDT_FIFO_PUT_LOST_EOS: an EOS that cannot be delivered since the task was stopped by an
  * error that no buffer has reported: the element has to post it
  */
 typedef enum {
   GST_NDT_FIFO_PUT_OK,
+  GST_NDT_FIFO_PUT_FLUSHING,
   GST_NDT_FIFO_PUT_REFUSED,
   GST_NDT_FIFO_PUT_LOST_EOS,
 } GstNdtFifoPut;

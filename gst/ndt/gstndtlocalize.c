@@ -104,14 +104,18 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
   return TRUE;
 }
 
-static gboolean
+/* A state change deactivates the source pad before the sink pad: an event refused in between is one
+ * that flushes, or the source would take it for an error and post that. */
+static GstFlowReturn
 queue_event (GstNdtLocalize *self, GstEvent *event)
 {
   const GstNdtFifoPut put = gst_ndt_fifo_put_event (self->fifo, event);
 
   if (put == GST_NDT_FIFO_PUT_LOST_EOS)
     GST_ELEMENT_FLOW_ERROR (self, gst_ndt_fifo_get_flow (self->fifo));
-  return put == GST_NDT_FIFO_PUT_OK;
+  if (put == GST_NDT_FIFO_PUT_FLUSHING)
+    return GST_FLOW_FLUSHING;
+  return put == GST_NDT_FIFO_PUT_OK ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 static void
@@ -173,20 +177,20 @@ flush_stop (GstNdtLocalize *self, GstEvent *event)
   return ret;
 }
 
-static gboolean
+static GstFlowReturn
 gst_ndt_localize_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
   GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
 
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_FLUSH_START:
-    return flush_start (self, event);
+    return flush_start (self, event) ? GST_FLOW_OK : GST_FLOW_ERROR;
   case GST_EVENT_FLUSH_STOP:
-    return flush_stop (self, event);
+    return flush_stop (self, event) ? GST_FLOW_OK : GST_FLOW_ERROR;
   case GST_EVENT_CAPS:
     if (!set_caps (self, event)) {
       gst_event_unref (event);
-      return FALSE;
+      return GST_FLOW_NOT_NEGOTIATED;
     }
     break;
   case GST_EVENT_SEGMENT:
@@ -200,7 +204,7 @@ gst_ndt_localize_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
   }
   if (GST_EVENT_IS_SERIALIZED (event))
     return queue_event (self, event);
-  return gst_pad_event_default (pad, parent, event);
+  return gst_pad_event_default (pad, parent, event) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 static gboolean
@@ -418,7 +422,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
 
   self->sinkpad = gst_pad_new_from_static_template (&sink_template, "sink");
   gst_pad_set_chain_function (self->sinkpad, gst_ndt_localize_chain);
-  gst_pad_set_event_function (self->sinkpad, gst_ndt_localize_sink_event);
+  gst_pad_set_event_full_function (self->sinkpad, gst_ndt_localize_sink_event);
   gst_pad_set_query_function (self->sinkpad, gst_ndt_localize_sink_query);
   gst_pad_set_activatemode_function (self->sinkpad, gst_ndt_localize_sink_activate_mode);
   gst_pad_set_iterate_internal_links_function (self->sinkpad, gst_ndt_pose_pad_iterate_scans);

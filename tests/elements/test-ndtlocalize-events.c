@@ -464,6 +464,20 @@ GST_START_TEST (test_buffer_list)
 }
 GST_END_TEST
 
+/* A state change deactivates the source pad first: what comes until the sink pad follows is refused
+ * as flushing. Anything else is an error, which the source upstream would post. */
+GST_START_TEST (test_deactivation)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  g_autoptr (GstPad) src = gst_element_get_static_pad (h->element, "src");
+
+  fail_unless (gst_pad_set_active (src, FALSE));
+  push_segment (h, GST_FORMAT_TIME, 0);
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (0)), GST_FLOW_FLUSHING);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 /* Before the tests fork. */
 static void
 write_map (void)
@@ -484,6 +498,7 @@ ndtlocalize_events_suite (void)
   tcase_add_test (tc, test_events_in_place);
   tcase_add_test (tc, test_eos);
   tcase_add_test (tc, test_flush);
+  tcase_add_test (tc, test_deactivation);
   tcase_add_test (tc, test_caps_change);
   tcase_add_test (tc, test_relink);
   tcase_add_test (tc, test_latency);

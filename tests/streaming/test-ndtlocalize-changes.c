@@ -210,6 +210,10 @@ GST_START_TEST (test_changes_at_scans)
   for (guint i = 0; i < N_CHANGES || g_atomic_int_get (&n_outcomes) < N_SCANS; i++) {
     disturb (h, random);
     g_usleep ((gulong)g_rand_int_range (random, 0, 3000));
+    /* What is set before the next batch begins is one message: where scans are slow, wait for
+     * some, or few changes would be tried. */
+    while (g_atomic_int_get (&n_outcomes) < (gint)(i * N_SCANS / N_CHANGES))
+      g_usleep (500);
   }
   g_atomic_int_set (&pusher.stop, TRUE);
   g_thread_join (thread);
