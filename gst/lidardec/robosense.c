@@ -58,10 +58,10 @@ static const Model models[ROBOSENSE_N_MODELS] = {
     [ROBOSENSE_MODEL_BPEARL_4] = {"Bpearl of protocol 4", 32, 0.0025f, 55.56, 0.01619f, 0.09571f},
 };
 
-/* µs since the firing's first laser. */
-static const gdouble helios_times[ROBOSENSE_MAX_LASERS] = {0, 1.57, 3.15, 4.72, 6.3, 7.87, 9.45,
-    11.36, 13.26, 15.17, 17.08, 18.99, 20.56, 22.14, 23.71, 25.29, 26.53, 27.77, 29.01, 30.25,
-    31.49, 32.73, 33.98, 35.22, 36.46, 37.7, 38.94, 40.18, 41.42, 42.67, 43.91, 45.15};
+/* µs from a Helios's laser to the next. RoboSense's driver has it since rs_driver's commit 2813880
+ * of March 2024, "[fix]: Update firing_tss of Helios/Helios16P/RubyPlus"; older manuals have a
+ * table that ends with 45.15. */
+#define HELIOS_LASER_TIME 1.73
 
 struct _Robosense {
   RobosenseModel model; /* AUTO until a packet said it */
@@ -87,7 +87,7 @@ get_laser_time (RobosenseModel model, guint laser)
   case ROBOSENSE_MODEL_BPEARL_4:
     return 1.668 * laser;
   default:
-    return helios_times[laser];
+    return HELIOS_LASER_TIME * laser;
   }
 }
 

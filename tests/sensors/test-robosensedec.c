@@ -169,10 +169,10 @@ GST_START_TEST (test_models)
     Kind kind;
     const gchar *model;
     gdouble unit, firing_time, radius, height;
-    gdouble times[4]; /* of lasers 2, 9, 17 and 32 (or 16), µs: tables of the manuals */
+    gdouble times[4]; /* of lasers 2, 9, 17 and 32 (or 16), µs: the vendor's tables */
   } models[] = {
-      {HELIOS, "helios", 0.0025, 55.56, 0.03498, 0, {1.57, 13.26, 26.53, 45.15}},
-      {HELIOS_16P, "helios-16p", 0.0025, 55.56, 0.03498, 0, {1.57, 13.26, 0, 25.29}},
+      {HELIOS, "helios", 0.0025, 55.56, 0.03498, 0, {1.73, 13.84, 27.68, 53.63}},
+      {HELIOS_16P, "helios-16p", 0.0025, 55.56, 0.03498, 0, {1.73, 13.84, 0, 25.95}},
       {BPEARL, "bpearl", 0.005, 55.52, 0.01473, 0.09427, {2.56, 25.68, 1.28, 44.88}},
       {BPEARL_4, "bpearl", 0.0025, 55.56, 0.01619, 0.09571, {1.67, 13.34, 26.69, 51.71}},
   };
@@ -264,7 +264,7 @@ GST_START_TEST (test_dual)
   fail_unless_equals_int (counts[LIDAR_RETURN_LAST], 1);
   fail_unless_equals_int (counts[LIDAR_RETURN_SECOND], 1);
   check_point (&points[1], 12.5, 10, 0, 15, 0.03498, 0);
-  const gdouble last = (n_firings - 1) * 55.56 + (n_lasers == 32 ? 45.15 : 25.29);
+  const gdouble last = (n_firings - 1) * 55.56 + (n_lasers == 32 ? 53.63 : 25.95);
   fail_unless (fabs (points[n - 1].time * 1e6 - last) < 0.01);
 }
 GST_END_TEST;
@@ -311,7 +311,7 @@ GST_START_TEST (test_field_of_view)
   g_autofree LidarPoint *points = finish (harness, &n);
   fail_unless (fabs (points[6 * N_LASERS].time - 106 * 55.56e-6) < 1e-8);
   check_point (&points[6 * N_LASERS], 10, 31.2, 0, 15, 0.03498, 0);
-  check_point (&points[5 * N_LASERS + 16], 10, 11 + 0.2 * 26.53 / 55.56, 1.6, -1, 0.03498, 0);
+  check_point (&points[5 * N_LASERS + 16], 10, 11 + 0.2 * 27.68 / 55.56, 1.6, -1, 0.03498, 0);
 }
 GST_END_TEST;
 
