@@ -64,6 +64,14 @@ gst_lidar_model_dec_calibrate (GstLidarDec *dec, const guint8 *data, gsize size,
 }
 
 static void
+gst_lidar_model_dec_reset (GstLidarDec *dec)
+{
+  GstLidarModelDecClass *klass = GST_LIDAR_MODEL_DEC_GET_CLASS (dec);
+  if (klass->reset)
+    klass->reset (PRIVATE (dec)->decoder);
+}
+
+static void
 gst_lidar_model_dec_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstLidarModelDecPrivate *priv = PRIVATE (object);
@@ -125,6 +133,7 @@ gst_lidar_model_dec_class_init (GstLidarModelDecClass *klass)
   dec_class->close = gst_lidar_model_dec_close;
   dec_class->decode = gst_lidar_model_dec_decode;
   dec_class->calibrate = gst_lidar_model_dec_calibrate;
+  dec_class->reset = gst_lidar_model_dec_reset;
   gst_type_mark_as_plugin_api (GST_TYPE_LIDAR_MODEL_DEC, 0);
 }
 

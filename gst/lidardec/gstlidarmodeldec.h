@@ -14,6 +14,7 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarModelDec, gst_lidar_model_dec, GST, LIDAR_MODE
  * @destroy: frees it
  * @decode: see #GstLidarDecClass
  * @calibrate: see #GstLidarDecClass; may be NULL
+ * @reset: forgets what it keeps from packet to packet, but not the model and angles; may be NULL
  *
  * Base class of decoders of vendors whose models are told apart by a property, each with a table of
  * its lasers' angles.
@@ -26,6 +27,7 @@ struct _GstLidarModelDecClass {
   gboolean (*decode) (gpointer decoder, const guint8 *data, gsize size, LidarCutter *cutter,
       gboolean *is_data, GError **error);
   gboolean (*calibrate) (gpointer decoder, const guint8 *data, gsize size, GError **error);
+  void (*reset) (gpointer decoder);
 };
 
 /* Installs the properties: "model", one of @models with 0 for what packets say, and "calibration",

@@ -79,6 +79,12 @@ gst_velodyne_dec_calibrate (gpointer decoder, const guint8 *data, gsize size, GE
   return velodyne_calibrate (decoder, data, size, error);
 }
 
+static void
+gst_velodyne_dec_reset (gpointer decoder)
+{
+  velodyne_reset (decoder);
+}
+
 /* Packets have the time since the full hour, of UTC where the sensor has a GPS receiver. */
 static GstCaps *
 gst_velodyne_dec_clock (GstLidarDec *dec)
@@ -100,6 +106,7 @@ gst_velodyne_dec_class_init (GstVelodyneDecClass *klass)
   model_class->destroy = gst_velodyne_dec_destroy;
   model_class->decode = gst_velodyne_dec_decode;
   model_class->calibrate = gst_velodyne_dec_calibrate;
+  model_class->reset = gst_velodyne_dec_reset;
   GST_LIDAR_DEC_CLASS (klass)->clock = gst_velodyne_dec_clock;
   gst_lidar_model_dec_class_install (model_class, GST_TYPE_VELODYNE_DEC_MODEL,
       "Calibration file (YAML as ROS's velodyne packages have it); NULL: the manual's angles, and "

@@ -177,6 +177,12 @@ velodyne_free (Velodyne *self)
   g_free (self);
 }
 
+void
+velodyne_reset (Velodyne *self)
+{
+  self->clock = (LidarClock){0};
+}
+
 /* The beams of a block's firings, where the azimuth goes on by @step until the next block's. */
 static const LidarBeams *
 get_beams (Velodyne *self, gint step)

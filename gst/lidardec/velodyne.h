@@ -54,6 +54,9 @@ Velodyne *velodyne_new (
     VelodyneModel model, const VelodyneCalibration *calibration, GError **error);
 void velodyne_free (Velodyne *self);
 
+/* Other packets follow, of the same sensor: from elsewhere in its hours. */
+void velodyne_reset (Velodyne *self);
+
 /* Takes what an HDL-64E's packet has of its calibration. FALSE: it is needed, and not whole yet;
  * @error is set where the packet is of no HDL-64E. */
 gboolean velodyne_calibrate (Velodyne *self, const guint8 *data, gsize size, GError **error);

@@ -460,6 +460,33 @@ GST_START_TEST (test_flush)
 }
 GST_END_TEST;
 
+/* Back by more than half of the hour, as by a seek: it is the same hour. */
+GST_START_TEST (test_flush_hour)
+{
+  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstSegment segment;
+  guint8 packet[SIZE];
+  for (guint turn = 0; turn < 2; turn++) {
+    const guint32 stamp = turn == 0 ? 3000000000u : 60000000;
+    make_packet (packet, 0, STRONGEST, VLP_16);
+    for (guint k = 0; k < 4; k++)
+      packet[1200 + k] = (guint8)(stamp >> (8 * k));
+    if (turn == 1) {
+      gst_harness_push_event (harness, gst_event_new_flush_start ());
+      gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
+      gst_segment_init (&segment, GST_FORMAT_TIME);
+      gst_harness_push_event (harness, gst_event_new_segment (&segment));
+    }
+    lidar_harness_push (harness, packet, SIZE, GST_SECOND);
+  }
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  g_autoptr (GstBuffer) buffer = gst_harness_pull (harness);
+  const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+  fail_unless_equals_uint64 (meta->timestamp, 60 * GST_SECOND);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 static void
 check_open_fails (const gchar *properties, const gchar *text)
 {
@@ -747,6 +774,7 @@ velodynedec_suite (void)
   tcase_add_test (tests, test_no_stamps);
   tcase_add_test (tests, test_latency);
   tcase_add_test (tests, test_flush);
+  tcase_add_test (tests, test_flush_hour);
   tcase_add_test (tests, test_calibration);
   tcase_add_test (tests, test_segments);
   tcase_add_loop_test (tests, test_hdl_64e, 0, 4);
