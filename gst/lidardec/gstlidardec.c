@@ -20,6 +20,10 @@ GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
 /* Packets that wait for the lasers' angles: three seconds of the fastest sensor. */
 #define MAX_WAITING 16384
 
+/* Packets that wait for so long are warned of: an HDL-64E S2 takes 2.4 s, a RoboSense one second.
+ */
+#define WAITING_TIME (3 * GST_SECOND)
+
 #define DEFAULT_FRAME_ID "lidar"
 
 enum { PROP_0, PROP_CUT_ANGLE, PROP_FRAME_ID, PROP_STATS };
@@ -30,6 +34,7 @@ typedef enum {
   WARNING_MODEL = LIDAR_PACKET_ERROR_MODEL,
   WARNING_CORRUPT = LIDAR_PACKET_ERROR_CORRUPT,
   WARNING_UNCALIBRATED,
+  WARNING_WAITING,
   WARNING_ORDER,
   WARNING_RESTART,
   WARNING_STALLED,
@@ -325,6 +330,20 @@ count_uncalibrated (GstLidarDec *self, guint n)
         "let its packets of the other kind arrive here as well.");
 }
 
+/* Whoever waits for scans is told why there are none before packets are lost. */
+static void
+check_waiting (GstLidarDec *self)
+{
+  GstLidarDecPrivate *priv = PRIVATE (self);
+  const GstClockTime first = GST_BUFFER_PTS ((GstBuffer *)g_queue_peek_head (&priv->waiting));
+  const GstClockTime last = GST_BUFFER_PTS ((GstBuffer *)g_queue_peek_tail (&priv->waiting));
+  if (GST_CLOCK_TIME_IS_VALID (first) && GST_CLOCK_TIME_IS_VALID (last) &&
+      last >= first + WAITING_TIME)
+    warn (self, WARNING_WAITING, g_queue_get_length (&priv->waiting),
+        "There are no scans yet, packets wait: the sensor has not sent its lasers' angles. Set the "
+        "calibration, or let its packets of the other kind arrive here as well.");
+}
+
 /* Looks for the lasers' angles in @buffer, which is taken over, and keeps it. */
 static GstFlowReturn
 wait_for_calibration (GstLidarDec *self, GstBuffer *buffer)
@@ -345,6 +364,7 @@ wait_for_calibration (GstLidarDec *self, GstBuffer *buffer)
   g_queue_push_tail (&priv->waiting, buffer);
   if (is_known)
     return decode_waiting (self);
+  check_waiting (self);
   if (g_queue_get_length (&priv->waiting) > MAX_WAITING) {
     gst_buffer_unref (g_queue_pop_head (&priv->waiting));
     count_uncalibrated (self, 1);

@@ -315,6 +315,25 @@ GST_START_TEST (test_field_of_view)
 }
 GST_END_TEST;
 
+/* Where no angles come it is said after three seconds, and not by then. */
+GST_START_TEST (test_waiting)
+{
+  GstHarness *harness = lidar_harness_new ("robosensedec");
+  g_autofree gchar *text = NULL;
+  guint8 packet[SIZE];
+  for (guint i = 0; i < 32; i++) {
+    make_packet (packet, HELIOS, i * 100000, i * 240, 20, 1000);
+    lidar_harness_push (harness, packet, SIZE, GST_SECOND + i * 100 * GST_MSECOND);
+    if (i == 29)
+      fail_unless_equals_int (lidar_harness_take_warnings (harness, NULL), 0);
+  }
+  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless (strstr (text, "angles") && strstr (text, "wait"), "%s", text);
+  fail_unless_equals_uint64 (lidar_harness_count (harness, "uncalibrated"), 0);
+  lidar_harness_free (harness);
+}
+GST_END_TEST;
+
 /* Points wait for their angles, and nothing of them is lost; where none come they are counted. */
 GST_START_TEST (test_calibration)
 {
@@ -476,6 +495,7 @@ robosensedec_suite (void)
   tcase_add_loop_test (tests, test_dual, 0, 2);
   tcase_add_test (tests, test_difop);
   tcase_add_test (tests, test_field_of_view);
+  tcase_add_test (tests, test_waiting);
   tcase_add_test (tests, test_calibration);
   tcase_add_test (tests, test_bad_packets);
   tcase_add_test (tests, test_bad_packets_before_angles);
