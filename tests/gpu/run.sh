@@ -18,6 +18,8 @@ fi
 build=${1:?usage: tests/gpu/run.sh [--sanitize] BUILD [LIST]}
 list=${2:-$build/tests/gpu/gpu-tests.list}
 work=$(mktemp -d)
+NDT_TEST_ROOT=${NDT_TEST_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+export NDT_TEST_ROOT
 # A folder each, as tests that look into them expect.
 plugins=$(find "$build/gst" -name 'libgst*.so' ! -name 'libgstpointcloud*' -printf '%h\n' | sort -u)
 [ -z "$plugins" ] || export GST_PLUGIN_PATH_1_0=${plugins//$'\n'/:}
