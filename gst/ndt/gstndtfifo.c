@@ -191,12 +191,19 @@ gst_ndt_fifo_start (GstNdtFifo *fifo)
 }
 
 void
-gst_ndt_fifo_flush (GstNdtFifo *fifo, GstPad *pad)
+gst_ndt_fifo_flush (GstNdtFifo *fifo)
+{
+  g_mutex_lock (&fifo->lock);
+  fifo->flow = GST_FLOW_FLUSHING;
+  wake_all (fifo);
+  g_mutex_unlock (&fifo->lock);
+}
+
+void
+gst_ndt_fifo_clear (GstNdtFifo *fifo, GstPad *pad)
 {
   g_mutex_lock (&fifo->lock);
   clear (fifo, pad);
-  fifo->flow = GST_FLOW_FLUSHING;
-  wake_all (fifo);
   g_mutex_unlock (&fifo->lock);
 }
 

@@ -34,10 +34,13 @@ void gst_ndt_fifo_set_limits (GstNdtFifo *fifo, guint batch_size, GstClockTime b
 /* Buffers that wait at most with this batch size. */
 guint gst_ndt_fifo_get_capacity (guint batch_size);
 
-/* Empties the FIFO and lets everything pass, resp. wakes everybody with FLUSHING and empties it.
- * It begins flushing. @pad (nullable) gets the sticky events that outlive a flush. */
+/* Empties the FIFO and lets everything pass, resp. wakes everybody with FLUSHING. It begins
+ * flushing. */
 void gst_ndt_fifo_start (GstNdtFifo *fifo);
-void gst_ndt_fifo_flush (GstNdtFifo *fifo, GstPad *pad);
+void gst_ndt_fifo_flush (GstNdtFifo *fifo);
+/* Empties the FIFO that flushes. @pad (nullable) gets the sticky events that outlive a flush: only
+ * when the task has paused, which may still have earlier ones in its hands. */
+void gst_ndt_fifo_clear (GstNdtFifo *fifo, GstPad *pad);
 
 /* Waits for space. @time: the buffer's running time, see gst_ndt_fifo_open(). (transfer full), also
  * on failure: FLUSHING, EOS after an EOS event or gst_ndt_fifo_refuse(), or what

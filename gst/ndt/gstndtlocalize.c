@@ -128,11 +128,11 @@ cancel (GstNdtLocalize *self, gboolean on)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* Everybody who waits leaves. @pad: see gst_ndt_fifo_flush(). */
+/* Everybody who waits leaves. */
 static void
-begin_flushing (GstNdtLocalize *self, GstPad *pad)
+begin_flushing (GstNdtLocalize *self)
 {
-  gst_ndt_fifo_flush (self->fifo, pad);
+  gst_ndt_fifo_flush (self->fifo);
   gst_ndt_poses_flush (self->poses);
 }
 
@@ -148,9 +148,10 @@ flush_start (GstNdtLocalize *self, GstEvent *event)
 {
   /* Downstream first: the task may be blocked in a push. */
   const gboolean ret = gst_pad_push_event (self->srcpad, event);
-  begin_flushing (self, self->srcpad);
+  begin_flushing (self);
   cancel (self, TRUE);
   gst_pad_pause_task (self->srcpad);
+  gst_ndt_fifo_clear (self->fifo, self->srcpad);
   return ret;
 }
 
@@ -281,7 +282,7 @@ gst_ndt_localize_sink_activate_mode (
   if (mode != GST_PAD_MODE_PUSH)
     return FALSE;
   if (!active)
-    begin_flushing (self, NULL);
+    begin_flushing (self);
   return TRUE;
 }
 
@@ -298,9 +299,11 @@ gst_ndt_localize_src_activate_mode (
     end_flushing (self);
     return gst_pad_start_task (pad, gst_ndt_localize_task, self, NULL);
   }
-  begin_flushing (self, NULL);
+  begin_flushing (self);
   cancel (self, TRUE);
-  return gst_pad_stop_task (pad);
+  const gboolean stopped = gst_pad_stop_task (pad);
+  gst_ndt_fifo_clear (self->fifo, NULL);
+  return stopped;
 }
 
 static GstPad *

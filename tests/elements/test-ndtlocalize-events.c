@@ -478,6 +478,30 @@ GST_START_TEST (test_deactivation)
 }
 GST_END_TEST
 
+/* A flush comes while the task has the first event in its hands and the next one waits: both
+ * outlive it, in their order (GStreamer warns otherwise, which fails). */
+GST_START_TEST (test_sticky_order_over_flush)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  g_autoptr (GstPad) src = gst_element_get_static_pad (h->element, "src");
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (h->element, "sink");
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (sink);
+
+  for (guint i = 0; i < 500; i++) {
+    /* Forgets the events of the round before. */
+    fail_unless (gst_pad_set_active (src, FALSE) && gst_pad_set_active (src, TRUE));
+    fail_unless (gst_harness_push_event (h, gst_event_new_stream_start ("scans")));
+    fail_unless (gst_harness_push_event (h, gst_event_new_caps (caps)));
+    fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+    fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+    g_autoptr (GstEvent) start = gst_pad_get_sticky_event (src, GST_EVENT_STREAM_START, 0);
+    g_autoptr (GstCaps) kept = gst_pad_get_current_caps (src);
+    fail_unless (start && kept && gst_caps_is_equal (kept, caps));
+  }
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 /* Before the tests fork. */
 static void
 write_map (void)
@@ -499,6 +523,7 @@ ndtlocalize_events_suite (void)
   tcase_add_test (tc, test_eos);
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_deactivation);
+  tcase_add_test (tc, test_sticky_order_over_flush);
   tcase_add_test (tc, test_caps_change);
   tcase_add_test (tc, test_relink);
   tcase_add_test (tc, test_latency);
