@@ -18,6 +18,8 @@ typedef struct {
 } Side;
 
 struct _GstNdtFifo {
+  GstNdtStats *stats;
+
   GMutex lock;
   Side put;     /* the streaming thread, for space or an answer */
   Side take;    /* the task, for items */
@@ -96,10 +98,13 @@ append (GstNdtFifo *fifo, GstMiniObject *object)
 {
   GstNdtItem item = {object, gst_util_get_timestamp ()};
   gst_queue_array_push_tail_struct (fifo->items, &item);
-  if (GST_IS_BUFFER (object))
+  if (GST_IS_BUFFER (object)) {
     fifo->n_buffers++;
-  else if (is_barrier (object))
+    /* Here: when it is taken it has been counted. */
+    gst_ndt_stats_scan_in (fifo->stats);
+  } else if (is_barrier (object)) {
     fifo->n_barriers++;
+  }
   wake (fifo, &fifo->take);
 }
 
@@ -120,6 +125,8 @@ clear (GstNdtFifo *fifo, GstPad *pad)
 {
   while (!gst_queue_array_is_empty (fifo->items)) {
     const GstNdtItem item = remove_head (fifo);
+    if (GST_IS_BUFFER (item.object))
+      gst_ndt_stats_dropped (fifo->stats);
     if (pad && GST_IS_EVENT (item.object) && GST_EVENT_IS_STICKY (item.object) &&
         GST_EVENT_TYPE (item.object) != GST_EVENT_SEGMENT &&
         GST_EVENT_TYPE (item.object) != GST_EVENT_EOS)
@@ -139,9 +146,10 @@ wake_all (GstNdtFifo *fifo)
 }
 
 GstNdtFifo *
-gst_ndt_fifo_new (void)
+gst_ndt_fifo_new (GstNdtStats *stats)
 {
   GstNdtFifo *fifo = g_new0 (GstNdtFifo, 1);
+  fifo->stats = stats;
   g_mutex_init (&fifo->lock);
   g_cond_init (&fifo->put.cond);
   g_cond_init (&fifo->take.cond);
@@ -387,6 +395,7 @@ gst_ndt_fifo_refuse (GstNdtFifo *fifo)
       gst_queue_array_drop_struct (fifo->items, i, NULL);
       gst_mini_object_unref (object);
       fifo->n_buffers--;
+      gst_ndt_stats_dropped (fifo->stats);
       continue;
     }
     revived = GST_IS_EVENT (object) && (GST_EVENT_TYPE (object) == GST_EVENT_STREAM_START ||

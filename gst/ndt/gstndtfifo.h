@@ -3,6 +3,8 @@
 
 #include <gst/gst.h>
 
+#include "gstndtstats.h"
+
 G_BEGIN_DECLS
 
 /**
@@ -25,7 +27,8 @@ typedef struct {
  */
 typedef struct _GstNdtFifo GstNdtFifo;
 
-GstNdtFifo *gst_ndt_fifo_new (void);
+/* @stats counts the buffers that are put, and those of them that are dropped here. */
+GstNdtFifo *gst_ndt_fifo_new (GstNdtStats *stats);
 void gst_ndt_fifo_free (GstNdtFifo *fifo);
 
 /* Buffers that one take returns at most (at least 1), and nanoseconds that a take waits for

@@ -70,8 +70,8 @@ gst_ndt_localize_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   if (time != GST_NDT_TIME_UNKNOWN)
     gst_ndt_poses_scan (self->poses, time);
   const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer, time);
-  if (flow == GST_FLOW_OK)
-    gst_ndt_stats_scan_in (self->stats, backwards);
+  if (flow == GST_FLOW_OK && backwards)
+    gst_ndt_stats_backwards (self->stats);
   return flow;
 }
 
@@ -402,8 +402,8 @@ gst_ndt_localize_finalize (GObject *object)
   gst_ndt_batch_free (self->batch);
   gst_point_cloud_timer_free (self->timer);
   gst_ndt_poses_free (self->poses);
-  gst_ndt_stats_free (self->stats);
   gst_ndt_fifo_free (self->fifo);
+  gst_ndt_stats_free (self->stats);
   gst_ndt_settings_clear (&self->settings);
   g_free (self->map);
   G_OBJECT_CLASS (gst_ndt_localize_parent_class)->finalize (object);
@@ -412,8 +412,8 @@ gst_ndt_localize_finalize (GObject *object)
 static void
 gst_ndt_localize_init (GstNdtLocalize *self)
 {
-  self->fifo = gst_ndt_fifo_new ();
   self->stats = gst_ndt_stats_new ();
+  self->fifo = gst_ndt_fifo_new (self->stats);
   self->poses = gst_ndt_poses_new (pose_roles, G_N_ELEMENTS (pose_roles));
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
   self->loader = gst_ndt_map_loader_new (gst_ndt_localize_map_loaded, self);

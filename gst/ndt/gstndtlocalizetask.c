@@ -339,6 +339,7 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
   unmap_scan (scan);
   if (batch->flow != GST_FLOW_OK) {
     gst_buffer_unref (buffer);
+    gst_ndt_stats_dropped (self->stats);
     push_events (self, batch);
     return;
   }
@@ -446,8 +447,12 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
       flow = localize_scans (self, batch);
     }
   }
-  for (; batch->cursor < batch->items->len; batch->cursor++)
-    gst_mini_object_unref (item_at (batch, batch->cursor)->object);
+  for (; batch->cursor < batch->items->len; batch->cursor++) {
+    GstMiniObject *object = item_at (batch, batch->cursor)->object;
+    if (GST_IS_BUFFER (object))
+      gst_ndt_stats_dropped (self->stats);
+    gst_mini_object_unref (object);
+  }
   return flow;
 }
 

@@ -23,6 +23,7 @@ typedef struct {
 typedef struct {
   guint64 scans_in;
   guint64 scans_out;
+  guint64 dropped;
   guint64 backwards;
   guint64 malformed;
   guint64 late;
@@ -69,15 +70,6 @@ gst_ndt_stats_reset (GstNdtStats *stats)
   g_mutex_unlock (&stats->lock);
 }
 
-void
-gst_ndt_stats_scan_in (GstNdtStats *stats, gboolean backwards)
-{
-  g_mutex_lock (&stats->lock);
-  stats->counts.scans_in++;
-  stats->counts.backwards += backwards;
-  g_mutex_unlock (&stats->lock);
-}
-
 static void
 increment (GstNdtStats *stats, guint64 *count)
 {
@@ -87,9 +79,27 @@ increment (GstNdtStats *stats, guint64 *count)
 }
 
 void
+gst_ndt_stats_scan_in (GstNdtStats *stats)
+{
+  increment (stats, &stats->counts.scans_in);
+}
+
+void
 gst_ndt_stats_scan_out (GstNdtStats *stats)
 {
   increment (stats, &stats->counts.scans_out);
+}
+
+void
+gst_ndt_stats_dropped (GstNdtStats *stats)
+{
+  increment (stats, &stats->counts.dropped);
+}
+
+void
+gst_ndt_stats_backwards (GstNdtStats *stats)
+{
+  increment (stats, &stats->counts.backwards);
 }
 
 void
@@ -233,13 +243,13 @@ gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counte
   g_mutex_unlock (&stats->lock);
 
   GstStructure *structure = gst_structure_new ("ndt-stats", "scans-in", G_TYPE_UINT64,
-      counts->scans_in, "scans-out", G_TYPE_UINT64, counts->scans_out, "aligned", G_TYPE_UINT64,
-      counts->aligned, "iterations", G_TYPE_UINT64, counts->iterations, "late", G_TYPE_UINT64,
-      counts->late, "backwards", G_TYPE_UINT64, counts->backwards, "malformed", G_TYPE_UINT64,
-      counts->malformed, "qos-events", G_TYPE_UINT64, counts->qos, "fallbacks", G_TYPE_UINT64,
-      counts->fallbacks, "batches", G_TYPE_UINT64, counts->batches, "map-points", G_TYPE_UINT64,
-      counts->map_points, "map-voxels", G_TYPE_UINT64, counts->map_voxels, "map-bytes",
-      G_TYPE_UINT64, counts->map_bytes, NULL);
+      counts->scans_in, "scans-out", G_TYPE_UINT64, counts->scans_out, "dropped", G_TYPE_UINT64,
+      counts->dropped, "aligned", G_TYPE_UINT64, counts->aligned, "iterations", G_TYPE_UINT64,
+      counts->iterations, "late", G_TYPE_UINT64, counts->late, "backwards", G_TYPE_UINT64,
+      counts->backwards, "malformed", G_TYPE_UINT64, counts->malformed, "qos-events", G_TYPE_UINT64,
+      counts->qos, "fallbacks", G_TYPE_UINT64, counts->fallbacks, "batches", G_TYPE_UINT64,
+      counts->batches, "map-points", G_TYPE_UINT64, counts->map_points, "map-voxels", G_TYPE_UINT64,
+      counts->map_voxels, "map-bytes", G_TYPE_UINT64, counts->map_bytes, NULL);
   for (guint i = 0; i < N_STATUS; i++)
     set_uint64 (structure, "", ndt_track_status_to_string (i), counts->status[i]);
   for (guint i = NDT_REJECT_NONE + 1; i < N_REJECT; i++)

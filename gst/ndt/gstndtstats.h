@@ -26,8 +26,11 @@ GstNdtStats *gst_ndt_stats_new (void);
 void gst_ndt_stats_free (GstNdtStats *stats);
 void gst_ndt_stats_reset (GstNdtStats *stats);
 
-void gst_ndt_stats_scan_in (GstNdtStats *stats, gboolean backwards);
+/* Each scan that comes in goes out or is dropped. */
+void gst_ndt_stats_scan_in (GstNdtStats *stats);
 void gst_ndt_stats_scan_out (GstNdtStats *stats);
+void gst_ndt_stats_dropped (GstNdtStats *stats);
+void gst_ndt_stats_backwards (GstNdtStats *stats);
 void gst_ndt_stats_batch (GstNdtStats *stats, guint n_scans);
 /* A scan whose buffer could not be read as points. */
 void gst_ndt_stats_malformed (GstNdtStats *stats);

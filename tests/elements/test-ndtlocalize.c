@@ -30,15 +30,15 @@ assert_near_truth (GstBuffer *buffer, guint index)
 static void
 assert_stats (GstHarness *h)
 {
-  static const gchar *counts[] = {"scans-in", "scans-out", "aligned", "iterations", "initializing",
-      "tracking", "degraded", "lost", "skipped", "rejected-no-guess", "rejected-too-few-points",
-      "rejected-no-pairs", "rejected-not-finite", "rejected-score", "rejected-deadline",
-      "predicted-none", "predicted-initial", "predicted-constant-velocity", "predicted-odometry",
-      "predicted-prior", "late", "backwards", "malformed", "qos-events", "fallbacks", "batches",
-      "poses", "poses-missing", "pinned-memories", "plain-memories", "map-points", "map-voxels",
-      "map-bytes", "backend-scans", "backend-alignments", "backend-evaluations",
-      "backend-allocations", "backend-uploads", "backend-upload-bytes", "backend-downloads",
-      "backend-download-bytes", "backend-launches", "backend-synchronizations",
+  static const gchar *counts[] = {"scans-in", "scans-out", "dropped", "aligned", "iterations",
+      "initializing", "tracking", "degraded", "lost", "skipped", "rejected-no-guess",
+      "rejected-too-few-points", "rejected-no-pairs", "rejected-not-finite", "rejected-score",
+      "rejected-deadline", "predicted-none", "predicted-initial", "predicted-constant-velocity",
+      "predicted-odometry", "predicted-prior", "late", "backwards", "malformed", "qos-events",
+      "fallbacks", "batches", "poses", "poses-missing", "pinned-memories", "plain-memories",
+      "map-points", "map-voxels", "map-bytes", "backend-scans", "backend-alignments",
+      "backend-evaluations", "backend-allocations", "backend-uploads", "backend-upload-bytes",
+      "backend-downloads", "backend-download-bytes", "backend-launches", "backend-synchronizations",
       "backend-device-bytes", "backend-host-bytes"};
   static const gchar *times[] = {"wait", "upload", "align", "push"};
   g_autoptr (GstStructure) stats = NULL;
