@@ -3,19 +3,13 @@
 
 #include <string.h>
 
+#include "ndt-map-metadata.h"
 #include "ndt-pcd.h"
 
 static gint
 compare_names (gconstpointer a, gconstpointer b)
 {
   return strcmp (*(const gchar *const *)a, *(const gchar *const *)b);
-}
-
-static gboolean
-is_pcd (const gchar *name)
-{
-  const gchar *dot = strrchr (name, '.');
-  return dot && g_ascii_strcasecmp (dot, ".pcd") == 0;
 }
 
 GPtrArray *
@@ -35,7 +29,7 @@ ndt_map_list_files (const gchar *path, GError **error)
     return NULL;
   }
   while ((name = g_dir_read_name (folder)))
-    if (is_pcd (name))
+    if (ndt_map_is_pcd (name))
       g_ptr_array_add (files, g_build_filename (path, name, NULL));
   if (files->len == 0) {
     g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s has no PCD files", path);
@@ -46,8 +40,8 @@ ndt_map_list_files (const gchar *path, GError **error)
 }
 
 /* Opened and closed here, so that one file's points are in memory at a time. */
-static gboolean
-add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error)
+gboolean
+ndt_map_add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error)
 {
   NdtCloudView points;
   g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, error);
@@ -69,7 +63,7 @@ ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, GError **error
   if (!files)
     return NULL;
   for (guint i = 0; i < files->len; i++)
-    if (!add_file (builder, i, g_ptr_array_index (files, i), error))
+    if (!ndt_map_add_file (builder, i, g_ptr_array_index (files, i), error))
       return NULL;
   NdtVoxelMap *map = ndt_voxel_map_builder_build (builder, error);
   if (!map)

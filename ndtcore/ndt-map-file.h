@@ -15,6 +15,11 @@ G_BEGIN_DECLS
  */
 GPtrArray *ndt_map_list_files (const gchar *path, GError **error);
 
+/* Adds the points of a PCD file to a region. Errors as of ndt_map_load(); what the file holds
+ * before the error may be in the region then. */
+gboolean ndt_map_add_file (
+    NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error);
+
 /**
  * ndt_map_load:
  * @path: a PCD file, or a folder of PCD files (tiles; each file becomes a region, in the order

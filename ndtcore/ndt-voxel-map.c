@@ -356,6 +356,18 @@ ndt_voxel_map_builder_remove (NdtVoxelMapBuilder *builder, guint64 region)
   return found;
 }
 
+gsize
+ndt_voxel_map_builder_get_bytes (const NdtVoxelMapBuilder *builder)
+{
+  gsize bytes = 0;
+  for (guint i = 0; i < builder->regions->len; i++) {
+    const Region *region = g_ptr_array_index (builder->regions, i);
+    bytes += sizeof (Region) + region->capacity * sizeof (Cell) +
+             ((gsize)1 << (64 - region->shift)) * sizeof (guint32);
+  }
+  return bytes;
+}
+
 /* ---- From sums to voxels ---- */
 
 /* A cell of a level: block and bit in one sortable number (57 + 6 bits), and where its sums are. */

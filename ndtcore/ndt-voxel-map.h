@@ -133,6 +133,8 @@ gboolean ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region,
     const NdtCloudView *points, const NdtPose *pose, GError **error);
 /* FALSE where there is no such region. */
 gboolean ndt_voxel_map_builder_remove (NdtVoxelMapBuilder *builder, guint64 region);
+/* Bytes of the regions' sums. */
+gsize ndt_voxel_map_builder_get_bytes (const NdtVoxelMapBuilder *builder);
 /* The map of all regions present. NULL with NDT_ERROR_EMPTY_MAP without one valid voxel. */
 NdtVoxelMap *ndt_voxel_map_builder_build (NdtVoxelMapBuilder *builder, GError **error);
 

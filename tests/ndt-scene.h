@@ -4,6 +4,7 @@
 
 #include <glib.h>
 #include <math.h>
+#include <string.h>
 
 #include "ndtcore/ndt-pose.h"
 #include "ndtcore/ndt-voxel-map.h"
@@ -138,4 +139,33 @@ ndt_test_scene_map (NdtTestScene scene, guint n, double resolution)
   NdtVoxelMap *map = ndt_voxel_map_new (&params, &view, &error);
   g_assert_no_error (error);
   return map;
+}
+
+/* Bit for bit. */
+static inline void
+ndt_test_assert_maps_equal (const NdtVoxelMap *a, const NdtVoxelMap *b)
+{
+  double box[4][3];
+  g_assert_cmpuint (ndt_voxel_map_get_n_levels (a), ==, ndt_voxel_map_get_n_levels (b));
+  g_assert_cmpuint (ndt_voxel_map_get_n_points (a), ==, ndt_voxel_map_get_n_points (b));
+  ndt_voxel_map_get_bounds (a, box[0], box[1]);
+  ndt_voxel_map_get_bounds (b, box[2], box[3]);
+  g_assert_true (memcmp (box[0], box[2], 2 * sizeof box[0]) == 0);
+  for (guint l = 0; l < ndt_voxel_map_get_n_levels (a); l++) {
+    const NdtVoxelLevel *x = ndt_voxel_map_get_level (a, l), *y = ndt_voxel_map_get_level (b, l);
+    g_assert_cmpuint (x->n_voxels, ==, y->n_voxels);
+    g_assert_cmpint (x->block_shift, ==, y->block_shift);
+    g_assert_true (memcmp (x->origin, y->origin, sizeof x->origin) == 0);
+    g_assert_true (memcmp (x->voxels, y->voxels, x->n_voxels * sizeof (NdtVoxel)) == 0);
+    g_assert_true (memcmp (x->blocks, y->blocks,
+                       ((gsize)1 << (64 - x->block_shift)) * sizeof (NdtBlock)) == 0);
+    g_assert_true ((x->details == NULL) == (y->details == NULL));
+    for (guint32 i = 0; x->details && i < x->n_voxels; i++) {
+      const NdtVoxelDetail *d = &x->details[i], *e = &y->details[i];
+      g_assert_cmpuint (d->n_points, ==, e->n_points);
+      g_assert_true (memcmp (d->mean, e->mean, sizeof d->mean) == 0);
+      g_assert_true (memcmp (d->cov, e->cov, sizeof d->cov) == 0);
+      g_assert_true (memcmp (d->icov, e->icov, sizeof d->icov) == 0);
+    }
+  }
 }

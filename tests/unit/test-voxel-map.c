@@ -72,34 +72,6 @@ check_level (const NdtVoxelLevel *level)
   g_assert_true (memcmp (largest, level->cell_max, sizeof largest) == 0);
 }
 
-static void
-assert_bitwise_equal (NdtVoxelMap *a, NdtVoxelMap *b)
-{
-  double box[4][3];
-  g_assert_cmpuint (ndt_voxel_map_get_n_levels (a), ==, ndt_voxel_map_get_n_levels (b));
-  g_assert_cmpuint (ndt_voxel_map_get_n_points (a), ==, ndt_voxel_map_get_n_points (b));
-  ndt_voxel_map_get_bounds (a, box[0], box[1]);
-  ndt_voxel_map_get_bounds (b, box[2], box[3]);
-  g_assert_true (memcmp (box[0], box[2], 2 * sizeof box[0]) == 0);
-  for (guint l = 0; l < ndt_voxel_map_get_n_levels (a); l++) {
-    const NdtVoxelLevel *x = ndt_voxel_map_get_level (a, l), *y = ndt_voxel_map_get_level (b, l);
-    g_assert_cmpuint (x->n_voxels, ==, y->n_voxels);
-    g_assert_cmpint (x->block_shift, ==, y->block_shift);
-    g_assert_true (memcmp (x->origin, y->origin, sizeof x->origin) == 0);
-    g_assert_true (memcmp (x->voxels, y->voxels, x->n_voxels * sizeof (NdtVoxel)) == 0);
-    g_assert_true (memcmp (x->blocks, y->blocks,
-                       ((gsize)1 << (64 - x->block_shift)) * sizeof (NdtBlock)) == 0);
-    g_assert_true ((x->details == NULL) == (y->details == NULL));
-    for (guint32 i = 0; x->details && i < x->n_voxels; i++) {
-      const NdtVoxelDetail *d = &x->details[i], *e = &y->details[i];
-      g_assert_cmpuint (d->n_points, ==, e->n_points);
-      g_assert_true (memcmp (d->mean, e->mean, sizeof d->mean) == 0);
-      g_assert_true (memcmp (d->cov, e->cov, sizeof d->cov) == 0);
-      g_assert_true (memcmp (d->icov, e->icov, sizeof d->icov) == 0);
-    }
-  }
-}
-
 /* ---- One voxel ---- */
 
 /* Of the packed symmetric matrices. */
@@ -352,7 +324,7 @@ test_pose_and_nan (void)
   g_assert_true (ndt_voxel_map_builder_add (builder, 5, &view, &unit, NULL));
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_builder_build (builder, NULL);
   g_assert_cmpuint (ndt_voxel_map_get_n_points (map), ==, n);
-  assert_bitwise_equal (map, expected);
+  ndt_test_assert_maps_equal (map, expected);
 }
 
 /* Any layout of the same coordinates gives the same map. */
@@ -388,7 +360,7 @@ test_layouts (void)
     const NdtCloudView view = ndt_cloud_view (
         data, n, stride, offset[0], offset[1], offset[2], is_f64 ? NDT_SCALAR_F64 : NDT_SCALAR_F32);
     g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&params, &view, NULL);
-    assert_bitwise_equal (map, expected);
+    ndt_test_assert_maps_equal (map, expected);
   }
 }
 
@@ -488,7 +460,7 @@ test_regions (void)
       g_assert_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP);
       continue;
     }
-    assert_bitwise_equal (map, expected);
+    ndt_test_assert_maps_equal (map, expected);
     built++;
   }
   g_assert_cmpuint (built, >, 20);

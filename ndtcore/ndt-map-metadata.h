@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define NDT_MAP_METADATA_NAME "pointcloud_map_metadata.yaml"
+
+/**
+ * NdtMapMetadata:
+ * @size: edges of a tile along x and y, metres, above 0
+ * @corners: (element-type gchar* double*): by a file's name the least x and y of its tile, metres
+ *
+ * What Autoware's pointcloud_map_metadata.yaml says of a map in tiles.
+ */
+typedef struct {
+  double size[2];
+  GHashTable *corners;
+} NdtMapMetadata;
+
+/* NULL with NDT_ERROR_IO, or with NDT_ERROR_FORMAT where it is no YAML, or other than Autoware's;
+ * the message names file, line and cause. Keys that are no names of PCD files are ignored. */
+NdtMapMetadata *ndt_map_metadata_load (const gchar *path, GError **error);
+void ndt_map_metadata_free (NdtMapMetadata *metadata);
+
+/* TRUE where a file is called as PCD files are. */
+gboolean ndt_map_is_pcd (const gchar *name);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtMapMetadata, ndt_map_metadata_free)
+
+G_END_DECLS
