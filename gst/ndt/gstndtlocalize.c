@@ -416,7 +416,8 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   self->fifo = gst_ndt_fifo_new (self->stats);
   self->poses = gst_ndt_poses_new (pose_roles, G_N_ELEMENTS (pose_roles));
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
-  self->loader = gst_ndt_map_loader_new (gst_ndt_localize_map_loaded, self);
+  self->loader =
+      gst_ndt_map_loader_new (gst_ndt_localize_wants_map, gst_ndt_localize_map_loaded, self);
   self->batch = gst_ndt_batch_new ();
   self->scan_duration = GST_CLOCK_TIME_NONE;
   gst_ndt_settings_init (&self->settings);

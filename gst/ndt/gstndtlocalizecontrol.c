@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtlocalizeprivate.h"
 
-#include <string.h>
-
 #include "ndtcore/ndt-map-file.h"
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
@@ -286,7 +284,6 @@ gboolean
 gst_ndt_localize_set_setting (
     GstNdtLocalize *self, guint id, const GValue *value, GParamSpec *pspec)
 {
-  g_autofree gchar *location = NULL;
   g_autoptr (GError) error = NULL;
 
   if (id >= GST_NDT_PROP_ELEMENT)
@@ -296,9 +293,6 @@ gst_ndt_localize_set_setting (
   const guint batch_size = self->settings.batch_size;
   const GstClockTime batch_timeout = self->settings.batch_timeout;
   const gboolean running = self->running;
-  if (running && (change & GST_NDT_CHANGE_MAP))
-    location = g_strdup (self->settings.map ? self->settings.map : "");
-  const NdtVoxelMapParams map_params = self->settings.map_params;
   GST_OBJECT_UNLOCK (self);
 
   if (error)
@@ -308,33 +302,52 @@ gst_ndt_localize_set_setting (
     gst_ndt_fifo_set_limits (self->fifo, batch_size, batch_timeout);
     gst_ndt_localize_post_latency (self);
   }
-  if (location)
-    gst_ndt_map_loader_request (self->loader, location, &map_params);
+  if (running && (change & GST_NDT_CHANGE_MAP))
+    gst_ndt_map_loader_request (self->loader);
   return TRUE;
 }
 
-/* A map could not be read: its properties are again what is in use, unless they were set since.
- * Where map and others were changed at once, those others are tried with the map in use. */
+gboolean
+gst_ndt_localize_wants_map (gchar **path, NdtVoxelMapParams *params, gpointer user_data)
+{
+  GstNdtLocalize *self = user_data;
+
+  GST_OBJECT_LOCK (self);
+  const gboolean running = self->running;
+  *path = g_strdup (self->settings.map ? self->settings.map : "");
+  *params = self->settings.map_params;
+  GST_OBJECT_UNLOCK (self);
+  return running;
+}
+
+/* In what properties set. */
+static gboolean
+are_equal (const NdtVoxelMapParams *a, const NdtVoxelMapParams *b)
+{
+  return a->resolution == b->resolution && a->covariance == b->covariance;
+}
+
+/* A map could not be read: its properties are again what is in use, unless they were set since,
+ * which was a request of its own. Where the file is given back and others were changed as well,
+ * those are tried with the map in use. */
 static void
 refuse_map (GstNdtLocalize *self, const gchar *path, const NdtVoxelMapParams *params)
 {
   GstNdtSettings *settings = &self->settings;
-  g_autofree gchar *again = NULL;
   gboolean map_is_back = FALSE, params_are_back = FALSE;
 
   GST_OBJECT_LOCK (self);
-  const gboolean is_path = g_strcmp0 (path, self->map) != 0;
-  const gboolean is_params = memcmp (params, &self->map_params, sizeof *params) != 0;
-  if (is_path && g_strcmp0 (settings->map ? settings->map : "", path) == 0) {
-    g_free (settings->map);
-    settings->map = g_strdup (self->map);
-    map_is_back = TRUE;
-    if (is_params)
-      again = g_strdup (self->map);
-  } else if (!is_path && memcmp (params, &settings->map_params, sizeof *params) == 0) {
-    settings->map_params = self->map_params;
-    params_are_back = TRUE;
+  if (g_strcmp0 (settings->map ? settings->map : "", path) == 0) {
+    if (g_strcmp0 (path, self->map) != 0) {
+      g_free (settings->map);
+      settings->map = g_strdup (self->map);
+      map_is_back = TRUE;
+    } else if (are_equal (params, &settings->map_params)) {
+      settings->map_params = self->map_params;
+      params_are_back = TRUE;
+    }
   }
+  const gboolean again = map_is_back && !are_equal (&settings->map_params, &self->map_params);
   GST_OBJECT_UNLOCK (self);
   if (map_is_back)
     g_object_notify (G_OBJECT (self), "map");
@@ -343,7 +356,7 @@ refuse_map (GstNdtLocalize *self, const gchar *path, const NdtVoxelMapParams *pa
     g_object_notify (G_OBJECT (self), "covariance-estimate");
   }
   if (again)
-    gst_ndt_map_loader_request (self->loader, again, params);
+    gst_ndt_map_loader_request (self->loader);
 }
 
 void

@@ -111,6 +111,8 @@ void gst_ndt_localize_report_failure (GstNdtLocalize *self);
  * refused with a warning, and the one before stays. */
 gboolean gst_ndt_localize_set_setting (
     GstNdtLocalize *self, guint id, const GValue *value, GParamSpec *pspec);
+/* The loader's callbacks. */
+gboolean gst_ndt_localize_wants_map (gchar **path, NdtVoxelMapParams *params, gpointer self);
 void gst_ndt_localize_map_loaded (const gchar *path, const NdtVoxelMapParams *params,
     NdtVoxelMap *map, const GError *error, gpointer self);
 /* What the element answers to LATENCY queries has changed, if it runs. */

@@ -4,22 +4,23 @@
 #include "ndtcore/ndt-map-file.h"
 
 struct _GstNdtMapLoader {
+  GstNdtMapWanted wanted;
   GstNdtMapLoaded loaded;
   gpointer user_data;
 
   GMutex lock;
   GThread *thread; /* ended or running, until it is joined */
   gboolean running;
+  gboolean requested;
   gboolean discard;
-  gchar *path; /* what to read next */
-  NdtVoxelMapParams params;
 };
 
 GstNdtMapLoader *
-gst_ndt_map_loader_new (GstNdtMapLoaded loaded, gpointer user_data)
+gst_ndt_map_loader_new (GstNdtMapWanted wanted, GstNdtMapLoaded loaded, gpointer user_data)
 {
   GstNdtMapLoader *loader = g_new0 (GstNdtMapLoader, 1);
   g_mutex_init (&loader->lock);
+  loader->wanted = wanted;
   loader->loaded = loaded;
   loader->user_data = user_data;
   return loader;
@@ -33,28 +34,36 @@ gst_ndt_map_loader_free (GstNdtMapLoader *loader)
   g_free (loader);
 }
 
+static void
+read_map (GstNdtMapLoader *loader)
+{
+  g_autofree gchar *path = NULL;
+  g_autoptr (GError) error = NULL;
+  NdtVoxelMapParams params;
+
+  if (!loader->wanted (&path, &params, loader->user_data))
+    return;
+  NdtVoxelMap *map = ndt_map_load (path, &params, &error);
+
+  g_mutex_lock (&loader->lock);
+  const gboolean discard = loader->discard;
+  g_mutex_unlock (&loader->lock);
+  if (!discard)
+    loader->loaded (path, &params, map, error, loader->user_data);
+  else if (map)
+    ndt_voxel_map_unref (map);
+}
+
 static gpointer
 read_maps (gpointer user_data)
 {
   GstNdtMapLoader *loader = user_data;
 
   g_mutex_lock (&loader->lock);
-  while (loader->path) {
-    g_autofree gchar *path = g_steal_pointer (&loader->path);
-    const NdtVoxelMapParams params = loader->params;
+  while (loader->requested) {
+    loader->requested = FALSE;
     g_mutex_unlock (&loader->lock);
-
-    g_autoptr (GError) error = NULL;
-    NdtVoxelMap *map = ndt_map_load (path, &params, &error);
-
-    g_mutex_lock (&loader->lock);
-    const gboolean discard = loader->discard;
-    g_mutex_unlock (&loader->lock);
-    if (!discard)
-      loader->loaded (path, &params, map, error, loader->user_data);
-    else if (map)
-      ndt_voxel_map_unref (map);
-
+    read_map (loader);
     g_mutex_lock (&loader->lock);
   }
   loader->running = FALSE;
@@ -63,20 +72,13 @@ read_maps (gpointer user_data)
 }
 
 void
-gst_ndt_map_loader_request (
-    GstNdtMapLoader *loader, const gchar *path, const NdtVoxelMapParams *params)
+gst_ndt_map_loader_request (GstNdtMapLoader *loader)
 {
   GThread *ended = NULL;
 
   g_mutex_lock (&loader->lock);
-  if (loader->discard) {
-    g_mutex_unlock (&loader->lock);
-    return;
-  }
-  g_free (loader->path);
-  loader->path = g_strdup (path);
-  loader->params = *params;
-  if (!loader->running) {
+  loader->requested = !loader->discard;
+  if (loader->requested && !loader->running) {
     ended = loader->thread;
     loader->running = TRUE;
     loader->thread = g_thread_new ("ndt-map", read_maps, loader);
@@ -91,7 +93,7 @@ void
 gst_ndt_map_loader_stop (GstNdtMapLoader *loader)
 {
   g_mutex_lock (&loader->lock);
-  g_clear_pointer (&loader->path, g_free);
+  loader->requested = FALSE;
   loader->discard = TRUE;
   GThread *thread = g_steal_pointer (&loader->thread);
   g_mutex_unlock (&loader->lock);

@@ -8,8 +8,20 @@
 G_BEGIN_DECLS
 
 /**
+ * GstNdtMapWanted:
+ * @path: (out) (transfer full): what to read …
+ * @params: (out): … and how
+ *
+ * Called from the loader's thread when it starts with a request, so that it reads what is wanted
+ * by then.
+ *
+ * Returns: FALSE where nothing is
+ */
+typedef gboolean (*GstNdtMapWanted) (gchar **path, NdtVoxelMapParams *params, gpointer user_data);
+
+/**
  * GstNdtMapLoaded:
- * @path: what was asked for …
+ * @path: what was wanted …
  * @params: … and how
  * @map: (transfer full) (nullable): the map, or NULL
  * @error: (nullable): why there is none
@@ -22,17 +34,16 @@ typedef void (*GstNdtMapLoaded) (const gchar *path, const NdtVoxelMapParams *par
 /**
  * GstNdtMapLoader:
  *
- * Reads maps in the background, one after another; of requests that come while one is being
- * read only the last is kept. Requests and stop come from any thread, but no stop from the
- * callback.
+ * Reads maps in the background, one after another; requests that come while one is being read are
+ * one request. Requests and stop come from any thread, but no stop from a callback.
  */
 typedef struct _GstNdtMapLoader GstNdtMapLoader;
 
-GstNdtMapLoader *gst_ndt_map_loader_new (GstNdtMapLoaded loaded, gpointer user_data);
+GstNdtMapLoader *gst_ndt_map_loader_new (
+    GstNdtMapWanted wanted, GstNdtMapLoaded loaded, gpointer user_data);
 /* Stops first. */
 void gst_ndt_map_loader_free (GstNdtMapLoader *loader);
-void gst_ndt_map_loader_request (
-    GstNdtMapLoader *loader, const gchar *path, const NdtVoxelMapParams *params);
+void gst_ndt_map_loader_request (GstNdtMapLoader *loader);
 /* Forgets what is waiting and waits for the map that is being read; its callback is not called
  * unless it already runs. */
 void gst_ndt_map_loader_stop (GstNdtMapLoader *loader);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Waiting in tests. */
+#pragma once
+
+#include <glib.h>
+
+/* For what has to come: far more than a slow machine with other work needs, less than the limit of
+ * a test. */
+#define NDT_WAIT_SECONDS 120
+
+/* Asks for @condition until it is true; it is an error where it does not become true. */
+#define ndt_wait_for(condition)                                                                    \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    const gint64 wait_end = g_get_monotonic_time () + NDT_WAIT_SECONDS * G_TIME_SPAN_SECOND;       \
+    while (!(condition)) {                                                                         \
+      if (g_get_monotonic_time () > wait_end)                                                      \
+        g_error ("%s:%d: waited in vain for: %s", __FILE__, __LINE__, #condition);                 \
+      g_usleep (1000);                                                                             \
+    }                                                                                              \
+  }                                                                                                \
+  G_STMT_END
