@@ -222,11 +222,24 @@ static gboolean
 gst_ndt_localize_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
   GstNdtLocalize *self = GST_NDT_LOCALIZE (parent);
+  GstClockTime latency;
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_QOS)
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_QOS:
     gst_ndt_stats_qos (self->stats);
-  else if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE)
+    break;
+  case GST_EVENT_RECONFIGURE:
     gst_ndt_fifo_resume (self->fifo);
+    break;
+  case GST_EVENT_LATENCY:
+    gst_event_parse_latency (event, &latency);
+    GST_OBJECT_LOCK (self);
+    self->pipeline_latency = latency;
+    GST_OBJECT_UNLOCK (self);
+    break;
+  default:
+    break;
+  }
   return gst_pad_event_default (pad, parent, event);
 }
 
@@ -249,9 +262,7 @@ query_latency (GstNdtLocalize *self, GstQuery *query)
   gst_ndt_poses_set_live (self->poses, live);
 
   GST_OBJECT_LOCK (self);
-  min += self->settings.processing_deadline;
-  if (self->settings.batch_size > 1) /* a batch of one is full when it begins */
-    min += self->settings.batch_timeout;
+  min += gst_ndt_localize_get_own_latency (self);
   if (!GST_CLOCK_TIME_IS_VALID (max) || !GST_CLOCK_TIME_IS_VALID (self->scan_duration))
     max = GST_CLOCK_TIME_NONE;
   else

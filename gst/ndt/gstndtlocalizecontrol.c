@@ -47,6 +47,15 @@ gst_ndt_changes_clear (GstNdtChanges *changes)
   changes->settings = 0;
 }
 
+GstClockTime
+gst_ndt_localize_get_own_latency (const GstNdtLocalize *self)
+{
+  GstClockTime latency = self->settings.processing_deadline;
+  if (self->settings.batch_size > 1) /* a batch of one is full when it begins */
+    latency += self->settings.batch_timeout;
+  return latency;
+}
+
 gboolean
 gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken)
 {
@@ -70,6 +79,8 @@ gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken)
   gst_ndt_settings_get_scan_settings (&self->settings, &taken->scans);
   taken->is_live = self->is_live;
   taken->upstream_latency = self->upstream_latency;
+  const GstClockTime latency = self->upstream_latency + gst_ndt_localize_get_own_latency (self);
+  taken->spare_latency = MAX (self->pipeline_latency, latency) - latency;
   GST_OBJECT_UNLOCK (self);
   return taken->changes.reset || taken->changes.map || taken->settings ||
          taken->changes.has_initial_pose;
@@ -207,6 +218,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
       gst_ndt_settings_resolve (&self->settings, &params, &has_initial_pose, &initial_pose, &error);
   gst_ndt_changes_clear (&self->changes);
   self->is_live = FALSE;
+  self->pipeline_latency = 0;
   self->running = TRUE;
   GST_OBJECT_UNLOCK (self);
 

@@ -39,6 +39,7 @@ typedef struct {
  * @scans: as the properties are now
  * @is_live: whether scans come from a live source, as last answered to a LATENCY query …
  * @upstream_latency: … and their least latency when they come
+ * @spare_latency: by how much the pipeline's latency is more than that and this element's own
  *
  * What is so from the next scan on, all of the same instant.
  */
@@ -49,6 +50,7 @@ typedef struct {
   GstNdtScanSettings scans;
   gboolean is_live;
   GstClockTime upstream_latency;
+  GstClockTime spare_latency;
 } GstNdtTaken;
 
 typedef struct _GstNdtBatch GstNdtBatch;
@@ -75,6 +77,7 @@ struct _GstNdtLocalize {
   GstClockTime scan_duration; /* from caps; NONE if unknown */
   gboolean is_live;           /* see GstNdtTaken */
   GstClockTime upstream_latency;
+  GstClockTime pipeline_latency; /* as the last LATENCY event said; 0: there was none */
 
   /* sink pad's streaming thread */
   GstPointCloudTimer *timer;
@@ -115,6 +118,8 @@ gboolean gst_ndt_localize_set_setting (
 gboolean gst_ndt_localize_wants_map (gchar **path, NdtVoxelMapParams *params, gpointer self);
 void gst_ndt_localize_map_loaded (const gchar *path, const NdtVoxelMapParams *params,
     NdtVoxelMap *map, const GError *error, gpointer self);
+/* What the element adds to the latency of what comes. With the object lock held. */
+GstClockTime gst_ndt_localize_get_own_latency (const GstNdtLocalize *self);
 /* What the element answers to LATENCY queries has changed, if it runs. */
 void gst_ndt_localize_post_latency (GstNdtLocalize *self);
 /* The "set-initial-pose" and "reset" actions. */

@@ -188,8 +188,9 @@ due_time (GstNdtLocalize *self, const GstNdtTaken *taken, const GstBuffer *buffe
 
 /* Until when a scan's turn has to come, by g_get_monotonic_time(); 0: for ever. A scan waits from
  * its arrival on; where it comes from a live source, from when it could have come: queues
- * upstream have it before. A replay is not late before its time: what waits until then waits for
- * the sink; and while the pipeline is paused no time runs. */
+ * upstream have it before. Neither is late before its time: what waits until then waits for the
+ * sink, which holds a replay's scans until their running time, and live ones until the pipeline's
+ * latency is over. While the pipeline is paused no time runs. */
 static gint64
 deadline (GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item, GstClockTime now)
 {
@@ -199,7 +200,7 @@ deadline (GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item
   if (taken->scans.deadline == 0 || GST_STATE (self) != GST_STATE_PLAYING)
     return 0;
   if (due_time (self, taken, GST_BUFFER_CAST (item->object), (gint64)now, &due))
-    since = taken->is_live ? MIN (since, due) : MAX (since, due);
+    since = taken->is_live ? MIN (since, due) + (gint64)taken->spare_latency : MAX (since, due);
   return MAX ((since + (gint64)taken->scans.deadline) / (gint64)GST_USECOND, 1);
 }
 

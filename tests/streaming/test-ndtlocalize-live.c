@@ -233,6 +233,54 @@ GST_START_TEST (test_live)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+check_tracking (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  gint *n_scans = user_data;
+  const GstPoseMeta *meta = ndt_harness_estimate (GST_PAD_PROBE_INFO_BUFFER (info));
+  fail_unless_equals_int (meta->status, GST_POSE_STATUS_TRACKING);
+  g_atomic_int_inc (n_scans);
+  return GST_PAD_PROBE_OK;
+}
+
+/* The pipeline's latency is a minute, as if another branch needed it, and the sink holds scans for
+ * so long: they wait in the queue upstream for longer than the deadline, and have no backlog. */
+GST_START_TEST (test_held_by_the_sink)
+{
+  g_autofree gchar *map = write_world ();
+  g_autofree gchar *folder = g_path_get_dirname (map);
+  g_autofree gchar *text = g_strdup_printf (
+      "lidartestsrc name=source is-live=true world=hall rings=16 columns=90 n-threads=1 speed=0.1 "
+      "! pointcloud/x-raw,framerate=1/1 "
+      "! queue max-size-buffers=100 max-size-bytes=0 max-size-time=0 "
+      "! ndtlocalize threads=1 resolution=1 batch-size=1 deadline=20000000000 map=%s "
+      "! fakesink name=sink sync=true",
+      map);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);
+  g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstPad) source_pad = gst_element_get_static_pad (source, "src");
+  g_autoptr (GstPad) sink_pad = gst_element_get_static_pad (sink, "sink");
+  GstClock *clock = gst_test_clock_new ();
+  gint n_scans = 0;
+
+  gst_pad_add_probe (source_pad, GST_PAD_PROBE_TYPE_BUFFER, add_prior, NULL, NULL);
+  gst_pad_add_probe (sink_pad, GST_PAD_PROBE_TYPE_BUFFER, check_tracking, &n_scans, NULL);
+  gst_pipeline_use_clock (GST_PIPELINE (pipeline), clock);
+  gst_pipeline_set_latency (GST_PIPELINE (pipeline), 60 * GST_SECOND);
+  fail_unless (gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
+  /* Whoever is waited for first: the source, or the sink. */
+  advance (GST_TEST_CLOCK (clock), 1);
+  while (g_atomic_int_get (&n_scans) < 20)
+    advance (GST_TEST_CLOCK (clock), 2);
+  assert_no_complaints (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (clock);
+  g_unlink (map);
+  g_rmdir (folder);
+}
+GST_END_TEST
+
 static Suite *
 ndtlocalize_live_suite (void)
 {
@@ -242,6 +290,7 @@ ndtlocalize_live_suite (void)
   suite_add_tcase (suite, tc);
   tcase_add_checked_fixture (tc, setup, NULL);
   tcase_add_test (tc, test_live);
+  tcase_add_test (tc, test_held_by_the_sink);
   return suite;
 }
 
