@@ -139,6 +139,39 @@ GST_START_TEST (test_events_in_place)
 }
 GST_END_TEST
 
+/* Gaps within a batch leave between the scans that they came between. They do not end a batch that
+ * waits to be full; what changes how scans are read does. */
+GST_START_TEST (test_gaps_within_a_batch)
+{
+  static const gint expected[] = {0, -1000, 1, -1000, -1000, 2, 3, -1000, 4, -1000, 5, -1000};
+  GstHarness *h = ndt_harness_new ("batch-size", 4, "batch-timeout", 600 * GST_SECOND, NULL);
+  Order order = {g_array_new (FALSE, FALSE, sizeof (gint))};
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, "src");
+  guint n_scans = 0;
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+      note_order, &order, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (expected); i++) {
+    if (expected[i] == -1000)
+      fail_unless (gst_harness_push_event (
+          h, gst_event_new_gap (n_scans * 100 * GST_MSECOND, 100 * GST_MSECOND)));
+    else
+      fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (n_scans++)), GST_FLOW_OK);
+  }
+  push_segment (h, GST_FORMAT_TIME, 0);
+  gst_harness_push_event (h, gst_event_new_eos ());
+  gst_event_unref (pull_event (h, GST_EVENT_EOS));
+
+  fail_unless_equals_int (order.order->len, G_N_ELEMENTS (expected));
+  for (guint i = 0; i < G_N_ELEMENTS (expected); i++)
+    fail_unless_equals_int (g_array_index (order.order, gint, i), expected[i]);
+  /* Four, and the two that the segment ended. */
+  fail_unless_equals_uint64 (ndt_harness_count (h, "batches"), 2);
+  ndt_harness_free (h);
+  g_array_unref (order.order);
+}
+GST_END_TEST
+
 /* EOS comes after the last scan; then scans are refused until the stream starts anew. */
 GST_START_TEST (test_eos)
 {
@@ -528,6 +561,7 @@ ndtlocalize_events_suite (void)
   tcase_add_test (tc, test_bytes_segment);
   tcase_add_test (tc, test_nonzero_segment);
   tcase_add_test (tc, test_events_in_place);
+  tcase_add_test (tc, test_gaps_within_a_batch);
   tcase_add_test (tc, test_eos);
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_deactivation);
