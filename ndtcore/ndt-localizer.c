@@ -235,6 +235,28 @@ typedef struct {
   NdtLocalization out;
 } Step;
 
+static NdtTrackerInput
+get_input (const NdtObservation *observation)
+{
+  NdtTrackerInput input = {
+      .time = observation->time, .prior = observation->prior, .odometry = observation->odometry};
+  /* A pose that is none is as if it were not given. */
+  input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
+  input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
+  return input;
+}
+
+NdtPrediction
+ndt_localizer_predict (
+    const NdtLocalizer *localizer, const NdtObservation *observation, NdtPose *pose)
+{
+  const NdtTrackerInput input = get_input (observation);
+  NdtTrackerGuess guess;
+  ndt_tracker_predict (&localizer->tracker, &input, &guess);
+  *pose = guess.pose;
+  return (NdtPrediction)guess.prediction;
+}
+
 static void
 predict (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, Step *step)
 {
@@ -243,13 +265,7 @@ predict (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
   step->observation = observation;
   step->slot = slot;
   step->out.previous_status = (NdtTrackStatus)tracker->status;
-  step->input.time = observation->time;
-  step->input.prior = observation->prior;
-  step->input.odometry = observation->odometry;
-  /* A pose that is none is as if it were not given. */
-  step->input.has_prior = observation->has_prior && ndt_pose_normalize (&step->input.prior);
-  step->input.has_odometry =
-      observation->has_odometry && ndt_pose_normalize (&step->input.odometry);
+  step->input = get_input (observation);
   ndt_tracker_predict (tracker, &step->input, &step->guess);
   step->out.prediction = (NdtPrediction)step->guess.prediction;
   step->out.guess = step->guess.pose;

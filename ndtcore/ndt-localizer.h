@@ -172,6 +172,10 @@ gboolean ndt_localizer_set_params (
 gboolean ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose);
 /* Forgets poses and averages; params and backend stay. */
 void ndt_localizer_reset (NdtLocalizer *localizer);
+/* Where the next scan would be looked for, were this one next; the identity with
+ * NDT_PREDICTION_NONE. */
+NdtPrediction ndt_localizer_predict (
+    const NdtLocalizer *localizer, const NdtObservation *observation, NdtPose *pose);
 NdtTrackStatus ndt_localizer_get_status (const NdtLocalizer *localizer);
 
 /* Localizes one scan. FALSE only where the backend failed or was cancelled (the error is the

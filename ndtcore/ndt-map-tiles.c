@@ -205,12 +205,7 @@ void
 ndt_map_tiles_get_counts (const NdtMapTiles *tiles, NdtMapTilesCounts *counts)
 {
   *counts = tiles->counts;
-}
-
-gsize
-ndt_map_tiles_get_bytes (const NdtMapTiles *tiles)
-{
-  return ndt_voxel_map_builder_get_bytes (tiles->builder);
+  counts->bytes = ndt_voxel_map_builder_get_bytes (tiles->builder);
 }
 
 static void

@@ -23,6 +23,7 @@ typedef struct _NdtMapTiles NdtMapTiles;
  * @n_loaded: tiles read since the map was opened …
  * @n_dropped: … those that are not in memory any more …
  * @n_failed: … and times that one could not be read
+ * @bytes: of the tiles in memory; the map itself is not counted
  */
 typedef struct {
   guint n_used;
@@ -30,6 +31,7 @@ typedef struct {
   guint64 n_loaded;
   guint64 n_dropped;
   guint64 n_failed;
+  gsize bytes;
 } NdtMapTilesCounts;
 
 /**
@@ -59,8 +61,6 @@ void ndt_map_tiles_get_box (const NdtMapTiles *tiles, guint index, double min[2]
 double ndt_map_tiles_get_distance (const NdtMapTiles *tiles, guint index, const double position[2]);
 gboolean ndt_map_tiles_is_used (const NdtMapTiles *tiles, guint index);
 void ndt_map_tiles_get_counts (const NdtMapTiles *tiles, NdtMapTilesCounts *counts);
-/* Bytes of the tiles in memory; the map itself is not counted. */
-gsize ndt_map_tiles_get_bytes (const NdtMapTiles *tiles);
 
 /**
  * ndt_map_tiles_move:

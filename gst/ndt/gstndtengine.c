@@ -214,6 +214,12 @@ gst_ndt_engine_set_initial_pose (GstNdtEngine *engine, const NdtPose *pose)
   ndt_localizer_set_initial_pose (engine->localizer, pose);
 }
 
+NdtPrediction
+gst_ndt_engine_predict (GstNdtEngine *engine, const NdtObservation *observation, NdtPose *pose)
+{
+  return ndt_localizer_predict (engine->localizer, observation, pose);
+}
+
 typedef struct {
   NdtLocalizationFunc func;
   gpointer user_data;

@@ -50,6 +50,9 @@ gboolean gst_ndt_engine_set_params (
     GstNdtEngine *engine, const NdtLocalizerParams *params, GError **error);
 void gst_ndt_engine_set_initial_pose (GstNdtEngine *engine, const NdtPose *pose);
 
+/* As ndt_localizer_predict(). */
+NdtPrediction gst_ndt_engine_predict (
+    GstNdtEngine *engine, const NdtObservation *observation, NdtPose *pose);
 /* As ndt_localizer_process_batch(): when the device fails, what it has not delivered is done
  * on the CPU. @n_done, whatever is returned: results that were delivered. */
 gboolean gst_ndt_engine_process (GstNdtEngine *engine, const NdtObservation *observations,

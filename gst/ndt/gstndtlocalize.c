@@ -5,7 +5,8 @@
  * @short_description: localizes lidar scans in a map by the normal distributions transform
  *
  * Takes point clouds and passes each on untouched, with a #GstPoseMeta of role "estimate": where
- * in the map the sensor was. The map is a PCD file, or a folder of them. A scan starts from,
+ * in the map the sensor was. The map is a PCD file, or a folder of them, of which map-radius keeps
+ * only what is near the vehicle in memory. A scan starts from,
  * best first, a pose of role "prior" on its buffer, the last estimate moved by the increment of
  * poses of role "odometry", or the last estimate moved with constant velocity. A scan that
  * cannot be localized passes with a status that says so. Priors and odometry may also come as
@@ -133,6 +134,7 @@ static void
 begin_flushing (GstNdtLocalize *self)
 {
   gst_ndt_fifo_flush (self->fifo);
+  gst_ndt_map_loader_set_flushing (self->loader, TRUE);
   gst_ndt_poses_flush (self->poses);
 }
 
@@ -140,6 +142,7 @@ static void
 end_flushing (GstNdtLocalize *self)
 {
   gst_ndt_poses_start (self->poses);
+  gst_ndt_map_loader_set_flushing (self->loader, FALSE);
   gst_ndt_fifo_start (self->fifo);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtlocalizeprivate.h"
 
-#include "ndtcore/ndt-map-file.h"
+#include <string.h>
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
 
@@ -43,6 +43,7 @@ gst_ndt_changes_clear (GstNdtChanges *changes)
 {
   g_clear_pointer (&changes->map, ndt_voxel_map_unref);
   g_clear_pointer (&changes->map_location, g_free);
+  g_clear_pointer (&changes->tiles, ndt_map_tiles_unref);
   changes->reset = changes->has_initial_pose = FALSE;
   changes->settings = 0;
 }
@@ -68,6 +69,7 @@ gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken)
   taken->changes = *pending;
   pending->map = NULL;
   pending->map_location = NULL;
+  pending->tiles = NULL;
   gst_ndt_changes_clear (pending);
   if (taken->changes.settings) {
     taken->settings = gst_structure_new_empty ("ndt-settings");
@@ -160,22 +162,25 @@ gst_ndt_localize_report_failure (GstNdtLocalize *self)
 }
 
 static gboolean
-start_map (GstNdtLocalize *self, const gchar *location, const NdtVoxelMapParams *params)
+start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
 {
+  const gchar *location = request->path;
+  g_autoptr (NdtMapTiles) tiles = NULL;
   if (!location || location[0] == '\0') {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("No map: set the property \"map\" to a PCD file or a folder of PCD files."), (NULL));
     return FALSE;
   }
   g_autoptr (GError) error = NULL;
-  g_autoptr (NdtVoxelMap) map = ndt_map_load (location, params, &error);
+  g_autoptr (NdtVoxelMap) map = gst_ndt_map_read (request, &tiles, &error);
   if (map && gst_ndt_engine_set_map (self->engine, map, &error)) {
     gst_ndt_localize_report_failure (self);
     gst_ndt_stats_map (self->stats, map);
+    gst_ndt_localize_set_tiles (self, tiles, map, location, request->radius, request->position);
     GST_OBJECT_LOCK (self);
     g_free (self->map);
     self->map = g_strdup (location);
-    self->map_params = *params;
+    self->map_params = request->params;
     GST_OBJECT_UNLOCK (self);
     return TRUE;
   }
@@ -213,13 +218,18 @@ gst_ndt_localize_start (GstNdtLocalize *self)
   GST_OBJECT_LOCK (self);
   g_autofree gchar *location = g_strdup (self->settings.map);
   g_autofree gchar *times_location = g_strdup (self->settings.times_location);
-  const NdtVoxelMapParams map_params = self->settings.map_params;
+  GstNdtMapRequest request = {
+      location, self->settings.map_params, self->settings.map_radius, {0, 0}};
   const gboolean valid =
       gst_ndt_settings_resolve (&self->settings, &params, &has_initial_pose, &initial_pose, &error);
   gst_ndt_changes_clear (&self->changes);
   self->is_live = FALSE;
   self->pipeline_latency = 0;
   self->running = TRUE;
+  if (valid && has_initial_pose)
+    memcpy (request.position, initial_pose.position, sizeof request.position);
+  self->map_radius = request.radius;
+  memcpy (self->position, request.position, sizeof self->position);
   GST_OBJECT_UNLOCK (self);
 
   gst_ndt_engine_reset (self->engine);
@@ -230,7 +240,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
   }
   if (has_initial_pose)
     gst_ndt_engine_set_initial_pose (self->engine, &initial_pose);
-  if (!start_timer (self, times_location) || !start_map (self, location, &map_params)) {
+  if (!start_timer (self, times_location) || !start_map (self, &request)) {
     gst_ndt_localize_stop (self);
     return FALSE;
   }
@@ -245,6 +255,7 @@ gst_ndt_localize_stop (GstNdtLocalize *self)
   GST_OBJECT_UNLOCK (self);
 
   gst_ndt_map_loader_stop (self->loader);
+  gst_ndt_localize_clear_tiles (self);
 
   GST_OBJECT_LOCK (self);
   gst_ndt_changes_clear (&self->changes);
@@ -320,14 +331,19 @@ gst_ndt_localize_set_setting (
 }
 
 gboolean
-gst_ndt_localize_wants_map (gchar **path, NdtVoxelMapParams *params, gpointer user_data)
+gst_ndt_localize_wants_map (GstNdtMapRequest *request, gpointer user_data)
 {
   GstNdtLocalize *self = user_data;
 
   GST_OBJECT_LOCK (self);
   const gboolean running = self->running;
-  *path = g_strdup (self->settings.map ? self->settings.map : "");
-  *params = self->settings.map_params;
+  request->path = g_strdup (self->settings.map ? self->settings.map : "");
+  request->params = self->settings.map_params;
+  request->radius = self->map_radius;
+  /* Where the next scan will be looked for. */
+  memcpy (request->position,
+      self->changes.has_initial_pose ? self->changes.initial_pose.position : self->position,
+      sizeof request->position);
   GST_OBJECT_UNLOCK (self);
   return running;
 }
@@ -372,13 +388,14 @@ refuse_map (GstNdtLocalize *self, const gchar *path, const NdtVoxelMapParams *pa
 }
 
 void
-gst_ndt_localize_map_loaded (const gchar *path, const NdtVoxelMapParams *params, NdtVoxelMap *map,
+gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *map, NdtMapTiles *tiles,
     const GError *error, gpointer user_data)
 {
   GstNdtLocalize *self = user_data;
+  const gchar *path = request->path;
 
   if (!map) {
-    refuse_map (self, path, params);
+    refuse_map (self, path, &request->params);
     GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ,
         ("Cannot use the map \"%s\", going on with the one before: %s.", path, error->message),
         (NULL));
@@ -386,14 +403,19 @@ gst_ndt_localize_map_loaded (const gchar *path, const NdtVoxelMapParams *params,
   }
   GST_OBJECT_LOCK (self);
   NdtVoxelMap *superseded = self->changes.map;
+  NdtMapTiles *superseded_tiles = self->changes.tiles;
   self->changes.map = map;
+  self->changes.tiles = tiles;
+  self->changes.radius = request->radius;
+  memcpy (self->changes.position, request->position, sizeof self->changes.position);
   g_free (self->changes.map_location);
   self->changes.map_location = g_strdup (path);
   g_free (self->map);
   self->map = g_strdup (path);
-  self->map_params = *params;
+  self->map_params = request->params;
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&superseded, ndt_voxel_map_unref);
+  g_clear_pointer (&superseded_tiles, ndt_map_tiles_unref);
 }
 
 gboolean

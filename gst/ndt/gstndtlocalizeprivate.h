@@ -17,6 +17,8 @@ GST_DEBUG_CATEGORY_EXTERN (gst_ndt_localize_debug);
 
 /**
  * GstNdtChanges:
+ * @map: nullable, with @map_location, and where not all of it is in memory @tiles, with the radius
+ *   and the position that they lie around
  * @settings: properties that were set, bits of their numbers
  *
  * What has been asked for since the task last looked; it takes effect between two scans, in
@@ -26,6 +28,9 @@ typedef struct {
   gboolean reset;
   NdtVoxelMap *map;
   gchar *map_location;
+  NdtMapTiles *tiles;
+  gdouble radius;
+  gdouble position[2];
   guint64 settings;
   gboolean has_initial_pose;
   NdtPose initial_pose;
@@ -53,6 +58,35 @@ typedef struct {
   GstClockTime spare_latency;
 } GstNdtTaken;
 
+/**
+ * GstNdtTiles:
+ * @tiles: NULL: all of the map is in memory
+ * @map: of them, as the engine has it
+ * @location: where they come from
+ * @radius: of what is in memory …
+ * @center: … around this position; both in metres
+ * @counts: as last counted
+ * @is_moving: another position has been asked for: @next …
+ * @due: … which takes effect with the scan of this number
+ * @has_failed: the last move could not read a tile, and has warned …
+ * @is_empty: … or found no voxel
+ *
+ * What is in memory of a map that follows the vehicle.
+ */
+typedef struct {
+  NdtMapTiles *tiles;
+  NdtVoxelMap *map;
+  gchar *location;
+  gdouble radius;
+  gdouble center[2];
+  NdtMapTilesCounts counts;
+  gboolean is_moving;
+  gdouble next[2];
+  guint64 due;
+  gboolean has_failed;
+  gboolean is_empty;
+} GstNdtTiles;
+
 typedef struct _GstNdtBatch GstNdtBatch;
 
 struct _GstNdtLocalize {
@@ -69,6 +103,8 @@ struct _GstNdtLocalize {
   GstNdtSettings settings;      /* while running, all can be used: what cannot was refused */
   gchar *map;                   /* while running, what was last read … */
   NdtVoxelMapParams map_params; /* … and how */
+  gdouble map_radius;           /* what of it is in memory; 0: all */
+  gdouble position[2];          /* of the vehicle, where it is not all */
   GstNdtChanges changes;
   gboolean running;           /* between READY → PAUSED and back: changes are for the task */
   GstNdtEngine *engine;       /* set and freed while there is no task; NULL in NULL */
@@ -87,6 +123,7 @@ struct _GstNdtLocalize {
   GstNdtBatch *batch;
   GstPointCloudInfo info;
   GstSegment segment;
+  GstNdtTiles tiles;
   guint64 sequence;
   const gchar *state;  /* as last posted, NULL before the first scan */
   GstClockTime warned; /* when the last warning about scans was posted */
@@ -99,6 +136,26 @@ void gst_ndt_batch_free (GstNdtBatch *batch);
 void gst_ndt_localize_task (gpointer self);
 /* To start state, while there is no task. */
 void gst_ndt_localize_reset_task (GstNdtLocalize *self);
+/* What takes effect with a scan. @structure: transfer full. */
+void gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure);
+
+/* gstndtlocalizetiles.c: maps that follow the vehicle. On the task, or while there is none. */
+
+/* What is in memory from now on; @tiles NULL: all of the map. Takes references. */
+void gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMap *map,
+    const gchar *location, gdouble radius, const gdouble position[2]);
+void gst_ndt_localize_clear_tiles (GstNdtLocalize *self);
+/* Uses the map of @changes. */
+void gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes);
+/* Has the map ready that a scan is to be aligned with. FALSE: flushing. */
+gboolean gst_ndt_localize_follow (
+    GstNdtLocalize *self, guint64 scan, const NdtObservation *observations, gboolean is_live);
+/* How many of @n scans from that one on are aligned with the same map. */
+guint gst_ndt_localize_count_followed (
+    GstNdtLocalize *self, guint64 scan, const NdtObservation *observations, guint n);
+/* In order, with each scan's result. */
+void gst_ndt_localize_scan_done (
+    GstNdtLocalize *self, guint64 scan, const NdtLocalization *localization);
 
 /* gstndtlocalizecontrol.c: settings, maps and poses from other threads. */
 
@@ -115,9 +172,9 @@ void gst_ndt_localize_report_failure (GstNdtLocalize *self);
 gboolean gst_ndt_localize_set_setting (
     GstNdtLocalize *self, guint id, const GValue *value, GParamSpec *pspec);
 /* The loader's callbacks. */
-gboolean gst_ndt_localize_wants_map (gchar **path, NdtVoxelMapParams *params, gpointer self);
-void gst_ndt_localize_map_loaded (const gchar *path, const NdtVoxelMapParams *params,
-    NdtVoxelMap *map, const GError *error, gpointer self);
+gboolean gst_ndt_localize_wants_map (GstNdtMapRequest *request, gpointer self);
+void gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *map,
+    NdtMapTiles *tiles, const GError *error, gpointer self);
 /* What the element adds to the latency of what comes. With the object lock held. */
 GstClockTime gst_ndt_localize_get_own_latency (const GstNdtLocalize *self);
 /* What the element answers to LATENCY queries has changed, if it runs. */

@@ -24,6 +24,7 @@ struct _GstNdtBatch {
   GArray *items; /* GstNdtItem */
   guint cursor;  /* items before it have left */
   guint n_scans;
+  guint first; /* of the scans that are being aligned */
   Scan scans[NDT_MAX_SCANS];
   NdtObservation observations[NDT_MAX_SCANS];
 
@@ -83,32 +84,18 @@ warn_about_scan (GstNdtLocalize *self, guint64 sequence, const gchar *why)
   self->n_unwarned = 0;
 }
 
-static void
-post_change (GstNdtLocalize *self, GstStructure *structure)
+void
+gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure)
 {
-  gst_structure_set (structure, "scan", G_TYPE_UINT64, self->sequence, NULL);
+  gst_structure_set (structure, "scan", G_TYPE_UINT64, scan, NULL);
   gst_element_post_message (
       GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
 }
 
 static void
-change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
+post_change (GstNdtLocalize *self, GstStructure *structure)
 {
-  g_autoptr (GError) error = NULL;
-  if (!gst_ndt_engine_set_map (self->engine, changes->map, &error)) {
-    GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
-        ("Cannot use the map \"%s\", going on with the one before: %s.", changes->map_location,
-            error->message),
-        (NULL));
-    return;
-  }
-  gst_ndt_localize_report_failure (self);
-  gst_ndt_stats_map (self->stats, changes->map);
-  post_change (
-      self, gst_structure_new ("ndt-map", "location", G_TYPE_STRING, changes->map_location,
-                "resolution", G_TYPE_DOUBLE, ndt_voxel_map_get_params (changes->map)->resolution,
-                "voxels", G_TYPE_UINT, ndt_voxel_map_get_level (changes->map, 0)->n_voxels,
-                "points", G_TYPE_UINT64, ndt_voxel_map_get_n_points (changes->map), NULL));
+  gst_ndt_localize_post_change (self, self->sequence, structure);
 }
 
 /* Changes take effect here, before the scan self->sequence, and are announced with it. */
@@ -131,7 +118,7 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
     post_change (self, gst_structure_new_empty ("ndt-reset"));
   }
   if (taken->changes.map)
-    change_map (self, &taken->changes);
+    gst_ndt_localize_change_map (self, &taken->changes);
   if (taken->settings) {
     /* Checked when they were set. */
     if (!gst_ndt_engine_set_params (self->engine, &taken->params, &error))
@@ -332,12 +319,13 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
 {
   GstNdtLocalize *self = user_data;
   GstNdtBatch *batch = self->batch;
-  Scan *scan = &batch->scans[index];
+  Scan *scan = &batch->scans[batch->first + index];
   GstBuffer *buffer = GST_BUFFER_CAST (item_at (batch, batch->cursor++)->object);
   const GstClockTime done = gst_util_get_timestamp ();
 
   gst_ndt_localize_report_failure (self);
   unmap_scan (scan);
+  gst_ndt_localize_scan_done (self, scan->about.sequence, localization);
   if (batch->flow != GST_FLOW_OK) {
     gst_buffer_unref (buffer);
     gst_ndt_stats_dropped (self->stats);
@@ -363,7 +351,7 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
   const GstClockTime pushed = gst_util_get_timestamp ();
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_PUSH, pushed - done);
   if (batch->taken.scans.deadline > 0)
-    set_deadlines (self, batch, index + 1, pushed);
+    set_deadlines (self, batch, batch->first + index + 1, pushed);
 }
 
 static gint64
@@ -412,23 +400,42 @@ prepare_scans (GstNdtLocalize *self, GstNdtBatch *batch, guint first)
   return i;
 }
 
+/* As many of the scans as are aligned with one map. */
 static GstFlowReturn
-localize_scans (GstNdtLocalize *self, GstNdtBatch *batch)
+localize_some (GstNdtLocalize *self, GstNdtBatch *batch)
 {
+  const NdtObservation *observations = batch->observations + batch->first;
+  const guint64 sequence = batch->scans[batch->first].about.sequence;
   g_autoptr (GError) error = NULL;
   guint n_done = 0;
 
-  const gboolean ok = gst_ndt_engine_process (
-      self->engine, batch->observations, batch->n_scans, push_scan, self, &n_done, &error);
+  if (!gst_ndt_localize_follow (self, sequence, observations, batch->taken.is_live))
+    return GST_FLOW_FLUSHING;
+  const guint n =
+      gst_ndt_localize_count_followed (self, sequence, observations, batch->n_scans - batch->first);
+  const gboolean ok =
+      gst_ndt_engine_process (self->engine, observations, n, push_scan, self, &n_done, &error);
   gst_ndt_engine_cancel (self->engine, GST_NDT_CANCEL_DOWNSTREAM, FALSE);
-  for (guint i = n_done; i < batch->n_scans; i++)
-    unmap_scan (&batch->scans[i]);
+  batch->first += n_done;
   if (ok || batch->flow != GST_FLOW_OK)
     return batch->flow;
   if (g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED))
     return GST_FLOW_FLUSHING;
   GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("Alignment failed: %s.", error->message), (NULL));
   return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+localize_scans (GstNdtLocalize *self, GstNdtBatch *batch)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  batch->first = 0;
+  while (flow == GST_FLOW_OK && batch->first < batch->n_scans)
+    flow = localize_some (self, batch);
+  for (guint i = batch->first; i < batch->n_scans; i++)
+    unmap_scan (&batch->scans[i]);
+  return flow;
 }
 
 static GstFlowReturn

@@ -9,6 +9,7 @@ enum {
   PROP_0,
   /* numbers: see below */
   PROP_RESOLUTION,
+  PROP_MAP_RADIUS,
   PROP_OUTLIER_RATIO,
   PROP_MAX_ITERATIONS,
   PROP_TRANSLATION_EPSILON,
@@ -86,6 +87,10 @@ typedef struct {
 static const Number numbers[] = {
     {PROP_RESOLUTION, "resolution", "Edge of the map's cells in metres (0.01 to 1000)",
         AT (map_params.resolution), DOUBLE, 0.01, 1000, 1, PLAYING, GST_NDT_CHANGE_MAP},
+    {PROP_MAP_RADIUS, "map-radius",
+        "Of a map in tiles (a folder) those within this distance of the vehicle are in memory, in "
+        "metres; they are read and dropped in the background as it moves (0 = all are in memory)",
+        AT (map_radius), DOUBLE, 0, 1e6, 1, READY, GST_NDT_CHANGE_NONE},
     {PROP_OUTLIER_RATIO, "outlier-ratio", "Share of points that the map does not explain (0 to 1)",
         AT (params.registration.align.outlier_ratio), DOUBLE, 0.001, 0.999, 1, PLAYING,
         GST_NDT_CHANGE_PARAMS},

@@ -28,6 +28,7 @@ typedef enum {
 typedef struct {
   gchar *map;
   NdtVoxelMapParams map_params;
+  gdouble map_radius;
   NdtLocalizerParams params;
   gchar *crop_box;
   gchar *fixed_covariance;

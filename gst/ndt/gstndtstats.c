@@ -40,6 +40,7 @@ typedef struct {
   guint64 map_points;
   guint64 map_voxels;
   guint64 map_bytes;
+  NdtMapTilesCounts tiles; /* of all maps so far, but for what is in memory */
 } Counts;
 
 struct _GstNdtStats {
@@ -174,6 +175,20 @@ gst_ndt_stats_map (GstNdtStats *stats, const NdtVoxelMap *map)
   g_mutex_unlock (&stats->lock);
 }
 
+void
+gst_ndt_stats_tiles (
+    GstNdtStats *stats, const NdtMapTilesCounts *before, const NdtMapTilesCounts *now)
+{
+  g_mutex_lock (&stats->lock);
+  NdtMapTilesCounts *counts = &stats->counts.tiles;
+  counts->n_used = now->n_used;
+  counts->bytes = now->bytes;
+  counts->n_loaded += now->n_loaded - before->n_loaded;
+  counts->n_dropped += now->n_dropped - before->n_dropped;
+  counts->n_failed += now->n_failed - before->n_failed;
+  g_mutex_unlock (&stats->lock);
+}
+
 static int
 compare_times (const void *a, const void *b)
 {
@@ -257,6 +272,11 @@ gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counte
   for (guint i = 0; i < N_PREDICTION; i++)
     set_uint64 (structure, "predicted-", ndt_prediction_to_string (i), counts->prediction[i]);
   set_batch_histogram (structure, counts);
+  set_uint64 (structure, "tiles", "", counts->tiles.n_used);
+  set_uint64 (structure, "tiles", "-loaded", counts->tiles.n_loaded);
+  set_uint64 (structure, "tiles", "-dropped", counts->tiles.n_dropped);
+  set_uint64 (structure, "tiles", "-failed", counts->tiles.n_failed);
+  set_uint64 (structure, "tiles", "-bytes", counts->tiles.bytes);
   set_times (structure, "wait", &counts->times[GST_NDT_TIME_WAIT]);
   set_times (structure, "upload", &counts->times[GST_NDT_TIME_UPLOAD]);
   set_times (structure, "align", &counts->times[GST_NDT_TIME_ALIGN]);

@@ -4,6 +4,7 @@
 #include <gst/gst.h>
 
 #include "ndtcore/ndt-localizer.h"
+#include "ndtcore/ndt-map-tiles.h"
 
 G_BEGIN_DECLS
 
@@ -40,6 +41,9 @@ void gst_ndt_stats_fallback (GstNdtStats *stats);
 void gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localization);
 void gst_ndt_stats_time (GstNdtStats *stats, GstNdtTime which, GstClockTime time);
 void gst_ndt_stats_map (GstNdtStats *stats, const NdtVoxelMap *map);
+/* Of the tiles of a map, and as they were counted before; zeros before they were opened. */
+void gst_ndt_stats_tiles (
+    GstNdtStats *stats, const NdtMapTilesCounts *before, const NdtMapTilesCounts *now);
 
 /* @counters is nullable. (transfer full) */
 GstStructure *gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counters);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* ndt-map: builds and inspects maps. Exit status 0: done, 1: failed, 2: wrong usage. */
+/* ndt-map: builds, cuts and inspects maps. Exit status 0: done, 1: failed, 2: wrong usage. */
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ndt-map-tool.h"
 #include "ndtcore/ndt-map-file.h"
+#include "ndtcore/ndt-map-tiles.h"
 #include "ndtcore/ndt-pcd.h"
 #include "ndtcore/ndt-trajectory.h"
 #include "ndt-point-set.h"
 
-#define EXIT_USAGE 2
-
 /* A float steps by 0.5 mm here; farther from the origin a map loses what it was measured to. */
 #define FLOAT_RANGE 8192.0
 
-static int
-report (const GError *error)
+int
+ndt_map_report (const GError *error)
 {
   g_printerr ("ndt-map: %s\n", error->message);
   return EXIT_FAILURE;
 }
 
-static int
-report_usage (GOptionContext *context, const gchar *text)
+int
+ndt_map_report_usage (GOptionContext *context, const gchar *text)
 {
   g_autofree gchar *help = context ? g_option_context_get_help (context, TRUE, NULL) : NULL;
   g_printerr ("ndt-map: %s\n", text);
@@ -87,8 +87,8 @@ add_file (Build *build, const gchar *path, const NdtPose *pose, GError **error)
   return FALSE;
 }
 
-static GPtrArray *
-list_inputs (gchar **inputs, GError **error)
+GPtrArray *
+ndt_map_list_inputs (gchar **inputs, GError **error)
 {
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
   for (gchar **input = inputs; *input; input++) {
@@ -177,26 +177,26 @@ run_build (Build *build, GOptionContext *context)
   double farthest;
 
   if (!build->inputs || !build->output)
-    return report_usage (context, "build needs inputs and --output");
+    return ndt_map_report_usage (context, "build needs inputs and --output");
   if (build->encoding && !parse_encoding (build->encoding, &encoding))
-    return report_usage (context, "--encoding is ascii, binary or binary_compressed");
+    return ndt_map_report_usage (context, "--encoding is ascii, binary or binary_compressed");
   if (!(build->leaf >= 0) || !(build->min_range >= 0) || !(build->max_range >= 0) ||
       (build->max_range > 0 && build->max_range <= build->min_range))
-    return report_usage (context, "lengths have to be positive, and the ranges in order");
+    return ndt_map_report_usage (context, "lengths have to be positive, and the ranges in order");
   if (!build->trajectory && (build->min_range > 0 || build->max_range > 0))
-    return report_usage (context, "ranges are of scans, which need a --trajectory");
+    return ndt_map_report_usage (context, "ranges are of scans, which need a --trajectory");
 
-  g_autoptr (GPtrArray) files = list_inputs (build->inputs, &error);
+  g_autoptr (GPtrArray) files = ndt_map_list_inputs (build->inputs, &error);
   if (!files)
-    return report (error);
+    return ndt_map_report (error);
   build->points = ndt_point_set_new (build->leaf);
   if (build->trajectory) {
     if (!add_scans (build, files, &error))
-      return report (error);
+      return ndt_map_report (error);
   } else {
     for (guint i = 0; i < files->len; i++)
       if (!add_file (build, g_ptr_array_index (files, i), NULL, &error))
-        return report (error);
+        return ndt_map_report (error);
   }
   const gsize n_points = ndt_point_set_get_n_points (build->points);
   if (n_points == 0) {
@@ -204,7 +204,7 @@ run_build (Build *build, GOptionContext *context)
     return EXIT_FAILURE;
   }
   if (!write_map (build, encoding, &farthest, &error))
-    return report (error);
+    return ndt_map_report (error);
 
   printf ("files: %u\n", files->len);
   if (build->trajectory)
@@ -249,7 +249,7 @@ command_build (int argc, char **argv)
   g_option_context_add_main_entries (context, entries, NULL);
   int status;
   if (!g_option_context_parse (context, &argc, &argv, &error))
-    status = report_usage (context, error->message);
+    status = ndt_map_report_usage (context, error->message);
   else
     status = run_build (&build, context);
   ndt_point_set_free (build.points);
@@ -269,6 +269,28 @@ typedef struct {
   gchar **inputs;
 } Info;
 
+/* Of a folder: how many tiles there are, and how large. */
+static gboolean
+print_tiles (const gchar *path, const NdtVoxelMapParams *params, GError **error)
+{
+  double size[2] = {0, 0};
+  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+    return TRUE;
+  g_autoptr (NdtMapTiles) tiles = ndt_map_tiles_open (path, params, error);
+  if (!tiles)
+    return FALSE;
+  const guint n = ndt_map_tiles_get_n_tiles (tiles);
+  for (guint i = 0; i < n; i++) {
+    double min[2], max[2];
+    ndt_map_tiles_get_box (tiles, i, min, max);
+    for (guint k = 0; k < 2; k++)
+      size[k] = MAX (size[k], max[k] - min[k]);
+  }
+  printf ("tiles: %u\n", n);
+  printf ("largest tile: %.3f m x %.3f m\n", size[0], size[1]);
+  return TRUE;
+}
+
 static int
 run_info (const Info *info, GOptionContext *context)
 {
@@ -277,7 +299,7 @@ run_info (const Info *info, GOptionContext *context)
   double min[3], max[3];
 
   if (!info->inputs || info->inputs[1])
-    return report_usage (context, "info needs one map");
+    return ndt_map_report_usage (context, "info needs one map");
   params.resolution = info->resolution;
   params.min_points = (guint)MAX (info->min_points, 0);
   params.n_levels = (guint)MAX (info->levels, 0);
@@ -285,9 +307,9 @@ run_info (const Info *info, GOptionContext *context)
   g_autoptr (NdtVoxelMap) map = ndt_map_load (info->inputs[0], &params, &error);
   const double seconds = (double)(g_get_monotonic_time () - start) * 1e-6;
   if (!map && g_error_matches (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT))
-    return report_usage (NULL, error->message);
-  if (!map)
-    return report (error);
+    return ndt_map_report_usage (NULL, error->message);
+  if (!map || !print_tiles (info->inputs[0], &params, &error))
+    return ndt_map_report (error);
 
   ndt_voxel_map_get_bounds (map, min, max);
   printf ("points: %" G_GUINT64_FORMAT "\n", ndt_voxel_map_get_n_points (map));
@@ -327,7 +349,7 @@ command_info (int argc, char **argv)
   g_option_context_add_main_entries (context, entries, NULL);
   int status;
   if (!g_option_context_parse (context, &argc, &argv, &error))
-    status = report_usage (context, error->message);
+    status = ndt_map_report_usage (context, error->message);
   else
     status = run_info (&info, context);
   g_strfreev (info.inputs);
@@ -337,6 +359,7 @@ command_info (int argc, char **argv)
 static const gchar usage[] =
     "Usage:\n"
     "  ndt-map build [OPTION...] -o MAP.pcd INPUT...   joins PCD files or scans into a map\n"
+    "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
     "  ndt-map info [OPTION...] MAP                    says what is in a map\n"
     "  ndt-map COMMAND --help                          options of a command\n"
     "  ndt-map --version\n";
@@ -357,6 +380,7 @@ main (int argc, char **argv)
     return EXIT_SUCCESS;
   }
   int (*run) (int, char **) = strcmp (command, "build") == 0  ? command_build
+                              : strcmp (command, "tile") == 0 ? ndt_map_command_tile
                               : strcmp (command, "info") == 0 ? command_info
                                                               : NULL;
   if (!run) {

@@ -228,7 +228,7 @@ test_move (Fixture *f, gconstpointer data)
   const guint n = ndt_map_tiles_get_n_tiles (tiles);
   g_assert_cmpuint (n, ==, 64); /* −36 to 36 m, but for what lies beyond ±30 m … */
   g_assert_cmpuint (counts_of (tiles).n_used, ==, 0);
-  g_assert_cmpuint (ndt_map_tiles_get_bytes (tiles), ==, 0);
+  g_assert_cmpuint (counts_of (tiles).bytes, ==, 0);
 
   gsize most = 0;
   for (guint step = 0; step < 40; step++) {
@@ -252,9 +252,8 @@ test_move (Fixture *f, gconstpointer data)
     g_autoptr (NdtVoxelMap) expected = ndt_voxel_map_builder_build (builder, NULL);
     ndt_test_assert_maps_equal (map, expected);
     /* Memory is that of these tiles and no more. */
-    g_assert_cmpuint (
-        ndt_map_tiles_get_bytes (tiles), ==, ndt_voxel_map_builder_get_bytes (builder));
-    most = MAX (most, ndt_map_tiles_get_bytes (tiles));
+    g_assert_cmpuint (counts_of (tiles).bytes, ==, ndt_voxel_map_builder_get_bytes (builder));
+    most = MAX (most, counts_of (tiles).bytes);
   }
   g_assert_cmpuint (counts_of (tiles).n_dropped, >, n);
 
@@ -262,7 +261,7 @@ test_move (Fixture *f, gconstpointer data)
   g_autoptr (NdtVoxelMap) all = move (tiles, 0, 0, 100);
   g_autoptr (NdtVoxelMap) whole = ndt_map_load (f->folder, &params, NULL);
   ndt_test_assert_maps_equal (all, whole);
-  g_assert_cmpuint (most, <, ndt_map_tiles_get_bytes (tiles) / 3);
+  g_assert_cmpuint (most, <, counts_of (tiles).bytes / 3);
 }
 
 /* The same tiles are the same map; a position off the map has the nearest tile. */

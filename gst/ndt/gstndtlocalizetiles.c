@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstndtlocalizeprivate.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GST_CAT_DEFAULT gst_ndt_localize_debug
+
+/* What is in memory follows the vehicle when it has gone this fraction of the radius, so that one
+ * that stands at the border of a tile does not load it for ever … */
+#define MOVE_FRACTION 0.125
+/* … and takes effect so many scans after the one that showed it: the tiles that a scan is aligned
+ * with depend on scans and poses, not on how fast they are read. Nor are more aligned at a time. */
+#define MOVE_SCANS 10
+/* A scan that is looked for farther away than this fraction has to wait for the tiles there. */
+#define JUMP_FRACTION 0.5
+
+static gdouble
+get_distance (const gdouble a[2], const gdouble b[2])
+{
+  return hypot (a[0] - b[0], a[1] - b[1]);
+}
+
+/* The map that the next scan is aligned with. FALSE where it is the one before, with a warning. */
+static gboolean
+change_map (GstNdtLocalize *self, NdtVoxelMap *map, const gchar *location)
+{
+  g_autoptr (GError) error = NULL;
+  if (!gst_ndt_engine_set_map (self->engine, map, &error)) {
+    GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
+        ("Cannot use the map \"%s\", going on with the one before: %s.", location, error->message),
+        (NULL));
+    return FALSE;
+  }
+  gst_ndt_localize_report_failure (self);
+  gst_ndt_stats_map (self->stats, map);
+  return TRUE;
+}
+
+static GstStructure *
+describe_map (const NdtVoxelMap *map, const gchar *location)
+{
+  return gst_structure_new ("ndt-map", "location", G_TYPE_STRING, location, "resolution",
+      G_TYPE_DOUBLE, ndt_voxel_map_get_params (map)->resolution, "voxels", G_TYPE_UINT,
+      ndt_voxel_map_get_level (map, 0)->n_voxels, "points", G_TYPE_UINT64,
+      ndt_voxel_map_get_n_points (map), NULL);
+}
+
+/* Takes the tiles' counts, and adds what has changed since to a message. */
+static void
+count_tiles (GstNdtLocalize *self, const NdtMapTilesCounts *counts, GstStructure *message)
+{
+  const NdtMapTilesCounts *before = &self->tiles.counts;
+  if (message)
+    gst_structure_set (message, "tiles", G_TYPE_UINT, counts->n_used, "tiles-loaded", G_TYPE_UINT64,
+        counts->n_loaded - before->n_loaded, "tiles-dropped", G_TYPE_UINT64,
+        counts->n_dropped - before->n_dropped, NULL);
+  gst_ndt_stats_tiles (self->stats, before, counts);
+  self->tiles.counts = *counts;
+}
+
+void
+gst_ndt_localize_clear_tiles (GstNdtLocalize *self)
+{
+  gst_ndt_map_loader_forget_move (self->loader);
+  g_clear_pointer (&self->tiles.tiles, ndt_map_tiles_unref);
+  g_clear_pointer (&self->tiles.map, ndt_voxel_map_unref);
+  g_free (self->tiles.location);
+  memset (&self->tiles, 0, sizeof self->tiles);
+}
+
+void
+gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMap *map,
+    const gchar *location, gdouble radius, const gdouble position[2])
+{
+  NdtMapTilesCounts counts = self->tiles.counts;
+
+  counts.n_dropped += counts.n_used;
+  counts.n_used = 0;
+  counts.bytes = 0;
+  count_tiles (self, &counts, NULL);
+  gst_ndt_localize_clear_tiles (self);
+  if (!tiles)
+    return;
+  self->tiles.tiles = ndt_map_tiles_ref (tiles);
+  self->tiles.map = ndt_voxel_map_ref (map);
+  self->tiles.location = g_strdup (location);
+  self->tiles.radius = radius;
+  memcpy (self->tiles.center, position, sizeof self->tiles.center);
+  ndt_map_tiles_get_counts (tiles, &counts);
+  count_tiles (self, &counts, NULL);
+}
+
+void
+gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
+{
+  if (!change_map (self, changes->map, changes->map_location))
+    return;
+  gst_ndt_localize_set_tiles (self, changes->tiles, changes->map, changes->map_location,
+      changes->radius, changes->position);
+  GstStructure *message = describe_map (changes->map, changes->map_location);
+  if (changes->tiles)
+    gst_structure_set (message, "tiles", G_TYPE_UINT, self->tiles.counts.n_used, "tiles-loaded",
+        G_TYPE_UINT64, self->tiles.counts.n_loaded, "tiles-dropped", G_TYPE_UINT64,
+        self->tiles.counts.n_dropped, NULL);
+  gst_ndt_localize_post_change (self, self->sequence, message);
+}
+
+/* Each warning once, until it is over. */
+static void
+warn (GstNdtLocalize *self, const GstNdtMapMoved *moved)
+{
+  GstNdtTiles *tiles = &self->tiles;
+  if (moved->failure && !tiles->has_failed)
+    GST_ELEMENT_WARNING (self, RESOURCE, READ,
+        ("A tile of the map cannot be read, going on without it: %s.", moved->failure->message),
+        (NULL));
+  if (moved->counts.is_outside && !tiles->counts.is_outside)
+    GST_ELEMENT_WARNING (self, RESOURCE, NOT_FOUND,
+        ("No tile of the map lies within %g m of (%.1f, %.1f), going on with the nearest.",
+            tiles->radius, tiles->center[0], tiles->center[1]),
+        (NULL));
+  if (moved->error && !tiles->is_empty)
+    GST_ELEMENT_WARNING (self, RESOURCE, READ,
+        ("The tiles around (%.1f, %.1f) cannot be used, going on with those before: %s.",
+            tiles->center[0], tiles->center[1], moved->error->message),
+        (NULL));
+  tiles->has_failed = moved->failure != NULL;
+  tiles->is_empty = moved->error != NULL;
+}
+
+/* The move that was asked for takes effect with a scan. FALSE where it has not ended. */
+static gboolean
+take_move (GstNdtLocalize *self, guint64 scan, gboolean wait)
+{
+  GstNdtTiles *tiles = &self->tiles;
+  GstNdtMapMoved moved;
+
+  if (!gst_ndt_map_loader_take_moved (self->loader, wait, &moved))
+    return FALSE;
+  tiles->is_moving = FALSE;
+  memcpy (tiles->center, tiles->next, sizeof tiles->center);
+  warn (self, &moved);
+  GstStructure *message = NULL;
+  if (moved.map && moved.map != tiles->map) {
+    if (change_map (self, moved.map, tiles->location)) {
+      message = describe_map (moved.map, tiles->location);
+      ndt_voxel_map_unref (tiles->map);
+      tiles->map = ndt_voxel_map_ref (moved.map);
+    }
+  }
+  count_tiles (self, &moved.counts, message);
+  if (message)
+    gst_ndt_localize_post_change (self, scan, message);
+  gst_ndt_map_moved_clear (&moved);
+  return TRUE;
+}
+
+static void
+begin_move (GstNdtLocalize *self, const gdouble position[2], guint64 due)
+{
+  GstNdtTiles *tiles = &self->tiles;
+
+  memcpy (tiles->next, position, sizeof tiles->next);
+  tiles->due = due;
+  tiles->is_moving = TRUE;
+  gst_ndt_map_loader_move (self->loader, tiles->tiles, tiles->next, tiles->radius);
+}
+
+static gboolean
+is_jump (const GstNdtTiles *tiles, const NdtPose *pose)
+{
+  const gdouble distance = get_distance (pose->position, tiles->center);
+  return isfinite (distance) && distance > JUMP_FRACTION * tiles->radius;
+}
+
+gboolean
+gst_ndt_localize_follow (
+    GstNdtLocalize *self, guint64 scan, const NdtObservation *observation, gboolean is_live)
+{
+  GstNdtTiles *tiles = &self->tiles;
+  NdtPose pose;
+
+  if (!tiles->tiles)
+    return TRUE;
+  if (tiles->is_moving && (is_live || scan >= tiles->due) && !take_move (self, scan, !is_live) &&
+      !is_live)
+    return FALSE;
+  /* The vehicle is elsewhere, or may be. */
+  const NdtPrediction prediction = gst_ndt_engine_predict (self->engine, observation, &pose);
+  if ((prediction != NDT_PREDICTION_INITIAL && prediction != NDT_PREDICTION_PRIOR) ||
+      !is_jump (tiles, &pose))
+    return TRUE;
+  begin_move (self, pose.position, scan);
+  return take_move (self, scan, TRUE);
+}
+
+guint
+gst_ndt_localize_count_followed (
+    GstNdtLocalize *self, guint64 scan, const NdtObservation *observations, guint n)
+{
+  const GstNdtTiles *tiles = &self->tiles;
+
+  if (!tiles->tiles)
+    return n;
+  n = MIN (n, MOVE_SCANS);
+  if (tiles->is_moving && tiles->due > scan)
+    n = (guint)MIN (n, tiles->due - scan);
+  for (guint i = 1; i < n; i++)
+    if (observations[i].has_prior && is_jump (tiles, &observations[i].prior))
+      return i;
+  return n;
+}
+
+void
+gst_ndt_localize_scan_done (GstNdtLocalize *self, guint64 scan, const NdtLocalization *localization)
+{
+  const GstNdtTiles *tiles = &self->tiles;
+  const gdouble *position = localization->registration.pose.position;
+
+  /* A lost vehicle may be anywhere, and the next scan is not looked for there. */
+  if (!tiles->tiles || !localization->has_pose || localization->status == NDT_TRACK_LOST)
+    return;
+  const gdouble distance = get_distance (position, tiles->center);
+  if (!isfinite (distance))
+    return;
+  GST_OBJECT_LOCK (self);
+  memcpy (self->position, position, sizeof self->position);
+  GST_OBJECT_UNLOCK (self);
+  if (!tiles->is_moving && distance > MOVE_FRACTION * tiles->radius)
+    begin_move (self, position, scan + MOVE_SCANS);
+}

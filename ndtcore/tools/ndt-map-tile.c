@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ndt-map-tool.h"
+#include "ndt-tile-cutter.h"
+#include "ndtcore/ndt-map-metadata.h"
+#include "ndtcore/ndt-pcd.h"
+
+typedef struct {
+  double size;
+  gchar *output;
+  gchar **inputs;
+} Tiling;
+
+/* A folder without a map, made where there is none: tiles of two maps would be one. */
+static gboolean
+prepare_folder (const gchar *path, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  if (g_mkdir_with_parents (path, 0777) != 0) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot make %s: %s", path, g_strerror (errno));
+    return FALSE;
+  }
+  g_autoptr (GDir) folder = g_dir_open (path, 0, &cause);
+  if (!folder) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
+    return FALSE;
+  }
+  const gchar *name;
+  while ((name = g_dir_read_name (folder)))
+    if (ndt_map_is_pcd (name) || g_str_equal (name, NDT_MAP_METADATA_NAME)) {
+      g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+          "%s has a map in it already (%s): choose an empty folder", path, name);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* Doubles where one of the files has them, so that no point moves. */
+static gboolean
+find_scalar (GPtrArray *files, NdtScalar *scalar, GError **error)
+{
+  *scalar = NDT_SCALAR_F32;
+  for (guint i = 0; i < files->len; i++) {
+    const NdtPcdField *xyz[3];
+    g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (g_ptr_array_index (files, i), error);
+    if (!file)
+      return FALSE;
+    if (!ndt_pcd_header_find_xyz (ndt_pcd_file_get_header (file), xyz, error)) {
+      g_prefix_error (error, "%s: ", (const gchar *)g_ptr_array_index (files, i));
+      return FALSE;
+    }
+    if (xyz[0]->size == sizeof (double))
+      *scalar = NDT_SCALAR_F64;
+  }
+  return TRUE;
+}
+
+static gboolean
+cut (NdtTileCutter *cutter, GPtrArray *files, GError **error)
+{
+  for (guint i = 0; i < files->len; i++) {
+    NdtCloudView points;
+    g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (g_ptr_array_index (files, i), error);
+    if (!file || !ndt_pcd_file_get_points (file, &points, error) ||
+        !ndt_tile_cutter_add (cutter, &points, error))
+      return FALSE;
+  }
+  if (ndt_tile_cutter_get_n_points (cutter) == 0) {
+    g_set_error_literal (
+        error, NDT_ERROR, NDT_ERROR_EMPTY_MAP, "there are no points; nothing is written");
+    return FALSE;
+  }
+  return ndt_tile_cutter_finish (cutter, error);
+}
+
+static int
+run_tile (const Tiling *tiling, GOptionContext *context)
+{
+  g_autoptr (GError) error = NULL;
+  NdtScalar scalar;
+
+  if (!tiling->inputs || !tiling->output)
+    return ndt_map_report_usage (context, "tile needs inputs and --output");
+  if (!(tiling->size >= 0.01 && isfinite (tiling->size)))
+    return ndt_map_report_usage (context, "--size is metres, 0.01 or more");
+  g_autoptr (GPtrArray) files = ndt_map_list_inputs (tiling->inputs, &error);
+  if (!files || !find_scalar (files, &scalar, &error) || !prepare_folder (tiling->output, &error))
+    return ndt_map_report (error);
+
+  g_autoptr (NdtTileCutter) cutter = ndt_tile_cutter_new (tiling->output, tiling->size, scalar);
+  if (!cut (cutter, files, &error))
+    return ndt_map_report (error);
+  printf ("files: %u\n", files->len);
+  printf ("tiles: %u\n", ndt_tile_cutter_get_n_tiles (cutter));
+  printf ("points: %" G_GUINT64_FORMAT "\n", ndt_tile_cutter_get_n_points (cutter));
+  return EXIT_SUCCESS;
+}
+
+int
+ndt_map_command_tile (int argc, char **argv)
+{
+  Tiling tiling = {.size = 20};
+  const GOptionEntry entries[] = {
+      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &tiling.output,
+          "Folder to write, without a map in it", "FOLDER"},
+      {"size", 's', 0, G_OPTION_ARG_DOUBLE, &tiling.size, "Edge of a tile (default 20)", "METRES"},
+      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &tiling.inputs, NULL, NULL},
+      {NULL},
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new ("INPUT... - cuts a map into tiles");
+  g_autoptr (GError) error = NULL;
+  g_option_context_set_summary (context,
+      "Inputs are PCD files, or folders of them. Each tile becomes a binary PCD file with the "
+      "points\n"
+      "as they were, and " NDT_MAP_METADATA_NAME " says where it lies, as Autoware has it:\n"
+      "what ndtlocalize's map-radius takes.");
+  g_option_context_add_main_entries (context, entries, NULL);
+  const int status = g_option_context_parse (context, &argc, &argv, &error)
+                         ? run_tile (&tiling, context)
+                         : ndt_map_report_usage (context, error->message);
+  g_free (tiling.output);
+  g_strfreev (tiling.inputs);
+  return status;
+}
