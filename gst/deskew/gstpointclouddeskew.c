@@ -31,6 +31,7 @@
 
 #include "gst/common/gstndtposepad.h"
 #include "gst/common/gstndtviews.h"
+#include "gst/common/gstsinkevents.h"
 #include "ndtcore/ndt-trajectory.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_point_cloud_deskew_debug);
@@ -636,6 +637,7 @@ gst_point_cloud_deskew_init (GstPointCloudDeskew *self)
   self->instant = INSTANT_END;
   gst_point_cloud_info_init (&self->info);
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_sink_events_tell_flushing (GST_BASE_TRANSFORM_SINK_PAD (self));
   gst_pad_set_iterate_internal_links_function (
       GST_BASE_TRANSFORM_SINK_PAD (self), gst_ndt_pose_pad_iterate_scans);
   gst_pad_set_iterate_internal_links_function (

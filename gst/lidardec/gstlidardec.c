@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gst/common/gstsinkevents.h"
 #include "lidar-memory.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
@@ -567,6 +568,7 @@ gst_lidar_dec_init (GstLidarDec *self)
   priv->sinkpad = gst_pad_new_from_static_template (&sink_template, "sink");
   gst_pad_set_chain_function (priv->sinkpad, gst_lidar_dec_chain);
   gst_pad_set_event_function (priv->sinkpad, gst_lidar_dec_sink_event);
+  gst_sink_events_tell_flushing (priv->sinkpad);
   gst_pad_set_query_function (priv->sinkpad, gst_lidar_dec_sink_query);
   gst_element_add_pad (GST_ELEMENT (self), priv->sinkpad);
   priv->srcpad = gst_pad_new_from_static_template (&src_template, "src");

@@ -25,6 +25,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
+#include "gst/common/gstsinkevents.h"
 #include "gstbagplayback.h"
 #include "mcap-format.h"
 #include "mcap-stream.h"
@@ -409,6 +410,7 @@ gst_mcap_demux_init (GstMcapDemux *self)
   self->sinkpad = gst_pad_new_from_static_template (&sink_template, "sink");
   gst_pad_set_chain_function (self->sinkpad, gst_mcap_demux_chain);
   gst_pad_set_event_function (self->sinkpad, gst_mcap_demux_sink_event);
+  gst_sink_events_tell_flushing (self->sinkpad);
   gst_pad_set_activate_function (self->sinkpad, gst_mcap_demux_activate);
   gst_pad_set_activatemode_function (self->sinkpad, gst_mcap_demux_activate_mode);
   gst_element_add_pad (GST_ELEMENT (self), self->sinkpad);

@@ -39,6 +39,7 @@
 #include <gst/pointcloud/pointcloud.h>
 #include <string.h>
 
+#include "gst/common/gstsinkevents.h"
 #include "gstpcdlayout.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_pcd_dec_debug);
@@ -590,6 +591,7 @@ gst_pcd_dec_init (GstPcdDec *self)
   self->sinkpad = gst_pad_new_from_static_template (&sink_template, "sink");
   gst_pad_set_chain_function (self->sinkpad, gst_pcd_dec_chain);
   gst_pad_set_event_function (self->sinkpad, gst_pcd_dec_sink_event);
+  gst_sink_events_tell_flushing (self->sinkpad);
   gst_pad_set_query_function (self->sinkpad, gst_pcd_dec_sink_query);
   gst_element_add_pad (GST_ELEMENT (self), self->sinkpad);
   self->srcpad = gst_pad_new_from_static_template (&src_template, "src");

@@ -34,6 +34,7 @@
 #include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/pointcloud.h>
 
+#include "gst/common/gstsinkevents.h"
 #include "gstposenoise.h"
 #include "gsttrajectorymatch.h"
 
@@ -426,6 +427,7 @@ gst_pose_inject_init (GstPoseInject *self)
   self->settings.count = -1;
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
   gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (self), TRUE);
+  gst_sink_events_tell_flushing (GST_BASE_TRANSFORM_SINK_PAD (self));
 }
 
 static void

@@ -263,7 +263,17 @@ GST_START_TEST (test_properties)
 }
 GST_END_TEST;
 
-/* What an element needs to run; the file of a sink goes into a folder of its own. */
+static void
+set_file (GstElement *element, const gchar *property, const gchar *folder, const gchar *content)
+{
+  g_autofree gchar *path =
+      g_build_filename (folder, GST_OBJECT_NAME (gst_element_get_factory (element)), NULL);
+
+  fail_unless (g_file_set_contents (path, content, -1, NULL));
+  g_object_set (element, property, path, NULL);
+}
+
+/* What an element needs to run; a file that it writes or reads is in @folder and has its name. */
 static void
 prepare (GstElement *element, const gchar *folder)
 {
@@ -278,6 +288,12 @@ prepare (GstElement *element, const gchar *folder)
         root ? root : NDT_TEST_ROOT, "tests/fuzz/corpus/capture/ethernet.pcap", NULL);
 
     g_object_set (element, "location", path, NULL);
+  } else if (g_str_equal (name, "poseinject")) {
+    set_file (element, "location", folder, "0 0 0 0 0 0 0 1\n");
+  } else if (g_str_equal (name, "ousterdec")) {
+    set_file (element, "metadata", folder,
+        "{\"beam_altitude_angles\": [5, 0], \"beam_azimuth_angles\": [1, -1], "
+        "\"prod_line\": \"OS-1-2\", \"lidar_mode\": \"32x10\"}");
   } else if (GST_OBJECT_FLAG_IS_SET (element, GST_ELEMENT_FLAG_SINK)) {
     g_autofree gchar *path = g_build_filename (folder, name, NULL);
 
@@ -322,6 +338,62 @@ GST_START_TEST (test_running_properties)
 }
 GST_END_TEST;
 
+static GstCaps *
+caps_for (GstPad *pad)
+{
+  g_autoptr (GstCaps) all = gst_pad_get_pad_template_caps (pad);
+  g_autoptr (GstCaps) clouds = gst_caps_from_string (NDT_ROOM_CAPS);
+
+  return gst_caps_fixate (gst_caps_is_any (all) || gst_caps_can_intersect (all, clouds)
+                              ? gst_caps_ref (clouds)
+                              : gst_caps_copy (all));
+}
+
+/* A state change deactivates source pads first: what comes until the sink pad follows is refused as
+ * flushing. Anything else is an error, which the source upstream would post. */
+static void
+check_deactivation (GstElementFactory *factory)
+{
+  GstElement *element = make (factory);
+  g_autofree gchar *folder = g_dir_make_tmp ("generic-XXXXXX", NULL);
+  g_autofree gchar *file = g_build_filename (folder, GST_OBJECT_NAME (factory), NULL);
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
+  g_autoptr (GstPad) src = gst_element_get_static_pad (element, "src");
+
+  if (sink && src) {
+    g_autoptr (GstPad) upstream = gst_pad_new ("src", GST_PAD_SRC);
+    g_autoptr (GstCaps) caps = caps_for (sink);
+    GstSegment segment;
+
+    prepare (element, folder);
+    gst_pad_set_active (upstream, TRUE);
+    fail_unless_equals_int (gst_pad_link (upstream, sink), GST_PAD_LINK_OK);
+    fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE,
+        "%s", GST_OBJECT_NAME (factory));
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    gst_pad_push_event (upstream, gst_event_new_stream_start ("deactivation"));
+    gst_pad_push_event (upstream, gst_event_new_caps (caps));
+    gst_pad_push_event (upstream, gst_event_new_segment (&segment));
+    gst_pad_set_active (src, FALSE);
+    gst_pad_push_event (upstream, gst_event_new_stream_start ("again"));
+    const GstFlowReturn flow = gst_pad_push (upstream, gst_buffer_new ());
+    fail_unless (
+        flow == GST_FLOW_FLUSHING, "%s: %s", GST_OBJECT_NAME (factory), gst_flow_get_name (flow));
+    gst_pad_set_active (upstream, FALSE);
+    fail_unless_equals_int (
+        gst_element_set_state (element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+  }
+  gst_object_unref (element);
+  g_unlink (file);
+  fail_unless_equals_int (g_rmdir (folder), 0);
+}
+
+GST_START_TEST (test_deactivation)
+{
+  for_each_factory (check_deactivation);
+}
+GST_END_TEST;
+
 /* Before the tests fork. */
 static void
 write_map (void)
@@ -341,6 +413,7 @@ generic_suite (void)
   tcase_add_test (tests, test_properties);
   tcase_add_unchecked_fixture (tests, write_map, ndt_room_remove_map);
   tcase_add_test (tests, test_running_properties);
+  tcase_add_test (tests, test_deactivation);
   return suite;
 }
 
