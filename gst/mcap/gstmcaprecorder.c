@@ -405,6 +405,11 @@ add_data (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log
     return FALSE;
   }
   part = (McapPart){map.data, map.size};
+  /* A recording's message keeps its number. */
+  if (pad->caps &&
+      gst_structure_has_name (gst_caps_get_structure (pad->caps, 0), MCAP_MESSAGE_CAPS) &&
+      GST_BUFFER_OFFSET_IS_VALID (buffer))
+    mcap_writer_set_sequence (self->writer, pad->main_channel, (guint32)GST_BUFFER_OFFSET (buffer));
   ok = mcap_writer_add_message (
       self->writer, pad->main_channel, log_time, MAX (stamp, 0), &part, 1, error);
   gst_buffer_unmap (buffer, &map);

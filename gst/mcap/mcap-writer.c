@@ -273,6 +273,14 @@ mcap_writer_make_room (McapWriter *self, guint64 size, guint64 log_time, GError 
   return !chunk_is_full (self, size, log_time) || mcap_writer_flush (self, error);
 }
 
+void
+mcap_writer_set_sequence (McapWriter *self, guint16 id, guint32 sequence)
+{
+  g_return_if_fail (id < self->channels->len);
+
+  ((Channel *)g_ptr_array_index (self->channels, id))->sequence = sequence;
+}
+
 gboolean
 mcap_writer_add_message (McapWriter *self, guint16 id, guint64 log_time, guint64 publish_time,
     const McapPart *parts, guint n_parts, GError **error)

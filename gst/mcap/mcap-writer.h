@@ -67,6 +67,9 @@ gboolean mcap_writer_add_channel (McapWriter *self, guint16 schema, const gchar 
 /* Begins a new chunk where the one at hand has no room for @size bytes, so that messages that
  * belong together stand in one, whole or not at all after a kill. */
 gboolean mcap_writer_make_room (McapWriter *self, guint64 size, guint64 log_time, GError **error);
+/* The sequence number of the channel's next message; those after it count on from there. Without it
+ * a channel's first has 0. */
+void mcap_writer_set_sequence (McapWriter *self, guint16 channel, guint32 sequence);
 /* Times in ns. The data are copied. */
 gboolean mcap_writer_add_message (McapWriter *self, guint16 channel, guint64 log_time,
     guint64 publish_time, const McapPart *parts, guint n_parts, GError **error);

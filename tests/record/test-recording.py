@@ -457,7 +457,8 @@ class Files(Folder):
                         channels[r.id] = (r.topic, r.message_encoding, sorted(r.metadata.items()),
                                           schemas.get(r.schema_id))
                     elif isinstance(r, Message):
-                        messages.append((r.log_time, channels[r.channel_id], r.publish_time, r.data))
+                        messages.append((r.log_time, channels[r.channel_id], r.publish_time, r.sequence,
+                                         r.data))
                     elif isinstance(r, Attachment):
                         attachments.append(
                             (r.name, r.media_type, r.log_time, r.create_time, r.data))
