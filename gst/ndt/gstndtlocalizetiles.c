@@ -37,25 +37,23 @@ change_map (GstNdtLocalize *self, NdtVoxelMap *map, const gchar *location)
   return TRUE;
 }
 
-static GstStructure *
-describe_map (const NdtVoxelMap *map, const gchar *location)
+/* Says so, with the scan that it is used from. */
+static void
+post_map (GstNdtLocalize *self, const NdtVoxelMap *map, const gchar *location, guint64 scan)
 {
-  return gst_structure_new ("ndt-map", "location", G_TYPE_STRING, location, "resolution",
-      G_TYPE_DOUBLE, ndt_voxel_map_get_params (map)->resolution, "voxels", G_TYPE_UINT,
-      ndt_voxel_map_get_level (map, 0)->n_voxels, "points", G_TYPE_UINT64,
+  GstStructure *structure = gst_structure_new ("ndt-map", "location", G_TYPE_STRING, location,
+      "resolution", G_TYPE_DOUBLE, ndt_voxel_map_get_params (map)->resolution, "voxels",
+      G_TYPE_UINT, ndt_voxel_map_get_level (map, 0)->n_voxels, "points", G_TYPE_UINT64,
       ndt_voxel_map_get_n_points (map), NULL);
+  if (self->tiles.tiles)
+    gst_structure_set (structure, "tiles", G_TYPE_UINT, self->tiles.counts.n_used, NULL);
+  gst_ndt_localize_post_change (self, scan, structure);
 }
 
-/* Takes the tiles' counts, and adds what has changed since to a message. */
 static void
-count_tiles (GstNdtLocalize *self, const NdtMapTilesCounts *counts, GstStructure *message)
+count_tiles (GstNdtLocalize *self, const NdtMapTilesCounts *counts)
 {
-  const NdtMapTilesCounts *before = &self->tiles.counts;
-  if (message)
-    gst_structure_set (message, "tiles", G_TYPE_UINT, counts->n_used, "tiles-loaded", G_TYPE_UINT64,
-        counts->n_loaded - before->n_loaded, "tiles-dropped", G_TYPE_UINT64,
-        counts->n_dropped - before->n_dropped, NULL);
-  gst_ndt_stats_tiles (self->stats, before, counts);
+  gst_ndt_stats_tiles (self->stats, &self->tiles.counts, counts);
   self->tiles.counts = *counts;
 }
 
@@ -78,7 +76,7 @@ gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMa
   counts.n_dropped += counts.n_used;
   counts.n_used = 0;
   counts.bytes = 0;
-  count_tiles (self, &counts, NULL);
+  count_tiles (self, &counts);
   gst_ndt_localize_clear_tiles (self);
   if (!tiles)
     return;
@@ -88,7 +86,7 @@ gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMa
   self->tiles.radius = radius;
   memcpy (self->tiles.center, position, sizeof self->tiles.center);
   ndt_map_tiles_get_counts (tiles, &counts);
-  count_tiles (self, &counts, NULL);
+  count_tiles (self, &counts);
 }
 
 void
@@ -98,12 +96,7 @@ gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
     return;
   gst_ndt_localize_set_tiles (self, changes->tiles, changes->map, changes->map_location,
       changes->radius, changes->position);
-  GstStructure *message = describe_map (changes->map, changes->map_location);
-  if (changes->tiles)
-    gst_structure_set (message, "tiles", G_TYPE_UINT, self->tiles.counts.n_used, "tiles-loaded",
-        G_TYPE_UINT64, self->tiles.counts.n_loaded, "tiles-dropped", G_TYPE_UINT64,
-        self->tiles.counts.n_dropped, NULL);
-  gst_ndt_localize_post_change (self, self->sequence, message);
+  post_map (self, changes->map, changes->map_location, self->sequence);
 }
 
 /* Each warning once, until it is over. */
@@ -141,17 +134,12 @@ take_move (GstNdtLocalize *self, guint64 scan, gboolean wait)
   tiles->is_moving = FALSE;
   memcpy (tiles->center, tiles->next, sizeof tiles->center);
   warn (self, &moved);
-  GstStructure *message = NULL;
-  if (moved.map && moved.map != tiles->map) {
-    if (change_map (self, moved.map, tiles->location)) {
-      message = describe_map (moved.map, tiles->location);
-      ndt_voxel_map_unref (tiles->map);
-      tiles->map = ndt_voxel_map_ref (moved.map);
-    }
+  count_tiles (self, &moved.counts);
+  if (moved.map && moved.map != tiles->map && change_map (self, moved.map, tiles->location)) {
+    ndt_voxel_map_unref (tiles->map);
+    tiles->map = g_steal_pointer (&moved.map);
+    post_map (self, tiles->map, tiles->location, scan);
   }
-  count_tiles (self, &moved.counts, message);
-  if (message)
-    gst_ndt_localize_post_change (self, scan, message);
   gst_ndt_map_moved_clear (&moved);
   return TRUE;
 }
