@@ -677,6 +677,11 @@ ndt_pcd_file_open (const gchar *path, GError **error)
   g_autoptr (GError) cause = NULL;
   g_autoptr (NdtPcdFile) file = g_new0 (NdtPcdFile, 1);
   file->path = g_filename_display_name (path);
+  /* Opening a pipe would wait for somebody who writes. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "%s is not a regular file", file->path);
+    return NULL;
+  }
   file->mapping = g_mapped_file_new (path, FALSE, &cause);
   if (!file->mapping) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);

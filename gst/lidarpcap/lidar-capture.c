@@ -2,8 +2,11 @@
 #include "lidar-capture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pcap/pcap.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 G_DEFINE_QUARK (lidar - capture - error, lidar_capture_error)
 
@@ -17,9 +20,19 @@ struct _LidarCapture {
 LidarCapture *
 lidar_capture_open (const gchar *path, GError **error)
 {
-  FILE *file = fopen (path, "rb");
-  if (!file) {
+  /* Waits for nobody: a pipe could be neither read again nor left while it is silent. */
+  const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat about;
+  FILE *file = NULL;
+
+  if (fd >= 0 && fstat (fd, &about) == 0 && !S_ISREG (about.st_mode))
+    g_set_error_literal (
+        error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_OPEN, "it is not a regular file");
+  else if (fd < 0 || !(file = fdopen (fd, "rb")))
     g_set_error_literal (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_OPEN, g_strerror (errno));
+  if (!file) {
+    if (fd >= 0)
+      close (fd);
     return NULL;
   }
   return lidar_capture_new (file, error);

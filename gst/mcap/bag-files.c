@@ -2,10 +2,12 @@
 #include "bag-files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -168,12 +170,20 @@ bag_reader_find_files (const gchar *location, GPtrArray *paths, GError **error)
   return TRUE;
 }
 
+/* Opening waits for nobody: a pipe has no index that reading could begin with. */
 static FILE *
 open_file (const gchar *path, GError **error)
 {
-  FILE *file = g_fopen (path, "rbe");
-  if (!file)
-    g_set_error (error, MCAP_ERROR, MCAP_ERROR_READ, "%s", g_strerror (errno));
+  const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat about;
+  FILE *file = NULL;
+
+  if (fd >= 0 && fstat (fd, &about) == 0 && !S_ISREG (about.st_mode))
+    g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_OPEN, "it is not a regular file");
+  else if (fd < 0 || !(file = fdopen (fd, "rb")))
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_OPEN, "%s", g_strerror (errno));
+  if (fd >= 0 && !file)
+    close (fd);
   return file;
 }
 

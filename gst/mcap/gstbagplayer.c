@@ -65,7 +65,9 @@ set_task_state (GstBagPlayer *self, GstTaskState state)
 void
 gst_bag_post_error (GstElement *element, const GError *error)
 {
-  if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_READ))
+  if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_OPEN))
+    GST_ELEMENT_ERROR (element, RESOURCE, OPEN_READ, ("%s.", error->message), (NULL));
+  else if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_READ))
     GST_ELEMENT_ERROR (element, RESOURCE, READ, ("%s.", error->message), (NULL));
   else if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED))
     GST_ELEMENT_ERROR (element, STREAM, FORMAT, ("%s.", error->message), (NULL));

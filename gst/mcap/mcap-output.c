@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -97,10 +98,19 @@ sync_folder (const gchar *path)
 McapOutput *
 mcap_output_open (const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error)
 {
-  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
+  /* Waits for nobody, as opening a pipe would. */
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (overwrite ? O_TRUNC : O_EXCL);
   McapOutput *self;
+  struct stat about;
   int fd = open (path, flags, 0666);
 
+  if (overwrite && stat (path, &about) == 0 && S_ISFIFO (about.st_mode)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
+        "\"%s\" is a pipe: mcapmux and a sink for bytes record to those", path);
+    if (fd >= 0)
+      close (fd);
+    return NULL;
+  }
   if (fd < 0) {
     if (errno == EEXIST)
       g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,

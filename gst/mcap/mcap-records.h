@@ -11,8 +11,13 @@ G_BEGIN_DECLS
 GQuark mcap_error_quark (void);
 
 /* MCAP_ERROR_FORMAT: not MCAP, or damaged. MCAP_ERROR_UNSUPPORTED: of a kind or size that is not
- * read. MCAP_ERROR_READ: the bytes could not be had. */
-typedef enum { MCAP_ERROR_FORMAT, MCAP_ERROR_UNSUPPORTED, MCAP_ERROR_READ } McapError;
+ * read. MCAP_ERROR_READ: the bytes could not be had. MCAP_ERROR_OPEN: nor the file. */
+typedef enum {
+  MCAP_ERROR_FORMAT,
+  MCAP_ERROR_UNSUPPORTED,
+  MCAP_ERROR_READ,
+  MCAP_ERROR_OPEN
+} McapError;
 
 /* What one record, and what one chunk unpacked, may have to be read. */
 #define MCAP_READ_LIMIT (1u << 30)

@@ -8,6 +8,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CAPS "pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1"
 #define POINT_SIZE 12
@@ -411,6 +412,21 @@ GST_START_TEST (test_no_folder)
 }
 GST_END_TEST;
 
+/* Nobody waits for a pipe's other end. */
+GST_START_TEST (test_pipe)
+{
+  GstPad *source;
+
+  fail_unless_equals_int (mkfifo (path, 0600), 0);
+  g_object_set (sink, "location", path, "overwrite", TRUE, NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  fail_unless_equals_int (gst_pad_push (source, make_scan (1, 0)), GST_FLOW_ERROR);
+  expect_error (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE);
+  remove_source (source);
+}
+GST_END_TEST;
+
 /* Clouds of a BYTES segment without stamps are timed by their framerate. */
 GST_START_TEST (test_bytes_segment)
 {
@@ -513,6 +529,7 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_locations);
   tcase_add_test (tests, test_numbers);
   tcase_add_test (tests, test_no_folder);
+  tcase_add_test (tests, test_pipe);
   tcase_add_test (tests, test_bytes_segment);
   tcase_add_test (tests, test_pad_properties);
   tcase_add_test (tests, test_pause_of_the_stream);

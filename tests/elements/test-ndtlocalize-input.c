@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ndtcore/ndt-pcd.h"
 #include "tests/ndt-harness.h"
@@ -55,6 +56,14 @@ GST_END_TEST
 GST_START_TEST (test_missing_map)
 {
   assert_start_error ("/nowhere/map.pcd", GST_RESOURCE_ERROR_OPEN_READ, "No such file");
+
+  /* Nobody waits for a pipe's other end. */
+  g_autofree gchar *folder = g_dir_make_tmp ("ndt-map-XXXXXX", NULL);
+  g_autofree gchar *path = g_build_filename (folder, "map.pcd", NULL);
+  fail_unless_equals_int (mkfifo (path, 0600), 0);
+  assert_start_error (path, GST_RESOURCE_ERROR_OPEN_READ, "not a regular file");
+  g_unlink (path);
+  g_rmdir (folder);
 }
 GST_END_TEST
 

@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 #include <gst/pointcloud/pointcloud.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/ndt-test.h"
 
@@ -599,6 +600,12 @@ GST_START_TEST (test_bad_files)
   run_format (&result, "rosbagsrc location=%s ! fakesink name=out", folder);
   fail_unless (strstr (result.error, "neither") != NULL);
   result_clear (&result);
+  /* Nobody waits for a pipe's other end. */
+  fail_unless_equals_int (mkfifo (path, 0600), 0);
+  run_format (&result, "rosbagsrc location=%s ! fakesink name=out", path);
+  fail_unless (result.error && strstr (result.error, "not a regular file") != NULL);
+  result_clear (&result);
+  g_unlink (path);
   fail_unless (g_file_set_contents (path, "It was a dark and stormy night.", -1, NULL));
   run_format (&result, "rosbagsrc location=%s ! fakesink name=out", path);
   fail_unless (strstr (result.error, "neither MCAP") != NULL);

@@ -4,6 +4,7 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/sensors/capture.h"
 
@@ -294,6 +295,15 @@ GST_START_TEST (test_damaged)
   }
   g_auto (Result) none = run_file ("/nonexistent/capture.pcap", "");
   fail_unless (none.error && strstr (none.error, "cannot be opened"));
+
+  /* Nobody waits for a pipe's other end. */
+  g_autofree gchar *folder = g_dir_make_tmp ("pcap-XXXXXX", NULL);
+  g_autofree gchar *path = g_build_filename (folder, "pipe", NULL);
+  fail_unless_equals_int (mkfifo (path, 0600), 0);
+  g_auto (Result) pipe = run_file (path, "");
+  fail_unless (pipe.error && strstr (pipe.error, "not a regular file"));
+  g_unlink (path);
+  g_rmdir (folder);
 }
 GST_END_TEST;
 
