@@ -11,66 +11,22 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "bag-metadata.h"
 #include "bag-reader.h"
 #include "mcap-format.h"
 
 #define METADATA_NAME "metadata.yaml"
 
-/* What rosbag2's metadata.yaml says of the files of a bag. */
-typedef struct {
-  GPtrArray *paths;
-  gboolean messages_are_packed;
-} BagMetadata;
-
-static void
-metadata_clear (BagMetadata *metadata)
-{
-  g_clear_pointer (&metadata->paths, g_ptr_array_unref);
-}
-
-/* The value after "key:", without quotes and comments; NULL where the line has another key. */
-static gchar *
-get_value (const gchar *line, const gchar *key)
-{
-  const gsize length = strlen (key);
-  if (strncmp (line, key, length) != 0 || line[length] != ':')
-    return NULL;
-  g_autofree gchar *value = g_strstrip (g_strdup (line + length + 1));
-  const gsize size = strlen (value);
-  if (size >= 2 && (value[0] == '"' || value[0] == '\'') && value[size - 1] == value[0])
-    return g_strndup (value + 1, size - 2);
-  return g_steal_pointer (&value);
-}
-
-/* Only the few lines of interest, in the form in which rosbag2 writes them. FALSE where there is no
- * such file. */
+/* FALSE where there is no such file. */
 static gboolean
 read_metadata (const gchar *folder, BagMetadata *metadata)
 {
   g_autofree gchar *path = g_build_filename (folder, METADATA_NAME, NULL);
   g_autofree gchar *text = NULL;
-  gboolean in_paths = FALSE, has_mode = FALSE, is_zstd = FALSE;
+  const gboolean found = g_file_get_contents (path, &text, NULL, NULL);
 
-  metadata->paths = g_ptr_array_new_with_free_func (g_free);
-  metadata->messages_are_packed = FALSE;
-  if (!g_file_get_contents (path, &text, NULL, NULL))
-    return FALSE;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (gchar **l = lines; *l; l++) {
-    const gchar *line = g_strstrip (*l);
-    if (in_paths && g_str_has_prefix (line, "- ")) {
-      g_autofree gchar *entry = g_strconcat ("-:", line + 1, NULL);
-      g_ptr_array_add (metadata->paths, get_value (entry, "-"));
-      continue;
-    }
-    in_paths = strcmp (line, "relative_file_paths:") == 0;
-    g_autofree gchar *format = get_value (line, "compression_format");
-    g_autofree gchar *mode = get_value (line, "compression_mode");
-    is_zstd = is_zstd || (format && strcmp (format, "zstd") == 0);
-    has_mode = has_mode || (mode && g_ascii_strcasecmp (mode, "message") == 0);
-  }
-  metadata->messages_are_packed = is_zstd && has_mode;
-  return TRUE;
+  bag_metadata_parse (metadata, found ? text : "");
+  return found;
 }
 
 gboolean
@@ -86,7 +42,7 @@ bag_file_has_packed_messages (const gchar *path)
       g_autofree gchar *other = g_path_get_basename (g_ptr_array_index (metadata.paths, i));
       listed = listed || strcmp (name, other) == 0;
     }
-  metadata_clear (&metadata);
+  bag_metadata_clear (&metadata);
   return listed;
 }
 
@@ -128,7 +84,7 @@ find_in_folder (const gchar *folder, GPtrArray *paths, GError **error)
   BagMetadata metadata;
   const gboolean has_metadata = read_metadata (folder, &metadata) && metadata.paths->len > 0;
   const gboolean found = !has_metadata || find_listed (folder, &metadata, paths, error);
-  metadata_clear (&metadata);
+  bag_metadata_clear (&metadata);
   if (has_metadata)
     return found;
 
