@@ -12,8 +12,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Reserved beyond what is needed, so that not every chunk asks the file system. */
-#define RESERVE_AHEAD (G_GUINT64_CONSTANT (16) << 20)
+/* Reserved beyond what is needed, so that not every chunk asks the file system: a part of the file,
+ * so that a small one keeps little from others on a small disk, and so much at most. */
+#define RESERVE_PART 8
+#define MAX_RESERVE_AHEAD (G_GUINT64_CONSTANT (16) << 20)
 
 #define MAX_PARTS 4
 
@@ -155,7 +157,7 @@ mcap_output_reserve (McapOutput *self, guint64 size, GError **error)
 
   if (self->cannot_reserve || end <= self->reserved)
     return TRUE;
-  number = try_reserve (self, end + RESERVE_AHEAD);
+  number = try_reserve (self, end + MIN (end / RESERVE_PART, MAX_RESERVE_AHEAD));
   if (number == ENOSPC || number == EDQUOT || number == EFBIG)
     number = try_reserve (self, end);
   if (number == ENOSPC || number == EDQUOT || number == EFBIG) {

@@ -412,6 +412,29 @@ GST_START_TEST (test_no_folder)
 }
 GST_END_TEST;
 
+/* What is kept of the disk is in proportion to the file: several recordings fit on a small one. */
+GST_START_TEST (test_reserved)
+{
+  GstPad *source;
+  GStatBuf about;
+
+  g_object_set (sink, "chunk-size", (guint64)100000, "compression", 0, NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  for (guint i = 0; i < 10; i++) {
+    push (source, 10000, i * GST_SECOND);
+    fail_unless_equals_int (g_stat (path, &about), 0);
+    fail_unless ((gint64)about.st_size > (gint64)i * 10000 * POINT_SIZE);
+    /* An eighth, the end of the file, and the file system's own. */
+    fail_unless ((gint64)about.st_blocks * 512 < about.st_size * 5 / 4 + 100000,
+        "%" G_GINT64_FORMAT " bytes on the disk for %" G_GINT64_FORMAT,
+        (gint64)about.st_blocks * 512, (gint64)about.st_size);
+  }
+  set_state (GST_STATE_NULL);
+  remove_source (source);
+}
+GST_END_TEST;
+
 /* Nobody waits for a pipe's other end. */
 GST_START_TEST (test_pipe)
 {
@@ -529,6 +552,7 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_locations);
   tcase_add_test (tests, test_numbers);
   tcase_add_test (tests, test_no_folder);
+  tcase_add_test (tests, test_reserved);
   tcase_add_test (tests, test_pipe);
   tcase_add_test (tests, test_bytes_segment);
   tcase_add_test (tests, test_pad_properties);
