@@ -141,6 +141,7 @@ GST_START_TEST (test_change_while_map_is_refused)
   GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
   struct inotify_event event;
 
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
   fail_unless_equals_int (symlink (ndt_room_map (), readable), 0);
   fail_unless_equals_int (mkfifo (blocking, 0600), 0);
   const int opened = inotify_init1 (IN_CLOEXEC);
