@@ -18,23 +18,6 @@
 #define LAYOUT "interleaved"
 
 typedef struct {
-  GstPointFieldType type;
-  const gchar *name;
-  guint size;
-} TypeDescription;
-
-static const TypeDescription types[] = {
-    {GST_POINT_FIELD_TYPE_INT8, "I8", 1},
-    {GST_POINT_FIELD_TYPE_UINT8, "U8", 1},
-    {GST_POINT_FIELD_TYPE_INT16, "I16", 2},
-    {GST_POINT_FIELD_TYPE_UINT16, "U16", 2},
-    {GST_POINT_FIELD_TYPE_INT32, "I32", 4},
-    {GST_POINT_FIELD_TYPE_UINT32, "U32", 4},
-    {GST_POINT_FIELD_TYPE_FLOAT32, "F32", 4},
-    {GST_POINT_FIELD_TYPE_FLOAT64, "F64", 8},
-};
-
-typedef struct {
   GstPointCloudFormat format;
   const gchar *name;
   guint point_step;
@@ -54,15 +37,6 @@ static const FormatDescription formats[] = {
 G_DEFINE_BOXED_TYPE (
     GstPointCloudInfo, gst_point_cloud_info, gst_point_cloud_info_copy, gst_point_cloud_info_free)
 
-static const TypeDescription *
-describe_type (GstPointFieldType type)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
-    if (types[i].type == type)
-      return &types[i];
-  return NULL;
-}
-
 static const FormatDescription *
 describe_format (GstPointCloudFormat format)
 {
@@ -70,49 +44,6 @@ describe_format (GstPointCloudFormat format)
     if (formats[i].format == format)
       return &formats[i];
   return NULL;
-}
-
-/**
- * gst_point_field_type_get_size:
- * @type: a type
- *
- * Returns: bytes of one element, 0 where @type is invalid
- */
-guint
-gst_point_field_type_get_size (GstPointFieldType type)
-{
-  const TypeDescription *description = describe_type (type);
-
-  return description ? description->size : 0;
-}
-
-/**
- * gst_point_field_type_to_string:
- * @type: a type
- *
- * Returns: (nullable): its name in caps, %NULL where @type is invalid
- */
-const gchar *
-gst_point_field_type_to_string (GstPointFieldType type)
-{
-  const TypeDescription *description = describe_type (type);
-
-  return description ? description->name : NULL;
-}
-
-/**
- * gst_point_field_type_from_string:
- * @name: a type's name in caps, such as "F32"
- *
- * Returns: the type, or %GST_POINT_FIELD_TYPE_INVALID
- */
-GstPointFieldType
-gst_point_field_type_from_string (const gchar *name)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
-    if (g_strcmp0 (types[i].name, name) == 0)
-      return types[i].type;
-  return GST_POINT_FIELD_TYPE_INVALID;
 }
 
 /**
@@ -235,7 +166,8 @@ gst_point_cloud_info_add_field (
   g_return_val_if_fail (info != NULL, FALSE);
 
   if (info->n_fields >= GST_POINT_CLOUD_MAX_FIELDS || !name || !*name || strpbrk (name, ",:") ||
-      count == 0 || !describe_type (type) || gst_point_cloud_info_find_field (info, name))
+      count == 0 || gst_point_field_type_get_size (type) == 0 ||
+      gst_point_cloud_info_find_field (info, name))
     return FALSE;
 
   field = &info->fields[info->n_fields++];

@@ -3,6 +3,8 @@
 
 #include <gst/check/gstcheck.h>
 
+#include <string.h>
+
 GstHarness *
 lidar_harness_new (const gchar *line)
 {
@@ -77,4 +79,23 @@ lidar_harness_take_points (GstBuffer *buffer, guint *n)
   gst_buffer_extract (buffer, 0, points, size);
   gst_buffer_unref (buffer);
   return points;
+}
+
+void
+lidar_harness_check_open_fails (const gchar *name, const gchar *properties, const gchar *text)
+{
+  g_autofree gchar *line = g_strdup_printf ("%s %s", name, properties);
+  g_autoptr (GstElement) element = gst_parse_launch (line, NULL);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  g_autoptr (GError) error = NULL;
+
+  gst_element_set_bus (element, bus);
+  fail_unless_equals_int (
+      gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (strstr (error->message, text) != NULL, "%s", error->message);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, NULL);
 }

@@ -14,5 +14,8 @@ GstFlowReturn lidar_harness_push (
 guint64 lidar_harness_count (GstHarness *harness, const gchar *name);
 /* Number of warnings since the last call; the text of the last one is in @text. */
 guint lidar_harness_take_warnings (GstHarness *harness, gchar **text);
+/* An element with these properties does not open, and @text is in its error. */
+void lidar_harness_check_open_fails (
+    const gchar *element, const gchar *properties, const gchar *text);
 /* Copies the points of a buffer, which is unreffed. */
 LidarPoint *lidar_harness_take_points (GstBuffer *buffer, guint *n);

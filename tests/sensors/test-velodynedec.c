@@ -487,24 +487,6 @@ GST_START_TEST (test_flush_hour)
 }
 GST_END_TEST;
 
-static void
-check_open_fails (const gchar *properties, const gchar *text)
-{
-  g_autofree gchar *line = g_strdup_printf ("velodynedec %s", properties);
-  g_autoptr (GstElement) element = gst_parse_launch (line, NULL);
-  g_autoptr (GstBus) bus = gst_bus_new ();
-  g_autoptr (GError) error = NULL;
-  gst_element_set_bus (element, bus);
-  fail_unless_equals_int (
-      gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-  fail_unless (message != NULL);
-  gst_message_parse_error (message, &error, NULL);
-  fail_unless (strstr (error->message, text) != NULL, "%s", error->message);
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_element_set_bus (element, NULL);
-}
-
 GST_START_TEST (test_calibration)
 {
   g_autofree gchar *path = NULL, *quoted = NULL, *with_model = NULL;
@@ -534,17 +516,17 @@ GST_START_TEST (test_calibration)
   lidar_harness_free (harness);
 
   with_model = g_strdup_printf ("model=vlp-32c calibration=\"%s\"", path);
-  check_open_fails (with_model, "16 lasers");
+  lidar_harness_check_open_fails ("velodynedec", with_model, "16 lasers");
   static const gchar *const bad[][2] = {{"", "no list"}, {"lasers: []", "no list"},
       {"lasers:\n- {laser_id: 1}", "not 0 to 0"}, {"lasers:\n- {vert_correction: 1}", "laser_id"},
       {"lasers:\n- {laser_id: 0, vert_correction: nan}", "vert_correction"}};
   g_autofree gchar *setting = g_strdup_printf ("calibration=\"%s\"", path);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
     g_file_set_contents (path, bad[i][0], -1, NULL);
-    check_open_fails (setting, bad[i][1]);
+    lidar_harness_check_open_fails ("velodynedec", setting, bad[i][1]);
   }
   g_unlink (path);
-  check_open_fails (setting, "cannot be read");
+  lidar_harness_check_open_fails ("velodynedec", setting, "cannot be read");
 }
 GST_END_TEST;
 
