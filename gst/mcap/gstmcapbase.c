@@ -288,6 +288,10 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
       gst_point_cloud_timer_reset (pad->timer);
     gst_segment_init (&pad->segment, GST_FORMAT_TIME);
     set_eos (self, pad, FALSE);
+    /* After an end it comes again. */
+    gst_mcap_base_lock (self);
+    GET_PRIVATE (self)->has_ended = FALSE;
+    gst_mcap_base_unlock (self);
     ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
     break;
   case GST_EVENT_FLUSH_START:

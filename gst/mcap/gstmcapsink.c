@@ -335,6 +335,26 @@ gst_mcap_sink_change_state (GstElement *element, GstStateChange transition)
   return result;
 }
 
+/* What an application sends to its pipeline, such as seeks, goes on to all inputs: there is no
+ * source pad that GstElement could send it to. */
+static gboolean
+gst_mcap_sink_send_event (GstElement *element, GstEvent *event)
+{
+  g_autolist (GstPad) pads = NULL;
+  gboolean done = FALSE;
+
+  if (!GST_EVENT_IS_UPSTREAM (event))
+    return GST_ELEMENT_CLASS (gst_mcap_sink_parent_class)->send_event (element, event);
+  GST_OBJECT_LOCK (element);
+  pads = g_list_copy_deep (element->sinkpads, (GCopyFunc)gst_object_ref, NULL);
+  GST_OBJECT_UNLOCK (element);
+  for (GList *l = pads; l; l = l->next)
+    if (gst_pad_is_linked (l->data))
+      done |= gst_pad_push_event (l->data, gst_event_ref (event));
+  gst_event_unref (event);
+  return done;
+}
+
 /* Properties */
 
 static void
@@ -426,6 +446,7 @@ gst_mcap_sink_class_init (GstMcapSinkClass *klass)
   object_class->get_property = gst_mcap_sink_get_property;
   object_class->finalize = gst_mcap_sink_finalize;
   element_class->change_state = gst_mcap_sink_change_state;
+  element_class->send_event = gst_mcap_sink_send_event;
   base_class->write = gst_mcap_sink_write;
   base_class->prepare = gst_mcap_sink_prepare;
   base_class->drain = gst_mcap_sink_drain;

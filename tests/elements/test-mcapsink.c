@@ -534,6 +534,76 @@ GST_START_TEST (test_pause_of_the_stream)
 }
 GST_END_TEST;
 
+static guint n_seeks, n_latencies;
+
+static gboolean
+take_upstream (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  const gboolean seekable = g_object_get_data (G_OBJECT (pad), "seekable") != NULL;
+  const GstEventType type = GST_EVENT_TYPE (event);
+
+  n_seeks += type == GST_EVENT_SEEK;
+  n_latencies += type == GST_EVENT_LATENCY;
+  gst_event_unref (event);
+  return seekable || type != GST_EVENT_SEEK;
+}
+
+/* What an application sends goes to every source, of which one is enough that takes it. */
+GST_START_TEST (test_events_from_outside)
+{
+  GstPad *sources[2], *unlinked;
+
+  unlinked = gst_element_request_pad_simple (sink, "data_%u");
+  set_state (GST_STATE_PLAYING);
+  fail_if (gst_element_seek_simple (sink, GST_FORMAT_TIME, GST_SEEK_FLAG_NONE, 0));
+  for (guint i = 0; i < 2; i++) {
+    sources[i] = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+    gst_pad_set_event_function (sources[i], take_upstream);
+  }
+  n_seeks = n_latencies = 0;
+  fail_if (gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_NONE, 0));
+  fail_unless_equals_int (n_seeks, 2);
+  for (guint i = 0; i < 2; i++) {
+    g_object_set_data (G_OBJECT (sources[i]), "seekable", GINT_TO_POINTER (TRUE));
+    fail_unless (gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_NONE, 0));
+    fail_unless_equals_int (n_seeks, 4 + 2 * i);
+  }
+  fail_unless (gst_element_send_event (sink, gst_event_new_latency (GST_SECOND)));
+  fail_unless_equals_int (n_latencies, 2);
+  remove_source (sources[0]);
+  remove_source (sources[1]);
+  gst_element_release_request_pad (sink, unlinked);
+  gst_object_unref (unlinked);
+}
+GST_END_TEST;
+
+/* After an end and a seek there may be nothing, and an end again. */
+GST_START_TEST (test_end_after_flush)
+{
+  GstPad *source;
+  GstSegment segment;
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push (source, 1, 0);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  fail_unless (has_message (GST_MESSAGE_EOS));
+  gst_pad_push_event (source, gst_event_new_flush_start ());
+  set_state (GST_STATE_PAUSED);
+  gst_pad_push_event (source, gst_event_new_flush_stop (TRUE));
+  set_state (GST_STATE_PLAYING);
+  /* Not the one of before, told again. */
+  fail_if (has_message (GST_MESSAGE_EOS));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_pad_push_event (source, gst_event_new_segment (&segment));
+  gst_pad_push_event (source, gst_event_new_eos ());
+  fail_unless (has_message (GST_MESSAGE_EOS));
+  expect_complete (path);
+  fail_unless_equals_uint64 (get_stat ("messages"), 1);
+  remove_source (source);
+}
+GST_END_TEST;
+
 static Suite *
 mcapsink_suite (void)
 {
@@ -557,6 +627,8 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_bytes_segment);
   tcase_add_test (tests, test_pad_properties);
   tcase_add_test (tests, test_pause_of_the_stream);
+  tcase_add_test (tests, test_events_from_outside);
+  tcase_add_test (tests, test_end_after_flush);
   return suite;
 }
 

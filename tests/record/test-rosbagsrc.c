@@ -315,6 +315,53 @@ GST_START_TEST (test_seek)
 GST_END_TEST
 
 static void
+seek_to (GstElement *pipeline, GstClockTime time)
+{
+  fail_unless (
+      gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, (gint64)time));
+}
+
+/* A pipeline that records is seeked as any other: by its recorder alone, and beside another sink.
+ */
+GST_START_TEST (test_seek_of_recorder)
+{
+  static const gchar *const lines[] = {
+      "rosbagsrc location=%s/a.mcap ! mcapsink location=%s/b-%%05d.mcap overwrite=true",
+      "rosbagsrc location=%s/a.mcap ! tee name=t ! queue ! mcapsink location=%s/b-%%05d.mcap "
+      "overwrite=true t. ! queue ! fakesink sync=false"};
+
+  record ("a.mcap", "");
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
+    g_autofree gchar *line = g_strdup_printf (lines[i], folder, folder);
+    Result result, recorded;
+    GstElement *pipeline = launch (line, &result);
+
+    gst_element_set_state (pipeline, GST_STATE_PAUSED);
+    fail_unless_equals_int (
+        gst_element_get_state (pipeline, NULL, NULL, 60 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+    seek_to (pipeline, GST_SECOND);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    wait_for_end (pipeline, &result);
+    /* What comes after the end is another file. */
+    seek_to (pipeline, 1500 * GST_MSECOND);
+    wait_for_end (pipeline, &result);
+    fail_unless_equals_string (result.error, NULL);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    for (guint file = 0; file < 2; file++) {
+      run_format (&recorded, "rosbagsrc location=%s/b-%05u.mcap ! fakesink name=out", folder, file);
+      fail_unless_equals_string (recorded.error, NULL);
+      fail_unless_equals_int (recorded.buffers->len, file ? 5 : 10);
+      fail_unless_equals_uint64 (GST_BUFFER_PTS (g_ptr_array_index (recorded.buffers, 0)),
+          (file ? 1500 : 1000) * GST_MSECOND);
+      result_clear (&recorded);
+    }
+    gst_object_unref (pipeline);
+    result_clear (&result);
+  }
+}
+GST_END_TEST
+
+static void
 link_cloud (GstElement *source, GstPad *pad, GstElement *sink)
 {
   GstPad *to = gst_element_get_static_pad (sink, "sink");
@@ -711,6 +758,7 @@ rosbagsrc_suite (void)
   tcase_add_test (tc, test_sequence);
   tcase_add_test (tc, test_times);
   tcase_add_test (tc, test_seek);
+  tcase_add_test (tc, test_seek_of_recorder);
   tcase_add_test (tc, test_states);
   tcase_add_test (tc, test_eos_from_outside);
   tcase_add_test (tc, test_progress);
