@@ -10,7 +10,7 @@
 #include "ndtcore/ndt-map-metadata.h"
 #include "ndtcore/ndt-pcd.h"
 
-#define MAX_BUFFERED ((gsize)256 << 20)
+#define MAX_BUFFERED ((gsize)64 << 20)
 #define MAX_TILES 100000u
 
 /* What does not fit into the buffers lies in the file @part until the end. */

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
  * NdtTileCutter:
  *
  * Points on their way into a folder of tiles: squares along x and y whose corners are multiples of
- * their size, a PCD file each, with Autoware's metadata. In memory are 256 MiB of them at most, and
+ * their size, a PCD file each, with Autoware's metadata. In memory are 64 MiB of them at most, and
  * then a tile at a time; what is beyond waits in the folder.
  */
 typedef struct _NdtTileCutter NdtTileCutter;

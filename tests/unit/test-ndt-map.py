@@ -148,6 +148,61 @@ def test_info():
     assert value(out, "load time").endswith(" s")
 
 
+def metadata(name):
+    """Of a folder of tiles: the size, and corners by names."""
+    with open(path(name + "/pointcloud_map_metadata.yaml"), encoding="ascii") as file:
+        lines = dict(line.strip().split(": ") for line in file)
+    size = float(lines.pop("x_resolution"))
+    assert float(lines.pop("y_resolution")) == size
+    return size, {name: tuple(map(float, corner.strip("[]").split(", ")))
+                  for name, corner in lines.items()}
+
+
+def assert_tiles(folder, points, size):
+    """Each tile has the points of its square, in the order in which they came, to the bit."""
+    have, corners = metadata(folder)
+    assert have == size
+    cells = np.floor(points[:, :2] / size)
+    assert len(corners) == len(np.unique(cells, axis=0))
+    for name, corner in corners.items():
+        inside = (cells == np.round(np.array(corner) / size)).all(1)
+        assert (read(folder + "/" + name) == points[inside]).all(), name
+    files = set(os.listdir(path(folder)))
+    assert files == set(corners) | {"pointcloud_map_metadata.yaml"}, files
+
+
+def test_tile():
+    points = rng.uniform(-50, 50, (20000, 3)) + [588348.9, 4141240.2, -30]
+    other = rng.uniform(-30, 30, (5000, 3)).astype(np.float32).astype(float) + [588348, 4141240, 0]
+    points[11] = np.inf
+    write("cut/b.pcd", points)
+    write("cut/a.pcd", other)
+    out = run("tile", "--size", "12.5", "-o", path("new/tiles"), path("cut"))
+    assert value(out, "files") == "2" and value(out, "points") == "24999", out
+    everything = np.vstack([other, np.delete(points, 11, axis=0)])
+    assert_tiles("new/tiles", everything, 12.5)
+    assert value(out, "tiles") == str(len(metadata("new/tiles")[1])), out
+    info = run("info", "-r", "8", path("new/tiles"))
+    assert value(info, "tiles") == value(out, "tiles"), info
+    assert value(info, "largest tile") == "12.500 m x 12.500 m", info
+    assert value(info, "points") == "24999", info
+    # The same map, but for the order in which cells on borders are added up.
+    whole = run("info", "-r", "8", path("cut"))
+    for name in "x", "y", "z", "voxels of 8 m", "voxels of 32 m":
+        assert value(info, name) == value(whole, name), name
+
+    # Floats stay floats; borders belong to the tile above them, and −0 to none of its own.
+    edges = np.array([[0, 0, 0], [-0.0, -0.0, 1], [20, -20, 2], [-20, 39.99, 3], [19.99, 0, 4]])
+    write("edges.pcd", edges, "<f4")
+    run("tile", "-o", path("edges"), path("edges.pcd"))
+    assert_tiles("edges", edges.astype(np.float32).astype(float), 20)
+
+    # Without metadata the boxes are those of the points.
+    os.remove(path("new/tiles/pointcloud_map_metadata.yaml"))
+    info = run("info", "-r", "8", path("new/tiles"))
+    assert value(info, "largest tile").startswith("12.4"), info
+
+
 def peak(*arguments):
     """Bytes of memory that ndt-map had at most, pages of mapped files included."""
     with subprocess.Popen([NDT_MAP, *arguments], stdout=subprocess.DEVNULL) as process:
@@ -188,18 +243,45 @@ def test_memory():
     return None
 
 
+# After test_memory, since it takes memory itself.
+def test_tile_larger_than_memory():
+    # 64 MiB of points are kept, 72 MB are cut: into 441 tiles.
+    subprocess.run([sys.executable, "-c", LARGE, path("all.pcd"), "6000000"], check=True)
+    have = peak("tile", "-o", path("all"), path("all.pcd"))
+    with open(path("all.pcd"), "rb") as file:
+        points = np.frombuffer(file.read()[-72_000_000:], "<f4").reshape(-1, 3).astype(float)
+    size, corners = metadata("all")
+    cells = np.floor(points[:, :2] / size) * size
+    for name in ("0_0.pcd", "200_380.pcd", "400_0.pcd"):
+        inside = (cells == corners[name]).all(1)
+        assert inside.any() and (read("all/" + name) == points[inside]).all(), name
+    n_bytes = sum(os.path.getsize(path("all/" + name)) for name in corners)
+    assert 72_000_000 < n_bytes < 72_000_000 + 1000 * len(corners), n_bytes
+    assert len(os.listdir(path("all"))) == len(corners) + 1
+    subprocess.run(["rm", "-r", path("all")], check=True)
+    os.remove(path("all.pcd"))
+    print(f"# {have >> 20} MiB")
+    if not os.environ.get("NDT_TEST_SANITIZER"):
+        # The file is mapped, and buffers grow by doubling.
+        assert have < 72_000_000 + (2 * 64 << 20) + (30 << 20), have
+
+
 def test_wrong_usage():
     for arguments in ([], ["frobnicate"], ["build"], ["build", "a.pcd"], ["info"],
                       ["info", "a", "b"], ["build", "-o", "x", "--leaf", "-1", "y"],
                       ["build", "-o", "x", "--frob", "y"], ["build", "-o", "x", "-e", "zip", "y"],
                       ["build", "-o", "x", "--max-range", "3", "y"],
-                      ["build", "-o", "x", "-t", "z", "--min-range", "3", "--max-range", "2", "y"]):
+                      ["build", "-o", "x", "-t", "z", "--min-range", "3", "--max-range", "2", "y"],
+                      ["tile"], ["tile", "a.pcd"], ["tile", "-o", "x"],
+                      ["tile", "-o", "x", "-s", "0", "y"], ["tile", "-o", "x", "-s", "-5", "y"],
+                      ["tile", "-o", "x", "-s", "nan", "y"], ["tile", "-o", "x", "-s", "inf", "y"]):
         run(*arguments, status=2)
     write("one.pcd", np.zeros((1, 3)))
     for arguments in (["-r", "0"], ["-r", "2000"], ["--levels", "0"], ["--levels", "4"],
                       ["--min-points", "-1"]):
         run("info", *arguments, path("one.pcd"), status=2)
-    for arguments in (["--help"], ["--version"], ["build", "--help"], ["info", "--help"]):
+    for arguments in (["--help"], ["--version"], ["build", "--help"], ["info", "--help"],
+                      ["tile", "--help"]):
         assert "ndt-map" in run(*arguments)
 
 
@@ -212,6 +294,12 @@ def test_failures():
     write("few.pcd", np.zeros((3, 3)))
     write("apart.pcd", np.array([[0., 0, 0], [1e7, 0, 0]]))
     out = path("out.pcd")
+    write("taken/a.pcd", np.zeros((3, 3)))
+    os.makedirs(path("broken"), exist_ok=True)
+    grid = np.stack(np.meshgrid(np.arange(5) / 4, np.arange(5) / 4, [0.1, 0.2]), -1).reshape(-1, 3)
+    write("broken/a.pcd", grid)
+    with open(path("broken/pointcloud_map_metadata.yaml"), "w", encoding="ascii") as file:
+        file.write("x_resolution: 20\ny_resolution: 20\nb.pcd: [0, 0]\n")
     for arguments, because in (
             (["info", path("missing.pcd")], "missing.pcd"),
             (["info", cut], "truncated"),
@@ -221,10 +309,19 @@ def test_failures():
             (["build", "-o", out, path("none.pcd")], "no points"),
             (["build", "-o", out, "-l", "0.1", path("apart.pcd")], "leaves of 0.1 m"),
             (["build", "-o", path("no/such/folder.pcd"), path("few.pcd")], "cannot write"),
-            (["build", "-o", out, "-t", path("missing.txt"), path("few.pcd")], "missing.txt")):
+            (["build", "-o", out, "-t", path("missing.txt"), path("few.pcd")], "missing.txt"),
+            (["info", path("broken")], "does not list"),
+            (["tile", "-o", path("cut-tiles"), path("few.pcd"), cut], "truncated"),
+            (["tile", "-o", path("none-tiles"), path("none.pcd")], "no points"),
+            (["tile", "-o", path("taken"), path("few.pcd")], "choose an empty folder"),
+            (["tile", "-o", path("few.pcd") + "/tiles", path("few.pcd")], "cannot make"),
+            (["tile", "-o", path("missing"), path("missing.pcd")], "missing.pcd")):
         text = run(*arguments, status=1)
         assert because in text, text
     assert not os.path.exists(out)
+    assert not os.path.exists(path("missing"))
+    for folder in "cut-tiles", "none-tiles":
+        assert os.listdir(path(folder)) == []
 
 
 def main():
