@@ -245,39 +245,36 @@ gst_ndt_fifo_open (GstNdtFifo *fifo, gint64 until)
 }
 
 /* With the lock held. */
-static GstNdtFifoPut
+static GstFlowReturn
 admit_event (GstNdtFifo *fifo, GstEvent *event)
 {
   const GstEventType type = GST_EVENT_TYPE (event);
 
   if (fifo->flow == GST_FLOW_FLUSHING)
-    return GST_NDT_FIFO_PUT_FLUSHING;
-  if (fifo->flow != GST_FLOW_OK) {
-    const gboolean unreported = fifo->flow == GST_FLOW_NOT_LINKED || fifo->flow < GST_FLOW_EOS;
-    return type == GST_EVENT_EOS && unreported ? GST_NDT_FIFO_PUT_LOST_EOS
-                                               : GST_NDT_FIFO_PUT_REFUSED;
-  }
+    return GST_FLOW_FLUSHING;
+  if (fifo->flow != GST_FLOW_OK && (!GST_EVENT_IS_STICKY (event) || type == GST_EVENT_EOS))
+    return fifo->flow;
   if (type == GST_EVENT_STREAM_START || type == GST_EVENT_SEGMENT)
     fifo->eos = fifo->refuse = FALSE;
   else if (fifo->eos)
-    return GST_NDT_FIFO_PUT_REFUSED;
+    return GST_FLOW_EOS;
   if (type == GST_EVENT_EOS)
     fifo->eos = TRUE;
-  return GST_NDT_FIFO_PUT_OK;
+  return GST_FLOW_OK;
 }
 
-GstNdtFifoPut
+GstFlowReturn
 gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event)
 {
   g_mutex_lock (&fifo->lock);
-  const GstNdtFifoPut put = admit_event (fifo, event);
-  if (put == GST_NDT_FIFO_PUT_OK)
+  const GstFlowReturn flow = admit_event (fifo, event);
+  if (flow == GST_FLOW_OK)
     append (fifo, GST_MINI_OBJECT_CAST (event));
   g_mutex_unlock (&fifo->lock);
 
-  if (put != GST_NDT_FIFO_PUT_OK)
+  if (flow != GST_FLOW_OK)
     gst_event_unref (event);
-  return put;
+  return flow;
 }
 
 /* With the lock held; the query is in the FIFO. */
@@ -428,13 +425,4 @@ gst_ndt_fifo_resume (GstNdtFifo *fifo)
     wake_all (fifo);
   }
   g_mutex_unlock (&fifo->lock);
-}
-
-GstFlowReturn
-gst_ndt_fifo_get_flow (GstNdtFifo *fifo)
-{
-  g_mutex_lock (&fifo->lock);
-  const GstFlowReturn flow = fifo->flow;
-  g_mutex_unlock (&fifo->lock);
-  return flow;
 }

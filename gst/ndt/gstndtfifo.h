@@ -53,23 +53,10 @@ GstFlowReturn gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint
  * before @until need no space. G_MININT64: they do again. */
 void gst_ndt_fifo_open (GstNdtFifo *fifo, gint64 until);
 
-/**
- * GstNdtFifoPut:
- * @GST_NDT_FIFO_PUT_OK: the event waits for its turn
- * @GST_NDT_FIFO_PUT_FLUSHING: flushing
- * @GST_NDT_FIFO_PUT_REFUSED: stopped, or after EOS
- * @GST_NDT_FIFO_PUT_LOST_EOS: an EOS that cannot be delivered since the task was stopped by an
- * error that no buffer has reported: the element has to post it
- */
-typedef enum {
-  GST_NDT_FIFO_PUT_OK,
-  GST_NDT_FIFO_PUT_FLUSHING,
-  GST_NDT_FIFO_PUT_REFUSED,
-  GST_NDT_FIFO_PUT_LOST_EOS,
-} GstNdtFifoPut;
-
-/* Never waits. @event is (transfer full), always. */
-GstNdtFifoPut gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event);
+/* Never waits. @event is (transfer full), always; refused with FLUSHING, EOS after an EOS event, or
+ * what gst_ndt_fifo_stop() was called with. A stop refuses no sticky event but EOS: those that tell
+ * how to read what follows wait for the task to go on, and buffers report the stop. */
+GstFlowReturn gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event);
 /* Queues a query behind what is there, waits until the task has answered it with
  * gst_ndt_fifo_answer() and returns that answer; FALSE where the FIFO flushes or stops before. */
 gboolean gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query);
@@ -82,12 +69,11 @@ void gst_ndt_fifo_answer (GstNdtFifo *fifo, gboolean result);
 /* Downstream wants no more: drops buffers and refuses new ones with EOS until a STREAM_START,
  * SEGMENT or EOS event, which are still delivered. */
 void gst_ndt_fifo_refuse (GstNdtFifo *fifo);
-/* Nothing is taken or put any more: upstream is told @flow (not OK). TRUE where an EOS event was
+/* Nothing is taken any more: upstream is told @flow (not OK). TRUE where an EOS event was
  * put before: upstream is gone and will not report an error. */
 gboolean gst_ndt_fifo_stop (GstNdtFifo *fifo, GstFlowReturn flow);
 /* After a stop with NOT_LINKED: goes on. */
 void gst_ndt_fifo_resume (GstNdtFifo *fifo);
-GstFlowReturn gst_ndt_fifo_get_flow (GstNdtFifo *fifo);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstNdtFifo, gst_ndt_fifo_free)
 

@@ -105,18 +105,18 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
   return TRUE;
 }
 
-/* A state change deactivates the source pad before the sink pad: an event refused in between is one
- * that flushes, or the source would take it for an error and post that. */
+/* Refused is told as what buffers are told: whoever pushes a sticky event that was refused once
+ * more takes that for the flow, and combiners forgive NOT_LINKED and FLUSHING, but no error. After
+ * an EOS comes no buffer to report why the task has stopped. */
 static GstFlowReturn
 queue_event (GstNdtLocalize *self, GstEvent *event)
 {
-  const GstNdtFifoPut put = gst_ndt_fifo_put_event (self->fifo, event);
+  const gboolean eos = GST_EVENT_TYPE (event) == GST_EVENT_EOS;
+  const GstFlowReturn flow = gst_ndt_fifo_put_event (self->fifo, event);
 
-  if (put == GST_NDT_FIFO_PUT_LOST_EOS)
-    GST_ELEMENT_FLOW_ERROR (self, gst_ndt_fifo_get_flow (self->fifo));
-  if (put == GST_NDT_FIFO_PUT_FLUSHING)
-    return GST_FLOW_FLUSHING;
-  return put == GST_NDT_FIFO_PUT_OK ? GST_FLOW_OK : GST_FLOW_ERROR;
+  if (eos && (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS))
+    GST_ELEMENT_FLOW_ERROR (self, flow);
+  return flow;
 }
 
 static void

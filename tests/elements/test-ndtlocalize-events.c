@@ -246,18 +246,24 @@ GST_START_TEST (test_caps_change)
 }
 GST_END_TEST
 
+static GstFlowReturn
+push_until_refused (GstHarness *h)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (guint i = 1; i < 100 && flow == GST_FLOW_OK; i++)
+    flow = gst_harness_push (h, ndt_room_scan (i));
+  return flow;
+}
+
 /* Downstream goes away and comes back. */
 GST_START_TEST (test_relink)
 {
   GstHarness *h = ndt_harness_new (NULL, NULL);
   g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, "src");
-  GstFlowReturn flow = GST_FLOW_OK;
 
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
   gst_pad_unlink (pad, h->sinkpad);
-  for (guint i = 1; i < 100 && flow == GST_FLOW_OK; i++)
-    flow = gst_harness_push (h, ndt_room_scan (i));
-  fail_unless_equals_int (flow, GST_FLOW_NOT_LINKED);
+  fail_unless_equals_int (push_until_refused (h), GST_FLOW_NOT_LINKED);
   fail_unless_equals_int (gst_pad_link (pad, h->sinkpad), GST_PAD_LINK_OK);
   /* Linking sends RECONFIGURE. What waited leaves first. */
   fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (100)), GST_FLOW_OK);
@@ -270,6 +276,58 @@ GST_START_TEST (test_relink)
     fail_unless (sequence > last);
     last = sequence;
   } while (ndt_harness_count (h, "scans-in") > last + 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A branch that leads nowhere says so to what comes, events as well: a tee goes on with the others,
+ * and would not after an error. What it has to know waits until it leads somewhere. */
+GST_START_TEST (test_events_while_unlinked)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, "src");
+
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  gst_pad_unlink (pad, h->sinkpad);
+  fail_unless_equals_int (push_until_refused (h), GST_FLOW_NOT_LINKED);
+  fail_unless (gst_harness_push_event (
+      h, gst_event_new_tag (gst_tag_list_new (GST_TAG_TITLE, "a drive", NULL))));
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (1)), GST_FLOW_NOT_LINKED);
+  gst_harness_set_src_caps_str (h,
+      "pointcloud/x-raw,format=CUSTOM,point-step=12,fields=\"x:F32:0,y:F32:4,z:F32:8\","
+      "framerate=20/1");
+  push_segment (h, GST_FORMAT_TIME, 5 * GST_SECOND);
+  fail_if (gst_harness_push_event (h, mark (1)));
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (1)), GST_FLOW_NOT_LINKED);
+
+  drop_events (h);
+  fail_unless_equals_int (gst_pad_link (pad, h->sinkpad), GST_PAD_LINK_OK);
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (2)), GST_FLOW_OK);
+  gst_event_unref (pull_event (h, GST_EVENT_TAG));
+  gst_event_unref (pull_event (h, GST_EVENT_CAPS));
+  gst_event_unref (pull_event (h, GST_EVENT_SEGMENT));
+  GstClockTime duration;
+  do {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    fail_unless (out != NULL);
+    duration = GST_BUFFER_DURATION (out);
+  } while (duration != 50 * GST_MSECOND);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* After an EOS comes no buffer that could report it. */
+GST_START_TEST (test_eos_while_unlinked)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (h->element, "src");
+
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  gst_pad_unlink (pad, h->sinkpad);
+  fail_unless_equals_int (push_until_refused (h), GST_FLOW_NOT_LINKED);
+  fail_if (gst_harness_push_event (h, gst_event_new_eos ()));
+  g_autoptr (GError) error = ndt_harness_error (h->element, GST_MESSAGE_ERROR);
+  fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED));
   ndt_harness_free (h);
 }
 GST_END_TEST
@@ -568,6 +626,8 @@ ndtlocalize_events_suite (void)
   tcase_add_test (tc, test_sticky_order_over_flush);
   tcase_add_test (tc, test_caps_change);
   tcase_add_test (tc, test_relink);
+  tcase_add_test (tc, test_events_while_unlinked);
+  tcase_add_test (tc, test_eos_while_unlinked);
   tcase_add_test (tc, test_latency);
   tcase_add_test (tc, test_latency_of_pose_pads);
   tcase_add_test (tc, test_deadline_counts_from_the_source);
