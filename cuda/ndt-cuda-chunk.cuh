@@ -31,6 +31,7 @@ typedef struct {
   int32_t grid_size[3];
   int32_t block_shift;
   int32_t neighbours;
+  int32_t level;
   int32_t kind;
   int32_t valid; /* the pose has cell indices */
   uint32_t tag;  /* of level and neighbours */

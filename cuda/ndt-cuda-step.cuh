@@ -8,6 +8,7 @@
 /* Double as on the CPU, so that both take the same steps; a factor in it would take too long. */
 #define NDT_OPTIMIZER_FACTOR_REAL float
 #define NDT_OPTIMIZER_RSQRT(x) rsqrtf (x)
+#define NDT_OPTIMIZER_ROUNDED 1
 #include "ndtcore/ndt-optimizer.h"
 
 /* In the place of the number of points where the alignment is cancelled. */
@@ -28,6 +29,7 @@ typedef struct {
   NdtStart start;
   double total[VALUES];
   double best[VALUES];
+  float rounded[VALUES]; /* total */
   int32_t go_on;
   int32_t failed;
   int32_t cancelled;
@@ -50,6 +52,9 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
 {
   Frame *f = &c->frame;
   const Anchor *anchor = &c->anchors[level];
+  /* What depends on the level alone is there from the pass before. */
+  const bool same = f->level == level && f->kind == kind;
+  __syncwarp ();
   if (lane < 9) {
     /* r[3 i + j] = δ_ij ± 2 (q_a q_b ± q_c q_d) */
     const int i = (int)lane / 3, j = (int)lane % 3;
@@ -68,6 +73,9 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
     const int k = (int)lane - 9;
     const double p = c->start.guess.position[k];
     f->transform.t[k] = (float)__dsub_rn (t ? __dadd_rn (p, t[k]) : p, anchor->corner[k]);
+  } else if (same) {
+    if (lane == 12)
+      f->keep = keep;
   } else if (lane < 15) {
     f->transform.anchor[lane - 12] = anchor->anchor[lane - 12];
   } else if (lane == 15) {
@@ -77,6 +85,7 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
     const float r = (float)l.resolution, reuse = job.reuse * r * 0.999f; /* less for rounding */
     f->resolution = r;
     f->inverse_resolution = job.inverse_resolution[level];
+    f->level = level;
     f->kind = kind;
     f->neighbours = kind == NDT_KIND_LEAST_SQUARES ? NDT_NEIGHBOURS_DIRECT7 : job.neighbours;
     const bool by_radius = kind == NDT_KIND_SCORE && f->neighbours == NDT_NEIGHBOURS_RADIUS;
@@ -145,6 +154,7 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t lane)
   }
   if (lane == 0) {
     c->failed = 0;
+    c->frame.level = -1;
     c->cancelled = *(const volatile int32_t *)job.cancelled;
     c->params.translation_epsilon = job.translation_epsilon;
     c->params.rotation_epsilon = job.rotation_epsilon;
@@ -166,7 +176,7 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t lane)
 
 /* By one thread. */
 __device__ __forceinline__ int
-update (Control *c, int *accepted)
+update (Control *c, bool is_finite, int *accepted)
 {
   NdtOptimizerSums sums;
   sums.score = c->total[0];
@@ -176,7 +186,9 @@ update (Control *c, int *accepted)
 #pragma unroll
   for (int i = 0; i < 21; i++)
     sums.hessian[i] = c->total[7 + i];
-  sums.n_pairs = c->total[30] > 0 ? 1 : 0;
+  sums.n_pairs = c->rounded[30] > 0 ? 1 : 0;
+  sums.rounded = c->rounded;
+  sums.is_finite = is_finite;
   return ndt_optimizer_update (&c->optimizer, &c->params, &sums, accepted);
 }
 
@@ -184,8 +196,12 @@ update (Control *c, int *accepted)
 __device__ __forceinline__ void
 advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
 {
+  const float rounded = (float)value;
   c->total[lane] = value;
+  c->rounded[lane] = rounded;
   __syncwarp ();
+  /* Of score, gradient and Hessian. */
+  const bool is_finite = __all_sync (0xffffffffu, lane > 27 || isfinite (rounded));
   int accepted = 0;
   if (lane == 0) {
     if (c->total[31] >= (double)CANCELLED || c->failed) {
@@ -194,7 +210,7 @@ advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
       accepted = 1;
       c->go_on = 0;
     } else {
-      c->go_on = update (c, &accepted);
+      c->go_on = update (c, is_finite, &accepted);
     }
   }
   __syncwarp ();

@@ -32,6 +32,12 @@
 #define NDT_OPTIMIZER_REFINE 1
 #endif
 
+/* Does the caller give sums in the factor's type as well, and whether they are finite? Rounding is
+ * slow on devices, and there a warp does it at once. */
+#ifndef NDT_OPTIMIZER_ROUNDED
+#define NDT_OPTIMIZER_ROUNDED 0
+#endif
+
 #ifndef NDT_OPTIMIZER_RSQRT
 #define NDT_OPTIMIZER_RSQRT(x) (1 / sqrt (x))
 #endif
@@ -56,6 +62,10 @@ typedef struct {
   NdtReal gradient[6];
   NdtReal hessian[21];
   uint32_t n_pairs;
+#if NDT_OPTIMIZER_ROUNDED
+  const NdtFactorReal *rounded; /* score, gradient and Hessian, in turn */
+  int32_t is_finite;
+#endif
 } NdtOptimizerSums;
 
 /**
@@ -164,21 +174,22 @@ ndt_optimizer_substitute (const NdtFactorReal l[21], const NdtFactorReal b[6], N
 
 /* step = (−H made positive definite)⁻¹ g. The matrix is scaled to a unit diagonal, which takes
  * metres and radians out of it, and damped until its Cholesky factor exists. Returns whether it was
- * definite as it was. */
+ * definite as it was. @g and @h: the same in the factor's type. */
 NDT_INLINE int
-ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtReal step[6])
+ndt_optimizer_solve_rounded (const NdtReal gradient[6], const NdtReal hessian[21],
+    const NdtFactorReal g[6], const NdtFactorReal h[21], NdtReal step[6])
 {
   NdtFactorReal s[6], n[21], l[21], b[6], y[6];
   NdtFactorReal largest[2] = {0, 0};
   NDT_UNROLL
   for (int i = 0; i < 6; i++) {
-    const NdtFactorReal d = fabs ((NdtFactorReal)hessian[NDT_H6 (i, i)]);
+    const NdtFactorReal d = fabs (h[NDT_H6 (i, i)]);
     if (d > largest[i / 3])
       largest[i / 3] = d;
   }
   NDT_UNROLL
   for (int i = 0; i < 6; i++) {
-    NdtFactorReal d = fabs ((NdtFactorReal)hessian[NDT_H6 (i, i)]);
+    NdtFactorReal d = fabs (h[NDT_H6 (i, i)]);
     const NdtFactorReal least = largest[i / 3] * (NdtFactorReal)1e-6;
     if (d < least)
       d = least;
@@ -188,8 +199,8 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
   for (int i = 0; i < 6; i++) {
     NDT_UNROLL
     for (int j = i; j < 6; j++)
-      n[NDT_H6 (i, j)] = (NdtFactorReal)-hessian[NDT_H6 (i, j)] * s[i] * s[j];
-    b[i] = (NdtFactorReal)gradient[i] * s[i];
+      n[NDT_H6 (i, j)] = -h[NDT_H6 (i, j)] * s[i] * s[j];
+    b[i] = g[i] * s[i];
   }
 
   NdtFactorReal damping = 0;
@@ -225,7 +236,7 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
   ndt_optimizer_substitute (l, b, y);
   NDT_UNROLL
   for (int i = 0; i < 6; i++)
-    step[i] = (NdtReal)y[i] * (NdtReal)s[i];
+    step[i] = (NdtReal)(y[i] * s[i]);
 #if NDT_OPTIMIZER_REFINE
   NdtFactorReal r[6];
   NDT_UNROLL
@@ -234,14 +245,38 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
     NDT_UNROLL
     for (int j = 0; j < 6; j++)
       v += hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] * step[j];
-    r[i] = (NdtFactorReal)(v * (NdtReal)s[i]) - damping * y[i];
+    r[i] = (NdtFactorReal)v * s[i] - damping * y[i];
   }
   ndt_optimizer_substitute (l, r, y);
   NDT_UNROLL
   for (int i = 0; i < 6; i++)
-    step[i] += (NdtReal)y[i] * (NdtReal)s[i];
+    step[i] += (NdtReal)(y[i] * s[i]);
 #endif
   return damping == 0;
+}
+
+NDT_INLINE int
+ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtReal step[6])
+{
+  NdtFactorReal g[6], h[21];
+  NDT_UNROLL
+  for (int i = 0; i < 6; i++)
+    g[i] = (NdtFactorReal)gradient[i];
+  NDT_UNROLL
+  for (int i = 0; i < 21; i++)
+    h[i] = (NdtFactorReal)hessian[i];
+  return ndt_optimizer_solve_rounded (gradient, hessian, g, h, step);
+}
+
+NDT_INLINE int
+ndt_optimizer_solve_sums (const NdtOptimizerSums *sums, NdtReal step[6])
+{
+#if NDT_OPTIMIZER_ROUNDED
+  return ndt_optimizer_solve_rounded (
+      sums->gradient, sums->hessian, sums->rounded + 1, sums->rounded + 7, step);
+#else
+  return ndt_optimizer_solve (sums->gradient, sums->hessian, step);
+#endif
 }
 
 /* Lengths are compared squared: a square root takes a device as long as all else together. */
@@ -320,6 +355,9 @@ ndt_optimizer_accept (NdtOptimizer *o)
 NDT_INLINE int
 ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
 {
+#if NDT_OPTIMIZER_ROUNDED
+  return sums->is_finite;
+#else
   /* Three sums, so that they do not wait for each other. */
   NdtFactorReal all[3] = {(NdtFactorReal)sums->score, 0, 0};
   NDT_UNROLL
@@ -329,6 +367,7 @@ ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
   for (int i = 0; i < 21; i++)
     all[i % 3] += (NdtFactorReal)fabs (sums->hessian[i]);
   return isfinite (all[0] + all[1] + all[2]);
+#endif
 }
 
 /* Is the step, at its current length, below both epsilons? */
@@ -382,7 +421,7 @@ ndt_optimizer_update (
       stage_done = 1;
     } else {
       const NdtReal cell = params->resolution * (NdtReal)(1 << o->level);
-      ndt_optimizer_solve (sums->gradient, sums->hessian, o->step);
+      ndt_optimizer_solve_sums (sums, o->step);
       ndt_optimizer_limit (o->step, cell, (NdtReal)0.25);
       o->length = 1;
       ndt_optimizer_move (o, o->t, o->q);
@@ -448,7 +487,7 @@ ndt_optimizer_update (
     return 0;
   }
 
-  const int definite = ndt_optimizer_solve (sums->gradient, sums->hessian, o->step);
+  const int definite = ndt_optimizer_solve_sums (sums, o->step);
   o->length = 1;
   /* Before the limits, which might shorten any step below the epsilons. */
   const int is_small = ndt_optimizer_is_small (o, params);
