@@ -208,6 +208,10 @@ typedef struct {
  * @leaves: 2^(64 - leaf_shift) of them, all zero before and after; NULL where leaf_size is 0
  * @points: receives at most n_raw packed points
  * @n_points: receives how many
+ * @n_raw_device: where the device finds how many of @n_raw points there are; NULL: all
+ * @sample: gives a sample by the rules of ndt-scan-sample.h, leaves being its cubes, in the place
+ *   of centroids: at most NDT_SAMPLE_MOST points
+ * @kept: of a sample: scratch, as @counts
  *
  * Members of the filter as in NdtScanFilter.
  */
@@ -230,6 +234,9 @@ typedef struct {
   int32_t leaf_shift;
   float *points;
   uint32_t *n_points;
+  const uint32_t *n_raw_device;
+  int32_t sample;
+  uint32_t *kept;
 } NdtCudaThin;
 
 #define NDT_CUDA_THIN_BLOCK 1024

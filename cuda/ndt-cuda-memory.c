@@ -6,6 +6,9 @@
 
 #include "ndt-cuda-testing.h"
 
+/* Of an upload from plain memory: large enough that it takes longer than to ask for it. */
+#define PART_BYTES 262144
+
 void
 ndt_cuda_memory_init (NdtCudaMemory *memory)
 {
@@ -172,6 +175,45 @@ ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
   *held -= buffer->size;
   g_mutex_unlock (&memory->lock);
   memset (buffer, 0, sizeof (*buffer));
+}
+
+gboolean
+ndt_cuda_upload_records (NdtCudaMemory *memory, NdtCudaFill fill, gconstpointer from, gsize n,
+    gsize record_size, NdtCudaBuffer *staging, guint8 *to, cudaStream_t stream, GError **error)
+{
+  const gsize n_part = PART_BYTES / record_size;
+  if (!ndt_cuda_host_reserve (memory, staging, n * record_size, error))
+    return FALSE;
+  for (gsize first = 0; first < n; first += n_part) {
+    const gsize n_now = MIN (n_part, n - first), at = first * record_size;
+    guint8 *part = (guint8 *)staging->data + at;
+    fill (from, first, n_now, part);
+    if (!ndt_cuda_check (memory,
+            cudaMemcpyAsync (to + at, part, n_now * record_size, cudaMemcpyDefault, stream),
+            "upload of a scan", error))
+      return FALSE;
+  }
+  ndt_cuda_count_upload (memory, n * record_size);
+  return TRUE;
+}
+
+static void
+copy (gconstpointer from, gsize first, gsize n, guint8 *to)
+{
+  memcpy (to, (const guint8 *)from + first, n);
+}
+
+gboolean
+ndt_cuda_upload (NdtCudaMemory *memory, gconstpointer from, gsize size, gboolean locked,
+    NdtCudaBuffer *staging, guint8 *to, cudaStream_t stream, GError **error)
+{
+  if (!locked)
+    return ndt_cuda_upload_records (memory, copy, from, size, 1, staging, to, stream, error);
+  if (!ndt_cuda_check (memory, cudaMemcpyAsync (to, from, size, cudaMemcpyDefault, stream),
+          "upload of a scan", error))
+    return FALSE;
+  ndt_cuda_count_upload (memory, size);
+  return TRUE;
 }
 
 /* ---- Page-locked memory that others hold ---- */

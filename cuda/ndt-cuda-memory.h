@@ -56,6 +56,23 @@ gboolean ndt_cuda_host_reserve (
     NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
 void ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer);
 
+/* Records in plain memory that are uploaded whole, bytes: wider ones bring more than picking out of
+ * them what is needed takes. */
+#define NDT_CUDA_MAX_RECORD 32
+
+/* Uploads @size bytes of a scan. Those that are not @locked go by @staging, part after part, of
+ * which one goes up while the next is copied. @to: of the device. */
+gboolean ndt_cuda_upload (NdtCudaMemory *memory, gconstpointer from, gsize size, gboolean locked,
+    NdtCudaBuffer *staging, guint8 *to, cudaStream_t stream, GError **error);
+
+/* Copies @n records from the @first on into page-locked memory. */
+typedef void (*NdtCudaFill) (gconstpointer from, gsize first, gsize n, guint8 *to);
+
+/* Likewise @n records of @record_size bytes, as @fill has them. */
+gboolean ndt_cuda_upload_records (NdtCudaMemory *memory, NdtCudaFill fill, gconstpointer from,
+    gsize n, gsize record_size, NdtCudaBuffer *staging, guint8 *to, cudaStream_t stream,
+    GError **error);
+
 /* Page-locked memory for others; a lookup tells whether a range lies in such memory. */
 gpointer ndt_cuda_lock_alloc (gsize size);
 void ndt_cuda_lock_free (gpointer data, gsize size);

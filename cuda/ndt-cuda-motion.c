@@ -5,9 +5,6 @@
 
 #include "ndtcore/ndt-deskew-slots.h"
 
-/* Where doubles may begin. */
-#define ALIGN(size) (((size) + 7) & ~(gsize)7)
-
 static gsize
 scalar_size (NdtScalar scalar)
 {
@@ -20,8 +17,8 @@ time_size (NdtTimeType type)
   return type == NDT_TIME_F64 ? 8 : 4;
 }
 
-/* Records that hold coordinates and time, page-locked and aligned: they go up as they are. Stores
- * where they begin and how many bytes they are, padding aside. */
+/* Are they aligned records that hold coordinates and time? Stores where they begin and how many
+ * bytes they are, padding aside. */
 static gboolean
 get_records (
     const NdtCloudView *points, const NdtTimeView *times, const guint8 **first, gsize *size)
@@ -39,36 +36,56 @@ get_records (
   *first = lo;
   *size = (points->n_points - 1) * points->stride + (gsize)(hi - lo);
   return times->stride == points->stride && (gsize)(hi - lo) <= points->stride &&
-         (axes & (scalar - 1)) == 0 &&
-         (((guintptr)times->data | times->stride) & (time - 1)) == 0 &&
-         ndt_cuda_is_locked (*first, *size);
+         (axes & (scalar - 1)) == 0 && (((guintptr)times->data | times->stride) & (time - 1)) == 0;
 }
 
-/* Packed floats, and packed times after them. */
-static void
-pack (const NdtCloudView *points, const NdtTimeView *times, guint8 *to)
+typedef struct {
+  const NdtCloudView *points;
+  const NdtTimeView *times;
+} Scan;
+
+/* Where a packed record has its time, and its size: after three floats, aligned. */
+static gsize
+packed_time (NdtTimeType type)
 {
-  const gsize n = points->n_points, time = time_size (times->type);
-  float *xyz = (float *)(gpointer)to;
-  guint8 *packed_times = to + ALIGN (12 * n);
-  for (gsize i = 0; i < n; i++) {
-    if (points->scalar == NDT_SCALAR_F32) {
-      memcpy (xyz + 3 * i, points->x + i * points->stride, 4);
-      memcpy (xyz + 3 * i + 1, points->y + i * points->stride, 4);
-      memcpy (xyz + 3 * i + 2, points->z + i * points->stride, 4);
-    } else {
+  return type == NDT_TIME_F64 ? 16 : 12;
+}
+
+static gsize
+packed_size (NdtTimeType type)
+{
+  return packed_time (type) + time_size (type);
+}
+
+static void
+pack (gconstpointer from, gsize first, gsize n, guint8 *to)
+{
+  const Scan *scan = from;
+  const NdtCloudView *points = scan->points;
+  const gsize stride = points->stride, time_stride = scan->times->stride;
+  const gsize at = packed_time (scan->times->type), size = packed_size (scan->times->type);
+  const guint8 *x = points->x + first * stride, *y = points->y + first * stride,
+               *z = points->z + first * stride, *t = scan->times->data + first * time_stride;
+  if (points->scalar == NDT_SCALAR_F32) {
+    for (gsize i = 0; i < n; i++) {
+      memcpy (to + size * i, x + i * stride, 4);
+      memcpy (to + size * i + 4, y + i * stride, 4);
+      memcpy (to + size * i + 8, z + i * stride, 4);
+    }
+  } else {
+    for (gsize i = 0; i < n; i++) {
       double p[3];
-      ndt_cloud_view_get (points, i, p);
-      for (guint k = 0; k < 3; k++)
-        xyz[3 * i + k] = (float)p[k];
+      ndt_cloud_view_get (points, first + i, p);
+      const float packed[3] = {(float)p[0], (float)p[1], (float)p[2]};
+      memcpy (to + size * i, packed, 12);
     }
   }
-  if (time == 4)
+  if (size - at == 4)
     for (gsize i = 0; i < n; i++)
-      memcpy (packed_times + 4 * i, times->data + i * times->stride, 4);
+      memcpy (to + size * i + at, t + i * time_stride, 4);
   else
     for (gsize i = 0; i < n; i++)
-      memcpy (packed_times + 8 * i, times->data + i * times->stride, 8);
+      memcpy (to + size * i + at, t + i * time_stride, 8);
 }
 
 static gboolean
@@ -92,21 +109,20 @@ ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtClou
   if (n == 0)
     return TRUE;
   NdtCudaRaw raw = {.time_type = times->type, .n = (guint32)n};
-  const gboolean direct = get_records (points, times, &first, &size);
-  if (!direct) {
-    size = ALIGN (12 * n) + n * time_size (times->type);
-    if (!ndt_cuda_host_reserve (memory, &moving->staging, size, error))
-      return FALSE;
-    pack (points, times, moving->staging.data);
-    first = moving->staging.data;
-  }
+  const gboolean whole = get_records (points, times, &first, &size);
+  const gboolean locked = whole && ndt_cuda_is_locked (first, size);
+  const gboolean as_it_is = locked || (whole && points->stride <= NDT_CUDA_MAX_RECORD);
+  if (!as_it_is)
+    size = n * packed_size (times->type);
   if (!ndt_cuda_reserve (memory, &moving->data, size + 8, error) ||
       !ndt_cuda_reserve (
           memory, &moving->times, (1 + NDT_CUDA_TIMES_BLOCKS) * sizeof (NdtCudaTimes), error) ||
       !ndt_cuda_host_reserve (memory, &moving->result, sizeof (NdtCudaTimes), error))
     return FALSE;
-  guint8 *to = (guint8 *)moving->data.data + ((guintptr)first & 7);
-  if (direct) {
+  guint8 *to = moving->data.data;
+  if (as_it_is) {
+    /* The device's copy begins where doubles may. */
+    to += (guintptr)first & 7;
     raw.x = to + (points->x - first);
     raw.y = to + (points->y - first);
     raw.z = to + (points->z - first);
@@ -114,19 +130,21 @@ ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtClou
     raw.is_double = points->scalar == NDT_SCALAR_F64;
     raw.times = to + (times->data - first);
     raw.time_stride = times->stride;
+    if (!ndt_cuda_upload (memory, first, size, locked, &moving->staging, to, stream, error))
+      return FALSE;
   } else {
+    const Scan scan = {points, times};
     raw.x = to;
     raw.y = to + 4;
     raw.z = to + 8;
-    raw.stride = 12;
-    raw.times = to + ALIGN (12 * n);
-    raw.time_stride = time_size (times->type);
+    raw.stride = raw.time_stride = packed_size (times->type);
+    raw.times = to + packed_time (times->type);
+    if (!ndt_cuda_upload_records (
+            memory, pack, &scan, n, raw.stride, &moving->staging, to, stream, error))
+      return FALSE;
   }
   NdtCudaTimes *result = moving->result.data;
-  ndt_cuda_count_upload (memory, size);
-  if (!ndt_cuda_check (memory, cudaMemcpyAsync (to, first, size, cudaMemcpyDefault, stream),
-          "upload of a scan", error) ||
-      !launched (memory, ndt_cuda_times_launch (&raw, moving->times.data, result, stream),
+  if (!launched (memory, ndt_cuda_times_launch (&raw, moving->times.data, result, stream),
           NDT_CUDA_TIMES_LAUNCHES, "times of a scan", error))
     return FALSE;
   ndt_cuda_count_synchronization (memory);

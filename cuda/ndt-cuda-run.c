@@ -5,13 +5,57 @@
 #include "ndt-cuda-private.h"
 #include "ndtcore/ndt-formulas.h"
 
-/* Time that a caller spins for a result before it sleeps, µs. */
-#define SPIN_TIME 2000
+/* Time that a caller spins for a result before it sleeps, µs. Being woken takes some tens. */
+#define SPIN_TIME 5000
 /* Time that a sequence waits for its next start before it makes room for others, ns: some times
  * what a launch takes. */
 #define PATIENCE 100000
 /* Starts of one launch. */
 #define MAX_STARTS 4096
+
+/* ---- Backends side by side ---- */
+
+/* A backend that had an alignment so short a time ago is at work, µs: some times what one takes. */
+#define AT_WORK 1000
+/* From so many others at work on, one's alignments leave room for another's. */
+#define CROWD 2
+
+static GMutex share_lock;
+static GSList *sharing; /* of NdtCudaBackend; and all of their launched_at */
+
+void
+ndt_cuda_share_join (NdtCudaBackend *cuda)
+{
+  g_mutex_lock (&share_lock);
+  sharing = g_slist_prepend (sharing, cuda);
+  g_mutex_unlock (&share_lock);
+}
+
+void
+ndt_cuda_share_leave (NdtCudaBackend *cuda)
+{
+  g_mutex_lock (&share_lock);
+  sharing = g_slist_remove (sharing, cuda);
+  g_mutex_unlock (&share_lock);
+}
+
+/* Notes that this one has an alignment, and says whether several others do. */
+static gboolean
+is_crowded (NdtCudaBackend *cuda)
+{
+  const gint64 now = g_get_monotonic_time ();
+  guint n = 0;
+  g_mutex_lock (&share_lock);
+  for (const GSList *l = sharing; l; l = l->next) {
+    const NdtCudaBackend *other = l->data;
+    n += other != cuda && other->device == cuda->device && now - other->launched_at < AT_WORK;
+  }
+  cuda->launched_at = now;
+  g_mutex_unlock (&share_lock);
+  return n >= CROWD;
+}
+
+/* ---- Shapes ---- */
 
 guint
 ndt_cuda_largest_power (guint limit, guint most)
@@ -22,9 +66,10 @@ ndt_cuda_largest_power (guint limit, guint most)
   return n;
 }
 
-/* How to spread @n_starts alignments of @n_points points over the device. */
+/* How to spread @n_starts alignments of @n_points points over the device, @crowded as
+ * is_crowded(). */
 static NdtCudaShape
-choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts)
+choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts, gboolean crowded)
 {
   NdtCudaShape shape = cuda->shape;
   /* Sums depend on it, so it may depend on the scan alone. */
@@ -44,6 +89,9 @@ choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts)
             (cuda->limits.max_cluster < 4 && 4 * n_starts < processors))) {
       shape.grid = 1;
       shape.size = (gint)MAX (16, ndt_cuda_largest_power ((guint)cuda->limits.max_grid, 128));
+      /* Two such grids are on the device at once. */
+      if (crowded && shape.lanes == 4)
+        shape.size = MAX (16, shape.size / 2);
       shape.threads = 256;
       shape.n_slots = 0;
     }
@@ -52,6 +100,16 @@ choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts)
     shape.n_slots = ndt_cuda_align_slots (&shape, n_points);
   shape.n_slots = MIN (shape.n_slots, ndt_cuda_align_max_slots (&cuda->limits, &shape));
   return shape;
+}
+
+/* Waits for all that the stream was given. */
+static gboolean
+wait_asleep (NdtCudaBackend *cuda, GError **error)
+{
+  cudaError_t status = cudaEventRecord (cuda->done, cuda->stream);
+  if (status == cudaSuccess)
+    status = cudaEventSynchronize (cuda->done);
+  return ndt_cuda_check (&cuda->memory, status, "alignment", error);
 }
 
 /* Waits until the result with the number cuda->ticket is there, or until the sequence of the launch
@@ -73,7 +131,7 @@ wait (NdtCudaBackend *cuda, guint32 ticket, gboolean *missed, GError **error)
     __builtin_ia32_pause ();
 #endif
     if (++spins % 256 == 0 && g_get_monotonic_time () > give_up) {
-      if (!ndt_cuda_check (&cuda->memory, cudaStreamSynchronize (cuda->stream), "alignment", error))
+      if (!wait_asleep (cuda, error))
         return FALSE;
       if (__atomic_load_n (&signals->finished, __ATOMIC_ACQUIRE) == cuda->ticket)
         break;
@@ -140,6 +198,10 @@ launch (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError
                                  : ndt_cuda_align_launch (job, shape, cuda->stream);
   if (!ndt_cuda_check (&cuda->memory, status, "launch of an alignment", error))
     return FALSE;
+  if (cuda->has_queue) {
+    (void)cudaStreamQuery (cuda->stream);
+    (void)cudaGetLastError (); /* that it is not ready */
+  }
   ndt_cuda_count_launch (&cuda->memory, 1);
   return TRUE;
 }
@@ -161,7 +223,7 @@ static gboolean
 run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
     guint n_starts, GError **error)
 {
-  const NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts);
+  const NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts, is_crowded (cuda));
   gboolean missed;
   if (!place_scan (cuda, scan, &shape, n_starts, error))
     return FALSE;
@@ -343,12 +405,13 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   NdtCudaSequence *q = &cuda->sequence;
   NdtCudaState *state = cuda->state.data;
   NdtCudaSignals *signals = cuda->signals.data;
-  NdtCudaShape shape = choose_shape (cuda, cuda->scans[q->slot].n_points, 1);
+  const gboolean crowded = is_crowded (cuda);
+  NdtCudaShape shape = choose_shape (cuda, cuda->scans[q->slot].n_points, 1, crowded);
   NdtCudaJob job;
   /* Scans of a launch have one shape; a cluster would not be there for the next start. */
   q->first = q->last = q->slot;
   while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
-    const NdtCudaShape other = choose_shape (cuda, cuda->scans[q->last + 1].n_points, 1);
+    const NdtCudaShape other = choose_shape (cuda, cuda->scans[q->last + 1].n_points, 1, crowded);
     if (other.lanes != shape.lanes)
       break;
     shape.n_slots = MAX (shape.n_slots, other.n_slots);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ndtcore/ndt-scan-filter.h"
+#include "ndtcore/ndt-scan-sample.h"
 
 /* Unfiltered scans up to this many points are read by the device where they are. */
 #define MAX_IN_PLACE 32768
@@ -40,31 +41,31 @@ is_aligned (const NdtCloudView *view)
              (scalar - 1)) == 0;
 }
 
-/* Packed floats in page-locked memory. */
-static gboolean
-stage (NdtCudaScan *scan, NdtCudaMemory *memory, const NdtCloudView *view, GError **error)
+/* Packed floats of a view. */
+static void
+pack (gconstpointer from, gsize first, gsize n, guint8 *to)
 {
-  const gsize n = view->n_points;
-  if (!ndt_cuda_host_reserve (memory, &scan->staging, MAX (n, 1) * 3 * sizeof (float), error))
-    return FALSE;
-  float *out = scan->staging.data;
-  if (is_packed_f32 (view) && view->stride == 12) {
-    memcpy (out, view->x, n * 12);
+  const NdtCloudView *view = from;
+  const gsize stride = view->stride;
+  const guint8 *x = view->x + first * stride, *y = view->y + first * stride,
+               *z = view->z + first * stride;
+  if (view->scalar == NDT_SCALAR_F32 && y == x + 4 && z == x + 8) {
+    for (gsize i = 0; i < n; i++)
+      memcpy (to + 12 * i, x + i * stride, 12);
   } else if (view->scalar == NDT_SCALAR_F32) {
     for (gsize i = 0; i < n; i++) {
-      memcpy (out + 3 * i, view->x + i * view->stride, 4);
-      memcpy (out + 3 * i + 1, view->y + i * view->stride, 4);
-      memcpy (out + 3 * i + 2, view->z + i * view->stride, 4);
+      memcpy (to + 12 * i, x + i * stride, 4);
+      memcpy (to + 12 * i + 4, y + i * stride, 4);
+      memcpy (to + 12 * i + 8, z + i * stride, 4);
     }
   } else {
     for (gsize i = 0; i < n; i++) {
       double p[3];
-      ndt_cloud_view_get (view, i, p);
-      for (guint k = 0; k < 3; k++)
-        out[3 * i + k] = (float)p[k];
+      ndt_cloud_view_get (view, first + i, p);
+      const float packed[3] = {(float)p[0], (float)p[1], (float)p[2]};
+      memcpy (to + 12 * i, packed, 12);
     }
   }
-  return TRUE;
 }
 
 static guint
@@ -76,63 +77,64 @@ table_bits (guint n)
   return bits;
 }
 
-/* The raw scan on the device, as it is where it is page-locked. @to: (out): there. */
+/* The raw scan on the device: as it is, or packed where its records are wide or no records. @to:
+ * (out): there. */
 static gboolean
 upload_raw (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
     const NdtCloudView *view, cudaStream_t stream, NdtCloudView *to, GError **error)
 {
+  const gsize n = view->n_points;
   const guint8 *first;
   gsize size;
   *to = *view;
-  if (view->n_points == 0)
+  if (n == 0)
     return TRUE;
-  if (!get_span (view, &first, &size) || !is_aligned (view) || !ndt_cuda_is_locked (first, size)) {
-    if (!stage (scan, memory, view, error))
+  const gboolean whole = get_span (view, &first, &size) && is_aligned (view);
+  const gboolean locked = whole && ndt_cuda_is_locked (first, size);
+  if (!locked && !(whole && view->stride <= NDT_CUDA_MAX_RECORD)) {
+    if (!ndt_cuda_reserve (memory, &thinner->raw, 12 * n, error) ||
+        !ndt_cuda_upload_records (
+            memory, pack, view, n, 12, &scan->staging, thinner->raw.data, stream, error))
       return FALSE;
-    *to = ndt_cloud_view_xyz_f32 (scan->staging.data, view->n_points);
-    first = to->x;
-    size = view->n_points * 12;
+    *to = ndt_cloud_view_xyz_f32 (thinner->raw.data, n);
+    return TRUE;
   }
   /* The device's copy begins where doubles may. */
   const gsize shift = (guintptr)first & 7;
   if (!ndt_cuda_reserve (memory, &thinner->raw, size + 8, error))
     return FALSE;
   guint8 *raw = (guint8 *)thinner->raw.data + shift;
-  if (!ndt_cuda_check (memory, cudaMemcpyAsync (raw, first, size, cudaMemcpyDefault, stream),
-          "upload of a scan", error))
+  if (!ndt_cuda_upload (memory, first, size, locked, &scan->staging, raw, stream, error))
     return FALSE;
-  ndt_cuda_count_upload (memory, size);
   to->x = raw + (to->x - first);
   to->y = raw + (to->y - first);
   to->z = raw + (to->z - first);
   return TRUE;
 }
 
-gboolean
-ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
-    const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+/* What thinning @n points into leaves takes beside them, and where the points go. */
+static gboolean
+prepare (NdtCudaScan *to, guint n_out, NdtCudaThinner *thinner, NdtCudaMemory *memory, guint n,
+    float leaf_size, gboolean sample, cudaStream_t stream, NdtCudaThin *job, GError **error)
 {
-  const guint n = (guint)raw->n_points;
   const guint n_blocks = (n + NDT_CUDA_THIN_BLOCK - 1) / NDT_CUDA_THIN_BLOCK;
-  NdtCudaThin job;
-  cudaError_t status;
-  memset (&job, 0, sizeof (job));
-  if (!ndt_cuda_reserve (memory, &scan->points, HEADER + (gsize)n * 12, error))
+  memset (job, 0, sizeof (*job));
+  to->n_points = 0;
+  to->host = NULL;
+  to->on_device = to->thinned = FALSE;
+  if (!ndt_cuda_reserve (memory, &to->points, HEADER + (gsize)n_out * 12, error) ||
+      !ndt_cuda_reserve (
+          memory, &thinner->scratch, ((gsize)n + 2 * (gsize)n_blocks) * sizeof (guint32), error))
     return FALSE;
-  job.n_points = scan->points.data;
-  job.points = (float *)((guint8 *)scan->points.data + HEADER);
-  scan->n_points = n;
-  scan->host = NULL;
-  scan->on_device = scan->thinned = TRUE;
-  if (n == 0)
-    return ndt_cuda_check (
-        memory, cudaMemsetAsync (job.n_points, 0, sizeof (guint32), stream), "empty scan", error);
-  if (!ndt_cuda_reserve (
-          memory, &thinner->scratch, ((gsize)n + n_blocks) * sizeof (guint32), error))
-    return FALSE;
-  job.slot_of = thinner->scratch.data;
-  job.counts = job.slot_of + n;
-  if (filter->leaf_size > 0) {
+  job->n_points = to->points.data;
+  job->points = (float *)((guint8 *)to->points.data + HEADER);
+  job->slot_of = thinner->scratch.data;
+  job->counts = job->slot_of + n;
+  job->kept = job->counts + n_blocks;
+  job->sample = sample;
+  job->n_raw = n;
+  job->leaf_size = leaf_size;
+  if (leaf_size > 0 && n > 0) {
     const guint bits = table_bits (n);
     const gsize size = sizeof (NdtCudaLeaf) << bits;
     const gboolean is_new = size > thinner->leaves.size;
@@ -141,26 +143,66 @@ ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *m
     if (is_new && !ndt_cuda_check (memory, cudaMemsetAsync (thinner->leaves.data, 0, size, stream),
                       "clearing memory", error))
       return FALSE;
-    job.leaves = thinner->leaves.data;
-    job.leaf_shift = (gint32)(64 - bits);
+    job->leaves = thinner->leaves.data;
+    job->leaf_shift = (gint32)(64 - bits);
   }
+  to->n_points = n_out;
+  to->on_device = to->thinned = TRUE;
+  return TRUE;
+}
 
+static gboolean
+launch (NdtCudaMemory *memory, const NdtCudaThin *job, cudaStream_t stream, GError **error)
+{
+  cudaError_t status;
+  if (job->n_raw == 0)
+    return ndt_cuda_check (
+        memory, cudaMemsetAsync (job->n_points, 0, sizeof (guint32), stream), "empty scan", error);
+  status = ndt_cuda_inject_failure ("launch") ? cudaErrorLaunchFailure
+                                              : ndt_cuda_thin_launch (job, stream);
+  ndt_cuda_count_launch (memory, NDT_CUDA_THIN_LAUNCHES);
+  return ndt_cuda_check (memory, status, "thinning of a scan", error);
+}
+
+gboolean
+ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+{
+  const guint n = (guint)raw->n_points;
+  NdtCudaThin job;
+  if (!prepare (scan, n, thinner, memory, n, filter->leaf_size, FALSE, stream, &job, error))
+    return FALSE;
   job.x = raw->x;
   job.y = raw->y;
   job.z = raw->z;
   job.stride = raw->stride;
   job.is_double = raw->scalar == NDT_SCALAR_F64;
-  job.n_raw = n;
   job.min_range = filter->min_range;
   job.max_range = filter->max_range;
   job.use_box = filter->use_box;
   memcpy (job.box_min, filter->box_min, sizeof (job.box_min));
   memcpy (job.box_max, filter->box_max, sizeof (job.box_max));
-  job.leaf_size = filter->leaf_size;
-  status = ndt_cuda_inject_failure ("launch") ? cudaErrorLaunchFailure
-                                              : ndt_cuda_thin_launch (&job, stream);
-  ndt_cuda_count_launch (memory, NDT_CUDA_THIN_LAUNCHES);
-  return ndt_cuda_check (memory, status, "thinning of a scan", error);
+  return launch (memory, &job, stream, error);
+}
+
+gboolean
+ndt_cuda_scan_sample (NdtCudaScan *scan, NdtCudaScan *to, NdtCudaThinner *thinner,
+    NdtCudaMemory *memory, float leaf_size, cudaStream_t stream, GError **error)
+{
+  NdtCudaSource source;
+  NdtCudaThin job;
+  if (!ndt_cuda_scan_upload (scan, memory, stream, error))
+    return FALSE;
+  ndt_cuda_scan_get_source (scan, &source);
+  if (!prepare (to, MIN (scan->n_points, NDT_SAMPLE_MOST), thinner, memory, scan->n_points,
+          leaf_size, TRUE, stream, &job, error))
+    return FALSE;
+  job.x = (const guint8 *)source.points;
+  job.y = job.x + 4;
+  job.z = job.x + 8;
+  job.stride = source.stride * sizeof (float);
+  job.n_raw_device = source.n_points_device;
+  return launch (memory, &job, stream, error);
 }
 
 gboolean
@@ -183,8 +225,9 @@ ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *me
     scan->host = (const float *)view->x;
     scan->host_stride = (guint)(view->stride / 4);
   } else {
-    if (!stage (scan, memory, view, error))
+    if (!ndt_cuda_host_reserve (memory, &scan->staging, MAX (n, 1) * 12, error))
       return FALSE;
+    pack (view, 0, n, scan->staging.data);
     scan->host = scan->staging.data;
     scan->host_stride = 3;
   }

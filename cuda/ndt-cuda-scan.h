@@ -19,6 +19,7 @@ G_BEGIN_DECLS
  *
  * A scan without a filter stays where it is, or in @staging: the first alignment reads it from
  * there, as it begins. A raw scan goes up and is thinned there; one with times may be moved first.
+ * A sample is made of either there.
  */
 typedef struct {
   guint n_points;
@@ -43,6 +44,9 @@ gboolean ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaM
 /* Of a raw scan in memory of the device's, aligned to its type, which is read by the stream. */
 gboolean ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
     const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error);
+/* The sample of a scan, by the rules of ndt-scan-sample.h, as another one. */
+gboolean ndt_cuda_scan_sample (NdtCudaScan *scan, NdtCudaScan *to, NdtCudaThinner *thinner,
+    NdtCudaMemory *memory, float leaf_size, cudaStream_t stream, GError **error);
 /* Waits for the stream. */
 gboolean ndt_cuda_scan_get (NdtCudaScan *scan, NdtCudaMemory *memory, float *xyz, guint max_points,
     guint *n_points, cudaStream_t stream, GError **error);

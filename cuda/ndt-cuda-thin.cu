@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Thinning of a raw scan on the device: by the rules of ndt-scan-filter.h, with the same result as
- * on the CPU, to the bit. Three launches: points into leaves, counts, output in order. */
+/* Thinning of a raw scan on the device, and samples of thinned ones: by the rules of
+ * ndt-scan-filter.h and ndt-scan-sample.h, with the same result as on the CPU, to the bit. Three
+ * launches: points into leaves, counts, output in order. */
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-kernels.h"
 #include "ndtcore/ndt-scan-filter.h"
+#include "ndtcore/ndt-scan-sample.h"
 
 #define BLOCK NDT_CUDA_THIN_BLOCK
 #define NONE 0xffffffffu
+/* In the place of its leaf: a point that stays only where the whole scan is its own sample. */
+#define OTHER 0xfffffffeu
 
 __device__ __forceinline__ float
 load (const NdtCudaThin &thin, const uint8_t *axis, uint32_t i)
@@ -29,6 +33,12 @@ sum_over_group (uint32_t group, uint32_t leader, int value)
 #endif
 }
 
+__device__ __forceinline__ uint32_t
+count_raw (const NdtCudaThin &thin)
+{
+  return thin.n_raw_device ? min (thin.n_raw, *thin.n_raw_device) : thin.n_raw;
+}
+
 /* slot_of[i] = leaf of point i, or i itself without leaves; NONE where the point is dropped. */
 __global__ void
 insert (const __grid_constant__ NdtCudaThin thin)
@@ -37,7 +47,7 @@ insert (const __grid_constant__ NdtCudaThin thin)
   const uint32_t lane = threadIdx.x % 32;
   float p[3] = {0, 0, 0};
   bool keep = false;
-  if (i < thin.n_raw) {
+  if (i < count_raw (thin)) {
     p[0] = load (thin, thin.x, i);
     p[1] = load (thin, thin.y, i);
     p[2] = load (thin, thin.z, i);
@@ -52,6 +62,7 @@ insert (const __grid_constant__ NdtCudaThin thin)
 
   const float inverse_leaf = __fdiv_rn (1.0f, thin.leaf_size);
   int32_t index[3] = {0, 0, 0}, offset[3] = {0, 0, 0};
+  uint32_t slot = keep && thin.sample ? OTHER : NONE;
   if (keep) {
     for (int k = 0; k < 3; k++) {
       index[k] = ndt_leaf_index (p[k], inverse_leaf);
@@ -60,15 +71,15 @@ insert (const __grid_constant__ NdtCudaThin thin)
     }
   }
   const uint32_t kept = __ballot_sync (0xffffffffu, keep);
-  uint32_t slot = NONE;
   if (keep) {
     /* Points of a ring come leaf by leaf: those of a warp are added up before they go to memory. */
     const uint64_t key = ndt_block_key (index[0], index[1], index[2]);
     const uint32_t group = __match_any_sync (kept, (unsigned long long)key);
     const uint32_t leader = __ffs ((int)group) - 1;
-    int sum[3];
-    for (int k = 0; k < 3; k++)
-      sum[k] = sum_over_group (group, leader, offset[k]);
+    int sum[3] = {0, 0, 0};
+    if (!thin.sample)
+      for (int k = 0; k < 3; k++)
+        sum[k] = sum_over_group (group, leader, offset[k]);
     if (lane == leader) {
       const uint32_t mask = (1u << (64 - thin.leaf_shift)) - 1;
       slot = ndt_block_hash (key, thin.leaf_shift);
@@ -81,9 +92,11 @@ insert (const __grid_constant__ NdtCudaThin thin)
       }
       NdtCudaLeaf *leaf = &thin.leaves[slot];
       atomicMax (&leaf->not_first, ~i);
-      atomicAdd (&leaf->n, (uint32_t)__popc (group));
-      for (int k = 0; k < 3; k++)
-        atomicAdd ((unsigned long long *)&leaf->sum[k], (unsigned long long)(long long)sum[k]);
+      if (!thin.sample) {
+        atomicAdd (&leaf->n, (uint32_t)__popc (group));
+        for (int k = 0; k < 3; k++)
+          atomicAdd ((unsigned long long *)&leaf->sum[k], (unsigned long long)(long long)sum[k]);
+      }
     }
     slot = __shfl_sync (group, slot, (int)leader);
   }
@@ -96,51 +109,69 @@ __global__ void
 count (const __grid_constant__ NdtCudaThin thin)
 {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  bool stays = false;
+  bool stays = false, kept = false;
   if (i < thin.n_raw) {
     const uint32_t slot = thin.slot_of[i];
-    stays = slot != NONE && (!thin.leaves || thin.leaves[slot].not_first == ~i);
+    kept = slot != NONE;
+    stays = kept && slot != OTHER && (!thin.leaves || thin.leaves[slot].not_first == ~i);
     if (!stays)
-      thin.slot_of[i] = NONE;
+      thin.slot_of[i] = kept && thin.sample ? OTHER : NONE;
   }
-  const int n = __syncthreads_count (stays);
-  if (threadIdx.x == 0)
+  const int n = __syncthreads_count (stays), n_kept = __syncthreads_count (kept);
+  if (threadIdx.x == 0) {
     thin.counts[blockIdx.x] = (uint32_t)n;
+    if (thin.sample)
+      thin.kept[blockIdx.x] = (uint32_t)n_kept;
+  }
+}
+
+/* Over the block, in all of its threads. */
+__device__ __forceinline__ uint32_t
+block_sum (uint32_t sum)
+{
+  __shared__ uint32_t warp_sums[32];
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int h = 16; h >= 1; h >>= 1)
+    sum += __shfl_xor_sync (0xffffffffu, sum, h);
+  __syncthreads ();
+  if (lane == 0)
+    warp_sums[warp] = sum;
+  __syncthreads ();
+  sum = 0;
+  for (int w = 0; w < BLOCK / 32; w++)
+    sum += warp_sums[w];
+  return sum;
+}
+
+/* How many threads of the block before this one have it true. */
+__device__ __forceinline__ uint32_t
+block_rank (bool stays)
+{
+  __shared__ uint32_t warp_sums[32];
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const uint32_t stay = __ballot_sync (0xffffffffu, stays);
+  __syncthreads ();
+  if (lane == 0)
+    warp_sums[warp] = (uint32_t)__popc (stay);
+  __syncthreads ();
+  uint32_t rank = (uint32_t)__popc (stay & ((1u << lane) - 1));
+  for (uint32_t w = 0; w < warp; w++)
+    rank += warp_sums[w];
+  return rank;
 }
 
 __global__ void
 emit (const __grid_constant__ NdtCudaThin thin)
 {
-  __shared__ uint32_t warp_sums[32];
-  __shared__ uint32_t before;
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-
   /* What the blocks before this one leave. */
-  uint32_t sum = 0;
+  uint32_t before = 0;
   for (uint32_t b = threadIdx.x; b < blockIdx.x; b += BLOCK)
-    sum += thin.counts[b];
-  for (int h = 16; h >= 1; h >>= 1)
-    sum += __shfl_xor_sync (0xffffffffu, sum, h);
-  if (lane == 0)
-    warp_sums[warp] = sum;
-  __syncthreads ();
-  if (threadIdx.x == 0) {
-    uint32_t total = 0;
-    for (int w = 0; w < BLOCK / 32; w++)
-      total += warp_sums[w];
-    before = total;
-  }
-  __syncthreads ();
+    before += thin.counts[b];
+  before = block_sum (before);
 
   const uint32_t slot = i < thin.n_raw ? thin.slot_of[i] : NONE;
-  const uint32_t stay = __ballot_sync (0xffffffffu, slot != NONE);
-  if (lane == 0)
-    warp_sums[warp] = (uint32_t)__popc (stay);
-  __syncthreads ();
-  uint32_t at = before + (uint32_t)__popc (stay & ((1u << lane) - 1));
-  for (uint32_t w = 0; w < warp; w++)
-    at += warp_sums[w];
+  const uint32_t at = before + block_rank (slot != NONE);
   if (blockIdx.x == gridDim.x - 1 && threadIdx.x == BLOCK - 1)
     *thin.n_points = at + (slot != NONE);
   if (slot == NONE)
@@ -163,12 +194,67 @@ emit (const __grid_constant__ NdtCudaThin thin)
   }
 }
 
+__global__ void
+__launch_bounds__ (BLOCK) emit_sample (const __grid_constant__ NdtCudaThin thin)
+{
+  const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  uint32_t first_before = 0, first_all = 0, kept_before = 0, kept_all = 0;
+  for (uint32_t b = threadIdx.x; b < gridDim.x; b += BLOCK) {
+    const uint32_t first = thin.counts[b], kept = thin.kept[b];
+    first_all += first;
+    kept_all += kept;
+    first_before += b < blockIdx.x ? first : 0;
+    kept_before += b < blockIdx.x ? kept : 0;
+  }
+  first_all = block_sum (first_all);
+  kept_all = block_sum (kept_all);
+  first_before = block_sum (first_before);
+  kept_before = block_sum (kept_before);
+
+  const uint32_t slot = i < thin.n_raw ? thin.slot_of[i] : NONE;
+  const bool is_first = slot != NONE && slot != OTHER;
+  const bool whole = kept_all <= NDT_SAMPLE_LEAST;
+  const bool stays = whole ? slot != NONE : is_first;
+  const uint32_t at = (whole ? kept_before : first_before) + block_rank (stays);
+  const uint32_t n = whole ? kept_all : first_all;
+  const uint32_t most = whole ? n : ndt_sample_most (kept_all);
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    *thin.n_points = min (n, most);
+  if (stays) {
+    const float x = load (thin, thin.x, i), y = load (thin, thin.y, i), z = load (thin, thin.z, i);
+    uint32_t k = at, end = at + 1;
+    double step = 1;
+    if (n > most) {
+      /* The k whose ndt_sample_from() is this: between one part before it and one after; a wider
+       * range, for rounding. */
+      step = (double)n / most;
+      const uint32_t near = (uint32_t)(at / step);
+      k = near > 2 ? near - 2 : 0;
+      end = min (near + 3, most);
+    }
+    for (; k < end; k++)
+      if (n <= most || ndt_sample_from (k, step) == at) {
+        float *out = thin.points + 3 * (size_t)k;
+        out[0] = x;
+        out[1] = y;
+        out[2] = z;
+      }
+  }
+  if (is_first) {
+    const NdtCudaLeaf empty = {0, {0, 0, 0}, 0, 0};
+    thin.leaves[slot] = empty;
+  }
+}
+
 cudaError_t
 ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream)
 {
   const uint32_t n_blocks = (thin->n_raw + BLOCK - 1) / BLOCK;
   insert<<<(thin->n_raw + 255) / 256, 256, 0, stream>>> (*thin);
   count<<<n_blocks, BLOCK, 0, stream>>> (*thin);
-  emit<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+  if (thin->sample)
+    emit_sample<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+  else
+    emit<<<n_blocks, BLOCK, 0, stream>>> (*thin);
   return cudaGetLastError ();
 }

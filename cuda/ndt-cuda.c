@@ -93,6 +93,21 @@ cuda_move_scan (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
 }
 
 static gboolean
+cuda_sample_scan (NdtBackend *backend, guint slot, guint into, float leaf, GError **error)
+{
+  NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  ndt_cuda_align_stop (backend);
+  if (!ndt_cuda_enter (cuda, error) ||
+      !ndt_cuda_scan_sample (&cuda->scans[slot], &cuda->scans[into], &cuda->thinner, &cuda->memory,
+          leaf, cuda->stream, error))
+    return FALSE;
+  g_mutex_lock (&cuda->memory.lock);
+  cuda->memory.counters.scans++;
+  g_mutex_unlock (&cuda->memory.lock);
+  return TRUE;
+}
+
+static gboolean
 cuda_get_scan (
     NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error)
 {
@@ -147,17 +162,28 @@ cuda_cancel (NdtBackend *backend, gboolean cancelled)
 }
 
 static void
+destroy_streams (NdtCudaBackend *cuda)
+{
+  if (cuda->stream)
+    cudaStreamDestroy (cuda->stream);
+  if (cuda->cancel_stream)
+    cudaStreamDestroy (cuda->cancel_stream);
+  if (cuda->done)
+    cudaEventDestroy (cuda->done);
+  cuda->stream = cuda->cancel_stream = NULL;
+  cuda->done = NULL;
+}
+
+static void
 cuda_close (NdtBackend *backend)
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   cudaSetDevice (cuda->device);
+  ndt_cuda_share_leave (cuda);
   ndt_cuda_align_stop (backend);
-  if (cuda->stream) {
+  if (cuda->stream)
     cudaStreamSynchronize (cuda->stream);
-    cudaStreamDestroy (cuda->stream);
-  }
-  if (cuda->cancel_stream)
-    cudaStreamDestroy (cuda->cancel_stream);
+  destroy_streams (cuda);
   ndt_cuda_maps_clear (&cuda->maps, &cuda->memory);
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     ndt_cuda_scan_clear (&cuda->scans[i], &cuda->memory);
@@ -179,6 +205,7 @@ static const NdtBackendClass cuda_class = {
     .set_moving_scan = cuda_set_moving_scan,
     .move_scan = cuda_move_scan,
     .get_scan = cuda_get_scan,
+    .sample_scan = cuda_sample_scan,
     .align = ndt_cuda_align,
     .evaluate = ndt_cuda_evaluate,
     .open_frames = cuda_open_frames,
@@ -231,8 +258,11 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
   if (status == cudaSuccess)
     status = cudaStreamCreateWithFlags (&cuda->cancel_stream, cudaStreamNonBlocking);
   if (status == cudaSuccess)
+    status = cudaEventCreateWithFlags (&cuda->done, cudaEventBlockingSync | cudaEventDisableTiming);
+  if (status == cudaSuccess)
     status = cudaDeviceSynchronize ();
   if (status != cudaSuccess) {
+    destroy_streams (cuda);
     (void)cudaGetLastError ();
     g_set_error (error, NDT_ERROR,
         status == cudaErrorMemoryAllocation ? NDT_ERROR_NO_MEMORY : NDT_ERROR_NO_DEVICE,
@@ -240,6 +270,9 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
     return FALSE;
   }
   cuda->device = device;
+  /* Under Windows, whose driver model gathers commands until somebody waits for them by its means,
+   * which waiting for a word in memory is not. */
+  cuda->has_queue = g_file_test ("/dev/dxg", G_FILE_TEST_EXISTS);
   g_debug ("CUDA backend: device %d, %s, compute capability %d.%d, %d processors, clusters of %d",
       device, properties.name, properties.major, properties.minor, cuda->limits.n_processors,
       cuda->limits.max_cluster);
@@ -312,5 +345,6 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   g_mutex_lock (&cuda->memory.lock);
   cuda->memory.counters.allocations = 0;
   g_mutex_unlock (&cuda->memory.lock);
+  ndt_cuda_share_join (cuda);
   return &cuda->parent;
 }

@@ -167,6 +167,10 @@ struct _NdtBackendClass {
    * points. Stores how many there are, also when that is more. */
   gboolean (*get_scan) (NdtBackend *backend, guint slot, float *xyz, guint max_points,
       guint *n_points, GError **error);
+  /* Puts a sample of the thinned scan of @slot into another slot, by the rules of
+   * ndt-scan-sample.h with cubes of edge @leaf, metres, > 0: what ndt_search_far() aligns first.
+   * Nullable: it then makes the sample from get_scan. */
+  gboolean (*sample_scan) (NdtBackend *backend, guint slot, guint into, float leaf, GError **error);
 
   /* One scan from n_starts poses, side by side where the device can; results in the order of
    * starts, each bitwise as if it were alone. */

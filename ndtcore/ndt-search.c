@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "ndt-scan-filter.h"
-
-/* Points of a sample: two fifths of the scan's, within these. */
-#define MIN_SAMPLE 600
-#define MAX_SAMPLE 1500
+#include "ndt-scan-sample.h"
 
 /* Edge of the cubes that a sample is drawn from, in cells of the map: a scan is dense near the
  * sensor, where many points say what one does. */
@@ -62,15 +59,38 @@ ndt_search_sample (const float *xyz, guint n, float leaf, guint most, float *out
   }
   if (n_leaves <= most)
     return n_leaves;
-  /* One of each of as many parts of equal length. Scans have a period, of as many points as the
-   * sensor has rings, say; multiples of the golden ratio have none. */
   const double step = (double)n_leaves / most;
-  for (guint i = 0; i < most; i++) {
-    const double fraction = (guint32)(i * UINT32_C (2654435769)) / 4294967296.0;
-    const guint from = (guint)((i + fraction) * step);
-    memmove (out + 3 * (gsize)i, out + 3 * (gsize)from, 3 * sizeof (float));
-  }
+  for (guint i = 0; i < most; i++)
+    memmove (out + 3 * (gsize)i, out + 3 * (gsize)ndt_sample_from (i, step), 3 * sizeof (float));
   return most;
+}
+
+/* The sample of a scan into NDT_SEARCH_SLOT. */
+static gboolean
+sample_on_host (NdtBackend *backend, guint slot, float leaf, GError **error)
+{
+  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+  guint n;
+  if (!ndt_backend_get_scan (backend, slot, NULL, 0, &n, error))
+    return FALSE;
+  g_autofree float *xyz = g_new (float, 3 * (gsize)MAX (n, 1));
+  if (!ndt_backend_get_scan (backend, slot, xyz, n, &n, error))
+    return FALSE;
+  if (n > NDT_SAMPLE_LEAST)
+    n = ndt_search_sample (xyz, n, leaf, ndt_sample_most (n), xyz);
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (xyz, n);
+  /* Its memory is asked for until the slot is read. */
+  guint n_set;
+  return ndt_backend_set_scan (backend, NDT_SEARCH_SLOT, &view, &no_filter, error) &&
+         ndt_backend_get_scan (backend, NDT_SEARCH_SLOT, NULL, 0, &n_set, error);
+}
+
+gboolean
+ndt_search_set_sample (NdtBackend *backend, guint slot, float leaf, GError **error)
+{
+  return backend->klass->sample_scan
+             ? backend->klass->sample_scan (backend, slot, NDT_SEARCH_SLOT, leaf, error)
+             : sample_on_host (backend, slot, leaf, error);
 }
 
 /* ---- The search ---- */
@@ -203,31 +223,26 @@ ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtPose *guesses, guint n_guesses, NdtAlignResult *best, guint32 *evaluations,
     GError **error)
 {
-  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
   const double resolution = ndt_backend_get_resolution (backend);
   g_autofree NdtAlignResult *results =
       g_new (NdtAlignResult, (gsize)NDT_SEARCH_CANDIDATES * n_guesses);
-  g_autofree float *xyz = NULL;
-  guint n_points, search_slot = slot;
-  if (!ndt_backend_get_scan (backend, slot, NULL, 0, &n_points, error))
+  const guint search_slot = resolution > 0 ? NDT_SEARCH_SLOT : slot;
+  if (search_slot != slot &&
+      !ndt_search_set_sample (backend, slot, (float)(LEAF * resolution), error))
     return FALSE;
-  const guint most = CLAMP (2 * n_points / 5, MIN_SAMPLE, MAX_SAMPLE);
-  if (n_points > most && resolution > 0) {
-    xyz = g_new (float, 3 * (gsize)n_points);
-    if (!ndt_backend_get_scan (backend, slot, xyz, n_points, &n_points, error))
-      return FALSE;
-    n_points = ndt_search_sample (xyz, n_points, (float)(LEAF * resolution), most, xyz);
-    const NdtCloudView view = ndt_cloud_view_xyz_f32 (xyz, n_points);
-    search_slot = NDT_SEARCH_SLOT;
-    if (!ndt_backend_set_scan (backend, search_slot, &view, &no_filter, error))
-      return FALSE;
-  }
   g_autoptr (GPtrArray) ends = try_candidates (
       backend, search_slot, params, guesses, n_guesses, results, evaluations, error);
   if (!ends)
     return FALSE;
-  if (search_slot == slot) {
-    *best = *(const NdtAlignResult *)g_ptr_array_index (ends, 0);
+  /* A scan is its own sample where it has few points; a sample of as few may be of one with many
+   * points in a few cubes. */
+  const NdtAlignResult *first = g_ptr_array_index (ends, 0);
+  guint n_points = first->n_points;
+  if (search_slot != slot && n_points <= NDT_SAMPLE_LEAST &&
+      !ndt_backend_get_scan (backend, slot, NULL, 0, &n_points, error))
+    return FALSE;
+  if (search_slot == slot || n_points <= NDT_SAMPLE_LEAST) {
+    *best = *first;
     return TRUE;
   }
   const gboolean confirmed = is_confirmed (ends);

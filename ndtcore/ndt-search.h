@@ -15,15 +15,19 @@ gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *
     const NdtPose *guesses, guint n_guesses, NdtAlignResult *best, guint32 *evaluations,
     GError **error);
 
+/* Puts the sample of a scan into NDT_SEARCH_SLOT: as NdtBackendClass.sample_scan, which does it
+ * where there is one. */
+gboolean ndt_search_set_sample (NdtBackend *backend, guint slot, float leaf, GError **error);
+
 /**
  * ndt_search_sample:
  * @xyz: packed x, y, z of @n points
  * @leaf: metres, > 0
- * @out: room for as many
+ * @most: points
+ * @out: room for @n points; may be @xyz
  *
- * The first point of each cube of edge @leaf and, where these are more than
- * NDT_SEARCH_MOST_POINTS, a thousand of them, spread over their order. The same for the same
- * points.
+ * The first point of each cube of edge @leaf and, where these are more than @most, so many of them,
+ * spread over their order: the rules of ndt-scan-sample.h.
  *
  * Returns: how many are in @out, in the order of @xyz
  */

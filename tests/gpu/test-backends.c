@@ -2,6 +2,8 @@
 /* The CUDA backend beside the CPU's: the same calls, the same answers. */
 #include "gpu-backends.h"
 #include "gpu-scene.h"
+#include "ndtcore/ndt-scan-sample.h"
+#include "ndtcore/ndt-search.h"
 
 static void
 give (NdtBackend *backend, const Scene *s)
@@ -152,6 +154,56 @@ test_align (void)
   align_points (33001);
 }
 
+typedef struct {
+  NdtBackend *backend;
+  const NdtStart *starts;
+  const NdtAlignResult *expected;
+} Side;
+
+static gpointer
+align_beside (gpointer data)
+{
+  const Side *side = data;
+  for (guint i = 0; i < 20 * N_STARTS; i++) {
+    NdtAlignResult result;
+    memset (&result, 0, sizeof (result));
+    align (side->backend, &side->starts[i % N_STARTS], 1, &result);
+    g_assert_cmpmem (&result, sizeof (result), &side->expected[i % N_STARTS], sizeof (result));
+  }
+  return NULL;
+}
+
+/* Backends that share the device have the results of one that has it alone, to the bit. */
+static void
+test_side_by_side (void)
+{
+  enum { N_SIDES = 4 };
+  g_autoptr (NdtBackend) alone = open_cuda (0);
+  if (!alone)
+    return;
+  Scene s = scene_new (60, 60000, 3001, 2, NULL);
+  NdtStart starts[N_STARTS];
+  NdtAlignResult expected[N_STARTS];
+  Side sides[N_SIDES];
+  GThread *threads[N_SIDES];
+  make_starts (&s, starts);
+  give (alone, &s);
+  memset (expected, 0, sizeof (expected));
+  for (guint i = 0; i < N_STARTS; i++)
+    align (alone, &starts[i], 1, &expected[i]);
+  for (guint i = 0; i < N_SIDES; i++) {
+    sides[i] = (Side){open_cuda (0), starts, expected};
+    give (sides[i].backend, &s);
+  }
+  for (guint i = 0; i < N_SIDES; i++)
+    threads[i] = g_thread_new ("side", align_beside, &sides[i]);
+  for (guint i = 0; i < N_SIDES; i++)
+    g_thread_join (threads[i]);
+  for (guint i = 0; i < N_SIDES; i++)
+    ndt_backend_close (sides[i].backend);
+  scene_clear (&s);
+}
+
 /* Thinning gives the same points, bit for bit, from every layout. */
 static void
 test_thin (void)
@@ -202,6 +254,57 @@ test_thin (void)
   g_free (wide);
   g_free (a);
   g_free (b);
+  scene_clear (&s);
+}
+
+/* Samples for the search from far are the same points, bit for bit: of thinned scans and of others,
+ * of those that are their own sample, of many points in few cubes, with points that are none. */
+static void
+test_sample (void)
+{
+  static const NdtScanFilter filters[] = {
+      {0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0},
+      {2, 50, FALSE, {0, 0, 0}, {0, 0, 0}, 0},
+      {0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0.4f},
+  };
+  static const guint sizes[] = {0, 1, 599, 600, 601, 640, 1000, 2000, 5000, 33000, 60000};
+  static const float leaves[] = {0.01f, 0.5f, 2, 40};
+  enum { N = 60000 };
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  g_autoptr (GError) error = NULL;
+  Scene s = scene_new (60, 60000, N, 2, NULL);
+  g_autofree float *a = g_new (float, 3 * N), *b = g_new (float, 3 * N);
+  guint n_whole = 0, n_few = 0, n_most = 0;
+  for (guint i = 7; i < s.n; i += 50)
+    s.scan[3 * i + i % 3] = NAN;
+  /* Beyond all cubes of 1 cm, but a point. */
+  s.scan[3 * 20] = 90000;
+  for (guint f = 0; f < G_N_ELEMENTS (filters); f++)
+    for (guint m = 0; m < G_N_ELEMENTS (sizes); m++)
+      for (guint l = 0; l < G_N_ELEMENTS (leaves); l++) {
+        const NdtCloudView view = ndt_cloud_view_xyz_f32 (s.scan, sizes[m]);
+        guint n, na, nb;
+        g_assert_true (ndt_backend_set_scan (cpu, 1, &view, &filters[f], &error));
+        g_assert_true (ndt_backend_set_scan (cuda, 1, &view, &filters[f], &error));
+        g_assert_true (ndt_search_set_sample (cpu, 1, leaves[l], &error));
+        g_assert_true (ndt_search_set_sample (cuda, 1, leaves[l], &error));
+        g_assert_true (ndt_backend_get_scan (cpu, NDT_SEARCH_SLOT, b, N, &nb, &error));
+        g_assert_true (ndt_backend_get_scan (cuda, NDT_SEARCH_SLOT, a, N, &na, &error));
+        g_assert_cmpuint (na, ==, nb);
+        g_assert_cmpmem (a, (gsize)na * 12, b, (gsize)nb * 12);
+        /* The scan is what it was. */
+        g_assert_true (ndt_backend_get_scan (cpu, 1, b, N, &n, &error));
+        g_assert_true (ndt_backend_get_scan (cuda, 1, a, N, &na, &error));
+        g_assert_cmpmem (a, (gsize)na * 12, b, (gsize)n * 12);
+        n_whole += n > 0 && nb == n;
+        n_few += nb < n && nb < NDT_SAMPLE_LEAST;
+        n_most += nb == NDT_SAMPLE_MOST;
+      }
+  g_test_message ("%u whole, %u of few points, %u of the most", n_whole, n_few, n_most);
+  g_assert_cmpuint (MIN (n_whole, MIN (n_few, n_most)), >, 5);
   scene_clear (&s);
 }
 
@@ -621,10 +724,12 @@ static void
 test_sanitize (void)
 {
   static const gchar *shapes[] = {"cluster:2:256:1", "cluster:4:512", "grid:16:256", "grid:64:256"};
-  Scene s = scene_new (20, 8000, 300, 2, NULL);
+  static const NdtScanFilter filter = {0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0.05f};
+  Scene s = scene_new (20, 8000, 1200, 2, NULL);
   const NdtStart starts[2] = {{s.truth, 0}, {s.truth, 3}};
   const NdtCloudView points = ndt_cloud_view_xyz_f64 (s.points, s.n_map_points);
-  const NdtCloudView view = scene_view (&s);
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (s.scan, 300);
+  const NdtCloudView large = ndt_cloud_view_xyz_f32 (s.scan, 1200);
   for (guint k = 0; k < G_N_ELEMENTS (shapes); k++) {
     NdtAlignResult results[2];
     g_autoptr (GError) error = NULL;
@@ -638,6 +743,17 @@ test_sanitize (void)
     g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &no_filter, &error));
     align (cuda, starts, 2, results);
     g_assert_cmpint (results[1].stop, ==, NDT_STOP_CONVERGED);
+    if (k > 0)
+      continue;
+    /* Samples: of a scan that is its own, and of a thinned one. */
+    guint n;
+    g_assert_true (ndt_search_set_sample (cuda, 0, 0.1f, &error));
+    g_assert_true (ndt_backend_get_scan (cuda, NDT_SEARCH_SLOT, NULL, 0, &n, &error));
+    g_assert_cmpuint (n, ==, 300);
+    g_assert_true (ndt_backend_set_scan (cuda, 1, &large, &filter, &error));
+    g_assert_true (ndt_search_set_sample (cuda, 1, 0.1f, &error));
+    g_assert_true (ndt_backend_get_scan (cuda, NDT_SEARCH_SLOT, NULL, 0, &n, &error));
+    g_assert_cmpuint (n, ==, NDT_SAMPLE_LEAST);
   }
   scene_clear (&s);
 }
@@ -648,8 +764,10 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/gpu/evaluate", test_evaluate);
   g_test_add_func ("/gpu/align", test_align);
+  g_test_add_func ("/gpu/side-by-side", test_side_by_side);
   g_test_add_func ("/gpu/build", test_build);
   g_test_add_func ("/gpu/thin", test_thin);
+  g_test_add_func ("/gpu/sample", test_sample);
   g_test_add_func ("/gpu/counters", test_counters);
   g_test_add_func ("/gpu/edges", test_edges);
   g_test_add_func ("/gpu/cancel", test_cancel);
