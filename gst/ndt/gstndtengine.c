@@ -145,6 +145,7 @@ static gboolean
 is_failure_of_device (const GstNdtEngine *engine, const GError *error)
 {
   return engine->on_device && !g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED) &&
+         !g_error_matches (error, NDT_ERROR, NDT_ERROR_NO_MAP) &&
          !g_error_matches (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
 }
 
