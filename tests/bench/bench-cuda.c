@@ -14,9 +14,12 @@
 #include "cuda/ndt-cuda-testing.h"
 #include "cuda/ndt-cuda.h"
 #include "ndtcore/ndt-formulas.h"
+#include "ndtcore/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 #define RUNS 300
+/* Scans in plain memory that take turns, so that they are not in a cache: 133 MB. */
+#define N_PLAIN 64
 
 static const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
@@ -254,20 +257,16 @@ bench_far (NdtBackend *backend, const Town *town, const Cloud *cloud, guint appr
   g_free (results);
 }
 
-/* A raw scan: what lies within 60 m of the true pose, with the noise of the map; cropped to 50 m,
- * one point a leaf of 1 m, aligned from near starts. */
+#define N_RAW 130000
+
+/* A raw scan, records of 16 bytes: what lies within 60 m of the true pose, with the noise of the
+ * map; as a sensor gives it, one direction after the other. */
 static void
-bench_raw (NdtBackend *backend, const Town *town)
+make_raw (const Town *town, float *raw)
 {
-  const NdtScanFilter filter = {2, 50, FALSE, {0, 0, 0}, {0, 0, 0}, 1.0f};
-  const guint n = 130000;
   GRand *rand = g_rand_new_with_seed (2);
-  GError *error = NULL;
   const NdtPose inverse = ndt_pose_inverse (&town->truth);
-  float *raw = ndt_backend_alloc_host (backend, 16 * (gsize)n);
-  double times[RUNS], sum_error = 0;
-  guint n_right = 0, n_thin = 0;
-  for (guint i = 0; i < n;) {
+  for (guint i = 0; i < N_RAW;) {
     const float *p = town->target.xyz + 3 * g_rand_int_range (rand, 0, (gint)town->target.n);
     const double in[3] = {(double)p[0], (double)p[1], (double)p[2]};
     double out[3];
@@ -278,14 +277,32 @@ bench_raw (NdtBackend *backend, const Town *town)
       raw[4 * i + k] = (float)(out[k] + g_rand_double_range (rand, -0.02, 0.02));
     raw[4 * i++ + 3] = 1;
   }
-  /* As a sensor gives them: one direction after the other. */
-  qsort (raw, n, 16, compare_azimuth);
-  const NdtCloudView view = ndt_cloud_view (raw, n, 16, 0, 4, 8, NDT_SCALAR_F32);
-  for (gint i = -20; i < RUNS; i++) {
+  qsort (raw, N_RAW, 16, compare_azimuth);
+  g_rand_free (rand);
+}
+
+/* Cropped to 50 m, one point a leaf of 1 m. */
+static const NdtScanFilter raw_filter = {2, 50, FALSE, {0, 0, 0}, {0, 0, 0}, 1.0f};
+
+/* From near starts; @n_copies of the scan, @size bytes apart, in turn. */
+static void
+bench_scan (NdtBackend *backend, const Town *town, const NdtCloudView *scan,
+    const NdtScanFilter *filter, guint n_copies, gsize size, guint n_runs, const gchar *name)
+{
+  GRand *rand = g_rand_new_with_seed (2);
+  GError *error = NULL;
+  double *times = g_new (double, n_runs), sum_error = 0;
+  guint n_right = 0, n_thin = 0;
+  for (gint i = -20; i < (gint)n_runs; i++) {
     const NdtStart start = {near_guess (town, rand), 1};
+    const gsize at = (gsize)((guint)(i + 20) % n_copies) * size;
+    NdtCloudView view = *scan;
     NdtAlignResult result;
+    view.x += at;
+    view.y += at;
+    view.z += at;
     const double t0 = now_us ();
-    ndt_backend_set_scan (backend, 1, &view, &filter, &error);
+    ndt_backend_set_scan (backend, 1, &view, filter, &error);
     ndt_backend_align (backend, 1, &params, &start, 1, &result, &error);
     const double t1 = now_us ();
     double metres;
@@ -299,10 +316,108 @@ bench_raw (NdtBackend *backend, const Town *town)
   }
   g_autofree gchar *note =
       g_strdup_printf ("p95 %.1f, thinned to %u, %u/%u right, mean error %.2f mm",
-          percentile (times, RUNS, 0.95), n_thin, n_right, RUNS, sum_error / RUNS * 1e3);
-  row ("a raw scan of 130,000 points, cropped, thinned, aligned", percentile (times, RUNS, 0.5),
-      "us", note);
+          percentile (times, n_runs, 0.95), n_thin, n_right, n_runs, sum_error / n_runs * 1e3);
+  row (name, percentile (times, n_runs, 0.5), "us", note);
   g_rand_free (rand);
+  g_free (times);
+}
+
+/* ndt_register() from far, its search on a sample included: @n_guesses of the set's far starts at a
+ * time, of which it gives the best. */
+static void
+bench_register (NdtBackend *backend, const Town *town, const NdtCloudView *view,
+    const NdtScanFilter *filter, guint n_guesses, guint n_runs, const gchar *what)
+{
+  GError *error = NULL;
+  NdtRegistrationParams registration;
+  double *times = g_new (double, n_runs), passes = 0;
+  guint n_right = 0;
+  ndt_registration_params_init (&registration);
+  for (gint i = -5; i < (gint)n_runs; i++) {
+    const guint first = (guint)(i + 5) * n_guesses % town->n_far;
+    NdtRegistration result;
+    double metres;
+    const double t0 = now_us ();
+    ndt_backend_set_scan (backend, 2, view, filter, &error);
+    ndt_register (backend, 2, &registration, NDT_SEARCH_FAR, town->far_starts + first, n_guesses,
+        &result, &error);
+    const double t1 = now_us ();
+    fail (error);
+    if (i < 0)
+      continue;
+    times[i] = t1 - t0;
+    passes += result.evaluations;
+    n_right += is_right (town, &result.pose, &metres);
+  }
+  g_autofree gchar *name =
+      g_strdup_printf ("ndt_register from %u far start(s), %s", n_guesses, what);
+  g_autofree gchar *note = g_strdup_printf ("p95 %.1f, %u/%u right, %.1f passes",
+      percentile (times, n_runs, 0.95), n_right, n_runs, passes / n_runs);
+  row (name, percentile (times, n_runs, 0.5), "us", note);
+  g_free (times);
+}
+
+/* What the host does with a result: directions that the Hessian leaves open, and its inverse. */
+static void
+bench_complete (NdtBackend *backend, const Town *town, const Cloud *cloud)
+{
+  enum { N = 100 };
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (cloud->xyz, cloud->n);
+  const NdtStart start = {town->truth, 0};
+  NdtRegistrationParams registration;
+  NdtAlignResult result;
+  NdtRegistration out;
+  GError *error = NULL;
+  double times[RUNS];
+  ndt_registration_params_init (&registration);
+  ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
+  ndt_backend_align (backend, 0, &params, &start, 1, &result, &error);
+  fail (error);
+  memset (&out, 0, sizeof (out));
+  for (gint i = 0; i < RUNS; i++) {
+    const double t0 = now_us ();
+    for (guint k = 0; k < N; k++)
+      ndt_register_complete (backend, 0, &registration, &result, &out, &error);
+    times[i] = (now_us () - t0) / N;
+    fail (error);
+  }
+  g_assert_cmpint (out.covariance_kind, ==, NDT_POSE_COVARIANCE_LAPLACE);
+  row ("covariance and open directions of a result, on the host", percentile (times, RUNS, 0.5),
+      "us", NULL);
+}
+
+/* Budgets of device memory: nothing, less than it takes, and all. */
+static void
+bench_budgets (const Town *town, const Cloud *cloud, const NdtCloudView *raw)
+{
+  static const guint64 budgets[] = {1, 16 << 20, 0};
+  const NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  const NdtCloudView target = ndt_cloud_view_xyz_f32 (town->target.xyz, town->target.n);
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (cloud->xyz, cloud->n);
+  for (guint i = 0; i < G_N_ELEMENTS (budgets); i++) {
+    NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+    GError *error = NULL;
+    double times[7];
+    config.memory_budget = budgets[i];
+    NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
+    fail (error);
+    for (guint k = 0; k < G_N_ELEMENTS (times); k++) {
+      const double t0 = now_us ();
+      ndt_backend_set_map_from_points (backend, &map_params, &target, NULL, &error);
+      times[k] = now_us () - t0;
+      fail (error);
+    }
+    g_autofree gchar *budget =
+        budgets[i] ? g_strdup_printf ("budget %" G_GUINT64_FORMAT " bytes", budgets[i])
+                   : g_strdup ("no budget");
+    g_autofree gchar *map_name = g_strdup_printf ("%s: a map of the town", budget);
+    g_autofree gchar *name = g_strdup_printf ("%s: one alignment, %u points", budget, cloud->n);
+    g_autofree gchar *raw_name = g_strdup_printf ("%s: a raw scan of 130,000 points", budget);
+    row (map_name, percentile (times, G_N_ELEMENTS (times), 0.5) * 1e-3, "ms", NULL);
+    bench_scan (backend, town, &view, &no_filter, 1, 0, 100, name);
+    bench_scan (backend, town, raw, &raw_filter, 1, 0, 100, raw_name);
+    ndt_backend_close (backend);
+  }
 }
 
 static void
@@ -463,13 +578,31 @@ main (int argc, char **argv)
   bench_far (backend, &town, &clouds[2], 1 << 3, 20, "");
   bench_far (backend, &town, &clouds[2], 15, 10, "");
   bench_far (backend, &town, &clouds[0], 1 << 3, 20, "");
-  bench_raw (backend, &town);
+  float *raw = ndt_backend_alloc_host (backend, 16 * N_RAW);
+  float *plain = g_malloc (N_PLAIN * 16 * N_RAW);
+  make_raw (&town, raw);
+  for (guint i = 0; i < N_PLAIN; i++)
+    memcpy (plain + 4 * (gsize)N_RAW * i, raw, 16 * N_RAW);
+  const NdtCloudView raw_view = ndt_cloud_view (raw, N_RAW, 16, 0, 4, 8, NDT_SCALAR_F32);
+  const NdtCloudView plain_view = ndt_cloud_view (plain, N_RAW, 16, 0, 4, 8, NDT_SCALAR_F32);
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (clouds[2].xyz, clouds[2].n);
+  bench_scan (backend, &town, &raw_view, &raw_filter, 1, 0, RUNS,
+      "a raw scan of 130,000 points, cropped, thinned, aligned");
+  bench_scan (backend, &town, &plain_view, &raw_filter, N_PLAIN, 16 * N_RAW, RUNS,
+      "  the same in plain memory");
+  g_free (plain);
+  bench_register (backend, &town, &view, &no_filter, 1, 200, "5,000 points");
+  bench_register (backend, &town, &raw_view, &raw_filter, 1, 200, "130,000 points thinned");
+  bench_register (backend, &town, &view, &no_filter, town.n_far, 5, "5,000 points");
+  bench_complete (backend, &town, &clouds[2]);
   bench_graph (4, 2080000);
   bench_graph (1, 80000);
   if (!quick) {
     bench_map (backend, &town, town.target.n, 20);
     bench_map (backend, &town, 10000000, 5);
+    bench_budgets (&town, &clouds[2], &raw_view);
   }
+  backend->klass->free_host (raw, 16 * N_RAW);
   ndt_backend_close (backend);
 
   if (try_shapes) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What each part of the GPU's path brings to a whole pipeline, on and off side by side:
  *
- *   bench-pipeline [BACKEND [SCANS]]      default: cuda 600
+ *   bench-pipeline [BACKEND [SCANS [WORD]]]      default: cuda 600; WORD: only cases with it
  *
  * First scans of a generated town that wait in memory, pushed into ndtlocalize as fast as it takes
  * them, so that nothing but the localizer limits; each is copied once on the way, as a decoder
@@ -31,6 +31,7 @@
  * @pinned: scans lie in the memory that is proposed
  * @reuse: NDT_CUDA_TESTING_REUSE; NULL: as it is
  * @n_streams: pipelines side by side
+ * @shape: NDT_CUDA_TESTING_SHAPE; NULL: as it is
  */
 typedef struct {
   const gchar *name;
@@ -38,6 +39,7 @@ typedef struct {
   guint batch_size;
   const gchar *reuse;
   guint n_streams;
+  const gchar *shape;
 } Case;
 
 /* One pipeline. */
@@ -49,6 +51,7 @@ typedef struct {
 
 static const gchar *backend;
 static guint n_scans = 600;
+static const gchar *only;
 static gchar *map_path;
 static gfloat leaf_size;
 static GstCaps *caps;
@@ -149,10 +152,11 @@ stream_run (gpointer data)
 }
 
 static void
-keep_voxels (const gchar *reuse)
+set_testing (const gchar *reuse, const gchar *shape)
 {
 #ifdef HAVE_NDT_CUDA
   ndt_cuda_testing_set (NDT_CUDA_TESTING_REUSE, reuse);
+  ndt_cuda_testing_set (NDT_CUDA_TESTING_SHAPE, shape);
 #endif
 }
 
@@ -163,12 +167,12 @@ run_case (const Case *c, gdouble *tracked)
   Stream streams[MAX_STREAMS];
   GThread *threads[MAX_STREAMS];
   GstBuffer *placed[N_PLACES];
-  keep_voxels (c->reuse);
+  set_testing (c->reuse, c->shape);
   for (guint i = 0; i < c->n_streams; i++) {
     streams[i] = (Stream){.c = c};
     stream_open (&streams[i]);
   }
-  keep_voxels (NULL);
+  set_testing (NULL, NULL);
   place_scans (&streams[0], placed);
   for (guint i = 0; i < c->n_streams; i++) {
     streams[i].placed = placed;
@@ -194,16 +198,27 @@ static void
 run_cases (const gchar *what)
 {
   static const Case cases[] = {
-      {"pinned, batch-size=64", TRUE, 64, NULL, 1},
-      {"pinned, batch-size=8", TRUE, 8, NULL, 1},
-      {"pinned, batch-size=1", TRUE, 1, NULL, 1},
-      {"plain memory, batch-size=64", FALSE, 64, NULL, 1},
-      {"plain memory, batch-size=1", FALSE, 1, NULL, 1},
-      {"pinned, batch-size=1, no voxels kept", TRUE, 1, "0", 1},
-      {"pinned, batch-size=64, no voxels kept", TRUE, 64, "0", 1},
-      {"pinned, batch-size=1, two pipelines", TRUE, 1, NULL, 2},
-      {"pinned, batch-size=1, four pipelines", TRUE, 1, NULL, 4},
-      {"pinned, batch-size=64, four pipelines", TRUE, 64, NULL, 4},
+      {"pinned, batch-size=64", TRUE, 64, NULL, 1, NULL},
+      {"pinned, batch-size=8", TRUE, 8, NULL, 1, NULL},
+      {"pinned, batch-size=1", TRUE, 1, NULL, 1, NULL},
+      {"plain memory, batch-size=64", FALSE, 64, NULL, 1, NULL},
+      {"plain memory, batch-size=1", FALSE, 1, NULL, 1, NULL},
+      {"pinned, batch-size=1, no voxels kept", TRUE, 1, "0", 1, NULL},
+      {"pinned, batch-size=64, no voxels kept", TRUE, 64, "0", 1, NULL},
+      {"pinned, batch-size=1, two pipelines", TRUE, 1, NULL, 2, NULL},
+      {"pinned, batch-size=1, four pipelines", TRUE, 1, NULL, 4, NULL},
+      {"pinned, batch-size=64, four pipelines", TRUE, 64, NULL, 4, NULL},
+      /* Parts of the device, where several pipelines could have one each at once. */
+      {"128 blocks, four pipelines", TRUE, 1, NULL, 4, "grid:128:256"},
+      {"64 blocks, one pipeline", TRUE, 1, NULL, 1, "grid:64:256"},
+      {"64 blocks, two pipelines", TRUE, 1, NULL, 2, "grid:64:256"},
+      {"64 blocks, four pipelines", TRUE, 1, NULL, 4, "grid:64:256"},
+      {"32 blocks, one pipeline", TRUE, 1, NULL, 1, "grid:32:256"},
+      {"32 blocks, two pipelines", TRUE, 1, NULL, 2, "grid:32:256"},
+      {"32 blocks, four pipelines", TRUE, 1, NULL, 4, "grid:32:256"},
+      {"16 blocks of a cluster, one pipeline", TRUE, 1, NULL, 1, "cluster:16:512"},
+      {"16 blocks of a cluster, two pipelines", TRUE, 1, NULL, 2, "cluster:16:512"},
+      {"16 blocks of a cluster, four pipelines", TRUE, 1, NULL, 4, "cluster:16:512"},
   };
   gsize n_points = 0;
   GstPointCloudInfo info;
@@ -214,6 +229,9 @@ run_cases (const gchar *what)
   g_print ("%-40s %12s %12s %10s\n", "", "scans/s", "us a scan", "tracked");
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     gdouble best = 0, tracked = 0;
+    if ((only && !strstr (cases[i].name, only)) ||
+        (cases[i].shape && (leaf_size > 0 || strcmp (backend, "cuda") != 0)))
+      continue;
     for (guint r = 0; r < N_RUNS; r++)
       best = MAX (best, run_case (&cases[i], &tracked));
     g_print ("%-40s %12.0f %12.1f %9.1f%%\n", cases[i].name, best, 1e6 / best, 100 * tracked);
@@ -268,6 +286,7 @@ main (int argc, char **argv)
   backend = argc > 1 ? argv[1] : "cuda";
   if (argc > 2)
     n_scans = (guint)CLAMP (atoi (argv[2]), 2, 100000);
+  only = argc > 3 ? argv[3] : NULL;
   g_autofree gchar *folder = g_dir_make_tmp ("ndt-XXXXXX", NULL);
   map_path = g_build_filename (folder, "town.pcd", NULL);
 
@@ -282,11 +301,13 @@ main (int argc, char **argv)
       g_strdup_printf ("! ndtlocalize backend=%s map=%s initial-pose=0,0,1.8", backend, map_path);
   g_autofree gchar *on_cpu =
       g_strdup_printf ("! ndtlocalize backend=cpu map=%s initial-pose=0,0,1.8", map_path);
-  g_print ("\nlidartestsrc world=town rings=16 ! queue ! ndtlocalize ! fakesink\n");
-  g_print ("%-40s %12s %12s\n", "", "scans/s", "us a scan");
-  run_source ("the source alone", "");
-  run_source (backend, localize);
-  run_source ("cpu", on_cpu);
+  if (!only) {
+    g_print ("\nlidartestsrc world=town rings=16 ! queue ! ndtlocalize ! fakesink\n");
+    g_print ("%-40s %12s %12s\n", "", "scans/s", "us a scan");
+    run_source ("the source alone", "");
+    run_source (backend, localize);
+    run_source ("cpu", on_cpu);
+  }
 
   for (guint i = 0; i < N_PLACES; i++)
     gst_clear_buffer (&scans[i]);
