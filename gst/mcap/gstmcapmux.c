@@ -9,7 +9,9 @@
  * chunk, and the summary with the indexes at the end of the last input. Without that end a reader
  * still gets all chunks that came through.
  *
- * A flush begins the stream anew: with its own header and indexes, for a sink that starts over.
+ * A flush of any input begins the stream anew: with its own header and indexes, for a sink that
+ * starts over. Of inputs that a seek flushes, one after the other or at once, it is one flush, and
+ * what the first has to say waits for the last.
  *
  * ## Example launch line
  * |[
@@ -38,6 +40,17 @@ struct _GstMcapMux {
   GstBufferList *pending;
   guint64 offset;
   gboolean has_started; /* stream-start, caps and segment are sent */
+
+  /* Flushes, under the lock of their own. */
+  GMutex flush_lock;
+  GCond flush_cond;
+  gboolean flushing; /* downstream: from before FLUSH_START until after FLUSH_STOP */
+  gboolean sending;  /* one of these, which is not overtaken by the next */
+  guint n_flushing;  /* inputs */
+  guint n_seeks;     /* on their way to the inputs, which they may flush */
+  guint32 flush_seqnum;
+  guint32 seek_seqnum; /* of the last that was done */
+  gboolean reset_time;
 };
 
 G_DEFINE_TYPE (GstMcapMux, gst_mcap_mux, GST_TYPE_MCAP_BASE)
@@ -104,6 +117,19 @@ start_stream (GstMcapMux *self)
   gst_pad_push_event (self->srcpad, gst_event_new_segment (&segment));
 }
 
+/* What downstream refuses because it is flushed is none of the input's that pushes: it goes on
+ * after the flush. */
+static GstFlowReturn
+hide_flush (GstMcapMux *self, GstFlowReturn flow)
+{
+  gboolean flushing;
+
+  g_mutex_lock (&self->flush_lock);
+  flushing = self->flushing;
+  g_mutex_unlock (&self->flush_lock);
+  return flow == GST_FLOW_FLUSHING && flushing ? GST_FLOW_OK : flow;
+}
+
 static GstFlowReturn
 gst_mcap_mux_drain (GstMcapBase *base)
 {
@@ -111,10 +137,10 @@ gst_mcap_mux_drain (GstMcapBase *base)
   GstBufferList *pending = self->pending;
 
   if (gst_buffer_list_length (pending) == 0)
-    return GST_PAD_IS_FLUSHING (self->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+    return hide_flush (self, GST_PAD_IS_FLUSHING (self->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_OK);
   self->pending = gst_buffer_list_new ();
   start_stream (self);
-  return gst_pad_push_list (self->srcpad, pending);
+  return hide_flush (self, gst_pad_push_list (self->srcpad, pending));
 }
 
 static gboolean
@@ -140,12 +166,6 @@ gst_mcap_mux_end (GstMcapBase *base, gboolean eos, GError **error)
   return TRUE;
 }
 
-static GstFlowReturn
-gst_mcap_mux_wait (GstMcapBase *base, GstPad *pad)
-{
-  return GST_FLOW_OK;
-}
-
 static void
 restart (GstMcapMux *self)
 {
@@ -156,25 +176,111 @@ restart (GstMcapMux *self)
   self->has_started = FALSE;
 }
 
-static gboolean
-gst_mcap_mux_flush (GstMcapBase *base, GstPad *pad, GstEvent *event)
+/* Flushes */
+
+static GstFlowReturn
+gst_mcap_mux_wait (GstMcapBase *base, GstPad *pad)
 {
   GstMcapMux *self = GST_MCAP_MUX (base);
-  gboolean ok;
+  gboolean flushing;
 
-  if (event == NULL)
-    return TRUE;
-  if (GST_EVENT_TYPE (event) != GST_EVENT_FLUSH_STOP)
-    return gst_pad_push_event (self->srcpad, gst_event_ref (event));
-  /* Of inputs that are flushed together the first one's stop is all of them's. */
-  if (!GST_PAD_IS_FLUSHING (self->srcpad))
-    return TRUE;
+  g_mutex_lock (&self->flush_lock);
+  while (!(flushing = GST_PAD_IS_FLUSHING (pad)) && self->flushing)
+    g_cond_wait (&self->flush_cond, &self->flush_lock);
+  g_mutex_unlock (&self->flush_lock);
+  return flushing ? GST_FLOW_FLUSHING : GST_FLOW_OK;
+}
+
+static void
+send_flush (GstMcapMux *self, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START) {
+    gst_pad_push_event (self->srcpad, event);
+    return;
+  }
   /* Nothing comes between the stop and the new beginning; what is pushed has failed by now. */
-  gst_mcap_base_lock (base);
+  gst_mcap_base_lock (GST_MCAP_BASE (self));
   restart (self);
-  ok = gst_pad_push_event (self->srcpad, gst_event_ref (event));
-  gst_mcap_base_unlock (base);
-  return ok;
+  gst_pad_push_event (self->srcpad, event);
+  gst_mcap_base_unlock (GST_MCAP_BASE (self));
+}
+
+/* Downstream is flushed from the first input's start until the last one's stop, and a seek is
+ * through with all inputs. */
+static void
+update_flush (GstMcapMux *self)
+{
+  g_mutex_lock (&self->flush_lock);
+  while (!self->sending) {
+    const gboolean flush = self->n_flushing > 0 || (self->flushing && self->n_seeks > 0);
+    GstEvent *event;
+
+    if (flush == self->flushing)
+      break;
+    event = flush ? gst_event_new_flush_start () : gst_event_new_flush_stop (self->reset_time);
+    gst_event_set_seqnum (event, self->flush_seqnum);
+    self->flushing = self->sending = TRUE;
+    g_mutex_unlock (&self->flush_lock);
+    send_flush (self, event);
+    g_mutex_lock (&self->flush_lock);
+    self->sending = FALSE;
+    self->flushing = flush;
+  }
+  g_cond_broadcast (&self->flush_cond);
+  g_mutex_unlock (&self->flush_lock);
+}
+
+static gboolean
+gst_mcap_mux_flush (GstMcapBase *base, GstPad *sinkpad, GstEvent *event)
+{
+  GstMcapMux *self = GST_MCAP_MUX (base);
+  GstMcapPad *pad = GST_MCAP_PAD (sinkpad);
+  const gboolean flushing = event && GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START;
+
+  g_mutex_lock (&self->flush_lock);
+  if (flushing && !pad->flushing)
+    self->n_flushing++;
+  else if (!flushing && pad->flushing)
+    self->n_flushing--;
+  pad->flushing = flushing;
+  if (event)
+    self->flush_seqnum = gst_event_get_seqnum (event);
+  if (event && !flushing)
+    gst_event_parse_flush_stop (event, &self->reset_time);
+  g_mutex_unlock (&self->flush_lock);
+  update_flush (self);
+  return TRUE;
+}
+
+static gboolean
+gst_mcap_mux_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  GstMcapMux *self = GST_MCAP_MUX (parent);
+  const guint32 seqnum = gst_event_get_seqnum (event);
+  GstSeekFlags flags;
+  gboolean done;
+
+  if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
+    return gst_pad_event_default (pad, parent, event);
+  gst_event_parse_seek (event, NULL, NULL, &flags, NULL, NULL, NULL, NULL);
+  g_mutex_lock (&self->flush_lock);
+  done = seqnum == self->seek_seqnum;
+  if (!done && (flags & GST_SEEK_FLAG_FLUSH))
+    self->n_seeks++;
+  g_mutex_unlock (&self->flush_lock);
+  if (done) { /* by another sink behind this pad */
+    gst_event_unref (event);
+    return TRUE;
+  }
+  done = gst_pad_event_default (pad, parent, event);
+  g_mutex_lock (&self->flush_lock);
+  if (flags & GST_SEEK_FLAG_FLUSH)
+    self->n_seeks--;
+  if (done)
+    self->seek_seqnum = seqnum;
+  g_mutex_unlock (&self->flush_lock);
+  update_flush (self);
+  return done;
 }
 
 static gboolean
@@ -203,6 +309,9 @@ gst_mcap_mux_change_state (GstElement *element, GstStateChange transition)
     gst_mcap_base_lock (GST_MCAP_BASE (self));
     restart (self);
     gst_mcap_base_unlock (GST_MCAP_BASE (self));
+    g_mutex_lock (&self->flush_lock);
+    self->seek_seqnum = GST_SEQNUM_INVALID;
+    g_mutex_unlock (&self->flush_lock);
   }
   return result;
 }
@@ -210,7 +319,11 @@ gst_mcap_mux_change_state (GstElement *element, GstStateChange transition)
 static void
 gst_mcap_mux_finalize (GObject *object)
 {
-  gst_buffer_list_unref (GST_MCAP_MUX (object)->pending);
+  GstMcapMux *self = GST_MCAP_MUX (object);
+
+  gst_buffer_list_unref (self->pending);
+  g_mutex_clear (&self->flush_lock);
+  g_cond_clear (&self->flush_cond);
   G_OBJECT_CLASS (gst_mcap_mux_parent_class)->finalize (object);
 }
 
@@ -239,8 +352,12 @@ static void
 gst_mcap_mux_init (GstMcapMux *self)
 {
   self->srcpad = gst_pad_new_from_static_template (&src_template, "src");
+  gst_pad_set_event_function (self->srcpad, gst_mcap_mux_src_event);
   gst_pad_set_query_function (self->srcpad, gst_mcap_mux_src_query);
   gst_pad_use_fixed_caps (self->srcpad);
   gst_element_add_pad (GST_ELEMENT (self), self->srcpad);
   self->pending = gst_buffer_list_new ();
+  g_mutex_init (&self->flush_lock);
+  g_cond_init (&self->flush_cond);
+  self->reset_time = TRUE;
 }

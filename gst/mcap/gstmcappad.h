@@ -38,7 +38,8 @@ struct _GstMcapPad {
   gboolean is_metadata;
   GstSegment segment;
   guint64 last_time;
-  gboolean eos; /* under the object lock of the element */
+  gboolean eos;      /* under the object lock of the element */
+  gboolean flushing; /* mcapmux's */
   gboolean warned;
 
   /* Channels, names and frames, as the file with number generation has them. */

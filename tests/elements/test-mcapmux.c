@@ -307,36 +307,217 @@ GST_START_TEST (test_release_ends)
 }
 GST_END_TEST;
 
-/* A seek flushes all inputs of a recording: the stream begins anew once. */
-GST_START_TEST (test_flush_of_two)
+/* Inputs whose sources are the test's own. */
+typedef struct {
+  GstHarness *harness; /* of the source pad alone */
+  GstPad *inputs[2];
+  GstPad *sources[2];
+  GThread *threads[2];    /* each source's, since its last seek */
+  gint n_starts, n_stops; /* that went downstream */
+} Two;
+
+static GstPadProbeReturn
+count_flush (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
-  GstHarness *harness = new_harness ("chunk-size=1");
-  GstPad *other = gst_element_request_pad_simple (harness->element, "data_%u");
-  GstPad *from = gst_pad_new ("from", GST_PAD_SRC);
+  Two *two = user_data;
+
+  if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_START)
+    g_atomic_int_inc (&two->n_starts);
+  else
+    g_atomic_int_inc (&two->n_stops);
+  return GST_PAD_PROBE_OK;
+}
+
+static gpointer
+push_flow (gpointer source)
+{
+  return GINT_TO_POINTER (gst_pad_push (source, make_scan (10, 1)));
+}
+
+static void
+start_source (GstPad *source)
+{
   GstSegment segment;
 
-  fail_unless_equals_int (gst_pad_link (from, other), GST_PAD_LINK_OK);
-  gst_pad_set_active (from, TRUE);
-  push (harness, 10, 0);
-  g_byte_array_unref (pull_all (harness));
-  fail_unless (gst_harness_push_event (harness, gst_event_new_flush_start ()));
-  gst_pad_push_event (from, gst_event_new_flush_start ());
-  fail_unless (gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE)));
   gst_segment_init (&segment, GST_FORMAT_TIME);
-  fail_unless (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
+  fail_unless (gst_pad_push_event (source, gst_event_new_segment (&segment)));
+}
+
+/* Flushes, and goes on in a thread, as sources do. */
+static gboolean
+seek_source (GstPad *source, GstObject *parent, GstEvent *event)
+{
+  Two *two = gst_pad_get_element_private (source);
+  const guint index = source == two->sources[1];
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK) {
+    gst_pad_push_event (source, gst_event_new_flush_start ());
+    gst_pad_push_event (source, gst_event_new_flush_stop (TRUE));
+    start_source (source);
+    fail_unless (two->threads[index] == NULL);
+    two->threads[index] = g_thread_new ("push", push_flow, source);
+  }
+  gst_event_unref (event);
+  return TRUE;
+}
+
+static void
+two_start (Two *two)
+{
+  GstElement *mux = gst_object_ref_sink (gst_element_factory_make ("mcapmux", NULL));
+  GstPad *src = gst_element_get_static_pad (mux, "src");
+  g_autoptr (GstCaps) caps = gst_caps_from_string (CAPS);
+
+  memset (two, 0, sizeof *two);
+  g_object_set (mux, "chunk-size", 1, "attach-pipeline", FALSE, NULL);
+  two->harness = gst_harness_new_with_element (mux, NULL, "src");
+  gst_pad_add_probe (src, GST_PAD_PROBE_TYPE_EVENT_FLUSH, count_flush, two, NULL);
+  gst_element_set_state (mux, GST_STATE_PLAYING);
   for (guint i = 0; i < 2; i++) {
+    two->inputs[i] = gst_element_request_pad_simple (mux, "cloud_%u");
+    two->sources[i] = gst_pad_new ("from", GST_PAD_SRC);
+    gst_pad_set_element_private (two->sources[i], two);
+    gst_pad_set_event_function (two->sources[i], seek_source);
+    fail_unless_equals_int (gst_pad_link (two->sources[i], two->inputs[i]), GST_PAD_LINK_OK);
+    gst_pad_set_active (two->sources[i], TRUE);
+    gst_pad_push_event (two->sources[i], gst_event_new_stream_start ("from"));
+    gst_pad_push_event (two->sources[i], gst_event_new_caps (caps));
+    start_source (two->sources[i]);
+  }
+  gst_object_unref (src);
+  gst_object_unref (mux);
+}
+
+static void
+two_stop (Two *two)
+{
+  for (guint i = 0; i < 2; i++) {
+    gst_pad_set_active (two->sources[i], FALSE);
+    gst_element_release_request_pad (two->harness->element, two->inputs[i]);
+    gst_object_unref (two->inputs[i]);
+    gst_object_unref (two->sources[i]);
+  }
+  gst_harness_teardown (two->harness);
+}
+
+static void
+two_push (Two *two, guint i)
+{
+  fail_unless_equals_int (GPOINTER_TO_INT (push_flow (two->sources[i])), GST_FLOW_OK);
+}
+
+static guint64
+two_count (Two *two)
+{
+  GstStructure *stats;
+  guint64 messages;
+
+  g_object_get (two->harness->element, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, "messages", &messages));
+  gst_structure_free (stats);
+  return messages;
+}
+
+/* Inputs that are flushed one within the other are one flush; none says anything meanwhile. */
+GST_START_TEST (test_flush_of_two)
+{
+  g_autoptr (GByteArray) bytes = NULL;
+  GThread *thread;
+  Two two;
+
+  two_start (&two);
+  two_push (&two, 0);
+  two_push (&two, 1);
+  g_byte_array_unref (pull_all (two.harness));
+  gst_pad_push_event (two.sources[0], gst_event_new_flush_start ());
+  gst_pad_push_event (two.sources[1], gst_event_new_flush_start ());
+  gst_pad_push_event (two.sources[0], gst_event_new_flush_stop (TRUE));
+  start_source (two.sources[0]);
+  thread = g_thread_new ("push", push_flow, two.sources[0]);
+  g_usleep (20000);
+  fail_unless_equals_int (two.n_stops, 0);
+  gst_pad_push_event (two.sources[1], gst_event_new_flush_stop (TRUE));
+  start_source (two.sources[1]);
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_OK);
+  two_push (&two, 1);
+  fail_unless_equals_int (two.n_starts, 1);
+  fail_unless_equals_int (two.n_stops, 1);
+  fail_unless_equals_uint64 (two_count (&two), 2);
+  bytes = pull_all (two.harness);
+  fail_unless (begins (bytes));
+  two_stop (&two);
+}
+GST_END_TEST;
+
+/* A seek reaches the inputs one after the other: what the first sends before the second was flushed
+ * is not lost, and it is not told that it flushes. */
+GST_START_TEST (test_seek_of_two)
+{
+  GstPad *src;
+  GstEvent *seek;
+  Two two;
+
+  two_start (&two);
+  src = gst_element_get_static_pad (two.harness->element, "src");
+  for (gint round = 1; round <= 20; round++) {
     g_autoptr (GByteArray) bytes = NULL;
 
-    push (harness, 10, 1);
-    bytes = pull_all (harness);
-    fail_unless_equals_int (begins (bytes), i == 0);
-    fail_unless (gst_pad_push_event (from, gst_event_new_flush_stop (TRUE)));
+    seek = gst_event_new_seek (
+        1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0);
+    fail_unless (gst_pad_send_event (src, gst_event_ref (seek)));
+    /* Of a second sink. */
+    fail_unless (gst_pad_send_event (src, seek));
+    for (guint i = 0; i < 2; i++) {
+      GThread *thread = g_steal_pointer (&two.threads[i]);
+      fail_unless (thread != NULL);
+      fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_OK);
+    }
+    fail_unless_equals_int (two.n_starts, round);
+    fail_unless_equals_int (two.n_stops, round);
+    fail_unless_equals_uint64 (two_count (&two), 2);
+    bytes = pull_all (two.harness);
+    fail_unless (begins (bytes));
   }
-  gst_pad_set_active (from, FALSE);
-  gst_element_release_request_pad (harness->element, other);
-  gst_object_unref (other);
-  gst_object_unref (from);
-  gst_harness_teardown (harness);
+  gst_object_unref (src);
+  two_stop (&two);
+}
+GST_END_TEST;
+
+/* An input is flushed while another is held up downstream: that one goes on. */
+GST_START_TEST (test_flush_of_one)
+{
+  gint blocked = FALSE;
+  GThread *thread;
+  gulong probe;
+  GstPad *src;
+  Two two;
+
+  two_start (&two);
+  src = gst_element_get_static_pad (two.harness->element, "src");
+  probe = gst_pad_add_probe (src,
+      GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST,
+      tell_blocked, &blocked, NULL);
+  thread = g_thread_new ("push", push_flow, two.sources[1]);
+  while (!g_atomic_int_get (&blocked))
+    g_usleep (1000);
+  gst_pad_push_event (two.sources[0], gst_event_new_flush_start ());
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_OK);
+  gst_pad_remove_probe (src, probe);
+  thread = g_thread_new ("push", push_flow, two.sources[1]);
+  g_usleep (20000);
+  gst_pad_push_event (two.sources[0], gst_event_new_flush_stop (TRUE));
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_OK);
+  fail_unless_equals_uint64 (two_count (&two), 1);
+  /* One that is let go of within a flush ends it. */
+  gst_pad_push_event (two.sources[0], gst_event_new_flush_start ());
+  thread = g_thread_new ("push", push_flow, two.sources[1]);
+  g_usleep (20000);
+  gst_pad_set_active (two.inputs[0], FALSE);
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_OK);
+  fail_unless_equals_int (two.n_starts, 2);
+  fail_unless_equals_int (two.n_stops, 2);
+  gst_object_unref (src);
+  two_stop (&two);
 }
 GST_END_TEST;
 
@@ -357,6 +538,8 @@ mcapmux_suite (void)
   tcase_add_test (tests, test_release_while_blocked);
   tcase_add_test (tests, test_release_ends);
   tcase_add_test (tests, test_flush_of_two);
+  tcase_add_test (tests, test_seek_of_two);
+  tcase_add_test (tests, test_flush_of_one);
   return suite;
 }
 

@@ -361,6 +361,39 @@ GST_START_TEST (test_seek_of_recorder)
 }
 GST_END_TEST
 
+/* Two recordings in one stream: after a seek all of both is there, and nothing hangs. */
+GST_START_TEST (test_seek_of_muxer)
+{
+  record ("a.mcap", "");
+  for (guint round = 0; round < 5; round++) {
+    g_autofree gchar *line = g_strdup_printf (
+        "mcapmux name=mux ! filesink location=%s/b.mcap rosbagsrc location=%s/a.mcap ! "
+        "identity sync=true ! mux.cloud_0 rosbagsrc location=%s/a.mcap ! identity sync=true ! "
+        "mux.cloud_1",
+        folder, folder, folder);
+    Result result, recorded;
+    GstElement *pipeline = launch (line, &result);
+
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    fail_unless_equals_int (
+        gst_element_get_state (pipeline, NULL, NULL, 60 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+    seek_to (pipeline, 1700 * GST_MSECOND);
+    wait_for_end (pipeline, &result);
+    fail_unless_equals_string (result.error, NULL);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+    result_clear (&result);
+    for (guint topic = 0; topic < 2; topic++) {
+      run_format (&recorded, "rosbagsrc location=%s/b.mcap topics=%s ! fakesink name=out", folder,
+          topic ? "/points_1" : "/points");
+      fail_unless_equals_string (recorded.error, NULL);
+      fail_unless_equals_int (recorded.buffers->len, 3);
+      result_clear (&recorded);
+    }
+  }
+}
+GST_END_TEST
+
 static void
 link_cloud (GstElement *source, GstPad *pad, GstElement *sink)
 {
@@ -759,6 +792,7 @@ rosbagsrc_suite (void)
   tcase_add_test (tc, test_times);
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_seek_of_recorder);
+  tcase_add_test (tc, test_seek_of_muxer);
   tcase_add_test (tc, test_states);
   tcase_add_test (tc, test_eos_from_outside);
   tcase_add_test (tc, test_progress);
