@@ -11,6 +11,16 @@ refuse (GError **error, const gchar *what)
 }
 
 gboolean
+ndt_align_result_is_better (const NdtAlignResult *a, const NdtAlignResult *b)
+{
+  const gboolean a_finite = a->stop != NDT_STOP_NOT_FINITE;
+  const gboolean b_finite = b->stop != NDT_STOP_NOT_FINITE;
+  if (a_finite != b_finite)
+    return a_finite;
+  return a->sums.score > b->sums.score;
+}
+
+gboolean
 ndt_align_params_check (const NdtAlignParams *params, GError **error)
 {
   if (!(params->outlier_ratio > 0 && params->outlier_ratio < 1))

@@ -251,6 +251,9 @@ gpointer ndt_backend_alloc_host (NdtBackend *backend, gsize size);
 void ndt_backend_get_counters (NdtBackend *backend, NdtBackendCounters *counters);
 void ndt_backend_cancel (NdtBackend *backend, gboolean cancelled);
 
+/* Whether @a ended where it scores higher than @b; what is not finite is the worst. */
+gboolean ndt_align_result_is_better (const NdtAlignResult *a, const NdtAlignResult *b);
+
 /* FALSE with NDT_ERROR_INVALID_ARGUMENT and the name of the parameter that is out of range. */
 gboolean ndt_align_params_check (const NdtAlignParams *params, GError **error);
 

@@ -253,16 +253,6 @@ offset_covariance (NdtBackend *backend, guint slot, const NdtRegistrationParams 
 
 /* ---- Registration ---- */
 
-static gboolean
-is_better (const NdtAlignResult *a, const NdtAlignResult *b)
-{
-  const gboolean a_finite = a->stop != NDT_STOP_NOT_FINITE;
-  const gboolean b_finite = b->stop != NDT_STOP_NOT_FINITE;
-  if (a_finite != b_finite)
-    return a_finite;
-  return a->sums.score > b->sums.score;
-}
-
 /* The best of alignments from all guesses. */
 static gboolean
 align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtPose *guesses,
@@ -283,7 +273,7 @@ align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params, const 
       return FALSE;
     for (guint i = 0; i < n; i++) {
       *evaluations += results[i].evaluations;
-      if (first + i == 0 || is_better (&results[i], best))
+      if (first + i == 0 || ndt_align_result_is_better (&results[i], best))
         *best = results[i];
     }
   }

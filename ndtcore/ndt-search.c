@@ -117,25 +117,15 @@ are_near (const NdtPose *a, const NdtPose *b, double metres, double radians)
   return m < metres && angle < radians;
 }
 
-static gboolean
-is_better (const NdtAlignResult *a, const NdtAlignResult *b)
-{
-  const gboolean a_finite = a->stop != NDT_STOP_NOT_FINITE;
-  const gboolean b_finite = b->stop != NDT_STOP_NOT_FINITE;
-  if (a_finite != b_finite)
-    return a_finite;
-  return a->sums.score > b->sums.score;
-}
-
 /* The better first, of equal ones the earlier. */
 static gint
 compare_results (gconstpointer a, gconstpointer b)
 {
   const NdtAlignResult *x = *(const NdtAlignResult *const *)a;
   const NdtAlignResult *y = *(const NdtAlignResult *const *)b;
-  if (is_better (x, y))
+  if (ndt_align_result_is_better (x, y))
     return -1;
-  if (is_better (y, x))
+  if (ndt_align_result_is_better (y, x))
     return 1;
   return x < y ? -1 : x > y;
 }
@@ -198,7 +188,7 @@ align_finalists (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     return FALSE;
   guint winner = 0;
   for (guint i = 1; i < n; i++)
-    if (is_better (&results[i], &results[winner]))
+    if (ndt_align_result_is_better (&results[i], &results[winner]))
       winner = i;
   *best = results[winner];
   best->iterations += from[winner]->iterations;
@@ -256,7 +246,7 @@ ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
   if (!all)
     return FALSE;
   const NdtAlignResult *whole = g_ptr_array_index (all, 0);
-  if (is_better (whole, best))
+  if (ndt_align_result_is_better (whole, best))
     *best = *whole;
   return TRUE;
 }

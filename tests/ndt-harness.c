@@ -114,6 +114,26 @@ ndt_harness_drop_messages (GstElement *element)
   g_queue_clear_full (&messages, (GDestroyNotify)gst_message_unref);
 }
 
+guint
+ndt_harness_count_messages (GstBus *bus, GstMessageType type, const gchar *text)
+{
+  guint n = 0;
+
+  for (GstMessage *message = gst_bus_pop (bus); message; message = gst_bus_pop (bus)) {
+    if (GST_MESSAGE_TYPE (message) == type) {
+      g_autoptr (GError) error = NULL;
+      if (type == GST_MESSAGE_ERROR)
+        gst_message_parse_error (message, &error, NULL);
+      else
+        gst_message_parse_warning (message, &error, NULL);
+      fail_unless (strstr (error->message, text) != NULL, "%s", error->message);
+      n++;
+    }
+    gst_message_unref (message);
+  }
+  return n;
+}
+
 GError *
 ndt_harness_error (GstElement *element, GstMessageType type)
 {

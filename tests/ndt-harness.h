@@ -26,6 +26,8 @@ guint64 ndt_harness_count (GstHarness *h, const gchar *name);
  * stay. */
 GstMessage *ndt_harness_message (GstElement *element, GstMessageType type, const gchar *name);
 void ndt_harness_drop_messages (GstElement *element);
+/* Takes all messages off a bus. Number of warnings resp. errors, each of which has @text in it. */
+guint ndt_harness_count_messages (GstBus *bus, GstMessageType type, const gchar *text);
 /* The error of the next message of a type, or NULL. */
 GError *ndt_harness_error (GstElement *element, GstMessageType type);
 

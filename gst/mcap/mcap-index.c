@@ -148,8 +148,8 @@ compare_starts (gconstpointer a, gconstpointer b)
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static gint
-compare_entries (gconstpointer a, gconstpointer b)
+gint
+mcap_entry_compare (gconstpointer a, gconstpointer b)
 {
   const McapEntry *x = a, *y = b;
   if (x->time != y->time)
@@ -396,7 +396,7 @@ add_plain_messages (McapIndex *self, GArray *plain)
   if (plain->len == 0)
     return;
   McapBlock *block = g_new0 (McapBlock, 1);
-  g_array_sort (plain, compare_entries);
+  g_array_sort (plain, mcap_entry_compare);
   block->n_entries = plain->len;
   block->entries = g_array_steal (plain, NULL);
   block->start = block->entries[0].time;

@@ -23,6 +23,9 @@ typedef struct {
   guint64 offset; /* of the message's content in the unpacked chunk, or of its record in the file */
 } McapEntry;
 
+/* By time, of equal ones by place: a GCompareFunc. */
+gint mcap_entry_compare (gconstpointer a, gconstpointer b);
+
 /* A chunk, or all messages outside of chunks. */
 typedef struct {
   gboolean is_chunk;

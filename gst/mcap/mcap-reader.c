@@ -27,15 +27,6 @@ compare_blocks (gconstpointer a, gconstpointer b, gpointer user_data)
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static gint
-compare_entries (gconstpointer a, gconstpointer b)
-{
-  const McapEntry *x = a, *y = b;
-  if (x->time != y->time)
-    return x->time < y->time ? -1 : 1;
-  return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
 static void
 drop_data (McapReader *self, McapBlock *block)
 {
@@ -114,7 +105,7 @@ list_entries (McapReader *self, McapBlock *block)
     mcap_index_add_damage (
         &self->index, block->offset, "the last record of a chunk is longer than the chunk");
   if (!sorted)
-    g_array_sort (entries, compare_entries);
+    g_array_sort (entries, mcap_entry_compare);
   block->n_entries = entries->len;
   block->entries = (McapEntry *)g_array_free (g_steal_pointer (&entries), FALSE);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ndtcore/ndt-pcd.h"
+#include "tests/ndt-harness.h"
 
 static GstHarness *harness;
 static GstBus *bus;
@@ -113,27 +114,6 @@ check_caps (const gchar *text)
   fail_unless (caps && gst_caps_is_subset (caps, expected), "%s is not %s", have, text);
 }
 
-/* Messages of a type since the last call, the last of them with @text in it. */
-static guint
-count_messages (GstMessageType type, const gchar *text)
-{
-  GstMessage *message;
-  guint n = 0;
-  while ((message = gst_bus_pop (bus))) {
-    if (GST_MESSAGE_TYPE (message) == type) {
-      g_autoptr (GError) error = NULL;
-      if (type == GST_MESSAGE_ERROR)
-        gst_message_parse_error (message, &error, NULL);
-      else
-        gst_message_parse_warning (message, &error, NULL);
-      fail_unless (strstr (error->message, text) != NULL, "%s", error->message);
-      n++;
-    }
-    gst_message_unref (message);
-  }
-  return n;
-}
-
 static void
 check_stats (guint64 decoded, guint64 bad)
 {
@@ -165,7 +145,7 @@ GST_START_TEST (test_file_per_buffer)
   fail_unless_equals_int (segment->format, GST_FORMAT_TIME);
   fail_unless (gst_harness_push_event (harness, gst_event_new_eos ()));
   check_stats (6, 0);
-  fail_unless_equals_int (count_messages (GST_MESSAGE_WARNING, ""), 0);
+  fail_unless_equals_int (ndt_harness_count_messages (bus, GST_MESSAGE_WARNING, ""), 0);
 }
 GST_END_TEST;
 
@@ -262,8 +242,8 @@ GST_START_TEST (test_fields)
         g_strconcat (cases[i].header, "DATA ascii\n", cases[i].line, "\n", NULL);
     fail_unless_equals_int (push_text (text), GST_FLOW_OK);
     check_caps (cases[i].caps);
-    fail_unless_equals_int (
-        count_messages (GST_MESSAGE_WARNING, cases[i].warning ? cases[i].warning : "none"),
+    fail_unless_equals_int (ndt_harness_count_messages (bus, GST_MESSAGE_WARNING,
+                                cases[i].warning ? cases[i].warning : "none"),
         cases[i].warning != NULL);
     gst_buffer_unref (gst_harness_pull (harness));
   }
@@ -274,7 +254,8 @@ GST_START_TEST (test_fields)
   g_string_append (many, "\nWIDTH 0\nDATA ascii\n");
   fail_unless_equals_int (push_text (many->str), GST_FLOW_OK);
   fail_unless_equals_int (
-      count_messages (GST_MESSAGE_WARNING, "'f39' (there are too many fields)"), 1);
+      ndt_harness_count_messages (bus, GST_MESSAGE_WARNING, "'f39' (there are too many fields)"),
+      1);
   g_autoptr (GstBuffer) empty = gst_harness_pull (harness);
   fail_unless_equals_uint64 (gst_buffer_get_size (empty), 0);
 }
@@ -285,7 +266,7 @@ GST_START_TEST (test_no_field_left)
   begin_stream (NULL);
   fail_unless_equals_int (
       push_text ("FIELDS _\nWIDTH 1\nDATA ascii\n1\n"), GST_FLOW_NOT_NEGOTIATED);
-  fail_unless_equals_int (count_messages (GST_MESSAGE_ERROR, "no field"), 1);
+  fail_unless_equals_int (ndt_harness_count_messages (bus, GST_MESSAGE_ERROR, "no field"), 1);
 }
 GST_END_TEST;
 
@@ -297,7 +278,7 @@ GST_START_TEST (test_first_file_bad)
       {"FIELDS x\nWIDTH 1\nDATA ascii\nword\n", "'word'"}};
   begin_stream (NULL);
   fail_unless_equals_int (push_text (texts[__i__][0]), GST_FLOW_ERROR);
-  fail_unless_equals_int (count_messages (GST_MESSAGE_ERROR, texts[__i__][1]), 1);
+  fail_unless_equals_int (ndt_harness_count_messages (bus, GST_MESSAGE_ERROR, texts[__i__][1]), 1);
 }
 GST_END_TEST;
 
@@ -308,7 +289,7 @@ GST_START_TEST (test_eos_in_first_file)
   begin_stream (NULL);
   fail_unless_equals_int (push_text (texts[__i__][0]), GST_FLOW_OK);
   fail_unless (gst_harness_push_event (harness, gst_event_new_eos ()));
-  fail_unless_equals_int (count_messages (GST_MESSAGE_ERROR, texts[__i__][1]), 1);
+  fail_unless_equals_int (ndt_harness_count_messages (bus, GST_MESSAGE_ERROR, texts[__i__][1]), 1);
 }
 GST_END_TEST;
 
@@ -343,7 +324,8 @@ GST_START_TEST (test_bad_file_between)
   check_cloud (10, 0, 200 * GST_MSECOND);
   check_cloud (10, 0, 300 * GST_MSECOND);
   check_stats (3, 1);
-  fail_unless_equals_int (count_messages (GST_MESSAGE_WARNING, cases[__i__].because), 1);
+  fail_unless_equals_int (
+      ndt_harness_count_messages (bus, GST_MESSAGE_WARNING, cases[__i__].because), 1);
 
   GstEvent *event;
   guint n_gaps = 0;
@@ -382,7 +364,8 @@ GST_START_TEST (test_bad_file_in_pieces)
   gst_buffer_unref (gst_harness_pull (harness));
   check_cloud (10, 0, 300 * GST_MSECOND);
   check_stats (3, 1);
-  fail_unless_equals_int (count_messages (GST_MESSAGE_WARNING, "does not count"), 1);
+  fail_unless_equals_int (
+      ndt_harness_count_messages (bus, GST_MESSAGE_WARNING, "does not count"), 1);
 }
 GST_END_TEST;
 
@@ -414,7 +397,7 @@ GST_START_TEST (test_times)
   g_object_set (harness->element, "times-location", "/nonexistent", NULL);
   fail_unless_equals_int (
       gst_element_set_state (harness->element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-  fail_unless_equals_int (count_messages (GST_MESSAGE_ERROR, "/nonexistent"), 1);
+  fail_unless_equals_int (ndt_harness_count_messages (bus, GST_MESSAGE_ERROR, "/nonexistent"), 1);
   g_unlink (path);
 }
 GST_END_TEST;
@@ -479,7 +462,7 @@ GST_START_TEST (test_negotiation)
   begin_stream (NULL);
   push_file (file);
   check_cloud (3, 0, 0);
-  fail_unless_equals_int (count_messages (GST_MESSAGE_WARNING, "framerate"), 1);
+  fail_unless_equals_int (ndt_harness_count_messages (bus, GST_MESSAGE_WARNING, "framerate"), 1);
   gst_util_set_object_arg (G_OBJECT (harness->element), "framerate", "5/1");
   push_file (file);
   check_cloud (3, 0, 100 * GST_MSECOND);

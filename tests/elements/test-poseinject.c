@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ndtcore/ndt-pose.h"
+#include "tests/ndt-harness.h"
 
 #define CAPS "pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1,frame-id=lidar"
 
@@ -124,26 +125,6 @@ check_stats (guint64 scans, guint64 posed, guint64 missed)
   fail_unless_equals_uint64 (n[0], scans);
   fail_unless_equals_uint64 (n[1], posed);
   fail_unless_equals_uint64 (n[2], missed);
-}
-
-static guint
-count_messages (GstMessageType type, const gchar *text)
-{
-  GstMessage *message;
-  guint n = 0;
-  while ((message = gst_bus_pop (bus))) {
-    if (GST_MESSAGE_TYPE (message) == type) {
-      g_autoptr (GError) error = NULL;
-      if (type == GST_MESSAGE_ERROR)
-        gst_message_parse_error (message, &error, NULL);
-      else
-        gst_message_parse_warning (message, &error, NULL);
-      fail_unless (strstr (error->message, text) != NULL, "%s", error->message);
-      n++;
-    }
-    gst_message_unref (message);
-  }
-  return n;
 }
 
 GST_START_TEST (test_time)
@@ -450,7 +431,8 @@ GST_START_TEST (test_nothing_matches)
   fail_if (push_for_pose (0, GST_POSE_ROLE_PRIOR, &pose));
   fail_if (push_for_pose (1, GST_POSE_ROLE_PRIOR, &pose));
   gst_harness_push_event (harness, gst_event_new_eos ());
-  fail_unless_equals_int (count_messages (GST_MESSAGE_WARNING, "None of 2 scans"), 1);
+  fail_unless_equals_int (
+      ndt_harness_count_messages (bus, GST_MESSAGE_WARNING, "None of 2 scans"), 1);
 }
 GST_END_TEST;
 
@@ -472,7 +454,7 @@ GST_START_TEST (test_bad_files)
   gst_element_set_state (element, GST_STATE_PLAYING);
   fail_unless_equals_int (
       gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-  fail_unless (count_messages (GST_MESSAGE_ERROR, cases[__i__][2]) >= 1);
+  fail_unless (ndt_harness_count_messages (bus, GST_MESSAGE_ERROR, cases[__i__][2]) >= 1);
   gst_element_set_state (element, GST_STATE_NULL);
   gst_element_set_bus (element, NULL);
 }
@@ -487,7 +469,7 @@ GST_START_TEST (test_bad_caps)
   gst_harness_push_event (harness, gst_event_new_caps (caps));
   fail_unless_equals_int (
       gst_harness_push (harness, gst_buffer_new_allocate (NULL, 4, NULL)), GST_FLOW_NOT_NEGOTIATED);
-  fail_unless (count_messages (GST_MESSAGE_ERROR, "\"x\"") >= 1);
+  fail_unless (ndt_harness_count_messages (bus, GST_MESSAGE_ERROR, "\"x\"") >= 1);
 }
 GST_END_TEST;
 
