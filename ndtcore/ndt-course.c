@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndt-formulas.h"
+#include "ndt-tracker.h"
 
 /* Farther apart scans say nothing of how the body moves now. */
 #define MAX_STEP 1000000000
@@ -58,16 +59,54 @@ ndt_course_is_change (const NdtCourse *course, const double change[6])
          sqrt (rotation) * course->half > TURN_EPSILON;
 }
 
+/* Times of which the later is not the second's, but not by as much as where a clock begins anew. */
+static gboolean
+swaps (gint64 first, gint64 second)
+{
+  return first >= 0 && second >= 0 && second <= first && second > first - MAX_STEP;
+}
+
+/* Do course->step and the time since @last fit together? */
+static gboolean
+is_credible (const NdtCourse *course, const NdtCourse *last)
+{
+  const gint64 since = MIN (last->velocity_time, last->time);
+  return ndt_tracker_is_credible (course->step, 1e-9 * (double)(course->time - last->time),
+      last->velocity, 1e-9 * (double)(course->time - since));
+}
+
+/* Takes the velocity that @last had. */
+static gboolean
+keep_velocity (NdtCourse *course, const NdtCourse *last)
+{
+  double change[6];
+  course->is_doubtful = TRUE;
+  course->has_step = FALSE;
+  course->has_velocity = TRUE;
+  course->velocity_time = last->velocity_time;
+  for (guint i = 0; i < 6; i++) {
+    change[i] = last->velocity[i] - course->velocity[i];
+    course->velocity[i] = last->velocity[i];
+    course->acceleration[i] = 0;
+  }
+  return ndt_course_is_change (course, change);
+}
+
 gboolean
 ndt_course_continue (NdtCourse *course, const NdtCourse *last, const NdtPose *pose)
 {
   double change[6];
   course->has_pose = TRUE;
   course->pose = *pose;
-  if (!last || !last->has_pose ||
-      !ndt_course_get_velocity (&last->pose, last->time, pose, course->time, course->step))
+  course->is_doubtful = FALSE;
+  if (!last || !last->has_pose)
     return FALSE;
+  if (!ndt_course_get_velocity (&last->pose, last->time, pose, course->time, course->step))
+    return last->has_velocity && swaps (last->time, course->time) && keep_velocity (course, last);
+  if (last->has_velocity && !is_credible (course, last))
+    return keep_velocity (course, last);
   course->has_velocity = TRUE;
+  course->velocity_time = course->time;
   /* From a scan that was not compensated it is only roughly right. */
   course->has_step = last->has_velocity;
   course->step_time = last->time + (course->time - last->time) / 2;
@@ -111,5 +150,6 @@ ndt_course_set_velocity (NdtCourse *course, const NdtPose *mount, const double s
 {
   const NdtPose body = ndt_pose_inverse (mount);
   course->has_velocity = TRUE;
+  course->velocity_time = course->time;
   twist_at (&body, sensor_velocity, course->velocity);
 }

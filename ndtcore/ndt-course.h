@@ -15,6 +15,9 @@ G_BEGIN_DECLS
  * @pose: … as aligned
  * @has_velocity: @velocity is known
  * @velocity: the body's there, a twist per second
+ * @velocity_time: when it was so, as @time: earlier where @is_doubtful
+ * @is_doubtful: the way since the scan before and the time do not fit together, and @velocity is an
+ *   older one
  * @has_step: @step and @step_time are known
  * @step: mean velocity since the middle of the scan before …
  * @step_time: … half-way between the two
@@ -32,6 +35,8 @@ typedef struct {
   NdtPose pose;
   gboolean has_velocity;
   double velocity[6];
+  gint64 velocity_time;
+  gboolean is_doubtful;
   gboolean has_step;
   double step[6];
   gint64 step_time;
@@ -46,8 +51,8 @@ void ndt_course_init (
 NdtPose ndt_course_move (const NdtCourse *course, const NdtPose *pose, double seconds);
 
 /* After the alignment: takes the pose in the middle, and with it the velocity since @last, NULL
- * where the body was elsewhere then. Returns whether points moved by it would lie elsewhere than
- * they do. */
+ * where the body was elsewhere then; what @last had where that one is not credible. Returns whether
+ * points moved by it would lie elsewhere than they do. */
 gboolean ndt_course_continue (NdtCourse *course, const NdtCourse *last, const NdtPose *pose);
 
 /* Do points move so far by a change of velocity that it matters? */

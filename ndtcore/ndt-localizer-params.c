@@ -69,7 +69,7 @@ const gchar *
 ndt_reject_to_string (NdtReject reject)
 {
   static const gchar *const names[] = {
-      "none", "no-guess", "too-few-points", "no-pairs", "not-finite", "score", "deadline"};
+      "none", "no-guess", "too-few-points", "no-pairs", "not-finite", "score", "deadline", "motion"};
   return reject < G_N_ELEMENTS (names) ? names[reject] : "unknown";
 }
 

@@ -400,11 +400,14 @@ align_moving (NdtLocalizer *localizer, Step *step, GError **error)
   for (guint pass = 0; has_aligned (step); pass++) {
     const NdtPose sensor = step->out.registration.pose;
     const NdtPose body = ndt_mount_body_of_sensor (get_mount (localizer), &sensor);
-    if (!ndt_course_continue (&step->course, starts ? NULL : &localizer->course, &body) ||
-        pass == MAX_PASSES)
+    const gboolean changes =
+        ndt_course_continue (&step->course, starts ? NULL : &localizer->course, &body);
+    const gboolean again = step->course.is_doubtful && pass == 0 && !step->guess.far;
+    if ((!changes && !again) || pass == MAX_PASSES)
       break;
     if (!move_scan (localizer, &step->course, error) ||
-        !register_again (localizer, step, NDT_SEARCH_LOCAL, &sensor, error))
+        !register_again (localizer, step, again ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL,
+            again ? &step->sensor_guess : &sensor, error))
       return FALSE;
   }
   /* Nor does a scan tell its velocity along a direction in which it does not hold its pose. */
@@ -460,9 +463,17 @@ finish (NdtLocalizer *localizer, Step *step, GError **error)
       tracker->has_velocity = TRUE;
       memcpy (tracker->velocity, step->course.velocity, sizeof (tracker->velocity));
       tracker->velocity_time = 1000000000;
+      if (!step->course.is_doubtful)
+        tracker->velocity_at = step->input.time;
     }
   }
   out->reject = step->reject;
+  /* The pose in the scan's middle is good, and tracking goes on from it; but that at the scan's
+   * time and the points are moved by a velocity that was another scan's. */
+  if (step->reject == NDT_REJECT_NONE && step->has_course && step->course.is_doubtful) {
+    out->reject = NDT_REJECT_MOTION;
+    tracker->status = NDT_TRACKER_DEGRADED;
+  }
   out->status = (NdtTrackStatus)tracker->status;
   out->n_skipped = (guint)tracker->n_skipped;
   out->relocalized =

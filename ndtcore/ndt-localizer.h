@@ -11,7 +11,8 @@ G_BEGIN_DECLS
  * @NDT_TRACK_INITIALIZING: no pose yet and nothing to start from
  * @NDT_TRACK_TRACKING: the scan is localized and its scores pass
  * @NDT_TRACK_DEGRADED: aligned, but a score is below its threshold; the pose is the
- *   alignment's and is not trusted for prediction beyond @max_skips scans
+ *   alignment's and is not trusted for prediction beyond @max_skips scans. Or its motion is
+ *   compensated by an older velocity, see %NDT_REJECT_MOTION; that does not count as skipped
  * @NDT_TRACK_LOST: no trustworthy pose; waits for a prior or an initial pose
  * @NDT_TRACK_SKIPPED: the scan could not be aligned (too few points, not finite …) or was not,
  * being late; the pose is the prediction where there is one
@@ -33,6 +34,7 @@ typedef enum {
   NDT_REJECT_NOT_FINITE,
   NDT_REJECT_SCORE,
   NDT_REJECT_DEADLINE, /* its turn came too late */
+  NDT_REJECT_MOTION,   /* aligned, but a body does not move so between the times of two scans */
 } NdtReject;
 
 typedef enum {

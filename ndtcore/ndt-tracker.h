@@ -41,6 +41,8 @@ typedef enum {
  * @good_pose: of the last good scan, if @has_good
  * @velocity: body twist from one good scan to the next (m, rad) over @velocity_time ns; per scan
  *   where @velocity_time is 0
+ * @velocity_at: of the later of the two, ns
+ * @scan_time: from the one to the other, ns; 0 where @velocity is per scan
  * @mean_nvtl: running mean over good scans, @n_good of them
  */
 typedef struct {
@@ -60,6 +62,8 @@ typedef struct {
   int32_t has_velocity;
   double velocity[6];
   int64_t velocity_time;
+  int64_t velocity_at;
+  int64_t scan_time;
   int32_t n_good;
   double mean_nvtl;
   double mean_matched_ratio;
@@ -88,12 +92,39 @@ typedef struct {
 /* Steps that constant velocity is extrapolated over at most. */
 #define NDT_TRACKER_MAX_STEPS 100
 
+/* How a velocity changes at most, m/s² and rad/s², as a mean over the time from scan to scan: five
+ * times what brakes do, twice what drones with a lidar do, and more than a hand that turns one by
+ * 30 degrees to and fro twice a second. */
+#define NDT_TRACKER_MAX_ACCELERATION 50
+#define NDT_TRACKER_MAX_TURN_ACCELERATION 50
+
+/* And what the errors of two poses add to the way between them, metres and rad. */
+#define NDT_TRACKER_POSE_ERROR 0.1
+#define NDT_TRACKER_TURN_ERROR 0.02
+
 NDT_INLINE void
 ndt_tracker_reset (NdtTracker *tracker)
 {
   const NdtTracker empty = {0};
   *tracker = empty;
   tracker->time = tracker->good_time = -1;
+}
+
+/* Can a body that moves by @velocity, found over @elapsed seconds, have moved by @last @since
+ * seconds before? Twists per second. Otherwise a time stamp is wrong, or a pose. */
+NDT_INLINE int
+ndt_tracker_is_credible (
+    const double velocity[6], double elapsed, const double last[6], double since)
+{
+  double translation = 0, rotation = 0;
+  for (int i = 0; i < 3; i++) {
+    translation += (velocity[i] - last[i]) * (velocity[i] - last[i]);
+    rotation += (velocity[3 + i] - last[3 + i]) * (velocity[3 + i] - last[3 + i]);
+  }
+  return sqrt (translation) <=
+             NDT_TRACKER_MAX_ACCELERATION * since + NDT_TRACKER_POSE_ERROR / elapsed &&
+         sqrt (rotation) <=
+             NDT_TRACKER_MAX_TURN_ACCELERATION * since + NDT_TRACKER_TURN_ERROR / elapsed;
 }
 
 NDT_INLINE void
@@ -120,8 +151,11 @@ ndt_tracker_predict (
     double twist[6];
     double ratio = 1;
     /* A clock that stands or runs backwards says nothing: one step then. */
-    if (tracker->velocity_time > 0 && tracker->time >= 0 && input->time > tracker->time)
-      ratio = (double)(input->time - tracker->time) / (double)tracker->velocity_time;
+    if (tracker->velocity_time > 0)
+      ratio =
+          (double)(tracker->time >= 0 && input->time > tracker->time ? input->time - tracker->time
+                                                                     : tracker->scan_time) /
+          (double)tracker->velocity_time;
     /* Nor does a velocity from two scans that were stamped almost at once. */
     if (ratio > NDT_TRACKER_MAX_STEPS)
       ratio = NDT_TRACKER_MAX_STEPS;
@@ -149,6 +183,37 @@ ndt_tracker_dropped (const NdtTracker *tracker, double fraction, double nvtl, do
                                      matched_ratio < fraction * tracker->mean_matched_ratio);
 }
 
+/* Takes the velocity from the last good scan to one at @time and @pose. */
+NDT_INLINE void
+ndt_tracker_take_velocity (NdtTracker *tracker, const NdtPose *pose, int64_t time)
+{
+  const NdtPose inverse = ndt_pose_inverse (&tracker->good_pose);
+  const NdtPose step = ndt_pose_mul (&inverse, pose);
+  const int64_t since = tracker->good_time;
+  const int32_t timed = since >= 0 && time > since;
+  double twist[6];
+  ndt_pose_to_twist (&step, twist);
+  if (timed && tracker->has_velocity && tracker->velocity_time > 0) {
+    const double elapsed = 1e-9 * (double)(time - since);
+    const int64_t last_time = tracker->velocity_at < since ? tracker->velocity_at : since;
+    double velocity[6], last[6], faster = 0;
+    for (int i = 0; i < 6; i++) {
+      velocity[i] = twist[i] / elapsed;
+      last[i] = tracker->velocity[i] / (1e-9 * (double)tracker->velocity_time);
+      if (i < 3)
+        faster += velocity[i] * velocity[i] - last[i] * last[i];
+    }
+    /* Of two that contradict each other the slower one leads less far away. */
+    if (faster >= 0 &&
+        !ndt_tracker_is_credible (velocity, elapsed, last, 1e-9 * (double)(time - last_time)))
+      return;
+  }
+  tracker->velocity_time = tracker->scan_time = timed ? time - since : 0;
+  tracker->velocity_at = time;
+  for (int i = 0; i < 6; i++)
+    tracker->velocity[i] = timed ? twist[i] : twist[i] / tracker->scans_since_good;
+}
+
 /* @pose: of the alignment, read for GOOD and DEGRADED. */
 NDT_INLINE void
 ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const NdtTrackerGuess *guess,
@@ -160,16 +225,8 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     /* Velocity across a jump (a new start, a long gap) means nothing. */
     const int32_t continues = tracker->has_good && tracker->status != NDT_TRACKER_LOST &&
                               guess->prediction != NDT_TRACKER_FROM_INITIAL;
-    if (continues) {
-      const NdtPose inverse = ndt_pose_inverse (&tracker->good_pose);
-      const NdtPose step = ndt_pose_mul (&inverse, pose);
-      const int32_t timed = tracker->good_time >= 0 && input->time > tracker->good_time;
-      ndt_pose_to_twist (&step, tracker->velocity);
-      tracker->velocity_time = timed ? input->time - tracker->good_time : 0;
-      if (!timed)
-        for (int i = 0; i < 6; i++)
-          tracker->velocity[i] /= tracker->scans_since_good;
-    }
+    if (continues)
+      ndt_tracker_take_velocity (tracker, pose, input->time);
     tracker->has_velocity = continues;
     tracker->has_good = 1;
     tracker->good_pose = *pose;

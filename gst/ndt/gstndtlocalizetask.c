@@ -66,19 +66,21 @@ gst_ndt_localize_reset_task (GstNdtLocalize *self)
   self->n_unwarned = 0;
 }
 
-/* One warning about scans now and then, however many there are. */
+#define NOT_ALIGNED "passes without alignment"
+
+/* One warning about scans now and then, however many there are: @what happens to one, and @why. */
 static void
-warn_about_scan (GstNdtLocalize *self, guint64 sequence, const gchar *why)
+warn_about_scan (GstNdtLocalize *self, guint64 sequence, const gchar *what, const gchar *why)
 {
   const GstClockTime now = gst_util_get_timestamp ();
 
-  GST_WARNING_OBJECT (self, "scan %" G_GUINT64_FORMAT ": %s", sequence, why);
+  GST_WARNING_OBJECT (self, "scan %" G_GUINT64_FORMAT " %s: %s", sequence, what, why);
   if (GST_CLOCK_TIME_IS_VALID (self->warned) && now < self->warned + WARNING_INTERVAL) {
     self->n_unwarned++;
     return;
   }
   GST_ELEMENT_WARNING (self, STREAM, DECODE,
-      ("Scan %" G_GUINT64_FORMAT " passes without alignment: %s.", sequence, why),
+      ("Scan %" G_GUINT64_FORMAT " %s: %s.", sequence, what, why),
       ("%u more since the last warning", self->n_unwarned));
   self->warned = now;
   self->n_unwarned = 0;
@@ -221,7 +223,7 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item, 
   if (scan->malformed) {
     scan->map.n_points = 0;
     gst_ndt_stats_malformed (self->stats);
-    warn_about_scan (self, scan->about.sequence, error->message);
+    warn_about_scan (self, scan->about.sequence, NOT_ALIGNED, error->message);
   }
   observation->points = gst_ndt_view_points (&scan->map);
   observation->time =
@@ -303,14 +305,19 @@ count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *local
   if (upload + align > self->batch->taken.scans.processing_deadline)
     gst_ndt_stats_late (self->stats);
   if (localization->reject == NDT_REJECT_TOO_FEW_POINTS && !scan->malformed)
-    warn_about_scan (self, scan->about.sequence, "it has too few finite points in range");
+    warn_about_scan (
+        self, scan->about.sequence, NOT_ALIGNED, "it has too few finite points in range");
   else if (localization->reject == NDT_REJECT_NO_PAIRS)
-    warn_about_scan (self, scan->about.sequence,
+    warn_about_scan (self, scan->about.sequence, NOT_ALIGNED,
         "none of its points lies near the map from where it was looked for; check initial-pose and "
         "map");
   else if (localization->reject == NDT_REJECT_NO_GUESS)
-    warn_about_scan (self, scan->about.sequence,
+    warn_about_scan (self, scan->about.sequence, NOT_ALIGNED,
         "there is no pose to start from; set initial-pose, or give a scan a pose of role prior");
+  else if (localization->reject == NDT_REJECT_MOTION)
+    warn_about_scan (self, scan->about.sequence, "is compensated by the velocity of an earlier one",
+        "nothing moves as far as from the scan before in the time between their stamps; stamp "
+        "scans by the sensor's clock, not by arrival");
 }
 
 /* Each scan's result, in order: the scan leaves. */

@@ -10,7 +10,7 @@
 #define WINDOW 512
 
 #define N_STATUS (NDT_TRACK_SKIPPED + 1)
-#define N_REJECT (NDT_REJECT_DEADLINE + 1)
+#define N_REJECT (NDT_REJECT_MOTION + 1)
 #define N_PREDICTION (NDT_PREDICTION_PRIOR + 1)
 
 typedef struct {
@@ -142,7 +142,8 @@ gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localizat
   Counts *counts = &stats->counts;
   const NdtTrackStatus status = localization->status;
   const NdtReject reject = localization->reject;
-  const gboolean aligned = reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE;
+  const gboolean aligned =
+      reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE || reject == NDT_REJECT_MOTION;
 
   g_mutex_lock (&stats->lock);
   counts->status[status]++;

@@ -33,7 +33,7 @@ assert_stats (GstHarness *h)
   static const gchar *counts[] = {"scans-in", "scans-out", "dropped", "aligned", "iterations",
       "initializing", "tracking", "degraded", "lost", "skipped", "rejected-no-guess",
       "rejected-too-few-points", "rejected-no-pairs", "rejected-not-finite", "rejected-score",
-      "rejected-deadline", "predicted-none", "predicted-initial", "predicted-constant-velocity",
+      "rejected-deadline", "rejected-motion", "predicted-none", "predicted-initial", "predicted-constant-velocity",
       "predicted-odometry", "predicted-prior", "late", "backwards", "malformed", "qos-events",
       "fallbacks", "batches", "poses", "poses-missing", "pinned-memories", "plain-memories",
       "map-points", "map-voxels", "map-bytes", "backend-scans", "backend-alignments",

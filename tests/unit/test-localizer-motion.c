@@ -250,6 +250,48 @@ test_same (void)
     g_free (scans[i]);
 }
 
+/* Stamps that are up to 80 ms late; or of every third and fourth scan the one has the other's. */
+static void
+test_stamps (gconstpointer data)
+{
+  enum { N_KINDS = 4, SWAPPED = N_KINDS - 1 };
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  const gboolean deskew = GPOINTER_TO_INT (data);
+  g_assert_true (ndt_backend_set_map (backend, map, NULL));
+  for (guint kind = 0; kind < N_KINDS; kind++) {
+    g_autoptr (GRand) rand = g_rand_new_with_seed (kind);
+    g_autoptr (NdtLocalizer) localizer = new_localizer (backend, deskew, FALSE);
+    guint n_doubtful = 0;
+    double worst = 0;
+    for (guint i = 0; i < N_SCANS; i++) {
+      g_autofree Scan *scan = measure (i, FALSE);
+      NdtObservation observation = observe (scan, i);
+      NdtLocalization localization;
+      if (kind != SWAPPED)
+        observation.time += g_rand_int_range (rand, 0, 80000000);
+      else if (i % 4 > 1)
+        observation.time += (i % 4 == 2 ? 1 : -1) * G_GINT64_CONSTANT (100000000);
+      g_assert_true (ndt_localizer_process (localizer, &observation, &localization, NULL));
+      g_assert_cmpuint (localization.n_skipped, ==, 0);
+      const gboolean is_doubtful = localization.reject == NDT_REJECT_MOTION;
+      g_assert_cmpuint (
+          localization.status, ==, is_doubtful ? NDT_TRACK_DEGRADED : NDT_TRACK_TRACKING);
+      n_doubtful += is_doubtful;
+      worst = MAX (worst, error_of (&localization, i));
+    }
+    g_test_message ("kind %u: %u doubtful, worst %.3f m", kind, n_doubtful, worst);
+    if (deskew)
+      g_assert_cmpuint (n_doubtful, >, 0);
+    else
+      g_assert_cmpuint (n_doubtful, ==, 0);
+    /* Half a scan's way is what a scan is off whose motion is not compensated. One that is is off
+     * by half a scan's time, and by what its stamp is late, at a velocity of which 6 m/s are
+     * believed. */
+    g_assert_cmpfloat (worst, <, deskew ? 0.7 : 1);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -260,6 +302,8 @@ main (int argc, char **argv)
   g_test_add_func ("/localizer/motion/first", test_first);
   g_test_add_func ("/localizer/motion/still", test_still);
   g_test_add_func ("/localizer/motion/same", test_same);
+  g_test_add_data_func ("/localizer/motion/stamps", GINT_TO_POINTER (TRUE), test_stamps);
+  g_test_add_data_func ("/localizer/motion/stamps-only", GINT_TO_POINTER (FALSE), test_stamps);
   const int result = g_test_run ();
   ndt_voxel_map_unref (map);
   return result;

@@ -154,14 +154,53 @@ test_bad_clock (void)
     NdtTrackerGuess guess = predict (&tracker, &input);
     assert_pose (&guess.pose, &expected);
     ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &expected, 2, 0.9, 3);
-    /* It recovers with the clock. */
-    for (guint k = 4; k <= 6; k++) {
+    /* It recovers with the clock: one velocity from a bad stamp, and one scan that is not believed
+     * after it. */
+    for (guint k = 4; k <= 7; k++) {
       const NdtTrackerInput next = {.time = 100 * k * MS};
       const NdtPose truth = drive (0.1 * k);
       guess = step (&tracker, &next, NDT_OUTCOME_GOOD, &truth);
     }
-    const NdtPose last = drive (0.6);
+    const NdtPose last = drive (0.7);
     assert_pose (&guess.pose, &last);
+  }
+}
+
+/* Stamps that are 80 ms late lead no farther astray than by the way in that time, once it has
+ * started; without the limit it is 4 m. */
+static void
+test_late_stamps (void)
+{
+  for (guint first = 0; first < 2; first++) {
+    NdtTracker tracker = start_tracking (0);
+    for (guint i = 1; i <= 40; i++) {
+      const NdtTrackerInput input = {.time = (100 * i + (i % 2 == first ? 80 : 0)) * MS};
+      const NdtPose truth = drive (0.1 * i);
+      const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+      double metres;
+      ndt_pose_difference (&guess.pose, &truth, &metres, NULL);
+      if (i > 3)
+        g_assert_cmpfloat (metres, <, 1);
+    }
+  }
+}
+
+/* What a body can do is followed at once: 4 g, and 40 rad/s² to and fro. */
+static void
+test_acceleration (void)
+{
+  NdtTracker tracker = start_tracking (0);
+  NdtPose at = start;
+  double twist[6] = {0};
+  for (guint i = 1; i <= 20; i++) {
+    const NdtTrackerInput input = {.time = 100 * i * MS};
+    twist[0] += 4 * 0.1;
+    twist[5] = i % 2 ? 0.2 : -0.2;
+    const NdtPose move = ndt_pose_from_twist (twist);
+    at = ndt_pose_mul (&at, &move);
+    step (&tracker, &input, NDT_OUTCOME_GOOD, &at);
+    for (guint k = 0; k < 6; k++)
+      g_assert_cmpfloat_with_epsilon (tracker.velocity[k], twist[k], 1e-9);
   }
 }
 
@@ -343,6 +382,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/tracker/without-times", test_without_times);
   g_test_add_func ("/tracker/skipped", test_skipped);
   g_test_add_func ("/tracker/bad-clock", test_bad_clock);
+  g_test_add_func ("/tracker/late-stamps", test_late_stamps);
+  g_test_add_func ("/tracker/acceleration", test_acceleration);
   g_test_add_func ("/tracker/odometry", test_odometry);
   g_test_add_func ("/tracker/precedence", test_precedence);
   g_test_add_func ("/tracker/initial-waits", test_initial_waits);
