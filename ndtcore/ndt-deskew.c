@@ -85,11 +85,12 @@ ndt_time_span (const NdtCloudView *points, const NdtTimeView *times)
   return span;
 }
 
-gsize
-ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
-    double reference, NdtMotionFunc motion, gpointer user_data, float *out)
+/* The motion to the reference at each slot's instant, and the points' slots. Returns how many
+ * points can be moved. */
+static gsize
+deal (NdtDeskewer *deskewer, gsize n, const NdtTimeView *times, double reference,
+    NdtMotionFunc motion, gpointer user_data)
 {
-  const gsize n = points->n_points;
   double first = INFINITY, last = -INFINITY;
   gsize n_moved = 0;
   NdtPose at_reference = NDT_POSE_IDENTITY;
@@ -124,10 +125,35 @@ ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView
     deskewer->frames[i] = slot;
     n_moved += deskewer->known[slot];
   }
+  return n_moved;
+}
+
+gsize
+ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
+    double reference, NdtMotionFunc motion, gpointer user_data, float *out)
+{
+  const gsize n_moved = deal (deskewer, points->n_points, times, reference, motion, user_data);
   ndt_frame_tree_clear (deskewer->tree);
   if (ndt_frame_tree_add (deskewer->tree, N_SLOTS + 1, NULL, deskewer->poses, NULL) != 0)
     return 0;
   ndt_frame_tree_transform (deskewer->tree, NDT_FRAME_NONE, points, deskewer->frames, out, NULL);
+  return n_moved;
+}
+
+gsize
+ndt_deskew_f64 (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
+    double reference, NdtMotionFunc motion, gpointer user_data, double *out)
+{
+  const gsize n_moved = deal (deskewer, points->n_points, times, reference, motion, user_data);
+  for (gsize i = 0; i < points->n_points; i++) {
+    const guint32 slot = deskewer->frames[i];
+    double p[3];
+    ndt_cloud_view_get (points, i, p);
+    if (deskewer->known[slot])
+      ndt_pose_transform_point (&deskewer->poses[slot], p, out + 3 * i);
+    else
+      memcpy (out + 3 * i, p, sizeof (p));
+  }
   return n_moved;
 }
 

@@ -81,6 +81,11 @@ typedef gboolean (*NdtMotionFunc) (double time, NdtPose *pose, gpointer user_dat
 gsize ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     double reference, NdtMotionFunc motion, gpointer user_data, float *out);
 
+/* The same in double precision, packed double x, y, z: for points far from their origin, where a
+ * float is too coarse. */
+gsize ndt_deskew_f64 (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
+    double reference, NdtMotionFunc motion, gpointer user_data, double *out);
+
 /**
  * NdtScanMotion:
  * @reference: the instant that points are brought to, seconds on the axis of their times

@@ -82,8 +82,8 @@ struct _GstPointCloudDeskew {
   NdtPose mount;
   NdtTimedPose stations[3]; /* on the last scans, axis of PTS */
   guint n_stations;
-  float *points;
-  gsize capacity;
+  gpointer points; /* packed, in the scan's type */
+  gsize capacity;  /* bytes */
 };
 
 /* Of a stream of poses any tells the motion; drifting ones do it best, since they do not jump. */
@@ -199,42 +199,42 @@ follow_pads (GstPointCloudDeskew *self, GstBuffer *buffer, gint64 max_gap, GstCl
 
 /* ---- Streaming ---- */
 
-/* Writes packed floats back to where x, y, z are. */
+/* Writes packed x, y, z of @size bytes each back to where they are. */
 static void
-put_points (const GstPointCloudMap *map, const float *points)
+put_points (const GstPointCloudMap *map, const guint8 *points, gsize size)
 {
   static const gchar *const names[] = {"x", "y", "z"};
   for (guint k = 0; k < 3; k++) {
     const GstPointField *field = gst_point_cloud_info_find_field (&map->info, names[k]);
+    const guint8 *from = points + k * size;
     guint8 *at = map->data + field->offset;
-    for (gsize i = 0; i < map->n_points; i++, at += map->info.point_step) {
-      if (field->type == GST_POINT_FIELD_TYPE_FLOAT32) {
-        memcpy (at, &points[3 * i + k], sizeof (float));
-      } else {
-        const double value = (double)points[3 * i + k];
-        memcpy (at, &value, sizeof (value));
-      }
-    }
+    for (gsize i = 0; i < map->n_points; i++, at += map->info.point_step, from += 3 * size)
+      memcpy (at, from, size);
   }
 }
 
-/* Returns whether the scan was compensated. */
+/* Moves the points in their own precision. Returns whether the scan was compensated. */
 static gboolean
 deskew (GstPointCloudDeskew *self, const GstPointCloudMap *map, Motion *motion, double reference)
 {
   const NdtCloudView view = gst_ndt_view_points (map);
   const NdtTimeView times = gst_ndt_view_times (map);
+  const gsize size = view.scalar == NDT_SCALAR_F32 ? sizeof (float) : sizeof (double);
   if (!times.data)
     return FALSE;
-  if (map->n_points > self->capacity) {
-    self->capacity = map->n_points + map->n_points / 4;
-    self->points = g_renew (float, self->points, 3 * self->capacity);
+  if (3 * size * map->n_points > self->capacity) {
+    self->capacity = 3 * size * (map->n_points + map->n_points / 4);
+    g_free (self->points);
+    self->points = g_malloc (self->capacity);
   }
-  const gsize n =
-      ndt_deskew (self->deskewer, &view, &times, reference, get_motion, motion, self->points);
+  const gsize n = view.scalar == NDT_SCALAR_F32
+                      ? ndt_deskew (self->deskewer, &view, &times, reference, get_motion, motion,
+                            (float *)self->points)
+                      : ndt_deskew_f64 (self->deskewer, &view, &times, reference, get_motion,
+                            motion, (double *)self->points);
   if (n == 0)
     return FALSE;
-  put_points (map, self->points);
+  put_points (map, self->points, size);
   GST_OBJECT_LOCK (self);
   self->n_compensated++;
   self->n_points_left += map->n_points - n;

@@ -164,6 +164,47 @@ GST_START_TEST (test_poses_on_scans)
 }
 GST_END_TEST
 
+/* Doubles 5,000 km off, as of a map's coordinates, keep their micrometres; a float steps by half a
+ * metre there. Times are instants that the motion is asked for at. */
+GST_START_TEST (test_double)
+{
+  enum { N = 2048, STEP_F64 = 32 };
+  const gdouble speed = 20;
+  GstHarness *h = gst_harness_new_with_padnames ("pointclouddeskew", "sink", "src");
+  gst_harness_set_src_caps_str (h,
+      "pointcloud/x-raw,format=CUSTOM,point-step=32,layout=interleaved,framerate=10/1,"
+      "fields=\"x:F64:0,y:F64:8,z:F64:16,time:F64:24\"");
+  g_object_set (h->element, "role", GST_POSE_ROLE_GROUND_TRUTH, NULL);
+  for (guint scan = 0; scan < 2; scan++) {
+    GstBuffer *in = gst_buffer_new_allocate (NULL, N * STEP_F64, NULL);
+    const gdouble position[3] = {speed * 0.1 * (scan + 1), 0, 0}, orientation[4] = {0, 0, 0, 1};
+    gdouble p[4] = {0, 4e6, 12.25, 0};
+    GstMapInfo map;
+    for (guint i = 0; i < N; i++) {
+      p[0] = 5e6 + i / 1024.0;
+      p[3] = 0.1 / (N - 1) * i;
+      gst_buffer_fill (in, i * STEP_F64, p, sizeof (p));
+    }
+    GST_BUFFER_PTS (in) = scan * SCAN;
+    GST_BUFFER_DURATION (in) = SCAN;
+    gst_buffer_add_pose_meta (in, GST_POSE_ROLE_GROUND_TRUTH, position, orientation);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
+    gst_buffer_map (out, &map, GST_MAP_READ);
+    for (guint i = 0; i < N; i++) {
+      const gdouble time = 0.1 / (N - 1) * i;
+      const gdouble x = 5e6 + i / 1024.0 - (scan > 0 ? speed * (0.1 - time) : 0);
+      memcpy (p, map.data + i * STEP_F64, sizeof (p));
+      fail_unless (fabs (p[0] - x) < 1e-7 && fabs (p[1] - 4e6) < 1e-7 && fabs (p[2] - 12.25) < 1e-7,
+          "point %u of scan %u is %g m off", i, scan, p[0] - x);
+      fail_unless_equals_float (p[3], time);
+    }
+    gst_buffer_unmap (out, &map);
+  }
+  fail_unless_equals_uint64 (get_count (h, "compensated"), 1);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
 /* Somebody else's scan is not written to. */
 GST_START_TEST (test_shared)
 {
@@ -433,6 +474,7 @@ pointclouddeskew_suite (void)
   TCase *tc = tcase_create ("general");
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_poses_on_scans);
+  tcase_add_test (tc, test_double);
   tcase_add_test (tc, test_shared);
   tcase_add_loop_test (tc, test_pose_pad, GST_POSE_ROLE_ESTIMATE, GST_POSE_ROLE_GROUND_TRUTH + 1);
   tcase_add_test (tc, test_wait);

@@ -93,6 +93,44 @@ test_motion (gconstpointer data)
   }
 }
 
+/* Doubles stay doubles: points 5,000 km off, measured at the slots' instants, to the tenth of a
+ * micrometre; a float steps by half a metre there. */
+static void
+test_double (void)
+{
+  enum { N = 2048 };
+  static double seen[3 * N], expected[3 * N], out[3 * N], times[N];
+  double limits[2] = {-1, SPAN * 0.9};
+  g_autoptr (NdtDeskewer) deskewer = ndt_deskewer_new ();
+  g_autoptr (GRand) random = g_rand_new_with_seed (5);
+  const NdtTimeView view = {(const guint8 *)times, sizeof (double), NDT_TIME_F64};
+  const NdtCloudView points = ndt_cloud_view_xyz_f64 (seen, N);
+  NdtPose to_reference;
+  drive (SPAN / 2, &to_reference, NULL);
+  ndt_pose_invert (&to_reference, &to_reference);
+  for (guint i = 0; i < N; i++) {
+    NdtPose pose;
+    times[i] = SPAN / (N - 1) * i;
+    drive (times[i], &pose, NULL);
+    ndt_pose_compose (&to_reference, &pose, &pose);
+    for (guint k = 0; k < 3; k++)
+      seen[3 * i + k] = (k < 2 ? 5e6 : 0) + g_rand_double_range (random, -60, 60);
+    ndt_pose_transform_point (&pose, seen + 3 * i, expected + 3 * i);
+  }
+  g_assert_cmpuint (ndt_deskew_f64 (deskewer, &points, &view, SPAN / 2, drive, NULL, out), ==, N);
+  for (guint i = 0; i < 3 * N; i++)
+    g_assert_cmpfloat_with_epsilon (out[i], expected[i], 1e-7);
+
+  times[10] = NAN;
+  seen[3 * 20] = NAN;
+  g_assert_cmpuint (ndt_deskew_f64 (deskewer, &points, &view, SPAN / 2, drive, limits, out), <, N);
+  g_assert_cmpmem (out + 30, 24, seen + 30, 24);
+  g_assert_true (isnan (out[3 * 20]));
+  g_assert_cmpmem (out + 3 * (N - 100), 2400, seen + 3 * (N - 100), 2400);
+  for (guint i = 3 * 21; i < 3000; i++)
+    g_assert_cmpfloat_with_epsilon (out[i], expected[i], 1e-7);
+}
+
 /* Where the motion or a point's time is not known, points stay as they were. */
 static void
 test_unknown (void)
@@ -222,6 +260,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/deskew/f32", GINT_TO_POINTER (NDT_TIME_F32), test_motion);
   g_test_add_data_func ("/deskew/f64", GINT_TO_POINTER (NDT_TIME_F64), test_motion);
   g_test_add_data_func ("/deskew/u32", GINT_TO_POINTER (NDT_TIME_U32), test_motion);
+  g_test_add_func ("/deskew/double", test_double);
   g_test_add_func ("/deskew/unknown", test_unknown);
   g_test_add_func ("/deskew/motion", test_formula);
   g_test_add_func ("/deskew/span", test_span);
