@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndt-error.h"
+
 gboolean
 ndt_text_next_line (const gchar **cursor, const gchar *end, NdtToken *line)
 {
@@ -214,4 +216,15 @@ ndt_token_dup (const NdtToken *token)
     if (!g_ascii_isprint (*p))
       *p = '?';
   return text;
+}
+
+gboolean
+ndt_text_fail (GError **error, const gchar *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree gchar *message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error_literal (error, NDT_ERROR, NDT_ERROR_FORMAT, message);
+  return FALSE;
 }

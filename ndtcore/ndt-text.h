@@ -27,5 +27,7 @@ gboolean ndt_token_to_int64 (const NdtToken *token, gint64 *value);
 gboolean ndt_token_to_nanoseconds (const NdtToken *token, gint64 *value);
 /* The token for a message: printable, at most 40 characters. */
 gchar *ndt_token_dup (const NdtToken *token);
+/* Sets NDT_ERROR_FORMAT, where @error is not NULL. FALSE, for whoever reads to return. */
+gboolean ndt_text_fail (GError **error, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
 
 G_END_DECLS

@@ -30,18 +30,6 @@ typedef struct {
 /* The largest row that is looked into. */
 #define MAX_CELLS 256
 
-G_GNUC_PRINTF (2, 3)
-static gboolean
-fail (GError **error, const gchar *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  g_autofree gchar *message = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error_literal (error, NDT_ERROR, NDT_ERROR_FORMAT, message);
-  return FALSE;
-}
-
 /* Cells of a line; their number, also of those beyond MAX_CELLS. */
 static guint
 split (NdtToken line, gchar separator, NdtToken cells[MAX_CELLS])
@@ -62,7 +50,7 @@ parse_numbers (const NdtToken *cells, guint n, double *values, GError **error)
   for (guint i = 0; i < n; i++) {
     if (!ndt_token_to_double (&cells[i], &values[i])) {
       g_autofree gchar *text = ndt_token_dup (&cells[i]);
-      return fail (error, "'%s' is not a number", text);
+      return ndt_text_fail (error, "'%s' is not a number", text);
     }
   }
   return TRUE;
@@ -74,7 +62,7 @@ parse_time (const NdtToken *cell, gint64 *time, GError **error)
   if (ndt_token_to_nanoseconds (cell, time))
     return TRUE;
   g_autofree gchar *text = ndt_token_dup (cell);
-  return fail (error, "'%s' is not a time in seconds", text);
+  return ndt_text_fail (error, "'%s' is not a time in seconds", text);
 }
 
 /* values: x y z qx qy qz qw */
@@ -84,15 +72,15 @@ pose_from_values (const double values[7], NdtPose *pose, GError **error)
   double norm = 0;
   for (guint i = 0; i < 7; i++)
     if (!isfinite (values[i]))
-      return fail (error, "a pose has to be finite");
+      return ndt_text_fail (error, "a pose has to be finite");
   for (guint i = 3; i < 7; i++)
     norm += values[i] * values[i];
   norm = sqrt (norm);
   if (!(fabs (norm - 1) <= 0.01))
-    return fail (error, "the quaternion has length %g, not 1", norm);
+    return ndt_text_fail (error, "the quaternion has length %g, not 1", norm);
   memcpy (pose->position, values, sizeof pose->position);
   memcpy (pose->orientation, values + 3, sizeof pose->orientation);
-  return ndt_pose_normalize (pose) || fail (error, "a pose has to be finite");
+  return ndt_pose_normalize (pose) || ndt_text_fail (error, "a pose has to be finite");
 }
 
 static gboolean
@@ -100,7 +88,7 @@ parse_tum (const NdtToken *cells, guint n, Entry *entry, GError **error)
 {
   double values[7];
   if (n != 8)
-    return fail (error, "has %u columns, not the 8 of TUM: time tx ty tz qx qy qz qw", n);
+    return ndt_text_fail (error, "has %u columns, not the 8 of TUM: time tx ty tz qx qy qz qw", n);
   entry->has_pose = TRUE;
   return parse_time (&cells[0], &entry->time, error) &&
          parse_numbers (cells + 1, 7, values, error) &&
@@ -113,14 +101,14 @@ parse_kitti (const NdtToken *cells, guint n, Entry *entry, GError **error)
   double matrix[16] = {[15] = 1};
   guint n_nan = 0;
   if (n != 12)
-    return fail (error, "has %u columns, not the 12 of KITTI", n);
+    return ndt_text_fail (error, "has %u columns, not the 12 of KITTI", n);
   if (!parse_numbers (cells, 12, matrix, error))
     return FALSE;
   for (guint i = 0; i < 12; i++)
     n_nan += isnan (matrix[i]);
   entry->has_pose = n_nan < 12;
   if (entry->has_pose && !ndt_pose_from_matrix4 (matrix, &entry->pose))
-    return fail (error, "is no rigid transform");
+    return ndt_text_fail (error, "is no rigid transform");
   return TRUE;
 }
 
@@ -131,7 +119,7 @@ parse_csv (const Reader *reader, const NdtToken *cells, guint n, Entry *entry, G
   NdtToken pose[7];
   guint n_empty = 0;
   if (n != reader->n_cells)
-    return fail (error, "has %u columns where the first line has %u", n, reader->n_cells);
+    return ndt_text_fail (error, "has %u columns where the first line has %u", n, reader->n_cells);
   if (reader->columns[COLUMN_TIME] >= 0 &&
       !parse_time (&cells[reader->columns[COLUMN_TIME]], &entry->time, error))
     return FALSE;
@@ -150,7 +138,7 @@ parse_csv_header (Reader *reader, const NdtToken *cells, guint n, GError **error
   static const gchar *const names[N_COLUMNS][2] = {{"time", "timestamp"}, {"x", "tx"}, {"y", "ty"},
       {"z", "tz"}, {"qx", "q_x"}, {"qy", "q_y"}, {"qz", "q_z"}, {"qw", "q_w"}};
   if (n > MAX_CELLS)
-    return fail (error, "has more than %d columns", MAX_CELLS);
+    return ndt_text_fail (error, "has more than %d columns", MAX_CELLS);
   reader->n_cells = n;
   for (gint k = 0; k < N_COLUMNS; k++) {
     reader->columns[k] = -1;
@@ -158,8 +146,8 @@ parse_csv_header (Reader *reader, const NdtToken *cells, guint n, GError **error
       if (ndt_token_equal (&cells[i], names[k][0]) || ndt_token_equal (&cells[i], names[k][1]))
         reader->columns[k] = (gint)i;
     if (k != COLUMN_TIME && reader->columns[k] < 0)
-      return fail (error, "names no column '%s'; TUM has 8 columns and KITTI 12, parted by blanks",
-          names[k][0]);
+      return ndt_text_fail (error,
+          "names no column '%s'; TUM has 8 columns and KITTI 12, parted by blanks", names[k][0]);
   }
   reader->trajectory->has_times = reader->columns[COLUMN_TIME] >= 0;
   return TRUE;
@@ -204,7 +192,7 @@ parse_line (Reader *reader, NdtToken line, GError **error)
   GArray *entries = trajectory->entries;
   if (trajectory->has_times && entries->len > 0 &&
       g_array_index (entries, Entry, entries->len - 1).time > entry.time)
-    return fail (error, "its time is before that of the line before");
+    return ndt_text_fail (error, "its time is before that of the line before");
   g_array_append_val (entries, entry);
   return TRUE;
 }
@@ -248,7 +236,7 @@ ndt_trajectory_parse (
     return NULL;
   }
   if (trajectory->entries->len == 0) {
-    fail (error, "%s has no poses", name);
+    ndt_text_fail (error, "%s has no poses", name);
     return NULL;
   }
   return g_steal_pointer (&trajectory);
