@@ -177,20 +177,48 @@ ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
   memset (buffer, 0, sizeof (*buffer));
 }
 
+static gboolean
+prepare (NdtCudaStaging *staging, NdtCudaMemory *memory, GError **error)
+{
+  cudaError_t status = cudaSuccess;
+  for (guint i = 0; i < NDT_CUDA_PARTS && status == cudaSuccess; i++)
+    if (!staging->read[i])
+      status = cudaEventCreateWithFlags (&staging->read[i], cudaEventDisableTiming);
+  return ndt_cuda_check (memory, status, "events", error) &&
+         ndt_cuda_host_reserve (
+             memory, &staging->memory, (gsize)NDT_CUDA_PARTS * PART_BYTES, error);
+}
+
+void
+ndt_cuda_staging_clear (NdtCudaStaging *staging, NdtCudaMemory *memory)
+{
+  for (guint i = 0; i < NDT_CUDA_PARTS; i++)
+    if (staging->read[i])
+      cudaEventDestroy (staging->read[i]);
+  ndt_cuda_free (memory, &staging->memory);
+}
+
 gboolean
 ndt_cuda_upload_records (NdtCudaMemory *memory, NdtCudaFill fill, gconstpointer from, gsize n,
-    gsize record_size, NdtCudaBuffer *staging, guint8 *to, cudaStream_t stream, GError **error)
+    gsize record_size, NdtCudaStaging *staging, guint8 *to, cudaStream_t stream, GError **error)
 {
   const gsize n_part = PART_BYTES / record_size;
-  if (!ndt_cuda_host_reserve (memory, staging, n * record_size, error))
+  if (!prepare (staging, memory, error))
     return FALSE;
   for (gsize first = 0; first < n; first += n_part) {
-    const gsize n_now = MIN (n_part, n - first), at = first * record_size;
-    guint8 *part = (guint8 *)staging->data + at;
-    fill (from, first, n_now, part);
-    if (!ndt_cuda_check (memory,
-            cudaMemcpyAsync (to + at, part, n_now * record_size, cudaMemcpyDefault, stream),
-            "upload of a scan", error))
+    const gsize n_now = MIN (n_part, n - first);
+    const guint k = staging->next++ % NDT_CUDA_PARTS;
+    guint8 *part = (guint8 *)staging->memory.data + (gsize)k * PART_BYTES;
+    /* Done already, unless the device is some parts behind; also where it was not used yet. */
+    cudaError_t status = cudaEventSynchronize (staging->read[k]);
+    if (status == cudaSuccess) {
+      fill (from, first, n_now, part);
+      status = cudaMemcpyAsync (
+          to + first * record_size, part, n_now * record_size, cudaMemcpyDefault, stream);
+    }
+    if (status == cudaSuccess)
+      status = cudaEventRecord (staging->read[k], stream);
+    if (!ndt_cuda_check (memory, status, "upload of a scan", error))
       return FALSE;
   }
   ndt_cuda_count_upload (memory, n * record_size);
@@ -205,7 +233,7 @@ copy (gconstpointer from, gsize first, gsize n, guint8 *to)
 
 gboolean
 ndt_cuda_upload (NdtCudaMemory *memory, gconstpointer from, gsize size, gboolean locked,
-    NdtCudaBuffer *staging, guint8 *to, cudaStream_t stream, GError **error)
+    NdtCudaStaging *staging, guint8 *to, cudaStream_t stream, GError **error)
 {
   if (!locked)
     return ndt_cuda_upload_records (memory, copy, from, size, 1, staging, to, stream, error);

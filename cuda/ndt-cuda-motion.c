@@ -99,7 +99,8 @@ launched (NdtCudaMemory *memory, cudaError_t status, guint n, const gchar *what,
 
 gboolean
 ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtCloudView *points,
-    const NdtTimeView *times, cudaStream_t stream, NdtTimeSpan *span, GError **error)
+    const NdtTimeView *times, NdtCudaStaging *staging, cudaStream_t stream, NdtTimeSpan *span,
+    GError **error)
 {
   const gsize n = points->n_points;
   const guint8 *first;
@@ -130,7 +131,7 @@ ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtClou
     raw.is_double = points->scalar == NDT_SCALAR_F64;
     raw.times = to + (times->data - first);
     raw.time_stride = times->stride;
-    if (!ndt_cuda_upload (memory, first, size, locked, &moving->staging, to, stream, error))
+    if (!ndt_cuda_upload (memory, first, size, locked, staging, to, stream, error))
       return FALSE;
   } else {
     const Scan scan = {points, times};
@@ -139,8 +140,7 @@ ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtClou
     raw.z = to + 8;
     raw.stride = raw.time_stride = packed_size (times->type);
     raw.times = to + packed_time (times->type);
-    if (!ndt_cuda_upload_records (
-            memory, pack, &scan, n, raw.stride, &moving->staging, to, stream, error))
+    if (!ndt_cuda_upload_records (memory, pack, &scan, n, raw.stride, staging, to, stream, error))
       return FALSE;
   }
   NdtCudaTimes *result = moving->result.data;
@@ -187,7 +187,6 @@ ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtScan
 void
 ndt_cuda_moving_clear (NdtCudaMoving *moving, NdtCudaMemory *memory)
 {
-  ndt_cuda_free (memory, &moving->staging);
   ndt_cuda_free (memory, &moving->result);
   ndt_cuda_free (memory, &moving->data);
   ndt_cuda_free (memory, &moving->times);

@@ -83,8 +83,7 @@ cudaError_t ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *t
  */
 typedef struct {
   NdtCudaRaw raw;
-  NdtCudaBuffer staging; /* page-locked */
-  NdtCudaBuffer data;    /* on the device, as all that follow */
+  NdtCudaBuffer data; /* on the device, as all that follow */
   NdtCudaBuffer times;
   NdtCudaBuffer matrices;
   NdtCudaBuffer moved;
@@ -93,8 +92,8 @@ typedef struct {
 
 /* Uploads the scan with its times, and waits for @span. */
 gboolean ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory,
-    const NdtCloudView *points, const NdtTimeView *times, cudaStream_t stream, NdtTimeSpan *span,
-    GError **error);
+    const NdtCloudView *points, const NdtTimeView *times, NdtCudaStaging *staging,
+    cudaStream_t stream, NdtTimeSpan *span, GError **error);
 /* A view of the device's memory: the points moved, or as they were where @motion is NULL. */
 gboolean ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory,
     const NdtScanMotion *motion, cudaStream_t stream, NdtCloudView *points, GError **error);

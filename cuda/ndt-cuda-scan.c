@@ -80,8 +80,8 @@ table_bits (guint n)
 /* The raw scan on the device: as it is, or packed where its records are wide or no records. @to:
  * (out): there. */
 static gboolean
-upload_raw (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
-    const NdtCloudView *view, cudaStream_t stream, NdtCloudView *to, GError **error)
+upload_raw (NdtCudaThinner *thinner, NdtCudaMemory *memory, const NdtCloudView *view,
+    cudaStream_t stream, NdtCloudView *to, GError **error)
 {
   const gsize n = view->n_points;
   const guint8 *first;
@@ -94,7 +94,7 @@ upload_raw (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
   if (!locked && !(whole && view->stride <= NDT_CUDA_MAX_RECORD)) {
     if (!ndt_cuda_reserve (memory, &thinner->raw, 12 * n, error) ||
         !ndt_cuda_upload_records (
-            memory, pack, view, n, 12, &scan->staging, thinner->raw.data, stream, error))
+            memory, pack, view, n, 12, &thinner->staging, thinner->raw.data, stream, error))
       return FALSE;
     *to = ndt_cloud_view_xyz_f32 (thinner->raw.data, n);
     return TRUE;
@@ -104,7 +104,7 @@ upload_raw (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
   if (!ndt_cuda_reserve (memory, &thinner->raw, size + 8, error))
     return FALSE;
   guint8 *raw = (guint8 *)thinner->raw.data + shift;
-  if (!ndt_cuda_upload (memory, first, size, locked, &scan->staging, raw, stream, error))
+  if (!ndt_cuda_upload (memory, first, size, locked, &thinner->staging, raw, stream, error))
     return FALSE;
   to->x = raw + (to->x - first);
   to->y = raw + (to->y - first);
@@ -216,7 +216,7 @@ ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *me
   scan->host = NULL;
   scan->on_device = scan->thinned = FALSE;
   if (!plain || view->n_points > MAX_IN_PLACE)
-    return upload_raw (scan, thinner, memory, view, stream, &raw, error) &&
+    return upload_raw (thinner, memory, view, stream, &raw, error) &&
            ndt_cuda_scan_thin (scan, thinner, memory, &raw, filter, stream, error);
 
   const gsize n = view->n_points;
@@ -316,6 +316,7 @@ ndt_cuda_scan_clear (NdtCudaScan *scan, NdtCudaMemory *memory)
 void
 ndt_cuda_thinner_clear (NdtCudaThinner *thinner, NdtCudaMemory *memory)
 {
+  ndt_cuda_staging_clear (&thinner->staging, memory);
   ndt_cuda_free (memory, &thinner->raw);
   ndt_cuda_free (memory, &thinner->scratch);
   ndt_cuda_free (memory, &thinner->leaves);

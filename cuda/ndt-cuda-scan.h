@@ -32,8 +32,9 @@ typedef struct {
   NdtCudaMoving moving;
 } NdtCudaScan;
 
-/* What thinning takes on the device while it runs: one for all scans of a stream. */
+/* What uploading and thinning take while they run: one for all scans of a stream. */
 typedef struct {
+  NdtCudaStaging staging;
   NdtCudaBuffer raw;
   NdtCudaBuffer scratch;
   NdtCudaBuffer leaves;

@@ -69,8 +69,8 @@ cuda_set_moving_scan (NdtBackend *backend, guint slot, const NdtCloudView *point
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   ndt_cuda_align_stop (backend);
   return ndt_cuda_enter (cuda, error) &&
-         ndt_cuda_moving_set (
-             &cuda->scans[slot].moving, &cuda->memory, points, times, cuda->stream, span, error);
+         ndt_cuda_moving_set (&cuda->scans[slot].moving, &cuda->memory, points, times,
+             &cuda->thinner.staging, cuda->stream, span, error);
 }
 
 static gboolean
