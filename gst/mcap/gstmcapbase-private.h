@@ -19,6 +19,8 @@ typedef struct {
   gboolean has_failed;
   gboolean finishing;
   gboolean maps_attached;
+  gboolean described; /* the pipeline is, as far as there is one */
+  gchar *pipeline;
   GstMcapTimes times;
   GQueue messages;
   guint64 finished_messages; /* of files before this one */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bag-records.h"
+#include "gstmcappipeline.h"
 #include "mcap-format.h"
 
 GST_DEBUG_CATEGORY (gst_mcap_base_debug);
@@ -95,6 +96,32 @@ decide_log_time (GstMcapBase *self, GstPad *pad)
   gst_mcap_base_unlock (self);
 }
 
+/* How the pipeline is when something comes, when pads are linked and caps are known. Not with the
+ * lock: elements are asked for their properties. */
+static void
+describe_pipeline (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autofree gchar *pipeline = NULL;
+  gboolean wanted;
+
+  gst_mcap_base_lock (self);
+  wanted = !priv->described;
+  gst_mcap_base_unlock (self);
+  if (!wanted)
+    return;
+  GST_OBJECT_LOCK (self);
+  wanted = priv->settings.attach_pipeline;
+  GST_OBJECT_UNLOCK (self);
+  if (wanted)
+    pipeline = gst_mcap_pipeline_describe (GST_ELEMENT (self));
+  gst_mcap_base_lock (self);
+  if (!priv->described)
+    priv->pipeline = g_steal_pointer (&pipeline);
+  priv->described = TRUE;
+  gst_mcap_base_unlock (self);
+}
+
 /* Buffers */
 
 /* A buffer that is no scan: nothing is lost but it, and the first is told. */
@@ -165,6 +192,7 @@ gst_mcap_base_chain (GstPad *sinkpad, GstObject *parent, GstBuffer *buffer)
   if (pad->timer)
     buffer = gst_point_cloud_timer_stamp (pad->timer, buffer);
   decide_log_time (self, sinkpad);
+  describe_pipeline (self);
   gst_mcap_base_lock (self);
   flow = record (self, pad, buffer);
   gst_mcap_base_unlock (self);
@@ -278,6 +306,7 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
   case GST_EVENT_EOS:
     if (GST_MCAP_BASE_GET_CLASS (self)->wait (self, sinkpad) != GST_FLOW_OK)
       break;
+    describe_pipeline (self);
     set_eos (self, pad, TRUE);
     gst_mcap_base_lock (self);
     gst_mcap_base_check_end (self);
@@ -412,6 +441,8 @@ reset (GstMcapBase *self)
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
 
   g_clear_pointer (&priv->recorder.writer, mcap_writer_free);
+  g_clear_pointer (&priv->pipeline, g_free);
+  priv->described = FALSE;
   priv->recorder.generation = 0;
   priv->has_ended = priv->has_failed = FALSE;
   memset (&priv->times, 0, sizeof priv->times);
@@ -530,6 +561,7 @@ gst_mcap_base_finalize (GObject *object)
   gst_mcap_recorder_clear (&priv->recorder);
   g_queue_clear_full (&priv->messages, (GDestroyNotify)gst_message_unref);
   g_clear_pointer (&priv->provenance, gst_mcap_provenance_free);
+  g_free (priv->pipeline);
   gst_mcap_settings_clear (&priv->settings);
   G_OBJECT_CLASS (gst_mcap_base_parent_class)->finalize (object);
 }

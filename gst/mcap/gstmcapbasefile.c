@@ -80,7 +80,6 @@ gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
   GstMcapBasePrivate *priv = gst_mcap_base_get_private (self);
   McapWriterCompression compression;
   guint64 chunk_size, chunk_duration;
-  const gchar *pipeline = NULL;
 
   GST_OBJECT_LOCK (self);
   compression = priv->settings.compression;
@@ -102,10 +101,9 @@ gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
   if (!mcap_writer_start (priv->recorder.writer, MCAP_PROFILE_ROS2, "gst-ndt " VERSION, error) ||
       !add_metadata (self, error))
     return FALSE;
-  if (priv->provenance)
-    pipeline = gst_mcap_provenance_get_pipeline (priv->provenance);
-  if (pipeline && !mcap_writer_add_attachment (priv->recorder.writer, "pipeline.dot",
-                      "text/vnd.graphviz", log_time, log_time, pipeline, strlen (pipeline), error))
+  if (priv->pipeline &&
+      !mcap_writer_add_attachment (priv->recorder.writer, "pipeline.dot", "text/vnd.graphviz",
+          log_time, log_time, priv->pipeline, strlen (priv->pipeline), error))
     return FALSE;
   return gst_mcap_base_add_maps (self, log_time, FALSE, error);
 }

@@ -7,7 +7,6 @@
 #define BLOCK_SIZE (1 << 20)
 
 struct _GstMcapProvenance {
-  gchar *pipeline;
   GPtrArray *maps; /* paths */
   GThread *thread;
   gchar *digests; /* the thread's until done */
@@ -114,8 +113,6 @@ gst_mcap_provenance_new (GstElement *element)
   if (GST_IS_BIN (top)) {
     GstIterator *elements = gst_bin_iterate_recurse (GST_BIN (top));
 
-    self->pipeline = gst_debug_bin_to_dot_data (
-        GST_BIN (top), GST_DEBUG_GRAPH_SHOW_ALL | GST_DEBUG_GRAPH_SHOW_FULL_PARAMS);
     while (gst_iterator_foreach (elements, find_map, self->maps) == GST_ITERATOR_RESYNC)
       gst_iterator_resync (elements);
     gst_iterator_free (elements);
@@ -138,16 +135,9 @@ gst_mcap_provenance_free (GstMcapProvenance *self)
 {
   g_atomic_int_set (&self->cancelled, TRUE);
   join (self);
-  g_free (self->pipeline);
   g_free (self->digests);
   g_ptr_array_unref (self->maps);
   g_free (self);
-}
-
-const gchar *
-gst_mcap_provenance_get_pipeline (const GstMcapProvenance *self)
-{
-  return self->pipeline;
 }
 
 const gchar *

@@ -5,15 +5,12 @@
 
 G_BEGIN_DECLS
 
-/* What a recording was made with: the pipeline that @element is in, and its maps' checksums, which
- * a thread computes meanwhile. */
+/* The checksums of the maps in the pipeline that @element is in, which a thread computes. */
 typedef struct _GstMcapProvenance GstMcapProvenance;
 
 GstMcapProvenance *gst_mcap_provenance_new (GstElement *element);
 /* Waits no longer than for the block being read. */
 void gst_mcap_provenance_free (GstMcapProvenance *self);
-/* Graphviz text of the elements, their properties and links. */
-const gchar *gst_mcap_provenance_get_pipeline (const GstMcapProvenance *self);
 /* Lines as sha256sum writes them, of each file of each map; NULL: there is none, or it is not
  * known yet (with @wait it is). */
 const gchar *gst_mcap_provenance_get_maps (GstMcapProvenance *self, gboolean wait);

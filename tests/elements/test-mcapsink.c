@@ -534,6 +534,98 @@ GST_START_TEST (test_pause_of_the_stream)
 }
 GST_END_TEST;
 
+/* An element of somebody else, with a property that is nobody's business. */
+typedef struct {
+  GstElement parent;
+  gchar *token;
+} TestSecret;
+typedef GstElementClass TestSecretClass;
+
+static GType test_secret_get_type (void);
+G_DEFINE_TYPE (TestSecret, test_secret, GST_TYPE_ELEMENT)
+
+static void
+test_secret_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  TestSecret *self = (TestSecret *)object;
+
+  g_free (self->token);
+  self->token = g_value_dup_string (value);
+}
+
+static void
+test_secret_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  g_value_set_string (value, ((TestSecret *)object)->token);
+}
+
+static void
+test_secret_finalize (GObject *object)
+{
+  g_free (((TestSecret *)object)->token);
+  G_OBJECT_CLASS (test_secret_parent_class)->finalize (object);
+}
+
+static void
+test_secret_class_init (TestSecretClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->set_property = test_secret_set_property;
+  object_class->get_property = test_secret_get_property;
+  object_class->finalize = test_secret_finalize;
+  g_object_class_install_property (object_class, 1,
+      g_param_spec_string (
+          "token", "token", "Token", NULL, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
+  gst_element_class_set_static_metadata (klass, "Secret", "Generic", "Has a secret", "tests");
+}
+
+static void
+test_secret_init (TestSecret *self)
+{
+}
+
+static void
+expect_content (gboolean expected, const gchar *text)
+{
+  g_autofree gchar *content = NULL;
+  gsize size;
+
+  fail_unless (g_file_get_contents (path, &content, &size, NULL));
+  for (gsize i = 0; i < size; i++)
+    if (content[i] == '\0')
+      content[i] = ' ';
+  fail_unless_equals_int (strstr (content, text) != NULL, expected);
+}
+
+/* A recording tells what made it, to anyone who gets it, and no secrets. */
+GST_START_TEST (test_pipeline_without_secrets)
+{
+  GstElement *secret, *own;
+  GstPad *source;
+
+  fail_unless (gst_element_register (NULL, "secret", GST_RANK_NONE, test_secret_get_type ()));
+  secret = gst_element_factory_make_full ("secret", "name", "keeper", "token", "SESAME", NULL);
+  own = gst_element_factory_make_full (
+      "trajectorysink", "location", "http://somebody:SES/AM@E@example.org/t?u=v", NULL);
+  gst_element_set_locked_state (own, TRUE);
+  gst_bin_add_many (GST_BIN (pipeline), secret, own, NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  gst_child_proxy_set (GST_CHILD_PROXY (sink), "cloud_0::topic", "/above", NULL);
+  push (source, 1, 0);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  expect_complete (path);
+  expect_content (TRUE, "keeper\\lsecret\\lTestSecret\\l\"");
+  expect_content (FALSE, "SESAME");
+  expect_content (TRUE, "\\llocation=http://***@example.org/t?u=v\\l");
+  expect_content (FALSE, "somebody");
+  expect_content (FALSE, "SES/AM");
+  expect_content (TRUE, "\\lcloud_0::topic=/above\\l");
+  remove_source (source);
+}
+GST_END_TEST;
+
 static guint n_seeks, n_latencies;
 
 static gboolean
@@ -627,6 +719,7 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_bytes_segment);
   tcase_add_test (tests, test_pad_properties);
   tcase_add_test (tests, test_pause_of_the_stream);
+  tcase_add_test (tests, test_pipeline_without_secrets);
   tcase_add_test (tests, test_events_from_outside);
   tcase_add_test (tests, test_end_after_flush);
   return suite;
