@@ -94,9 +94,9 @@ wait (GstNdtFifo *fifo, Side *side, gint64 end)
 }
 
 static void
-append (GstNdtFifo *fifo, GstMiniObject *object)
+append (GstNdtFifo *fifo, GstMiniObject *object, GstNdtPlace place)
 {
-  GstNdtItem item = {object, gst_util_get_timestamp ()};
+  GstNdtItem item = {object, gst_util_get_timestamp (), place};
   gst_queue_array_push_tail_struct (fifo->items, &item);
   if (GST_IS_BUFFER (object)) {
     fifo->n_buffers++;
@@ -216,7 +216,7 @@ gst_ndt_fifo_clear (GstNdtFifo *fifo, GstPad *pad)
 }
 
 GstFlowReturn
-gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint64 time)
+gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint64 time, GstNdtPlace place)
 {
   g_mutex_lock (&fifo->lock);
   while (fifo->flow == GST_FLOW_OK && !fifo->eos && !fifo->refuse && time >= fifo->open_until &&
@@ -227,7 +227,7 @@ gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint64 time)
   if (flow == GST_FLOW_OK && (fifo->eos || fifo->refuse))
     flow = GST_FLOW_EOS;
   if (flow == GST_FLOW_OK)
-    append (fifo, GST_MINI_OBJECT_CAST (buffer));
+    append (fifo, GST_MINI_OBJECT_CAST (buffer), place);
   g_mutex_unlock (&fifo->lock);
 
   if (flow != GST_FLOW_OK)
@@ -269,7 +269,7 @@ gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event)
   g_mutex_lock (&fifo->lock);
   const GstFlowReturn flow = admit_event (fifo, event);
   if (flow == GST_FLOW_OK)
-    append (fifo, GST_MINI_OBJECT_CAST (event));
+    append (fifo, GST_MINI_OBJECT_CAST (event), GST_NDT_PLACE_NEXT);
   g_mutex_unlock (&fifo->lock);
 
   if (flow != GST_FLOW_OK)
@@ -299,7 +299,7 @@ gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query)
 
   g_mutex_lock (&fifo->lock);
   if (fifo->flow == GST_FLOW_OK && !fifo->eos) {
-    append (fifo, GST_MINI_OBJECT_CAST (query));
+    append (fifo, GST_MINI_OBJECT_CAST (query), GST_NDT_PLACE_NEXT);
     fifo->query = QUERY_QUEUED;
     while (
         fifo->query == QUERY_RUNNING || (fifo->query == QUERY_QUEUED && fifo->flow == GST_FLOW_OK))

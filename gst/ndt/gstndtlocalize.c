@@ -70,7 +70,12 @@ gst_ndt_localize_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
       gst_point_cloud_timer_get_segment (self->timer), GST_BUFFER_PTS (buffer));
   if (time != GST_NDT_TIME_UNKNOWN)
     gst_ndt_poses_scan (self->poses, time);
-  const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer, time);
+  GST_OBJECT_LOCK (self);
+  const gboolean live = self->is_live;
+  GST_OBJECT_UNLOCK (self);
+  const GstNdtPlace place = gst_ndt_playback_scan (
+      &self->playback, gst_point_cloud_timer_get_segment (self->timer), buffer, live);
+  const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer, time, place);
   if (flow == GST_FLOW_OK && backwards)
     gst_ndt_stats_backwards (self->stats);
   return flow;
@@ -171,9 +176,7 @@ flush_stop (GstNdtLocalize *self, GstEvent *event)
   g_autoptr (GstCaps) caps = gst_pad_get_current_caps (self->sinkpad);
   if (caps && self->negotiated)
     gst_point_cloud_info_from_caps (&self->info, caps, NULL);
-  /* A seek: the vehicle is elsewhere. */
-  if (reset_time)
-    gst_ndt_localize_reset (self);
+  gst_ndt_playback_flush (&self->playback, reset_time);
   if (GST_PAD_MODE (self->srcpad) == GST_PAD_MODE_PUSH) {
     end_flushing (self);
     gst_pad_start_task (self->srcpad, gst_ndt_localize_task, self, NULL);
@@ -197,8 +200,12 @@ gst_ndt_localize_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
       return GST_FLOW_NOT_NEGOTIATED;
     }
     break;
+  case GST_EVENT_STREAM_START:
+    gst_ndt_playback_stream_start (&self->playback, event);
+    break;
   case GST_EVENT_SEGMENT:
     event = gst_point_cloud_timer_segment (self->timer, event);
+    gst_ndt_playback_segment (&self->playback, gst_point_cloud_timer_get_segment (self->timer));
     break;
   case GST_EVENT_EOS:
     gst_ndt_poses_scan (self->poses, G_MAXINT64);
@@ -336,6 +343,7 @@ gst_ndt_localize_change_state (GstElement *element, GstStateChange transition)
     return GST_STATE_CHANGE_FAILURE;
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
     gst_ndt_localize_reset_task (self);
+    gst_ndt_playback_reset (&self->playback);
     self->negotiated = FALSE;
     if (!gst_ndt_localize_start (self))
       return GST_STATE_CHANGE_FAILURE;
@@ -417,6 +425,7 @@ gst_ndt_localize_finalize (GObject *object)
   gst_point_cloud_timer_free (self->timer);
   gst_ndt_poses_free (self->poses);
   gst_ndt_fifo_free (self->fifo);
+  gst_ndt_playback_reset (&self->playback);
   gst_ndt_stats_free (self->stats);
   gst_ndt_settings_clear (&self->settings);
   g_free (self->map);

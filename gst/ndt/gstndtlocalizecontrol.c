@@ -441,22 +441,42 @@ gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text)
   return running;
 }
 
-void
-gst_ndt_localize_reset (GstNdtLocalize *self)
+/* With the object lock held: the next scan starts from the property initial-pose, if any. */
+static void
+set_property_pose (GstNdtLocalize *self)
 {
   g_autoptr (GError) error = NULL;
   NdtLocalizerParams params;
   gboolean has_initial_pose = FALSE;
   NdtPose initial_pose;
 
+  self->changes.has_initial_pose = gst_ndt_settings_resolve (&self->settings, &params,
+                                       &has_initial_pose, &initial_pose, &error) &&
+                                   has_initial_pose;
+  if (self->changes.has_initial_pose)
+    self->changes.initial_pose = initial_pose;
+}
+
+void
+gst_ndt_localize_reset (GstNdtLocalize *self)
+{
   GST_OBJECT_LOCK (self);
   if (self->running) {
     self->changes.reset = TRUE;
-    self->changes.has_initial_pose = gst_ndt_settings_resolve (&self->settings, &params,
-                                         &has_initial_pose, &initial_pose, &error) &&
-                                     has_initial_pose;
-    if (self->changes.has_initial_pose)
-      self->changes.initial_pose = initial_pose;
+    set_property_pose (self);
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+void
+gst_ndt_localize_restart (GstNdtLocalize *self, GstNdtPlace place)
+{
+  GST_OBJECT_LOCK (self);
+  if (self->running) {
+    self->changes.reset = TRUE;
+    /* A pose that was set since is of this scan. */
+    if (place == GST_NDT_PLACE_BEGINNING && !self->changes.has_initial_pose)
+      set_property_pose (self);
   }
   GST_OBJECT_UNLOCK (self);
 }

@@ -7,6 +7,7 @@
 #include "gstndtfifo.h"
 #include "gstndtlocalize.h"
 #include "gstndtmaploader.h"
+#include "gstndtplace.h"
 #include "gstndtpool.h"
 #include "gstndtsettings.h"
 #include "gstndtstats.h"
@@ -117,6 +118,7 @@ struct _GstNdtLocalize {
 
   /* sink pad's streaming thread */
   GstPointCloudTimer *timer;
+  GstNdtPlayback playback;
   gboolean negotiated;
 
   /* source pad's task */
@@ -182,6 +184,8 @@ void gst_ndt_localize_post_latency (GstNdtLocalize *self);
 /* The "set-initial-pose" and "reset" actions. */
 gboolean gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text);
 void gst_ndt_localize_reset (GstNdtLocalize *self);
+/* The next scan is not where the one before was. */
+void gst_ndt_localize_restart (GstNdtLocalize *self, GstNdtPlace place);
 /* Moves changes to @taken. TRUE where there are any. */
 gboolean gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken);
 void gst_ndt_changes_clear (GstNdtChanges *changes);

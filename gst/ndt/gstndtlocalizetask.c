@@ -105,6 +105,10 @@ static void
 take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
 {
   GstNdtTaken *taken = &batch->taken;
+  /* Only the first scan of a batch is elsewhere: a flush or a new segment comes before it. */
+  const GstNdtPlace place = item_at (batch, 0)->place;
+  if (place != GST_NDT_PLACE_NEXT)
+    gst_ndt_localize_restart (self, place);
   const gboolean any = gst_ndt_localize_take (self, taken);
   g_autoptr (GError) error = NULL;
 

@@ -240,6 +240,7 @@ gst_point_cloud_timer_segment (GstPointCloudTimer *timer, GstEvent *segment)
   g_return_val_if_fail (GST_IS_EVENT (segment), segment);
 
   gst_event_parse_segment (segment, &received);
+  timer->last_pts = GST_CLOCK_TIME_NONE;
   if (received->format == GST_FORMAT_TIME) {
     gst_segment_copy_into (received, &timer->segment);
     timer->anchor = GST_CLOCK_TIME_IS_VALID (received->start) ? received->start : 0;
@@ -285,7 +286,8 @@ next_time (GstPointCloudTimer *timer)
  * @buffer: (transfer full): the scan that came
  *
  * Stamps a scan that has no PTS: by the file of times, else by framerate on from the last scan that
- * had one, or from the start of the segment. Counts a PTS that runs backwards. A missing DURATION
+ * had one, or from the start of the segment. Counts a PTS that runs backwards within
+ * a segment. A missing DURATION
  * is set from the framerate, if known. May post a warning: hold no lock.
  *
  * Returns: (transfer full): @buffer, or a writable copy that shares its memory
@@ -343,7 +345,8 @@ gst_point_cloud_timer_get_segment (const GstPointCloudTimer *timer)
  * gst_point_cloud_timer_get_n_backwards: (skip)
  * @timer: a timer
  *
- * Returns: the number of scans since the last reset whose PTS was before that of the scan before
+ * Returns: the number of scans since the last reset whose PTS was before that of the scan before in
+ *   the same segment
  */
 guint64
 gst_point_cloud_timer_get_n_backwards (const GstPointCloudTimer *timer)

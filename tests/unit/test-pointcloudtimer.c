@@ -233,6 +233,11 @@ GST_START_TEST (test_valid_stamps)
   fail_unless_equals_int (gst_point_cloud_timer_get_n_backwards (timer), 1);
   assert_stamp (0, 0);
   fail_unless_equals_int (gst_point_cloud_timer_get_n_backwards (timer), 2);
+  /* Not from one segment to the next. */
+  assert_stamp (20 * GST_SECOND, 20 * GST_SECOND);
+  gst_event_unref (send_segment (GST_FORMAT_TIME, 0));
+  assert_stamp (0, 0);
+  fail_unless_equals_int (gst_point_cloud_timer_get_n_backwards (timer), 2);
   gst_point_cloud_timer_reset (timer);
   fail_unless_equals_int (gst_point_cloud_timer_get_n_backwards (timer), 0);
 

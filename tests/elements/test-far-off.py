@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What scores say of scans that are localized in the wrong place, in the simulated town (TAP)."""
+
+import os
+import sys
+import tempfile
+
+import gi
+import numpy as np
+
+gi.require_version("Gst", "1.0")
+gi.require_version("GstPointCloud", "1.0")
+from gi.repository import Gst, GstPointCloud  # noqa: E402
+
+SCANS = 20
+# Where the drive begins, and places in the same streets that it does not come to.
+RIGHT = "0,0,1.8"
+WRONG = "-55,-1,1.8", "40,0,1.8", "20,10,1.8,90"
+# What a scan of the town's own voxels would reach of the largest NVTL: see docs/mathematics.md.
+EXPECTED = {1: 0.583, 2: 0.717}
+
+
+def drive(start, resolution, options=""):
+    """Status, NVTL as a part of what is expected, matched ratio and error in metres of each scan."""
+    pipeline = Gst.parse_launch(
+        f"lidartestsrc rings=16 columns=512 num-buffers={SCANS} ! ndtlocalize backend=cpu "
+        f"map=town.pcd resolution={resolution} scan-leaf-size=1 initial-pose={start} {options} "
+        "! appsink name=sink sync=false")
+    largest = {1: 2.217, 2: 4.197}[resolution] * EXPECTED[resolution]
+    sink = pipeline.get_by_name("sink")
+    pipeline.set_state(Gst.State.PLAYING)
+    scans = []
+    while sample := sink.emit("pull-sample"):
+        estimate, truth = (GstPointCloud.buffer_get_pose_meta(sample.get_buffer(), role) for role in
+                           (GstPointCloud.PoseRole.ESTIMATE, GstPointCloud.PoseRole.GROUND_TRUTH))
+        scans.append((estimate.status, estimate.nvtl / largest, estimate.matched_ratio,
+                      np.linalg.norm(np.subtract(list(estimate.position), list(truth.position)))))
+    pipeline.set_state(Gst.State.NULL)
+    assert len(scans) == SCANS
+    return scans
+
+
+def test_scores():
+    """A scan in its place reaches what is expected, others do not."""
+    for resolution in EXPECTED:
+        for start in (RIGHT, *WRONG):
+            scans = drive(start, resolution)
+            nvtl, matched, metres = np.array([scan[1:] for scan in scans]).T
+            print(f"# {resolution} m, from {start}: NVTL {nvtl.min():.2f} to {nvtl.max():.2f}, "
+                  f"matched {matched.min():.2f} to {matched.max():.2f}, "
+                  f"{metres.min():.2f} to {metres.max():.2f} m off")
+            # Without a threshold all are called so.
+            assert all(scan[0] == GstPointCloud.PoseStatus.TRACKING for scan in scans)
+            assert (nvtl[metres < 0.1] > 0.9).all() and (nvtl[metres > 3] < 0.85).all()
+            # A start in the wrong place may come to the right one, but not at once.
+            assert (metres < 0.1).all() if start == RIGHT else metres[0] > 3
+
+
+def test_thresholds():
+    """With a threshold between the two they are told apart, from the first scan on."""
+    for resolution, fraction in (1, 0.52), (2, 0.62):
+        for start in (RIGHT, *WRONG):
+            scans = drive(start, resolution, f"nvtl-threshold-fraction={fraction}")
+            tracking = [scan for scan in scans
+                        if scan[0] == GstPointCloud.PoseStatus.TRACKING]
+            assert all(scan[3] < 0.1 for scan in tracking), f"{start} is called tracking"
+            assert start != RIGHT or len(tracking) == SCANS
+
+
+def main():
+    Gst.init(None)
+    tests = test_scores, test_thresholds
+    print(f"1..{len(tests)}")
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        pipeline = Gst.parse_launch("lidartestsrc num-buffers=1 map-location=town.pcd ! fakesink")
+        pipeline.set_state(Gst.State.PLAYING)
+        message = pipeline.get_bus().timed_pop_filtered(
+            Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        pipeline.set_state(Gst.State.NULL)
+        assert message.type == Gst.MessageType.EOS
+        for number, test in enumerate(tests, 1):
+            try:
+                test()
+                print(f"ok {number} - {test.__name__}")
+            except AssertionError as error:
+                failed = True
+                print(f"# {error}\nnot ok {number} - {test.__name__}")
+        os.chdir("/")
+    return failed
+
+
+sys.exit(main())
