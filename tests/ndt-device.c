@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tests/ndt-wait.h"
+
 typedef struct {
   NdtBackend parent;
   NdtBackend *cpu;
@@ -35,6 +37,13 @@ device_get_scan (
 }
 
 static gboolean
+is_held (gint number)
+{
+  const gint holds_at = g_atomic_int_get (&ndt_device.holds_at);
+  return holds_at > 0 && number >= holds_at;
+}
+
+static gboolean
 device_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtStart *starts,
     guint n_starts, NdtAlignResult *results, GError **error)
 {
@@ -42,7 +51,7 @@ device_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, con
   const gint fails_at = g_atomic_int_get (&ndt_device.fails_at);
 
   g_atomic_int_inc (&ndt_device.n_waiting);
-  for (gint i = 0; i < g_atomic_int_get (&ndt_device.delay_ms); i++) {
+  for (gint i = 0; i < g_atomic_int_get (&ndt_device.delay_ms) || is_held (number); i++) {
     if (g_atomic_int_get (&ndt_device.cancelled))
       break;
     g_usleep (1000);
@@ -132,4 +141,22 @@ ndt_device_install (void)
 {
   memset (&ndt_device, 0, sizeof ndt_device);
   gst_ndt_device_open = ndt_device_open;
+}
+
+void
+ndt_device_hold (void)
+{
+  g_atomic_int_set (&ndt_device.holds_at, g_atomic_int_get (&ndt_device.n_aligned) + 1);
+}
+
+void
+ndt_device_release (void)
+{
+  g_atomic_int_set (&ndt_device.holds_at, 0);
+}
+
+void
+ndt_device_wait (void)
+{
+  ndt_wait_for (g_atomic_int_get (&ndt_device.n_waiting) > 0);
 }

@@ -4,6 +4,8 @@
 #include <gst/check/gstcheck.h>
 #include <string.h>
 
+#include "tests/ndt-wait.h"
+
 GstHarness *
 ndt_harness_new (const gchar *first_property, ...)
 {
@@ -55,6 +57,23 @@ ndt_harness_pose_of (GstBuffer *buffer)
   memcpy (pose.position, meta->position, sizeof pose.position);
   memcpy (pose.orientation, meta->orientation, sizeof pose.orientation);
   return pose;
+}
+
+static GstPadProbeReturn
+add_prior (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  static const gdouble position[3] = {8, 6, 1.5};
+  GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+
+  GST_PAD_PROBE_INFO_DATA (info) = buffer;
+  gst_buffer_add_pose_meta (buffer, GST_POSE_ROLE_PRIOR, position, NULL);
+  return GST_PAD_PROBE_OK;
+}
+
+void
+ndt_harness_add_priors (GstPad *pad)
+{
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, add_prior, NULL, NULL);
 }
 
 GstBuffer *
@@ -132,6 +151,20 @@ ndt_harness_count_messages (GstBus *bus, GstMessageType type, const gchar *text)
     gst_message_unref (message);
   }
   return n;
+}
+
+void
+ndt_harness_wait_for_eos (GstElement *pipeline)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
+      bus, NDT_WAIT_SECONDS * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  g_autoptr (GError) error = NULL;
+
+  fail_unless (message != NULL, "no end of the stream");
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  fail_unless (error == NULL, "%s", error ? error->message : "");
 }
 
 GError *

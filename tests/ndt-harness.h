@@ -17,6 +17,9 @@ gchar *ndt_harness_pose (guint index);
 /* The estimate on a scan that has left. */
 const GstPoseMeta *ndt_harness_estimate (GstBuffer *buffer);
 NdtPose ndt_harness_pose_of (GstBuffer *buffer);
+/* Each scan that comes through a pad is given a prior in the room, so that it is aligned, whether
+ * it shows the room or not. */
+void ndt_harness_add_priors (GstPad *pad);
 /* Pushes a scan and returns it as it leaves, resp. its status. */
 GstBuffer *ndt_harness_pass (GstHarness *h, GstBuffer *scan);
 GstPoseStatus ndt_harness_pass_status (GstHarness *h, GstBuffer *scan);
@@ -28,6 +31,8 @@ GstMessage *ndt_harness_message (GstElement *element, GstMessageType type, const
 void ndt_harness_drop_messages (GstElement *element);
 /* Takes all messages off a bus. Number of warnings resp. errors, each of which has @text in it. */
 guint ndt_harness_count_messages (GstBus *bus, GstMessageType type, const gchar *text);
+/* Waits until a pipeline ends; an error fails. */
+void ndt_harness_wait_for_eos (GstElement *pipeline);
 /* The error of the next message of a type, or NULL. */
 GError *ndt_harness_error (GstElement *element, GstMessageType type);
 

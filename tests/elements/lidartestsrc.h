@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ndtcore/ndt-pose.h"
+#include "tests/ndt-wait.h"
 
 /* A small, fast sensor. */
 #define SMALL "lidartestsrc rings=16 columns=90 "
@@ -50,7 +51,8 @@ run (const gchar *line)
     return error;
   bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  message = gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  message = gst_bus_timed_pop_filtered (
+      bus, NDT_WAIT_SECONDS * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
   fail_unless (message != NULL);
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
     gst_message_parse_error (message, &error, NULL);

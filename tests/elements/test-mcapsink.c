@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tests/ndt-wait.h"
+
 #define CAPS "pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1"
 #define POINT_SIZE 12
 #define MAGIC "\x89MCAP0\r\n"
@@ -135,7 +137,8 @@ has_message (GstMessageType type)
 static void
 expect_error (GQuark domain, gint code)
 {
-  GstMessage *message = gst_bus_timed_pop_filtered (bus, 5 * GST_SECOND, GST_MESSAGE_ERROR);
+  GstMessage *message =
+      gst_bus_timed_pop_filtered (bus, NDT_WAIT_SECONDS * GST_SECOND, GST_MESSAGE_ERROR);
   g_autoptr (GError) error = NULL;
 
   fail_unless (message != NULL);
@@ -225,7 +228,7 @@ GST_START_TEST (test_inputs)
   fail_if (has_message (GST_MESSAGE_EOS));
   fail_unless_equals_int (gst_pad_push (poses, gst_buffer_new ()), GST_FLOW_OK);
   remove_source (poses);
-  message = gst_bus_timed_pop_filtered (bus, 5 * GST_SECOND, GST_MESSAGE_EOS);
+  message = gst_bus_timed_pop_filtered (bus, NDT_WAIT_SECONDS * GST_SECOND, GST_MESSAGE_EOS);
   fail_unless (message != NULL);
   gst_message_unref (message);
   fail_unless_equals_uint64 (get_stat ("messages"), 51);
@@ -494,8 +497,7 @@ GST_END_TEST;
 static void
 expect_stat (const gchar *name, guint64 value)
 {
-  for (guint i = 0; i < 2000 && get_stat (name) < value; i++)
-    g_usleep (5000);
+  ndt_wait_for (get_stat (name) >= value);
   fail_unless_equals_uint64 (get_stat (name), value);
 }
 
@@ -504,6 +506,8 @@ expect_stat (const gchar *name, guint64 value)
 GST_START_TEST (test_pause_of_the_stream)
 {
   GstPad *source;
+  gboolean is_early;
+  guint64 chunks;
   gint64 start;
 
   g_object_set (sink, "chunk-duration", 200 * GST_MSECOND, "sync-interval", 10 * GST_MSECOND, NULL);
@@ -512,24 +516,27 @@ GST_START_TEST (test_pause_of_the_stream)
   start = g_get_monotonic_time ();
   push (source, 10, 0);
   push (source, 10, 1);
-  if (g_get_monotonic_time () - start < 200000)
-    fail_unless_equals_uint64 (get_stat ("chunks"), 0);
-  expect_stat ("chunks", 1);
+  chunks = get_stat ("chunks");
+  is_early = g_get_monotonic_time () - start < 200000;
+  fail_unless (!is_early || chunks == 0);
+  expect_stat ("messages", 2);
   fail_unless (g_get_monotonic_time () - start >= 200000);
-  fail_unless_equals_uint64 (get_stat ("messages"), 2);
+  /* Two where the second scan came too late for the first one's. */
+  chunks = get_stat ("chunks");
+  fail_unless (chunks == 1 || (!is_early && chunks == 2));
   expect_stat ("synced-bytes", get_stat ("bytes"));
 
   /* In PAUSED as well. */
   push (source, 10, 2);
   set_state (GST_STATE_PAUSED);
-  expect_stat ("chunks", 2);
+  expect_stat ("chunks", chunks + 1);
   expect_stat ("synced-bytes", get_stat ("bytes"));
   set_state (GST_STATE_PLAYING);
   push (source, 10, 3);
   gst_pad_push_event (source, gst_event_new_eos ());
   expect_complete (path);
   fail_unless_equals_uint64 (get_stat ("messages"), 4);
-  fail_unless_equals_uint64 (get_stat ("chunks"), 3);
+  fail_unless_equals_uint64 (get_stat ("chunks"), chunks + 2);
   remove_source (source);
 }
 GST_END_TEST;

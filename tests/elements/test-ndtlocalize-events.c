@@ -791,7 +791,6 @@ ndtlocalize_events_suite (void)
 {
   Suite *suite = suite_create ("ndtlocalize-events");
   TCase *tc = tcase_create ("general");
-  tcase_set_timeout (tc, 60);
   suite_add_tcase (suite, tc);
   tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
   tcase_add_test (tc, test_bytes_segment);

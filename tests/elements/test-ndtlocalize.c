@@ -558,7 +558,6 @@ ndtlocalize_suite (void)
 {
   Suite *suite = suite_create ("ndtlocalize");
   TCase *tc = tcase_create ("general");
-  tcase_set_timeout (tc, 60);
   suite_add_tcase (suite, tc);
   tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
   tcase_add_test (tc, test_tracks);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "tests/ndt-test.h"
+#include "tests/ndt-wait.h"
 
 static gchar *folder;
 
@@ -85,7 +86,7 @@ wait_for_end (GstElement *pipeline, Result *result)
   GstBus *bus = gst_element_get_bus (pipeline);
   gboolean ended = FALSE;
   while (!ended) {
-    GstMessage *message = gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND,
+    GstMessage *message = gst_bus_timed_pop_filtered (bus, NDT_WAIT_SECONDS * GST_SECOND,
         GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING | GST_MESSAGE_SEGMENT_DONE);
     GError *error = NULL;
     fail_unless (message != NULL, "the stream does not end");
@@ -272,7 +273,8 @@ check_seek (const gchar *source)
   GstElement *pipeline = launch (line, &result);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   fail_unless_equals_int (
-      gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
   fail_unless (gst_element_query_duration (pipeline, GST_FORMAT_TIME, &value));
   fail_unless_equals_uint64 (value, 1900 * GST_MSECOND);
 
@@ -287,7 +289,8 @@ check_seek (const gchar *source)
   fail_unless (gst_element_seek (pipeline, 1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
       GST_SEEK_TYPE_SET, 700 * GST_MSECOND, GST_SEEK_TYPE_SET, 1200 * GST_MSECOND));
   fail_unless_equals_int (
-      gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
   fail_unless (gst_element_query_position (pipeline, GST_FORMAT_TIME, &value));
   fail_unless_equals_uint64 (value, 700 * GST_MSECOND);
   g_ptr_array_set_size (result.buffers, 0);
@@ -426,7 +429,7 @@ GST_START_TEST (test_states)
   for (guint i = 0; i < 20; i++) {
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
     if (i % 2)
-      gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND);
+      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND);
     if (i % 3 == 0)
       gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, i * GST_MSECOND);
     gst_element_set_state (pipeline, i % 4 ? GST_STATE_READY : GST_STATE_NULL);
@@ -447,12 +450,12 @@ GST_START_TEST (test_eos_from_outside)
   GstStructure *stats;
   record ("a.mcap", "");
   g_autofree gchar *line = g_strdup_printf (
-      "rosbagsrc name=bag location=%s/a.mcap ! identity sleep-time=50000 ! fakesink name=out",
+      "rosbagsrc name=bag location=%s/a.mcap ! identity sleep-time=1000000 ! fakesink name=out",
       folder);
   GstElement *pipeline = launch (line, &result);
   GstElement *bag = gst_bin_get_by_name (GST_BIN (pipeline), "bag");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND);
+  gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND);
   fail_unless (gst_element_send_event (pipeline, gst_event_new_eos ()));
   wait_for_end (pipeline, &result);
   fail_unless_equals_string (result.error, NULL);
@@ -495,12 +498,12 @@ GST_START_TEST (test_progress)
   GstElement *pipeline = launch (line, &result);
   GstBus *bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND);
+  gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND);
   fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_PROGRESS) == NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (!ended) {
-    GstMessage *message = gst_bus_timed_pop_filtered (
-        bus, 30 * GST_SECOND, GST_MESSAGE_PROGRESS | GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    GstMessage *message = gst_bus_timed_pop_filtered (bus, NDT_WAIT_SECONDS * GST_SECOND,
+        GST_MESSAGE_PROGRESS | GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
     fail_unless (message != NULL && GST_MESSAGE_TYPE (message) != GST_MESSAGE_ERROR);
     if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS) {
       ended = TRUE;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tests/ndt-wait.h"
 #include "tests/sensors/capture.h"
 
 #define LINK_ETHERNET 1
@@ -59,8 +60,8 @@ finish (GstElement *pipeline, Result *result)
   g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
   gboolean ended = FALSE;
   while (!ended) {
-    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
-        bus, 20 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (bus, NDT_WAIT_SECONDS * GST_SECOND,
+        GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
     g_autoptr (GError) error = NULL;
     fail_unless (message != NULL, "no end of the stream");
     switch (GST_MESSAGE_TYPE (message)) {
@@ -358,7 +359,8 @@ GST_START_TEST (test_seek)
   gint64 duration;
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   fail_unless_equals_int (
-      gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
   fail_unless (gst_element_query_duration (pipeline, GST_FORMAT_TIME, &duration));
   fail_unless_equals_int64 (duration, 99 * GST_MSECOND);
   g_ptr_array_set_size (result.buffers, 0);
@@ -385,7 +387,8 @@ GST_START_TEST (test_seek_without_file)
   g_autoptr (GstElement) pipeline = make_pipeline (path, "", &result);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   fail_unless_equals_int (
-      gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
   g_unlink (path);
   for (guint i = 0; i < 2; i++)
     fail_if (gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
@@ -405,14 +408,16 @@ GST_START_TEST (test_interrupted_seek)
   g_autoptr (GstElement) pipeline = make_pipeline (path, "loop=true", &result);
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
   fail_unless_equals_int (
-      gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
   fail_unless (gst_element_seek_simple (
       pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 1000000 * (gint64)GST_SECOND));
   g_ptr_array_set_size (result.buffers, 0);
   fail_unless (gst_element_seek_simple (
       pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 2 * (gint64)GST_MSECOND));
   fail_unless_equals_int (
-      gst_element_get_state (pipeline, NULL, NULL, 10 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
   fail_unless (gst_element_seek_simple (
       pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 1000000 * (gint64)GST_SECOND));
   gst_element_set_state (pipeline, GST_STATE_NULL);

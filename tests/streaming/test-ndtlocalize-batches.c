@@ -9,6 +9,7 @@
 #include "gst/ndt/gstndtlocalize.h"
 #include "tests/ndt-device.h"
 #include "tests/ndt-harness.h"
+#include "tests/ndt-wait.h"
 
 static void
 setup (void)
@@ -44,14 +45,6 @@ tracking_harness (guint batch_size)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
   return ndt_harness_new ("initial-pose", start, "batch-size", batch_size, NULL);
-}
-
-static void
-wait_for (gint *value, gint at_least)
-{
-  for (guint i = 0; i < 10000 && g_atomic_int_get (value) < at_least; i++)
-    g_usleep (1000);
-  fail_unless (g_atomic_int_get (value) >= at_least);
 }
 
 typedef struct {
@@ -145,20 +138,35 @@ GST_START_TEST (test_same_for_any_batch)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+hold_after_third (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  if (ndt_harness_estimate (GST_PAD_PROBE_INFO_BUFFER (info))->sequence == 2)
+    ndt_device_hold ();
+  return GST_PAD_PROBE_OK;
+}
+
 /* A result does not wait for the end of its batch. */
 GST_START_TEST (test_pushes_when_ready)
 {
   GstHarness *h = tracking_harness (4);
-  Pusher pusher = {h, 0, 5, 0, GST_FLOW_OK};
+  Pusher pusher = {h, 2, 4, 0, GST_FLOW_OK};
 
-  g_atomic_int_set (&ndt_device.delay_ms, 200);
-  push_scans (&pusher); /* one at work, four that will be a batch */
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  ndt_device_hold ();
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (1)), GST_FLOW_OK);
+  ndt_device_wait ();
+  push_scans (&pusher); /* one at work, four that will be a batch, whose second will be held */
+  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, hold_after_third, NULL, NULL);
+  ndt_device_release ();
   gst_buffer_unref (gst_harness_pull (h));
   gst_buffer_unref (gst_harness_pull (h));
-  fail_unless_equals_int (gst_harness_buffers_received (h), 2);
+  ndt_device_wait ();
+  fail_unless_equals_int (gst_harness_buffers_received (h), 3);
+  ndt_device_release ();
   for (guint i = 0; i < 3; i++)
     gst_buffer_unref (gst_harness_pull (h));
-  fail_unless_equals_uint64 (ndt_harness_count (h, "batches"), 2);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "batches"), 3);
   ndt_harness_free (h);
 }
 GST_END_TEST
@@ -169,7 +177,7 @@ GST_START_TEST (test_batch_timeout)
   GstHarness *h = tracking_harness (3);
   Pusher pusher = {h, 0, 3, 0, GST_FLOW_OK};
 
-  g_object_set (h->element, "batch-timeout", 20 * GST_SECOND, NULL);
+  g_object_set (h->element, "batch-timeout", 100 * GST_SECOND, NULL);
   push_scans (&pusher);
   for (guint i = 0; i < 3; i++)
     gst_buffer_unref (gst_harness_pull (h));
@@ -203,38 +211,65 @@ set_running_time (GstHarness *h, GstClockTime time)
   gst_harness_set_time (h, time);
 }
 
-/* A backlog older than the deadline passes at once, and nothing is lost: not those that wait in the
- * queue, and not those that wait in a batch. */
-GST_START_TEST (test_deadline)
+/* Pulls scans, and counts those that were skipped. */
+static guint
+pull_late (GstHarness *h, guint first_scan, guint last_scan)
 {
-  GstHarness *h = tracking_harness (4);
-  Pusher pusher = {h, 0, 8, 0, GST_FLOW_OK};
   guint n_late = 0;
 
-  set_running_time (h, 60 * GST_SECOND); /* all are past their time */
-  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
-  g_object_set (h->element, "deadline", 150 * GST_MSECOND, NULL);
-  g_atomic_int_set (&ndt_device.delay_ms, 100);
-  pusher.first = 1;
-  GThread *thread = g_thread_new ("push", push_scans, &pusher);
-  for (guint i = 1; i <= pusher.n; i++) {
+  for (guint i = first_scan; i <= last_scan; i++) {
     g_autoptr (GstBuffer) out = gst_harness_pull (h);
     const GstPoseMeta *meta = ndt_harness_estimate (out);
     fail_unless_equals_uint64 (meta->sequence, i);
     fail_unless (meta->has_pose);
     n_late += meta->status == GST_POSE_STATUS_SKIPPED;
-    if (i == 1)
-      fail_unless_equals_int (meta->status, GST_POSE_STATUS_TRACKING);
   }
-  g_thread_join (thread);
-  fail_unless (n_late > 0);
-  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), n_late);
+  return n_late;
+}
+
+/* A backlog older than the deadline passes at once, and nothing is lost: not those that wait in the
+ * queue, and not those that wait in a batch. */
+GST_START_TEST (test_deadline)
+{
+  static const GstClockTime limit = 150 * GST_MSECOND;
+  GstHarness *h = tracking_harness (4);
+  Pusher pusher = {h, 2, 4, 0, GST_FLOW_OK};
+
+  set_running_time (h, 600 * GST_SECOND); /* all are past their time */
+  gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+
+  /* In the queue, behind one without a deadline. */
+  ndt_device_hold ();
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (1)), GST_FLOW_OK);
+  ndt_device_wait ();
+  g_object_set (h->element, "deadline", limit, NULL);
+  push_scans (&pusher);
+  g_usleep (2 * limit / GST_USECOND);
+  ndt_device_release ();
+  fail_unless_equals_int (pull_late (h, 1, 1), 0);
+  fail_unless_equals_int (pull_late (h, 2, 5), 4);
+
+  /* In a batch, which begins when its fourth scan comes. On a slow machine that is too late for the
+   * first as well. */
+  g_object_set (h->element, "batch-timeout", 100 * GST_SECOND, NULL);
+  pusher.first = 6;
+  ndt_device_hold ();
+  push_scans (&pusher);
+  ndt_wait_for (
+      g_atomic_int_get (&ndt_device.n_waiting) > 0 || gst_harness_buffers_received (h) == 10);
+  g_usleep (2 * limit / GST_USECOND);
+  ndt_device_release ();
+  pull_late (h, 6, 6);
+  fail_unless_equals_int (pull_late (h, 7, 9), 3);
+  const guint64 n_late = ndt_harness_count (h, "rejected-deadline");
+  fail_unless (n_late == 7 || n_late == 8, "%" G_GUINT64_FORMAT, n_late);
   fail_unless_equals_uint64 (ndt_harness_count (h, "skipped"), n_late);
 
   /* It ends with the backlog. */
-  g_atomic_int_set (&ndt_device.delay_ms, 0);
-  g_object_set (h->element, "deadline", G_GUINT64_CONSTANT (0), NULL);
-  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (9)), GST_POSE_STATUS_TRACKING);
+  g_object_set (h->element, "deadline", G_GUINT64_CONSTANT (0), "batch-timeout",
+      G_GUINT64_CONSTANT (0), NULL);
+  fail_unless_equals_int (
+      ndt_harness_pass_status (h, ndt_room_scan (10)), GST_POSE_STATUS_TRACKING);
   ndt_harness_free (h);
 }
 GST_END_TEST
@@ -243,15 +278,18 @@ GST_END_TEST
 GST_START_TEST (test_deadline_of_a_replay)
 {
   GstHarness *h = tracking_harness (4);
-  Pusher pusher = {h, 0, 8, 0, GST_FLOW_OK};
+  Pusher pusher = {h, 2, 8, 0, GST_FLOW_OK};
 
   set_running_time (h, 0);
-  g_object_set (h->element, "deadline", 150 * GST_MSECOND, NULL);
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+  g_object_set (h->element, "deadline", 150 * GST_MSECOND, NULL);
   g_atomic_int_set (&ndt_device.delay_ms, 100);
-  pusher.first = 10; /* PTS from 1 s on, while the clock stands at 0 */
+  /* From 1000 s on, while the clock stands at 0. */
+  GstBuffer *scan = ndt_room_scan (1);
+  GST_BUFFER_PTS (scan) = 1000 * GST_SECOND;
+  fail_unless_equals_int (gst_harness_push (h, scan), GST_FLOW_OK);
   GThread *thread = g_thread_new ("push", push_scans, &pusher);
-  for (guint i = 0; i < pusher.n; i++)
+  for (guint i = 0; i <= pusher.n; i++)
     gst_buffer_unref (gst_harness_pull (h));
   g_thread_join (thread);
   fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), 0);
@@ -265,13 +303,13 @@ GST_START_TEST (test_full_queue_blocks)
   GstHarness *h = tracking_harness (1);
   Pusher pusher = {h, 0, 12, 0, GST_FLOW_OK};
 
-  g_atomic_int_set (&ndt_device.delay_ms, 100);
+  ndt_device_hold ();
   GThread *thread = g_thread_new ("push", push_scans, &pusher);
-  wait_for (&ndt_device.n_waiting, 1);
+  ndt_device_wait ();
   g_usleep (50000);
   /* One is worked on, two wait, one more is at the door. */
   fail_unless (ndt_harness_count (h, "scans-in") <= 3);
-  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  ndt_device_release ();
   g_thread_join (thread);
   for (guint i = 0; i < 12; i++) {
     g_autoptr (GstBuffer) out = gst_harness_pull (h);
@@ -281,22 +319,20 @@ GST_START_TEST (test_full_queue_blocks)
 }
 GST_END_TEST
 
-/* A flush in the middle of an alignment that would take ten seconds. */
+/* A flush in the middle of an alignment that would not end. */
 GST_START_TEST (test_flush_while_working)
 {
   GstHarness *h = tracking_harness (4);
   Pusher pusher = {h, 0, 20, 0, GST_FLOW_OK};
 
-  g_atomic_int_set (&ndt_device.delay_ms, 10000);
+  ndt_device_hold ();
   GThread *thread = g_thread_new ("push", push_scans, &pusher);
-  wait_for (&ndt_device.n_waiting, 1);
-  const GstClockTime before = gst_util_get_timestamp ();
+  ndt_device_wait ();
   fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
   g_thread_join (thread);
   fail_unless_equals_int (pusher.flow, GST_FLOW_FLUSHING);
-  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  ndt_device_release ();
   fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
-  fail_unless (gst_util_get_timestamp () - before < 5 * GST_SECOND);
   fail_unless_equals_int (gst_harness_buffers_received (h), 0);
 
   GstSegment segment;
@@ -399,14 +435,12 @@ GST_START_TEST (test_stop_while_working)
   GstHarness *h = tracking_harness (4);
   Pusher pusher = {h, 0, 20, 0, GST_FLOW_OK};
 
-  g_atomic_int_set (&ndt_device.delay_ms, 10000);
+  ndt_device_hold ();
   GThread *thread = g_thread_new ("push", push_scans, &pusher);
-  wait_for (&ndt_device.n_waiting, 1);
-  const GstClockTime before = gst_util_get_timestamp ();
+  ndt_device_wait ();
   fail_unless_equals_int (
       gst_element_set_state (h->element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
   g_thread_join (thread);
-  fail_unless (gst_util_get_timestamp () - before < 5 * GST_SECOND);
   fail_unless_equals_int (pusher.flow, GST_FLOW_FLUSHING);
   ndt_harness_free (h);
 }
@@ -442,14 +476,14 @@ GST_START_TEST (test_flush_ends_drain)
 {
   GstHarness *h = tracking_harness (1);
 
-  g_atomic_int_set (&ndt_device.delay_ms, 10000);
+  ndt_device_hold ();
   fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (0)), GST_FLOW_OK);
-  wait_for (&ndt_device.n_waiting, 1);
+  ndt_device_wait ();
   GThread *thread = g_thread_new ("drain", run_drain, h);
   g_usleep (20000);
   gst_harness_push_event (h, gst_event_new_flush_start ());
   fail_if (GPOINTER_TO_INT (g_thread_join (thread)));
-  g_atomic_int_set (&ndt_device.delay_ms, 0);
+  ndt_device_release ();
   gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
   ndt_harness_free (h);
 }
@@ -508,14 +542,12 @@ GST_START_TEST (test_error_after_eos)
   answer = GST_FLOW_ERROR;
   n_chained = 0;
   gst_pad_set_chain_function (h->sinkpad, chain);
-  g_atomic_int_set (&ndt_device.delay_ms, 20);
+  ndt_device_hold ();
   for (guint i = 0; i < 6; i++)
     fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (i)), GST_FLOW_OK);
   gst_harness_push_event (h, gst_event_new_eos ());
-  for (guint i = 0; i < 5000 && !error; i++) {
-    g_usleep (1000);
-    error = ndt_harness_error (h->element, GST_MESSAGE_ERROR);
-  }
+  ndt_device_release ();
+  ndt_wait_for ((error = ndt_harness_error (h->element, GST_MESSAGE_ERROR)));
   fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED));
   ndt_harness_free (h);
 }
@@ -615,7 +647,7 @@ GST_END_TEST
 GST_START_TEST (test_late)
 {
   GstHarness *h = tracking_harness (1);
-  g_object_set (h->element, "processing-deadline", 10 * GST_SECOND, NULL);
+  g_object_set (h->element, "processing-deadline", 100 * GST_SECOND, NULL);
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
   fail_unless_equals_uint64 (ndt_harness_count (h, "late"), 0);
   g_object_set (h->element, "processing-deadline", 5 * GST_MSECOND, NULL);
@@ -638,7 +670,6 @@ ndtlocalize_batches_suite (void)
 {
   Suite *suite = suite_create ("ndtlocalize-batches");
   TCase *tc = tcase_create ("general");
-  tcase_set_timeout (tc, 120);
   suite_add_tcase (suite, tc);
   tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
   tcase_add_checked_fixture (tc, setup, NULL);
