@@ -119,17 +119,27 @@ ndt_map_metadata_load (const gchar *path, GError **error)
   g_autofree gchar *text = NULL;
   g_autoptr (GError) cause = NULL;
   gsize size;
+  /* Opening a pipe would wait for somebody who writes. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "%s is not a regular file", path);
+    return NULL;
+  }
   if (!g_file_get_contents (path, &text, &size, &cause)) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
     return NULL;
   }
+  return ndt_map_metadata_parse (text, size, path, error);
+}
 
+NdtMapMetadata *
+ndt_map_metadata_parse (const gchar *text, gsize size, const gchar *name, GError **error)
+{
   g_autoptr (NdtMapMetadata) metadata = g_new0 (NdtMapMetadata, 1);
   metadata->corners = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  Reader reader = {.path = path, .metadata = metadata};
+  Reader reader = {.path = name, .metadata = metadata};
   yaml_parser_t parser;
   if (!yaml_parser_initialize (&parser)) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "%s: no memory", path);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "%s: no memory", name);
     return NULL;
   }
   yaml_parser_set_input_string (&parser, (const yaml_char_t *)text, size);
@@ -139,7 +149,7 @@ ndt_map_metadata_load (const gchar *path, GError **error)
     yaml_document_delete (&reader.document);
   } else {
     g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s, line %" G_GSIZE_FORMAT ": no YAML (%s)",
-        path, (gsize)parser.problem_mark.line + 1, parser.problem ? parser.problem : "no memory");
+        name, (gsize)parser.problem_mark.line + 1, parser.problem ? parser.problem : "no memory");
   }
   yaml_parser_delete (&parser);
   return ok ? g_steal_pointer (&metadata) : NULL;

@@ -213,6 +213,10 @@ test_errors (Fixture *f, gconstpointer data)
   write_tile (f, "a.pcd", none, 1);
   assert_no_tiles (f->folder, &params, NDT_ERROR_EMPTY_MAP, "has no points");
   assert_no_tiles (f->folder, &wrong, NDT_ERROR_INVALID_ARGUMENT, "resolution");
+  g_autofree gchar *metadata = g_build_filename (f->folder, NDT_MAP_METADATA_NAME, NULL);
+  g_assert_cmpint (g_mkdir (metadata, 0755), ==, 0);
+  assert_no_tiles (f->folder, &params, NDT_ERROR_IO, "is not a regular file");
+  g_assert_cmpint (g_rmdir (metadata), ==, 0);
   ndt_test_write_text (f->folder, "b.pcd", "FIELDS x y z\nWIDTH 9\nDATA binary\n1234");
   assert_no_tiles (f->folder, &params, NDT_ERROR_FORMAT, "b.pcd is truncated");
 }
