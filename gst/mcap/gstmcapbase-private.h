@@ -18,8 +18,9 @@ typedef struct {
   gboolean has_ended;
   gboolean has_failed;
   gboolean finishing;
-  gboolean maps_attached;
-  gboolean described; /* the pipeline is, as far as there is one */
+  GQueue maps; /* uses of those of the file at hand that are still to be attached … */
+  GHashTable *attached_maps; /* … and the text of those that are */
+  gboolean described;        /* the pipeline is, as far as there is one */
   gchar *pipeline;
   GstMcapTimes times;
   GQueue messages;
@@ -31,7 +32,6 @@ typedef struct {
   guint64 chunk_number;
 
   /* PAUSED and PLAYING */
-  GstMcapProvenance *provenance;
   GstMcapAlarm *alarm; /* set and cleared under the object lock */
 } GstMcapBasePrivate;
 
@@ -40,9 +40,11 @@ GstMcapBasePrivate *gst_mcap_base_get_private (GstMcapBase *self);
 /* All with the lock held. */
 
 void gst_mcap_base_update_counts (GstMcapBase *self);
-/* Attaches the checksums of the maps, once they are known or, with @wait, at last. */
-gboolean gst_mcap_base_add_maps (
-    GstMcapBase *self, guint64 log_time, gboolean wait, GError **error);
+/* What @pad recorded at that time was aligned with its map. */
+void gst_mcap_base_note_map (GstMcapBase *self, GstMcapPad *pad, guint64 log_time);
+/* Attaches the checksums of maps that were noted, once they are known or, with @wait, at last. */
+gboolean gst_mcap_base_add_maps (GstMcapBase *self, gboolean wait, GError **error);
+void gst_mcap_base_forget_maps (GstMcapBase *self);
 /* Ends the recording after an error. */
 void gst_mcap_base_fail (GstMcapBase *self, const GError *error);
 /* Ends the recording if every linked input has ended. */

@@ -158,8 +158,12 @@ record (GstMcapBase *self, GstMcapPad *pad, GstBuffer *buffer)
   priv->has_ended = FALSE;
   if (klass->prepare (self, log_time, gst_buffer_get_size (buffer), &error) &&
       gst_mcap_recorder_add (&priv->recorder, pad, buffer, log_time,
-          gst_mcap_buffer_get_stamp (buffer, log_time), &error) &&
-      gst_mcap_base_add_maps (self, log_time, FALSE, &error)) {
+          gst_mcap_buffer_get_stamp (buffer, log_time), &error)) {
+    gst_mcap_base_note_map (self, pad, log_time);
+    if (!gst_mcap_base_add_maps (self, FALSE, &error)) {
+      gst_mcap_base_fail (self, error);
+      return GST_FLOW_ERROR;
+    }
     gst_mcap_base_update_counts (self);
     gst_mcap_base_watch_chunk (self);
     return klass->drain (self);
@@ -247,6 +251,27 @@ set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
   return TRUE;
 }
 
+/* ndtlocalize tells which map what follows is aligned with. */
+static void
+take_map (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
+{
+  const GstStructure *structure = gst_event_get_structure (event);
+  const gchar *location;
+  gboolean wanted;
+
+  GST_OBJECT_LOCK (self);
+  wanted = GET_PRIVATE (self)->settings.attach_pipeline;
+  GST_OBJECT_UNLOCK (self);
+  if (!wanted || !gst_structure_has_name (structure, "ndt-map") ||
+      !(location = gst_structure_get_string (structure, "location")))
+    return;
+  gst_mcap_base_lock (self);
+  g_clear_pointer (&pad->map, gst_mcap_map_unref);
+  pad->map = gst_mcap_map_new (location);
+  pad->map_generation = 0;
+  gst_mcap_base_unlock (self);
+}
+
 void
 gst_mcap_base_check_end (GstMcapBase *self)
 {
@@ -325,6 +350,9 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
     break;
   case GST_EVENT_FLUSH_START:
     ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
+    break;
+  case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
+    take_map (self, pad, event);
     break;
   default:
     /* Gaps and tags: an input is never waited for, and nothing is made of them. */
@@ -441,6 +469,7 @@ reset (GstMcapBase *self)
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
 
   g_clear_pointer (&priv->recorder.writer, mcap_writer_free);
+  gst_mcap_base_forget_maps (self);
   g_clear_pointer (&priv->pipeline, g_free);
   priv->described = FALSE;
   priv->recorder.generation = 0;
@@ -466,16 +495,12 @@ gst_mcap_base_change_state (GstElement *element, GstStateChange transition)
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
   GstStateChangeReturn result;
   GstMcapAlarm *alarm;
-  gboolean attach;
 
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
     reset (self);
     GST_OBJECT_LOCK (self);
     memset (&priv->counts, 0, sizeof priv->counts);
-    attach = priv->settings.attach_pipeline;
     GST_OBJECT_UNLOCK (self);
-    if (attach)
-      priv->provenance = gst_mcap_provenance_new (element);
     alarm = gst_mcap_alarm_new (gst_mcap_base_on_alarm, self);
     GST_OBJECT_LOCK (self);
     priv->alarm = alarm;
@@ -495,7 +520,6 @@ gst_mcap_base_change_state (GstElement *element, GstStateChange transition)
     gst_mcap_base_unlock (self);
     reset (self);
     reset_pads (self);
-    g_clear_pointer (&priv->provenance, gst_mcap_provenance_free);
   }
   return result;
 }
@@ -560,7 +584,8 @@ gst_mcap_base_finalize (GObject *object)
 
   gst_mcap_recorder_clear (&priv->recorder);
   g_queue_clear_full (&priv->messages, (GDestroyNotify)gst_message_unref);
-  g_clear_pointer (&priv->provenance, gst_mcap_provenance_free);
+  gst_mcap_base_forget_maps (GST_MCAP_BASE (object));
+  g_hash_table_unref (priv->attached_maps);
   g_free (priv->pipeline);
   gst_mcap_settings_clear (&priv->settings);
   G_OBJECT_CLASS (gst_mcap_base_parent_class)->finalize (object);
@@ -602,5 +627,7 @@ gst_mcap_base_init (GstMcapBase *self)
 
   gst_mcap_recorder_init (&priv->recorder);
   g_queue_init (&priv->messages);
+  g_queue_init (&priv->maps);
+  priv->attached_maps = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   gst_mcap_settings_init (&priv->settings);
 }

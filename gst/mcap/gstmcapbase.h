@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gstmcapprovenance.h"
 #include "gstmcaprecorder.h"
 #include "gstmcapsettings.h"
 #include "gstmcaptimes.h"

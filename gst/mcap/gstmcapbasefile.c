@@ -58,20 +58,60 @@ add_metadata (GstMcapBase *self, GError **error)
       priv->recorder.writer, gst_structure_get_name (given), map, error);
 }
 
-gboolean
-gst_mcap_base_add_maps (GstMcapBase *self, guint64 log_time, gboolean wait, GError **error)
+typedef struct {
+  GstMcapMap *map;
+  guint64 log_time; /* of the first that was recorded with it */
+} MapUse;
+
+static void
+free_use (gpointer data)
+{
+  MapUse *use = data;
+
+  gst_mcap_map_unref (use->map);
+  g_free (use);
+}
+
+void
+gst_mcap_base_note_map (GstMcapBase *self, GstMcapPad *pad, guint64 log_time)
 {
   GstMcapBasePrivate *priv = gst_mcap_base_get_private (self);
-  const gchar *maps;
+  MapUse *use;
 
-  if (priv->maps_attached || priv->provenance == NULL)
-    return TRUE;
-  maps = gst_mcap_provenance_get_maps (priv->provenance, wait);
-  if (maps == NULL)
-    return TRUE;
-  priv->maps_attached = TRUE;
-  return mcap_writer_add_attachment (priv->recorder.writer, "map.sha256", "text/plain", log_time,
-      log_time, maps, strlen (maps), error);
+  if (pad->map == NULL || pad->map_generation == priv->recorder.generation)
+    return;
+  pad->map_generation = priv->recorder.generation;
+  use = g_new (MapUse, 1);
+  use->map = gst_mcap_map_ref (pad->map);
+  use->log_time = log_time;
+  g_queue_push_tail (&priv->maps, use);
+}
+
+gboolean
+gst_mcap_base_add_maps (GstMcapBase *self, gboolean wait, GError **error)
+{
+  GstMcapBasePrivate *priv = gst_mcap_base_get_private (self);
+  const gchar *digests;
+  gboolean ok = TRUE;
+  MapUse *use;
+
+  while (ok && (use = g_queue_peek_head (&priv->maps)) &&
+         (digests = gst_mcap_map_get_digests (use->map, wait))) {
+    if (*digests && g_hash_table_add (priv->attached_maps, g_strdup (digests)))
+      ok = mcap_writer_add_attachment (priv->recorder.writer, "map.sha256", "text/plain",
+          use->log_time, use->log_time, digests, strlen (digests), error);
+    free_use (g_queue_pop_head (&priv->maps));
+  }
+  return ok;
+}
+
+void
+gst_mcap_base_forget_maps (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = gst_mcap_base_get_private (self);
+
+  g_queue_clear_full (&priv->maps, free_use);
+  g_hash_table_remove_all (priv->attached_maps);
 }
 
 gboolean
@@ -97,7 +137,7 @@ gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
   priv->recorder.writer =
       mcap_writer_new (compression, chunk_size, chunk_duration, write_parts, self);
   priv->recorder.generation++;
-  priv->maps_attached = FALSE;
+  gst_mcap_base_forget_maps (self);
   if (!mcap_writer_start (priv->recorder.writer, MCAP_PROFILE_ROS2, "gst-ndt " VERSION, error) ||
       !add_metadata (self, error))
     return FALSE;
@@ -105,7 +145,7 @@ gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
       !mcap_writer_add_attachment (priv->recorder.writer, "pipeline.dot", "text/vnd.graphviz",
           log_time, log_time, priv->pipeline, strlen (priv->pipeline), error))
     return FALSE;
-  return gst_mcap_base_add_maps (self, log_time, FALSE, error);
+  return TRUE;
 }
 
 void
@@ -137,8 +177,8 @@ gst_mcap_base_finish (GstMcapBase *self, guint64 *messages, GError **error)
   g_return_val_if_fail (writer != NULL, FALSE);
 
   statistics = mcap_writer_get_statistics (writer);
-  ok = priv->has_failed || (gst_mcap_base_add_maps (self, statistics.last_time, TRUE, error) &&
-                               mcap_writer_flush (writer, error));
+  ok = priv->has_failed ||
+       (gst_mcap_base_add_maps (self, TRUE, error) && mcap_writer_flush (writer, error));
   priv->finishing = TRUE;
   ok = mcap_writer_finish (writer, ok ? error : NULL) && ok;
   priv->finishing = FALSE;

@@ -67,6 +67,7 @@ gst_mcap_pad_finalize (GObject *object)
   g_free (self->cloud_frame);
   g_free (self->pose_parent_frame);
   g_clear_pointer (&self->timer, gst_point_cloud_timer_free);
+  g_clear_pointer (&self->map, gst_mcap_map_unref);
   gst_clear_caps (&self->caps);
   G_OBJECT_CLASS (gst_mcap_pad_parent_class)->finalize (object);
 }
@@ -137,6 +138,7 @@ gst_mcap_pad_reset (GstMcapPad *self)
   self->is_attachment = self->is_metadata = FALSE;
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   self->last_time = 0;
+  g_clear_pointer (&self->map, gst_mcap_map_unref);
   self->eos = FALSE;
   self->warned = FALSE;
   self->generation = 0;

@@ -4,6 +4,8 @@
 #include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/pointcloud.h>
 
+#include "gstmcapmap.h"
+
 G_BEGIN_DECLS
 
 typedef enum {
@@ -38,8 +40,10 @@ struct _GstMcapPad {
   gboolean is_metadata;
   GstSegment segment;
   guint64 last_time;
-  gboolean eos;      /* under the object lock of the element */
-  gboolean flushing; /* mcapmux's */
+  GstMcapMap *map;      /* what clouds that come were aligned with; NULL: not known */
+  guint map_generation; /* the file that this has been noted for */
+  gboolean eos;         /* under the object lock of the element */
+  gboolean flushing;    /* mcapmux's */
   gboolean warned;
 
   /* Channels, names and frames, as the file with number generation has them. */

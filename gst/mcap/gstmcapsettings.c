@@ -117,7 +117,8 @@ gst_mcap_settings_install (GObjectClass *klass, guint first)
           READY_PROPERTY));
   g_object_class_install_property (klass, first + ATTACH_PIPELINE,
       g_param_spec_boolean ("attach-pipeline", "attach-pipeline",
-          "Attach the pipeline's description and the checksums of its maps to each file",
+          "Attach the pipeline's description and the checksums of the maps that its clouds were "
+          "aligned with to each file",
           DEFAULT_ATTACH_PIPELINE, READY_PROPERTY));
 
   gst_type_mark_as_plugin_api (TYPE_COMPRESSION, 0);

@@ -429,6 +429,7 @@ gst_ndt_localize_finalize (GObject *object)
   gst_ndt_stats_free (self->stats);
   gst_ndt_settings_clear (&self->settings);
   g_free (self->map);
+  g_free (self->used_map);
   G_OBJECT_CLASS (gst_ndt_localize_parent_class)->finalize (object);
 }
 

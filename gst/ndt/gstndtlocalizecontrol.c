@@ -177,6 +177,7 @@ start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
     gst_ndt_localize_report_failure (self);
     gst_ndt_stats_map (self->stats, map);
     gst_ndt_localize_set_tiles (self, tiles, map, location, request->radius, request->position);
+    gst_ndt_localize_note_map (self, location);
     GST_OBJECT_LOCK (self);
     g_free (self->map);
     self->map = g_strdup (location);

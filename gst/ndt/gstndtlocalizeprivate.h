@@ -127,8 +127,10 @@ struct _GstNdtLocalize {
   GstSegment segment;
   GstNdtTiles tiles;
   guint64 sequence;
-  const gchar *state;  /* as last posted, NULL before the first scan */
-  GstClockTime warned; /* when the last warning about scans was posted */
+  gchar *used_map;       /* where it comes from */
+  gboolean has_told_map; /* downstream */
+  const gchar *state;    /* as last posted, NULL before the first scan */
+  GstClockTime warned;   /* when the last warning about scans was posted */
   guint n_unwarned;
 };
 
@@ -140,6 +142,10 @@ void gst_ndt_localize_task (gpointer self);
 void gst_ndt_localize_reset_task (GstNdtLocalize *self);
 /* What takes effect with a scan. @structure: transfer full. */
 void gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure);
+
+/* The map that scans are aligned with from now on comes from there. On the task, or while there is
+ * none. */
+void gst_ndt_localize_note_map (GstNdtLocalize *self, const gchar *location);
 
 /* gstndtlocalizetiles.c: maps that follow the vehicle. On the task, or while there is none. */
 

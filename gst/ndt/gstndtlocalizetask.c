@@ -62,6 +62,7 @@ gst_ndt_localize_reset_task (GstNdtLocalize *self)
   gst_point_cloud_info_init (&self->info);
   self->sequence = 0;
   self->state = NULL;
+  self->has_told_map = FALSE;
   self->warned = GST_CLOCK_TIME_NONE;
   self->n_unwarned = 0;
 }
@@ -137,6 +138,25 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
     post_change (self, gst_structure_new ("ndt-initial-pose", "pose", G_TYPE_STRING, pose, NULL));
   }
   gst_ndt_changes_clear (&taken->changes);
+}
+
+void
+gst_ndt_localize_note_map (GstNdtLocalize *self, const gchar *location)
+{
+  g_free (self->used_map);
+  self->used_map = g_strdup (location);
+  self->has_told_map = FALSE;
+}
+
+/* Downstream hears of the map before the first scan that is aligned with it. */
+static void
+tell_map (GstNdtLocalize *self)
+{
+  if (self->has_told_map || !self->used_map)
+    return;
+  self->has_told_map = gst_pad_push_event (self->srcpad,
+      gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
+          gst_structure_new ("ndt-map", "location", G_TYPE_STRING, self->used_map, NULL)));
 }
 
 static GstClockTime
@@ -456,6 +476,7 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
   guint next = 0;
 
   take_changes (self, batch);
+  tell_map (self);
   batch->cursor = 0;
   batch->flow = GST_FLOW_OK;
   while (flow == GST_FLOW_OK && next < batch->items->len) {
@@ -484,6 +505,8 @@ handle_event (GstNdtLocalize *self, GstEvent *event)
     gst_point_cloud_info_from_caps (&self->info, caps, NULL); /* checked on the sink pad */
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
     gst_event_copy_segment (event, &self->segment);
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START) {
+    self->has_told_map = FALSE;
   }
   gst_pad_push_event (self->srcpad, event);
 }

@@ -97,6 +97,7 @@ gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
   gst_ndt_localize_set_tiles (self, changes->tiles, changes->map, changes->map_location,
       changes->radius, changes->position);
   post_map (self, changes->map, changes->map_location, self->sequence);
+  gst_ndt_localize_note_map (self, changes->map_location);
 }
 
 /* Each warning once, until it is over. */

@@ -786,6 +786,26 @@ write_map (void)
   ndt_room_map ();
 }
 
+/* What is downstream knows the map of each scan that comes. */
+GST_START_TEST (test_map_is_told)
+{
+  GstHarness *h = ndt_harness_new (NULL, NULL);
+
+  for (guint stream = 0; stream < 2; stream++) {
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+    g_autoptr (GstEvent) event = pull_event (h, GST_EVENT_CUSTOM_DOWNSTREAM_STICKY);
+    const GstStructure *structure = gst_event_get_structure (event);
+    fail_unless (gst_structure_has_name (structure, "ndt-map"));
+    fail_unless_equals_string (gst_structure_get_string (structure, "location"), ndt_room_map ());
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (1)));
+    drop_events (h);
+    fail_unless (gst_harness_push_event (h, gst_event_new_stream_start ("another")));
+    push_segment (h, GST_FORMAT_TIME, 0);
+  }
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 static Suite *
 ndtlocalize_events_suite (void)
 {
@@ -793,6 +813,7 @@ ndtlocalize_events_suite (void)
   TCase *tc = tcase_create ("general");
   suite_add_tcase (suite, tc);
   tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
+  tcase_add_test (tc, test_map_is_told);
   tcase_add_test (tc, test_bytes_segment);
   tcase_add_test (tc, test_nonzero_segment);
   tcase_add_test (tc, test_events_in_place);

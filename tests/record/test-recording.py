@@ -374,6 +374,48 @@ class Files(Folder):
         self.assertTrue(b"GstNdtLocalize" in attachments["pipeline.dot"])
         self.assertEqual(metadata["drive"], {"vehicle": "bus", "number": "7"})
 
+    def test_maps(self):
+        """A map that changes: both checksums, each from the first cloud aligned with it."""
+        maps, digests = [self.path("one.pcd"), self.path("other.pcd")], []
+        for number, name in enumerate(maps):
+            content = b"".join(struct.pack("<fff", x * 0.2, y * 0.2, number) for x in range(50)
+                               for y in range(50))
+            content = (b"VERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\n"
+                       b"WIDTH 2500\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2500\nDATA binary\n"
+                       + content)
+            with open(name, "wb") as file:
+                file.write(content)
+            digests.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
+        path = self.path("out.mcap")
+        pipeline = Gst.parse_launch(
+            "lidartestsrc is-live=true rings=16 columns=64 ! ndtlocalize name=ndt ! "
+            f"mcapsink location={path} log-time=pts")
+        ndt = pipeline.get_by_name("ndt")
+        ndt.set_property("map", maps[0])
+        pipeline.set_state(Gst.State.PLAYING)
+        bus = pipeline.get_bus()
+        ndt.set_property("map", maps[1])
+        while True:
+            message = bus.timed_pop_filtered(
+                60 * SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.ERROR)
+            self.assertIsNotNone(message)
+            self.assertEqual(message.type, Gst.MessageType.ELEMENT)
+            if message.get_structure().get_name() == "ndt-map":
+                break
+        scan = message.get_structure().get_value("scan")
+        pipeline.send_event(Gst.Event.new_eos())
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        with open(path, "rb") as file:
+            reader = make_reader(file, validate_crcs=True)
+            found = [a for a in reader.iter_attachments() if a.name == "map.sha256"]
+            times = [m.log_time for _, _, m in reader.iter_messages(["/points"])]
+        # The first may not have been used for any scan.
+        expected = [(times[scan], digests[1])]
+        if scan > 0:
+            expected.insert(0, (times[0], digests[0]))
+        self.assertEqual([(a.log_time, a.data.decode()) for a in found], expected)
+
     def test_live(self):
         """Log times are those of the day, and the stamps keep their distances."""
         path = self.path("live.mcap")
