@@ -343,8 +343,8 @@ GST_START_TEST (test_flush_while_working)
 }
 GST_END_TEST
 
-#define N_ROUNDS 20
-#define N_TINY 50
+#define N_ROUNDS 5
+#define N_TINY 20
 
 /* Scans of a point, which fly through. */
 static void
