@@ -48,6 +48,7 @@ struct _GstBagPlayer {
   GstClockTime duration;
   GstClockTime position; /* stream time */
   GstSegment shown;      /* for queries */
+  guint32 shown_seqnum;  /* of the seek that it is of */
   guint64 n_messages;
   guint64 n_damaged;
 };
@@ -161,6 +162,7 @@ set_segment (GstBagPlayer *self)
   gst_bag_streams_set_segment (self->streams, &segment, self->seqnum);
   GST_OBJECT_LOCK (self->element);
   self->shown = self->segment;
+  self->shown_seqnum = self->seqnum;
   self->is_open = TRUE;
   self->position = self->segment.start;
   self->duration = self->segment.duration;
@@ -464,8 +466,12 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   gst_event_parse_seek (event, &rate, &format, &flags, &start_type, &start, &stop_type, &stop);
   GST_OBJECT_LOCK (self->element);
   const gboolean is_open = self->is_open;
+  const gboolean is_done = self->shown_seqnum == gst_event_get_seqnum (event);
   GstSegment trial = self->shown;
   GST_OBJECT_UNLOCK (self->element);
+  /* Each sink of a pipeline sends the same. */
+  if (is_open && is_done)
+    return TRUE;
   if (!is_open || format != GST_FORMAT_TIME || rate <= 0)
     return FALSE;
   /* What cannot be done is refused before anything is flushed. */

@@ -31,7 +31,8 @@ void gst_bag_player_start (GstBagPlayer *self);
 /* Ends the task and takes the pads off the element, which are inactive or flushing by then. */
 void gst_bag_player_stop (GstBagPlayer *self);
 
-/* A SEEK event, which is not taken. */
+/* A SEEK event, which is not taken. That of the segment at hand is done already: every sink sends
+ * it its own way. */
 gboolean gst_bag_player_seek (GstBagPlayer *self, GstEvent *event);
 /* TRUE where the query is one of those that the player answers, with @answered. */
 gboolean gst_bag_player_query (GstBagPlayer *self, GstQuery *query, gboolean *answered);

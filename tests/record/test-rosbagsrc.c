@@ -364,6 +364,58 @@ GST_START_TEST (test_seek_of_recorder)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+count_flush (GstPad *pad, GstPadProbeInfo *info, gpointer n)
+{
+  if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_START)
+    g_atomic_int_inc ((gint *)n);
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+count_flushes (GstElement *source, GstPad *pad, gpointer n)
+{
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_EVENT_FLUSH, count_flush, n, NULL);
+}
+
+/* Each sink sends the pipeline's seek, which is done once. */
+GST_START_TEST (test_seek_of_sinks)
+{
+  static const gchar *const sources[] = {
+      "rosbagsrc name=bag location=%s/a.mcap", "filesrc location=%s/a.mcap ! mcapdemux name=bag"};
+
+  record ("a.mcap", "");
+  for (guint i = 0; i < G_N_ELEMENTS (sources); i++) {
+    g_autofree gchar *source = g_strdup_printf (sources[i], folder);
+    g_autofree gchar *line =
+        g_strdup_printf ("%s attach-poses=false bag. ! queue ! fakesink bag. ! queue ! fakesink "
+                         "bag. ! queue ! fakesink",
+            source);
+    gint n = 0;
+    Result result;
+    GstElement *pipeline = launch (line, &result);
+    GstElement *bag = gst_bin_get_by_name (GST_BIN (pipeline), "bag");
+
+    g_signal_connect (bag, "pad-added", G_CALLBACK (count_flushes), &n);
+    gst_element_set_state (pipeline, GST_STATE_PAUSED);
+    fail_unless_equals_int (
+        gst_element_get_state (pipeline, NULL, NULL, 60 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+    const gint n_pads = bag->numsrcpads;
+    fail_unless (n_pads >= 3);
+    for (gint seek = 1; seek <= 2; seek++) {
+      seek_to (pipeline, GST_SECOND);
+      fail_unless_equals_int (
+          gst_element_get_state (pipeline, NULL, NULL, 60 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+      fail_unless_equals_int (g_atomic_int_get (&n), seek * n_pads);
+    }
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (bag);
+    gst_object_unref (pipeline);
+    result_clear (&result);
+  }
+}
+GST_END_TEST
+
 /* Two recordings in one stream: after a seek all of both is there, and nothing hangs. */
 GST_START_TEST (test_seek_of_muxer)
 {
@@ -796,6 +848,7 @@ rosbagsrc_suite (void)
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_seek_of_recorder);
   tcase_add_test (tc, test_seek_of_muxer);
+  tcase_add_test (tc, test_seek_of_sinks);
   tcase_add_test (tc, test_states);
   tcase_add_test (tc, test_eos_from_outside);
   tcase_add_test (tc, test_progress);
