@@ -16,7 +16,7 @@ ndt_localizer_params_init (NdtLocalizerParams *params)
   params->min_points = 10;
   params->matched_ratio_threshold = 0.2;
   params->max_skips = 10;
-  params->score_drop = 0.6;
+  params->score_drop = 0.8;
 }
 
 gboolean
@@ -68,8 +68,8 @@ ndt_track_status_to_string (NdtTrackStatus status)
 const gchar *
 ndt_reject_to_string (NdtReject reject)
 {
-  static const gchar *const names[] = {
-      "none", "no-guess", "too-few-points", "no-pairs", "not-finite", "score", "deadline", "motion"};
+  static const gchar *const names[] = {"none", "no-guess", "too-few-points", "no-pairs",
+      "not-finite", "score", "deadline", "motion"};
   return reject < G_N_ELEMENTS (names) ? names[reject] : "unknown";
 }
 

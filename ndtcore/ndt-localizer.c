@@ -63,6 +63,11 @@ ndt_localizer_set_params (NdtLocalizer *localizer, const NdtLocalizerParams *par
 {
   if (!ndt_localizer_params_check (params, error))
     return FALSE;
+  /* Other points or pairs have other scores. */
+  if (memcmp (&params->registration.align, &localizer->params.registration.align,
+          sizeof (params->registration.align)) != 0 ||
+      memcmp (&params->filter, &localizer->params.filter, sizeof (params->filter)) != 0)
+    ndt_localizer_forget_scores (localizer);
   localizer->params = *params;
   double metres, radians;
   const NdtPose identity = NDT_POSE_IDENTITY;
@@ -88,6 +93,12 @@ ndt_localizer_reset (NdtLocalizer *localizer)
 {
   ndt_tracker_reset (&localizer->tracker);
   localizer->course.has_pose = FALSE;
+}
+
+void
+ndt_localizer_forget_scores (NdtLocalizer *localizer)
+{
+  localizer->tracker.n_good = 0;
 }
 
 NdtTrackStatus
@@ -213,9 +224,11 @@ score_no_ground (NdtLocalizer *localizer, guint slot, const NdtPose *sensor, con
 /**
  * Step:
  * @reject: why it is not aligned, or was not good
+ * @dropped: that is, no threshold is missed, but its scores fell
  * @tried: it is aligned
  * @has_course: its motion is compensated by @course
- * @sensor_guess: where the sensor is in its middle
+ * @guesses: where the sensor is in its middle, by the guess, and by its others once they count
+ * @base: where the body is taken to be after it
  * @is_complete: @registration has its covariance
  *
  * A scan on its way through the localizer: predict(), begin(), finish(), complete().
@@ -226,10 +239,12 @@ typedef struct {
   NdtTrackerInput input;
   NdtTrackerGuess guess;
   NdtReject reject;
+  gboolean dropped;
   gboolean tried;
   gboolean has_course;
   NdtCourse course;
-  NdtPose sensor_guess;
+  NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
+  NdtPose base;
   NdtAlignResult result;
   gboolean is_complete;
   NdtLocalization out;
@@ -276,9 +291,38 @@ predict (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
   step->tried = step->reject == NDT_REJECT_NONE;
 }
 
+/* Is the scan's motion compensated? */
+static gboolean
+is_deskewed (const Step *step)
+{
+  return step->has_course && step->course.has_velocity;
+}
+
+/* The body's pose at the observation's time, from the sensor's in the middle of its scan … */
+static NdtPose
+pose_of_step (const NdtLocalizer *localizer, const Step *step)
+{
+  const NdtPose body =
+      ndt_mount_body_of_sensor (get_mount (localizer), &step->out.registration.pose);
+  return is_deskewed (step) ? ndt_course_move (&step->course, &body,
+                                  step->observation->time_on_points - step->course.middle)
+                            : body;
+}
+
+/* … and the other way round. */
+static NdtPose
+sensor_of_guess (const NdtLocalizer *localizer, const Step *step, const NdtPose *body)
+{
+  const NdtPose middle = is_deskewed (step)
+                             ? ndt_course_move (&step->course, body,
+                                   step->course.middle - step->observation->time_on_points)
+                             : *body;
+  return ndt_mount_sensor_of_body (get_mount (localizer), &middle);
+}
+
 /* A scan whose motion is compensated goes to the backend when its velocity is known. */
 static gboolean
-set_course (NdtLocalizer *localizer, Step *step, NdtPose *body_guess, GError **error)
+set_course (NdtLocalizer *localizer, Step *step, GError **error)
 {
   const NdtObservation *observation = step->observation;
   NdtCourse *course = &step->course;
@@ -292,9 +336,6 @@ set_course (NdtLocalizer *localizer, Step *step, NdtPose *body_guess, GError **e
     return ndt_backend_set_scan (
         localizer->backend, step->slot, &observation->points, &localizer->params.filter, error);
   begin_course (localizer, observation, &step->guess, &span, course);
-  if (course->has_velocity)
-    *body_guess =
-        ndt_course_move (course, &step->guess.pose, course->middle - observation->time_on_points);
   return move_scan (localizer, course, error);
 }
 
@@ -303,29 +344,54 @@ static gboolean
 begin (NdtLocalizer *localizer, Step *step, guint n_following, GError **error)
 {
   const NdtLocalizerParams *params = &localizer->params;
-  NdtPose body_guess = step->guess.pose;
   if (!step->tried)
     return TRUE;
-  if (params->deskew && !set_course (localizer, step, &body_guess, error))
+  if (params->deskew && !set_course (localizer, step, error))
     return FALSE;
-  step->sensor_guess = ndt_mount_sensor_of_body (get_mount (localizer), &body_guess);
+  step->guesses[0] = sensor_of_guess (localizer, step, &step->guess.pose);
   return step->guess.far || ndt_register_begin (localizer->backend, step->slot,
-                                &params->registration, &step->sensor_guess, n_following, error);
+                                &params->registration, &step->guesses[0], n_following, error);
 }
 
 /* In the place of what was registered before. */
 static gboolean
-register_again (
-    NdtLocalizer *localizer, Step *step, NdtSearch search, const NdtPose *guess, GError **error)
+register_again (NdtLocalizer *localizer, Step *step, NdtSearch search, const NdtPose *guesses,
+    guint n_guesses, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
   const guint evaluations = registration->evaluations;
-  if (!ndt_register (localizer->backend, step->slot, &localizer->params.registration, search, guess,
-          1, registration, error))
+  if (!ndt_register (localizer->backend, step->slot, &localizer->params.registration, search,
+          guesses, n_guesses, registration, error))
     return FALSE;
   registration->evaluations += evaluations;
   step->is_complete = TRUE;
   step->reject = judge (localizer, registration);
+  return TRUE;
+}
+
+/* From far, with the other guesses. What was aligned before stays where it is better. */
+static gboolean
+search_from_far (NdtLocalizer *localizer, Step *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration before = *registration;
+  const gboolean is_complete = step->is_complete;
+  const NdtReject reject = step->reject;
+  const NdtTrackerGuess *guess = &step->guess;
+  for (gint i = 0; i < guess->n_others; i++)
+    step->guesses[i + 1] = sensor_of_guess (localizer, step, &guess->others[i]);
+  if (!register_again (
+          localizer, step, NDT_SEARCH_FAR, step->guesses, 1 + (guint)guess->n_others, error))
+    return FALSE;
+  if (before.n_starts == 0 || before.stop == NDT_STOP_NOT_FINITE ||
+      before.score <= registration->score)
+    return TRUE;
+  const guint32 evaluations = registration->evaluations, n_starts = registration->n_starts;
+  *registration = before;
+  registration->evaluations = evaluations;
+  registration->n_starts = n_starts;
+  step->is_complete = is_complete;
+  step->reject = reject;
   return TRUE;
 }
 
@@ -335,17 +401,17 @@ align (NdtLocalizer *localizer, Step *step, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
   if (step->guess.far)
-    return register_again (localizer, step, NDT_SEARCH_FAR, &step->sensor_guess, error);
+    return search_from_far (localizer, step, error);
   if (!ndt_register_end (localizer->backend, &step->result, registration, error))
     return FALSE;
   step->reject = judge (localizer, registration);
-  if (step->reject == NDT_REJECT_TOO_FEW_POINTS ||
-      (step->reject == NDT_REJECT_NONE &&
-          !ndt_tracker_dropped (&localizer->tracker, localizer->params.score_drop,
-              registration->nvtl, registration->matched_ratio)))
+  if (step->reject == NDT_REJECT_TOO_FEW_POINTS)
     return TRUE;
-  /* The four candidates, of which the alignment just made is one, and the better score. */
-  return register_again (localizer, step, NDT_SEARCH_FAR, &step->sensor_guess, error);
+  const NdtPose body = pose_of_step (localizer, step);
+  return (step->reject == NDT_REJECT_NONE &&
+             !ndt_tracker_suspects (&localizer->tracker, &step->guess, localizer->params.score_drop,
+                 &body, registration->nvtl, registration->matched_ratio)) ||
+         search_from_far (localizer, step, error);
 }
 
 static gboolean
@@ -375,7 +441,7 @@ align_by_itself (NdtLocalizer *localizer, Step *step, GError **error)
   if (!step->course.has_velocity)
     return TRUE;
   if (!move_scan (localizer, &step->course, error) ||
-      !register_again (localizer, step, NDT_SEARCH_LOCAL, &sensor, error))
+      !register_again (localizer, step, NDT_SEARCH_LOCAL, &sensor, 1, error))
     return FALSE;
   if (has_aligned (step) && registration->nvtl * registration->matched_ratio >
                                 MIN_GAIN * still.nvtl * still.matched_ratio) {
@@ -407,23 +473,12 @@ align_moving (NdtLocalizer *localizer, Step *step, GError **error)
       break;
     if (!move_scan (localizer, &step->course, error) ||
         !register_again (localizer, step, again ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL,
-            again ? &step->sensor_guess : &sensor, error))
+            again ? step->guesses : &sensor, 1, error))
       return FALSE;
   }
   /* Nor does a scan tell its velocity along a direction in which it does not hold its pose. */
   return !has_aligned (step) || step->course.has_velocity || !(step->course.half > 0) ||
          step->out.registration.n_degenerate > 0 || align_by_itself (localizer, step, error);
-}
-
-/* The body's pose at the observation's time, from the sensor's in the middle of its scan. */
-static NdtPose
-pose_of_step (const NdtLocalizer *localizer, const Step *step)
-{
-  const NdtPose body =
-      ndt_mount_body_of_sensor (get_mount (localizer), &step->out.registration.pose);
-  return step->out.deskewed ? ndt_course_move (&step->course, &body,
-                                  step->observation->time_on_points - step->course.middle)
-                            : body;
 }
 
 static NdtTrackerOutcome
@@ -433,7 +488,7 @@ get_outcome (const Step *step)
   case NDT_REJECT_NONE:
     return NDT_OUTCOME_GOOD;
   case NDT_REJECT_SCORE:
-    return NDT_OUTCOME_DEGRADED;
+    return step->dropped ? NDT_OUTCOME_DOUBTFUL : NDT_OUTCOME_DEGRADED;
   case NDT_REJECT_NO_PAIRS:
   case NDT_REJECT_NOT_FINITE:
     return NDT_OUTCOME_FAILED;
@@ -451,10 +506,17 @@ finish (NdtLocalizer *localizer, Step *step, GError **error)
   if (step->tried && (!align (localizer, step, error) ||
                          (step->has_course && !align_moving (localizer, step, error))))
     return FALSE;
-  out->deskewed = step->tried && step->has_course && step->course.has_velocity;
+  out->deskewed = step->tried && is_deskewed (step);
   const NdtPose body = pose_of_step (localizer, step);
+  if (step->tried && step->reject == NDT_REJECT_NONE &&
+      ndt_tracker_dropped (tracker, &step->guess, localizer->params.score_drop, &body,
+          out->registration.nvtl, out->registration.matched_ratio)) {
+    step->dropped = TRUE;
+    step->reject = NDT_REJECT_SCORE;
+  }
   ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
       out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);
+  step->base = tracker->pose;
   localizer->course.has_pose = FALSE;
   if (step->has_course && has_aligned (step)) {
     localizer->course = step->course;
@@ -506,7 +568,7 @@ complete (NdtLocalizer *localizer, Step *step, GError **error)
   if (outcome > NDT_OUTCOME_DEGRADED) {
     registration->score = registration->transformation_probability = registration->nvtl =
         registration->matched_ratio = 0;
-    registration->pose = step->guess.pose;
+    registration->pose = step->base;
     ndt_registration_set_fixed_covariance (registration, &params->registration);
   }
   return TRUE;

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
  * NdtTrackStatus:
  * @NDT_TRACK_INITIALIZING: no pose yet and nothing to start from
  * @NDT_TRACK_TRACKING: the scan is localized and its scores pass
- * @NDT_TRACK_DEGRADED: aligned, but a score is below its threshold; the pose is the
+ * @NDT_TRACK_DEGRADED: aligned, but a score is below its threshold or fell; the pose is the
  *   alignment's and is not trusted for prediction beyond @max_skips scans. Or its motion is
  *   compensated by an older velocity, see %NDT_REJECT_MOTION; that does not count as skipped
  * @NDT_TRACK_LOST: no trustworthy pose; waits for a prior or an initial pose
@@ -59,9 +59,11 @@ typedef enum {
  * @nvtl_threshold: smallest NVTL; 0: no check
  * @nvtl_threshold_fraction: the same as a fraction of the maximum −d1, [0, 1]
  * @matched_ratio_threshold: smallest matched ratio, [0, 1]
- * @max_skips: consecutive scans that are not TRACKING before the state is LOST
- * @score_drop: a scan whose NVTL or matched ratio falls below this fraction of the recent
- *   average is tried again from far (NDT_SEARCH_FAR), [0, 1]; 0: never
+ * @max_skips: consecutive scans that are not TRACKING before the state is LOST. Those whose
+ *   scores only fell and that lie where motion leads do not count, a new start counts anew
+ * @score_drop: a scan whose NVTL times matched ratio falls below this fraction of the average
+ *   of about the last ten TRACKING ones is DEGRADED; one that falls half as far is tried again from
+ *   far (NDT_SEARCH_FAR), from all that it may be at, [0, 1]; 0: never
  * @no_ground_margin: metres above the body; points that lie higher in the map are scored by
  *   themselves; 0: none are
  */
@@ -116,12 +118,13 @@ typedef struct {
 /**
  * NdtLocalization:
  * @registration: pose, scores, covariance; where the scan could not be aligned its pose is
- *   the prediction (status SKIPPED or LOST) and scores are 0
+ *   the prediction, from the scans before where a prior or odometry led nowhere (status SKIPPED or
+ * LOST) and scores are 0
  * @status: after this scan
  * @previous_status: before it
  * @reject: why it is not TRACKING
  * @prediction: what the guess came from
- * @guess: where alignment started, valid unless @prediction is NONE
+ * @guess: where alignment started first, valid unless @prediction is NONE
  * @has_pose: @registration.pose means something
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: this scan ended a time without TRACKING
@@ -170,10 +173,13 @@ void ndt_localizer_set_backend (NdtLocalizer *localizer, NdtBackend *backend);
 gboolean ndt_localizer_set_params (
     NdtLocalizer *localizer, const NdtLocalizerParams *params, GError **error);
 /* The next scan that can be tried starts from this pose, from far (NDT_SEARCH_FAR), whatever the
- * state. FALSE, and nothing changes, where ndt_pose_normalize() refuses the pose. */
+ * state, and from a prior that it has; what scores better counts. FALSE, and nothing changes, where
+ * ndt_pose_normalize() refuses the pose. */
 gboolean ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose);
 /* Forgets poses and averages; params and backend stay. */
 void ndt_localizer_reset (NdtLocalizer *localizer);
+/* For another map: what scans score on it is not compared with what they did before. */
+void ndt_localizer_forget_scores (NdtLocalizer *localizer);
 /* Where the next scan would be looked for, were this one next; the identity with
  * NDT_PREDICTION_NONE. */
 NdtPrediction ndt_localizer_predict (

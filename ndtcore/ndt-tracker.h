@@ -24,6 +24,7 @@ enum {
 
 typedef enum {
   NDT_OUTCOME_GOOD,     /* aligned, scores pass */
+  NDT_OUTCOME_DOUBTFUL, /* aligned, scores pass but fell against those of the scans before */
   NDT_OUTCOME_DEGRADED, /* aligned, a score is below its threshold */
   NDT_OUTCOME_FAILED,   /* no pose came of it: no pairs, not finite */
   NDT_OUTCOME_UNUSABLE  /* not tried: too few points, or nothing to start from */
@@ -33,21 +34,25 @@ typedef enum {
  * NdtTracker:
  * @status: NDT_TRACKER_…
  * @n_skipped: consecutive scans that were not good
+ * @n_against: of these, since one that went where motion leads or a new start: too many are LOST
  * @has_initial: @initial waits for the next scan that can be aligned
  * @has_pose: @pose is where the last scan was, as far as known
  * @pose: the base of the next prediction
  * @time: of @pose, ns; −1: unknown
  * @has_odometry: @odometry belongs to @pose
- * @good_pose: of the last good scan, if @has_good
+ * @follows: the last scan that was aligned is good, or went where motion leads from one that was
+ * @good_pose: of the last scan that did so, if @has_good
  * @velocity: body twist from one good scan to the next (m, rad) over @velocity_time ns; per scan
  *   where @velocity_time is 0
  * @velocity_at: of the later of the two, ns
  * @scan_time: from the one to the other, ns; 0 where @velocity is per scan
- * @mean_nvtl: running mean over good scans, @n_good of them
+ * @mean_quality: running mean of ndt_tracker_quality() over good scans, @n_good of them
+ * @level: what the next scan's is compared with to tell whether it is searched from far
  */
 typedef struct {
   int32_t status;
   int32_t n_skipped;
+  int32_t n_against;
   int32_t has_initial;
   NdtPose initial;
   int32_t has_pose;
@@ -55,6 +60,7 @@ typedef struct {
   int64_t time;
   int32_t has_odometry;
   NdtPose odometry;
+  int32_t follows;
   int32_t has_good;
   NdtPose good_pose;
   int64_t good_time;
@@ -65,8 +71,8 @@ typedef struct {
   int64_t velocity_at;
   int64_t scan_time;
   int32_t n_good;
-  double mean_nvtl;
-  double mean_matched_ratio;
+  double mean_quality;
+  double level;
 } NdtTracker;
 
 typedef struct {
@@ -77,20 +83,51 @@ typedef struct {
   NdtPose odometry;
 } NdtTrackerInput;
 
+#define NDT_TRACKER_MAX_OTHERS 3
+
 /**
  * NdtTrackerGuess:
  * @prediction: NDT_TRACKER_FROM_…
- * @far: the guess may be far off: search with all candidates
+ * @far: the guess may be far off: search with all candidates, from @others as well
  * @pose: identity where there is none
+ * @n_others: @others are where it may be if it is not at @pose
+ * @has_own: @own is known
+ * @own: where motion leads from the scan before, whatever a prior or odometry say; that scan's
+ *   pose where it leads nowhere …
+ * @coasts: … and whether constant velocity leads there
+ * @elapsed: seconds since the scan before, 0 where that is not known
  */
 typedef struct {
   int32_t prediction;
   int32_t far;
   NdtPose pose;
+  int32_t n_others;
+  NdtPose others[NDT_TRACKER_MAX_OTHERS];
+  int32_t has_own;
+  NdtPose own;
+  int32_t coasts;
+  double elapsed;
 } NdtTrackerGuess;
 
-/* Steps that constant velocity is extrapolated over at most. */
-#define NDT_TRACKER_MAX_STEPS 100
+/* A velocity holds for so long after the last good scan, or half as long again as it was measured
+ * over, nanoseconds; without times for so many scans. Nor is one from two scans that were stamped
+ * almost at once carried over more of such steps. */
+#define NDT_TRACKER_MAX_COAST INT64_C (1000000000)
+#define NDT_TRACKER_MAX_COAST_SCANS 10
+#define NDT_TRACKER_MAX_STEPS 20
+/* For so long it is one of several guesses. */
+#define NDT_TRACKER_MAX_EXTRAPOLATION INT64_C (10000000000)
+
+/* Poses apart from where constant velocity leads: by more than an alignment reaches, metres, and
+ * what brakes and engines do meanwhile, m/s², it is elsewhere. */
+#define NDT_TRACKER_REACH 2.0
+#define NDT_TRACKER_FOLLOW 0.5
+#define NDT_TRACKER_FOLLOW_TURN 0.2
+#define NDT_TRACKER_ACCELERATION 10.0
+
+/* Guesses nearer to one another, metres and rad, lead to the same. */
+#define NDT_TRACKER_SAME 0.5
+#define NDT_TRACKER_SAME_TURN 0.1
 
 /* How a velocity changes at most, m/s² and rad/s², as a mean over the time from scan to scan: five
  * times what brakes do, twice what drones with a lidar do, and more than a hand that turns one by
@@ -128,59 +165,192 @@ ndt_tracker_is_credible (
 }
 
 NDT_INLINE void
+ndt_tracker_difference (const NdtPose *a, const NdtPose *b, double *metres, double *radians)
+{
+  double d2 = 0, dot = 0;
+  for (int i = 0; i < 3; i++)
+    d2 += (a->position[i] - b->position[i]) * (a->position[i] - b->position[i]);
+  for (int i = 0; i < 4; i++)
+    dot += a->orientation[i] * b->orientation[i];
+  *metres = sqrt (d2);
+  *radians = 2 * acos (fabs (dot) < 1 ? fabs (dot) : 1);
+}
+
+/* Is @pose within @metres of where motion leads, and of what acceleration adds? */
+NDT_INLINE int
+ndt_tracker_is_near (
+    const NdtPose *pose, const NdtPose *own, double metres, double radians, double elapsed)
+{
+  double m, r;
+  ndt_tracker_difference (pose, own, &m, &r);
+  return m <= metres + 0.5 * NDT_TRACKER_ACCELERATION * elapsed * elapsed && r <= radians;
+}
+
+NDT_INLINE void
+ndt_tracker_add_guess (NdtTrackerGuess *guess, const NdtPose *pose)
+{
+  if (guess->n_others == NDT_TRACKER_MAX_OTHERS ||
+      ndt_tracker_is_near (pose, &guess->pose, NDT_TRACKER_SAME, NDT_TRACKER_SAME_TURN, 0))
+    return;
+  for (int i = 0; i < guess->n_others; i++)
+    if (ndt_tracker_is_near (pose, &guess->others[i], NDT_TRACKER_SAME, NDT_TRACKER_SAME_TURN, 0))
+      return;
+  guess->others[guess->n_others++] = *pose;
+}
+
+NDT_INLINE NdtPose
+ndt_tracker_extrapolate (const NdtTracker *tracker, const NdtPose *from, double ratio)
+{
+  double twist[6];
+  for (int i = 0; i < 6; i++)
+    twist[i] = ratio * tracker->velocity[i];
+  const NdtPose step = ndt_pose_from_twist (twist);
+  return ndt_pose_mul (from, &step);
+}
+
+/* Sets guess->own. */
+NDT_INLINE void
+ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *guess)
+{
+  const int32_t timed = tracker->time >= 0 && time > tracker->time;
+  const int64_t limit = 3 * tracker->scan_time / 2;
+  double ratio = 1;
+  guess->elapsed = timed ? 1e-9 * (double)(time - tracker->time) : 0;
+  guess->own = tracker->pose;
+  guess->coasts = 0;
+  if (!tracker->has_velocity)
+    return;
+  if (tracker->velocity_time == 0) {
+    if (tracker->scans_since_good >= NDT_TRACKER_MAX_COAST_SCANS)
+      return;
+  } else {
+    if (tracker->good_time >= 0 &&
+        time - tracker->good_time > (limit > NDT_TRACKER_MAX_COAST ? limit : NDT_TRACKER_MAX_COAST))
+      return;
+    /* A clock that stands or runs backwards says nothing: one step then. */
+    ratio = (double)(timed ? time - tracker->time : tracker->scan_time) /
+            (double)tracker->velocity_time;
+    if (ratio > NDT_TRACKER_MAX_STEPS)
+      return;
+  }
+  guess->own = ndt_tracker_extrapolate (tracker, &tracker->pose, ratio);
+  guess->coasts = 1;
+}
+
+NDT_INLINE void
 ndt_tracker_predict (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtTrackerGuess *guess)
 {
-  const NdtPose identity = {{0, 0, 0}, {0, 0, 0, 1}};
-  const int32_t is_lost = tracker->status == NDT_TRACKER_LOST || !tracker->has_pose;
-  guess->far = 0;
+  const NdtTrackerGuess none = {.pose = {{0, 0, 0}, {0, 0, 0, 1}}};
+  const int32_t by_odometry = input->has_odometry && tracker->has_odometry;
+  NdtPose odometry = none.pose;
+  *guess = none;
+  guess->has_own = tracker->status != NDT_TRACKER_LOST && tracker->has_pose;
+  if (guess->has_own) {
+    ndt_tracker_coast (tracker, input->time, guess);
+    if (by_odometry) {
+      const NdtPose inverse = ndt_pose_inverse (&tracker->odometry);
+      const NdtPose increment = ndt_pose_mul (&inverse, &input->odometry);
+      odometry = ndt_pose_mul (&tracker->pose, &increment);
+    }
+  }
+
   if (tracker->has_initial) {
     guess->prediction = NDT_TRACKER_FROM_INITIAL;
     guess->far = 1;
     guess->pose = tracker->initial;
-  } else if (input->has_prior) {
+    /* One that was configured may be of yesterday, a prior is of now. What the stream has done so
+     * far says nothing to one who sets a pose. */
+    if (input->has_prior)
+      ndt_tracker_add_guess (guess, &input->prior);
+    return;
+  }
+  if (input->has_prior) {
     guess->prediction = NDT_TRACKER_FROM_PRIOR;
     guess->far = tracker->status != NDT_TRACKER_TRACKING;
     guess->pose = input->prior;
-  } else if (!is_lost && input->has_odometry && tracker->has_odometry) {
-    const NdtPose inverse = ndt_pose_inverse (&tracker->odometry);
-    const NdtPose increment = ndt_pose_mul (&inverse, &input->odometry);
+  } else if (guess->has_own && by_odometry) {
     guess->prediction = NDT_TRACKER_FROM_ODOMETRY;
-    guess->pose = ndt_pose_mul (&tracker->pose, &increment);
-  } else if (!is_lost) {
-    double twist[6];
-    double ratio = 1;
-    /* A clock that stands or runs backwards says nothing: one step then. */
-    if (tracker->velocity_time > 0)
-      ratio =
-          (double)(tracker->time >= 0 && input->time > tracker->time ? input->time - tracker->time
-                                                                     : tracker->scan_time) /
-          (double)tracker->velocity_time;
-    /* Nor does a velocity from two scans that were stamped almost at once. */
-    if (ratio > NDT_TRACKER_MAX_STEPS)
-      ratio = NDT_TRACKER_MAX_STEPS;
+    guess->pose = odometry;
+  } else if (guess->has_own) {
     guess->prediction = NDT_TRACKER_FROM_VELOCITY;
-    guess->pose = tracker->pose;
-    /* After a start nobody knows how fast it goes. */
-    guess->far = !tracker->has_velocity;
-    if (tracker->has_velocity) {
-      for (int i = 0; i < 6; i++)
-        twist[i] = ratio * tracker->velocity[i];
-      const NdtPose step = ndt_pose_from_twist (twist);
-      guess->pose = ndt_pose_mul (&tracker->pose, &step);
-    }
-  } else {
-    guess->prediction = NDT_TRACKER_FROM_NOTHING;
-    guess->pose = identity;
+    guess->pose = guess->own;
+    /* After a start nobody knows how fast it goes, nor after a long time. */
+    guess->far = !guess->coasts;
   }
+  if (!guess->has_own)
+    return;
+  /* What does not fit how it moves may be right, or that may be. */
+  if (guess->coasts &&
+      !ndt_tracker_is_near (&guess->pose, &guess->own, NDT_TRACKER_REACH, 4, guess->elapsed))
+    guess->far = 1;
+  if (by_odometry)
+    ndt_tracker_add_guess (guess, &odometry);
+  ndt_tracker_add_guess (guess, &guess->own);
+  if (!guess->coasts && tracker->has_velocity && tracker->velocity_time > 0 &&
+      tracker->good_time >= 0 && input->time > tracker->good_time &&
+      input->time - tracker->good_time <= NDT_TRACKER_MAX_EXTRAPOLATION) {
+    const double ratio =
+        (double)(input->time - tracker->good_time) / (double)tracker->velocity_time;
+    const NdtPose pose = ndt_tracker_extrapolate (tracker, &tracker->good_pose, ratio);
+    ndt_tracker_add_guess (guess, &pose);
+  }
+  if (tracker->has_good)
+    ndt_tracker_add_guess (guess, &tracker->good_pose);
 }
 
-/* Has an alignment fallen below a fraction of what the stream's good scans reach? */
-NDT_INLINE int
-ndt_tracker_dropped (const NdtTracker *tracker, double fraction, double nvtl, double matched_ratio)
+/* One number for how well a scan is aligned: what each of its points contributes, those without a
+ * voxel included. */
+NDT_INLINE double
+ndt_tracker_quality (double nvtl, double matched_ratio)
 {
-  return tracker->n_good >= 3 && (nvtl < fraction * tracker->mean_nvtl ||
-                                     matched_ratio < fraction * tracker->mean_matched_ratio);
+  return nvtl * matched_ratio;
+}
+
+/* Did it go where motion leads? */
+NDT_INLINE int
+ndt_tracker_follows (const NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose)
+{
+  if (!tracker->follows || !guess->has_own)
+    return 0;
+  return (guess->coasts && ndt_tracker_is_near (pose, &guess->own, NDT_TRACKER_FOLLOW,
+                               NDT_TRACKER_FOLLOW_TURN, guess->elapsed)) ||
+         (guess->prediction == NDT_TRACKER_FROM_ODOMETRY && !guess->far &&
+             ndt_tracker_is_near (
+                 pose, &guess->pose, NDT_TRACKER_FOLLOW, NDT_TRACKER_FOLLOW_TURN, 0));
+}
+
+/* Half-way from a fraction to all. */
+NDT_INLINE double
+ndt_tracker_half (double fraction)
+{
+  return 0.5 * (1 + fraction);
+}
+
+/* Has an alignment fallen below what the stream's good scans reach? By a fraction of that where it
+ * went where motion leads, by half as much elsewhere. Where a pose set by hand leads scans may
+ * score otherwise. */
+NDT_INLINE int
+ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
+    const NdtPose *pose, double nvtl, double matched_ratio)
+{
+  if (tracker->n_good == 0 || guess->prediction == NDT_TRACKER_FROM_INITIAL || fraction <= 0)
+    return 0;
+  const double least =
+      ndt_tracker_follows (tracker, guess, pose) ? fraction : ndt_tracker_half (fraction);
+  return ndt_tracker_quality (nvtl, matched_ratio) < least * tracker->mean_quality;
+}
+
+/* Is an alignment from the guess alone to be tried again from far? One that dropped, but went
+ * where motion leads and is no worse than the scan before, is not. */
+NDT_INLINE int
+ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
+    const NdtPose *pose, double nvtl, double matched_ratio)
+{
+  const double level =
+      ndt_tracker_follows (tracker, guess, pose) ? tracker->level : tracker->mean_quality;
+  return tracker->n_good > 0 && fraction > 0 &&
+         ndt_tracker_quality (nvtl, matched_ratio) < ndt_tracker_half (fraction) * level;
 }
 
 /* Takes the velocity from the last good scan to one at @time and @pose. */
@@ -214,54 +384,101 @@ ndt_tracker_take_velocity (NdtTracker *tracker, const NdtPose *pose, int64_t tim
     tracker->velocity[i] = timed ? twist[i] : twist[i] / tracker->scans_since_good;
 }
 
-/* @pose: of the alignment, read for GOOD and DEGRADED. */
+/* A scan that is where the stream goes: the next one's velocity and the place to look for it. */
+NDT_INLINE void
+ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
+    const NdtTrackerGuess *guess, const NdtPose *pose)
+{
+  /* Velocity across a jump means nothing. */
+  const int32_t continues = tracker->has_good && tracker->status != NDT_TRACKER_LOST &&
+                            guess->prediction != NDT_TRACKER_FROM_INITIAL &&
+                            (!guess->coasts || ndt_tracker_is_near (pose, &guess->own,
+                                                   NDT_TRACKER_REACH, 4, guess->elapsed));
+  if (continues)
+    ndt_tracker_take_velocity (tracker, pose, input->time);
+  tracker->has_velocity = continues;
+  tracker->has_good = 1;
+  tracker->good_pose = *pose;
+  tracker->good_time = input->time;
+  tracker->scans_since_good = 0;
+}
+
+/* Is a scan that was not aligned taken to be at its guess? A prior or odometry that leads nowhere
+ * is forgotten; a pose set by hand waits for a scan that can be tried. */
+NDT_INLINE int
+ndt_tracker_believes (const NdtTrackerGuess *guess, NdtTrackerOutcome outcome)
+{
+  if (!guess->has_own)
+    return 1;
+  if (guess->prediction == NDT_TRACKER_FROM_INITIAL)
+    return outcome == NDT_OUTCOME_UNUSABLE;
+  return !guess->far &&
+         (outcome == NDT_OUTCOME_UNUSABLE || guess->prediction == NDT_TRACKER_FROM_ODOMETRY);
+}
+
+/* @pose: of the alignment, read where there is one. */
 NDT_INLINE void
 ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const NdtTrackerGuess *guess,
     NdtTrackerOutcome outcome, const NdtPose *pose, double nvtl, double matched_ratio,
     uint32_t max_skips)
 {
+  const double quality = ndt_tracker_quality (nvtl, matched_ratio);
+  const int32_t starts = guess->prediction == NDT_TRACKER_FROM_INITIAL ||
+                         (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own);
   tracker->scans_since_good++;
+  if (starts)
+    tracker->n_against = 0;
   if (outcome == NDT_OUTCOME_GOOD) {
-    /* Velocity across a jump (a new start, a long gap) means nothing. */
-    const int32_t continues = tracker->has_good && tracker->status != NDT_TRACKER_LOST &&
-                              guess->prediction != NDT_TRACKER_FROM_INITIAL;
-    if (continues)
-      ndt_tracker_take_velocity (tracker, pose, input->time);
-    tracker->has_velocity = continues;
-    tracker->has_good = 1;
-    tracker->good_pose = *pose;
-    tracker->good_time = input->time;
-    tracker->scans_since_good = 0;
-    tracker->n_skipped = 0;
+    ndt_tracker_take_pose (tracker, input, guess, pose);
+    tracker->follows = 1;
+    tracker->n_skipped = tracker->n_against = 0;
     tracker->status = NDT_TRACKER_TRACKING;
     tracker->has_initial = 0;
     /* A mean over about the last ten scans follows the surroundings. */
-    tracker->n_good++;
-    const double k = 1.0 / (tracker->n_good < 10 ? tracker->n_good : 10);
-    tracker->mean_nvtl += k * (nvtl - tracker->mean_nvtl);
-    tracker->mean_matched_ratio += k * (matched_ratio - tracker->mean_matched_ratio);
+    tracker->n_good = starts ? 1 : tracker->n_good + 1;
+    tracker->mean_quality +=
+        (quality - tracker->mean_quality) / (tracker->n_good < 10 ? tracker->n_good : 10);
+    tracker->level = tracker->mean_quality;
   } else {
     tracker->n_skipped++;
+    tracker->n_against++;
+    tracker->level = tracker->mean_quality;
+    if (outcome == NDT_OUTCOME_DOUBTFUL) {
+      tracker->follows = ndt_tracker_follows (tracker, guess, pose);
+      if (tracker->follows) {
+        ndt_tracker_take_pose (tracker, input, guess, pose);
+        tracker->level = quality;
+        tracker->n_against = 0;
+      }
+    } else if (outcome != NDT_OUTCOME_UNUSABLE) {
+      tracker->follows = 0;
+    }
     if (guess->prediction == NDT_TRACKER_FROM_NOTHING)
       tracker->status = tracker->has_good || tracker->status == NDT_TRACKER_LOST
                             ? NDT_TRACKER_LOST
                             : NDT_TRACKER_INITIALIZING;
-    else if ((uint32_t)tracker->n_skipped > max_skips)
+    else if ((uint32_t)tracker->n_against > max_skips)
       tracker->status = NDT_TRACKER_LOST;
-    else if (outcome == NDT_OUTCOME_DEGRADED)
+    else if (outcome <= NDT_OUTCOME_DEGRADED)
       tracker->status = NDT_TRACKER_DEGRADED;
     else if (outcome == NDT_OUTCOME_FAILED && tracker->status != NDT_TRACKER_TRACKING &&
              tracker->status != NDT_TRACKER_DEGRADED && tracker->status != NDT_TRACKER_SKIPPED)
       tracker->status = NDT_TRACKER_LOST; /* a start that meets nothing */
     else
       tracker->status = NDT_TRACKER_SKIPPED;
+    /* Where it will be found, scans may score otherwise. */
+    if (tracker->status == NDT_TRACKER_LOST)
+      tracker->n_good = 0;
     /* An initial pose waits for a scan that can be tried. */
     if (outcome != NDT_OUTCOME_UNUSABLE)
       tracker->has_initial = 0;
   }
 
   tracker->has_pose = guess->prediction != NDT_TRACKER_FROM_NOTHING;
-  tracker->pose = outcome <= NDT_OUTCOME_DEGRADED ? *pose : guess->pose;
+  if (outcome <= NDT_OUTCOME_DEGRADED)
+    tracker->pose = *pose;
+  else
+    tracker->pose = ndt_tracker_believes (guess, outcome) ? guess->pose : guess->own;
   tracker->time = input->time;
   /* Odometry that is missing on one scan cannot be bridged: its next increment starts anew. */
   tracker->has_odometry = input->has_odometry;

@@ -203,6 +203,12 @@ gst_ndt_engine_reset (GstNdtEngine *engine)
   ndt_localizer_reset (engine->localizer);
 }
 
+void
+gst_ndt_engine_forget_scores (GstNdtEngine *engine)
+{
+  ndt_localizer_forget_scores (engine->localizer);
+}
+
 gboolean
 gst_ndt_engine_set_params (GstNdtEngine *engine, const NdtLocalizerParams *params, GError **error)
 {

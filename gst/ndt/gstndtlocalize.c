@@ -7,7 +7,8 @@
  * Takes point clouds and passes each on untouched, with a #GstPoseMeta of role "estimate": where
  * in the map the sensor was. The map is a PCD file, or a folder of them, of which map-radius keeps
  * only what is near the vehicle in memory. A scan starts from,
- * best first, a pose of role "prior" on its buffer, the last estimate moved by the increment of
+ * best first, the initial pose if one was just set, a pose of role "prior" on its buffer, the last
+ * estimate moved by the increment of
  * poses of role "odometry", or the last estimate moved with constant velocity. A scan that
  * cannot be localized passes with a status that says so. Priors and odometry may also come as
  * streams of their own, on request pads.

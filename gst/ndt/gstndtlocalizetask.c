@@ -124,8 +124,10 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
     gst_ndt_engine_reset (self->engine);
     post_change (self, gst_structure_new_empty ("ndt-reset"));
   }
-  if (taken->changes.map)
+  if (taken->changes.map) {
     gst_ndt_localize_change_map (self, &taken->changes);
+    gst_ndt_engine_forget_scores (self->engine);
+  }
   if (taken->settings) {
     /* Checked when they were set. */
     if (!gst_ndt_engine_set_params (self->engine, &taken->params, &error))

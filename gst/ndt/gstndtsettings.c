@@ -150,8 +150,9 @@ static const Number numbers[] = {
         "Consecutive scans that are not tracking before the state is lost", AT (params.max_skips),
         UINT, 0, G_MAXINT, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_SCORE_DROP, "score-drop",
-        "A scan whose NVTL or matched ratio falls below this fraction of the recent average is "
-        "aligned again from far (0 to 1; 0 = never)",
+        "A scan whose NVTL times matched ratio falls below this fraction of the average of the "
+        "last "
+        "tracking ones is degraded. Half-way there it is searched from far (0 to 1; 0 = never)",
         AT (params.score_drop), DOUBLE, 0, 1, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_NO_GROUND_MARGIN, "no-ground-margin",
         "Points that lie this much higher in the map than the pose are scored by themselves as "

@@ -308,7 +308,7 @@ test_thresholds (void)
         if (skipped <= max_skips + 1) {
           double m;
           g_assert_cmpuint (l.reject, ==, NDT_REJECT_SCORE);
-          g_assert_cmpuint (l.registration.n_starts, ==, 4); /* tried from far as well */
+          g_assert_cmpuint (l.registration.n_starts, >=, 4); /* tried from far as well */
           ndt_pose_difference (&l.registration.pose, &truths[i], &m, NULL);
           g_assert_cmpfloat (m, <, 0.05);
         } else {
