@@ -176,7 +176,7 @@ start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
   if (map && gst_ndt_engine_set_map (self->engine, map, &error)) {
     gst_ndt_localize_report_failure (self);
     gst_ndt_stats_map (self->stats, map);
-    gst_ndt_localize_set_tiles (self, tiles, map, location, request->radius, request->position);
+    gst_ndt_localize_set_tiles (self, tiles, map, request->radius, request->position);
     gst_ndt_localize_note_map (self, location);
     GST_OBJECT_LOCK (self);
     g_free (self->map);

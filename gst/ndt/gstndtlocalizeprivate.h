@@ -63,7 +63,6 @@ typedef struct {
  * GstNdtTiles:
  * @tiles: NULL: all of the map is in memory
  * @map: of them, as the engine has it
- * @location: where they come from
  * @radius: of what is in memory …
  * @center: … around this position; both in metres
  * @counts: as last counted
@@ -77,7 +76,6 @@ typedef struct {
 typedef struct {
   NdtMapTiles *tiles;
   NdtVoxelMap *map;
-  gchar *location;
   gdouble radius;
   gdouble center[2];
   NdtMapTilesCounts counts;
@@ -151,7 +149,7 @@ void gst_ndt_localize_note_map (GstNdtLocalize *self, const gchar *location);
 
 /* What is in memory from now on; @tiles NULL: all of the map. Takes references. */
 void gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMap *map,
-    const gchar *location, gdouble radius, const gdouble position[2]);
+    gdouble radius, const gdouble position[2]);
 void gst_ndt_localize_clear_tiles (GstNdtLocalize *self);
 /* Uses the map of @changes. */
 void gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes);

@@ -63,13 +63,12 @@ gst_ndt_localize_clear_tiles (GstNdtLocalize *self)
   gst_ndt_map_loader_forget_move (self->loader);
   g_clear_pointer (&self->tiles.tiles, ndt_map_tiles_unref);
   g_clear_pointer (&self->tiles.map, ndt_voxel_map_unref);
-  g_free (self->tiles.location);
   memset (&self->tiles, 0, sizeof self->tiles);
 }
 
 void
 gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMap *map,
-    const gchar *location, gdouble radius, const gdouble position[2])
+    gdouble radius, const gdouble position[2])
 {
   NdtMapTilesCounts counts = self->tiles.counts;
 
@@ -82,7 +81,6 @@ gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMa
     return;
   self->tiles.tiles = ndt_map_tiles_ref (tiles);
   self->tiles.map = ndt_voxel_map_ref (map);
-  self->tiles.location = g_strdup (location);
   self->tiles.radius = radius;
   memcpy (self->tiles.center, position, sizeof self->tiles.center);
   ndt_map_tiles_get_counts (tiles, &counts);
@@ -94,8 +92,8 @@ gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
 {
   if (!change_map (self, changes->map, changes->map_location))
     return;
-  gst_ndt_localize_set_tiles (self, changes->tiles, changes->map, changes->map_location,
-      changes->radius, changes->position);
+  gst_ndt_localize_set_tiles (
+      self, changes->tiles, changes->map, changes->radius, changes->position);
   post_map (self, changes->map, changes->map_location, self->sequence);
   gst_ndt_localize_note_map (self, changes->map_location);
 }
@@ -136,10 +134,10 @@ take_move (GstNdtLocalize *self, guint64 scan, gboolean wait)
   memcpy (tiles->center, tiles->next, sizeof tiles->center);
   warn (self, &moved);
   count_tiles (self, &moved.counts);
-  if (moved.map && moved.map != tiles->map && change_map (self, moved.map, tiles->location)) {
+  if (moved.map && moved.map != tiles->map && change_map (self, moved.map, self->used_map)) {
     ndt_voxel_map_unref (tiles->map);
     tiles->map = g_steal_pointer (&moved.map);
-    post_map (self, tiles->map, tiles->location, scan);
+    post_map (self, tiles->map, self->used_map, scan);
   }
   gst_ndt_map_moved_clear (&moved);
   return TRUE;
