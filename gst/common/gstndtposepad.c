@@ -195,18 +195,33 @@ add_latency (const GValue *item, gpointer user_data)
   gst_query_unref (query);
 }
 
-void
-gst_ndt_pose_pads_add_latency (
-    GstElement *element, gboolean *live, GstClockTime *min, GstClockTime *max)
+static void
+add_pose_pads (GstElement *element, Latency *latency)
 {
   GstIterator *pads = gst_element_iterate_sink_pads (element);
-  Latency latency = {*live, *min, *max};
+  const Latency scans = *latency;
 
-  /* The same twice changes nothing. */
-  while (gst_iterator_foreach (pads, add_latency, &latency) == GST_ITERATOR_RESYNC)
+  while (gst_iterator_foreach (pads, add_latency, latency) == GST_ITERATOR_RESYNC) {
+    *latency = scans;
     gst_iterator_resync (pads);
+  }
   gst_iterator_free (pads);
-  *live = latency.live;
-  *min = latency.min;
-  *max = latency.max;
+}
+
+gboolean
+gst_ndt_pose_pads_query_latency (GstElement *element, GstNdtPoses *poses, GstQuery *query,
+    gboolean *scans_live, GstClockTime *scans_min)
+{
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
+  Latency latency;
+
+  if (!gst_pad_peer_query (sink, query))
+    return FALSE;
+  gst_query_parse_latency (query, &latency.live, &latency.min, &latency.max);
+  *scans_live = latency.live;
+  *scans_min = latency.min;
+  add_pose_pads (element, &latency);
+  gst_ndt_poses_set_sources (poses, latency.live, latency.min);
+  gst_query_set_latency (query, latency.live, latency.min, latency.max);
+  return TRUE;
 }

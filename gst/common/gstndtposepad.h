@@ -13,8 +13,9 @@ GstPad *gst_ndt_pose_pad_request (
 void gst_ndt_pose_pad_release (GstElement *element, GstPad *pad);
 /* Of the element's pads sink and src: they have to do with one another and with no pose pad. */
 GstIterator *gst_ndt_pose_pad_iterate_scans (GstPad *pad, GstObject *parent);
-/* Adds what the sources of poses say of their latency to a query that the scans' has answered. */
-void gst_ndt_pose_pads_add_latency (
-    GstElement *element, gboolean *live, GstClockTime *min, GstClockTime *max);
+/* Asks the sources of scans and poses for their latency: @query has that of both, and @poses knows
+ * it. @scans_live, @scans_min: (out): of scans. FALSE where their source does not answer. */
+gboolean gst_ndt_pose_pads_query_latency (GstElement *element, GstNdtPoses *poses, GstQuery *query,
+    gboolean *scans_live, GstClockTime *scans_min);
 
 G_END_DECLS

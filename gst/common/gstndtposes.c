@@ -26,7 +26,9 @@ struct _GstNdtPoses {
   GPtrArray *streams;
   gint n_streams; /* atomic: most have none, and then nobody takes the lock */
   gboolean flushing;
+  gboolean knows_sources;
   gboolean live;
+  GstClockTime latency;
   gint64 scan; /* the newest that has come */
   guint64 n_poses;
   guint64 n_missing;
@@ -124,6 +126,7 @@ gst_ndt_poses_reset_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
 {
   g_mutex_lock (&poses->lock);
   reset_stream (stream);
+  poses->knows_sources = FALSE;
   g_mutex_unlock (&poses->lock);
 }
 
@@ -185,6 +188,7 @@ gst_ndt_poses_start (GstNdtPoses *poses)
 {
   g_mutex_lock (&poses->lock);
   poses->flushing = FALSE;
+  poses->knows_sources = FALSE;
   poses->scan = G_MININT64;
   g_mutex_unlock (&poses->lock);
 }
@@ -198,13 +202,40 @@ gst_ndt_poses_flush (GstNdtPoses *poses)
   g_mutex_unlock (&poses->lock);
 }
 
-void
-gst_ndt_poses_set_live (GstNdtPoses *poses, gboolean live)
+gboolean
+gst_ndt_poses_knows_sources (GstNdtPoses *poses)
 {
   g_mutex_lock (&poses->lock);
+  const gboolean known = poses->knows_sources;
+  g_mutex_unlock (&poses->lock);
+  return known;
+}
+
+void
+gst_ndt_poses_set_sources (GstNdtPoses *poses, gboolean live, GstClockTime latency)
+{
+  g_mutex_lock (&poses->lock);
+  poses->knows_sources = TRUE;
   poses->live = live;
+  poses->latency = latency;
   g_cond_broadcast (&poses->changed);
   g_mutex_unlock (&poses->lock);
+}
+
+gint64
+gst_ndt_poses_get_deadline (
+    GstNdtPoses *poses, GstElement *element, gint64 time, GstClockTime timeout)
+{
+  const GstClockTime now = gst_element_get_current_running_time (element);
+
+  /* While the pipeline is paused no time runs. */
+  if (GST_STATE (element) != GST_STATE_PLAYING || !GST_CLOCK_TIME_IS_VALID (now) ||
+      time == GST_NDT_TIME_UNKNOWN)
+    return 0;
+  g_mutex_lock (&poses->lock);
+  const gint64 end = time + (gint64)poses->latency + (gint64)timeout;
+  g_mutex_unlock (&poses->lock);
+  return MAX (g_get_monotonic_time () + (end - (gint64)now) / (gint64)GST_USECOND, 1);
 }
 
 void

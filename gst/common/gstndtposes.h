@@ -55,8 +55,14 @@ void gst_ndt_poses_advance (GstNdtPoses *poses, GstNdtPoseStream *stream, gint64
 /* Whether scans wait at all, resp. wakes who waits. It begins flushing. */
 void gst_ndt_poses_start (GstNdtPoses *poses);
 void gst_ndt_poses_flush (GstNdtPoses *poses);
-/* Live: nobody waits for a stream that has fallen behind the scans by the timeout. */
-void gst_ndt_poses_set_live (GstNdtPoses *poses, gboolean live);
+/* What the sources of scans and poses say, asked anew after a start and where a stream begins.
+ * Live: a scan waits for so long only. @latency: of the later ones. */
+gboolean gst_ndt_poses_knows_sources (GstNdtPoses *poses);
+void gst_ndt_poses_set_sources (GstNdtPoses *poses, gboolean live, GstClockTime latency);
+/* When a scan has waited for @timeout since it could have come, by g_get_monotonic_time(). @time:
+ * the running time of its stamp. 0: there is no such time. */
+gint64 gst_ndt_poses_get_deadline (
+    GstNdtPoses *poses, GstElement *element, gint64 time, GstClockTime timeout);
 /* Are there any streams? */
 gboolean gst_ndt_poses_has_streams (const GstNdtPoses *poses);
 /* The newest scan that has come; G_MAXINT64: there will be none. */
@@ -64,8 +70,8 @@ void gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time);
 
 /* Has every stream come as far as @time? */
 gboolean gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time);
-/* Waits for that. @timeout: of a live stream, of which another scan tells; @deadline: also where
- * none comes, by g_get_monotonic_time(); 0: none. FALSE when flushing. */
+/* Waits for that; with live sources at most until @deadline (0: none), or until a scan has come
+ * that is newer by @timeout, where no clock runs. FALSE when flushing. */
 gboolean gst_ndt_poses_wait (
     GstNdtPoses *poses, gint64 time, GstClockTime timeout, gint64 deadline);
 /* Fills in what @observation lacks from the poses before and after @time, each at most @timeout

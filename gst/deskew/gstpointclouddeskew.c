@@ -173,6 +173,33 @@ follow_stations (
   return TRUE;
 }
 
+/* Of what comes by all sink pads. */
+static gboolean
+query_upstream (GstPointCloudDeskew *self, GstQuery *query)
+{
+  gboolean live;
+  GstClockTime min;
+  return gst_ndt_pose_pads_query_latency (GST_ELEMENT (self), self->poses, query, &live, &min);
+}
+
+/* Until those have come that are of a scan's end. FALSE when flushing. */
+static gboolean
+wait_for_poses (GstPointCloudDeskew *self, gint64 begin, gint64 end, GstClockTime timeout)
+{
+  if (gst_ndt_poses_reached (self->poses, end))
+    return TRUE;
+  /* No query need have passed: sinks send none on before their first buffer. */
+  if (!gst_ndt_poses_knows_sources (self->poses)) {
+    GstQuery *query = gst_query_new_latency ();
+    query_upstream (self, query);
+    gst_query_unref (query);
+  }
+  gint64 deadline = gst_ndt_poses_get_deadline (self->poses, GST_ELEMENT (self), begin, timeout);
+  if (deadline == 0)
+    deadline = g_get_monotonic_time () + (gint64)GST_TIME_AS_USECONDS (timeout);
+  return gst_ndt_poses_wait (self->poses, end, GST_CLOCK_TIME_NONE, deadline);
+}
+
 /* By the poses of a pad, once they have come. FALSE as well where the pad is being flushed. */
 static gboolean
 follow_pads (GstPointCloudDeskew *self, GstBuffer *buffer, gint64 max_gap, GstClockTime timeout,
@@ -186,8 +213,7 @@ follow_pads (GstPointCloudDeskew *self, GstBuffer *buffer, gint64 max_gap, GstCl
   if (begin == GST_NDT_TIME_UNKNOWN || end == GST_NDT_TIME_UNKNOWN)
     return FALSE;
   gst_ndt_poses_scan (self->poses, begin);
-  if (!gst_ndt_poses_wait (self->poses, end, GST_CLOCK_TIME_NONE,
-          g_get_monotonic_time () + (gint64)GST_TIME_AS_USECONDS (timeout)))
+  if (!wait_for_poses (self, begin, end, timeout))
     return FALSE;
   g_array_set_size (self->window, 0);
   gst_ndt_poses_get_window (self->poses, begin, end, self->window);
@@ -287,17 +313,20 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
   return GST_FLOW_OK;
 }
 
-/* Poses that come later make scans late. */
+/* What a scan may wait for poses makes it late. */
 static gboolean
 query_latency (GstPointCloudDeskew *self, GstQuery *query)
 {
   gboolean live;
   GstClockTime min, max;
-  if (!gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (self), query))
+  if (!query_upstream (self, query))
     return FALSE;
   gst_query_parse_latency (query, &live, &min, &max);
-  gst_ndt_pose_pads_add_latency (GST_ELEMENT (self), &live, &min, &max);
-  gst_ndt_poses_set_live (self->poses, live);
+  if (live && gst_ndt_poses_has_streams (self->poses)) {
+    GST_OBJECT_LOCK (self);
+    min += self->pose_timeout;
+    GST_OBJECT_UNLOCK (self);
+  }
   gst_query_set_latency (query, live, min, max);
   return TRUE;
 }
@@ -489,6 +518,8 @@ gst_point_cloud_deskew_set_property (
     break;
   }
   GST_OBJECT_UNLOCK (self);
+  if (id == PROP_POSE_TIMEOUT && GST_STATE (self) > GST_STATE_READY)
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
 }
 
 static void
@@ -576,8 +607,9 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
           0, G_MAXUINT64, DEFAULT_MAX_GAP, flags | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (object_class, PROP_POSE_TIMEOUT,
       g_param_spec_uint64 ("pose-timeout", "pose-timeout",
-          "Live: nanoseconds that a scan waits at most for the poses of a pose pad", 0,
-          3600 * GST_SECOND, DEFAULT_POSE_TIMEOUT, flags | GST_PARAM_MUTABLE_PLAYING));
+          "Live: nanoseconds that a scan waits at most for the poses of a pose pad; part of the "
+          "reported latency",
+          0, 3600 * GST_SECOND, DEFAULT_POSE_TIMEOUT, flags | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (object_class, PROP_ROLE,
       g_param_spec_enum ("role", "role", "Role of the poses on the scans to take the motion from",
           GST_TYPE_POSE_ROLE, GST_POSE_ROLE_ODOMETRY, flags | GST_PARAM_MUTABLE_PLAYING));

@@ -254,30 +254,28 @@ gst_ndt_localize_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   return gst_pad_event_default (pad, parent, event);
 }
 
-/* What waits in the queue adds to what a sink may see late at most; what a batch waits for and
- * an alignment takes, to what it sees late at least. */
+/* What waits in the queue adds to what a sink may see late at most; what a scan waits for, a batch
+ * or live poses, and what an alignment takes, to what it sees late at least. */
 static gboolean
 query_latency (GstNdtLocalize *self, GstQuery *query)
 {
   gboolean live;
   GstClockTime min, max;
 
-  if (!gst_pad_peer_query (self->sinkpad, query))
+  if (!gst_ndt_localize_query_upstream (self, query))
     return FALSE;
   gst_query_parse_latency (query, &live, &min, &max);
-  GST_OBJECT_LOCK (self);
-  self->is_live = live;
-  self->upstream_latency = min;
-  GST_OBJECT_UNLOCK (self);
-  gst_ndt_pose_pads_add_latency (GST_ELEMENT (self), &live, &min, &max);
-  gst_ndt_poses_set_live (self->poses, live);
+  const gboolean waits = live && gst_ndt_poses_has_streams (self->poses);
 
   GST_OBJECT_LOCK (self);
   min += gst_ndt_localize_get_own_latency (self);
+  if (waits)
+    min += self->settings.pose_timeout;
   if (!GST_CLOCK_TIME_IS_VALID (max) || !GST_CLOCK_TIME_IS_VALID (self->scan_duration))
     max = GST_CLOCK_TIME_NONE;
   else
-    max += gst_ndt_fifo_get_capacity (self->settings.batch_size) * self->scan_duration;
+    max += gst_ndt_fifo_get_capacity (self->settings.batch_size) * self->scan_duration +
+           (waits ? gst_ndt_localize_get_reach (self->settings.pose_timeout) : 0);
   GST_OBJECT_UNLOCK (self);
 
   GST_DEBUG_OBJECT (self,

@@ -57,6 +57,27 @@ gst_ndt_localize_get_own_latency (const GstNdtLocalize *self)
   return latency;
 }
 
+GstClockTime
+gst_ndt_localize_get_reach (GstClockTime pose_timeout)
+{
+  return MAX (pose_timeout, 2 * GST_SECOND);
+}
+
+gboolean
+gst_ndt_localize_query_upstream (GstNdtLocalize *self, GstQuery *query)
+{
+  gboolean live;
+  GstClockTime min;
+
+  if (!gst_ndt_pose_pads_query_latency (GST_ELEMENT (self), self->poses, query, &live, &min))
+    return FALSE;
+  GST_OBJECT_LOCK (self);
+  self->is_live = live;
+  self->upstream_latency = min;
+  GST_OBJECT_UNLOCK (self);
+  return TRUE;
+}
+
 gboolean
 gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken)
 {

@@ -9,9 +9,6 @@
 /* Warnings about scans are posted at most this often. */
 #define WARNING_INTERVAL (5 * GST_SECOND)
 
-/* How far scans may be ahead of a pose stream at least before they have to wait. */
-#define POSE_REACH (2 * GST_SECOND)
-
 typedef struct {
   GstNdtScan about;
   GstPointCloudMap map;
@@ -402,11 +399,21 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
 
   if (gst_ndt_poses_reached (self->poses, time))
     return TRUE;
+  /* No query need have passed: sinks send none on before their first buffer. */
+  if (!gst_ndt_poses_knows_sources (self->poses)) {
+    GstQuery *query = gst_query_new_latency ();
+    gst_ndt_localize_query_upstream (self, query);
+    gst_query_unref (query);
+  }
   /* A source that brings both by one thread is held up by a full queue of scans, and with it the
    * poses that they wait for: take scans until its GAPs come, which rosbagsrc sends after a second.
    */
-  gst_ndt_fifo_open (self->fifo, time + (gint64)MAX (batch->taken.scans.pose_timeout, POSE_REACH));
-  const gboolean ok = gst_ndt_poses_wait (self->poses, time, batch->taken.scans.pose_timeout, 0);
+  const GstClockTime timeout = batch->taken.scans.pose_timeout;
+  const GstClockTime pts = GST_BUFFER_PTS (GST_BUFFER_CAST (item->object));
+  const gint64 deadline = gst_ndt_poses_get_deadline (
+      self->poses, GST_ELEMENT (self), running_time (self, pts), timeout);
+  gst_ndt_fifo_open (self->fifo, time + (gint64)gst_ndt_localize_get_reach (timeout));
+  const gboolean ok = gst_ndt_poses_wait (self->poses, time, timeout, deadline);
   gst_ndt_fifo_open (self->fifo, G_MININT64);
   return ok;
 }

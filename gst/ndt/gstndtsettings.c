@@ -182,8 +182,9 @@ static const Number numbers[] = {
         AT (deadline), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_SCANS},
     {PROP_POSE_TIMEOUT, "pose-timeout",
         "Nanoseconds of stream time that a pose of a pose pad may be away from a scan, before and "
-        "after it",
-        AT (pose_timeout), UINT64, 0, 3600e9, 1, PLAYING, GST_NDT_CHANGE_SCANS},
+        "after it; live, a scan waits as long for poses, which is part of the reported latency",
+        AT (pose_timeout), UINT64, 0, 3600e9, 1, PLAYING,
+        GST_NDT_CHANGE_SCANS | GST_NDT_CHANGE_QUEUE},
     {PROP_POSE_DISTANCE_LIMIT, "pose-distance-limit",
         "Metres between two poses of a pose pad, above which nothing is interpolated between them "
         "(0 = no limit)",

@@ -429,7 +429,12 @@ GST_START_TEST (test_latency_of_pose_pads)
   fail_unless_equals_int (gst_pad_link (source, pad), GST_PAD_LINK_OK);
   fail_unless (gst_pad_push_event (source, gst_event_new_stream_start ("poses")));
   fail_unless_equals_int (count_latency_messages (h), 1);
-  assert_latency (h, TRUE, 120 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+  /* With the second that a scan may wait for poses. */
+  assert_latency (h, TRUE, 1120 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+  max = 200 * GST_MSECOND;
+  g_object_set (h->element, "pose-timeout", 50 * GST_MSECOND, NULL);
+  assert_latency (h, TRUE, 170 * GST_MSECOND, 2400 * GST_MSECOND);
+  count_latency_messages (h);
 
   gst_pad_unlink (source, pad);
   gst_element_release_request_pad (h->element, pad);

@@ -9,21 +9,54 @@
 
 #define PERIOD (100 * GST_MSECOND)
 
+/* @user_data: the latency of a live source; NULL: it is not live. */
+static GstPadProbeReturn
+answer_latency (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  const GstClockTime *min = user_data;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_LATENCY)
+    return GST_PAD_PROBE_OK;
+  gst_query_set_latency (query, min != NULL, min ? *min : 0, GST_CLOCK_TIME_NONE);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+static void
+set_source (GstHarness *h, GstClockTime *latency)
+{
+  gst_pad_add_probe (h->srcpad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_latency, latency, NULL);
+}
+
+/* @latency: of a live source; NULL: it is not live. */
 static GstHarness *
-scans_new (gboolean has_start)
+live_scans_new (gboolean has_start, GstClockTime *latency)
 {
   g_autofree gchar *start = has_start ? ndt_harness_pose (0) : NULL;
   GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  set_source (h, latency);
   gst_util_set_object_arg (G_OBJECT (h->element), "pose-time", "start");
   return h;
 }
 
 static GstHarness *
-poses_new (GstHarness *h)
+scans_new (gboolean has_start)
+{
+  return live_scans_new (has_start, NULL);
+}
+
+static GstHarness *
+live_poses_new (GstHarness *h, GstClockTime *latency)
 {
   GstHarness *poses = gst_harness_new_with_element (h->element, "pose_%u", NULL);
+  set_source (poses, latency);
   gst_harness_set_src_caps_str (poses, GST_POSE_CAPS_NAME);
   return poses;
+}
+
+static GstHarness *
+poses_new (GstHarness *h)
+{
+  return live_poses_new (h, NULL);
 }
 
 static void
@@ -251,36 +284,27 @@ GST_START_TEST (test_gap_and_eos)
 }
 GST_END_TEST
 
-static GstPadProbeReturn
-answer_latency (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+static void
+assert_latency (GstHarness *h, GstClockTime min, GstClockTime max)
 {
-  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
-  const GstClockTime *min = user_data;
-  if (GST_QUERY_TYPE (query) != GST_QUERY_LATENCY)
-    return GST_PAD_PROBE_OK;
-  gst_query_set_latency (query, TRUE, *min, GST_CLOCK_TIME_NONE);
-  return GST_PAD_PROBE_HANDLED;
+  g_autoptr (GstQuery) query = gst_query_new_latency ();
+  GstClockTime is_min, is_max;
+  fail_unless (gst_pad_peer_query (h->sinkpad, query));
+  gst_query_parse_latency (query, NULL, &is_min, &is_max);
+  fail_unless_equals_uint64 (is_min, min);
+  fail_unless_equals_uint64 (is_max, max);
 }
 
 /* A live stream of poses that dies: scans go on as soon as one comes that is the timeout newer, and
- * at the end. */
+ * at the end. No clock runs here, and nobody has asked for the latency before. */
 GST_START_TEST (test_live)
 {
-  GstHarness *h = scans_new (TRUE);
-  GstHarness *poses = poses_new (h);
   GstClockTime of_scans = 10 * GST_MSECOND, of_poses = 70 * GST_MSECOND;
-  GstQuery *query = gst_query_new_latency ();
-  GstClockTime min;
+  GstHarness *h = live_scans_new (TRUE, &of_scans);
+  gst_element_set_clock (h->element, NULL);
+  GstHarness *poses = live_poses_new (h, &of_poses);
 
   g_object_set (h->element, "pose-timeout", 4 * PERIOD, "batch-size", 1, NULL);
-  gst_pad_add_probe (h->srcpad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_latency, &of_scans, NULL);
-  gst_pad_add_probe (
-      poses->srcpad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_latency, &of_poses, NULL);
-  fail_unless (gst_pad_peer_query (h->sinkpad, query));
-  gst_query_parse_latency (query, NULL, &min, NULL);
-  fail_unless_equals_uint64 (min, 90 * GST_MSECOND); /* the later of the two, and an alignment */
-  gst_query_unref (query);
-
   for (guint i = 0; i < 4; i++)
     push_scan (h, i);
   g_usleep (20000);
@@ -292,6 +316,47 @@ GST_START_TEST (test_live)
   gst_harness_push_event (h, gst_event_new_eos ());
   for (guint i = 1; i <= 4; i++)
     pull_pose (h, i);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* What a scan may wait for poses is part of the latency, and it waits no longer by the clock: for
+ * no other scan, and not for the one before it. */
+GST_START_TEST (test_live_latency)
+{
+  GstClockTime of_scans = 10 * GST_MSECOND, of_poses = 70 * GST_MSECOND;
+  GstHarness *h = live_scans_new (TRUE, &of_scans);
+  GstHarness *poses = live_poses_new (h, &of_poses);
+
+  g_object_set (h->element, "batch-size", 1, "processing-deadline", 20 * GST_MSECOND, NULL);
+  ndt_harness_drop_messages (h->element);
+  g_object_set (h->element, "pose-timeout", 300 * GST_MSECOND, NULL);
+  g_autoptr (GstMessage) message = ndt_harness_message (h->element, GST_MESSAGE_LATENCY, NULL);
+  fail_unless (message != NULL);
+  /* The later of the two, the wait beyond, an alignment. */
+  assert_latency (h, 390 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+
+  g_autoptr (GstClock) clock = gst_system_clock_obtain ();
+  gst_element_set_clock (h->element, clock);
+  const GstClockTime begin = gst_clock_get_time (clock);
+  gst_element_set_base_time (h->element, begin);
+  for (guint i = 0; i < 3; i++)
+    push_scan (h, i);
+  for (guint i = 0; i < 3; i++) {
+    pull_pose (h, i);
+    fail_unless (
+        gst_clock_get_time (clock) >= begin + (GstClockTime)i * PERIOD + 370 * GST_MSECOND);
+  }
+  fail_unless_equals_uint64 (ndt_harness_count (h, "poses-missing"), 3);
+
+  /* One that is late already does not wait for what may come: it would for an hour. */
+  gst_harness_use_testclock (h);
+  gst_element_set_base_time (h->element, 0);
+  gst_harness_set_time (h, 7200 * GST_SECOND);
+  g_object_set (h->element, "pose-timeout", 3600 * GST_SECOND, NULL);
+  push_scan (h, 3);
+  pull_pose (h, 3);
   gst_harness_teardown (poses);
   ndt_harness_free (h);
 }
@@ -384,6 +449,7 @@ ndtlocalize_poses_suite (void)
   tcase_add_test (tc, test_limits);
   tcase_add_test (tc, test_gap_and_eos);
   tcase_add_test (tc, test_live);
+  tcase_add_test (tc, test_live_latency);
   tcase_add_test (tc, test_flush_and_release);
   tcase_add_test (tc, test_stop);
   tcase_add_test (tc, test_other_roles);
