@@ -25,7 +25,7 @@ transform (const float *matrices, const float *in, const guint32 *frames, gsize 
     const float *m = matrices + NDT_FRAME_MATRIX * (gsize)frames[i];
     const Column p = load (m) * in[3 * i] +
                      (load (m + 3) * in[3 * i + 1] + (load (m + 6) * in[3 * i + 2] + load (m + 9)));
-    memcpy (out + 3 * i, &p, sizeof (p));
+    memcpy (out + 3 * i, &p, 3 * sizeof (float));
   }
 }
 
@@ -108,12 +108,58 @@ transform_fma (const float *matrices, const float *in, const guint32 *frames, gs
       i += 8 * eights;
     } else {
       const float *p = in + 3 * i;
-      _mm_storeu_ps (out + 3 * i, _mm_fmadd_ps (_mm_loadu_ps (m), _mm_broadcast_ss (p),
-                                      _mm_fmadd_ps (_mm_loadu_ps (m + 3), _mm_broadcast_ss (p + 1),
-                                          _mm_fmadd_ps (_mm_loadu_ps (m + 6),
-                                              _mm_broadcast_ss (p + 2), _mm_loadu_ps (m + 9)))));
+      const __m128 q = _mm_fmadd_ps (_mm_loadu_ps (m), _mm_broadcast_ss (p),
+          _mm_fmadd_ps (_mm_loadu_ps (m + 3), _mm_broadcast_ss (p + 1),
+              _mm_fmadd_ps (_mm_loadu_ps (m + 6), _mm_broadcast_ss (p + 2), _mm_loadu_ps (m + 9))));
+      if (i + 1 < n)
+        _mm_storeu_ps (out + 3 * i, q);
+      else
+        memcpy (out + 3 * i, &q, 3 * sizeof (float));
       i++;
     }
+  }
+}
+
+/* Is each frame the one after that before it? */
+FMA static gboolean
+follow_each_other (const guint32 *frames, gsize n)
+{
+  const __m256i step = _mm256_set1_epi32 (8);
+  __m256i expected = _mm256_add_epi32 (
+      _mm256_set1_epi32 ((gint32)frames[0]), _mm256_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7));
+  __m256i other = _mm256_setzero_si256 ();
+  gsize i = 0;
+  for (; i + 8 <= n; i += 8, expected = _mm256_add_epi32 (expected, step))
+    other = _mm256_or_si256 (
+        other, _mm256_xor_si256 (
+                   expected, _mm256_loadu_si256 ((const __m256i *)(gconstpointer)(frames + i))));
+  for (; i < n; i++)
+    if (frames[i] - frames[0] != i)
+      return FALSE;
+  return _mm256_testz_si256 (other, other);
+}
+
+/* Two points at a time, each in one half of a vector, whose matrices follow each other. Those are
+ * read without a gap, and their columns are shifted out of what was read: reading is what takes the
+ * time. One float after the last point is read and written. */
+FMA static void
+transform_twos (const float *matrix, const float *in, gsize n, float *out)
+{
+  for (gsize i = 0; i < n; i += 2, matrix += 2 * NDT_FRAME_MATRIX, in += 6, out += 6) {
+    const __m256 first = _mm256_loadu_ps (matrix);      /* a0 b0, of four floats each */
+    const __m256 second = _mm256_loadu_ps (matrix + 8); /* c0 a1 */
+    const __m256 third = _mm256_loadu_ps (matrix + 16); /* b1 c1 */
+    const __m256i a = _mm256_castps_si256 (_mm256_blend_ps (first, second, 0xf0));
+    const __m256i b = _mm256_castps_si256 (_mm256_permute2f128_ps (first, third, 0x21));
+    const __m256i c = _mm256_castps_si256 (_mm256_blend_ps (second, third, 0xf0));
+    const __m256 m3 = _mm256_castsi256_ps (_mm256_alignr_epi8 (b, a, 12));
+    const __m256 m6 = _mm256_castsi256_ps (_mm256_alignr_epi8 (c, b, 8));
+    const __m256 m9 = _mm256_castsi256_ps (_mm256_srli_si256 (c, 4));
+    const __m256 p = load_halves (in, 3);
+    store_halves (out, 3,
+        _mm256_fmadd_ps (_mm256_castsi256_ps (a), _mm256_permute_ps (p, 0x00),
+            _mm256_fmadd_ps (m3, _mm256_permute_ps (p, 0x55),
+                _mm256_fmadd_ps (m6, _mm256_permute_ps (p, 0xaa), m9))));
   }
 }
 #endif
@@ -124,7 +170,13 @@ ndt_frame_points_transform (
 {
 #if HAVE_X86
   if (__builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma")) {
-    transform_fma (matrices, in, frames, n, out);
+    /* One point a frame, in order. */
+    const gsize twos = n > 2 && frames[n - 1] - frames[0] == n - 1 && follow_each_other (frames, n)
+                           ? (n - 1) / 2
+                           : 0;
+    if (twos > 0)
+      transform_twos (matrices + NDT_FRAME_MATRIX * (gsize)frames[0], in, 2 * twos, out);
+    transform_fma (matrices, in + 6 * twos, frames + 2 * twos, n - 2 * twos, out + 6 * twos);
     return;
   }
 #endif
@@ -143,8 +195,15 @@ ndt_frame_points_write (float *out, const float *in, gsize n)
 {
   gsize i = 0;
 #if HAVE_X86
-  for (; i + 4 <= n; i += 4)
-    _mm_stream_ps (out + i, _mm_loadu_ps (in + i));
+  /* Whole lines at once. */
+  for (; i + 16 <= n; i += 16) {
+    const __m128 a = _mm_loadu_ps (in + i), b = _mm_loadu_ps (in + i + 4);
+    const __m128 c = _mm_loadu_ps (in + i + 8), d = _mm_loadu_ps (in + i + 12);
+    _mm_stream_ps (out + i, a);
+    _mm_stream_ps (out + i + 4, b);
+    _mm_stream_ps (out + i + 8, c);
+    _mm_stream_ps (out + i + 12, d);
+  }
 #endif
   memcpy (out + i, in + i, (n - i) * sizeof (float));
 }

@@ -10,9 +10,8 @@ G_BEGIN_DECLS
 #define NDT_FRAME_MATRIX 12
 
 /* Packed x, y, z of @n points, each by the matrix of its frame. One float after the last of
- * @matrices is read, and one after the last of @out is written. @in and @out may not overlap. A
- * point's bits depend on it and its matrix alone, and on whether the processor fuses multiplication
- * and addition. */
+ * @matrices is read. @in and @out may not overlap. A point's bits depend on it and its matrix
+ * alone, and on whether the processor fuses multiplication and addition. */
 void ndt_frame_points_transform (
     const float *matrices, const float *in, const guint32 *frames, gsize n, float *out);
 

@@ -16,7 +16,7 @@ enum { PX, PY, PZ, QX, QY, QZ, QW, N_COMPONENTS };
 /* Frames whose matrices are made together, and points that are transformed together: what lies
  * between two steps stays in the first-level cache. */
 #define FRAMES_AT_ONCE 128
-#define POINTS_AT_ONCE 512
+#define POINTS_AT_ONCE 256
 
 /* Results of at least so many bytes go past the caches: who reads them finds them gone there
  * anyway, and a cache line that is about to be overwritten is not fetched first. */
@@ -503,12 +503,12 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
     const guint32 *frames, float *out, GError **error)
 {
   const gsize n = points->n_points;
-  const gboolean past_caches =
-      3 * n * sizeof (float) >= PAST_CACHES && points->x != (const guint8 *)out;
-  const gsize lead = past_caches ? ndt_frame_points_before_line (out) : 0;
   const gboolean packed = points->scalar == NDT_SCALAR_F32 && points->stride == 12 &&
                           points->y == points->x + 4 && points->z == points->x + 8;
-  float gathered[3 * POINTS_AT_ONCE], block[3 * POINTS_AT_ONCE + 1];
+  const gboolean in_place = points->x == (const guint8 *)out;
+  const gboolean past_caches = 3 * n * sizeof (float) >= PAST_CACHES && !in_place;
+  const gsize lead = past_caches ? ndt_frame_points_before_line (out) : 0;
+  float gathered[3 * POINTS_AT_ONCE], block[3 * POINTS_AT_ONCE] __attribute__ ((aligned (64)));
 
   if (reference != NDT_FRAME_NONE && reference >= tree->n)
     return refuse_frame (tree, reference, error);
@@ -521,7 +521,7 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
       return TRUE;
     leave_device (tree, local_error);
     /* Some may be results already. */
-    if (points->x == (const guint8 *)out) {
+    if (in_place) {
       g_set_error_literal (
           error, NDT_ERROR, NDT_ERROR_DEVICE, "The points were lost with the device");
       return FALSE;
@@ -534,14 +534,15 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
     const guint32 largest = largest_of (frames + i, size);
     if (largest >= tree->n)
       return refuse_frame (tree, largest, error);
+    const gboolean past = past_caches && i >= lead;
     if (!packed)
       gather (points, i, size, gathered);
     ndt_frame_points_transform (tree->matrices,
         packed ? (const float *)(gconstpointer)points->x + 3 * i : gathered, frames + i, size,
-        block);
-    if (past_caches && i >= lead)
+        in_place || past ? block : out + 3 * i);
+    if (past)
       ndt_frame_points_write (out + 3 * i, block, 3 * size);
-    else
+    else if (in_place)
       memcpy (out + 3 * i, block, 3 * size * sizeof (float));
   }
   if (past_caches)

@@ -130,7 +130,7 @@ measure (const Scene *s, guint per_frame, FILE *json)
   }
   const double set = median (set_ms), world = median (world_ms), matrices = median (matrices_ms);
   const double transform = median (transform_ms), copy = median (copy_ms);
-  printf ("%8u %6u %9.3f %9.3f %9.3f %9.3f %9.3f %8.2f\n", n, per_frame, set, world, matrices,
+  printf ("%8u %6u %9.3f %9.3f %9.3f %9.4f %9.4f %8.2f\n", n, per_frame, set, world, matrices,
       transform, copy, copy / transform);
   if (json)
     fprintf (json,

@@ -236,6 +236,52 @@ test_many (void)
   g_assert_cmpmem (points, (3 * N - 3) * sizeof (float), expected, (3 * N - 3) * sizeof (float));
 }
 
+/* One point a frame, in order, are done together: the same bits as one by one, and nothing but
+ * theirs is written. */
+static void
+test_following (void)
+{
+  enum { N = 700 };
+  static const guint sizes[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 255, 256, 257, 300, 600};
+  NdtPose poses[N];
+  float points[3 * N], expected[3 * N], out[3 * N + 4];
+  guint32 frames[N];
+  g_autoptr (GRand) random = g_rand_new_with_seed (7);
+  g_autoptr (NdtFrameTree) tree = ndt_frame_tree_new ();
+  for (guint i = 0; i < N; i++) {
+    poses[i] = random_pose (random, 20);
+    frames[i] = i;
+    for (guint k = 0; k < 3; k++)
+      points[3 * i + k] = (float)g_rand_double_range (random, -80, 80);
+  }
+  points[3 * 90] = NAN;
+  g_assert_cmpuint (ndt_frame_tree_add (tree, N, NULL, poses, NULL), ==, 0);
+  for (guint i = 0; i < N; i++) {
+    const NdtCloudView one = ndt_cloud_view_xyz_f32 (points + 3 * i, 1);
+    g_assert_true (ndt_frame_tree_transform (tree, 1, &one, frames + i, expected + 3 * i, NULL));
+  }
+  for (guint s = 0; s < G_N_ELEMENTS (sizes); s++)
+    for (guint first = 0; first < 4; first++) {
+      const guint n = sizes[s];
+      const NdtCloudView view = ndt_cloud_view_xyz_f32 (points + 3 * first, n);
+      memset (out, 0, sizeof (out));
+      g_assert_true (ndt_frame_tree_transform (tree, 1, &view, frames + first, out, NULL));
+      g_assert_cmpmem (out, 3 * n * sizeof (float), expected + 3 * first, 3 * n * sizeof (float));
+      for (guint i = 3 * n; i < 3 * n + 4; i++)
+        g_assert_cmpfloat (out[i], ==, 0);
+    }
+  /* One that is out of order. */
+  frames[300] = 20;
+  const NdtCloudView all = ndt_cloud_view_xyz_f32 (points, N);
+  g_assert_true (ndt_frame_tree_transform (tree, 1, &all, frames, out, NULL));
+  g_assert_cmpmem (out, 3 * 300 * sizeof (float), expected, 3 * 300 * sizeof (float));
+  g_assert_cmpmem (out + 3 * 301, 3 * (N - 301) * sizeof (float), expected + 3 * 301,
+      3 * (N - 301) * sizeof (float));
+  const NdtCloudView odd = ndt_cloud_view_xyz_f32 (points + 3 * 300, 1);
+  g_assert_true (ndt_frame_tree_transform (tree, 1, &odd, frames + 300, expected, NULL));
+  g_assert_cmpmem (out + 3 * 300, 3 * sizeof (float), expected, 3 * sizeof (float));
+}
+
 /* A tractor with a trailer on its coupling, both turning, and a lidar on each that fires while they
  * move: a frame for each firing, body and trailer at that instant. What both see of one still world
  * merges in the tractor's frame of one instant. */
@@ -602,6 +648,7 @@ main (int argc, char **argv)
   g_test_add_func ("/frames/attached", test_attached);
   g_test_add_func ("/frames/device", test_device);
   g_test_add_func ("/frames/many", test_many);
+  g_test_add_func ("/frames/following", test_following);
   g_test_add_func ("/frames/articulated", test_articulated);
   g_test_add_data_func ("/frames/speed/1", GUINT_TO_POINTER (1), test_speed);
   g_test_add_data_func ("/frames/speed/128", GUINT_TO_POINTER (128), test_speed);
