@@ -30,6 +30,7 @@ APPS = {
 # above the road.
 START = "0,0,1.8"
 SCANS = 12
+LONG = 120  # of a drive that is stopped on its way: 12 s at its own rate, however slow others are
 folder = None  # scratch of the test that runs
 
 
@@ -131,12 +132,12 @@ def interrupt(app):
     with subprocess.Popen([*APPS[app], "town.pcd", START, "day", "lidartestsrc is-live=true"],
                           text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder,
                           env=os.environ) as process:
-        deadline = time.monotonic() + 100
+        deadline = time.monotonic() + 300
         while not os.path.exists(path("day", "velodyne", "000004.bin")):
             assert time.monotonic() < deadline and process.poll() is None, "nothing is recorded"
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=100)
+        output, _ = process.communicate(timeout=300)
         assert process.returncode == 0, output
     scans = int(re.search(r"^(\d+) scans, \d+ localized$", output, re.M)[1])
     assert scans >= 5
@@ -260,25 +261,25 @@ def test_replay_to_any_folder():
 
 
 def test_replay_stops_and_resumes():
-    record_drive(40)
+    record_drive(LONG)
     _, whole = replay()
     with subprocess.Popen([os.path.join(PIPELINES, "replay.sh"), "--realtime", "drive.mcap",
                            "town.pcd", START, "out"], cwd=folder, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True,
                           env={**os.environ, "NDT_BUILD": BUILD}) as process:
         part = path("out", "trajectory.csv.part")
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while time.monotonic() < end and not (
                 os.path.exists(part) and len(csv_times(part)) > 4):
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
-        output = process.communicate(timeout=60)[0]
+        output = process.communicate(timeout=300)[0]
     assert process.returncode == 130, output
     stopped = csv_times(path("out", "trajectory.csv"))
-    assert 4 < len(stopped) < 40, output
+    assert 4 < len(stopped) < LONG, output
     values, rows = replay("--resume")
     assert rows == whole
-    assert values["scans"] == values["compared"] == "40" and values["lost"] == "0", values
+    assert values["scans"] == values["compared"] == str(LONG) and values["lost"] == "0", values
     assert float(values["max_error_m"]) < 0.1, values
     # The recordings of both runs are one, without a scan missing or there twice.
     run("gst-launch-1.0", "-q", "rosbagsrc", "location=out", "!", "trajectorysink", "format=csv",
@@ -295,7 +296,7 @@ def replay_on_terminal(*options, stop_at=None):
         os.execv(os.path.join(PIPELINES, "replay.sh"),
                  ["replay.sh", *options, "drive.mcap", "town.pcd", START, "out"])
     shown = b""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         ready, _, _ = select.select([terminal], [], [], 1)
         try:
@@ -321,7 +322,7 @@ def percents(shown):
 
 
 def test_replay_on_a_terminal():
-    record_drive(40)
+    record_drive(LONG)
     _, whole = replay()
     status, shown = replay_on_terminal("--realtime", stop_at=20)
     assert status == 130, (status, shown)
@@ -329,10 +330,10 @@ def test_replay_on_a_terminal():
     assert len(bars) > 1 and bars == sorted(bars), shown
     assert b"--resume goes on" in shown, shown
     stopped = csv_times(path("out", "trajectory.csv"))
-    assert 0 < len(stopped) < 40, shown
+    assert 0 < len(stopped) < LONG, shown
     status, shown = replay_on_terminal("--resume")
     assert status == 0 and percents(shown)[-1] == 100, (status, shown)
-    assert b"scans=40 lost=0" in shown, shown
+    assert f"scans={LONG} lost=0".encode() in shown, shown
     assert csv_times(path("out", "trajectory.csv")) == whole
 
 
@@ -340,8 +341,24 @@ def recorded():
     return sorted(name for name in os.listdir(path("out")) if name.startswith("replay-"))
 
 
+def wait_for_ends(pids):
+    """Of processes that have another parent now."""
+    for pid in pids:
+        end = time.monotonic() + 300
+        while time.monotonic() < end:
+            try:
+                with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                    if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                        break
+            except FileNotFoundError:
+                break
+            time.sleep(0.01)
+        else:
+            raise AssertionError(f"process {pid} does not end")
+
+
 def test_replay_resumes_what_was_killed():
-    record_drive(60)
+    record_drive(LONG)
     _, whole = replay()
     with open(path("out", "trajectory.txt"), "rb") as file:
         poses = np.loadtxt(file)
@@ -353,7 +370,7 @@ def test_replay_resumes_what_was_killed():
                               env={**os.environ, "NDT_BUILD": BUILD}) as process:
             name = path("out", "replay-00000.mcap")
             part = path("out", "trajectory.csv.part")
-            end = time.monotonic() + 60
+            end = time.monotonic() + 300
             while time.monotonic() < end and not (
                     os.path.exists(part) and os.path.getsize(part) > 0
                     and os.path.exists(name) and os.path.getsize(name) >= size):
@@ -363,10 +380,10 @@ def test_replay_resumes_what_was_killed():
             # The script first, or it would tidy up.
             for pid in (process.pid, *map(int, children)):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.2)
+        wait_for_ends(map(int, children))
         values, rows = replay("--resume")
         assert rows == whole, (size, len(rows), rows[:3], rows[-3:])
-        assert values["scans"] == values["compared"] == "60" and values["lost"] == "0", values
+        assert values["scans"] == values["compared"] == str(LONG) and values["lost"] == "0", values
         # No scan is missing in the recording, none is there twice, each has the pose it was given.
         run("gst-launch-1.0", "-q", "rosbagsrc", "location=out/replay-*.mcap", "!", "tee", "name=t",
             "!", "queue", "!", "trajectorysink", "format=csv", "location=again.csv", "t.", "!",
@@ -384,7 +401,7 @@ def test_replay_resumes_what_was_killed():
         # There is nothing left to do.
         files = recorded()
         values, rows = replay("--resume")
-        assert rows == whole and values["scans"] == "60", values
+        assert rows == whole and values["scans"] == str(LONG), values
         assert recorded() == files, (files, recorded())
 
 

@@ -48,9 +48,9 @@ def decode(capture, decoder, source=""):
     try:
         while True:
             message = bus.timed_pop_filtered(
-                60 * Gst.SECOND,
+                300 * Gst.SECOND,
                 Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.WARNING)
-            assert message is not None, "no end of the stream within a minute"
+            assert message is not None, "no end of the stream within five minutes"
             if message.type == Gst.MessageType.WARNING:
                 warnings.append(message.parse_warning()[0].message)
                 continue
@@ -71,7 +71,7 @@ def payloads(capture):
         "handoff", lambda _, b, __: out.append(b.extract_dup(0, b.get_size())))
     pipeline.set_state(Gst.State.PLAYING)
     message = pipeline.get_bus().timed_pop_filtered(
-        60 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        300 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)
     assert message and message.type == Gst.MessageType.EOS
     return out

@@ -49,7 +49,7 @@ def simulate(columns):
     pipeline.get_by_name("sink").connect("handoff", on_scan)
     pipeline.set_state(Gst.State.PLAYING)
     message = pipeline.get_bus().timed_pop_filtered(
-        100 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        300 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)
     assert message and message.type == Gst.MessageType.EOS, "the simulation failed"
     return np.array(scans)

@@ -14,7 +14,7 @@ import drive  # noqa: E402
 
 
 def launch(line):
-    done = subprocess.run("gst-launch-1.0 " + line, shell=True, text=True, timeout=200,
+    done = subprocess.run("gst-launch-1.0 " + line, shell=True, text=True, timeout=500,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0 and "WARNING" not in done.stdout, done.stdout
     return done.stdout

@@ -15,7 +15,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import drive  # noqa: E402
 from gi.repository import Gst  # noqa: E402
 
-ATTEMPTS = 5
+LIMIT = 300  # seconds for what has to come
+WAITING = 1 << 16  # bytes that lie in a socket's buffer at most, of a default of 208 KiB
 
 
 def allowed_buffer():
@@ -23,15 +24,38 @@ def allowed_buffer():
         return int(file.read())
 
 
+def waiting(port):
+    """Bytes in the buffer of the socket that is bound to a port."""
+    with open("/proc/net/udp", encoding="ascii") as file:
+        for line in itertools.islice(file, 1, None):
+            fields = line.split()
+            if int(fields[1].split(":")[1], 16) == port:
+                return int(fields[4].split(":")[1], 16)
+    raise AssertionError("the port is not open")
+
+
 def send(packets, port, factor):
-    """Sends packets, of times in us and payloads, as fast as they were taken, times a factor."""
+    """Sends packets, of times in us and payloads, as fast as they were taken, times a factor. A
+    machine with other work may not let the receiver run for longer than the kernel's buffer lasts:
+    it is waited for then, which says nothing of the elements."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        start = time.monotonic()
+        start, held_up = time.monotonic(), 0
         for stamp, _, payload in packets:
             wait = start + stamp / 1e6 / factor - time.monotonic()
             if wait > 0:
                 time.sleep(wait)
+            if waiting(port) > WAITING:
+                held_up += 1
+                wait_for(lambda: waiting(port) <= WAITING, "nothing is received")
             out.sendto(payload, ("127.0.0.1", port))
+        print(f"# the receiver was waited for {held_up} times", flush=True)
+
+
+def wait_for(condition, otherwise):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < end, otherwise
+        time.sleep(0.001)
 
 
 def play(packets, factor, rest):
@@ -47,12 +71,13 @@ def play(packets, factor, rest):
             target=send, args=(packets, pipeline.get_by_name("source").get_property("port"), factor))
         sender.start()
         sender.join()
-        time.sleep(0.3)
+        wait_for(lambda: decoder.get_property("stats").get_value("packets") == len(packets),
+                 f"of {len(packets)} packets are lost: {decoder.get_property('stats')}")
         query = Gst.Query.new_latency()
         assert decoder.get_static_pad("src").query(query), "no latency"
         pipeline.send_event(Gst.Event.new_eos())
         message = pipeline.get_bus().timed_pop_filtered(
-            30 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+            LIMIT * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
         assert message and message.type == Gst.MessageType.EOS, "no end"
         stats = decoder.get_property("stats")
         names = [stats.nth_field_name(i) for i in range(stats.n_fields())]
@@ -62,19 +87,14 @@ def play(packets, factor, rest):
 
 
 def check(packets, factor, rest):
-    """Nothing is lost; a busy machine has some attempts."""
-    for attempt in range(ATTEMPTS):
-        stats, (live, least, _) = play(packets, factor, rest)
-        lost = len(packets) - stats["packets"]
-        print(f"# {len(packets)} packets, {factor} x real time: {lost} lost, "
-              f"{stats['scans']} scans, latency {least / 1e6:.1f} ms", flush=True)
-        # What did arrive is right whatever is lost.
-        assert live and 99e6 < least < 101e6, "latency is not a round"
-        others = {name: n for name, n in stats.items() if name not in ("packets", "scans", "gaps")}
-        assert not any(others.values()), others
-        if lost == 0:
-            return stats
-    raise AssertionError(f"{lost} of {len(packets)} packets lost in each of {ATTEMPTS} attempts")
+    """Nothing is lost, nor wrong."""
+    stats, (live, least, _) = play(packets, factor, rest)
+    print(f"# {len(packets)} packets, {factor} x real time: {stats['scans']} scans, "
+          f"latency {least / 1e6:.1f} ms", flush=True)
+    assert live and 99e6 < least < 101e6, "latency is not a round"
+    others = {name: n for name, n in stats.items() if name not in ("packets", "scans", "gaps")}
+    assert not any(others.values()), others
+    return stats
 
 
 def fast(_, scans):
@@ -89,7 +109,7 @@ def localized(folder, scans):
     subprocess.run(f"gst-launch-1.0 -q {drive.SIMULATION} map-location={folder}/town.pcd ! "
                    f"trajectorysink role=ground-truth location={folder}/truth.txt "
                    "print-summary=false sync=false",
-                   shell=True, check=True, timeout=100)
+                   shell=True, check=True, timeout=LIMIT)
     with open(f"{folder}/truth.txt", encoding="ascii") as file:
         start = ",".join(next(line for line in file if not line.startswith("#")).split()[1:8])
     check(list(drive.velodyne(scans)), 1,

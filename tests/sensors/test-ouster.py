@@ -138,7 +138,7 @@ def metadata_files(data):
     folder = f"{data}/packets_ouster/metadata"
     for path in sorted(glob.glob(f"{folder}/*.json") + glob.glob(f"{folder}/malformed/*.json")):
         line = f"gst-launch-1.0 -q fakesrc num-buffers=0 ! ousterdec metadata={path} ! fakesink"
-        done = subprocess.run(line, shell=True, text=True, capture_output=True, timeout=60)
+        done = subprocess.run(line, shell=True, text=True, capture_output=True, timeout=300)
         if "malformed" not in path:
             assert done.returncode == 0, (path, done.stderr)
         else:

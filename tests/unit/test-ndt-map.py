@@ -24,7 +24,7 @@ def path(name):
 
 def run(*arguments, status=0):
     """Output of ndt-map, which has to end with @status."""
-    done = subprocess.run([NDT_MAP, *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([NDT_MAP, *arguments], capture_output=True, text=True, timeout=300)
     assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
     return done.stdout + done.stderr
 
