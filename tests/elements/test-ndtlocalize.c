@@ -33,13 +33,13 @@ assert_stats (GstHarness *h)
   static const gchar *counts[] = {"scans-in", "scans-out", "dropped", "aligned", "iterations",
       "initializing", "tracking", "degraded", "lost", "skipped", "rejected-no-guess",
       "rejected-too-few-points", "rejected-no-pairs", "rejected-not-finite", "rejected-score",
-      "rejected-deadline", "rejected-motion", "predicted-none", "predicted-initial", "predicted-constant-velocity",
-      "predicted-odometry", "predicted-prior", "late", "backwards", "malformed", "qos-events",
-      "fallbacks", "batches", "poses", "poses-missing", "pinned-memories", "plain-memories",
-      "map-points", "map-voxels", "map-bytes", "backend-scans", "backend-alignments",
-      "backend-evaluations", "backend-allocations", "backend-uploads", "backend-upload-bytes",
-      "backend-downloads", "backend-download-bytes", "backend-launches", "backend-synchronizations",
-      "backend-device-bytes", "backend-host-bytes"};
+      "rejected-deadline", "rejected-motion", "predicted-none", "predicted-initial",
+      "predicted-constant-velocity", "predicted-odometry", "predicted-prior", "late", "backwards",
+      "malformed", "qos-events", "fallbacks", "batches", "poses", "poses-missing",
+      "pinned-memories", "plain-memories", "map-points", "map-voxels", "map-bytes", "backend-scans",
+      "backend-alignments", "backend-evaluations", "backend-allocations", "backend-uploads",
+      "backend-upload-bytes", "backend-downloads", "backend-download-bytes", "backend-launches",
+      "backend-synchronizations", "backend-device-bytes", "backend-host-bytes"};
   static const gchar *times[] = {"wait", "upload", "align", "push"};
   g_autoptr (GstStructure) stats = NULL;
   guint64 n_scans = 0;
