@@ -280,18 +280,6 @@ end (GstBagPlayer *self)
 }
 
 static void
-stop_with_error (GstBagPlayer *self, const GError *error)
-{
-  set_task_state (self, GST_TASK_PAUSED);
-  /* Reading fails as well when it is told to stop. */
-  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    return;
-  gst_bag_post_error (self->element, error);
-  post_progress (self, GST_PROGRESS_TYPE_ERROR);
-  gst_bag_streams_push_event (self->streams, gst_event_new_eos ());
-}
-
-static void
 stop_with_flow (GstBagPlayer *self, GstFlowReturn flow)
 {
   GST_DEBUG_OBJECT (self->element, "pausing: %s", gst_flow_get_name (flow));
@@ -303,6 +291,30 @@ stop_with_flow (GstBagPlayer *self, GstFlowReturn flow)
     post_progress (self, GST_PROGRESS_TYPE_ERROR);
     gst_bag_streams_push_event (self->streams, gst_event_new_eos ());
   }
+}
+
+static void
+stop_with_error (GstBagPlayer *self, const GError *error)
+{
+  GST_OBJECT_LOCK (self->element);
+  const gboolean is_ended = self->is_ended;
+  GST_OBJECT_UNLOCK (self->element);
+  /* Reading fails as well when it is told to stop, or what is read is ended. */
+  const gboolean is_failure = !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+
+  if (!is_failure && is_ended && gst_bag_streams_has_pads (self->streams)) {
+    stop_with_flow (self, GST_FLOW_EOS);
+    return;
+  }
+  set_task_state (self, GST_TASK_PAUSED);
+  if (!is_failure && is_ended)
+    GST_ELEMENT_ERROR (self->element, STREAM, DEMUX,
+        ("The stream was ended before anything of the recording was read."), (NULL));
+  if (!is_failure)
+    return;
+  gst_bag_post_error (self->element, error);
+  post_progress (self, GST_PROGRESS_TYPE_ERROR);
+  gst_bag_streams_push_event (self->streams, gst_event_new_eos ());
 }
 
 /* What was logged a little later may have an earlier time stamp. */

@@ -283,6 +283,23 @@ gst_mcap_demux_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
 
 /* Pull mode */
 
+/* An application ends the source, as gst-launch-1.0 -e does: that is no end of the file. */
+static gboolean
+is_source_ended (GstMcapDemux *self, guint64 offset)
+{
+  GstBagPlayer *player;
+  gint64 size;
+
+  if (!gst_pad_peer_query_duration (self->sinkpad, GST_FORMAT_BYTES, &size) ||
+      offset >= (guint64)size)
+    return FALSE;
+  player = gst_bag_playback_get (&self->playback, GST_ELEMENT (self));
+  if (player)
+    gst_bag_player_end (player);
+  g_clear_pointer (&player, gst_bag_player_unref);
+  return TRUE;
+}
+
 static gssize
 read_peer (gpointer user_data, guint64 offset, guint8 *data, gsize size, GError **error)
 {
@@ -291,10 +308,10 @@ read_peer (gpointer user_data, guint64 offset, guint8 *data, gsize size, GError 
   const guint wanted = (guint)MIN (size, (gsize)G_MAXINT);
   const GstFlowReturn flow = gst_pad_pull_range (self->sinkpad, offset, wanted, &buffer);
 
-  if (flow == GST_FLOW_EOS)
+  if (flow == GST_FLOW_EOS && !is_source_ended (self, offset))
     return 0;
   if (flow != GST_FLOW_OK) {
-    if (flow == GST_FLOW_FLUSHING)
+    if (flow == GST_FLOW_FLUSHING || flow == GST_FLOW_EOS)
       g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "reading was stopped");
     else
       g_set_error (error, MCAP_ERROR, MCAP_ERROR_READ, "upstream: %s", gst_flow_get_name (flow));

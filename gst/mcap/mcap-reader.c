@@ -344,7 +344,8 @@ mcap_reader_foreach_record (
       McapCursor content = {self->record->data, self->record->len, 0, FALSE};
       if (!func (user_data, place->opcode, &content))
         return TRUE;
-    } else if (g_error_matches (failure, MCAP_ERROR, MCAP_ERROR_READ)) {
+    } else if (failure->domain != MCAP_ERROR ||
+               g_error_matches (failure, MCAP_ERROR, MCAP_ERROR_READ)) {
       g_propagate_error (error, failure);
       return FALSE;
     } else {

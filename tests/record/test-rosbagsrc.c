@@ -523,6 +523,74 @@ GST_START_TEST (test_eos_from_outside)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+end_source (GstPad *pad, GstPadProbeInfo *info, gpointer source)
+{
+  gst_element_send_event (source, gst_event_new_eos ());
+  return GST_PAD_PROBE_REMOVE;
+}
+
+static void
+on_pad_to_end (GstElement *demux, GstPad *pad, gpointer source)
+{
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, end_source, source, NULL);
+}
+
+/* An application ends what a file is read by: the recording is no damaged one for that. */
+GST_START_TEST (test_source_ends)
+{
+  Result result;
+  GstStructure *stats;
+  guint64 damaged;
+
+  record ("a.mcap", "chunk-size=1");
+  g_autofree gchar *line = g_strdup_printf (
+      "filesrc name=file location=%s/a.mcap ! mcapdemux name=demux ! fakesink name=out", folder);
+  GstElement *pipeline = launch (line, &result);
+  GstElement *file = gst_bin_get_by_name (GST_BIN (pipeline), "file");
+  GstElement *demux = gst_bin_get_by_name (GST_BIN (pipeline), "demux");
+  g_signal_connect (demux, "pad-added", G_CALLBACK (on_pad_to_end), file);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  wait_for_end (pipeline, &result);
+  fail_unless_equals_string (result.error, NULL);
+  fail_unless_equals_int (result.n_warnings, 0);
+  fail_unless (result.buffers->len > 0 && result.buffers->len < 20);
+  g_object_get (demux, "stats", &stats, NULL);
+  fail_unless (gst_structure_get_uint64 (stats, "damaged", &damaged));
+  fail_unless_equals_uint64 (damaged, 0);
+  gst_structure_free (stats);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (file);
+  gst_object_unref (demux);
+  gst_object_unref (pipeline);
+  result_clear (&result);
+}
+GST_END_TEST
+
+/* Before there are pads nobody else would say so. */
+GST_START_TEST (test_source_ends_at_once)
+{
+  Result result;
+
+  record ("a.mcap", "");
+  g_autofree gchar *line = g_strdup_printf (
+      "filesrc name=file location=%s/a.mcap ! mcapdemux ! fakesink name=out", folder);
+  GstElement *pipeline = launch (line, &result);
+  GstElement *file = gst_bin_get_by_name (GST_BIN (pipeline), "file");
+  GstPad *pad = gst_element_get_static_pad (file, "src");
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_PULL | GST_PAD_PROBE_TYPE_BLOCK, end_source, file, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  wait_for_end (pipeline, &result);
+  fail_unless (result.error && strstr (result.error, "ended before"), "%s", result.error);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pad);
+  gst_object_unref (file);
+  gst_object_unref (pipeline);
+  result_clear (&result);
+}
+GST_END_TEST
+
 static GstProgressType
 parse_progress (GstMessage *message, gdouble *percent)
 {
@@ -851,6 +919,8 @@ rosbagsrc_suite (void)
   tcase_add_test (tc, test_seek_of_sinks);
   tcase_add_test (tc, test_states);
   tcase_add_test (tc, test_eos_from_outside);
+  tcase_add_test (tc, test_source_ends);
+  tcase_add_test (tc, test_source_ends_at_once);
   tcase_add_test (tc, test_progress);
   tcase_add_test (tc, test_layouts);
   tcase_add_test (tc, test_poses);
