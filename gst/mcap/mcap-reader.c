@@ -40,8 +40,10 @@ static void
 drop_entries (McapReader *self, McapBlock *block)
 {
   drop_data (self, block);
-  if (block->is_chunk)
+  if (block->is_chunk) {
     g_clear_pointer (&block->entries, g_free);
+    block->n_entries = 0; /* reading it again may fail */
+  }
   block->next = 0;
 }
 

@@ -152,6 +152,40 @@ test_changed (gconstpointer name)
   }
 }
 
+/* A file that has been read becomes shorter and is read again: what is not there any more is
+ * damage.
+ */
+static void
+test_shrunk (gconstpointer name)
+{
+  g_autofree gchar *path = g_build_filename (NDT_TEST_ROOT, "tests/fuzz/corpus/mcap", name, NULL);
+  g_autofree gchar *data = NULL;
+  gsize size;
+
+  g_assert_true (g_file_get_contents (path, &data, &size, NULL));
+  for (gsize cut = 0; cut < size; cut++) {
+    g_autoptr (GError) error = NULL;
+    Bytes bytes = {(const guint8 *)data, size};
+    g_autoptr (McapReader) reader = mcap_reader_new (read_bytes, &bytes, size, &error);
+    McapReaderStats stats;
+    McapMessage message;
+    guint n = 0, again = 0;
+
+    g_assert_no_error (error);
+    while (mcap_reader_next (reader, &message, &error))
+      n++;
+    g_assert_no_error (error);
+    g_assert_cmpuint (n, ==, 6);
+    bytes.size = cut;
+    mcap_reader_seek (reader, 0);
+    while (mcap_reader_next (reader, &message, &error))
+      again++;
+    g_assert_no_error (error);
+    mcap_reader_get_stats (reader, &stats);
+    g_assert_true ((again < n) == (stats.n_damaged > 0));
+  }
+}
+
 /* The data section's checksum: a changed byte of what no other checksum has is noticed. */
 static void
 test_data_checksum (void)
@@ -191,9 +225,11 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
     g_autofree gchar *cut = g_strconcat ("/mcap-reader/cut/", names[i], NULL);
+    g_autofree gchar *shrunk = g_strconcat ("/mcap-reader/shrunk/", names[i], NULL);
     g_autofree gchar *changed = g_strconcat ("/mcap-reader/changed/", names[i], NULL);
     g_test_add_data_func (cut, names[i], test_cut);
     g_test_add_data_func (changed, names[i], test_changed);
+    g_test_add_data_func (shrunk, names[i], test_shrunk);
   }
   g_test_add_func ("/mcap-reader/data-checksum", test_data_checksum);
   return g_test_run ();
