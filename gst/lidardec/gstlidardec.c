@@ -21,8 +21,7 @@ GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
 /* Packets that wait for the lasers' angles: three seconds of the fastest sensor. */
 #define MAX_WAITING 16384
 
-/* Packets that wait for so long are warned of: an HDL-64E S2 takes 2.4 s, a RoboSense one second.
- */
+/* Packets that wait for so long are warned of: the HDL-64E S2 in the tests takes 2.4 s. */
 #define WAITING_TIME (3 * GST_SECOND)
 
 #define DEFAULT_FRAME_ID "lidar"
@@ -399,6 +398,14 @@ drain (GstLidarDec *self)
   publish (self);
 }
 
+/* What comes next need not follow what came. */
+static void
+reset (GstLidarDec *self)
+{
+  if (GST_LIDAR_DEC_GET_CLASS (self)->reset)
+    GST_LIDAR_DEC_GET_CLASS (self)->reset (self);
+}
+
 static gboolean
 gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
@@ -414,8 +421,7 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     gst_point_cloud_allocation_reset (priv->allocation);
     lidar_cutter_reset (priv->cutter);
     g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
-    if (GST_LIDAR_DEC_GET_CLASS (self)->reset)
-      GST_LIDAR_DEC_GET_CLASS (self)->reset (self);
+    reset (self);
     priv->is_discont = TRUE;
     priv->has_segment = FALSE;
     return gst_pad_event_default (pad, parent, event);
@@ -429,6 +435,7 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     /* What came is of the segment before. */
     if (priv->has_segment) {
       drain (self);
+      reset (self);
       lidar_cutter_set_discont (priv->cutter);
     }
     push_caps (self);
