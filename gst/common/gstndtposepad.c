@@ -169,6 +169,43 @@ gst_ndt_pose_pad_iterate_scans (GstPad *pad, GstObject *parent)
   return iterator;
 }
 
+static gboolean
+is_pose_pad (GstPad *pad)
+{
+  return g_str_has_prefix (GST_OBJECT_NAME (pad), "pose_");
+}
+
+gboolean
+gst_ndt_pose_pads_seek (GstElement *element, GstNdtPoses *poses, GstEvent *seek)
+{
+  const guint32 seqnum = gst_event_get_seqnum (seek);
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
+  g_autolist (GstPad) pads = NULL;
+  gboolean result;
+
+  if (!gst_ndt_poses_begin_seek (poses, seqnum, &result)) {
+    gst_event_unref (seek);
+    return result;
+  }
+  GST_OBJECT_LOCK (element);
+  pads = g_list_copy_deep (element->sinkpads, (GCopyFunc)(void (*) (void))gst_object_ref, NULL);
+  GST_OBJECT_UNLOCK (element);
+  /* Poses first: scans from there would take the streams of poses for as far as they were. */
+  for (GList *l = pads; l; l = l->next) {
+    GstPad *pad = l->data;
+    if (is_pose_pad (pad) && gst_pad_is_linked (pad) &&
+        !gst_pad_push_event (pad, gst_event_ref (seek)))
+      GST_ELEMENT_WARNING (element, RESOURCE, SEEK,
+          ("The source of the poses at %s does not seek: after a seek scans have none from it, or "
+           "wrong ones.",
+              GST_OBJECT_NAME (pad)),
+          (NULL));
+  }
+  result = gst_pad_push_event (sink, seek);
+  gst_ndt_poses_end_seek (poses, seqnum, result);
+  return result;
+}
+
 typedef struct {
   gboolean live;
   GstClockTime min;
@@ -184,7 +221,7 @@ add_latency (const GValue *item, gpointer user_data)
   gboolean live;
   GstClockTime min, max;
 
-  if (g_str_has_prefix (GST_OBJECT_NAME (pad), "pose_") && gst_pad_peer_query (pad, query)) {
+  if (is_pose_pad (pad) && gst_pad_peer_query (pad, query)) {
     gst_query_parse_latency (query, &live, &min, &max);
     if (live) {
       latency->min = latency->live ? MAX (latency->min, min) : min;

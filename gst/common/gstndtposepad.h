@@ -13,6 +13,9 @@ GstPad *gst_ndt_pose_pad_request (
 void gst_ndt_pose_pad_release (GstElement *element, GstPad *pad);
 /* Of the element's pads sink and src: they have to do with one another and with no pose pad. */
 GstIterator *gst_ndt_pose_pad_iterate_scans (GstPad *pad, GstObject *parent);
+/* A SEEK that has come by the source pad (transfer full) goes on to the sources of poses and then
+ * of scans, once, however many branches downstream bring it. What scans' sources make of it. */
+gboolean gst_ndt_pose_pads_seek (GstElement *element, GstNdtPoses *poses, GstEvent *seek);
 /* Asks the sources of scans and poses for their latency: @query has that of both, and @poses knows
  * it. @scans_live, @scans_min: (out): of scans. FALSE where their source does not answer. */
 gboolean gst_ndt_pose_pads_query_latency (GstElement *element, GstNdtPoses *poses, GstQuery *query,

@@ -30,6 +30,8 @@ struct _GstNdtPoses {
   gboolean live;
   GstClockTime latency;
   gint64 scan; /* the newest that has come */
+  guint32 seek;
+  gboolean seek_result;
   guint64 n_poses;
   guint64 n_missing;
 };
@@ -247,6 +249,28 @@ gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time)
   poses->scan = time;
   if (poses->live)
     g_cond_broadcast (&poses->changed);
+  g_mutex_unlock (&poses->lock);
+}
+
+gboolean
+gst_ndt_poses_begin_seek (GstNdtPoses *poses, guint32 seqnum, gboolean *result)
+{
+  g_mutex_lock (&poses->lock);
+  const gboolean is_new = poses->seek != seqnum;
+  if (is_new)
+    poses->seek_result = TRUE;
+  poses->seek = seqnum;
+  *result = poses->seek_result;
+  g_mutex_unlock (&poses->lock);
+  return is_new;
+}
+
+void
+gst_ndt_poses_end_seek (GstNdtPoses *poses, guint32 seqnum, gboolean result)
+{
+  g_mutex_lock (&poses->lock);
+  if (poses->seek == seqnum)
+    poses->seek_result = result;
   g_mutex_unlock (&poses->lock);
 }
 

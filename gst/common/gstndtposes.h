@@ -68,6 +68,11 @@ gboolean gst_ndt_poses_has_streams (const GstNdtPoses *poses);
 /* The newest scan that has come; G_MAXINT64: there will be none. */
 void gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time);
 
+/* A seek is to go to all sources, unless one with its number did: FALSE then, with the result of
+ * that one, TRUE while it goes on. */
+gboolean gst_ndt_poses_begin_seek (GstNdtPoses *poses, guint32 seqnum, gboolean *result);
+void gst_ndt_poses_end_seek (GstNdtPoses *poses, guint32 seqnum, gboolean result);
+
 /* Has every stream come as far as @time? */
 gboolean gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time);
 /* Waits for that; with live sources at most until @deadline (0: none), or until a scan has come

@@ -341,6 +341,16 @@ gst_point_cloud_deskew_query (
       ->query (transform, direction, query);
 }
 
+static gboolean
+gst_point_cloud_deskew_src_event (GstBaseTransform *transform, GstEvent *event)
+{
+  GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK)
+    return gst_ndt_pose_pads_seek (GST_ELEMENT (self), self->poses, event);
+  return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_deskew_parent_class)
+      ->src_event (transform, event);
+}
+
 static GstPad *
 gst_point_cloud_deskew_request_new_pad (
     GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps)
@@ -648,6 +658,7 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
   transform_class->start = gst_point_cloud_deskew_start;
   transform_class->stop = gst_point_cloud_deskew_stop;
   transform_class->set_caps = gst_point_cloud_deskew_set_caps;
+  transform_class->src_event = gst_point_cloud_deskew_src_event;
   transform_class->sink_event = gst_point_cloud_deskew_sink_event;
   transform_class->submit_input_buffer = gst_point_cloud_deskew_submit_input_buffer;
   transform_class->transform_ip = gst_point_cloud_deskew_transform_ip;

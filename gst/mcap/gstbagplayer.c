@@ -48,6 +48,7 @@ struct _GstBagPlayer {
   GstClockTime duration;
   GstClockTime position; /* stream time */
   GstSegment shown;      /* for queries */
+  guint32 seek;          /* number of the last one */
   guint32 shown_seqnum;  /* of the seek that it is of */
   guint64 n_messages;
   guint64 n_damaged;
@@ -492,6 +493,13 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
     return FALSE;
   if (!gst_segment_do_seek (&trial, rate, format, flags, start_type, start, stop_type, stop, NULL))
     return FALSE;
+  /* Each branch downstream brings the same one. */
+  GST_OBJECT_LOCK (self->element);
+  const gboolean is_known = self->seek == gst_event_get_seqnum (event);
+  self->seek = gst_event_get_seqnum (event);
+  GST_OBJECT_UNLOCK (self->element);
+  if (is_known)
+    return TRUE;
 
   if (flags & GST_SEEK_FLAG_FLUSH) {
     GstEvent *flush = gst_event_new_flush_start ();

@@ -239,6 +239,8 @@ gst_ndt_localize_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   case GST_EVENT_QOS:
     gst_ndt_stats_qos (self->stats);
     break;
+  case GST_EVENT_SEEK:
+    return gst_ndt_pose_pads_seek (GST_ELEMENT (self), self->poses, event);
   case GST_EVENT_RECONFIGURE:
     gst_ndt_fifo_resume (self->fifo);
     break;

@@ -362,6 +362,67 @@ GST_START_TEST (test_live_latency)
 }
 GST_END_TEST
 
+static guint
+count_seeks (GstHarness *h)
+{
+  guint n = 0;
+  for (;;) {
+    g_autoptr (GstEvent) event = gst_harness_try_pull_upstream_event (h);
+    if (!event)
+      return n;
+    n += GST_EVENT_TYPE (event) == GST_EVENT_SEEK;
+  }
+}
+
+static GstEvent *
+new_seek (void)
+{
+  return gst_event_new_seek (1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, GST_SEEK_TYPE_SET, GST_SECOND,
+      GST_SEEK_TYPE_NONE, 0);
+}
+
+static gboolean
+refuse_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  gst_event_unref (event);
+  return FALSE;
+}
+
+/* Every source seeks, once however many sinks send the event. */
+GST_START_TEST (test_seek)
+{
+  GstHarness *h = scans_new (TRUE);
+  GstHarness *poses = poses_new (h), *others = poses_new (h);
+  g_autoptr (GstEvent) seek = new_seek ();
+
+  count_seeks (h);
+  for (guint i = 0; i < 3; i++)
+    fail_unless (gst_harness_push_upstream_event (h, gst_event_ref (seek)));
+  fail_unless_equals_int (count_seeks (h), 1);
+  fail_unless_equals_int (count_seeks (poses), 1);
+  fail_unless_equals_int (count_seeks (others), 1);
+  fail_unless (gst_harness_push_upstream_event (h, new_seek ()));
+  fail_unless_equals_int (count_seeks (h), 1);
+  fail_unless_equals_int (count_seeks (poses), 1);
+
+  /* Where poses do not come along, that is said. */
+  fail_unless (ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL) == NULL);
+  gst_pad_set_event_function (others->srcpad, refuse_event);
+  fail_unless (gst_harness_push_upstream_event (h, new_seek ()));
+  g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SEEK));
+  fail_unless (strstr (warning->message, "pose_1") != NULL, "%s", warning->message);
+
+  gst_pad_set_event_function (h->srcpad, refuse_event);
+  g_autoptr (GstEvent) refused = new_seek ();
+  fail_if (gst_harness_push_upstream_event (h, gst_event_ref (refused)));
+  fail_if (gst_harness_push_upstream_event (h, gst_event_ref (refused)));
+  gst_harness_teardown (others);
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 /* Flushing wakes who waits; releasing the pad as well. */
 GST_START_TEST (test_flush_and_release)
 {
@@ -450,6 +511,7 @@ ndtlocalize_poses_suite (void)
   tcase_add_test (tc, test_gap_and_eos);
   tcase_add_test (tc, test_live);
   tcase_add_test (tc, test_live_latency);
+  tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_flush_and_release);
   tcase_add_test (tc, test_stop);
   tcase_add_test (tc, test_other_roles);

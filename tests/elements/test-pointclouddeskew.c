@@ -334,6 +334,35 @@ GST_START_TEST (test_wait)
 }
 GST_END_TEST
 
+static guint
+count_seeks (GstHarness *h)
+{
+  guint n = 0;
+  for (;;) {
+    g_autoptr (GstEvent) event = gst_harness_try_pull_upstream_event (h);
+    if (!event)
+      return n;
+    n += GST_EVENT_TYPE (event) == GST_EVENT_SEEK;
+  }
+}
+
+/* Scans and poses are sought alike. */
+GST_START_TEST (test_seek)
+{
+  GstHarness *h = new_harness ();
+  GstHarness *poses = new_pose_harness (h);
+  g_autoptr (GstEvent) seek = gst_event_new_seek (1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+      GST_SEEK_TYPE_SET, GST_SECOND, GST_SEEK_TYPE_NONE, 0);
+  count_seeks (h);
+  for (guint i = 0; i < 2; i++)
+    fail_unless (gst_harness_push_upstream_event (h, gst_event_ref (seek)));
+  fail_unless_equals_int (count_seeks (h), 1);
+  fail_unless_equals_int (count_seeks (poses), 1);
+  gst_harness_teardown (poses);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
 /* The later of both and what a scan may wait beyond; and no live one waits for ever, though no
  * query has told the element that it is live. */
 GST_START_TEST (test_live)
@@ -492,6 +521,7 @@ pointclouddeskew_suite (void)
   tcase_add_loop_test (tc, test_pose_pad, GST_POSE_ROLE_ESTIMATE, GST_POSE_ROLE_GROUND_TRUTH + 1);
   tcase_add_test (tc, test_wait);
   tcase_add_test (tc, test_live);
+  tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_odd_scans);
   tcase_add_test (tc, test_events);
   tcase_add_test (tc, test_bytes);
