@@ -41,7 +41,7 @@ typedef enum {
  * @time: of @pose, ns; −1: unknown
  * @has_odometry: @odometry belongs to @pose
  * @follows: the last scan that was aligned is good, or went where motion leads from one that was
- * @good_pose: of the last scan that did so, if @has_good
+ * @good_pose: of the last scan that did so, if @has_good; @good_odometry belongs to it
  * @velocity: body twist from one good scan to the next (m, rad) over @velocity_time ns; per scan
  *   where @velocity_time is 0
  * @velocity_at: of the later of the two, ns
@@ -64,6 +64,8 @@ typedef struct {
   int32_t has_good;
   NdtPose good_pose;
   int64_t good_time;
+  int32_t has_good_odometry;
+  NdtPose good_odometry;
   int32_t scans_since_good;
   int32_t has_velocity;
   double velocity[6];
@@ -83,7 +85,7 @@ typedef struct {
   NdtPose odometry;
 } NdtTrackerInput;
 
-#define NDT_TRACKER_MAX_OTHERS 3
+#define NDT_TRACKER_MAX_OTHERS 5
 
 /**
  * NdtTrackerGuess:
@@ -198,6 +200,15 @@ ndt_tracker_add_guess (NdtTrackerGuess *guess, const NdtPose *pose)
   guess->others[guess->n_others++] = *pose;
 }
 
+/* @pose moved as odometry moved meanwhile. */
+NDT_INLINE NdtPose
+ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *after)
+{
+  const NdtPose inverse = ndt_pose_inverse (before);
+  const NdtPose increment = ndt_pose_mul (&inverse, after);
+  return ndt_pose_mul (pose, &increment);
+}
+
 NDT_INLINE NdtPose
 ndt_tracker_extrapolate (const NdtTracker *tracker, const NdtPose *from, double ratio)
 {
@@ -248,11 +259,8 @@ ndt_tracker_predict (
   guess->has_own = tracker->status != NDT_TRACKER_LOST && tracker->has_pose;
   if (guess->has_own) {
     ndt_tracker_coast (tracker, input->time, guess);
-    if (by_odometry) {
-      const NdtPose inverse = ndt_pose_inverse (&tracker->odometry);
-      const NdtPose increment = ndt_pose_mul (&inverse, &input->odometry);
-      odometry = ndt_pose_mul (&tracker->pose, &increment);
-    }
+    if (by_odometry)
+      odometry = ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry);
   }
 
   if (tracker->has_initial) {
@@ -286,9 +294,14 @@ ndt_tracker_predict (
     guess->far = 1;
   if (by_odometry)
     ndt_tracker_add_guess (guess, &odometry);
+  if (input->has_odometry && tracker->has_good_odometry && tracker->scans_since_good > 0) {
+    const NdtPose pose =
+        ndt_tracker_move (&tracker->good_pose, &tracker->good_odometry, &input->odometry);
+    ndt_tracker_add_guess (guess, &pose);
+  }
   ndt_tracker_add_guess (guess, &guess->own);
-  if (!guess->coasts && tracker->has_velocity && tracker->velocity_time > 0 &&
-      tracker->good_time >= 0 && input->time > tracker->good_time &&
+  if ((!guess->coasts || tracker->scans_since_good > 0) && tracker->has_velocity &&
+      tracker->velocity_time > 0 && tracker->good_time >= 0 && input->time > tracker->good_time &&
       input->time - tracker->good_time <= NDT_TRACKER_MAX_EXTRAPOLATION) {
     const double ratio =
         (double)(input->time - tracker->good_time) / (double)tracker->velocity_time;
@@ -400,6 +413,8 @@ ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
   tracker->has_good = 1;
   tracker->good_pose = *pose;
   tracker->good_time = input->time;
+  tracker->has_good_odometry = input->has_odometry;
+  tracker->good_odometry = input->odometry;
   tracker->scans_since_good = 0;
 }
 
