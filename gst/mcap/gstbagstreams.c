@@ -490,9 +490,12 @@ gst_bag_streams_has_pads (const GstBagStreams *self)
 gboolean
 gst_bag_streams_fail_unheard (GstBagStreams *self)
 {
-  for (guint i = 0; i < self->shown->len; i++)
-    if (gst_pad_is_linked (((Stream *)g_ptr_array_index (self->shown, i))->pad))
+  for (guint i = 0; i < self->shown->len; i++) {
+    GstPad *pad = ((Stream *)g_ptr_array_index (self->shown, i))->pad;
+    /* Who blocks a pad links it later. */
+    if (gst_pad_is_linked (pad) || gst_pad_is_blocked (pad))
       return FALSE;
+  }
   if (gst_bag_streams_has_pads (self))
     GST_ELEMENT_FLOW_ERROR (self->element, GST_FLOW_NOT_LINKED);
   else

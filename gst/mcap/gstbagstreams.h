@@ -66,8 +66,9 @@ GstFlowReturn gst_bag_streams_push_records (GstBagStreams *self);
 gboolean gst_bag_streams_has_pads (const GstBagStreams *self);
 /* To all pads; takes the event. From any thread. */
 gboolean gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event);
-/* At the end: posts an error, and is TRUE, where nothing was wanted of what there is, or nothing is
- * linked. Nobody would learn of the end otherwise. */
+/* When all pads are there: posts an error, and is TRUE, where nothing was wanted of what there is,
+ * or nothing is linked, nor blocked by somebody who links it later. Nobody would learn of the end
+ * otherwise. */
 gboolean gst_bag_streams_fail_unheard (GstBagStreams *self);
 void gst_bag_streams_reset_flow (GstBagStreams *self);
 guint64 gst_bag_streams_get_n_damaged (GstBagStreams *self);

@@ -872,6 +872,73 @@ GST_START_TEST (test_errors_at_once)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+on_blocked (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  return GST_PAD_PROBE_OK;
+}
+
+typedef struct {
+  GMutex lock;
+  GCond cond;
+  GstPad *pad;
+  gulong probe;
+} Late;
+
+static void
+block_cloud (GstElement *source, GstPad *pad, Late *late)
+{
+  if (!g_str_has_prefix (GST_PAD_NAME (pad), "cloud"))
+    return;
+  g_mutex_lock (&late->lock);
+  late->pad = gst_object_ref (pad);
+  late->probe =
+      gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, on_blocked, NULL, NULL);
+  g_cond_signal (&late->cond);
+  g_mutex_unlock (&late->lock);
+}
+
+/* Applications block a pad when it turns up and link it from another thread. */
+GST_START_TEST (test_linked_later)
+{
+  static const gchar *const sources[] = {
+      "rosbagsrc name=bag location=%s/a.mcap", "filesrc location=%s/a.mcap ! mcapdemux name=bag"};
+
+  record ("a.mcap", "");
+  for (guint i = 0; i < G_N_ELEMENTS (sources); i++) {
+    g_autofree gchar *source = g_strdup_printf (sources[i], folder);
+    g_autofree gchar *line = g_strdup_printf ("%s fakesink name=out", source);
+    Late late = {0};
+    Result result;
+    GstElement *pipeline = launch (line, &result);
+    GstElement *bag = gst_bin_get_by_name (GST_BIN (pipeline), "bag");
+    GstElement *out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+    GstPad *input = gst_element_get_static_pad (out, "sink");
+
+    g_signal_connect (bag, "pad-added", G_CALLBACK (block_cloud), &late);
+    fail_unless_equals_int (
+        gst_element_set_state (pipeline, GST_STATE_PLAYING), GST_STATE_CHANGE_ASYNC);
+    g_mutex_lock (&late.lock);
+    while (!late.pad)
+      g_cond_wait (&late.cond, &late.lock);
+    g_mutex_unlock (&late.lock);
+    g_usleep (20000);
+    fail_unless_equals_int (gst_pad_link (late.pad, input), GST_PAD_LINK_OK);
+    gst_pad_remove_probe (late.pad, late.probe);
+    wait_for_end (pipeline, &result);
+    fail_unless_equals_string (result.error, NULL);
+    fail_unless_equals_int (result.buffers->len, 20);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (late.pad);
+    gst_object_unref (input);
+    gst_object_unref (out);
+    gst_object_unref (bag);
+    gst_object_unref (pipeline);
+    result_clear (&result);
+  }
+}
+GST_END_TEST
+
 /* A stream of nothing ends as well. */
 GST_START_TEST (test_nothing_wanted)
 {
@@ -927,6 +994,7 @@ rosbagsrc_suite (void)
   tcase_add_test (tc, test_topics);
   tcase_add_test (tc, test_bad_files);
   tcase_add_test (tc, test_errors_at_once);
+  tcase_add_test (tc, test_linked_later);
   tcase_add_test (tc, test_nothing_wanted);
   return suite;
 }
