@@ -35,6 +35,7 @@ gst_mcap_pad_set_property (GObject *object, guint id, const GValue *value, GPara
   GST_OBJECT_LOCK (self);
   g_free (*string);
   *string = g_value_dup_string (value);
+  self->changed = TRUE;
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -77,7 +78,7 @@ install_string (GObjectClass *klass, guint id, const gchar *name, const gchar *b
 {
   g_object_class_install_property (klass, id,
       g_param_spec_string (name, name, blurb, NULL,
-          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
+          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
 }
 
 static void

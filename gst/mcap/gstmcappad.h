@@ -31,6 +31,7 @@ struct _GstMcapPad {
   gchar *pose_topic;
   gchar *frame_id;
   gchar *parent_frame_id;
+  gboolean changed; /* any of them, since the names below were made */
 
   /* under the element's lock */
   GstPointCloudTimer *timer; /* clouds */

@@ -164,6 +164,7 @@ set_names (GstMcapPad *pad)
   g_free (pad->cloud_frame);
   g_free (pad->pose_parent_frame);
   GST_OBJECT_LOCK (pad);
+  pad->changed = FALSE;
   if (pad->topic || from_caps)
     pad->main_topic = g_strdup (pad->topic ? pad->topic : from_caps);
   else if (pad->index == 0)
@@ -184,12 +185,19 @@ set_names (GstMcapPad *pad)
   GST_OBJECT_UNLOCK (pad);
 }
 
-/* What the file at hand has of a pad, made anew for each file and each caps. */
+/* What the file at hand has of a pad, made anew for each file, each caps and what properties are
+ * set to. */
 static gboolean
 prepare_pad (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
 {
-  if (pad->generation == self->generation)
+  gboolean changed;
+
+  GST_OBJECT_LOCK (pad);
+  changed = pad->changed;
+  GST_OBJECT_UNLOCK (pad);
+  if (pad->generation == self->generation && !changed)
     return TRUE;
+  pad->generation = 0;
   set_names (pad);
   pad->have_pose_channels = 0;
   pad->have_diagnostics_channel = pad->have_tf_channel = FALSE;

@@ -160,6 +160,19 @@ expect_complete (const gchar *file)
   fail_unless (memcmp (content + size - 8, MAGIC, 8) == 0);
 }
 
+static void
+expect_content (gboolean expected, const gchar *text)
+{
+  g_autofree gchar *content = NULL;
+  gsize size;
+
+  fail_unless (g_file_get_contents (path, &content, &size, NULL));
+  for (gsize i = 0; i < size; i++)
+    if (content[i] == '\0')
+      content[i] = ' ';
+  fail_unless_equals_int (strstr (content, text) != NULL, expected);
+}
+
 GST_START_TEST (test_records_until_eos)
 {
   GstPad *source;
@@ -494,6 +507,28 @@ GST_START_TEST (test_pad_properties)
 }
 GST_END_TEST;
 
+/* From the next message on. */
+GST_START_TEST (test_topic_while_playing)
+{
+  GstPad *source;
+
+  g_object_set (sink, "attach-pipeline", FALSE, NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push (source, 1, 0);
+  gst_child_proxy_set (
+      GST_CHILD_PROXY (sink), "cloud_0::topic", "/another", "cloud_0::frame-id", "mast", NULL);
+  push (source, 1, 1);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  expect_complete (path);
+  fail_unless_equals_uint64 (get_stat ("messages"), 2);
+  expect_content (TRUE, "/points");
+  expect_content (TRUE, "/another");
+  expect_content (TRUE, "mast");
+  remove_source (source);
+}
+GST_END_TEST;
+
 static void
 expect_stat (const gchar *name, guint64 value)
 {
@@ -590,19 +625,6 @@ test_secret_class_init (TestSecretClass *klass)
 static void
 test_secret_init (TestSecret *self)
 {
-}
-
-static void
-expect_content (gboolean expected, const gchar *text)
-{
-  g_autofree gchar *content = NULL;
-  gsize size;
-
-  fail_unless (g_file_get_contents (path, &content, &size, NULL));
-  for (gsize i = 0; i < size; i++)
-    if (content[i] == '\0')
-      content[i] = ' ';
-  fail_unless_equals_int (strstr (content, text) != NULL, expected);
 }
 
 /* A recording tells what made it, to anyone who gets it, and no secrets. */
@@ -725,6 +747,7 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_pipe);
   tcase_add_test (tests, test_bytes_segment);
   tcase_add_test (tests, test_pad_properties);
+  tcase_add_test (tests, test_topic_while_playing);
   tcase_add_test (tests, test_pause_of_the_stream);
   tcase_add_test (tests, test_pipeline_without_secrets);
   tcase_add_test (tests, test_events_from_outside);
