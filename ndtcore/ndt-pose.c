@@ -127,16 +127,24 @@ quat_from_matrix (const double r[9], double q[4])
 gboolean
 ndt_pose_from_matrix4 (const double matrix[16], NdtPose *out)
 {
-  double r[9];
+  double r[9], off = 0;
   for (int i = 0; i < 12; i++)
     if (!isfinite (matrix[i]))
+      return FALSE;
+  for (int i = 0; i < 4; i++)
+    if (!(fabs (matrix[12 + i] - (i == 3)) <= 1e-6))
       return FALSE;
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++)
       r[3 * i + j] = matrix[4 * i + j];
   const double det = r[0] * (r[4] * r[8] - r[5] * r[7]) - r[1] * (r[3] * r[8] - r[5] * r[6]) +
                      r[2] * (r[3] * r[7] - r[4] * r[6]);
-  if (fabs (det - 1) > 0.1)
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      const double e = r[i] * r[j] + r[3 + i] * r[3 + j] + r[6 + i] * r[6 + j] - (i == j);
+      off += e * e;
+    }
+  if (!(off <= 0.01 * 0.01 && det > 0))
     return FALSE;
   quat_from_matrix (r, out->orientation);
   for (int i = 0; i < 3; i++)

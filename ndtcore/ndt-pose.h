@@ -34,9 +34,10 @@ void ndt_pose_exp (const double twist[6], NdtPose *out);
 void ndt_pose_retract (const NdtPose *pose, const double delta[6], NdtPose *out);
 void ndt_pose_transform_point (const NdtPose *pose, const double in[3], double out[3]);
 
-/* Row-major matrices. ndt_pose_from_matrix4 orthonormalizes the rotation (nearest by
- * quaternion) and returns FALSE when an element is not finite or the determinant of the
- * rotation is not within 0.1 of 1. */
+/* Row-major matrices. ndt_pose_from_matrix4 takes what is a rotation but for how it was rounded or
+ * printed, and makes a unit quaternion of it. FALSE when an element is not finite, when the upper
+ * left 3×3 block R is none: ‖RᵀR − I‖ (Frobenius) above 0.01, or a mirror; or when the bottom row
+ * is not 0 0 0 1 to a millionth. */
 void ndt_pose_get_rotation (const NdtPose *pose, double rotation[9]);
 void ndt_pose_to_matrix4 (const NdtPose *pose, double matrix[16]);
 gboolean ndt_pose_from_matrix4 (const double matrix[16], NdtPose *out);

@@ -108,7 +108,7 @@ parse_kitti (const NdtToken *cells, guint n, Entry *entry, GError **error)
     n_nan += isnan (matrix[i]);
   entry->has_pose = n_nan < 12;
   if (entry->has_pose && !ndt_pose_from_matrix4 (matrix, &entry->pose))
-    return ndt_text_fail (error, "is no rigid transform");
+    return ndt_text_fail (error, "is no rigid transform: a rotation and a finite position");
   return TRUE;
 }
 

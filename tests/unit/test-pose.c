@@ -263,7 +263,8 @@ test_from_matrix (void)
     axis_matrix (axis, G_PI, r);
     for (int i = 0; i < 9; i++)
       m[i / 3 * 4 + i % 3] = r[i];
-    m[3] = m[7] = m[11] = 1;
+    m[3] = m[7] = m[11] = m[15] = 1;
+    m[12] = m[13] = m[14] = 0;
     g_assert_true (ndt_pose_from_matrix4 (m, &out));
     g_assert_cmpfloat_with_epsilon (fabs (out.orientation[axis]), 1, 1e-15);
   }
@@ -294,6 +295,20 @@ test_from_matrix (void)
   for (int i = 0; i < 11; i++)
     m[i] *= i % 4 < 3 ? 1.1 : 1; /* scaled */
   g_assert_false (ndt_pose_from_matrix4 (m, &out));
+  /* Of determinant 1. */
+  const double stretched[16] = {2, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+  const double sheared[16] = {1, 5, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+  g_assert_false (ndt_pose_from_matrix4 (stretched, &out));
+  g_assert_false (ndt_pose_from_matrix4 (sheared, &out));
+  /* Not rigid transforms: a projection, a matrix that is scaled as a whole. */
+  static const double last_rows[][4] = {
+      {7, 8, 9, 5}, {1, 2, 3, 1}, {0, 0, 0, 2}, {0, 0, 0, NAN}, {1e-5, 0, 0, 1}};
+  for (guint i = 0; i < G_N_ELEMENTS (last_rows); i++) {
+    ndt_pose_to_matrix4 (&pose, m);
+    g_assert_true (ndt_pose_from_matrix4 (m, &out));
+    memcpy (m + 12, last_rows[i], sizeof last_rows[i]);
+    g_assert_false (ndt_pose_from_matrix4 (m, &out));
+  }
 }
 
 static void
