@@ -74,6 +74,8 @@ ndt_localizer_set_params (NdtLocalizer *localizer, const NdtLocalizerParams *par
   ndt_pose_normalize (&localizer->params.sensor_pose);
   ndt_pose_difference (&localizer->params.sensor_pose, &identity, &metres, &radians);
   localizer->has_mount = metres > 0 || radians > 0;
+  localizer->params.registration.has_mount = localizer->has_mount;
+  localizer->params.registration.mount = localizer->params.sensor_pose;
   return TRUE;
 }
 
@@ -559,7 +561,7 @@ complete (NdtLocalizer *localizer, Step *step, GError **error)
                                   &params->registration, &step->result, registration, error))
       return FALSE;
     const NdtPose pose = pose_of_step (localizer, step);
-    ndt_mount_registration_to_body (get_mount (localizer), registration);
+    registration->pose = ndt_mount_body_of_sensor (get_mount (localizer), &sensor);
     if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_DEGRADED &&
         !score_no_ground (localizer, step->slot, &sensor, &registration->pose, &step->out, error))
       return FALSE;
@@ -569,7 +571,7 @@ complete (NdtLocalizer *localizer, Step *step, GError **error)
     registration->score = registration->transformation_probability = registration->nvtl =
         registration->matched_ratio = 0;
     registration->pose = step->base;
-    ndt_registration_set_fixed_covariance (registration, &params->registration);
+    ndt_registration_set_fixed_covariance (registration, &params->registration, &step->base);
   }
   return TRUE;
 }

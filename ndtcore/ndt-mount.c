@@ -21,14 +21,14 @@ ndt_mount_body_of_sensor (const NdtPose *mount, const NdtPose *sensor)
 /* With l the way from sensor to body in the parent's axes, a turn by ω about the sensor moves the
  * body by ω × l. */
 void
-ndt_mount_registration_to_body (const NdtPose *mount, NdtRegistration *registration)
+ndt_mount_covariance_to_body (const NdtPose *mount, const NdtPose *sensor, double covariance[36])
 {
   if (!mount)
     return;
-  const NdtPose body = ndt_mount_body_of_sensor (mount, &registration->pose);
+  const NdtPose body = ndt_mount_body_of_sensor (mount, sensor);
   double j[36] = {0}, t[36], l[3];
   for (guint k = 0; k < 3; k++)
-    l[k] = body.position[k] - registration->pose.position[k];
+    l[k] = body.position[k] - sensor->position[k];
   for (guint i = 0; i < 6; i++)
     j[7 * i] = 1;
   j[4] = l[2];
@@ -41,13 +41,12 @@ ndt_mount_registration_to_body (const NdtPose *mount, NdtRegistration *registrat
     for (guint b = 0; b < 6; b++) {
       t[6 * a + b] = 0;
       for (guint k = 0; k < 6; k++)
-        t[6 * a + b] += j[6 * a + k] * registration->covariance[6 * k + b];
+        t[6 * a + b] += j[6 * a + k] * covariance[6 * k + b];
     }
   for (guint a = 0; a < 6; a++)
     for (guint b = 0; b < 6; b++) {
-      registration->covariance[6 * a + b] = 0;
+      covariance[6 * a + b] = 0;
       for (guint k = 0; k < 6; k++)
-        registration->covariance[6 * a + b] += t[6 * a + k] * j[6 * b + k];
+        covariance[6 * a + b] += t[6 * a + k] * j[6 * b + k];
     }
-  registration->pose = body;
 }

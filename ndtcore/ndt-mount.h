@@ -2,13 +2,16 @@
 /* A body and its sensor. @mount: the sensor in the body frame; NULL: they are the same. */
 #pragma once
 
-#include "ndt-registration.h"
+#include <glib.h>
+
+#include "ndt-types.h"
 
 G_BEGIN_DECLS
 
 NdtPose ndt_mount_sensor_of_body (const NdtPose *mount, const NdtPose *body);
 NdtPose ndt_mount_body_of_sensor (const NdtPose *mount, const NdtPose *sensor);
-/* From the sensor's pose and covariance to the body's. */
-void ndt_mount_registration_to_body (const NdtPose *mount, NdtRegistration *registration);
+/* From the covariance of the sensor's pose to that of the body's. */
+void ndt_mount_covariance_to_body (
+    const NdtPose *mount, const NdtPose *sensor, double covariance[36]);
 
 G_END_DECLS

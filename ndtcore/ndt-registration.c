@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndt-formulas.h"
+#include "ndt-mount.h"
 #include "ndt-search.h"
 
 /* Starts of one call of the backend for which memory is at hand. */
@@ -103,12 +104,18 @@ lever (const NdtSums *sums)
 
 /* ---- Covariance ---- */
 
+static const NdtPose *
+get_mount (const NdtRegistrationParams *params)
+{
+  return params->has_mount ? &params->mount : NULL;
+}
+
 /* The fixed diagonal of the body frame, rotated into the parent's. */
 static void
-fixed_covariance (const NdtRegistrationParams *params, const NdtPose *pose, double out[36])
+fixed_covariance (const NdtRegistrationParams *params, const NdtPose *body, double out[36])
 {
   double r[9];
-  ndt_quat_to_matrix (pose->orientation, r);
+  ndt_quat_to_matrix (body->orientation, r);
   memset (out, 0, 36 * sizeof (double));
   for (guint block = 0; block < 2; block++)
     for (guint i = 0; i < 3; i++)
@@ -120,9 +127,9 @@ fixed_covariance (const NdtRegistrationParams *params, const NdtPose *pose, doub
 
 void
 ndt_registration_set_fixed_covariance (
-    NdtRegistration *registration, const NdtRegistrationParams *params)
+    NdtRegistration *registration, const NdtRegistrationParams *params, const NdtPose *body)
 {
-  fixed_covariance (params, &registration->pose, registration->covariance);
+  fixed_covariance (params, body, registration->covariance);
   registration->covariance_kind = NDT_POSE_COVARIANCE_FIXED;
 }
 
@@ -153,7 +160,8 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
     }
   }
   if (!definite || params->covariance == NDT_POSE_COVARIANCE_FIXED) {
-    ndt_registration_set_fixed_covariance (out, params);
+    const NdtPose body = ndt_mount_body_of_sensor (get_mount (params), &out->pose);
+    ndt_registration_set_fixed_covariance (out, params, &body);
     return;
   }
   for (guint i = 0; i < 6; i++)
@@ -164,16 +172,18 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
       c *= (i < 3 ? 1 : 1 / length) * (j < 3 ? 1 : 1 / length);
       out->covariance[6 * i + j] = params->covariance_scale * c;
     }
+  ndt_mount_covariance_to_body (get_mount (params), &out->pose, out->covariance);
   out->covariance_kind = NDT_POSE_COVARIANCE_LAPLACE;
 }
 
 /* Replaces the xy block of the fixed covariance by c (xx, xy, yy in the parent frame), not smaller
  * than the fixed variances along the body's axes. */
 static void
-put_xy (const NdtRegistrationParams *params, const double c[3], NdtRegistration *out)
+put_xy (const NdtRegistrationParams *params, const NdtPose *body, const double c[3],
+    NdtRegistration *out)
 {
   double r[9];
-  ndt_quat_to_matrix (out->pose.orientation, r);
+  ndt_quat_to_matrix (body->orientation, r);
   const double yaw = atan2 (r[3], r[0]), cy = cos (yaw), sy = sin (yaw);
   /* Into the body frame, floored, and back. */
   double xx = cy * cy * c[0] + 2 * cy * sy * c[1] + sy * sy * c[2];
@@ -181,7 +191,7 @@ put_xy (const NdtRegistrationParams *params, const double c[3], NdtRegistration 
   const double xy = -cy * sy * c[0] + (cy * cy - sy * sy) * c[1] + cy * sy * c[2];
   xx = MAX (xx, params->fixed_variance[0]);
   yy = MAX (yy, params->fixed_variance[1]);
-  fixed_covariance (params, &out->pose, out->covariance);
+  fixed_covariance (params, body, out->covariance);
   out->covariance[0] = cy * cy * xx - 2 * cy * sy * xy + sy * sy * yy;
   out->covariance[7] = sy * sy * xx + 2 * cy * sy * xy + cy * cy * yy;
   out->covariance[1] = out->covariance[6] = cy * sy * (xx - yy) + (cy * cy - sy * sy) * xy;
@@ -192,13 +202,16 @@ static gboolean
 offset_covariance (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     NdtRegistration *out, GError **error)
 {
-  NdtPose poses[NDT_MAX_OFFSETS + 1];
+  const NdtPose *mount = get_mount (params);
+  NdtPose bodies[NDT_MAX_OFFSETS + 1], poses[NDT_MAX_OFFSETS + 1]; /* the sensor's */
   double weights[NDT_MAX_OFFSETS + 1];
   const guint n = params->n_offsets + 1;
   poses[0] = out->pose;
+  bodies[0] = ndt_mount_body_of_sensor (mount, &out->pose);
   for (guint i = 0; i < params->n_offsets; i++) {
     const NdtPose offset = {{params->offset_x[i], params->offset_y[i], 0}, {0, 0, 0, 1}};
-    poses[i + 1] = ndt_pose_mul (&out->pose, &offset);
+    bodies[i + 1] = ndt_pose_mul (&bodies[0], &offset);
+    poses[i + 1] = ndt_mount_sensor_of_body (mount, &bodies[i + 1]);
   }
   double factor;
   if (params->covariance == NDT_POSE_COVARIANCE_MULTI_NDT) {
@@ -210,7 +223,7 @@ offset_covariance (NdtBackend *backend, guint slot, const NdtRegistrationParams 
             backend, slot, &params->align, starts, params->n_offsets, results, error))
       return FALSE;
     for (guint i = 0; i < params->n_offsets; i++) {
-      poses[i + 1] = results[i].pose;
+      bodies[i + 1] = ndt_mount_body_of_sensor (mount, &results[i].pose);
       out->evaluations += results[i].evaluations;
     }
     for (guint i = 0; i < n; i++)
@@ -236,17 +249,17 @@ offset_covariance (NdtBackend *backend, guint slot, const NdtRegistrationParams 
   double mean[2] = {0, 0}, c[3] = {0, 0, 0};
   for (guint i = 0; i < n; i++)
     for (guint k = 0; k < 2; k++)
-      mean[k] += weights[i] * (poses[i].position[k] - out->pose.position[k]);
+      mean[k] += weights[i] * (bodies[i].position[k] - bodies[0].position[k]);
   for (guint i = 0; i < n; i++) {
-    const double dx = poses[i].position[0] - out->pose.position[0] - mean[0];
-    const double dy = poses[i].position[1] - out->pose.position[1] - mean[1];
+    const double dx = bodies[i].position[0] - bodies[0].position[0] - mean[0];
+    const double dy = bodies[i].position[1] - bodies[0].position[1] - mean[1];
     c[0] += weights[i] * dx * dx;
     c[1] += weights[i] * dx * dy;
     c[2] += weights[i] * dy * dy;
   }
   for (guint k = 0; k < 3; k++)
     c[k] *= factor * params->covariance_scale;
-  put_xy (params, c, out);
+  put_xy (params, &bodies[0], c, out);
   out->covariance_kind = params->covariance;
   return TRUE;
 }

@@ -24,6 +24,8 @@ typedef enum {
 /**
  * NdtRegistrationParams:
  * @align: of each alignment
+ * @has_mount: the sensor is not the body
+ * @mount: then: the sensor in the body frame
  * @covariance: how uncertainty is estimated
  * @covariance_scale: factor on the estimate, > 0
  * @fixed_variance: of "fixed": x, y, z (m²), rotations about x, y, z (rad²), body frame; also
@@ -35,6 +37,8 @@ typedef enum {
  */
 typedef struct {
   NdtAlignParams align;
+  gboolean has_mount;
+  NdtPose mount;
   NdtPoseCovariance covariance;
   double covariance_scale;
   double fixed_variance[6];
@@ -49,8 +53,8 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
 /**
  * NdtRegistration:
  * @pose: of the sensor in the map
- * @covariance: row-major 6×6, position (m) then rotation (rad) about the parent's axes
- *   through the pose
+ * @covariance: of the body's pose (the sensor's, where there is no mount), row-major 6×6:
+ *   position (m) then rotation (rad) about the parent's axes through the pose
  * @covariance_kind: what @covariance is; FIXED where the one asked for does not exist
  * @score: Σ −d1 e
  * @transformation_probability: score / number of points
@@ -111,9 +115,10 @@ gboolean ndt_register_complete (NdtBackend *backend, guint slot,
     const NdtRegistrationParams *params, const NdtAlignResult *result, NdtRegistration *out,
     GError **error);
 
-/* Gives @registration the fixed covariance, for a pose that no alignment stands behind. */
+/* Gives @registration the fixed covariance of a body's pose, for one that no alignment stands
+ * behind. */
 void ndt_registration_set_fixed_covariance (
-    NdtRegistration *registration, const NdtRegistrationParams *params);
+    NdtRegistration *registration, const NdtRegistrationParams *params, const NdtPose *body);
 
 /* Gradient (6) and row-major Hessian (36) by (x, y, z, roll, pitch, yaw) with
  * R = Rx Ry Rz, from those by ndt_pose_retract()'s perturbation at the same pose. Either output

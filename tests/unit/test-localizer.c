@@ -116,6 +116,42 @@ test_bad_poses (void)
   assert_tracks (&l, &truths[20]);
 }
 
+/* The fixed covariance is the body's, of scans that are aligned and of those that are not. */
+static void
+test_mount (void)
+{
+  static const double variances[6] = {0.01, 0.04, 0.09, 1e-4, 2e-4, 3e-4};
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  NdtLocalizerParams params;
+  ndt_localizer_params_init (&params);
+  const double ahead[3] = {3, 0, 0};
+  ndt_pose_from_rpy (ahead, 0, 0, G_PI / 2, &params.sensor_pose);
+  params.registration.covariance = NDT_POSE_COVARIANCE_FIXED;
+  memcpy (params.registration.fixed_variance, variances, sizeof variances);
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+  for (guint i = 0; i < 10; i++) {
+    NdtObservation o = observe (i);
+    NdtPose inverse;
+    ndt_pose_invert (&params.sensor_pose, &inverse);
+    o.has_prior = i == 0;
+    ndt_pose_compose (&truths[0], &inverse, &o.prior);
+    if (i % 3 == 2)
+      o.points.n_points = 0;
+    const NdtLocalization l = process (localizer, &o);
+    g_assert_cmpuint (l.status, ==, i % 3 == 2 ? NDT_TRACK_SKIPPED : NDT_TRACK_TRACKING);
+    double r[9];
+    ndt_pose_get_rotation (&l.registration.pose, r);
+    for (guint a = 0; a < 6; a++)
+      for (guint b = 0; b < 6; b++) {
+        double c = 0;
+        for (guint k = 0; k < 3 && a / 3 == b / 3; k++)
+          c += r[3 * (a % 3) + k] * variances[a / 3 * 3 + k] * r[3 * (b % 3) + k];
+        g_assert_cmpfloat_with_epsilon (l.registration.covariance[6 * a + b], c, 1e-12);
+      }
+  }
+}
+
 /* ---- Scans that cannot be used ---- */
 
 static void
@@ -419,6 +455,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer/irregular-times", test_irregular_times);
   g_test_add_func ("/localizer/odometry", test_odometry);
   g_test_add_func ("/localizer/bad-poses", test_bad_poses);
+  g_test_add_func ("/localizer/mount", test_mount);
   g_test_add_func ("/localizer/initial-waits", test_initial_waits);
   g_test_add_func ("/localizer/skipped", test_skipped);
   g_test_add_func ("/localizer/thresholds", test_thresholds);

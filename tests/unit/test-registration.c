@@ -341,6 +341,86 @@ test_score_weights (void)
   tear_down (&f);
 }
 
+/* With a sensor that is not the body, all of it is of the body: where it lies, about it, and along
+ * its axes. */
+static void
+test_mount (void)
+{
+  Fixture f;
+  static const double variances[6] = {0.01, 0.04, 0.09, 1e-4, 2e-4, 3e-4};
+  const NdtPose mount = {{3, -1, 1.2}, {0, 0, sqrt (0.5), sqrt (0.5)}};
+  NdtPose inverse, body;
+  double rotation[9];
+  set_up (&f, NDT_TEST_YARD, 0.4, 60000, 1000);
+  const NdtRegistration sensor = do_register (&f, NDT_SEARCH_LOCAL, &f.truth, 1);
+  ndt_pose_invert (&mount, &inverse);
+  ndt_pose_compose (&sensor.pose, &inverse, &body);
+  ndt_pose_get_rotation (&body, rotation);
+  f.params.has_mount = TRUE;
+  f.params.mount = mount;
+
+  /* Laplace's is that of the sensor's pose, carried there by J with turns δω about the parent's
+   * axes: body = sensor + δt + δω × l. Numerically, from ndt_pose_retract(). */
+  const NdtRegistration laplace = do_register (&f, NDT_SEARCH_LOCAL, &f.truth, 1);
+  double j[36] = {0};
+  for (guint k = 0; k < 6; k++) {
+    double delta[6] = {0}, moved[3];
+    NdtPose turned;
+    delta[k] = 1e-6;
+    ndt_pose_retract (&sensor.pose, delta, &turned);
+    ndt_pose_transform_point (&turned, inverse.position, moved);
+    for (guint i = 0; i < 3; i++)
+      j[6 * i + k] = (moved[i] - body.position[i]) / 1e-6;
+    if (k >= 3)
+      j[7 * k] = 1;
+  }
+  g_assert_cmpuint (laplace.covariance_kind, ==, NDT_POSE_COVARIANCE_LAPLACE);
+  for (guint a = 0; a < 6; a++)
+    for (guint b = 0; b < 6; b++) {
+      double c = 0;
+      for (guint i = 0; i < 6; i++)
+        for (guint k = 0; k < 6; k++)
+          c += j[6 * a + i] * sensor.covariance[6 * i + k] * j[6 * b + k];
+      g_assert_cmpfloat_with_epsilon (laplace.covariance[6 * a + b], c,
+          1e-5 * sqrt (laplace.covariance[7 * a] * laplace.covariance[7 * b]));
+    }
+
+  /* The diagonal is along the body's axes, and not lengthened by the way to the sensor. */
+  f.params.covariance = NDT_POSE_COVARIANCE_FIXED;
+  memcpy (f.params.fixed_variance, variances, sizeof variances);
+  const NdtRegistration fixed = do_register (&f, NDT_SEARCH_LOCAL, &f.truth, 1);
+  NdtRegistration skipped;
+  ndt_registration_set_fixed_covariance (&skipped, &f.params, &body);
+  for (guint i = 0; i < 6; i++)
+    for (guint k = 0; k < 6; k++) {
+      double c = 0;
+      for (guint m = 0; m < 3 && i / 3 == k / 3; m++)
+        c += rotation[3 * (i % 3) + m] * variances[i / 3 * 3 + m] * rotation[3 * (k % 3) + m];
+      g_assert_cmpfloat_with_epsilon (fixed.covariance[6 * i + k], c, 1e-12);
+      g_assert_cmpfloat_with_epsilon (skipped.covariance[6 * i + k], c, 1e-12);
+    }
+
+  /* Alignments that agree leave the floor, along the body's axes. */
+  f.params.covariance = NDT_POSE_COVARIANCE_MULTI_NDT;
+  const NdtRegistration multi = do_register (&f, NDT_SEARCH_LOCAL, &f.truth, 1);
+  const double yaw = atan2 (rotation[3], rotation[0]), c = cos (yaw), s = sin (yaw);
+  const double *v = multi.covariance;
+  g_assert_cmpuint (multi.covariance_kind, ==, NDT_POSE_COVARIANCE_MULTI_NDT);
+  g_assert_cmpfloat_with_epsilon (c * c * v[0] + 2 * c * s * v[1] + s * s * v[7], 0.01, 1e-9);
+  g_assert_cmpfloat_with_epsilon (s * s * v[0] - 2 * c * s * v[1] + c * c * v[7], 0.04, 1e-9);
+
+  /* So are offsets: scores that tell nothing apart leave their spread, √0.357 m along the body's x
+   * and √0.071 m along its y, by their seven poses. */
+  f.params.covariance = NDT_POSE_COVARIANCE_MULTI_NDT_SCORE;
+  f.params.temperature = 1e6;
+  f.params.fixed_variance[0] = f.params.fixed_variance[1] = 1e-9;
+  const NdtRegistration score = do_register (&f, NDT_SEARCH_LOCAL, &f.truth, 1);
+  v = score.covariance;
+  g_assert_cmpfloat_with_epsilon (c * c * v[0] + 2 * c * s * v[1] + s * s * v[7], 2.5 / 7, 1e-3);
+  g_assert_cmpfloat_with_epsilon (s * s * v[0] - 2 * c * s * v[1] + c * c * v[7], 0.5 / 7, 1e-3);
+  tear_down (&f);
+}
+
 /* ---- Nothing to register ---- */
 
 static void
@@ -463,6 +543,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/registration/fixed", test_fixed);
   g_test_add_func ("/registration/floor", test_floor);
   g_test_add_func ("/registration/score-weights", test_score_weights);
+  g_test_add_func ("/registration/mount", test_mount);
   g_test_add_func ("/registration/no-pairs", test_no_pairs);
   g_test_add_func ("/registration/refused", test_refused);
   g_test_add_func ("/registration/euler", test_euler);
