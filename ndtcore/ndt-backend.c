@@ -29,8 +29,8 @@ ndt_align_params_check (const NdtAlignParams *params, GError **error)
     return refuse (error, "unknown neighbour search");
   if (params->max_iterations < 1 || params->max_iterations > 10000)
     return refuse (error, "max-iterations has to be 1 to 10000");
-  if (!(params->translation_epsilon > 0) || !(params->rotation_epsilon > 0))
-    return refuse (error, "epsilons have to be above 0");
+  if (!(params->translation_epsilon >= 1e-9) || !(params->rotation_epsilon >= 1e-9))
+    return refuse (error, "epsilons have to be at least 1e-9 (m, rad)");
   if (!(params->max_translation_step > 0) || !(params->max_rotation_step > 0))
     return refuse (error, "step limits have to be above 0");
   return TRUE;
@@ -49,11 +49,17 @@ check_size (const NdtCloudView *points, GError **error)
          refuse (error, "a scan of more than 268 million points");
 }
 
-static gboolean
-check_filter (const NdtScanFilter *filter, GError **error)
+gboolean
+ndt_scan_filter_check (const NdtScanFilter *filter, GError **error)
 {
   if (!(filter->min_range >= 0) || !(filter->max_range >= 0))
     return refuse (error, "ranges of the scan filter have to be 0 or above");
+  if (filter->max_range > 0 && filter->min_range >= filter->max_range) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+        "min-range, %g m, has to be below max-range, %g m: no point would be left",
+        (double)filter->min_range, (double)filter->max_range);
+    return FALSE;
+  }
   if (filter->leaf_size != 0 && !(filter->leaf_size >= 0.001f && filter->leaf_size <= 1000))
     return refuse (error, "the scan's leaf size has to be 0 or 0.001 m to 1000 m");
   return TRUE;
@@ -123,7 +129,8 @@ gboolean
 ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error)
 {
-  return check_slot (slot, error) && check_size (points, error) && check_filter (filter, error) &&
+  return check_slot (slot, error) && check_size (points, error) &&
+         ndt_scan_filter_check (filter, error) &&
          backend->klass->set_scan (backend, slot, points, filter, error);
 }
 
@@ -139,7 +146,7 @@ gboolean
 ndt_backend_move_scan (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
     const NdtScanFilter *filter, GError **error)
 {
-  return check_slot (slot, error) && check_filter (filter, error) &&
+  return check_slot (slot, error) && ndt_scan_filter_check (filter, error) &&
          backend->klass->move_scan (backend, slot, motion, filter, error);
 }
 

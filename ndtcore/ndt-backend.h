@@ -19,7 +19,7 @@ G_BEGIN_DECLS
 /**
  * NdtScanFilter:
  * @min_range: nearer points are dropped, metres from the sensor; 0 keeps all
- * @max_range: farther points are dropped; 0 keeps all
+ * @max_range: farther points are dropped, above @min_range; 0 keeps all
  * @use_box: drop points outside the box
  * @box_min: metres, sensor frame
  * @box_max: metres, sensor frame
@@ -48,8 +48,8 @@ typedef struct {
  * @outlier_ratio: ρ in (0, 1)
  * @neighbours: which voxels a point is paired with when the score is maximized
  * @max_iterations: of the maximization, at least 1
- * @translation_epsilon: converged when a step is shorter than this, metres, > 0 …
- * @rotation_epsilon: … and turns by less than this, rad, > 0
+ * @translation_epsilon: converged when a step is shorter than this, metres, at least 1e-9 …
+ * @rotation_epsilon: … and turns by less than this, rad, at least 1e-9
  * @max_translation_step: longest step, metres, > 0
  * @max_rotation_step: largest turn in a step, rad, > 0
  */
@@ -256,6 +256,7 @@ gboolean ndt_align_result_is_better (const NdtAlignResult *a, const NdtAlignResu
 
 /* FALSE with NDT_ERROR_INVALID_ARGUMENT and the name of the parameter that is out of range. */
 gboolean ndt_align_params_check (const NdtAlignParams *params, GError **error);
+gboolean ndt_scan_filter_check (const NdtScanFilter *filter, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtBackend, ndt_backend_close)
 

@@ -24,7 +24,7 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
 {
   const NdtRegistrationParams *r = &params->registration;
   const gchar *what = NULL;
-  if (!ndt_align_params_check (&r->align, error))
+  if (!ndt_align_params_check (&r->align, error) || !ndt_scan_filter_check (&params->filter, error))
     return FALSE;
   if (r->covariance > NDT_POSE_COVARIANCE_MULTI_NDT_SCORE)
     what = "unknown covariance estimate";

@@ -117,6 +117,9 @@ typedef struct {
  * basin (docs/mathematics.md). */
 #define NDT_OPTIMIZER_DETOUR 3
 
+/* A step is not tried at less than this fraction. */
+#define NDT_OPTIMIZER_LEAST_LENGTH ((NdtReal)1e-6)
+
 NDT_INLINE void
 ndt_optimizer_enter_stage (NdtOptimizer *o, int32_t level)
 {
@@ -450,8 +453,10 @@ ndt_optimizer_update (
   } else if (o->have_best && !(sums->score > o->score)) {
     /* Backtrack to the maximum of the parabola through both scores and the slope at best, within
      * a tenth and a half of the length. Below the epsilons the best is the optimum as far as the
-     * stop test can tell. */
-    if (o->is_last || ndt_optimizer_is_small (o, params)) {
+     * stop test can tell; and as far as scores can, where they do not rise along a millionth of an
+     * ascent: twenty halvings. */
+    if (o->is_last || o->length < NDT_OPTIMIZER_LEAST_LENGTH ||
+        ndt_optimizer_is_small (o, params)) {
       o->stop = NDT_STOP_CONVERGED;
       return 0;
     }

@@ -159,8 +159,8 @@ params_check (const NdtVoxelMapParams *params, GError **error)
     what = "resolution has to be 0.01 m to 1000 m";
   else if (params->min_points < 3)
     what = "min-points has to be at least 3";
-  else if (!(params->eigenvalue_ratio > 0 && params->eigenvalue_ratio <= 1))
-    what = "the eigenvalue ratio has to be above 0 and at most 1";
+  else if (!(params->eigenvalue_ratio >= 1e-6 && params->eigenvalue_ratio <= 1))
+    what = "the eigenvalue ratio has to be 1e-6 to 1";
   else if (params->n_levels < 1 || params->n_levels > NDT_MAX_LEVELS)
     what = "the number of levels has to be 1 to 3";
   else if (params->covariance > NDT_COVARIANCE_NDT_OMP)

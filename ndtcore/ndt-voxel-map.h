@@ -30,7 +30,8 @@ typedef enum {
  * NdtVoxelMapParams:
  * @resolution: edge of a cell in metres, 0.01 to 1000
  * @min_points: points below which a cell is no voxel, at least 3
- * @eigenvalue_ratio: smaller eigenvalues are lifted to this fraction of the largest, (0, 1]
+ * @eigenvalue_ratio: smaller eigenvalues are lifted to this fraction of the largest, 1e-6 to 1:
+ * what float inverses, and sums of their products, can bear
  * @covariance: the estimate
  * @n_levels: 1 to %NDT_MAX_LEVELS; level l has cells of resolution · 2^l, made from the sums
  *   of the finest level's cells

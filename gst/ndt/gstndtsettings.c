@@ -105,7 +105,7 @@ static const Number numbers[] = {
     {PROP_ROTATION_EPSILON, "rotation-epsilon",
         "Alignment has converged when a step turns by less than this, in degrees, and is shorter "
         "than translation-epsilon",
-        AT (params.registration.align.rotation_epsilon), DOUBLE, 1e-9, 90, DEGREE, PLAYING,
+        AT (params.registration.align.rotation_epsilon), DOUBLE, 1e-7, 90, DEGREE, PLAYING,
         GST_NDT_CHANGE_PARAMS},
     {PROP_STEP_SIZE, "step-size", "Longest step of an alignment in metres",
         AT (params.registration.align.max_translation_step), DOUBLE, 1e-6, 1000, 1, PLAYING,

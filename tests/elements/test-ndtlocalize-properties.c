@@ -237,6 +237,38 @@ GST_START_TEST (test_property_bounds)
 }
 GST_END_TEST
 
+/* Nor do ranges that would leave no point. */
+GST_START_TEST (test_unusable_ranges)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "max-range", 50.0, NULL);
+  gfloat min_range = -1;
+  g_object_set (h->element, "min-range", 60.0, NULL);
+  g_object_get (h->element, "min-range", &min_range, NULL);
+  fail_unless (min_range == 0);
+  g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+  fail_unless (strstr (warning->message, "below max-range, 50 m") != NULL, "%s", warning->message);
+  fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
+  ndt_harness_free (h);
+
+  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  gst_element_set_bus (element, bus);
+  g_object_set (
+      element, "map", ndt_room_map (), "min-range", 50.0, "max-range", 10.0, "backend", 2, NULL);
+  fail_unless_equals_int (
+      gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
+  g_autoptr (GError) error = ndt_harness_error (element, GST_MESSAGE_ERROR);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+  fail_unless (strstr (error->message, "min-range") != NULL, "%s", error->message);
+  ndt_harness_drop_messages (element);
+  gst_element_set_bus (element, NULL);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
 /* Values that no bound holds are said and change nothing. */
 GST_START_TEST (test_unusable_texts)
 {
@@ -321,6 +353,7 @@ ndtlocalize_properties_suite (void)
   tcase_add_test (tc, test_change_while_map_is_refused);
   tcase_add_test (tc, test_property_bounds);
   tcase_add_test (tc, test_unusable_texts);
+  tcase_add_test (tc, test_unusable_ranges);
   return suite;
 }
 

@@ -699,7 +699,7 @@ test_refused (void)
       params.max_iterations = 0;
       break;
     case 5:
-      params.translation_epsilon = 0;
+      params.translation_epsilon = 0.9e-9;
       break;
     case 6:
       params.rotation_epsilon = -1;
