@@ -429,7 +429,7 @@ download (Build *b, const NdtCudaMap *map, const NdtVoxelMapParams *params, cons
 gboolean
 ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
     const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
-    cudaStream_t stream, GError **error)
+    gboolean *crowded, cudaStream_t stream, GError **error)
 {
   Build b = {.builder = builder, .memory = memory, .stream = stream};
   /* The CPU's builder knows which parameters are in range. */
@@ -458,6 +458,9 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
   }
   if (b.seen.stray != UINT64_MAX)
     return refuse_stray (points, b.seen.stray, params->resolution, error);
+  *crowded = b.seen.crowded != 0;
+  if (*crowded)
+    return FALSE;
 
   const guint n_cells = b.seen.n_cells;
   gint64 origin[3];

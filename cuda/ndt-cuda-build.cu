@@ -209,6 +209,8 @@ find_bounds (const NdtCudaCell *table, uint32_t size, NdtCudaBuildState *state)
   const bool is_one = i < size && table[i].not_key != 0;
   if (is_one)
     cell_of_key (~table[i].not_key, c);
+  if (is_one && table[i].n > NDT_CUDA_CELL_POINTS)
+    state->crowded = 1;
   const uint32_t used = __ballot_sync (0xffffffffu, is_one);
   if (used && threadIdx.x % 32 == 0)
     atomicAdd (&state->n_cells, (uint32_t)__popc (used));

@@ -15,8 +15,9 @@ extern "C" {
 #endif
 
 /* Steps of a cell's edge that its points' places are summed in. Products of two have 40 bits, which
- * leaves room for 2^23 points a cell. */
+ * leaves room for this many points a cell; maps with more in one are made by the CPU. */
 #define NDT_CUDA_CELL_STEPS 1048576
+#define NDT_CUDA_CELL_POINTS 8388607
 
 /* A cell of the hash table; all zero where there is none. */
 typedef struct {
@@ -33,6 +34,7 @@ typedef struct {
  * @n_cells: cells of the table
  * @stray: index of the first point that is too far from the first; UINT64_MAX: none
  * @full: the table could not take all cells
+ * @crowded: a cell has more than NDT_CUDA_CELL_POINTS
  * @min: of the points, as ordered integers; likewise @max
  * @cell_min: of the cells, relative to the first point's; likewise @cell_max
  * @n: result of a selection
@@ -49,7 +51,7 @@ typedef struct {
   uint32_t n_cells;
   uint32_t full;
   uint32_t n;
-  uint32_t reserved;
+  uint32_t crowded;
 } NdtCudaBuildState;
 
 /* Doubles in the order of unsigned integers. */

@@ -179,12 +179,13 @@ ndt_cuda_maps_set (NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, G
 
 gboolean
 ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory, const NdtVoxelMapParams *params,
-    const NdtCloudView *points, NdtVoxelMap **out_map, GError **error)
+    const NdtCloudView *points, NdtVoxelMap **out_map, gboolean *crowded, GError **error)
 {
+  *crowded = FALSE;
   g_mutex_lock (&maps->set_lock);
   const gboolean ok =
       prepare (maps, memory, error) && ndt_cuda_build (&maps->builder, &maps->spare, memory, params,
-                                           points, out_map, maps->stream, error);
+                                           points, out_map, crowded, maps->stream, error);
   if (ok)
     publish (maps);
   g_mutex_unlock (&maps->set_lock);

@@ -49,10 +49,11 @@ void ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory);
 /* Any thread. */
 gboolean ndt_cuda_maps_set (
     NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, GError **error);
-/* From points, all on the device; @out_map, nullable, receives a copy. Any thread. */
+/* From points, all on the device; @out_map, nullable, receives a copy. FALSE with *@crowded TRUE
+ * and no error: a cell has more points than the device's sums hold. Any thread. */
 gboolean ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory,
     const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
-    GError **error);
+    gboolean *crowded, GError **error);
 /* The aligning thread, with nothing running: the pending map becomes the active one. FALSE where
  * there is no map. */
 gboolean ndt_cuda_maps_take (NdtCudaMaps *maps);
@@ -64,7 +65,7 @@ double ndt_cuda_maps_get_resolution (const NdtCudaMaps *maps);
 /* Private to the files that make maps. */
 gboolean ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
     const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
-    cudaStream_t stream, GError **error);
+    gboolean *crowded, cudaStream_t stream, GError **error);
 void ndt_cuda_builder_clear (NdtCudaBuilder *builder, NdtCudaMemory *memory);
 /* Memory for the levels of a map, whose n_voxels, block_shift and cells are set; their pointers
  * are set then. */

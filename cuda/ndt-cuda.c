@@ -36,9 +36,15 @@ cuda_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   if (!ndt_cuda_enter (cuda, error))
     return FALSE;
-  if (!params->keep_details)
-    return ndt_cuda_maps_build (&cuda->maps, &cuda->memory, params, points, out_map, error);
-  /* Details are for people, who do not mind the time. */
+  if (!params->keep_details) {
+    gboolean crowded;
+    if (ndt_cuda_maps_build (&cuda->maps, &cuda->memory, params, points, out_map, &crowded, error))
+      return TRUE;
+    if (!crowded)
+      return FALSE;
+  }
+  /* Details are for people, who do not mind the time; nor is there much of a map in cells that the
+   * device cannot sum. */
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (params, points, error);
   if (!map || !ndt_cuda_maps_set (&cuda->maps, &cuda->memory, map, error))
     return FALSE;

@@ -719,6 +719,43 @@ test_build (void)
   }
 }
 
+/* More points in one cell's far corner than the device's integer sums hold: 2^23 squares of 2^40.
+ */
+static void
+test_crowded_cell (void)
+{
+  enum { N = 9000000 };
+  g_autofree float *xyz = g_new (float, 3 * N);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  params.resolution = 2;
+  params.n_levels = 1;
+  /* Steps of a 1024th of a metre, so that doubles sum them without rounding. */
+  for (guint i = 0; i < 3 * N; i++)
+    xyz[i] = 2 - (float)(1 + (g_rand_int (rand) & 63)) / 1024;
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (xyz, N);
+  for (guint b = 0; b < 2; b++) {
+    GError *error = NULL;
+    NdtVoxelMap *out = NULL;
+    g_autoptr (NdtBackend) backend = b ? open_cuda (0) : open_cpu ();
+    if (!backend)
+      break;
+    ndt_backend_set_map_from_points (backend, &params, &points, &out, &error);
+    g_assert_no_error (error);
+    const NdtVoxelLevel *level = ndt_voxel_map_get_level (out, 0);
+    g_assert_cmpuint (ndt_voxel_map_get_n_points (out), ==, N);
+    g_assert_cmpuint (level->n_voxels, ==, 1);
+    /* 64 places an axis, all as likely: 32.5 steps from the corner, of variance (64² − 1)/12. */
+    for (guint k = 0; k < 3; k++)
+      g_assert_cmpfloat_with_epsilon (level->voxels[0].mean[k], 2 - 32.5f / 1024, 1e-4);
+    static const guint diagonal[3] = {0, 3, 5};
+    for (guint k = 0; k < 3; k++)
+      g_assert_cmpfloat_with_epsilon (
+          level->voxels[0].icov[diagonal[k]] * (64 * 64 - 1) / 12 / 1024 / 1024, 1, 0.01);
+    ndt_voxel_map_unref (out);
+  }
+}
+
 /* Little of everything, for tools under which it takes a thousand times as long. */
 static void
 test_sanitize (void)
@@ -766,6 +803,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/align", test_align);
   g_test_add_func ("/gpu/side-by-side", test_side_by_side);
   g_test_add_func ("/gpu/build", test_build);
+  g_test_add_func ("/gpu/crowded-cell", test_crowded_cell);
   g_test_add_func ("/gpu/thin", test_thin);
   g_test_add_func ("/gpu/sample", test_sample);
   g_test_add_func ("/gpu/counters", test_counters);
