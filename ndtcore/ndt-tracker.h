@@ -131,10 +131,10 @@ typedef struct {
 #define NDT_TRACKER_SAME 0.5
 #define NDT_TRACKER_SAME_TURN 0.1
 
-/* How a velocity changes at most, m/s² and rad/s², as a mean over the time from scan to scan: five
- * times what brakes do, twice what drones with a lidar do, and more than a hand that turns one by
- * 30 degrees to and fro twice a second. */
-#define NDT_TRACKER_MAX_ACCELERATION 50
+/* How a velocity changes at most, m/s² and rad/s², as a mean over the time from scan to scan: twice
+ * what brakes do and as much as drones with a lidar do, and more than a hand that turns one by 30
+ * degrees to and fro twice a second. One that does more is followed some scans later. */
+#define NDT_TRACKER_MAX_ACCELERATION 20
 #define NDT_TRACKER_MAX_TURN_ACCELERATION 50
 
 /* And what the errors of two poses add to the way between them, metres and rad. */

@@ -80,6 +80,36 @@ def deskew(work):
     assert errors["true"].max() <= 0.08, "a scan is far off"
 
 
+def late(work):
+    """Stamps that are up to 80 ms late: what is told of the scans that they do not fit."""
+    random = np.random.default_rng(1)
+    pipeline = Gst.parse_launch(
+        f"{SOURCE} num-buffers=60 motion-distortion=true noise-seed=2 ! identity name=delay "
+        f"signal-handoffs=true ! ndtlocalize name=n map={work}/map.pcd initial-pose=0,0,1.8 "
+        "scan-leaf-size=1 min-range=3 deskew=true ! appsink name=sink sync=false max-buffers=4")
+
+    def delay(_, buffer):
+        buffer.pts += int(random.integers(0, 80)) * Gst.MSECOND
+
+    pipeline.get_by_name("delay").connect("handoff", delay)
+    pipeline.set_state(Gst.State.PLAYING)
+    pairs, degraded = [], 0
+    while sample := pipeline.get_by_name("sink").emit("pull-sample"):
+        buffer = sample.get_buffer()
+        pairs.append([read_pose(buffer, role) for role in (
+            GstPointCloud.PoseRole.ESTIMATE, GstPointCloud.PoseRole.GROUND_TRUTH)])
+        meta = GstPointCloud.buffer_get_pose_meta(buffer, GstPointCloud.PoseRole.ESTIMATE)
+        degraded += meta.status == GstPointCloud.PoseStatus.DEGRADED
+    message = pipeline.get_bus().pop_filtered(Gst.MessageType.WARNING)
+    rejected = pipeline.get_by_name("n").get_property("stats").get_uint64("rejected-motion")[1]
+    pipeline.set_state(Gst.State.NULL)
+    print(f"# late stamps: {degraded} of {len(pairs)} degraded, largest error {distances(pairs).max():.3f} m")
+    assert len(pairs) == 60 and 0 < degraded == rejected
+    assert message and "velocity of an earlier one" in message.parse_warning()[0].message
+    # Half of a scan's way is a metre, and what was believed of wrong stamps was tens of metres.
+    assert distances(pairs).max() < 0.6
+
+
 def first(work):
     """Each the first scan: the velocity is what it tells itself. One at rest stays as it is."""
     for speed, place, limit in ((0, 0, 0.02), (0, 90, 0.02), (8, 0, 0.05), (8, 37, 0.05), (12, 0, 0.05),
@@ -196,7 +226,7 @@ def mount(work):
 
 def main():
     Gst.init(None)
-    tests = [("deskew", deskew), ("first", first), ("odometry", by_odometry), ("mount", mount), ("pointclouddeskew by poses", by_poses),
+    tests = [("deskew", deskew), ("late stamps", late), ("first", first), ("odometry", by_odometry), ("mount", mount), ("pointclouddeskew by poses", by_poses),
              ("pointclouddeskew by file", by_file), ("pointclouddeskew passes", passes)]
     print(f"1..{len(tests)}")
     failed = 0

@@ -286,8 +286,8 @@ test_stamps (gconstpointer data)
     else
       g_assert_cmpuint (n_doubtful, ==, 0);
     /* Half a scan's way is what a scan is off whose motion is not compensated. One that is is off
-     * by half a scan's time, and by what its stamp is late, at a velocity of which 6 m/s are
-     * believed. */
+     * by half a scan's time, and by what its stamp is late, at what is wrong of a velocity: 3 m/s
+     * are believed from one scan to the next, and more after some that were not. */
     g_assert_cmpfloat (worst, <, deskew ? 0.7 : 1);
   }
 }
