@@ -17,8 +17,12 @@ typedef struct {
   NdtWorkers *workers;
   NdtKernel kernel;
   NdtScan scans[NDT_N_SLOTS];
+  /* What an alignment works with: one scan's, whichever it is. Caches are large, so there are as
+   * many as the largest thinned scan has chunks. */
   NdtSums *chunk_sums;
-  guint n_chunk_sums;
+  NdtChunkCache *caches;
+  guint n_chunks;
+  guint cached_slot; /* whose points the caches are of; NDT_N_SLOTS: nobody's */
 
   GMutex lock; /* what follows */
   NdtVoxelMap *map;
@@ -61,6 +65,64 @@ cpu_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
 }
 
 static gboolean
+refuse_memory (const NdtCloudView *points, GError **error)
+{
+  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
+      "There is not the memory for a scan of %" G_GSIZE_FORMAT " points", points->n_points);
+  return FALSE;
+}
+
+static guint
+count_chunks (const NdtScan *scan)
+{
+  return (scan->n + NDT_CHUNK - 1) / NDT_CHUNK;
+}
+
+/* Room for the alignment of a scan. */
+static gboolean
+reserve_chunks (CpuBackend *cpu, guint n_chunks, guint64 *allocations)
+{
+  if (n_chunks <= cpu->n_chunks)
+    return TRUE;
+  g_free (cpu->caches);
+  g_free (cpu->chunk_sums);
+  cpu->n_chunks = n_chunks + n_chunks / 4;
+  cpu->caches = g_try_new (NdtChunkCache, cpu->n_chunks);
+  cpu->chunk_sums = g_try_new (NdtSums, cpu->n_chunks);
+  cpu->cached_slot = NDT_N_SLOTS;
+  *allocations += 2;
+  if (cpu->caches && cpu->chunk_sums)
+    return TRUE;
+  g_clear_pointer (&cpu->caches, g_free);
+  g_clear_pointer (&cpu->chunk_sums, g_free);
+  cpu->n_chunks = 0;
+  return FALSE;
+}
+
+/* Room for all scans that are set, where there was none for another. */
+static void
+reserve_again (CpuBackend *cpu, guint64 *allocations)
+{
+  guint most = 0;
+  for (guint i = 0; i < NDT_N_SLOTS; i++)
+    most = MAX (most, count_chunks (&cpu->scans[i]));
+  if (!reserve_chunks (cpu, most, allocations))
+    for (guint i = 0; i < NDT_N_SLOTS; i++)
+      cpu->scans[i].n = 0;
+}
+
+/* The caches become those of a scan. */
+static void
+use_caches (CpuBackend *cpu, guint slot)
+{
+  if (cpu->cached_slot == slot)
+    return;
+  for (guint i = 0; i < count_chunks (&cpu->scans[slot]); i++)
+    cpu->caches[i].tag = 0;
+  cpu->cached_slot = slot;
+}
+
+static gboolean
 cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error)
 {
@@ -71,21 +133,23 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
   if (cpu->map)
     cell = ndt_voxel_map_get_params (cpu->map)->resolution;
   g_mutex_unlock (&cpu->lock);
-  ndt_scan_set (&cpu->scans[slot], points, filter, cell, &allocations);
-  const guint n_chunks = (cpu->scans[slot].n + NDT_CHUNK - 1) / NDT_CHUNK;
-  if (n_chunks > cpu->n_chunk_sums) {
-    cpu->n_chunk_sums = n_chunks + n_chunks / 4;
-    cpu->chunk_sums = g_renew (NdtSums, cpu->chunk_sums, cpu->n_chunk_sums);
-    allocations++;
+  if (cpu->cached_slot == slot)
+    cpu->cached_slot = NDT_N_SLOTS;
+  NdtScan *scan = &cpu->scans[slot];
+  gboolean ok = ndt_scan_set (scan, points, filter, cell, &allocations);
+  if (ok && !reserve_chunks (cpu, count_chunks (scan), &allocations)) {
+    scan->n = 0;
+    reserve_again (cpu, &allocations);
+    ok = FALSE;
   }
   g_mutex_lock (&cpu->lock);
-  cpu->counters.scans++;
+  cpu->counters.scans += ok ? 1 : 0;
   cpu->counters.allocations += allocations;
-  cpu->counters.host_bytes = cpu->n_chunk_sums * sizeof (NdtSums);
+  cpu->counters.host_bytes = cpu->n_chunks * (sizeof (NdtSums) + sizeof (NdtChunkCache));
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     cpu->counters.host_bytes += ndt_scan_get_bytes (&cpu->scans[i]);
   g_mutex_unlock (&cpu->lock);
-  return TRUE;
+  return ok || refuse_memory (points, error);
 }
 
 static gboolean
@@ -111,7 +175,7 @@ evaluate_chunk (guint chunk, gpointer data)
   Evaluation *e = data;
   const guint first = chunk * NDT_CHUNK;
   e->cpu->kernel (&e->args, e->scan->x + first, e->scan->y + first, e->scan->z + first,
-      MIN (NDT_CHUNK, e->scan->n - first), &e->scan->caches[chunk], &e->cpu->chunk_sums[chunk]);
+      MIN (NDT_CHUNK, e->scan->n - first), &e->cpu->caches[chunk], &e->cpu->chunk_sums[chunk]);
 }
 
 /* The objective at a pose; anchor: position that float coordinates are relative to. */
@@ -120,7 +184,7 @@ evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParam
     guint level_index, NdtKind kind, const NdtPose *pose, const double anchor[3], NdtSums *sums)
 {
   const NdtVoxelLevel *level = ndt_voxel_map_get_level (use->map, level_index);
-  const guint n_chunks = (scan->n + NDT_CHUNK - 1) / NDT_CHUNK;
+  const guint n_chunks = count_chunks (scan);
   Evaluation e = {.cpu = cpu, .scan = scan};
   memset (sums, 0, sizeof (*sums));
   e.args.level = level;
@@ -220,6 +284,7 @@ cpu_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const 
   gboolean ok = TRUE;
   if (!use_map (cpu, &use, error))
     return FALSE;
+  use_caches (cpu, slot);
   for (guint i = 0; i < n_starts && ok; i++) {
     align_one (cpu, &cpu->scans[slot], &use, params, &starts[i], &results[i]);
     evaluations += results[i].evaluations;
@@ -248,6 +313,7 @@ cpu_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, gui
     g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "The map has no level %u", level);
     ok = FALSE;
   }
+  use_caches (cpu, slot);
   for (guint i = 0; i < n_poses && ok; i++) {
     evaluate (
         cpu, &cpu->scans[slot], &use, params, level, kind, &poses[i], poses[i].position, &sums[i]);
@@ -284,6 +350,7 @@ cpu_close (NdtBackend *backend)
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     ndt_scan_clear (&cpu->scans[i]);
   g_free (cpu->chunk_sums);
+  g_free (cpu->caches);
   if (cpu->map)
     ndt_voxel_map_unref (cpu->map);
   g_mutex_clear (&cpu->lock);
@@ -313,6 +380,7 @@ ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error)
   }
   CpuBackend *cpu = g_new0 (CpuBackend, 1);
   cpu->parent.klass = &cpu_class;
+  cpu->cached_slot = NDT_N_SLOTS;
   cpu->workers = ndt_workers_new (config->n_threads);
   cpu->kernel = ndt_kernel_choose (&kernel_name);
   g_mutex_init (&cpu->lock);

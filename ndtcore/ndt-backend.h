@@ -215,7 +215,10 @@ struct _NdtBackend {
   NdtStart begun_start;
 };
 
-/* The CPU backend; never fails but for NDT_ERROR_INVALID_ARGUMENT. */
+/* The CPU backend. Opening it fails with NDT_ERROR_INVALID_ARGUMENT only: it goes on with fewer
+ * threads than asked for where the system has no more. Its calls fail so, and with
+ * NDT_ERROR_NO_MAP, NDT_ERROR_CANCELLED, and NDT_ERROR_NO_MEMORY for a scan that does not fit: then
+ * the slot has no points. */
 NdtBackend *ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error);
 
 /* Wrappers that check arguments (NDT_ERROR_INVALID_ARGUMENT) and call the class. Units and

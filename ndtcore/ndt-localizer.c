@@ -179,9 +179,15 @@ static gboolean
 get_thinned (NdtLocalizer *localizer, guint slot, guint n_points, guint *n, GError **error)
 {
   if (n_points > localizer->thinned_capacity) {
+    g_free (localizer->thinned);
     localizer->thinned_capacity = n_points + n_points / 4;
-    localizer->thinned =
-        g_renew (float, localizer->thinned, 3 * (gsize)localizer->thinned_capacity);
+    localizer->thinned = g_try_new (float, 3 * (gsize)localizer->thinned_capacity);
+    if (!localizer->thinned) {
+      localizer->thinned_capacity = 0;
+      g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
+          "There is not the memory for the points of a scan");
+      return FALSE;
+    }
   }
   return ndt_backend_get_scan (
       localizer->backend, slot, localizer->thinned, localizer->thinned_capacity, n, error);

@@ -46,17 +46,25 @@ ndt_moving_scan_set (NdtMovingScan *scan, NdtBackend *backend, guint slot,
 }
 
 /* All points, packed. */
-static void
-move_points (NdtMovingScan *scan, const NdtScanMotion *motion)
+static gboolean
+move_points (NdtMovingScan *scan, const NdtScanMotion *motion, GError **error)
 {
   const gsize n = scan->points.n_points;
   if (!scan->deskewer)
     scan->deskewer = ndt_deskewer_new ();
   if (n > scan->capacity) {
+    g_free (scan->moved);
     scan->capacity = n + n / 4;
-    scan->moved = g_renew (float, scan->moved, 3 * scan->capacity);
+    scan->moved = g_try_new (float, 3 * scan->capacity);
+    if (!scan->moved) {
+      scan->capacity = 0;
+      g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
+          "There is not the memory to move the %" G_GSIZE_FORMAT " points of a scan", n);
+      return FALSE;
+    }
   }
   ndt_deskew_motion (scan->deskewer, &scan->points, &scan->times, motion, scan->moved);
+  return TRUE;
 }
 
 gboolean
@@ -67,7 +75,8 @@ ndt_moving_scan_move (
   if (scan->backend->klass->move_scan)
     return ndt_backend_move_scan (scan->backend, scan->slot, motion, filter, error);
   if (motion) {
-    move_points (scan, motion);
+    if (!move_points (scan, motion, error))
+      return FALSE;
     points = ndt_cloud_view_xyz_f32 (scan->moved, points.n_points);
   }
   return ndt_backend_set_scan (scan->backend, scan->slot, &points, filter, error);
@@ -81,7 +90,8 @@ ndt_moving_scan_set_part (NdtMovingScan *scan, guint slot, const NdtScanMotion *
   double sum = 0;
   gsize n = 0;
   *span = (NdtTimeSpan){0, INFINITY, -INFINITY, 0};
-  move_points (scan, motion);
+  if (!move_points (scan, motion, error))
+    return FALSE;
   for (gsize i = 0; i < scan->points.n_points; i++) {
     const float *p = scan->moved + 3 * i;
     const double t = ndt_time_view_get (&scan->times, i);

@@ -135,7 +135,13 @@ take_parts (Fit *fit, NdtMovingScan *scan, const NdtScanMotion *motion, const Nd
     if (span.n_points == 0)
       continue;
     part->seconds = span.mean - motion->reference;
-    part->points = g_renew (float, part->points, 3 * span.n_points);
+    g_free (part->points);
+    part->points = g_try_new (float, 3 * span.n_points);
+    if (!part->points) {
+      g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
+          "There is not the memory for %" G_GUINT64_FORMAT " points", (guint64)span.n_points);
+      return FALSE;
+    }
     if (!ndt_backend_get_scan (
             fit->backend, NDT_SEARCH_SLOT, part->points, (guint)span.n_points, &part->n, error))
       return FALSE;

@@ -3,43 +3,34 @@
 
 #include <string.h>
 
+#include "ndt-kernel.h"
 #include "ndt-scan-filter.h"
 
 #define TABLE_EMPTY G_MAXUINT32
 
-static void
+/* Makes an array larger; FALSE leaves it as it was. */
+#define GROW(array, n)                                                                             \
+  (larger = g_try_realloc_n ((array), (n), sizeof (*(array))),                                     \
+      larger ? ((array) = larger, TRUE) : FALSE)
+
+static gboolean
 reserve (NdtScan *scan, guint n, guint64 *allocations)
 {
   if (n <= scan->capacity)
-    return;
-  const guint capacity = (n + n / 4 + NDT_CHUNK - 1) / NDT_CHUNK * NDT_CHUNK;
-  scan->xyz = g_renew (float, scan->xyz, 3 * (gsize)capacity);
-  scan->x = g_renew (float, scan->x, capacity);
-  scan->y = g_renew (float, scan->y, capacity);
-  scan->z = g_renew (float, scan->z, capacity);
-  scan->keys = g_renew (guint32, scan->keys, 2 * (gsize)capacity);
-  scan->order = g_renew (guint32, scan->order, 2 * (gsize)capacity);
-  scan->capacity = capacity;
+    return TRUE;
+  const gsize capacity = ((gsize)n + n / 4 + NDT_CHUNK - 1) / NDT_CHUNK * NDT_CHUNK;
+  gpointer larger;
+  if (!GROW (scan->xyz, 3 * capacity) || !GROW (scan->x, capacity) || !GROW (scan->y, capacity) ||
+      !GROW (scan->z, capacity) || !GROW (scan->keys, 2 * capacity) ||
+      !GROW (scan->order, 2 * capacity))
+    return FALSE;
+  scan->capacity = (guint)capacity;
   *allocations += 6;
-}
-
-/* Caches are large, so there are as many as the thinned scan has chunks, not the raw one. */
-static void
-reserve_caches (NdtScan *scan, guint64 *allocations)
-{
-  const guint n_chunks = (scan->n + NDT_CHUNK - 1) / NDT_CHUNK;
-  if (n_chunks > scan->n_caches) {
-    scan->n_caches = n_chunks + n_chunks / 4;
-    g_free (scan->caches);
-    scan->caches = g_new (NdtChunkCache, scan->n_caches);
-    ++*allocations;
-  }
-  for (guint i = 0; i < n_chunks; i++)
-    scan->caches[i].tag = 0;
+  return TRUE;
 }
 
 /* Centroids of the leaves, ordered by their first points. */
-static void
+static gboolean
 thin (NdtScan *scan, const NdtScanFilter *filter, float leaf_size, guint n, guint64 *allocations)
 {
   const float inverse_leaf = 1.0f / leaf_size;
@@ -47,15 +38,16 @@ thin (NdtScan *scan, const NdtScanFilter *filter, float leaf_size, guint n, guin
   while (table_size < 2 * n)
     table_size *= 2;
   if (table_size > scan->table_size) {
-    scan->table = g_renew (guint32, scan->table, table_size);
-    scan->leaves = g_renew (NdtLeaf, scan->leaves, table_size / 2);
+    gpointer larger;
+    if (!GROW (scan->table, table_size) || !GROW (scan->leaves, table_size / 2))
+      return FALSE;
     scan->table_size = table_size;
     *allocations += 2;
   }
   int shift = 64;
   for (guint size = table_size; size > 1; size /= 2)
     shift--;
-  memset (scan->table, 0xff, table_size * sizeof (guint32));
+  memset (scan->table, 0xff, (gsize)table_size * sizeof (guint32));
 
   guint n_leaves = 0;
   for (guint i = 0; i < n; i++) {
@@ -89,6 +81,7 @@ thin (NdtScan *scan, const NdtScanFilter *filter, float leaf_size, guint n, guin
           ndt_leaf_centroid (leaf->sum[k], leaf->n, leaf->index[k], leaf_size);
   }
   scan->n = n_leaves;
+  return TRUE;
 }
 
 /* Every third bit of the low eight. */
@@ -147,12 +140,14 @@ order_by_place (NdtScan *scan, double cell)
   }
 }
 
-void
+gboolean
 ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *filter, double cell,
     guint64 *allocations)
 {
   guint n = 0;
-  reserve (scan, (guint)points->n_points, allocations);
+  scan->n = 0;
+  if (!reserve (scan, (guint)points->n_points, allocations))
+    return FALSE;
   for (gsize i = 0; i < points->n_points; i++) {
     double d[3];
     ndt_cloud_view_get (points, i, d);
@@ -163,18 +158,20 @@ ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *fi
       n++;
     }
   }
-  scan->n = n;
-  if (filter->leaf_size > 0)
-    thin (scan, filter, filter->leaf_size, n, allocations);
+  if (filter->leaf_size > 0) {
+    if (!thin (scan, filter, filter->leaf_size, n, allocations))
+      return FALSE;
+  } else {
+    scan->n = n;
+  }
   order_by_place (scan, cell);
-  reserve_caches (scan, allocations);
+  return TRUE;
 }
 
 gsize
 ndt_scan_get_bytes (const NdtScan *scan)
 {
   return scan->capacity * (6 * sizeof (float) + 4 * sizeof (guint32)) +
-         scan->n_caches * sizeof (NdtChunkCache) +
          scan->table_size * (sizeof (guint32) + sizeof (NdtLeaf) / 2);
 }
 
@@ -187,7 +184,6 @@ ndt_scan_clear (NdtScan *scan)
   g_free (scan->z);
   g_free (scan->keys);
   g_free (scan->order);
-  g_free (scan->caches);
   g_free (scan->leaves);
   g_free (scan->table);
   memset (scan, 0, sizeof (*scan));

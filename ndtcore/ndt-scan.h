@@ -3,7 +3,6 @@
 #pragma once
 
 #include "ndt-backend.h"
-#include "ndt-kernel.h"
 
 G_BEGIN_DECLS
 
@@ -19,7 +18,6 @@ typedef struct {
  * @n: points
  * @xyz: packed, in the order of the scan (of each leaf's first point)
  * @x: the same points ordered by place, one array an axis; likewise @y and @z
- * @caches: one a chunk
  *
  * Buffers grow and stay: nothing is allocated once a stream's largest scan was seen.
  */
@@ -29,11 +27,9 @@ typedef struct {
   float *x;
   float *y;
   float *z;
-  NdtChunkCache *caches;
 
   /*< private >*/
   guint capacity; /* points */
-  guint n_caches;
   guint32 *keys;
   guint32 *order;
   NdtLeaf *leaves;
@@ -42,8 +38,8 @@ typedef struct {
 } NdtScan;
 
 /* Thins @points. @cell is the map's resolution, by which points are ordered. Adds to *allocations.
- */
-void ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *filter,
+ * FALSE where there is not the memory: the scan has no points then. */
+gboolean ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *filter,
     double cell, guint64 *allocations);
 gsize ndt_scan_get_bytes (const NdtScan *scan);
 void ndt_scan_clear (NdtScan *scan);

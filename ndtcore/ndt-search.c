@@ -38,8 +38,10 @@ ndt_search_sample (const float *xyz, guint n, float leaf, guint most, float *out
     table_size *= 2;
     shift--;
   }
-  g_autofree guint64 *table = g_new (guint64, table_size);
-  memset (table, 0xff, table_size * sizeof (*table));
+  g_autofree guint64 *table = g_try_new (guint64, table_size);
+  if (!table)
+    return NDT_SEARCH_NO_MEMORY;
+  memset (table, 0xff, (gsize)table_size * sizeof (*table));
   for (guint i = 0; i < n; i++) {
     gint32 index[3];
     for (guint k = 0; k < 3; k++)
@@ -65,6 +67,14 @@ ndt_search_sample (const float *xyz, guint n, float leaf, guint most, float *out
   return most;
 }
 
+static gboolean
+refuse_memory (GError **error)
+{
+  g_set_error_literal (
+      error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "There is not the memory for a sample of the scan");
+  return FALSE;
+}
+
 /* The sample of a scan into NDT_SEARCH_SLOT. */
 static gboolean
 sample_on_host (NdtBackend *backend, guint slot, float leaf, GError **error)
@@ -73,11 +83,15 @@ sample_on_host (NdtBackend *backend, guint slot, float leaf, GError **error)
   guint n;
   if (!ndt_backend_get_scan (backend, slot, NULL, 0, &n, error))
     return FALSE;
-  g_autofree float *xyz = g_new (float, 3 * (gsize)MAX (n, 1));
+  g_autofree float *xyz = g_try_new (float, 3 * (gsize)MAX (n, 1));
+  if (!xyz)
+    return refuse_memory (error);
   if (!ndt_backend_get_scan (backend, slot, xyz, n, &n, error))
     return FALSE;
   if (n > NDT_SAMPLE_LEAST)
     n = ndt_search_sample (xyz, n, leaf, ndt_sample_most (n), xyz);
+  if (n == NDT_SEARCH_NO_MEMORY)
+    return refuse_memory (error);
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (xyz, n);
   /* Its memory is asked for until the slot is read. */
   guint n_set;

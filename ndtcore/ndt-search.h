@@ -9,6 +9,8 @@ G_BEGIN_DECLS
 /* Candidates of a guess: the approaches 0 to 3 of NdtStart. */
 #define NDT_SEARCH_CANDIDATES 4
 
+#define NDT_SEARCH_NO_MEMORY G_MAXUINT
+
 /* The best alignment of all candidates of all guesses. *@evaluations grows by the passes over the
  * scan or its sample. Sets the scan of NDT_SEARCH_SLOT. */
 gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
@@ -29,7 +31,8 @@ gboolean ndt_search_set_sample (NdtBackend *backend, guint slot, float leaf, GEr
  * The first point of each cube of edge @leaf and, where these are more than @most, so many of them,
  * spread over their order: the rules of ndt-scan-sample.h.
  *
- * Returns: how many are in @out, in the order of @xyz
+ * Returns: how many are in @out, in the order of @xyz; NDT_SEARCH_NO_MEMORY where there is none to
+ * work with
  */
 guint ndt_search_sample (const float *xyz, guint n, float leaf, guint most, float *out);
 

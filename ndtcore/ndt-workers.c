@@ -82,8 +82,11 @@ ndt_workers_new (guint n_threads)
   g_cond_init (&workers->start);
   g_cond_init (&workers->done);
   workers->threads = g_new0 (GThread *, workers->n_threads);
-  for (guint i = 0; i + 1 < workers->n_threads; i++)
-    workers->threads[i] = g_thread_new ("ndt-worker", worker_thread, workers);
+  for (guint i = 0; i + 1 < workers->n_threads; i++) {
+    workers->threads[i] = g_thread_try_new ("ndt-worker", worker_thread, workers, NULL);
+    if (!workers->threads[i])
+      workers->n_threads = i + 1;
+  }
   return workers;
 }
 

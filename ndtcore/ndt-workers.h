@@ -15,7 +15,8 @@ typedef struct _NdtWorkers NdtWorkers;
 
 typedef void (*NdtWorkFunc) (guint task, gpointer data);
 
-/* n_threads counts the caller; 0: one per processor that the process may use. */
+/* n_threads counts the caller; 0: one per processor that the process may use. There are fewer where
+ * the system gives no more. */
 NdtWorkers *ndt_workers_new (guint n_threads);
 void ndt_workers_free (NdtWorkers *workers);
 guint ndt_workers_get_n_threads (const NdtWorkers *workers);

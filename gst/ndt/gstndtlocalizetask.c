@@ -461,7 +461,13 @@ localize_some (GstNdtLocalize *self, GstNdtBatch *batch)
     return batch->flow;
   if (g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED))
     return GST_FLOW_FLUSHING;
-  GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("Alignment failed: %s.", error->message), (NULL));
+  if (g_error_matches (error, NDT_ERROR, NDT_ERROR_NO_MEMORY))
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("Alignment failed: %s; thin scans upstream, or give the process more memory.",
+            error->message),
+        (NULL));
+  else
+    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("Alignment failed: %s.", error->message), (NULL));
   return GST_FLOW_ERROR;
 }
 

@@ -4,6 +4,8 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "ndtcore/ndt-formulas.h"
 #include "ndtcore/ndt-kernel.h"
@@ -589,6 +591,95 @@ test_memory_of_raw_scans (void)
   g_assert_cmpuint (counters.host_bytes, <, 200 * n);
 }
 
+/* What an alignment works with, 500 bytes a point, is there once, and of the scan that is aligned
+ * last: results do not tell. */
+static void
+test_memory_of_slots (void)
+{
+  g_autoptr (NdtVoxelMap) map = ndt_test_scene_map (NDT_TEST_YARD, 60000, 1);
+  g_autoptr (NdtBackend) backend = open_backend (1, map);
+  const guint n = 4000;
+  float *scans[3];
+  NdtAlignResult alone[3];
+  NdtBackendCounters counters;
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (NdtBackend) own = open_backend (1, map);
+    scans[i] = ndt_test_scene_scan (NDT_TEST_YARD, &truth, n - i, 20 + i);
+    set_scan (own, 0, scans[i], n - i);
+    alone[i] = align (own, 0, &truth, i);
+  }
+  for (guint slot = 0; slot < NDT_MAX_SCANS; slot++)
+    set_scan (backend, slot, scans[slot % 3], n - slot % 3);
+  ndt_backend_get_counters (backend, &counters);
+  g_assert_cmpuint (counters.host_bytes, <, 1000 * n + NDT_MAX_SCANS * 60 * n);
+  for (guint slot = 0; slot < NDT_MAX_SCANS; slot++) {
+    NdtAlignResult r = align (backend, slot, &truth, slot % 3);
+    assert_same_result (&r, &alone[slot % 3]);
+    r = align (backend, slot / 2, &truth, slot / 2 % 3);
+    assert_same_result (&r, &alone[slot / 2 % 3]);
+    set_scan (backend, slot, scans[(slot + 1) % 3], n - (slot + 1) % 3);
+    r = align (backend, slot, &truth, (slot + 1) % 3);
+    assert_same_result (&r, &alone[(slot + 1) % 3]);
+    set_scan (backend, slot, scans[slot % 3], n - slot % 3);
+  }
+  for (guint i = 0; i < 3; i++)
+    g_free (scans[i]);
+}
+
+/* So much more than now. */
+static void
+limit_memory (gsize bytes)
+{
+  g_autofree gchar *statm = NULL;
+  struct rlimit limit;
+  g_assert_true (g_file_get_contents ("/proc/self/statm", &statm, NULL, NULL));
+  g_assert_cmpint (getrlimit (RLIMIT_AS, &limit), ==, 0);
+  limit.rlim_cur = g_ascii_strtoull (statm, NULL, 10) * (gsize)sysconf (_SC_PAGESIZE) + bytes;
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+}
+
+/* Without memory a scan is refused, and nothing else happens. */
+static void
+test_no_memory (void)
+{
+  if (g_getenv ("NDT_TEST_SANITIZER")) {
+    g_test_skip ("sanitizers reserve more address space than a limit leaves");
+    return;
+  }
+  if (!g_test_subprocess ()) {
+    g_test_trap_subprocess (NULL, 0, 0);
+    g_test_trap_assert_passed ();
+    return;
+  }
+  /* The second has room for its points and not for what their alignment takes. */
+  static const gsize sizes[] = {200000000, 1500000};
+  static const float point[3] = {1, 2, 3};
+  g_autoptr (NdtVoxelMap) map = ndt_test_scene_map (NDT_TEST_YARD, 60000, 1);
+  g_autoptr (NdtBackend) backend = open_backend (1, map);
+  g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_YARD, &truth, 2000, 3);
+  set_scan (backend, 0, scan, 2000);
+  const NdtAlignResult before = align (backend, 0, &truth, 1);
+  limit_memory (300 << 20);
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    const NdtCloudView huge = ndt_cloud_view (point, sizes[i], 0, 0, 4, 8, NDT_SCALAR_F32);
+    g_autoptr (GError) error = NULL;
+    guint n = 1;
+    g_assert_false (ndt_backend_set_scan (backend, 1, &huge, &no_filter, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY);
+    g_assert_true (ndt_backend_get_scan (backend, 1, NULL, 0, &n, NULL));
+    g_assert_cmpuint (n, ==, 0);
+    const NdtAlignResult after = align (backend, 0, &truth, 1);
+    assert_same_result (&after, &before);
+  }
+
+  /* Nor are there threads without end. */
+  limit_memory (64 << 20);
+  g_autoptr (NdtBackend) many = open_backend (1024, map);
+  set_scan (many, 0, scan, 2000);
+  const NdtAlignResult threaded = align (many, 0, &truth, 1);
+  assert_same_result (&threaded, &before);
+}
+
 static void
 test_no_map (void)
 {
@@ -779,6 +870,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/backend/cancel", test_cancel);
   g_test_add_func ("/backend/counters", test_counters);
   g_test_add_func ("/backend/memory-of-raw-scans", test_memory_of_raw_scans);
+  g_test_add_func ("/backend/memory-of-slots", test_memory_of_slots);
+  g_test_add_func ("/backend/no-memory", test_no_memory);
   g_test_add_func ("/backend/no-map", test_no_map);
   g_test_add_func ("/backend/map-from-points", test_map_from_points);
   g_test_add_func ("/backend/no-pairs", test_no_pairs);
