@@ -17,6 +17,9 @@
 
 #define LAYOUT "interleaved"
 
+/* What the header tells bindings. */
+G_STATIC_ASSERT (sizeof (GstPointField) == (sizeof (gpointer) == 8 ? 3 : 4) * sizeof (gpointer));
+
 typedef struct {
   GstPointCloudFormat format;
   const gchar *name;

@@ -83,7 +83,7 @@ typedef struct {
  * @format: known format or CUSTOM
  * @point_step: bytes of one point
  * @n_fields: number of @fields
- * @fields: in the order of caps
+ * @fields: in the order of caps; other languages than C have gst_point_cloud_info_get_field()
  * @width: points of a row of an organized cloud, 0: not organized
  * @height: rows, 0: not organized
  * @fps_n: scans per second, numerator; 0/1: variable or unknown
@@ -96,7 +96,18 @@ typedef struct {
   GstPointCloudFormat format;
   guint point_step;
   guint n_fields;
+#ifndef __GI_SCANNER__
   GstPointField fields[GST_POINT_CLOUD_MAX_FIELDS];
+#else
+  /* Bindings cannot read an array of structures: to them this is so many bytes. */
+  /*< private >*/
+#if GLIB_SIZEOF_VOID_P == 8
+  gpointer _fields[GST_POINT_CLOUD_MAX_FIELDS * 3];
+#else
+  gpointer _fields[GST_POINT_CLOUD_MAX_FIELDS * 4];
+#endif
+  /*< public >*/
+#endif
   guint width;
   guint height;
   gint fps_n;
