@@ -56,9 +56,13 @@ struct _GstLidarPcapSrc {
   LidarCaptureCounts counts;
   GstClockTime duration; /* NONE: not known yet */
   GstClockID wait;       /* for a datagram's time, NULL: none */
-  gboolean is_unlocked;
+  gint is_unlocked;      /* atomic as well */
+  gboolean is_started;
+  GThread *look; /* for the duration; NULL: nobody asked yet */
 
-  /* streaming thread, made on start */
+  gint is_stopping; /* atomic */
+
+  /* streaming thread, made on start; the look for the duration reads the path and the filter */
   gchar *path;
   Filter filter;
   LidarCapture *capture;
@@ -113,8 +117,10 @@ open_capture (GstLidarPcapSrc *self)
   g_autoptr (GError) error = NULL;
   g_clear_pointer (&self->capture, lidar_capture_free);
   self->capture = lidar_capture_open (self->path, &error);
-  if (self->capture)
+  if (self->capture) {
+    lidar_capture_set_cancellation (self->capture, &self->is_unlocked);
     return TRUE;
+  }
   if (g_error_matches (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_OPEN))
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ,
         ("The capture \"%s\" cannot be opened: %s.", self->path, error->message), (NULL));
@@ -128,6 +134,13 @@ static gboolean
 gst_lidar_pcap_src_stop (GstBaseSrc *base)
 {
   GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
+  GThread *look;
+  g_atomic_int_set (&self->is_stopping, TRUE);
+  GST_OBJECT_LOCK (self);
+  self->is_started = FALSE;
+  look = g_steal_pointer (&self->look);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&look, g_thread_join);
   g_clear_pointer (&self->capture, lidar_capture_free);
   gst_clear_buffer (&self->waiting);
   g_clear_pointer (&self->path, g_free);
@@ -160,8 +173,13 @@ gst_lidar_pcap_src_start (GstBaseSrc *base)
     g_clear_pointer (&self->path, g_free);
     return FALSE;
   }
-  if (make_filter (self, port, address, &self->filter) && open_capture (self))
+  if (make_filter (self, port, address, &self->filter) && open_capture (self)) {
+    g_atomic_int_set (&self->is_stopping, FALSE);
+    GST_OBJECT_LOCK (self);
+    self->is_started = TRUE;
+    GST_OBJECT_UNLOCK (self);
     return TRUE;
+  }
   gst_lidar_pcap_src_stop (base);
   return FALSE;
 }
@@ -249,16 +267,6 @@ take_time (GstLidarPcapSrc *self, gint64 time)
   return pts;
 }
 
-static gboolean
-is_unlocked (GstLidarPcapSrc *self)
-{
-  gboolean is_unlocked;
-  GST_OBJECT_LOCK (self);
-  is_unlocked = self->is_unlocked;
-  GST_OBJECT_UNLOCK (self);
-  return is_unlocked;
-}
-
 /* The next datagram that passes. */
 static GstFlowReturn
 read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
@@ -271,14 +279,11 @@ read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
     return GST_FLOW_ERROR;
   while (TRUE) {
     g_autoptr (GError) error = NULL;
-    /* What is passed over may be many gigabytes. */
-    if (is_unlocked (self)) {
-      publish_counts (self, 0, n_filtered);
-      return GST_FLOW_FLUSHING;
-    }
     if (!lidar_capture_next (self->capture, &datagram, &time, &error)) {
       publish_counts (self, 0, n_filtered);
       n_filtered = 0;
+      if (!error && g_atomic_int_get (&self->is_unlocked))
+        return GST_FLOW_FLUSHING;
       if (handle_end (self, error))
         continue;
       return self->capture ? GST_FLOW_EOS : GST_FLOW_ERROR;
@@ -317,7 +322,7 @@ wait_for_time (GstLidarPcapSrc *self, GstBuffer *buffer)
     return TRUE;
   id = gst_clock_new_single_shot_id (clock, base_time + running);
   GST_OBJECT_LOCK (self);
-  const gboolean waits = !self->is_unlocked;
+  const gboolean waits = !g_atomic_int_get (&self->is_unlocked);
   if (waits)
     self->wait = id;
   GST_OBJECT_UNLOCK (self);
@@ -335,7 +340,7 @@ gst_lidar_pcap_src_unlock (GstBaseSrc *base)
 {
   GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
   GST_OBJECT_LOCK (self);
-  self->is_unlocked = TRUE;
+  g_atomic_int_set (&self->is_unlocked, TRUE);
   if (self->wait)
     gst_clock_id_unschedule (self->wait);
   GST_OBJECT_UNLOCK (self);
@@ -347,7 +352,7 @@ gst_lidar_pcap_src_unlock_stop (GstBaseSrc *base)
 {
   GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
   GST_OBJECT_LOCK (self);
-  self->is_unlocked = FALSE;
+  g_atomic_int_set (&self->is_unlocked, FALSE);
   GST_OBJECT_UNLOCK (self);
   return TRUE;
 }
@@ -408,42 +413,46 @@ gst_lidar_pcap_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   return TRUE;
 }
 
-/* Time from the first datagram to the last, found by reading the whole file once. */
-static GstClockTime
-find_duration (GstLidarPcapSrc *self)
+/* Reads the whole file for the time from the first datagram to the last: in a thread of its own. */
+static gpointer
+look_for_duration (gpointer data)
 {
-  g_autofree gchar *location = NULL, *address = NULL;
-  GstClockTime duration;
-  guint port;
-  gboolean loop;
+  GstLidarPcapSrc *self = data;
   LidarDatagram datagram;
   gint64 time, first = -1, last = -1;
-  Filter filter;
-
-  GST_OBJECT_LOCK (self);
-  location = g_strdup (self->location);
-  address = g_strdup (self->address);
-  port = self->port;
-  loop = self->loop;
-  duration = self->duration;
-  GST_OBJECT_UNLOCK (self);
-  if (loop || !location)
-    return GST_CLOCK_TIME_NONE;
-  if (GST_CLOCK_TIME_IS_VALID (duration))
-    return duration;
-  g_autoptr (LidarCapture) capture = lidar_capture_open (location, NULL);
-  if (!capture || !make_filter (self, port, address, &filter))
-    return GST_CLOCK_TIME_NONE;
+  g_autoptr (LidarCapture) capture = lidar_capture_open (self->path, NULL);
+  if (!capture)
+    return NULL;
+  lidar_capture_set_cancellation (capture, &self->is_stopping);
   while (lidar_capture_next (capture, &datagram, &time, NULL)) {
-    if (!passes (&filter, &datagram))
+    if (!passes (&self->filter, &datagram))
       continue;
     if (first < 0)
       first = MAX (time, 0);
     last = MAX (last, time);
   }
-  duration = first >= 0 && last > first ? (GstClockTime)(last - first) : 0;
+  if (g_atomic_int_get (&self->is_stopping))
+    return NULL;
   GST_OBJECT_LOCK (self);
-  self->duration = duration;
+  self->duration = first >= 0 && last > first ? (GstClockTime)(last - first) : 0;
+  GST_OBJECT_UNLOCK (self);
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_duration_changed (GST_OBJECT (self)));
+  return NULL;
+}
+
+/* NONE where it is not known, or not yet: the first question has the file read, as it takes seconds
+ * that only those who ask should pay for. */
+static GstClockTime
+get_duration (GstLidarPcapSrc *self)
+{
+  GstClockTime duration = GST_CLOCK_TIME_NONE;
+  GST_OBJECT_LOCK (self);
+  if (self->is_started && !self->loop) {
+    duration = self->duration;
+    if (!self->look)
+      self->look = g_thread_try_new ("lidarpcapsrc", look_for_duration, self, NULL);
+  }
   GST_OBJECT_UNLOCK (self);
   return duration;
 }
@@ -458,7 +467,7 @@ gst_lidar_pcap_src_query (GstBaseSrc *base, GstQuery *query)
     gst_query_parse_duration (query, &format, NULL);
     if (format != GST_FORMAT_TIME)
       return FALSE;
-    const GstClockTime duration = find_duration (self);
+    const GstClockTime duration = get_duration (self);
     gst_query_set_duration (query, GST_FORMAT_TIME, (gint64)duration);
     return GST_CLOCK_TIME_IS_VALID (duration);
   case GST_QUERY_LATENCY:

@@ -15,6 +15,7 @@ struct _LidarCapture {
   gint link;
   LidarReassembly *reassembly;
   LidarCaptureCounts counts;
+  const gint *is_cancelled; /* atomic; NULL: it is never */
 };
 
 LidarCapture *
@@ -73,13 +74,26 @@ lidar_capture_free (LidarCapture *self)
   g_free (self);
 }
 
+void
+lidar_capture_set_cancellation (LidarCapture *self, const gint *is_cancelled)
+{
+  self->is_cancelled = is_cancelled;
+}
+
 gboolean
 lidar_capture_next (LidarCapture *self, LidarDatagram *datagram, gint64 *time, GError **error)
 {
   struct pcap_pkthdr *header;
   const guint8 *frame;
   gint result;
-  while ((result = pcap_next_ex (self->pcap, &header, &frame)) == 1) {
+  /* Frames that are passed over may be many gigabytes. */
+  while (!self->is_cancelled || !g_atomic_int_get (self->is_cancelled)) {
+    if ((result = pcap_next_ex (self->pcap, &header, &frame)) != 1) {
+      if (result != PCAP_ERROR_BREAK)
+        g_set_error_literal (
+            error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_DAMAGED, pcap_geterr (self->pcap));
+      return FALSE;
+    }
     self->counts.n_frames++;
     /* With this precision tv_usec holds nanoseconds. Stamps of a corrupted file may be anything. */
     *time = (gint64)((guint64)header->ts.tv_sec * 1000000000u + (guint64)header->ts.tv_usec);
@@ -97,9 +111,6 @@ lidar_capture_next (LidarCapture *self, LidarDatagram *datagram, gint64 *time, G
       break;
     }
   }
-  if (result != PCAP_ERROR_BREAK)
-    g_set_error_literal (
-        error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_DAMAGED, pcap_geterr (self->pcap));
   return FALSE;
 }
 

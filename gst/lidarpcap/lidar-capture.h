@@ -32,6 +32,10 @@ LidarCapture *lidar_capture_open (const gchar *path, GError **error);
 LidarCapture *lidar_capture_new (FILE *file, GError **error);
 void lidar_capture_free (LidarCapture *self);
 
+/* Where *@is_cancelled becomes nonzero, which may be in another thread, lidar_capture_next()
+ * returns FALSE without an error. */
+void lidar_capture_set_cancellation (LidarCapture *self, const gint *is_cancelled);
+
 /* The next datagram and when it was captured (its last fragment, where it has several), ns since
  * 1970. FALSE at the end, with @error set where that is none. */
 gboolean lidar_capture_next (
