@@ -154,10 +154,11 @@ begin_course (const NdtLocalizer *localizer, const NdtObservation *observation,
 {
   const NdtTracker *tracker = &localizer->tracker;
   ndt_course_init (course, span, observation->time, observation->time_on_points);
-  if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY ||
-      (guess->prediction == NDT_TRACKER_FROM_VELOCITY && tracker->has_velocity))
-    course->has_velocity = ndt_course_get_velocity (
-        &tracker->pose, tracker->time, &guess->pose, observation->time, course->velocity);
+  const gboolean by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY && !guess->far;
+  if (by_odometry || (guess->coasts && (guess->prediction == NDT_TRACKER_FROM_ODOMETRY ||
+                                           guess->prediction == NDT_TRACKER_FROM_VELOCITY)))
+    course->has_velocity = ndt_course_get_velocity (&tracker->pose, tracker->time,
+        by_odometry ? &guess->pose : &guess->own, observation->time, course->velocity);
   if (!course->has_velocity && observation->has_velocity) {
     course->has_velocity = TRUE;
     memcpy (course->velocity, observation->velocity, sizeof (course->velocity));
@@ -526,7 +527,8 @@ finish (NdtLocalizer *localizer, Step *step, GError **error)
       out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);
   step->base = tracker->pose;
   localizer->course.has_pose = FALSE;
-  if (step->has_course && has_aligned (step)) {
+  /* Nor does a scan that is not believed say how it moves. */
+  if (step->has_course && has_aligned (step) && !(step->dropped && !tracker->follows)) {
     localizer->course = step->course;
     if (step->course.has_velocity && (tracker->has_velocity || step->reject == NDT_REJECT_NONE)) {
       /* Better than from one end to the next. */

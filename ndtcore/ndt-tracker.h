@@ -188,6 +188,14 @@ ndt_tracker_is_near (
   return m <= metres + 0.5 * NDT_TRACKER_ACCELERATION * elapsed * elapsed && r <= radians;
 }
 
+/* Is it where constant velocity cannot have led? */
+NDT_INLINE int
+ndt_tracker_jumps (const NdtTrackerGuess *guess, const NdtPose *pose)
+{
+  return guess->coasts &&
+         !ndt_tracker_is_near (pose, &guess->own, NDT_TRACKER_REACH, 4, guess->elapsed);
+}
+
 NDT_INLINE void
 ndt_tracker_add_guess (NdtTrackerGuess *guess, const NdtPose *pose)
 {
@@ -289,8 +297,7 @@ ndt_tracker_predict (
   if (!guess->has_own)
     return;
   /* What does not fit how it moves may be right, or that may be. */
-  if (guess->coasts &&
-      !ndt_tracker_is_near (&guess->pose, &guess->own, NDT_TRACKER_REACH, 4, guess->elapsed))
+  if (ndt_tracker_jumps (guess, &guess->pose))
     guess->far = 1;
   if (by_odometry)
     ndt_tracker_add_guess (guess, &odometry);
@@ -405,8 +412,7 @@ ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
   /* Velocity across a jump means nothing. */
   const int32_t continues = tracker->has_good && tracker->status != NDT_TRACKER_LOST &&
                             guess->prediction != NDT_TRACKER_FROM_INITIAL &&
-                            (!guess->coasts || ndt_tracker_is_near (pose, &guess->own,
-                                                   NDT_TRACKER_REACH, 4, guess->elapsed));
+                            !ndt_tracker_jumps (guess, pose);
   if (continues)
     ndt_tracker_take_velocity (tracker, pose, input->time);
   tracker->has_velocity = continues;
