@@ -71,9 +71,9 @@ if [ "$resume" ]; then
   rm -f "$folder"/trajectory.{txt,csv}{,.part}
   if [ ${#files[@]} -gt 0 ]; then
     gst-launch-1.0 -q rosbagsrc location="$recorded" ! pointcloud/x-raw ! tee name=recorded ! \
-      queue ! trajectorysink location="$folder/trajectory.txt.part" print-summary=false \
+      queue ! trajectorysink location="$folder/trajectory.txt.part" \
       recorded. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv.part" \
-      print-summary=false "${reference[@]}" >&2
+      "${reference[@]}" >&2
   fi
   join "$folder/trajectory.txt"
   join "$folder/trajectory.csv"
@@ -113,9 +113,9 @@ show ()
 set -m
 gst-launch-1.0 -e rosbagsrc location="$recording" "${topics[@]}" "${start[@]}" ! pointcloud/x-raw \
   "${clock[@]}" ! ndtlocalize map="$map" initial-pose="$initial_pose" "$@" ! tee name=localized ! \
-  queue ! trajectorysink location="$folder/trajectory.txt.part" print-summary=false \
+  queue ! trajectorysink location="$folder/trajectory.txt.part" \
   localized. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv.part" \
-  print-summary=false "${reference[@]}" \
+  "${reference[@]}" \
   localized. ! queue ! mcapsink location="$numbered" log-time=pts > >(show) 2>&1 &
 pid=$!
 stopped=

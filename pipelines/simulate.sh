@@ -26,7 +26,7 @@ drive ()
   gst-launch-1.0 -q lidartestsrc world=town rings=64 "$@" ! \
     pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1 ! tee name=scans ! \
     queue ! multifilesink location="$to/%06d.bin" \
-    scans. ! queue ! trajectorysink role=ground-truth location="$to/truth.txt" print-summary=false
+    scans. ! queue ! trajectorysink role=ground-truth location="$to/truth.txt"
 }
 
 # pcd FILE.bin: the points of a headerless file as a PCD file.
@@ -70,7 +70,7 @@ gst-launch-1.0 -v multifilesrc location="$scratch/drive/%06d.bin" \
   ndtlocalize map="$folder/map.pcd" initial-pose="$initial_pose" scan-leaf-size=0.5 "$@" ! \
   tee name=localized ! \
   queue ! mcapsink overwrite=true location="$folder/drive.mcap" \
-  localized. ! queue ! trajectorysink location="$folder/trajectory.txt" print-summary=false \
+  localized. ! queue ! trajectorysink location="$folder/trajectory.txt" \
   localized. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv" \
   reference-location="$folder/truth.txt" reference-match=index >"$scratch/log" 2>&1 ||
   { cat "$scratch/log" >&2; exit 1; }

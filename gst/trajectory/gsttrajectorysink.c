@@ -9,19 +9,20 @@
  * lost or still initializing, has no line in TUM, a line of nan in KITTI (whose lines count scans)
  * and a row without pose in CSV.
  *
- * At the end of the stream a summary is printed and posted as an element message
- * `trajectory-summary`, which #GstTrajectorySink:stats has at any time: `scans`, `posed`, `lost`
- * (scans without a pose), `compared` (scans that a true pose is known for as well), all guint64;
- * and when scans were compared `mean-error-m`, `max-error-m`, `rms-error-m`, `mean-error-deg` and
- * `max-error-deg` (gdouble). True poses are those of #GstTrajectorySink:reference-role, or of a
- * file. Poses are compared as they are, without an alignment of the two trajectories.
+ * At the end of the stream a summary is posted as an element message `trajectory-summary`, and
+ * printed where #GstTrajectorySink:print-summary is set. #GstTrajectorySink:stats has it at any
+ * time: `scans`, `posed`, `lost` (scans without a pose), `compared` (scans that a true pose is
+ * known for as well), all guint64; and when scans were compared `mean-error-m`, `max-error-m`,
+ * `rms-error-m`, `mean-error-deg` and `max-error-deg` (gdouble). True poses are those of
+ * #GstTrajectorySink:reference-role, or of a file. Poses are compared as they are, without an
+ * alignment of the two trajectories.
  *
  * ## Example launch line
  * |[
  * gst-launch-1.0 multifilesrc location=kitti/scans/%06d.pcd ! pcddec framerate=5/1 ! \
  *     poseinject location=kitti/poses.txt match=index role=estimate translation-noise=0.1 ! \
  *     trajectorysink location=noisy.txt reference-location=kitti/poses.txt \
- *     reference-match=index
+ *     reference-match=index print-summary=true
  * ]|
  */
 #ifdef HAVE_CONFIG_H
@@ -508,7 +509,6 @@ gst_trajectory_sink_init (GstTrajectorySink *self)
   self->format = DEFAULT_FORMAT;
   self->role = GST_POSE_ROLE_ESTIMATE;
   self->reference_role = GST_POSE_ROLE_GROUND_TRUTH;
-  self->print_summary = TRUE;
   self->fd = -1;
   self->line = g_string_new (NULL);
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
@@ -563,8 +563,8 @@ install_properties (GObjectClass *object_class)
           GST_TRAJECTORY_MATCH_TIME, flags));
   g_object_class_install_property (object_class, PROP_PRINT_SUMMARY,
       g_param_spec_boolean ("print-summary", "Print summary",
-          "Print numbers of scans and their errors at the end of the stream", TRUE,
-          G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
+          "Print numbers of scans and their errors on the standard output at the end of the stream",
+          FALSE, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
   /**
    * GstTrajectorySink:stats:
    *

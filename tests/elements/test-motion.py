@@ -175,7 +175,7 @@ def by_poses(work):
 def by_file(work):
     """By a trajectory file, whose poses are of the scans' ends and stamped with their PTS."""
     run(f"{SOURCE} num-buffers=60 motion-distortion=true noise-seed=2 ! tee name=t "
-        f"! queue ! trajectorysink location={work}/truth.txt role=ground-truth print-summary=false t. ! queue")
+        f"! queue ! trajectorysink location={work}/truth.txt role=ground-truth t. ! queue")
     assert steady(work, f"pointclouddeskew location={work}/truth.txt time-offset=-100000000") <= 0.03
 
 

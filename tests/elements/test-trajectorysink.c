@@ -44,8 +44,7 @@ teardown (void)
 static void
 start (const gchar *properties)
 {
-  g_autofree gchar *line =
-      g_strdup_printf ("trajectorysink print-summary=false location=%s %s", path, properties);
+  g_autofree gchar *line = g_strdup_printf ("trajectorysink location=%s %s", path, properties);
   sink = gst_object_ref_sink (gst_parse_launch (line, NULL));
   gst_element_set_bus (sink, bus);
   harness = gst_harness_new_with_element (sink, "sink", NULL);
@@ -261,19 +260,37 @@ GST_START_TEST (test_reference_time)
 }
 GST_END_TEST;
 
-/* No location: the summary alone. And no scans: a summary of nothing. */
+static GString *printed;
+
+static void
+on_print (const gchar *text)
+{
+  g_string_append (printed, text);
+}
+
+/* No location: the summary alone. And no scans: a summary of nothing. The standard output may be a
+ * stream's: nothing is printed there unasked. */
 GST_START_TEST (test_no_file)
 {
   sink = gst_object_ref_sink (gst_element_factory_make ("trajectorysink", NULL));
-  g_object_set (sink, "print-summary", FALSE, NULL);
   gst_element_set_bus (sink, bus);
   harness = gst_harness_new_with_element (sink, "sink", NULL);
   gst_harness_set_src_caps_str (harness, CAPS);
-  if (__i__ == 1)
+  if (__i__ == 1) {
+    g_object_set (sink, "print-summary", TRUE, NULL); /* may be set while PLAYING */
     push_scans ();
+  }
+  printed = g_string_new (NULL);
+  const GPrintFunc previous = g_set_print_handler (on_print);
   g_autoptr (GstStructure) summary = finish ();
+  g_set_print_handler (previous);
   fail_unless_equals_uint64 (get_count (summary, "scans"), __i__ == 1 ? 5 : 0);
   fail_unless_equals_uint64 (get_count (summary, "compared"), __i__ == 1 ? 3 : 0);
+  if (__i__ == 1)
+    fail_unless (g_str_has_prefix (printed->str, "trajectory: scans=5 "), "%s", printed->str);
+  else
+    fail_unless_equals_string (printed->str, "");
+  g_string_free (printed, TRUE);
 }
 GST_END_TEST;
 
@@ -318,7 +335,6 @@ GST_START_TEST (test_flush)
     gst_segment_init (&segment, GST_FORMAT_TIME);
     fail_unless (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
   }
-  g_object_set (sink, "print-summary", FALSE, NULL); /* may be set while PLAYING */
   summary = finish ();
   fail_unless_equals_uint64 (get_count (summary, "scans"), 2);
   fail_unless (g_file_get_contents (path, &text, NULL, NULL));

@@ -108,13 +108,13 @@ def localized(folder, scans):
     """The drive at its own rate, localized meanwhile."""
     subprocess.run(f"gst-launch-1.0 -q {drive.SIMULATION} map-location={folder}/town.pcd ! "
                    f"trajectorysink role=ground-truth location={folder}/truth.txt "
-                   "print-summary=false sync=false",
+                   "sync=false",
                    shell=True, check=True, timeout=LIMIT)
     with open(f"{folder}/truth.txt", encoding="ascii") as file:
         start = ",".join(next(line for line in file if not line.startswith("#")).split()[1:8])
     check(list(drive.velodyne(scans)), 1,
           f"ndtlocalize map={folder}/town.pcd resolution=2 deskew=true initial-pose={start} ! "
-          f"trajectorysink location={folder}/live.txt print-summary=false")
+          f"trajectorysink location={folder}/live.txt")
     first, worst = drive.check_trajectory(f"{folder}/live.txt", f"{folder}/truth.txt")
     # As from a capture: how late packets are on a busy machine changes no stamp.
     assert first < 0.05 and worst < 0.03, f"poses are up to {worst:.3f} m off, the first {first:.3f} m"
