@@ -80,6 +80,14 @@ check_order (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
+static void
+wait_for_state (GstElement *pipeline)
+{
+  fail_unless_equals_int (
+      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND),
+      GST_STATE_CHANGE_SUCCESS);
+}
+
 /* Disturbs a stream for a while, and until some scans have come, then lets it end. */
 static void
 run (GstElement *pipeline, Order *order, void (*disturb) (GstElement *, GRand *), gulong pause)
@@ -102,9 +110,7 @@ run (GstElement *pipeline, Order *order, void (*disturb) (GstElement *, GRand *)
   }
   /* What was flushed plays again when the sink has a scan, which cannot come while the source waits
    * for its turn to end. */
-  fail_unless_equals_int (
-      gst_element_get_state (pipeline, NULL, NULL, NDT_WAIT_SECONDS * GST_SECOND),
-      GST_STATE_CHANGE_SUCCESS);
+  wait_for_state (pipeline);
   gst_element_send_event (pipeline, gst_event_new_eos ());
   ndt_harness_wait_for_eos (pipeline);
   g_object_get (localizer, "stats", &stats, NULL);
@@ -186,6 +192,9 @@ flush (GstElement *localizer, GRand *random)
   g_autoptr (GstObject) pipeline = gst_object_get_parent (GST_OBJECT (localizer));
   g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
 
+  /* A flush takes the sink's state away. Another one before it is back would be of a pipeline that
+   * may then stay paused. */
+  wait_for_state (GST_ELEMENT (pipeline));
   const guint64 n = n_scans_out (localizer);
   ndt_wait_for (n_scans_out (localizer) > n);
   ndt_device_wait ();
