@@ -334,7 +334,7 @@ test_town (gconstpointer data)
   NdtLocalizerParams params;
   /* By one wrong stamp the velocity is wrong for that scan and the next, which are compensated by
    * it: off by up to half of a scan's way, and degraded where nothing moves so. */
-  Drive stream = {.n = MAX_SCANS, .tolerance = moving ? 0.75 : 0.5, .patience = moving ? 5 : 0};
+  Drive stream = {.n = MAX_SCANS, .tolerance = moving ? 0.75 : 0.5, .patience = moving ? 8 : 0};
   map_params.resolution = 2;
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&map_params, &view, NULL);
   open_backend (&stream, map);
