@@ -13,48 +13,6 @@
 /* Starts of one launch. */
 #define MAX_STARTS 4096
 
-/* ---- Backends side by side ---- */
-
-/* A backend that had an alignment so short a time ago is at work, µs: some times what one takes. */
-#define AT_WORK 1000
-/* From so many others at work on, one's alignments leave room for another's. */
-#define CROWD 2
-
-static GMutex share_lock;
-static GSList *sharing; /* of NdtCudaBackend; and all of their launched_at */
-
-void
-ndt_cuda_share_join (NdtCudaBackend *cuda)
-{
-  g_mutex_lock (&share_lock);
-  sharing = g_slist_prepend (sharing, cuda);
-  g_mutex_unlock (&share_lock);
-}
-
-void
-ndt_cuda_share_leave (NdtCudaBackend *cuda)
-{
-  g_mutex_lock (&share_lock);
-  sharing = g_slist_remove (sharing, cuda);
-  g_mutex_unlock (&share_lock);
-}
-
-/* Notes that this one has an alignment, and says whether several others do. */
-static gboolean
-is_crowded (NdtCudaBackend *cuda)
-{
-  const gint64 now = g_get_monotonic_time ();
-  guint n = 0;
-  g_mutex_lock (&share_lock);
-  for (const GSList *l = sharing; l; l = l->next) {
-    const NdtCudaBackend *other = l->data;
-    n += other != cuda && other->device == cuda->device && now - other->launched_at < AT_WORK;
-  }
-  cuda->launched_at = now;
-  g_mutex_unlock (&share_lock);
-  return n >= CROWD;
-}
-
 /* ---- Shapes ---- */
 
 guint
@@ -66,10 +24,9 @@ ndt_cuda_largest_power (guint limit, guint most)
   return n;
 }
 
-/* How to spread @n_starts alignments of @n_points points over the device, @crowded as
- * is_crowded(). */
+/* How to spread @n_starts alignments of @n_points points over the device. */
 static NdtCudaShape
-choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts, gboolean crowded)
+choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts)
 {
   NdtCudaShape shape = cuda->shape;
   /* Sums depend on it, so it may depend on the scan alone. */
@@ -89,9 +46,6 @@ choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts, gboole
             (cuda->limits.max_cluster < 4 && 4 * n_starts < processors))) {
       shape.grid = 1;
       shape.size = (gint)MAX (16, ndt_cuda_largest_power ((guint)cuda->limits.max_grid, 128));
-      /* Two such grids are on the device at once. */
-      if (crowded && shape.lanes == 4)
-        shape.size = MAX (16, shape.size / 2);
       shape.threads = 256;
       shape.n_slots = 0;
     }
@@ -223,7 +177,7 @@ static gboolean
 run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
     guint n_starts, GError **error)
 {
-  const NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts, is_crowded (cuda));
+  const NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts);
   gboolean missed;
   if (!place_scan (cuda, scan, &shape, n_starts, error))
     return FALSE;
@@ -405,13 +359,12 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   NdtCudaSequence *q = &cuda->sequence;
   NdtCudaState *state = cuda->state.data;
   NdtCudaSignals *signals = cuda->signals.data;
-  const gboolean crowded = is_crowded (cuda);
-  NdtCudaShape shape = choose_shape (cuda, cuda->scans[q->slot].n_points, 1, crowded);
+  NdtCudaShape shape = choose_shape (cuda, cuda->scans[q->slot].n_points, 1);
   NdtCudaJob job;
   /* Scans of a launch have one shape; a cluster would not be there for the next start. */
   q->first = q->last = q->slot;
   while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
-    const NdtCudaShape other = choose_shape (cuda, cuda->scans[q->last + 1].n_points, 1, crowded);
+    const NdtCudaShape other = choose_shape (cuda, cuda->scans[q->last + 1].n_points, 1);
     if (other.lanes != shape.lanes)
       break;
     shape.n_slots = MAX (shape.n_slots, other.n_slots);

@@ -185,7 +185,6 @@ cuda_close (NdtBackend *backend)
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   cudaSetDevice (cuda->device);
-  ndt_cuda_share_leave (cuda);
   ndt_cuda_align_stop (backend);
   if (cuda->stream)
     cudaStreamSynchronize (cuda->stream);
@@ -351,6 +350,5 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   g_mutex_lock (&cuda->memory.lock);
   cuda->memory.counters.allocations = 0;
   g_mutex_unlock (&cuda->memory.lock);
-  ndt_cuda_share_join (cuda);
   return &cuda->parent;
 }
