@@ -253,6 +253,7 @@ receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_
     if (!complete) {
       word = none | NDT_CUDA_QUIT;
       if (lane == 0) {
+        __threadfence_system (); /* after the last result */
         *job.ended = job.ticket;
         __threadfence_system ();
       }

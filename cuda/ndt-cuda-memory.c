@@ -62,8 +62,8 @@ ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error)
   return usable;
 }
 
-static const gchar *testing[NDT_CUDA_TESTING_FAIL + 1]; /* atomic, of interned strings */
-static gint n_calls;                                    /* atomic, since a failure was asked for */
+static const gchar *testing[NDT_CUDA_TESTING_PAUSE + 1]; /* atomic, of interned strings */
+static gint n_calls;                                     /* atomic, since a failure was asked for */
 
 void
 ndt_cuda_testing_set (NdtCudaTesting what, const gchar *value)

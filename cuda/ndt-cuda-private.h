@@ -53,6 +53,7 @@ typedef struct {
   NdtCudaShape shape; /* that a test asks for; size 0: none */
   gint lanes;         /* that a test asks for; 0: none */
   float reuse;
+  gulong pause; /* that a test asks for, µs */
   NdtCudaMemory memory;
   cudaStream_t stream;
   cudaStream_t cancel_stream;

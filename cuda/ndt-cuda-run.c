@@ -73,30 +73,36 @@ wait (NdtCudaBackend *cuda, guint32 ticket, gboolean *missed, GError **error)
 {
   const NdtCudaSignals *signals = cuda->signals.data;
   const gint64 give_up = g_get_monotonic_time () + SPIN_TIME;
-  guint spins = 0;
+  gboolean slept = FALSE;
   *missed = FALSE;
   ndt_cuda_count_synchronization (&cuda->memory);
-  while (__atomic_load_n (&signals->finished, __ATOMIC_ACQUIRE) != cuda->ticket) {
-    if (cuda->ticket != ticket && __atomic_load_n (&signals->ended, __ATOMIC_ACQUIRE) == ticket) {
+  for (guint spins = 1;; spins++) {
+    /* First this: a sequence ends after its results, however long this thread is kept from going
+     * on. */
+    const gboolean has_ended =
+        cuda->ticket != ticket && __atomic_load_n (&signals->ended, __ATOMIC_ACQUIRE) == ticket;
+    if (cuda->pause > 0)
+      g_usleep (cuda->pause);
+    if (__atomic_load_n (&signals->finished, __ATOMIC_ACQUIRE) == cuda->ticket)
+      return TRUE;
+    if (has_ended) {
       *missed = TRUE;
       return TRUE;
     }
+    if (slept)
+      return ndt_cuda_fail (&cuda->memory,
+          signals->fault ? "blocks of an alignment lost each other"
+                         : "an alignment ended without a result",
+          error);
 #if defined(__x86_64__)
     __builtin_ia32_pause ();
 #endif
-    if (++spins % 256 == 0 && g_get_monotonic_time () > give_up) {
+    if (spins % 256 == 0 && g_get_monotonic_time () > give_up) {
       if (!wait_asleep (cuda, error))
         return FALSE;
-      if (__atomic_load_n (&signals->finished, __ATOMIC_ACQUIRE) == cuda->ticket)
-        break;
-      *missed = cuda->ticket != ticket && signals->ended == ticket;
-      return *missed || ndt_cuda_fail (&cuda->memory,
-                            signals->fault ? "blocks of an alignment lost each other"
-                                           : "an alignment ended without a result",
-                            error);
+      slept = TRUE;
     }
   }
-  return TRUE;
 }
 
 static void
@@ -429,12 +435,15 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   NdtCudaSequence *q = &cuda->sequence;
   gboolean missed, ok = ndt_cuda_enter (cuda, error) && wait (cuda, q->ticket, &missed, error);
-  /* It had waited too long when the start came. Its other blocks may be reading the list of scans
-   * still. */
-  if (ok && missed)
+  if (ok && missed) {
+    /* It had waited too long when the start came. Its other blocks may be reading the list of scans
+     * still. The next launch has tickets of its own, since this one has told its blocks to quit
+     * under the last. */
+    cuda->ticket++;
     ok = ndt_cuda_check (
              &cuda->memory, cudaStreamSynchronize (cuda->stream), "the end of a sequence", error) &&
          launch_sequence (cuda, q->last - q->slot, error) && wait (cuda, q->ticket, &missed, error);
+  }
   ok = ok && check_cancelled (cuda, q->slot - q->first, 1, error);
   if (!ok) {
     ndt_cuda_align_stop (backend);

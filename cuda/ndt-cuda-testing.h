@@ -15,12 +15,15 @@ G_BEGIN_DECLS
  * @NDT_CUDA_TESTING_LANES: "1", "2" or "4" lanes work on a point, which does change the last bits
  * @NDT_CUDA_TESTING_FAIL: "alloc:N" makes the N-th allocation from now on fail, "launch:N" the N-th
  *   launch; at once
+ * @NDT_CUDA_TESTING_PAUSE: microseconds that a thread which waits for a result is kept from going
+ *   on, whenever it looks for one
  */
 typedef enum {
   NDT_CUDA_TESTING_SHAPE,
   NDT_CUDA_TESTING_REUSE,
   NDT_CUDA_TESTING_LANES,
   NDT_CUDA_TESTING_FAIL,
+  NDT_CUDA_TESTING_PAUSE,
 } NdtCudaTesting;
 
 /* Holds for backends that are opened from now on; @value NULL: as it is by itself. */

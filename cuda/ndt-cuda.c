@@ -246,6 +246,8 @@ apply_testing (NdtCudaBackend *cuda)
   text = ndt_cuda_testing_get (NDT_CUDA_TESTING_REUSE);
   cuda->reuse = text ? (float)g_ascii_strtod (text, NULL) : DEFAULT_REUSE;
   cuda->reuse = CLAMP (cuda->reuse, 0.0f, 0.25f);
+  text = ndt_cuda_testing_get (NDT_CUDA_TESTING_PAUSE);
+  cuda->pause = text ? (gulong)MAX (atoi (text), 0) : 0;
 }
 
 /* A device that this build has kernels for and that takes commands. */

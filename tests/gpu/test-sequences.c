@@ -240,6 +240,29 @@ test_one_launch (void)
   g_assert_cmpuint (n_launches, ==, 1);
 }
 
+/* A thread that looks for a result may be kept from going on for longer than the device waits for
+ * the next start: then the scan is done, and the sequence has ended. */
+static void
+test_kept_waiting (void)
+{
+  NdtLocalizerParams params;
+  ndt_localizer_params_init (&params);
+  g_autofree NdtLocalization *one = g_new0 (NdtLocalization, N_SCANS);
+  g_autofree NdtLocalization *batch = g_new0 (NdtLocalization, N_SCANS);
+  g_autoptr (NdtBackend) cuda = open_backend (TRUE);
+  if (!cuda)
+    return;
+  localize (cuda, &params, BROKEN, 0, 0, one);
+  static const gchar *pauses[] = {"50", "150", "1000"};
+  for (guint i = 0; i < G_N_ELEMENTS (pauses); i++) {
+    TEST_CUDA (PAUSE, pauses[i]);
+    g_autoptr (NdtBackend) slow = open_backend (TRUE);
+    TEST_CUDA (PAUSE, NULL);
+    localize (slow, &params, BROKEN, 64, 0, batch);
+    assert_same (one, batch, 64);
+  }
+}
+
 /* Anything may follow anything: a map, another scan, another alignment, nothing at all. */
 static void
 test_interrupted (void)
@@ -311,6 +334,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/gpu/sequences/cuda", GINT_TO_POINTER (TRUE), test_batches);
   g_test_add_func ("/gpu/sequences/backends-agree", test_backends_agree);
   g_test_add_func ("/gpu/sequences/one-launch", test_one_launch);
+  g_test_add_func ("/gpu/sequences/kept-waiting", test_kept_waiting);
   g_test_add_func ("/gpu/sequences/interrupted", test_interrupted);
   const int status = g_test_run ();
   for (guint i = 0; i < N_SCANS; i++)
