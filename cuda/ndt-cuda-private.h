@@ -68,13 +68,18 @@ typedef struct {
   NdtCudaBuffer starts;  /* on the host */
   NdtCudaSequence sequence;
   guint32 ticket;
-  gint cancelled; /* atomic */
+  gint cancelled;  /* atomic */
+  gint64 began_at; /* monotonic time of the last alignment, atomic */
 } NdtCudaBackend;
 
 /* Makes the backend's device the calling thread's current one, which it stays: as with CUDA's own
  * libraries, whoever uses several devices sets the one that is meant before each use. FALSE where
  * the device failed before. Any thread. */
 gboolean ndt_cuda_enter (NdtCudaBackend *cuda, GError **error);
+
+/* Backends of the process that may share a device: from one to the other. */
+void ndt_cuda_share_join (NdtCudaBackend *cuda);
+void ndt_cuda_share_leave (NdtCudaBackend *cuda);
 
 /* The largest power of two up to both. */
 guint ndt_cuda_largest_power (guint limit, guint most);

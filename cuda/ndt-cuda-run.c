@@ -13,6 +13,48 @@
 /* Starts of one launch. */
 #define MAX_STARTS 4096
 
+/* ---- Backends side by side ---- */
+
+/* A backend that began an alignment so short a time ago is at work, µs: some times what one takes.
+ */
+#define AT_WORK 1000
+
+static GMutex share_lock;
+static GSList *sharing; /* of NdtCudaBackend */
+
+void
+ndt_cuda_share_join (NdtCudaBackend *cuda)
+{
+  g_mutex_lock (&share_lock);
+  sharing = g_slist_prepend (sharing, cuda);
+  g_mutex_unlock (&share_lock);
+}
+
+void
+ndt_cuda_share_leave (NdtCudaBackend *cuda)
+{
+  g_mutex_lock (&share_lock);
+  sharing = g_slist_remove (sharing, cuda);
+  g_mutex_unlock (&share_lock);
+}
+
+/* This backend's part of the device, in processors: as much as each of those of the process that
+ * are at work. */
+static guint
+get_share (const NdtCudaBackend *cuda)
+{
+  const gint64 now = g_get_monotonic_time ();
+  guint n = 1;
+  g_mutex_lock (&share_lock);
+  for (const GSList *l = sharing; l; l = l->next) {
+    const NdtCudaBackend *other = l->data;
+    n += other != cuda && other->device == cuda->device &&
+         now - __atomic_load_n (&other->began_at, __ATOMIC_RELAXED) < AT_WORK;
+  }
+  g_mutex_unlock (&share_lock);
+  return (guint)cuda->limits.n_processors / n;
+}
+
 /* ---- Shapes ---- */
 
 guint
@@ -24,9 +66,10 @@ ndt_cuda_largest_power (guint limit, guint most)
   return n;
 }
 
-/* How to spread @n_starts alignments of @n_points points over the device. */
+/* How to spread @n_starts alignments of @n_points points over the part @share of the device, in
+ * processors. */
 static NdtCudaShape
-choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts)
+choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts, guint share)
 {
   NdtCudaShape shape = cuda->shape;
   /* Sums depend on it, so it may depend on the scan alone. */
@@ -45,7 +88,8 @@ choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts)
         (n_starts == 1 || !ndt_cuda_align_fits (&cuda->limits, &shape) ||
             (cuda->limits.max_cluster < 4 && 4 * n_starts < processors))) {
       shape.grid = 1;
-      shape.size = (gint)MAX (16, ndt_cuda_largest_power ((guint)cuda->limits.max_grid, 128));
+      shape.size =
+          (gint)MAX (16, ndt_cuda_largest_power (MIN (share, (guint)cuda->limits.max_grid), 128));
       shape.threads = 256;
       shape.n_slots = 0;
     }
@@ -183,7 +227,7 @@ static gboolean
 run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
     guint n_starts, GError **error)
 {
-  const NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts);
+  const NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts, 2 * get_share (cuda));
   gboolean missed;
   if (!place_scan (cuda, scan, &shape, n_starts, error))
     return FALSE;
@@ -232,6 +276,7 @@ prepare (NdtCudaBackend *cuda, GError **error)
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MAP, "No map is set");
     return FALSE;
   }
+  __atomic_store_n (&cuda->began_at, g_get_monotonic_time (), __ATOMIC_RELAXED);
   return TRUE;
 }
 
@@ -365,12 +410,14 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   NdtCudaSequence *q = &cuda->sequence;
   NdtCudaState *state = cuda->state.data;
   NdtCudaSignals *signals = cuda->signals.data;
-  NdtCudaShape shape = choose_shape (cuda, cuda->scans[q->slot].n_points, 1);
+  /* Alignments one by one leave the device to others in between, so that two share a part. */
+  const guint share = (n_following > 0 ? 1 : 2) * get_share (cuda);
+  NdtCudaShape shape = choose_shape (cuda, cuda->scans[q->slot].n_points, 1, share);
   NdtCudaJob job;
   /* Scans of a launch have one shape; a cluster would not be there for the next start. */
   q->first = q->last = q->slot;
   while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
-    const NdtCudaShape other = choose_shape (cuda, cuda->scans[q->last + 1].n_points, 1);
+    const NdtCudaShape other = choose_shape (cuda, cuda->scans[q->last + 1].n_points, 1, share);
     if (other.lanes != shape.lanes)
       break;
     shape.n_slots = MAX (shape.n_slots, other.n_slots);

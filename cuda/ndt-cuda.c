@@ -185,6 +185,7 @@ cuda_close (NdtBackend *backend)
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   cudaSetDevice (cuda->device);
+  ndt_cuda_share_leave (cuda);
   ndt_cuda_align_stop (backend);
   if (cuda->stream)
     cudaStreamSynchronize (cuda->stream);
@@ -352,5 +353,6 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   g_mutex_lock (&cuda->memory.lock);
   cuda->memory.counters.allocations = 0;
   g_mutex_unlock (&cuda->memory.lock);
+  ndt_cuda_share_join (cuda);
   return &cuda->parent;
 }

@@ -23,7 +23,7 @@
 #define N_RUNS 3
 #define N_PLACES 120
 #define N_WARM 130 /* scans until everything is allocated */
-#define MAX_STREAMS 4
+#define MAX_STREAMS 8
 #define SPEED 3 /* m/s: 0.3 m a scan, so that turning round on the spot does not lose the track */
 
 /**
@@ -195,8 +195,22 @@ run_case (const Case *c, gdouble *tracked)
 }
 
 static void
+report_case (const Case *c)
+{
+  gdouble best = 0, tracked = 0;
+  if ((only && !strstr (c->name, only)) || (c->shape && strcmp (backend, "cuda") != 0))
+    return;
+  for (guint r = 0; r < N_RUNS; r++)
+    best = MAX (best, run_case (c, &tracked));
+  g_print ("%-40s %12.0f %12.1f %9.1f%%\n", c->name, best, 1e6 / best, 100 * tracked);
+}
+
+static void
 run_cases (const gchar *what)
 {
+  static const gchar *shapes[][2] = {{"as it is", NULL}, {"128 blocks", "grid:128:256"},
+      {"64 blocks", "grid:64:256"}, {"32 blocks", "grid:32:256"}, {"16 blocks", "grid:16:256"},
+      {"a cluster of 16", "cluster:16:512"}};
   static const Case cases[] = {
       {"pinned, batch-size=64", TRUE, 64, NULL, 1, NULL},
       {"pinned, batch-size=8", TRUE, 8, NULL, 1, NULL},
@@ -205,20 +219,6 @@ run_cases (const gchar *what)
       {"plain memory, batch-size=1", FALSE, 1, NULL, 1, NULL},
       {"pinned, batch-size=1, no voxels kept", TRUE, 1, "0", 1, NULL},
       {"pinned, batch-size=64, no voxels kept", TRUE, 64, "0", 1, NULL},
-      {"pinned, batch-size=1, two pipelines", TRUE, 1, NULL, 2, NULL},
-      {"pinned, batch-size=1, four pipelines", TRUE, 1, NULL, 4, NULL},
-      {"pinned, batch-size=64, four pipelines", TRUE, 64, NULL, 4, NULL},
-      /* Parts of the device, where several pipelines could have one each at once. */
-      {"128 blocks, four pipelines", TRUE, 1, NULL, 4, "grid:128:256"},
-      {"64 blocks, one pipeline", TRUE, 1, NULL, 1, "grid:64:256"},
-      {"64 blocks, two pipelines", TRUE, 1, NULL, 2, "grid:64:256"},
-      {"64 blocks, four pipelines", TRUE, 1, NULL, 4, "grid:64:256"},
-      {"32 blocks, one pipeline", TRUE, 1, NULL, 1, "grid:32:256"},
-      {"32 blocks, two pipelines", TRUE, 1, NULL, 2, "grid:32:256"},
-      {"32 blocks, four pipelines", TRUE, 1, NULL, 4, "grid:32:256"},
-      {"16 blocks of a cluster, one pipeline", TRUE, 1, NULL, 1, "cluster:16:512"},
-      {"16 blocks of a cluster, two pipelines", TRUE, 1, NULL, 2, "cluster:16:512"},
-      {"16 blocks of a cluster, four pipelines", TRUE, 1, NULL, 4, "cluster:16:512"},
   };
   gsize n_points = 0;
   GstPointCloudInfo info;
@@ -227,15 +227,16 @@ run_cases (const gchar *what)
     n_points += gst_buffer_get_size (scans[i]) / info.point_step / N_PLACES;
   g_print ("\n%s, about %" G_GSIZE_FORMAT " points, backend %s\n", what, n_points, backend);
   g_print ("%-40s %12s %12s %10s\n", "", "scans/s", "us a scan", "tracked");
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    gdouble best = 0, tracked = 0;
-    if ((only && !strstr (cases[i].name, only)) ||
-        (cases[i].shape && (leaf_size > 0 || strcmp (backend, "cuda") != 0)))
-      continue;
-    for (guint r = 0; r < N_RUNS; r++)
-      best = MAX (best, run_case (&cases[i], &tracked));
-    g_print ("%-40s %12.0f %12.1f %9.1f%%\n", cases[i].name, best, 1e6 / best, 100 * tracked);
-  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    report_case (&cases[i]);
+  /* Several pipelines, and what part of the device each of their alignments takes. */
+  for (guint n = 1; n <= MAX_STREAMS; n *= 2)
+    for (guint batch = 1; batch <= 64; batch *= 64)
+      for (guint k = 0; k < G_N_ELEMENTS (shapes); k++) {
+        g_autofree gchar *name =
+            g_strdup_printf ("%u pipelines, batch-size=%u, %s", n, batch, shapes[k][0]);
+        report_case (&(Case){name, TRUE, batch, NULL, n, shapes[k][1]});
+      }
 }
 
 /* The source itself; the start until the first scan has left is not counted. */
