@@ -8,10 +8,13 @@
 
 #define N_SLOTS NDT_DESKEW_SLOTS
 
+/* Points that are dealt and moved together, so that their slots take no memory of a scan's size. */
+#define POINTS_AT_ONCE 1024
+
 struct _NdtDeskewer {
   NdtFrameTree *tree;
-  guint32 *frames;
-  gsize capacity;
+  double first; /* of the slots: instant and width, seconds */
+  double width;
   NdtPose poses[N_SLOTS + 1];
   gboolean known[N_SLOTS + 1];
 };
@@ -28,7 +31,6 @@ void
 ndt_deskewer_free (NdtDeskewer *deskewer)
 {
   ndt_frame_tree_free (deskewer->tree);
-  g_free (deskewer->frames);
   g_free (deskewer);
 }
 
@@ -85,14 +87,12 @@ ndt_time_span (const NdtCloudView *points, const NdtTimeView *times)
   return span;
 }
 
-/* The motion to the reference at each slot's instant, and the points' slots. Returns how many
- * points can be moved. */
-static gsize
-deal (NdtDeskewer *deskewer, gsize n, const NdtTimeView *times, double reference,
+/* The motion to the reference at each slot's instant. */
+static void
+set_slots (NdtDeskewer *deskewer, gsize n, const NdtTimeView *times, double reference,
     NdtMotionFunc motion, gpointer user_data)
 {
   double first = INFINITY, last = -INFINITY;
-  gsize n_moved = 0;
   NdtPose at_reference = NDT_POSE_IDENTITY;
   const gboolean have_reference = motion (reference, &at_reference, user_data);
 
@@ -115,28 +115,37 @@ deal (NdtDeskewer *deskewer, gsize n, const NdtTimeView *times, double reference
     else
       ndt_pose_set_identity (&deskewer->poses[s]);
   }
-  if (n > deskewer->capacity) {
-    deskewer->capacity = n + n / 4;
-    deskewer->frames = g_renew (guint32, deskewer->frames, deskewer->capacity);
-  }
-  for (gsize i = 0; i < n; i++) {
-    const double t = get_time (times, i);
-    const guint32 slot = ndt_deskew_slot (t, first, width);
-    deskewer->frames[i] = slot;
-    n_moved += deskewer->known[slot];
-  }
-  return n_moved;
+  deskewer->first = first;
+  deskewer->width = width;
+}
+
+static inline guint32
+slot_of (const NdtDeskewer *deskewer, const NdtTimeView *times, gsize i)
+{
+  return ndt_deskew_slot (get_time (times, i), deskewer->first, deskewer->width);
 }
 
 gsize
 ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     double reference, NdtMotionFunc motion, gpointer user_data, float *out)
 {
-  const gsize n_moved = deal (deskewer, points->n_points, times, reference, motion, user_data);
+  guint32 slots[POINTS_AT_ONCE];
+  gsize n_moved = 0;
+  set_slots (deskewer, points->n_points, times, reference, motion, user_data);
   ndt_frame_tree_clear (deskewer->tree);
   if (ndt_frame_tree_add (deskewer->tree, N_SLOTS + 1, NULL, deskewer->poses, NULL) != 0)
     return 0;
-  ndt_frame_tree_transform (deskewer->tree, NDT_FRAME_NONE, points, deskewer->frames, out, NULL);
+  for (gsize first = 0; first < points->n_points; first += POINTS_AT_ONCE) {
+    const gsize n = MIN (points->n_points - first, POINTS_AT_ONCE);
+    const NdtCloudView part = {points->x + first * points->stride,
+        points->y + first * points->stride, points->z + first * points->stride, points->stride, n,
+        points->scalar};
+    for (gsize i = 0; i < n; i++) {
+      slots[i] = slot_of (deskewer, times, first + i);
+      n_moved += deskewer->known[slots[i]];
+    }
+    ndt_frame_tree_transform (deskewer->tree, NDT_FRAME_NONE, &part, slots, out + 3 * first, NULL);
+  }
   return n_moved;
 }
 
@@ -144,15 +153,17 @@ gsize
 ndt_deskew_f64 (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     double reference, NdtMotionFunc motion, gpointer user_data, double *out)
 {
-  const gsize n_moved = deal (deskewer, points->n_points, times, reference, motion, user_data);
+  gsize n_moved = 0;
+  set_slots (deskewer, points->n_points, times, reference, motion, user_data);
   for (gsize i = 0; i < points->n_points; i++) {
-    const guint32 slot = deskewer->frames[i];
+    const guint32 slot = slot_of (deskewer, times, i);
     double p[3];
     ndt_cloud_view_get (points, i, p);
     if (deskewer->known[slot])
       ndt_pose_transform_point (&deskewer->poses[slot], p, out + 3 * i);
     else
       memcpy (out + 3 * i, p, sizeof (p));
+    n_moved += deskewer->known[slot];
   }
   return n_moved;
 }

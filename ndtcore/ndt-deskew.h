@@ -50,7 +50,7 @@ NdtTimeSpan ndt_time_span (const NdtCloudView *points, const NdtTimeView *times)
  * NdtDeskewer:
  *
  * Motion compensation: brings the points of a scan to where they are seen from at one instant.
- * Holds memory that is reused from scan to scan. Not thread-safe.
+ * Holds memory that is reused from scan to scan, none of a scan's size. Not thread-safe.
  */
 typedef struct _NdtDeskewer NdtDeskewer;
 

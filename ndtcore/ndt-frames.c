@@ -155,19 +155,34 @@ note_new (NdtFrameTree *tree, guint32 first, guint32 n)
   tree->new_end = MAX (tree->new_end, first + n);
 }
 
-static void
-reserve (NdtFrameTree *tree, guint32 n)
+/* Makes an array larger; FALSE leaves it as it was. */
+#define GROW(array, n)                                                                             \
+  (larger = g_try_realloc_n ((array), (n), sizeof (*(array))),                                     \
+      larger ? ((array) = larger, TRUE) : FALSE)
+
+static gboolean
+refuse_memory (const gchar *what, gsize n, GError **error)
 {
+  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
+      "There is not the memory for %" G_GSIZE_FORMAT " %s", n, what);
+  return FALSE;
+}
+
+static gboolean
+reserve (NdtFrameTree *tree, guint32 n, GError **error)
+{
+  gpointer larger;
   if (n <= tree->capacity)
-    return;
-  tree->capacity = MAX (n, 2 * tree->capacity);
-  for (guint k = 0; k < N_COMPONENTS; k++) {
-    tree->local[k] = g_renew (double, tree->local[k], tree->capacity);
-    tree->world[k] = g_renew (double, tree->world[k], tree->capacity);
-  }
-  tree->parents = g_renew (guint32, tree->parents, tree->capacity);
-  tree->levels = g_renew (guint32, tree->levels, tree->capacity);
-  tree->order = g_renew (guint32, tree->order, tree->capacity);
+    return TRUE;
+  const guint32 capacity = MAX (n, 2 * tree->capacity);
+  gboolean ok = TRUE;
+  for (guint k = 0; k < N_COMPONENTS && ok; k++)
+    ok = GROW (tree->local[k], capacity) && GROW (tree->world[k], capacity);
+  if (!ok || !GROW (tree->parents, capacity) || !GROW (tree->levels, capacity) ||
+      !GROW (tree->order, capacity))
+    return refuse_memory ("frames", n, error);
+  tree->capacity = capacity;
+  return TRUE;
 }
 
 guint32
@@ -188,7 +203,8 @@ ndt_frame_tree_add (
     }
   if (!check_poses (poses, n, error))
     return NDT_FRAME_NONE;
-  reserve (tree, first + n);
+  if (!reserve (tree, first + n, error))
+    return NDT_FRAME_NONE;
   for (guint32 i = 0; i < n; i++) {
     const guint32 parent = parents ? parents[i] : NDT_FRAME_NONE;
     tree->parents[first + i] = parent;
@@ -435,17 +451,21 @@ make_matrices (double *const w[N_COMPONENTS], const NdtPose *to, guint32 first, 
 
 /* Matrices from each frame to the reference: differences in double, so that floats do at any
  * world coordinates. */
-static void
-set_matrices (NdtFrameTree *tree, guint32 reference)
+static gboolean
+set_matrices (NdtFrameTree *tree, guint32 reference, GError **error)
 {
   NdtPose to_reference = NDT_POSE_IDENTITY;
   if (tree->have_matrices && tree->reference == reference)
-    return;
+    return TRUE;
   propagate (tree);
   if (tree->n > tree->n_matrices) {
     g_free (tree->matrices);
     tree->n_matrices = tree->capacity;
-    tree->matrices = g_new0 (float, MATRIX *(gsize)tree->n_matrices + 1);
+    tree->matrices = g_try_new0 (float, MATRIX *(gsize)tree->n_matrices + 1);
+    if (!tree->matrices) {
+      tree->n_matrices = 0;
+      return refuse_memory ("frames", tree->n, error);
+    }
   }
   if (reference != NDT_FRAME_NONE) {
     NdtPose pose;
@@ -457,6 +477,7 @@ set_matrices (NdtFrameTree *tree, guint32 reference)
         tree->matrices + MATRIX * (gsize)i);
   tree->have_matrices = TRUE;
   tree->reference = reference;
+  return TRUE;
 }
 
 /* Packed floats of n points from @first on. */
@@ -527,7 +548,8 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
       return FALSE;
     }
   }
-  set_matrices (tree, reference);
+  if (!set_matrices (tree, reference, error))
+    return FALSE;
   for (gsize i = 0, end; i < n; i = end) {
     end = MIN (i < lead ? lead : i + POINTS_AT_ONCE, n);
     const gsize size = end - i;
@@ -566,8 +588,14 @@ ndt_frame_tree_attach (
     g_free (tree->attached_frames);
     g_clear_pointer (&tree->moved, g_free);
     tree->attached_capacity = n + n / 4;
-    tree->attached = g_new (float, 3 * tree->attached_capacity);
-    tree->attached_frames = g_new (guint32, tree->attached_capacity);
+    tree->attached = g_try_new (float, 3 * tree->attached_capacity);
+    tree->attached_frames = g_try_new (guint32, tree->attached_capacity);
+    if (!tree->attached || !tree->attached_frames) {
+      g_clear_pointer (&tree->attached, g_free);
+      g_clear_pointer (&tree->attached_frames, g_free);
+      tree->attached_capacity = 0;
+      return refuse_memory ("points", n, error);
+    }
   }
   gather (points, 0, n, tree->attached);
   if (n > 0)
@@ -609,7 +637,9 @@ ndt_frame_tree_move (NdtFrameTree *tree, guint32 reference, GError **error)
   if (!tree->moved_on_device) {
     const NdtCloudView points = ndt_cloud_view_xyz_f32 (tree->attached, tree->n_attached);
     if (!tree->moved)
-      tree->moved = g_new (float, 3 * tree->attached_capacity);
+      tree->moved = g_try_new (float, MAX (3 * tree->attached_capacity, 1));
+    if (!tree->moved)
+      return refuse_memory ("points", tree->n_attached, error);
     if (!ndt_frame_tree_transform (
             tree, reference, &points, tree->attached_frames, tree->moved, error))
       return FALSE;

@@ -53,7 +53,7 @@ guint32 ndt_frame_tree_get_n_frames (const NdtFrameTree *tree);
 /* Adds n frames with consecutive numbers, of which the first is returned. @parents has a number
  * that exists already, or of a frame before in the same call, or NDT_FRAME_NONE, for each; NULL:
  * all roots. NDT_FRAME_NONE with NDT_ERROR_INVALID_ARGUMENT, and nothing added, where a parent does
- * not exist or a pose is not finite. */
+ * not exist or a pose is not finite, with NDT_ERROR_NO_MEMORY where they do not fit. */
 guint32 ndt_frame_tree_add (
     NdtFrameTree *tree, guint32 n, const guint32 *parents, const NdtPose *poses, GError **error);
 /* New poses in their parents of n frames from @first on. FALSE with NDT_ERROR_INVALID_ARGUMENT, and
@@ -79,7 +79,7 @@ void ndt_frame_tree_get_world (
  * propagation and matrices are computed once, after a pose has changed or for another reference.
  *
  * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT where a frame does not exist; some points of @out
- * may have been written then
+ * may have been written then. With %NDT_ERROR_NO_MEMORY where the frames' matrices do not fit
  */
 gboolean ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference,
     const NdtCloudView *points, const guint32 *frames, float *out, GError **error);
@@ -92,12 +92,14 @@ gboolean ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference,
  * Copies points that will be transformed more than once, as their frames move, in place of those
  * attached before. A device keeps them, and what becomes of them.
  *
- * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT where a frame does not exist; then there are none
+ * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT where a frame does not exist, with
+ * %NDT_ERROR_NO_MEMORY where they do not fit; then there are none
  */
 gboolean ndt_frame_tree_attach (
     NdtFrameTree *tree, const NdtCloudView *points, const guint32 *frames, GError **error);
 /* Transforms the attached points to @reference, as ndt_frame_tree_transform() does others. FALSE
- * with NDT_ERROR_INVALID_ARGUMENT where there is no such frame. */
+ * with NDT_ERROR_INVALID_ARGUMENT where there is no such frame, with NDT_ERROR_NO_MEMORY where they
+ * do not fit twice. */
 gboolean ndt_frame_tree_move (NdtFrameTree *tree, guint32 reference, GError **error);
 /* What the last ndt_frame_tree_move() made of n points from @first on: packed float x, y, z. FALSE
  * with NDT_ERROR_INVALID_ARGUMENT where there are not so many, or with NDT_ERROR_DEVICE where they

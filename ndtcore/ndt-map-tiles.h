@@ -75,7 +75,7 @@ void ndt_map_tiles_get_counts (const NdtMapTiles *tiles, NdtMapTilesCounts *coun
  *
  * Returns: (transfer full): the map of the tiles in memory, bitwise the same whatever came before,
  *   and the same object as long as the tiles are; NULL with %NDT_ERROR_EMPTY_MAP where they have no
- *   valid voxel
+ *   valid voxel, with %NDT_ERROR_NO_MEMORY where it does not fit
  */
 NdtVoxelMap *ndt_map_tiles_move (
     NdtMapTiles *tiles, const double position[2], double radius, GError **failure, GError **error);

@@ -83,8 +83,12 @@ write_compressed (FILE *out, const NdtCloudView *points)
   const gsize unpacked = 3 * n * size;
   /* LZF adds a byte to each run of 32 that it cannot shorten. */
   const gsize room = unpacked + unpacked / 16 + 64;
-  g_autofree guint8 *columns = g_malloc (unpacked + 1);
-  g_autofree guint8 *packed = g_malloc (room);
+  g_autofree guint8 *columns = g_try_malloc (unpacked + 1);
+  g_autofree guint8 *packed = g_try_malloc (room);
+  if (!columns || !packed) {
+    errno = ENOMEM;
+    return FALSE;
+  }
   for (guint axis = 0; axis < 3; axis++)
     for (gsize i = 0; i < n; i++)
       memcpy (columns + (axis * n + i) * size, axes[axis] + i * points->stride, size);

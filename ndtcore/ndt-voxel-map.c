@@ -217,14 +217,18 @@ find_region (const NdtVoxelMapBuilder *builder, guint64 id, gboolean *found)
 
 #define NO_CELL G_MAXUINT32
 
-/* Makes the table, or makes it larger, and enters all cells. */
-static void
+/* Makes the table, or makes it larger, and enters all cells. FALSE without the memory for it leaves
+ * it as it is. */
+static gboolean
 region_index (Region *region, int shift)
 {
   const gsize size = (gsize)1 << (64 - shift);
-  region->shift = shift;
+  guint32 *table = g_try_new (guint32, size);
+  if (!table)
+    return FALSE;
   g_free (region->table);
-  region->table = g_new (guint32, size);
+  region->table = table;
+  region->shift = shift;
   memset (region->table, 0xff, size * sizeof (guint32));
   for (guint32 c = 0; c < region->n_cells; c++) {
     gsize i = ndt_block_hash (region->cells[c].key, shift);
@@ -232,14 +236,19 @@ region_index (Region *region, int shift)
       i = (i + 1) & (size - 1);
     region->table[i] = c;
   }
+  return TRUE;
 }
 
+/* NULL without the memory for it. */
 static Region *
 region_new (guint64 id)
 {
   Region *region = g_new0 (Region, 1);
   region->id = id;
-  region_index (region, 64 - 10);
+  if (!region_index (region, 64 - 10)) {
+    region_free (region);
+    return NULL;
+  }
   for (guint i = 0; i < 3; i++) {
     region->min[i] = INFINITY;
     region->max[i] = -INFINITY;
@@ -247,29 +256,60 @@ region_new (guint64 id)
   return region;
 }
 
-/* The cell of a key, made where there is none. Valid until the next call. */
-static Cell *
-region_cell (Region *region, guint64 key)
+/* Index in the table of a key's cell, or where that would be. */
+static gsize
+region_find (const Region *region, guint64 key)
 {
   const gsize size = (gsize)1 << (64 - region->shift);
   gsize i = ndt_block_hash (key, region->shift);
-  while (region->table[i] != NO_CELL) {
-    if (region->cells[region->table[i]].key == key)
-      return &region->cells[region->table[i]];
+  while (region->table[i] != NO_CELL && region->cells[region->table[i]].key != key)
     i = (i + 1) & (size - 1);
-  }
+  return i;
+}
+
+/* Room for one more cell. */
+static gboolean
+region_reserve (Region *region)
+{
   if (region->n_cells == region->capacity) {
-    region->capacity += region->capacity / 2 + 256;
-    region->cells = g_renew (Cell, region->cells, region->capacity);
+    const guint32 capacity = region->capacity + region->capacity / 2 + 256;
+    Cell *cells = g_try_renew (Cell, region->cells, capacity);
+    if (!cells)
+      return FALSE;
+    region->cells = cells;
+    region->capacity = capacity;
   }
+  /* Half full at most, so that probing stays short. */
+  return 2 * ((gsize)region->n_cells + 1) <= (gsize)1 << (64 - region->shift) ||
+         region_index (region, region->shift - 1);
+}
+
+/* The cell of a key, made where there is none; NULL without the memory for it. Valid until the next
+ * call. */
+static Cell *
+region_cell (Region *region, guint64 key)
+{
+  gsize i = region_find (region, key);
+  if (region->table[i] != NO_CELL)
+    return &region->cells[region->table[i]];
+  if (!region_reserve (region))
+    return NULL;
+  i = region_find (region, key);
   region->table[i] = region->n_cells;
   Cell *cell = &region->cells[region->n_cells++];
   memset (cell, 0, sizeof (*cell));
   cell->key = key;
-  /* Half full at most, so that probing stays short. */
-  if (2 * (gsize)region->n_cells > size)
-    region_index (region, region->shift - 1);
   return cell;
+}
+
+static gboolean
+refuse_memory (guint64 n_points, GError **error)
+{
+  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
+      "There is not the memory for the cells of %" G_GUINT64_FORMAT
+      " points: use a larger resolution",
+      n_points);
+  return FALSE;
 }
 
 gboolean
@@ -284,6 +324,8 @@ ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region_id,
     region = g_ptr_array_index (builder->regions, at);
   } else {
     region = region_new (region_id);
+    if (!region)
+      return refuse_memory (points->n_points, error);
     g_ptr_array_insert (builder->regions, (gint)at, region);
   }
 
@@ -322,6 +364,8 @@ ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region_id,
     const guint64 key = ndt_block_key (relative[0], relative[1], relative[2]);
     if (key != last_key) {
       cell = region_cell (region, key);
+      if (!cell)
+        return refuse_memory (points->n_points, error);
       last_key = key;
     }
     for (guint k = 0; k < 3; k++) {
@@ -429,7 +473,8 @@ add_sums (NdtCellSums *to, const NdtCellSums *from, const double o[3])
 }
 
 /* All regions' cells as one array ordered by cell; cells that several regions share are added in
- * the order of regions, so that the sum does not depend on their history. */
+ * the order of regions, so that the sum does not depend on their history. NULL without the memory
+ * for it. */
 static MergedCell *
 merge_regions (NdtVoxelMapBuilder *builder, gint64 origin[3], gsize *n_merged)
 {
@@ -439,9 +484,14 @@ merge_regions (NdtVoxelMapBuilder *builder, gint64 origin[3], gsize *n_merged)
     n += ((const Region *)g_ptr_array_index (builder->regions, i))->n_cells;
   *n_merged = 0;
   if (n == 0)
-    return NULL;
+    return g_new (MergedCell, 1);
 
-  g_autofree CellRef *refs = g_new (CellRef, n);
+  g_autofree CellRef *refs = g_try_new (CellRef, n);
+  MergedCell *merged = g_try_new (MergedCell, n);
+  if (!refs || !merged) {
+    g_free (merged);
+    return NULL;
+  }
   n = 0;
   for (guint pass = 0; pass < 2; pass++) {
     for (guint i = 0; i < builder->regions->len; i++) {
@@ -475,7 +525,6 @@ merge_regions (NdtVoxelMapBuilder *builder, gint64 origin[3], gsize *n_merged)
   qsort (refs, n, sizeof (CellRef), compare_refs);
 
   static const double no_shift[3] = {0, 0, 0};
-  MergedCell *merged = g_new (MergedCell, n);
   gsize m = 0;
   for (gsize i = 0; i < n; i++) {
     const Region *region = g_ptr_array_index (builder->regions, refs[i].region);
@@ -491,11 +540,17 @@ merge_regions (NdtVoxelMapBuilder *builder, gint64 origin[3], gsize *n_merged)
   return merged;
 }
 
-/* The next coarser level's cells from a level's. */
+/* The next coarser level's cells from a level's, of which there are some. NULL without the memory
+ * for them. */
 static MergedCell *
 coarsen (const MergedCell *cells, gsize n, double resolution, gsize *n_out)
 {
-  g_autofree CellRef *refs = g_new (CellRef, n);
+  g_autofree CellRef *refs = g_try_new (CellRef, n);
+  MergedCell *merged = g_try_new (MergedCell, n);
+  if (!refs || !merged) {
+    g_free (merged);
+    return NULL;
+  }
   for (gsize i = 0; i < n; i++) {
     gint32 c[3];
     cell_from_order (cells[i].order, c);
@@ -507,7 +562,6 @@ coarsen (const MergedCell *cells, gsize n, double resolution, gsize *n_out)
   }
   qsort (refs, n, sizeof (CellRef), compare_refs);
 
-  MergedCell *merged = g_new (MergedCell, n);
   gsize m = 0;
   for (gsize i = 0; i < n; i++) {
     gint32 c[3];
@@ -525,7 +579,7 @@ coarsen (const MergedCell *cells, gsize n, double resolution, gsize *n_out)
   return merged;
 }
 
-static void
+static gboolean
 build_blocks (NdtVoxelLevel *level)
 {
   const NdtVoxel *voxels = level->voxels;
@@ -540,7 +594,9 @@ build_blocks (NdtVoxelLevel *level)
   while ((gsize)1 << (64 - level->block_shift) < 2 * (gsize)n_blocks)
     level->block_shift--;
   const gsize size = (gsize)1 << (64 - level->block_shift);
-  NdtBlock *blocks = g_new0 (NdtBlock, size);
+  NdtBlock *blocks = g_try_new0 (NdtBlock, size);
+  if (!blocks)
+    return FALSE;
   for (gsize i = 0; i < size; i++)
     blocks[i].key = NDT_BLOCK_EMPTY;
   NdtBlock *block = NULL;
@@ -559,15 +615,30 @@ build_blocks (NdtVoxelLevel *level)
   }
   level->blocks = blocks;
   level->n_blocks_used = n_blocks;
+  return TRUE;
 }
 
-static void
+/* The first @n elements of an array, which is as large as it was where it cannot be made smaller.
+ */
+static gpointer
+shrink (gpointer array, gsize n, gsize size)
+{
+  gpointer smaller = g_try_realloc_n (array, MAX (n, 1), size);
+  return smaller ? smaller : array;
+}
+
+/* FALSE without the memory for it; what there is of it is the caller's to clear. */
+static gboolean
 build_level (NdtVoxelLevel *level, const NdtVoxelMapParams *params, const MergedCell *cells,
     gsize n, gboolean keep_details)
 {
-  NdtVoxel *voxels = g_new (NdtVoxel, n);
-  NdtVoxelDetail *details = keep_details ? g_new (NdtVoxelDetail, n) : NULL;
+  NdtVoxel *voxels = g_try_new (NdtVoxel, MAX (n, 1));
+  NdtVoxelDetail *details = keep_details ? g_try_new (NdtVoxelDetail, MAX (n, 1)) : NULL;
   guint32 m = 0;
+  level->voxels = voxels;
+  level->details = details;
+  if (!voxels || (keep_details && !details))
+    return FALSE;
   for (guint k = 0; k < 3; k++) {
     level->cell_min[k] = G_MAXINT32;
     level->cell_max[k] = G_MININT32;
@@ -596,9 +667,37 @@ build_level (NdtVoxelLevel *level, const NdtVoxelMapParams *params, const Merged
     m++;
   }
   level->n_voxels = m;
-  level->voxels = g_renew (NdtVoxel, voxels, MAX (m, 1));
-  level->details = details ? g_renew (NdtVoxelDetail, details, MAX (m, 1)) : NULL;
-  build_blocks (level);
+  level->voxels = shrink (voxels, m, sizeof (NdtVoxel));
+  level->details = details ? shrink (details, m, sizeof (NdtVoxelDetail)) : NULL;
+  return build_blocks (level);
+}
+
+/* All levels. FALSE without the memory for them; what there is of them is the caller's to clear. */
+static gboolean
+build_levels (NdtVoxelMapBuilder *builder, NdtVoxelLevel levels[NDT_MAX_LEVELS])
+{
+  const NdtVoxelMapParams *params = &builder->params;
+  gint64 origin[3] = {0, 0, 0};
+  gsize n;
+  g_autofree MergedCell *cells = merge_regions (builder, origin, &n);
+  for (guint l = 0; l < params->n_levels && cells; l++) {
+    NdtVoxelLevel *level = &levels[l];
+    if (l > 0) {
+      gsize n_coarse = 0;
+      MergedCell *coarse = coarsen (cells, n, levels[l - 1].resolution, &n_coarse);
+      g_free (cells);
+      cells = coarse;
+      n = n_coarse;
+    }
+    level->resolution = params->resolution * (1 << l);
+    for (guint k = 0; k < 3; k++)
+      level->origin[k] = origin[k] / (1 << l);
+    if (!cells || !build_level (level, params, cells, n, l == 0 && params->keep_details))
+      return FALSE;
+    if (levels[0].n_voxels == 0)
+      break;
+  }
+  return cells != NULL;
 }
 
 NdtVoxelMap *
@@ -606,10 +705,8 @@ ndt_voxel_map_builder_build (NdtVoxelMapBuilder *builder, GError **error)
 {
   const NdtVoxelMapParams *params = &builder->params;
   NdtVoxelLevel levels[NDT_MAX_LEVELS] = {0};
-  gint64 origin[3] = {0, 0, 0};
   guint64 n_points = 0;
   double min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY};
-  gsize n;
 
   for (guint i = 0; i < builder->regions->len; i++) {
     const Region *region = g_ptr_array_index (builder->regions, i);
@@ -620,32 +717,19 @@ ndt_voxel_map_builder_build (NdtVoxelMapBuilder *builder, GError **error)
     }
   }
 
-  MergedCell *cells = merge_regions (builder, origin, &n);
-  for (guint l = 0; l < params->n_levels; l++) {
-    NdtVoxelLevel *level = &levels[l];
-    if (l > 0) {
-      gsize n_coarse;
-      MergedCell *coarse = coarsen (cells, n, levels[l - 1].resolution, &n_coarse);
-      g_free (cells);
-      cells = coarse;
-      n = n_coarse;
-    }
-    level->resolution = params->resolution * (1 << l);
-    for (guint k = 0; k < 3; k++)
-      level->origin[k] = origin[k] / (1 << l);
-    build_level (level, params, cells, n, l == 0 && params->keep_details);
-    if (l == 0 && level->n_voxels == 0) {
-      g_set_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP,
-          "The map has no valid voxel: of its %" G_GUINT64_FORMAT
-          " points no %u lie in one cell of %g m; use a denser map or a larger resolution",
-          n_points, params->min_points, params->resolution);
-      level_clear (level);
-      g_free (cells);
-      return NULL;
-    }
+  if (!build_levels (builder, levels)) {
+    refuse_memory (n_points, error);
+  } else if (levels[0].n_voxels == 0) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP,
+        "The map has no valid voxel: of its %" G_GUINT64_FORMAT
+        " points no %u lie in one cell of %g m; use a denser map or a larger resolution",
+        n_points, params->min_points, params->resolution);
+  } else {
+    return ndt_voxel_map_new_from_levels (params, params->n_levels, levels, n_points, min, max);
   }
-  g_free (cells);
-  return ndt_voxel_map_new_from_levels (params, params->n_levels, levels, n_points, min, max);
+  for (guint l = 0; l < params->n_levels; l++)
+    level_clear (&levels[l]);
+  return NULL;
 }
 
 NdtVoxelMap *

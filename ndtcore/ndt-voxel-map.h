@@ -129,14 +129,16 @@ NdtVoxelMapBuilder *ndt_voxel_map_builder_new (const NdtVoxelMapParams *params, 
 void ndt_voxel_map_builder_free (NdtVoxelMapBuilder *builder);
 /* Adds points to a region, which begins to exist; @pose (nullable) moves them into the map.
  * Non-finite points are dropped. FALSE with NDT_ERROR_INVALID_ARGUMENT where a point is about
- * 2^20 cells or more from the builder's first point; the points before it stay in the region. */
+ * 2^20 cells or more from the builder's first point, with NDT_ERROR_NO_MEMORY where there is no
+ * memory for one more cell; the points before it stay in the region. */
 gboolean ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region,
     const NdtCloudView *points, const NdtPose *pose, GError **error);
 /* FALSE where there is no such region. */
 gboolean ndt_voxel_map_builder_remove (NdtVoxelMapBuilder *builder, guint64 region);
 /* Bytes of the regions' sums. */
 gsize ndt_voxel_map_builder_get_bytes (const NdtVoxelMapBuilder *builder);
-/* The map of all regions present. NULL with NDT_ERROR_EMPTY_MAP without one valid voxel. */
+/* The map of all regions present, which stay. NULL with NDT_ERROR_EMPTY_MAP without one valid
+ * voxel, with NDT_ERROR_NO_MEMORY where it does not fit. */
 NdtVoxelMap *ndt_voxel_map_builder_build (NdtVoxelMapBuilder *builder, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtVoxelMap, ndt_voxel_map_unref)

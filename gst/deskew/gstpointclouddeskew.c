@@ -239,19 +239,28 @@ put_points (const GstPointCloudMap *map, const guint8 *points, gsize size)
   }
 }
 
-/* Moves the points in their own precision. Returns whether the scan was compensated. */
-static gboolean
+/* Moves the points in their own precision, if they tell when they were measured. */
+static GstFlowReturn
 deskew (GstPointCloudDeskew *self, const GstPointCloudMap *map, Motion *motion, double reference)
 {
   const NdtCloudView view = gst_ndt_view_points (map);
   const NdtTimeView times = gst_ndt_view_times (map);
   const gsize size = view.scalar == NDT_SCALAR_F32 ? sizeof (float) : sizeof (double);
   if (!times.data)
-    return FALSE;
+    return GST_FLOW_OK;
   if (3 * size * map->n_points > self->capacity) {
     self->capacity = 3 * size * (map->n_points + map->n_points / 4);
     g_free (self->points);
-    self->points = g_malloc (self->capacity);
+    self->points = g_try_malloc (self->capacity);
+    if (!self->points) {
+      self->capacity = 0;
+      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+          ("There is not the memory to move the %" G_GSIZE_FORMAT
+           " points of a scan: thin scans upstream, or give the process more memory.",
+              map->n_points),
+          (NULL));
+      return GST_FLOW_ERROR;
+    }
   }
   const gsize n = view.scalar == NDT_SCALAR_F32
                       ? ndt_deskew (self->deskewer, &view, &times, reference, get_motion, motion,
@@ -259,13 +268,13 @@ deskew (GstPointCloudDeskew *self, const GstPointCloudMap *map, Motion *motion, 
                       : ndt_deskew_f64 (self->deskewer, &view, &times, reference, get_motion,
                             motion, (double *)self->points);
   if (n == 0)
-    return FALSE;
+    return GST_FLOW_OK;
   put_points (map, self->points, size);
   GST_OBJECT_LOCK (self);
   self->n_compensated++;
   self->n_points_left += map->n_points - n;
   GST_OBJECT_UNLOCK (self);
-  return TRUE;
+  return GST_FLOW_OK;
 }
 
 static GstFlowReturn
@@ -308,9 +317,9 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
         self, STREAM, DECODE, ("A scan passes as it is: %s.", error->message), (NULL));
     return GST_FLOW_OK;
   }
-  deskew (self, &map, &motion, reference);
+  const GstFlowReturn flow = deskew (self, &map, &motion, reference);
   gst_point_cloud_unmap (&map);
-  return GST_FLOW_OK;
+  return flow;
 }
 
 /* What a scan may wait for poses makes it late. */

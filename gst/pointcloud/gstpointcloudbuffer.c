@@ -163,6 +163,17 @@ gst_point_cloud_map_get_value (
       field->type);
 }
 
+/* NULL without the memory for them. */
+static gdouble *
+new_values (gsize n_points, gsize n_each, GError **error)
+{
+  gdouble *values = g_try_new (gdouble, MAX (n_points * n_each, 1));
+  if (!values)
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+        "There is not the memory for the values of %" G_GSIZE_FORMAT " points", n_points);
+  return values;
+}
+
 /**
  * gst_point_cloud_buffer_get_values:
  * @buffer: a scan
@@ -175,7 +186,7 @@ gst_point_cloud_map_get_value (
  *
  * Returns: (transfer full) (nullable): native doubles, or %NULL with %GST_STREAM_ERROR_FORMAT where
  *   there is no such field or the buffer is no scan of @info, %GST_RESOURCE_ERROR_READ where it
- *   cannot be mapped
+ *   cannot be mapped, %GST_RESOURCE_ERROR_NO_SPACE_LEFT where there is no memory for them
  */
 GBytes *
 gst_point_cloud_buffer_get_values (
@@ -197,7 +208,11 @@ gst_point_cloud_buffer_get_values (
   }
   if (!gst_point_cloud_map (&map, info, buffer, GST_MAP_READ, error))
     return NULL;
-  value = values = g_new (gdouble, map.n_points * field->count);
+  value = values = new_values (map.n_points, field->count, error);
+  if (!values) {
+    gst_point_cloud_unmap (&map);
+    return NULL;
+  }
   for (gsize i = 0; i < map.n_points; i++)
     for (guint element = 0; element < field->count; element++)
       *value++ = gst_point_cloud_map_get_value (&map, field, i, element);
@@ -217,7 +232,8 @@ gst_point_cloud_buffer_get_values (
  *
  * Returns: (transfer full) (nullable): native doubles, or %NULL with %GST_CORE_ERROR_NEGOTIATION
  *   where points have no coordinates, %GST_STREAM_ERROR_FORMAT where the buffer is no scan of
- *   @info, %GST_RESOURCE_ERROR_READ where it cannot be mapped
+ *   @info, %GST_RESOURCE_ERROR_READ where it cannot be mapped, %GST_RESOURCE_ERROR_NO_SPACE_LEFT
+ *   where there is no memory for them
  */
 GBytes *
 gst_point_cloud_buffer_get_xyz (GstBuffer *buffer, const GstPointCloudInfo *info, GError **error)
@@ -236,7 +252,11 @@ gst_point_cloud_buffer_get_xyz (GstBuffer *buffer, const GstPointCloudInfo *info
     fields[i] = gst_point_cloud_info_find_field (info, names[i]);
   if (!gst_point_cloud_map (&map, info, buffer, GST_MAP_READ, error))
     return NULL;
-  value = values = g_new (gdouble, map.n_points * 3);
+  value = values = new_values (map.n_points, 3, error);
+  if (!values) {
+    gst_point_cloud_unmap (&map);
+    return NULL;
+  }
   for (gsize i = 0; i < map.n_points; i++)
     for (guint axis = 0; axis < 3; axis++)
       *value++ = gst_point_cloud_map_get_value (&map, fields[axis], i, 0);

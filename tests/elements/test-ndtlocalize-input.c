@@ -5,12 +5,12 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ndtcore/ndt-pcd.h"
 #include "tests/ndt-harness.h"
+#include "tests/ndt-limit.h"
 
 /* Starts an element with this map and returns the error that it posts. */
 static GError *
@@ -238,7 +238,6 @@ GST_START_TEST (test_bad_scans)
 }
 GST_END_TEST
 
-/* Single points that are not finite are dropped, not the scan. */
 /* A scan for which there is not the memory ends the stream by an error, not the process. */
 GST_START_TEST (test_no_memory)
 {
@@ -250,18 +249,12 @@ GST_START_TEST (test_no_memory)
   GstBuffer *scan = gst_buffer_new_allocate (NULL, 12 * N, NULL);
   g_autoptr (GstBus) bus = gst_element_get_bus (h->element);
   g_autoptr (GError) error = NULL;
-  g_autofree gchar *statm = NULL;
-  struct rlimit limit, before;
 
   g_object_set (h->element, "post-messages", FALSE, NULL);
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
   gst_buffer_memset (scan, 0, 0, 12 * N);
-  fail_unless (g_file_get_contents ("/proc/self/statm", &statm, NULL, NULL));
-  fail_unless_equals_int (getrlimit (RLIMIT_AS, &before), 0);
-  limit = before;
   /* Room for the points and not for what their alignment takes. */
-  limit.rlim_cur = g_ascii_strtoull (statm, NULL, 10) * (gsize)sysconf (_SC_PAGESIZE) + (300 << 20);
-  fail_unless_equals_int (setrlimit (RLIMIT_AS, &limit), 0);
+  const struct rlimit before = ndt_test_limit_memory (ndt_test_used_memory () + (300 << 20));
   fail_unless_equals_int (gst_harness_push (h, scan), GST_FLOW_OK);
   g_autoptr (GstMessage) message =
       gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND, GST_MESSAGE_ERROR);
@@ -275,6 +268,7 @@ GST_START_TEST (test_no_memory)
 }
 GST_END_TEST
 
+/* Single points that are not finite are dropped, not the scan. */
 GST_START_TEST (test_some_points_not_finite)
 {
   g_autofree gchar *start = ndt_harness_pose (0);

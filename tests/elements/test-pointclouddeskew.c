@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ndtcore/ndt-pose.h"
+#include "tests/ndt-limit.h"
 
 #define CAPS "pointcloud/x-raw,format=XYZIRT,framerate=10/1,frame-id=lidar"
 #define STEP 24
@@ -492,6 +493,42 @@ GST_START_TEST (test_caps)
 }
 GST_END_TEST
 
+/* A scan for which there is not the memory ends the stream by an error, not the process. */
+GST_START_TEST (test_no_memory)
+{
+  enum { N = 4000000 };
+  if (g_getenv ("NDT_TEST_SANITIZER"))
+    return; /* they reserve more address space than a limit leaves */
+  GstHarness *h = new_harness ();
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  g_autoptr (GError) error = NULL;
+  gst_element_set_bus (h->element, bus);
+  g_object_set (h->element, "role", GST_POSE_ROLE_GROUND_TRUTH, NULL);
+  for (guint i = 0; i < 2; i++) {
+    GstBuffer *in = new_scan (i, N_POINTS);
+    add_pose (in, GST_POSE_ROLE_GROUND_TRUTH, 0.1 * (i + 1));
+    gst_buffer_unref (gst_harness_push_and_pull (h, in));
+  }
+  GstBuffer *scan = gst_buffer_new_allocate (NULL, (gsize)N * STEP, NULL);
+  gst_buffer_memset (scan, 0, 0, (gsize)N * STEP);
+  GST_BUFFER_PTS (scan) = 2 * SCAN;
+  GST_BUFFER_DURATION (scan) = SCAN;
+  add_pose (scan, GST_POSE_ROLE_GROUND_TRUTH, 0.3);
+  const struct rlimit before = ndt_test_limit_memory (ndt_test_used_memory () + (32 << 20));
+  const GstFlowReturn flow = gst_harness_push (h, scan);
+  fail_unless_equals_int (setrlimit (RLIMIT_AS, &before), 0);
+  fail_unless_equals_int (flow, GST_FLOW_ERROR);
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT), "%s",
+      error->message);
+  fail_unless (strstr (error->message, "4000000 points") != NULL, "%s", error->message);
+  gst_element_set_bus (h->element, NULL);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
 /* Each has its own poses. */
 GST_START_TEST (test_two)
 {
@@ -526,6 +563,7 @@ pointclouddeskew_suite (void)
   tcase_add_test (tc, test_events);
   tcase_add_test (tc, test_bytes);
   tcase_add_test (tc, test_caps);
+  tcase_add_test (tc, test_no_memory);
   tcase_add_test (tc, test_two);
   return suite;
 }

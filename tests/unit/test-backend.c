@@ -4,11 +4,10 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "ndtcore/ndt-formulas.h"
 #include "ndtcore/ndt-kernel.h"
+#include "tests/ndt-limit.h"
 #include "tests/ndt-scene.h"
 #include "tests/ndt-wait.h"
 
@@ -626,18 +625,6 @@ test_memory_of_slots (void)
     g_free (scans[i]);
 }
 
-/* So much more than now. */
-static void
-limit_memory (gsize bytes)
-{
-  g_autofree gchar *statm = NULL;
-  struct rlimit limit;
-  g_assert_true (g_file_get_contents ("/proc/self/statm", &statm, NULL, NULL));
-  g_assert_cmpint (getrlimit (RLIMIT_AS, &limit), ==, 0);
-  limit.rlim_cur = g_ascii_strtoull (statm, NULL, 10) * (gsize)sysconf (_SC_PAGESIZE) + bytes;
-  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
-}
-
 /* Without memory a scan is refused, and nothing else happens. */
 static void
 test_no_memory (void)
@@ -659,7 +646,7 @@ test_no_memory (void)
   g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_YARD, &truth, 2000, 3);
   set_scan (backend, 0, scan, 2000);
   const NdtAlignResult before = align (backend, 0, &truth, 1);
-  limit_memory (300 << 20);
+  ndt_test_limit_memory (ndt_test_used_memory () + (300 << 20));
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
     const NdtCloudView huge = ndt_cloud_view (point, sizes[i], 0, 0, 4, 8, NDT_SCALAR_F32);
     g_autoptr (GError) error = NULL;
@@ -673,7 +660,7 @@ test_no_memory (void)
   }
 
   /* Nor are there threads without end. */
-  limit_memory (64 << 20);
+  ndt_test_limit_memory (ndt_test_used_memory () + (64 << 20));
   g_autoptr (NdtBackend) many = open_backend (1024, map);
   set_scan (many, 0, scan, 2000);
   const NdtAlignResult threaded = align (many, 0, &truth, 1);
