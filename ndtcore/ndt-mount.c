@@ -18,17 +18,37 @@ ndt_mount_body_of_sensor (const NdtPose *mount, const NdtPose *sensor)
   return ndt_pose_mul (sensor, &inverse);
 }
 
-/* With l the way from sensor to body in the parent's axes, a turn by ω about the sensor moves the
- * body by ω × l. */
+/* The way from sensor to body in the parent's axes: l. A turn by ω about the sensor moves the body
+ * by ω × l. */
+static void
+get_lever (const NdtPose *mount, const NdtPose *sensor, double l[3])
+{
+  const NdtPose body = ndt_mount_body_of_sensor (mount, sensor);
+  for (guint k = 0; k < 3; k++)
+    l[k] = body.position[k] - sensor->position[k];
+}
+
+void
+ndt_mount_twist_to_body (const NdtPose *mount, const NdtPose *sensor, double twist[6])
+{
+  const double *w = twist + 3;
+  double l[3];
+  if (!mount)
+    return;
+  get_lever (mount, sensor, l);
+  for (guint k = 0; k < 3; k++) {
+    const guint a = (k + 1) % 3, b = (k + 2) % 3;
+    twist[k] += w[a] * l[b] - w[b] * l[a];
+  }
+}
+
 void
 ndt_mount_covariance_to_body (const NdtPose *mount, const NdtPose *sensor, double covariance[36])
 {
+  double j[36] = {0}, t[36], l[3];
   if (!mount)
     return;
-  const NdtPose body = ndt_mount_body_of_sensor (mount, sensor);
-  double j[36] = {0}, t[36], l[3];
-  for (guint k = 0; k < 3; k++)
-    l[k] = body.position[k] - sensor->position[k];
+  get_lever (mount, sensor, l);
   for (guint i = 0; i < 6; i++)
     j[7 * i] = 1;
   j[4] = l[2];

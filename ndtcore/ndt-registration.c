@@ -133,6 +133,23 @@ ndt_registration_set_fixed_covariance (
   registration->covariance_kind = NDT_POSE_COVARIANCE_FIXED;
 }
 
+/* A direction of the sensor's pose, rotation in rad times @length, as one of the body's. */
+static void
+put_degenerate (const NdtRegistrationParams *params, const double sensor[6], double length,
+    NdtRegistration *out)
+{
+  double *to = out->degenerate + 6 * out->n_degenerate++, square = 0;
+  for (guint k = 0; k < 6; k++)
+    to[k] = k < 3 ? sensor[k] : sensor[k] / length;
+  ndt_mount_twist_to_body (get_mount (params), &out->pose, to);
+  for (guint k = 0; k < 6; k++) {
+    to[k] *= k < 3 ? 1 : length;
+    square += to[k] * to[k];
+  }
+  for (guint k = 0; k < 6; k++)
+    to[k] /= sqrt (square);
+}
+
 /* Judges the Hessian: directions that it does not constrain, and the covariance where it is
  * definite. */
 static void
@@ -147,6 +164,7 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
   for (guint i = 0; i < 6; i++)
     largest = MAX (largest, values[i]);
   out->n_degenerate = 0;
+  out->degenerate_lever = length;
   for (guint i = 0; i < 6; i++) {
     definite = definite && values[i] > 1e-9 * largest && largest > 0;
     /* Eigenvalues of voxels are lifted to 0.01 of the largest, so a direction along which every
@@ -154,9 +172,8 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
      * to 0.0125 of it along itself, the streets and halls of recorded scans 0.018 and more in all
      * six directions. */
     if (values[i] <= DEGENERATE * largest || largest <= 0) {
-      for (guint k = 0; k < 6; k++)
-        out->degenerate[6 * out->n_degenerate + k] = v[6 * k + i];
-      out->n_degenerate++;
+      const double direction[6] = {v[i], v[6 + i], v[12 + i], v[18 + i], v[24 + i], v[30 + i]};
+      put_degenerate (params, direction, length, out);
     }
   }
   if (!definite || params->covariance == NDT_POSE_COVARIANCE_FIXED) {

@@ -70,7 +70,10 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @oscillation: see NdtAlignResult
  * @stop: see NdtAlignResult
  * @n_degenerate: directions that the Hessian does not constrain, 0 to 6
- * @degenerate: unit directions, rows of 6 (m, rad scaled by the scan's mean range)
+ * @degenerate: unit directions, rows of 6: a shift of the body (the sensor, where there is no
+ * mount) and a rotation about the parent's axes through its pose, in rad times @degenerate_lever
+ * @degenerate_lever: √(mean curvature by rotation / mean curvature by translation) of the Hessian:
+ *   about how far away the points are, metres
  */
 typedef struct {
   NdtPose pose;
@@ -90,6 +93,7 @@ typedef struct {
   NdtStop stop;
   guint n_degenerate;
   double degenerate[36];
+  double degenerate_lever;
 } NdtRegistration;
 
 typedef enum {

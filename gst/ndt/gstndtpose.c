@@ -152,8 +152,9 @@ gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
         "points", G_TYPE_UINT, registration->n_points, "pairs", G_TYPE_UINT64,
         registration->n_pairs, "starts", G_TYPE_UINT, registration->n_starts, "oscillation",
         G_TYPE_UINT, registration->oscillation, "deskewed", G_TYPE_BOOLEAN, localization->deskewed,
-        "degenerate-directions", G_TYPE_UINT, registration->n_degenerate, "covariance-kind",
-        G_TYPE_STRING, covariance_to_string (registration->covariance_kind), NULL);
+        "degenerate-directions", G_TYPE_UINT, registration->n_degenerate, "degenerate-lever",
+        G_TYPE_DOUBLE, registration->degenerate_lever, "covariance-kind", G_TYPE_STRING,
+        covariance_to_string (registration->covariance_kind), NULL);
     set_degenerate (structure, registration);
   }
   return gst_message_new_element (source, structure);

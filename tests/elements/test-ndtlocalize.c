@@ -283,8 +283,8 @@ GST_START_TEST (test_pose_messages)
     /* What the documentation lists of an alignment. */
     static const gchar *fields[] = {"position", "orientation", "covariance", "stop", "points",
         "pairs", "starts", "oscillation", "deskewed", "degenerate-directions", "degenerate",
-        "covariance-kind", "no-ground-transformation-probability", "no-ground-nvtl",
-        "no-ground-points"};
+        "degenerate-lever", "covariance-kind", "no-ground-transformation-probability",
+        "no-ground-nvtl", "no-ground-points"};
     for (guint f = 0; f < G_N_ELEMENTS (fields); f++)
       fail_unless (gst_structure_has_field (structure, fields[f]), "no %s", fields[f]);
     /* On the buffer as well. */

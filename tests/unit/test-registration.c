@@ -193,6 +193,67 @@ test_laplace (void)
   tear_down (&f);
 }
 
+/* Directions are the body's: where it goes along one, the sensor on it goes along the one that a
+ * sensor without a body has. A floor leaves shifts and a turn. */
+static void
+test_degenerate_body (void)
+{
+  Fixture f;
+  set_up (&f, NDT_TEST_YARD, 0.4, 60000, 3000);
+  g_autofree float *points = g_new (float, 9000);
+  guint n = 0, n_floor = 0;
+  g_assert_true (ndt_backend_get_scan (f.backend, 0, points, 3000, &n, NULL));
+  for (guint i = 0; i < n; i++) {
+    double p[3];
+    for (guint k = 0; k < 3; k++)
+      p[k] = (double)points[3 * i + k];
+    ndt_pose_transform_point (&f.truth, p, p);
+    if (p[2] < 0.1)
+      memmove (points + 3 * n_floor++, points + 3 * i, 3 * sizeof (float));
+  }
+  const NdtCloudView ground = ndt_cloud_view_xyz_f32 (points, n_floor);
+  g_assert_true (ndt_backend_set_scan (f.backend, 0, &ground, &no_filter, NULL));
+  const NdtRegistration sensor = do_register (&f, NDT_SEARCH_LOCAL, &f.truth, 1);
+  f.params.has_mount = TRUE;
+  const double at[3] = {3, -1, 2};
+  ndt_pose_from_rpy (at, 0.1, -0.2, 1.5, &f.params.mount);
+  const NdtRegistration body = do_register (&f, NDT_SEARCH_LOCAL, &f.truth, 1);
+
+  NdtPose inverse, body_pose;
+  ndt_pose_invert (&f.params.mount, &inverse);
+  ndt_pose_compose (&sensor.pose, &inverse, &body_pose);
+  g_assert_cmpuint (sensor.n_degenerate, >=, 3);
+  g_assert_cmpuint (body.n_degenerate, ==, sensor.n_degenerate);
+  g_assert_cmpfloat (body.degenerate_lever, ==, sensor.degenerate_lever);
+  gboolean differs = FALSE;
+  for (guint d = 0; d < body.n_degenerate; d++) {
+    const double step = 1e-4, lever = body.degenerate_lever;
+    double of_body[6], of_sensor[6], square = 0, moved = 0, length = 0;
+    NdtPose to;
+    for (guint k = 0; k < 6; k++) {
+      const double v = body.degenerate[6 * d + k];
+      square += v * v;
+      of_body[k] = step * v / (k < 3 ? 1 : lever);
+      differs = differs || fabs (v - sensor.degenerate[6 * d + k]) > 0.01;
+    }
+    g_assert_cmpfloat_with_epsilon (square, 1, 1e-9);
+    ndt_pose_retract (&body_pose, of_body, &to);
+    ndt_pose_compose (&to, &f.params.mount, &to);
+    for (guint k = 0; k < 3; k++) {
+      of_sensor[k] = to.position[k] - sensor.pose.position[k];
+      of_sensor[3 + k] = of_body[3 + k] * lever;
+    }
+    for (guint k = 0; k < 6; k++) {
+      length += of_sensor[k] * of_sensor[k];
+      moved += of_sensor[k] * sensor.degenerate[6 * d + k];
+    }
+    /* Parallel, but for the curve that a turn by 1e-4 m / lever makes. */
+    g_assert_cmpfloat_with_epsilon (moved / sqrt (length), 1, 1e-6);
+  }
+  g_assert_true (differs);
+  tear_down (&f);
+}
+
 /* Along a corridor nothing holds: that direction is named, and the covariance is long there, in
  * the parent's axes however the corridor lies. */
 static void
@@ -540,6 +601,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/registration/guesses", test_guesses);
   g_test_add_func ("/registration/laplace", test_laplace);
   g_test_add_func ("/registration/corridor", test_corridor);
+  g_test_add_func ("/registration/degenerate-body", test_degenerate_body);
   g_test_add_func ("/registration/fixed", test_fixed);
   g_test_add_func ("/registration/floor", test_floor);
   g_test_add_func ("/registration/score-weights", test_score_weights);
