@@ -416,6 +416,35 @@ class Files(Folder):
             expected.insert(0, (times[0], digests[0]))
         self.assertEqual([(a.log_time, a.data.decode()) for a in found], expected)
 
+    def test_map_while_recording(self):
+        """The end does not wait for a map's checksum that was known before."""
+        map_path, path = self.path("town.pcd"), self.path("out.mcap")
+        pipeline = Gst.parse_launch(
+            f"lidartestsrc num-buffers=1 map-location={map_path} ! fakesink")
+        pipeline.set_state(Gst.State.PLAYING)
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        with open(map_path, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        pipeline = Gst.parse_launch(
+            f"lidartestsrc is-live=true rings=16 columns=64 ! ndtlocalize map={map_path} "
+            f"initial-pose=0,0,1.8 ! mcapsink location={path}")
+        pipeline.set_state(Gst.State.PLAYING)
+        wanted, content, deadline = f"{digest}  {map_path}\n".encode(), b"", time.monotonic() + 120
+        while wanted not in content:
+            self.assertLess(time.monotonic(), deadline, "the checksum is not there while it records")
+            time.sleep(0.02)
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    content = file.read()
+        os.unlink(map_path)
+        pipeline.send_event(Gst.Event.new_eos())
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        with open(path, "rb") as file:
+            found = [a.data for a in make_reader(file).iter_attachments() if a.name == "map.sha256"]
+        self.assertEqual(found, [wanted])
+
     def test_live(self):
         """Log times are those of the day, and the stamps keep their distances."""
         path = self.path("live.mcap")
