@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndt-formulas.h"
+#include "ndt-initial-pose.h"
 #include "ndt-mount.h"
 #include "ndt-search.h"
 
@@ -374,6 +375,20 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
     return FALSE;
   fill (&best, out);
   out->n_starts = n_guesses * (far ? NDT_SEARCH_CANDIDATES : 1);
+  return ndt_register_complete (backend, slot, params, &best, out, error);
+}
+
+gboolean
+ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    const NdtPose *around, const NdtPoseSearch *search, NdtRegistration *out, GError **error)
+{
+  NdtAlignResult best;
+  memset (out, 0, sizeof (*out));
+  if (!ndt_initial_pose_search (backend, slot, &params->align, get_mount (params), around, search,
+          &best, &out->runner_up, &out->evaluations, error))
+    return FALSE;
+  fill (&best, out);
+  out->n_starts = ndt_pose_search_count (search, ndt_backend_get_resolution (backend));
   return ndt_register_complete (backend, slot, params, &best, out, error);
 }
 

@@ -66,9 +66,11 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @iterations: steps from the guess to @pose
  * @evaluations: passes over the scan, or over its sample, of all alignments
  * @n_starts: candidates for @pose, 1 or 4 for each guess; from far, those included that were not
- *   tried since others agreed
+ *   tried since others agreed, and around a pose those that were only ranked
  * @oscillation: see NdtAlignResult
  * @stop: see NdtAlignResult
+ * @runner_up: of ndt_register_around(): NVTL times matched ratio of the best alignment that ended
+ *   elsewhere, as a fraction of this one's; 0 without one
  * @n_degenerate: directions that the Hessian does not constrain, 0 to 6
  * @degenerate: unit directions, rows of 6: a shift of the body (the sensor, where there is no
  * mount) and a rotation about the parent's axes through its pose, in rad times @degenerate_lever
@@ -91,6 +93,7 @@ typedef struct {
   guint32 n_starts;
   guint32 oscillation;
   NdtStop stop;
+  double runner_up;
   guint n_degenerate;
   double degenerate[36];
   double degenerate_lever;
@@ -106,6 +109,33 @@ typedef enum {
 gboolean ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     NdtSearch search, const NdtPose *guesses, guint n_guesses, NdtRegistration *out,
     GError **error);
+
+/**
+ * NdtPoseSearch:
+ * @stddev: standard deviations of a pose: x, y, z (m, along the map's axes), rotations about the
+ *   map's axes through the body (rad), each 0 or above. What lies within 2.5 of them is searched,
+ *   of yaw all from 72° on
+ * @n_candidates: how many poses there are looked at, at most a million; 0: as many as the volume
+ *   takes at the map's resolution, 64 to 50,000
+ * @seed: others look at others
+ *
+ * What to search where a pose is known to metres, and perhaps without its yaw.
+ */
+typedef struct {
+  double stddev[6];
+  guint n_candidates;
+  guint64 seed;
+} NdtPoseSearch;
+
+/* Another place that is as good as this: above it the result of a search around a pose is not
+ * reliable. */
+#define NDT_AMBIGUOUS 0.88
+
+/* Registers the scan where it fits best around a pose of the body (of the sensor, where there is no
+ * mount), by NVTL times matched ratio. It is found where it is if scores pass what the map allows
+ * and @out's runner_up is below NDT_AMBIGUOUS. Same bits for the same input, on one backend. */
+gboolean ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    const NdtPose *around, const NdtPoseSearch *search, NdtRegistration *out, GError **error);
 
 /* ndt_register() with NDT_SEARCH_LOCAL from one guess in three steps, for several scans one after
  * the other: begin and end as ndt_backend_align_begin() and ndt_backend_align_end(), which give all

@@ -109,9 +109,9 @@ ndt_search_set_sample (NdtBackend *backend, guint slot, float leaf, GError **err
 
 /* ---- The search ---- */
 
-static gboolean
-align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtStart *starts,
-    guint n, NdtAlignResult *results, guint32 *evaluations, GError **error)
+gboolean
+ndt_search_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *starts, guint n, NdtAlignResult *results, guint32 *evaluations, GError **error)
 {
   const guint batch = ndt_backend_get_batch (backend);
   for (guint first = 0; first < n; first += batch)
@@ -157,7 +157,7 @@ try_candidates (NdtBackend *backend, guint slot, const NdtAlignParams *params,
   for (guint i = 0; i < n_guesses; i++)
     for (guint k = 0; k < 2; k++)
       starts[n_starts++] = (NdtStart){guesses[i], approaches[0][k]};
-  if (!align (backend, slot, params, starts, n_starts, results, evaluations, error))
+  if (!ndt_search_align (backend, slot, params, starts, n_starts, results, evaluations, error))
     return NULL;
   for (guint i = 0; i < n_guesses; i++) {
     const NdtAlignResult *r = &results[2 * i];
@@ -167,7 +167,8 @@ try_candidates (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     for (guint k = 0; k < 2; k++)
       starts[n_left++] = (NdtStart){guesses[i], approaches[1][k]};
   }
-  if (!align (backend, slot, params, starts, n_left, results + n_starts, evaluations, error))
+  if (!ndt_search_align (
+          backend, slot, params, starts, n_left, results + n_starts, evaluations, error))
     return NULL;
   GPtrArray *sorted = g_ptr_array_sized_new (n_starts + n_left);
   for (guint i = 0; i < n_starts + n_left; i++)
@@ -198,7 +199,7 @@ align_finalists (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     from[n] = end;
     starts[n++] = (NdtStart){end->pose, 0};
   }
-  if (!align (backend, slot, params, starts, n, results, evaluations, error))
+  if (!ndt_search_align (backend, slot, params, starts, n, results, evaluations, error))
     return FALSE;
   guint winner = 0;
   for (guint i = 1; i < n; i++)

@@ -17,6 +17,10 @@ gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *
     const NdtPose *guesses, guint n_guesses, NdtAlignResult *best, guint32 *evaluations,
     GError **error);
 
+/* ndt_backend_align() in batches as the backend likes them. *@evaluations grows. */
+gboolean ndt_search_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *starts, guint n, NdtAlignResult *results, guint32 *evaluations, GError **error);
+
 /* Puts the sample of a scan into NDT_SEARCH_SLOT: as NdtBackendClass.sample_scan, which does it
  * where there is one. */
 gboolean ndt_search_set_sample (NdtBackend *backend, guint slot, float leaf, GError **error);

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-initial-pose.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "ndt-mount.h"
+#include "ndt-search.h"
+
+/* Where candidates lie, in standard deviations. */
+#define REACH 2.5
+
+/* A candidate for each so much of the volume: what the best of them is off by is within what the
+ * approach reaches. Positions in cells, but not more than metres. */
+#define SPACING 3.0
+#define SPACING_METRES 4.0
+#define SPACING_RADIANS (20 * G_PI / 180)
+#define LEAST_CANDIDATES 64
+#define MOST_CANDIDATES 50000
+
+/* Cubes that the sample that candidates are ranked by is drawn from, and the one that is aligned,
+ * in cells. */
+#define RANKING_LEAF 4.0
+#define LEAF 0.5
+
+/* One of so many candidates is aligned, within limits, and none that is this near to a better one,
+ * in cells and rad. */
+#define CANDIDATES_PER_START 64
+#define LEAST_STARTS 16
+#define MOST_STARTS 64
+#define START_CELLS 1.0
+#define START_RADIANS 0.2
+
+/* Ends of these alignments that are farther apart are different places, of which the whole scan is
+ * aligned in the best. */
+#define PLACE_CELLS 0.5
+#define PLACE_RADIANS 0.05
+#define PLACES 4
+
+/* ---- Candidates ---- */
+
+gboolean
+ndt_pose_search_check (const NdtPoseSearch *search, GError **error)
+{
+  gboolean valid = search->n_candidates <= NDT_POSE_SEARCH_MAX_CANDIDATES;
+  for (guint i = 0; i < 6; i++)
+    valid = valid && search->stddev[i] >= 0 && isfinite (search->stddev[i]);
+  if (!valid)
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+        "standard deviations have to be 0 or above and finite, and candidates at most 1000000");
+  return valid;
+}
+
+static double
+yaw_range (const NdtPoseSearch *search)
+{
+  return MIN (REACH * search->stddev[5], G_PI);
+}
+
+guint
+ndt_pose_search_count (const NdtPoseSearch *search, double resolution)
+{
+  if (search->n_candidates > 0)
+    return search->n_candidates;
+  const double spacing = MIN (SPACING * resolution, SPACING_METRES);
+  double n = 1;
+  for (guint i = 0; i < 5; i++)
+    n *= MAX (2 * REACH * search->stddev[i] / (i < 3 ? spacing : SPACING_RADIANS), 1);
+  n *= G_PI / 4 * MAX (2 * yaw_range (search) / SPACING_RADIANS, 1);
+  return (guint)CLAMP (n, LEAST_CANDIDATES, MOST_CANDIDATES);
+}
+
+/* A number that looks random, uniform in [0, 1): SplitMix64. */
+static double
+scatter (guint64 seed, guint64 index)
+{
+  guint64 z = seed + (index + 1) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+  z = (z ^ z >> 30) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
+  z = (z ^ z >> 27) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
+  z ^= z >> 31;
+  return (double)(z >> 11) / 9007199254740992.0;
+}
+
+NdtPose
+ndt_pose_search_get (const NdtPoseSearch *search, const NdtPose *around, guint index)
+{
+  /* x, y and yaw fill their volume evenly: multiples of 1/a, 1/a² and 1/a³, a the root of
+   * a⁴ = a + 1, which is to three dimensions what the golden ratio is to one. The others are
+   * scattered. */
+  static const double step[3] = {0.8191725133961645, 0.6710436067037893, 0.5497004779019703};
+  if (index == 0)
+    return *around;
+  double u[6];
+  for (guint k = 0; k < 3; k++) {
+    const double v = scatter (search->seed, k) + index * step[k];
+    u[k] = v - floor (v);
+    u[3 + k] = 2 * scatter (search->seed, 3 * (guint64)index + k) - 1;
+  }
+  const double radius = REACH * sqrt (u[0]), angle = 2 * G_PI * u[1];
+  const double shift[6] = {search->stddev[0] * radius * cos (angle),
+      search->stddev[1] * radius * sin (angle), REACH * search->stddev[2] * u[3],
+      REACH * search->stddev[3] * u[4], REACH * search->stddev[4] * u[5], 0};
+  const double turn[6] = {0, 0, 0, 0, 0, yaw_range (search) * (2 * u[2] - 1)};
+  NdtPose pose;
+  ndt_pose_retract (around, shift, &pose);
+  ndt_pose_retract (&pose, turn, &pose);
+  return pose;
+}
+
+/* ---- Ranking ---- */
+
+typedef struct {
+  double score;
+  guint index;
+} Candidate;
+
+/* The better first, of equal ones the earlier. */
+static int
+compare_candidates (const void *a, const void *b)
+{
+  const Candidate *x = a, *y = b;
+  return x->score > y->score ? -1 : x->score < y->score ? 1 : x->index < y->index ? -1 : 1;
+}
+
+static NdtPose
+get_sensor (const NdtPoseSearch *search, const NdtPose *mount, const NdtPose *around, guint index)
+{
+  const NdtPose body = ndt_pose_search_get (search, around, index);
+  return ndt_mount_sensor_of_body (mount, &body);
+}
+
+/* The coarsest level of the map. */
+static guint
+get_level (NdtBackend *backend, const NdtAlignParams *params)
+{
+  guint level = NDT_MAX_LEVELS - 1;
+  while (level > 0 && !ndt_backend_evaluate (backend, NDT_SEARCH_SLOT, params, level,
+                          NDT_KIND_LEAST_SQUARES, NULL, 0, NULL, NULL))
+    level--;
+  return level;
+}
+
+/* Candidates from the best on, by how near the sample lies to the map's coarse voxels: Σ w of the
+ * approach, one pass over few points each. */
+static Candidate *
+rank (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *mount,
+    const NdtPose *around, const NdtPoseSearch *search, guint n, guint32 *evaluations,
+    GError **error)
+{
+  const guint batch = MIN (ndt_backend_get_batch (backend), n);
+  const guint level = get_level (backend, params);
+  g_autofree NdtPose *poses = g_new (NdtPose, batch);
+  g_autofree NdtSums *sums = g_new (NdtSums, batch);
+  g_autofree Candidate *candidates = g_try_new (Candidate, n);
+  if (!candidates) {
+    g_set_error (
+        error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "There is not the memory for %u candidates", n);
+    return NULL;
+  }
+  for (guint first = 0; first < n; first += batch) {
+    const guint m = MIN (batch, n - first);
+    for (guint i = 0; i < m; i++)
+      poses[i] = get_sensor (search, mount, around, first + i);
+    if (!ndt_backend_evaluate (
+            backend, NDT_SEARCH_SLOT, params, level, NDT_KIND_LEAST_SQUARES, poses, m, sums, error))
+      return NULL;
+    for (guint i = 0; i < m; i++)
+      candidates[first + i] = (Candidate){isfinite (sums[i].score) ? sums[i].score : 0, first + i};
+  }
+  *evaluations += n;
+  qsort (candidates, n, sizeof (*candidates), compare_candidates);
+  return g_steal_pointer (&candidates);
+}
+
+static gboolean
+are_near (const NdtPose *a, const NdtPose *b, double metres, double radians)
+{
+  double m, angle;
+  ndt_pose_difference (a, b, &m, &angle);
+  return m < metres && angle < radians;
+}
+
+/* The best candidates that differ. */
+static guint
+pick_starts (const Candidate *candidates, guint n, const NdtPose *mount, const NdtPose *around,
+    const NdtPoseSearch *search, double resolution, NdtPose picked[MOST_STARTS])
+{
+  const guint most = CLAMP (n / CANDIDATES_PER_START, LEAST_STARTS, MOST_STARTS);
+  guint n_picked = 0;
+  for (guint i = 0; i < n && n_picked < most; i++) {
+    const NdtPose pose = get_sensor (search, mount, around, candidates[i].index);
+    gboolean is_new = TRUE;
+    for (guint k = 0; k < n_picked && is_new; k++)
+      is_new = !are_near (&pose, &picked[k], START_CELLS * resolution, START_RADIANS);
+    if (is_new)
+      picked[n_picked++] = pose;
+  }
+  return n_picked;
+}
+
+/* ---- Places ---- */
+
+/* NVTL times matched ratio: what each point contributes. Not the score, in which a point counts as
+ * often as it has voxels around. */
+static double
+get_quality (const NdtAlignResult *result)
+{
+  return result->stop != NDT_STOP_NOT_FINITE && result->n_points > 0
+             ? result->sums.nvtl / (double)result->n_points
+             : 0;
+}
+
+static int
+compare_results (const void *a, const void *b)
+{
+  const NdtAlignResult *x = *(const NdtAlignResult *const *)a;
+  const NdtAlignResult *y = *(const NdtAlignResult *const *)b;
+  const double p = get_quality (x), q = get_quality (y);
+  return p > q ? -1 : p < q ? 1 : x < y ? -1 : 1;
+}
+
+static gboolean
+is_elsewhere (const NdtPose *a, const NdtPose *b, double resolution)
+{
+  return !are_near (a, b, PLACE_CELLS * resolution, PLACE_RADIANS);
+}
+
+/* The ends, best first, of the places where the sample fits best. */
+static guint
+pick_places (
+    const NdtAlignResult *results, guint n, double resolution, const NdtAlignResult *picked[PLACES])
+{
+  const NdtAlignResult *sorted[2 * MOST_STARTS];
+  guint n_picked = 0;
+  for (guint i = 0; i < n; i++)
+    sorted[i] = &results[i];
+  qsort (sorted, n, sizeof (*sorted), compare_results);
+  for (guint i = 0; i < n && n_picked < PLACES; i++) {
+    gboolean is_new = TRUE;
+    for (guint k = 0; k < n_picked && is_new; k++)
+      is_new = is_elsewhere (&sorted[i]->pose, &picked[k]->pose, resolution);
+    if (is_new)
+      picked[n_picked++] = sorted[i];
+  }
+  return n_picked;
+}
+
+gboolean
+ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtPose *mount, const NdtPose *around, const NdtPoseSearch *search, NdtAlignResult *best,
+    double *runner_up, guint32 *evaluations, GError **error)
+{
+  static const guint32 approaches[2] = {3, 1}; /* which have least in common */
+  const double resolution = ndt_backend_get_resolution (backend);
+  const NdtStart start = {ndt_mount_sensor_of_body (mount, around), 0};
+  NdtPose picked[MOST_STARTS];
+  NdtStart starts[2 * MOST_STARTS];
+  NdtAlignResult results[2 * MOST_STARTS], finals[PLACES];
+  const NdtAlignResult *places[PLACES];
+  guint winner = 0;
+  if (!ndt_pose_search_check (search, error))
+    return FALSE;
+  *runner_up = 0;
+  if (!(resolution > 0)) /* there is no map, and an error that says so */
+    return ndt_search_align (backend, slot, params, &start, 1, best, evaluations, error);
+
+  if (!ndt_search_set_sample (backend, slot, (float)(RANKING_LEAF * resolution), error))
+    return FALSE;
+  const guint n = ndt_pose_search_count (search, resolution);
+  g_autofree Candidate *candidates =
+      rank (backend, params, mount, around, search, n, evaluations, error);
+  if (!candidates)
+    return FALSE;
+  const guint n_picked = pick_starts (candidates, n, mount, around, search, resolution, picked);
+  for (guint i = 0; i < 2 * n_picked; i++)
+    starts[i] = (NdtStart){picked[i / 2], approaches[i % 2]};
+
+  if (!ndt_search_set_sample (backend, slot, (float)(LEAF * resolution), error) ||
+      !ndt_search_align (
+          backend, NDT_SEARCH_SLOT, params, starts, 2 * n_picked, results, evaluations, error))
+    return FALSE;
+  const guint n_places = pick_places (results, 2 * n_picked, resolution, places);
+  for (guint i = 0; i < n_places; i++)
+    starts[i] = (NdtStart){places[i]->pose, 0};
+  if (!ndt_search_align (backend, slot, params, starts, n_places, finals, evaluations, error))
+    return FALSE;
+
+  for (guint i = 1; i < n_places; i++)
+    if (get_quality (&finals[i]) > get_quality (&finals[winner]))
+      winner = i;
+  *best = finals[winner];
+  best->iterations += places[winner]->iterations;
+  best->oscillation = MAX (best->oscillation, places[winner]->oscillation);
+  const double quality = get_quality (best);
+  if (!(quality > 0)) /* nothing there, nor elsewhere */
+    return ndt_search_align (backend, slot, params, &start, 1, best, evaluations, error);
+  for (guint i = 0; i < n_places; i++)
+    if (is_elsewhere (&finals[i].pose, &best->pose, resolution))
+      *runner_up = MAX (*runner_up, get_quality (&finals[i]) / quality);
+  return TRUE;
+}

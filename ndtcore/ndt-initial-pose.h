@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The search around a pose that is known to metres and perhaps without its yaw:
+ * docs/mathematics.md, "Initial pose". Private to ndt_register_around(). */
+#pragma once
+
+#include "ndt-registration.h"
+
+G_BEGIN_DECLS
+
+#define NDT_POSE_SEARCH_MAX_CANDIDATES 1000000
+
+/* How many candidates there are: search->n_candidates, or as many as its volume takes in a map
+ * with cells of edge @resolution. */
+guint ndt_pose_search_count (const NdtPoseSearch *search, double resolution);
+
+/* The @index-th candidate about the body's pose @around; number 0 is @around. */
+NdtPose ndt_pose_search_get (const NdtPoseSearch *search, const NdtPose *around, guint index);
+
+/* FALSE with NDT_ERROR_INVALID_ARGUMENT. */
+gboolean ndt_pose_search_check (const NdtPoseSearch *search, GError **error);
+
+/**
+ * ndt_initial_pose_search:
+ * @mount: of the sensor on the body; NULL: they are the same
+ * @around: of the body
+ * @best: (out): the alignment of the whole scan with the highest NVTL times matched ratio
+ * @runner_up: (out): that of the best one that ended elsewhere, as a fraction of it; 0 without one
+ * @evaluations: grows by the passes over the scan or a sample of it
+ *
+ * Sets the scan of NDT_SEARCH_SLOT.
+ */
+gboolean ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtPose *mount, const NdtPose *around, const NdtPoseSearch *search, NdtAlignResult *best,
+    double *runner_up, guint32 *evaluations, GError **error);
+
+G_END_DECLS
