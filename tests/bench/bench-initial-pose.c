@@ -149,7 +149,7 @@ search_even (NdtBackend *backend, const Task *task, NdtAlignResult *best, guint3
 
 /* ---- The table ---- */
 
-typedef enum { RANDOM, PARZEN, EVEN, RANKED } Way;
+typedef enum { RANDOM, PARZEN, EVEN, RANKED, ASTRAY } Way;
 
 typedef struct {
   const gchar *name;
@@ -186,8 +186,17 @@ run (NdtBackend *backend, const Program *program, const NdtPose *guess, const do
   NdtAlignResult best;
   guint32 evaluations = 0;
   double runner_up = 0, metres, radians;
+  NdtPose astray = *guess;
+  if (program->way == ASTRAY) {
+    /* The truth is no candidate. */
+    const double angle = g_rand_double_range (rand, 0, 2 * G_PI);
+    astray = *truth;
+    astray.position[0] += 4 * stddev[0] * cos (angle);
+    astray.position[1] += 4 * stddev[0] * sin (angle);
+    guess = &astray;
+  }
   const double since = now ();
-  if (program->way == RANKED) {
+  if (program->way >= RANKED) {
     NdtPoseSearch search = {.n_candidates = program->n, .seed = trial};
     memcpy (search.stddev, stddev, sizeof (search.stddev));
     ndt_initial_pose_search (
@@ -251,7 +260,7 @@ run_case (const BenchCase *c, double resolution, double metres, guint n_guesses)
         1e3 * t->seconds / n_guesses, t->seconds / tallies[0].seconds, t->evaluations / n_guesses,
         t->n_candidates / t->seconds * n_guesses /
             (tallies[0].n_candidates / tallies[0].seconds * n_guesses));
-    if (programs[p].way == RANKED)
+    if (programs[p].way >= RANKED)
       g_print (" %4u %4u %8.2f %8.2f", t->n_reliable, t->n_wrong_reliable, t->highest_right,
           t->lowest_wrong);
     g_print ("\n");
