@@ -12,17 +12,22 @@
 /* Chunks below which threads cost more than they save: some 20 µs of work. */
 #define PARALLEL_CHUNKS 12
 
+/* What an alignment works with: one scan's, whichever it is. */
+typedef struct {
+  NdtSums *sums;
+  NdtChunkCache *caches;
+  guint n_chunks;
+  guint slot; /* whose points the caches are of; NDT_N_SLOTS: nobody's */
+} Chunks;
+
 typedef struct {
   NdtBackend parent;
   NdtWorkers *workers;
   NdtKernel kernel;
   NdtScan scans[NDT_N_SLOTS];
-  /* What an alignment works with: one scan's, whichever it is. Caches are large, so there are as
-   * many as the largest thinned scan has chunks. */
-  NdtSums *chunk_sums;
-  NdtChunkCache *caches;
-  guint n_chunks;
-  guint cached_slot; /* whose points the caches are of; NDT_N_SLOTS: nobody's */
+  /* Caches are large, so there are as many as the largest thinned scan has chunks, and as the
+   * largest sample has: a search goes to and fro between the two. */
+  Chunks chunks[2];
 
   GMutex lock; /* what follows */
   NdtVoxelMap *map;
@@ -78,48 +83,63 @@ count_chunks (const NdtScan *scan)
   return (scan->n + NDT_CHUNK - 1) / NDT_CHUNK;
 }
 
+static Chunks *
+get_chunks (CpuBackend *cpu, guint slot)
+{
+  return &cpu->chunks[slot == NDT_SEARCH_SLOT];
+}
+
+static void
+clear_chunks (Chunks *chunks)
+{
+  g_clear_pointer (&chunks->caches, g_free);
+  g_clear_pointer (&chunks->sums, g_free);
+  chunks->n_chunks = 0;
+  chunks->slot = NDT_N_SLOTS;
+}
+
 /* Room for the alignment of a scan. */
 static gboolean
-reserve_chunks (CpuBackend *cpu, guint n_chunks, guint64 *allocations)
+reserve_chunks (Chunks *chunks, guint n_chunks, guint64 *allocations)
 {
-  if (n_chunks <= cpu->n_chunks)
+  if (n_chunks <= chunks->n_chunks)
     return TRUE;
-  g_free (cpu->caches);
-  g_free (cpu->chunk_sums);
-  cpu->n_chunks = n_chunks + n_chunks / 4;
-  cpu->caches = g_try_new (NdtChunkCache, cpu->n_chunks);
-  cpu->chunk_sums = g_try_new (NdtSums, cpu->n_chunks);
-  cpu->cached_slot = NDT_N_SLOTS;
+  clear_chunks (chunks);
+  chunks->n_chunks = n_chunks + n_chunks / 4;
+  chunks->caches = g_try_new (NdtChunkCache, chunks->n_chunks);
+  chunks->sums = g_try_new (NdtSums, chunks->n_chunks);
   *allocations += 2;
-  if (cpu->caches && cpu->chunk_sums)
+  if (chunks->caches && chunks->sums)
     return TRUE;
-  g_clear_pointer (&cpu->caches, g_free);
-  g_clear_pointer (&cpu->chunk_sums, g_free);
-  cpu->n_chunks = 0;
+  clear_chunks (chunks);
   return FALSE;
 }
 
-/* Room for all scans that are set, where there was none for another. */
+/* Room for all scans that are set and share @chunks, where there was none for another. */
 static void
-reserve_again (CpuBackend *cpu, guint64 *allocations)
+reserve_again (CpuBackend *cpu, Chunks *chunks, guint64 *allocations)
 {
   guint most = 0;
   for (guint i = 0; i < NDT_N_SLOTS; i++)
-    most = MAX (most, count_chunks (&cpu->scans[i]));
-  if (!reserve_chunks (cpu, most, allocations))
-    for (guint i = 0; i < NDT_N_SLOTS; i++)
+    if (get_chunks (cpu, i) == chunks)
+      most = MAX (most, count_chunks (&cpu->scans[i]));
+  if (reserve_chunks (chunks, most, allocations))
+    return;
+  for (guint i = 0; i < NDT_N_SLOTS; i++)
+    if (get_chunks (cpu, i) == chunks)
       cpu->scans[i].n = 0;
 }
 
-/* The caches become those of a scan. */
-static void
-use_caches (CpuBackend *cpu, guint slot)
+/* With caches that become those of the scan. */
+static Chunks *
+use_chunks (CpuBackend *cpu, guint slot)
 {
-  if (cpu->cached_slot == slot)
-    return;
-  for (guint i = 0; i < count_chunks (&cpu->scans[slot]); i++)
-    cpu->caches[i].tag = 0;
-  cpu->cached_slot = slot;
+  Chunks *chunks = get_chunks (cpu, slot);
+  if (chunks->slot != slot)
+    for (guint i = 0; i < count_chunks (&cpu->scans[slot]); i++)
+      chunks->caches[i].tag = 0;
+  chunks->slot = slot;
+  return chunks;
 }
 
 static gboolean
@@ -133,19 +153,21 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
   if (cpu->map)
     cell = ndt_voxel_map_get_params (cpu->map)->resolution;
   g_mutex_unlock (&cpu->lock);
-  if (cpu->cached_slot == slot)
-    cpu->cached_slot = NDT_N_SLOTS;
+  Chunks *chunks = get_chunks (cpu, slot);
+  if (chunks->slot == slot)
+    chunks->slot = NDT_N_SLOTS;
   NdtScan *scan = &cpu->scans[slot];
   gboolean ok = ndt_scan_set (scan, points, filter, cell, &allocations);
-  if (ok && !reserve_chunks (cpu, count_chunks (scan), &allocations)) {
+  if (ok && !reserve_chunks (chunks, count_chunks (scan), &allocations)) {
     scan->n = 0;
-    reserve_again (cpu, &allocations);
+    reserve_again (cpu, chunks, &allocations);
     ok = FALSE;
   }
   g_mutex_lock (&cpu->lock);
   cpu->counters.scans += ok ? 1 : 0;
   cpu->counters.allocations += allocations;
-  cpu->counters.host_bytes = cpu->n_chunks * (sizeof (NdtSums) + sizeof (NdtChunkCache));
+  cpu->counters.host_bytes = (gsize)(cpu->chunks[0].n_chunks + cpu->chunks[1].n_chunks) *
+                             (sizeof (NdtSums) + sizeof (NdtChunkCache));
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     cpu->counters.host_bytes += ndt_scan_get_bytes (&cpu->scans[i]);
   g_mutex_unlock (&cpu->lock);
@@ -164,8 +186,9 @@ cpu_get_scan (
 }
 
 typedef struct {
-  CpuBackend *cpu;
-  NdtScan *scan;
+  NdtKernel kernel;
+  const NdtScan *scan;
+  const Chunks *chunks;
   NdtKernelArgs args;
 } Evaluation;
 
@@ -174,18 +197,19 @@ evaluate_chunk (guint chunk, gpointer data)
 {
   Evaluation *e = data;
   const guint first = chunk * NDT_CHUNK;
-  e->cpu->kernel (&e->args, e->scan->x + first, e->scan->y + first, e->scan->z + first,
-      MIN (NDT_CHUNK, e->scan->n - first), &e->cpu->caches[chunk], &e->cpu->chunk_sums[chunk]);
+  e->kernel (&e->args, e->scan->x + first, e->scan->y + first, e->scan->z + first,
+      MIN (NDT_CHUNK, e->scan->n - first), &e->chunks->caches[chunk], &e->chunks->sums[chunk]);
 }
 
 /* The objective at a pose; anchor: position that float coordinates are relative to. */
 static void
-evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParams *params,
+evaluate (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams *params,
     guint level_index, NdtKind kind, const NdtPose *pose, const double anchor[3], NdtSums *sums)
 {
   const NdtVoxelLevel *level = ndt_voxel_map_get_level (use->map, level_index);
+  const NdtScan *scan = &cpu->scans[slot];
   const guint n_chunks = count_chunks (scan);
-  Evaluation e = {.cpu = cpu, .scan = scan};
+  Evaluation e = {.kernel = cpu->kernel, .scan = scan, .chunks = use_chunks (cpu, slot)};
   memset (sums, 0, sizeof (*sums));
   e.args.level = level;
   e.args.kind = kind;
@@ -209,7 +233,7 @@ evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParam
   else
     ndt_workers_run (cpu->workers, n_chunks, evaluate_chunk, &e);
   for (guint i = 0; i < n_chunks; i++) {
-    const NdtSums *part = &cpu->chunk_sums[i];
+    const NdtSums *part = &e.chunks->sums[i];
     sums->score += part->score;
     for (guint k = 0; k < 6; k++)
       sums->gradient[k] += part->gradient[k];
@@ -222,7 +246,7 @@ evaluate (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParam
 }
 
 static void
-align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignParams *params,
+align_one (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams *params,
     const NdtStart *start, NdtAlignResult *result)
 {
   const NdtOptimizerParams optimizer_params = {.translation_epsilon = params->translation_epsilon,
@@ -243,7 +267,7 @@ align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignPara
     for (guint k = 0; k < 3; k++)
       trial.position[k] = start->guess.position[k] + o.t[k];
     memcpy (trial.orientation, o.q, sizeof (o.q));
-    evaluate (cpu, scan, use, params, (guint)o.level, (NdtKind)o.kind, &trial,
+    evaluate (cpu, slot, use, params, (guint)o.level, (NdtKind)o.kind, &trial,
         start->guess.position, &sums);
     step_sums.score = sums.score;
     memcpy (step_sums.gradient, sums.gradient, sizeof (sums.gradient));
@@ -258,7 +282,7 @@ align_one (CpuBackend *cpu, NdtScan *scan, const MapUse *use, const NdtAlignPara
     result->pose.position[k] = start->guess.position[k] + o.best_t[k];
   memcpy (result->pose.orientation, o.best_q, sizeof (o.best_q));
   result->max_term = -ndt_gauss (params->outlier_ratio, optimizer_params.resolution).d1;
-  result->n_points = scan->n;
+  result->n_points = cpu->scans[slot].n;
   result->iterations = (guint32)(o.iterations + o.approach_steps);
   result->evaluations = (guint32)o.evaluations;
   result->oscillation = (guint32)o.oscillation;
@@ -284,9 +308,8 @@ cpu_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const 
   gboolean ok = TRUE;
   if (!use_map (cpu, &use, error))
     return FALSE;
-  use_caches (cpu, slot);
   for (guint i = 0; i < n_starts && ok; i++) {
-    align_one (cpu, &cpu->scans[slot], &use, params, &starts[i], &results[i]);
+    align_one (cpu, slot, &use, params, &starts[i], &results[i]);
     evaluations += results[i].evaluations;
     ok = check_cancelled (cpu, error);
     alignments += ok ? 1 : 0;
@@ -313,10 +336,8 @@ cpu_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, gui
     g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "The map has no level %u", level);
     ok = FALSE;
   }
-  use_caches (cpu, slot);
   for (guint i = 0; i < n_poses && ok; i++) {
-    evaluate (
-        cpu, &cpu->scans[slot], &use, params, level, kind, &poses[i], poses[i].position, &sums[i]);
+    evaluate (cpu, slot, &use, params, level, kind, &poses[i], poses[i].position, &sums[i]);
     evaluations++;
     ok = check_cancelled (cpu, error);
   }
@@ -349,8 +370,8 @@ cpu_close (NdtBackend *backend)
   ndt_workers_free (cpu->workers);
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     ndt_scan_clear (&cpu->scans[i]);
-  g_free (cpu->chunk_sums);
-  g_free (cpu->caches);
+  for (guint i = 0; i < G_N_ELEMENTS (cpu->chunks); i++)
+    clear_chunks (&cpu->chunks[i]);
   if (cpu->map)
     ndt_voxel_map_unref (cpu->map);
   g_mutex_clear (&cpu->lock);
@@ -380,7 +401,8 @@ ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error)
   }
   CpuBackend *cpu = g_new0 (CpuBackend, 1);
   cpu->parent.klass = &cpu_class;
-  cpu->cached_slot = NDT_N_SLOTS;
+  for (guint i = 0; i < G_N_ELEMENTS (cpu->chunks); i++)
+    cpu->chunks[i].slot = NDT_N_SLOTS;
   cpu->workers = ndt_workers_new (config->n_threads);
   cpu->kernel = ndt_kernel_choose (&kernel_name);
   g_mutex_init (&cpu->lock);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* One alignment, the first start of a case of bench-align, by one thread: something for callgrind
- * to count (tests/unit/test-instructions.sh).
+ * to count (tests/unit/test-instructions.sh). With `far` a search from there follows, as where a
+ * tracker does not trust the alignment.
  *
- *   align-once CASE radius|direct7|direct1 */
+ *   align-once CASE radius|direct7|direct1 [far] */
 #include "bench-data.h"
 #include "ndtcore/ndt-backend.h"
+#include "ndtcore/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 int
@@ -16,8 +18,8 @@ main (int argc, char **argv)
   const NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
   NdtAlignResult result;
   g_autoptr (GError) error = NULL;
-  if (argc != 3) {
-    g_printerr ("align-once CASE radius|direct7|direct1\n");
+  if (argc != 3 && !(argc == 4 && g_str_equal (argv[3], "far"))) {
+    g_printerr ("align-once CASE radius|direct7|direct1 [far]\n");
     return 2;
   }
   params.neighbours = g_str_equal (argv[2], "direct1")   ? NDT_NEIGHBOURS_DIRECT1
@@ -35,13 +37,22 @@ main (int argc, char **argv)
   map_params.resolution = c->resolution;
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&map_params, &map_points, &error);
   NdtBackend *backend = map ? ndt_backend_open_cpu (&config, &error) : NULL;
-  const gboolean ok = backend && ndt_backend_set_map (backend, map, &error) &&
-                      ndt_backend_set_scan (backend, 0, &points, &filter, &error) &&
-                      ndt_backend_align (backend, 0, &params, &start, 1, &result, &error);
+  gboolean ok = backend && ndt_backend_set_map (backend, map, &error) &&
+                ndt_backend_set_scan (backend, 0, &points, &filter, &error) &&
+                ndt_backend_align (backend, 0, &params, &start, 1, &result, &error);
   if (ok)
     g_print ("%u points, %" G_GUINT64_FORMAT " pairs, %u iterations, %u evaluations\n",
         result.n_points, result.sums.n_pairs, result.iterations, result.evaluations);
-  else
+  if (ok && argc == 4) {
+    NdtRegistrationParams registration;
+    NdtRegistration found;
+    ndt_registration_params_init (&registration);
+    registration.align = params;
+    ok = ndt_register (backend, 0, &registration, NDT_SEARCH_FAR, &start.guess, 1, &found, &error);
+    if (ok)
+      g_print ("from far: %u evaluations, score %g\n", found.evaluations, found.score);
+  }
+  if (!ok)
     g_printerr ("align-once: %s\n", error->message);
   if (backend)
     ndt_backend_close (backend);
