@@ -56,6 +56,7 @@ typedef struct {
   double position[3];
   double orientation[4];
   double values[NDT_CUDA_VALUES];
+  double objective;
   uint32_t iterations;
   uint32_t evaluations;
   uint32_t oscillation;
@@ -80,8 +81,8 @@ typedef struct {
 } NdtCudaSource;
 
 /* Words of a message to a running sequence: the low half of each is a word of an NdtStart, the last
- * one's a command instead; the high half is the number that `finished' will receive. */
-#define NDT_CUDA_MESSAGE 16
+ * one's a command; the high half is the number that `finished' will receive. One a lane. */
+#define NDT_CUDA_MESSAGE (sizeof (NdtStart) / 4 + 1)
 #define NDT_CUDA_GO 1
 #define NDT_CUDA_QUIT 2
 

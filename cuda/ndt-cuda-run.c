@@ -293,6 +293,7 @@ read_result (NdtCudaBackend *cuda, const NdtAlignParams *params, guint index, Nd
   memcpy (to->pose.position, from->position, sizeof (from->position));
   memcpy (to->pose.orientation, from->orientation, sizeof (from->orientation));
   read_sums (from, &to->sums);
+  to->objective = from->objective;
   to->max_term = -ndt_gauss (params->outlier_ratio, ndt_cuda_maps_get_resolution (&cuda->maps)).d1;
   to->n_points = from->n_points;
   to->iterations = from->iterations;
@@ -378,9 +379,9 @@ send (NdtCudaBackend *cuda, const NdtStart *start, guint32 command)
 {
   NdtCudaSignals *signals = cuda->signals.data;
   guint32 words[NDT_CUDA_MESSAGE];
-  G_STATIC_ASSERT (sizeof (NdtStart) == sizeof (words));
-  memcpy (words, start, sizeof (words));
-  words[NDT_CUDA_MESSAGE - 1] = command; /* padding of NdtStart */
+  G_STATIC_ASSERT (NDT_CUDA_MESSAGE <= 32);
+  memcpy (words, start, sizeof (*start));
+  words[NDT_CUDA_MESSAGE - 1] = command;
   for (guint i = 0; i < NDT_CUDA_MESSAGE; i++)
     __atomic_store_n (
         &signals->mailbox[i], (guint64)cuda->ticket << 32 | words[i], __ATOMIC_RELAXED);

@@ -189,6 +189,7 @@ update (Control *c, bool is_finite, int *accepted)
   sums.n_pairs = c->rounded[30] > 0 ? 1 : 0;
   sums.rounded = c->rounded;
   sums.is_finite = is_finite;
+  ndt_optimizer_regularize (&c->optimizer, &c->start, c->total[30], &sums);
   return ndt_optimizer_update (&c->optimizer, &c->params, &sums, accepted);
 }
 
@@ -233,6 +234,7 @@ write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t 
       result->position[k] = c->start.guess.position[k] + o->best_t[k];
     for (int k = 0; k < 4; k++)
       result->orientation[k] = o->best_q[k];
+    result->objective = o->score;
     result->iterations = (uint32_t)(o->iterations + o->approach_steps);
     result->evaluations = (uint32_t)o->evaluations;
     result->oscillation = (uint32_t)o->oscillation;

@@ -273,6 +273,7 @@ align_one (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams 
     memcpy (step_sums.gradient, sums.gradient, sizeof (sums.gradient));
     memcpy (step_sums.hessian, sums.hessian, sizeof (sums.hessian));
     step_sums.n_pairs = (uint32_t)sums.n_pairs;
+    ndt_optimizer_regularize (&o, start, (double)sums.n_pairs, &step_sums);
     go_on = ndt_optimizer_update (&o, &optimizer_params, &step_sums, &accepted);
     if (accepted)
       result->sums = sums;
@@ -281,6 +282,7 @@ align_one (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams 
   for (guint k = 0; k < 3; k++)
     result->pose.position[k] = start->guess.position[k] + o.best_t[k];
   memcpy (result->pose.orientation, o.best_q, sizeof (o.best_q));
+  result->objective = o.score;
   result->max_term = -ndt_gauss (params->outlier_ratio, optimizer_params.resolution).d1;
   result->n_points = cpu->scans[slot].n;
   result->iterations = (guint32)(o.iterations + o.approach_steps);

@@ -17,7 +17,7 @@ ndt_align_result_is_better (const NdtAlignResult *a, const NdtAlignResult *b)
   const gboolean b_finite = b->stop != NDT_STOP_NOT_FINITE;
   if (a_finite != b_finite)
     return a_finite;
-  return a->sums.score > b->sums.score;
+  return a->objective > b->objective;
 }
 
 gboolean
@@ -72,6 +72,22 @@ check_pose (const NdtPose *pose, GError **error)
   const double n2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
   return (isfinite (p[0] + p[1] + p[2]) && fabs (n2 - 1) < 1e-6) ||
          refuse (error, "a pose is not finite or its quaternion not of unit length");
+}
+
+static gboolean
+check_start (const NdtStart *start, GError **error)
+{
+  const NdtRegularization *r = &start->regularization;
+  const double *d = r->direction;
+  if (!check_pose (&start->guess, error))
+    return FALSE;
+  if (r->scale == 0)
+    return TRUE;
+  return (r->scale > 0 && isfinite (r->scale + r->target[0] + r->target[1]) &&
+             fabs (d[0] * d[0] + d[1] * d[1] - 1) < 1e-6) ||
+         refuse (error,
+             "a regularization is not finite, of negative scale, or its direction not of "
+             "unit length");
 }
 
 void
@@ -165,7 +181,7 @@ ndt_backend_align (NdtBackend *backend, guint slot, const NdtAlignParams *params
   if (!check_slot (slot, error) || !ndt_align_params_check (params, error))
     return FALSE;
   for (guint i = 0; i < n_starts; i++)
-    if (!check_pose (&starts[i].guess, error))
+    if (!check_start (&starts[i], error))
       return FALSE;
   return backend->klass->align (backend, slot, params, starts, n_starts, results, error);
 }
@@ -175,7 +191,7 @@ ndt_backend_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *
     const NdtStart *start, guint n_following, GError **error)
 {
   if (!check_slot (slot, error) || !ndt_align_params_check (params, error) ||
-      !check_pose (&start->guess, error))
+      !check_start (start, error))
     return FALSE;
   if (backend->klass->align_begin)
     return backend->klass->align_begin (backend, slot, params, start,

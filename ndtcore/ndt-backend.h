@@ -71,7 +71,8 @@ typedef struct {
 /**
  * NdtAlignResult:
  * @pose: of the sensor in the map
- * @sums: the objective there, over the finest level
+ * @sums: the score there, over the finest level, no penalty taken off
+ * @objective: what was maximized: the score less the penalty of the start's regularization
  * @max_term: −d1, the value that no term exceeds
  * @n_points: points of the thinned scan
  * @iterations: steps taken, those of the approach included
@@ -82,6 +83,7 @@ typedef struct {
 typedef struct {
   NdtPose pose;
   NdtSums sums;
+  double objective;
   double max_term;
   guint32 n_points;
   guint32 iterations;
@@ -254,7 +256,7 @@ gpointer ndt_backend_alloc_host (NdtBackend *backend, gsize size);
 void ndt_backend_get_counters (NdtBackend *backend, NdtBackendCounters *counters);
 void ndt_backend_cancel (NdtBackend *backend, gboolean cancelled);
 
-/* Whether @a ended where it scores higher than @b; what is not finite is the worst. */
+/* Whether @a ended where its objective is higher than @b's; what is not finite is the worst. */
 gboolean ndt_align_result_is_better (const NdtAlignResult *a, const NdtAlignResult *b);
 
 /* FALSE with NDT_ERROR_INVALID_ARGUMENT and the name of the parameter that is out of range. */

@@ -252,7 +252,7 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
 {
   static const guint32 approaches[2] = {3, 1}; /* which have least in common */
   const double resolution = ndt_backend_get_resolution (backend);
-  const NdtStart start = {ndt_mount_sensor_of_body (mount, around), 0};
+  const NdtStart start = {.guess = ndt_mount_sensor_of_body (mount, around)};
   NdtPose picked[MOST_STARTS];
   NdtStart starts[2 * MOST_STARTS];
   NdtAlignResult results[2 * MOST_STARTS], finals[PLACES];
@@ -273,7 +273,7 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
     return FALSE;
   const guint n_picked = pick_starts (candidates, n, mount, around, search, resolution, picked);
   for (guint i = 0; i < 2 * n_picked; i++)
-    starts[i] = (NdtStart){picked[i / 2], approaches[i % 2]};
+    starts[i] = (NdtStart){.guess = picked[i / 2], .approach = approaches[i % 2]};
 
   if (!ndt_search_set_sample (backend, slot, (float)(LEAF * resolution), error) ||
       !ndt_search_align (
@@ -281,7 +281,7 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
     return FALSE;
   const guint n_places = pick_places (results, 2 * n_picked, resolution, places);
   for (guint i = 0; i < n_places; i++)
-    starts[i] = (NdtStart){places[i]->pose, 0};
+    starts[i] = (NdtStart){.guess = places[i]->pose};
   if (!ndt_search_align (backend, slot, params, starts, n_places, finals, evaluations, error))
     return FALSE;
 

@@ -44,6 +44,8 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
     what = "fractions have to be 0 to 1";
   if (!what && !(params->no_ground_margin >= 0 && isfinite (params->no_ground_margin)))
     what = "no-ground-margin has to be 0 or above and finite";
+  if (!what && !(params->regularization_scale >= 0 && isfinite (params->regularization_scale)))
+    what = "regularization-scale has to be 0 or above and finite";
   NdtPose mount = params->sensor_pose;
   if (!what && !ndt_pose_normalize (&mount))
     what = "the sensor's pose is not finite";

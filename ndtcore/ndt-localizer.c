@@ -260,13 +260,14 @@ typedef struct {
 } Step;
 
 static NdtTrackerInput
-get_input (const NdtObservation *observation)
+get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
 {
   NdtTrackerInput input = {
       .time = observation->time, .prior = observation->prior, .odometry = observation->odometry};
   /* A pose that is none is as if it were not given. */
   input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
   input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
+  input.holds = localizer->params.regularization_scale > 0;
   return input;
 }
 
@@ -274,7 +275,7 @@ NdtPrediction
 ndt_localizer_predict (
     const NdtLocalizer *localizer, const NdtObservation *observation, NdtPose *pose)
 {
-  const NdtTrackerInput input = get_input (observation);
+  const NdtTrackerInput input = get_input (localizer, observation);
   NdtTrackerGuess guess;
   ndt_tracker_predict (&localizer->tracker, &input, &guess);
   *pose = guess.pose;
@@ -289,7 +290,7 @@ predict (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
   step->observation = observation;
   step->slot = slot;
   step->out.previous_status = (NdtTrackStatus)tracker->status;
-  step->input = get_input (observation);
+  step->input = get_input (localizer, observation);
   ndt_tracker_predict (tracker, &step->input, &step->guess);
   step->out.prediction = (NdtPrediction)step->guess.prediction;
   step->out.guess = step->guess.pose;
@@ -329,6 +330,25 @@ sensor_of_guess (const NdtLocalizer *localizer, const Step *step, const NdtPose 
   return ndt_mount_sensor_of_body (get_mount (localizer), &middle);
 }
 
+/* How the scan is registered: with what holds its sensor, as far from the guess as its body is. */
+static NdtRegistrationParams
+get_registration_params (const NdtLocalizer *localizer, const Step *step)
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  NdtRegistrationParams params = localizer->params.registration;
+  NdtRegularization *r = &params.regularization;
+  memset (r, 0, sizeof (*r));
+  if (!guess->is_held)
+    return params;
+  const NdtPose sensor = sensor_of_guess (localizer, step, &guess->pose);
+  r->scale = localizer->params.regularization_scale;
+  for (guint i = 0; i < 2; i++) {
+    r->target[i] = sensor.position[i] + guess->held[i] - guess->pose.position[i];
+    r->direction[i] = guess->direction[i];
+  }
+  return params;
+}
+
 /* A scan whose motion is compensated goes to the backend when its velocity is known. */
 static gboolean
 set_course (NdtLocalizer *localizer, Step *step, GError **error)
@@ -352,14 +372,16 @@ set_course (NdtLocalizer *localizer, Step *step, GError **error)
 static gboolean
 begin (NdtLocalizer *localizer, Step *step, guint n_following, GError **error)
 {
-  const NdtLocalizerParams *params = &localizer->params;
   if (!step->tried)
     return TRUE;
-  if (params->deskew && !set_course (localizer, step, error))
+  if (localizer->params.deskew && !set_course (localizer, step, error))
     return FALSE;
   step->guesses[0] = sensor_of_guess (localizer, step, &step->guess.pose);
-  return step->guess.far || ndt_register_begin (localizer->backend, step->slot,
-                                &params->registration, &step->guesses[0], n_following, error);
+  if (step->guess.far)
+    return TRUE;
+  const NdtRegistrationParams params = get_registration_params (localizer, step);
+  return ndt_register_begin (
+      localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
 }
 
 /* In the place of what was registered before. */
@@ -369,8 +391,9 @@ register_again (NdtLocalizer *localizer, Step *step, NdtSearch search, const Ndt
 {
   NdtRegistration *registration = &step->out.registration;
   const guint evaluations = registration->evaluations;
-  if (!ndt_register (localizer->backend, step->slot, &localizer->params.registration, search,
-          guesses, n_guesses, registration, error))
+  const NdtRegistrationParams params = get_registration_params (localizer, step);
+  if (!ndt_register (
+          localizer->backend, step->slot, &params, search, guesses, n_guesses, registration, error))
     return FALSE;
   registration->evaluations += evaluations;
   step->is_complete = TRUE;
@@ -393,7 +416,7 @@ search_from_far (NdtLocalizer *localizer, Step *step, GError **error)
           localizer, step, NDT_SEARCH_FAR, step->guesses, 1 + (guint)guess->n_others, error))
     return FALSE;
   if (before.n_starts == 0 || before.stop == NDT_STOP_NOT_FINITE ||
-      before.score <= registration->score)
+      before.objective <= registration->objective)
     return TRUE;
   const guint32 evaluations = registration->evaluations, n_starts = registration->n_starts;
   *registration = before;
@@ -565,8 +588,9 @@ complete (NdtLocalizer *localizer, Step *step, GError **error)
   const NdtTrackerOutcome outcome = get_outcome (step);
   if (step->tried) {
     const NdtPose sensor = registration->pose;
+    const NdtRegistrationParams registration_params = get_registration_params (localizer, step);
     if (!step->is_complete && !ndt_register_complete (localizer->backend, step->slot,
-                                  &params->registration, &step->result, registration, error))
+                                  &registration_params, &step->result, registration, error))
       return FALSE;
     const NdtPose pose = pose_of_step (localizer, step);
     registration->pose = ndt_mount_body_of_sensor (get_mount (localizer), &sensor);

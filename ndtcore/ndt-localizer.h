@@ -47,7 +47,7 @@ typedef enum {
 
 /**
  * NdtLocalizerParams:
- * @registration: of each scan
+ * @registration: of each scan; its regularization is not read
  * @filter: thinning before alignment
  * @deskew: compensate the motion during the scan, where points have times and the velocity is
  *   known. The alignment itself tells it, from the middle of one scan to that of the next, and
@@ -64,6 +64,9 @@ typedef enum {
  * @score_drop: a scan whose NVTL times matched ratio falls below this fraction of the average
  *   of about the last ten TRACKING ones is DEGRADED; one that falls half as far is tried again from
  *   far (NDT_SEARCH_FAR), from all that it may be at, [0, 1]; 0: never
+ * @regularization_scale: where the body follows motion, a prior does not say where it is aligned
+ *   from, but holds it along its heading, by NdtRegularization with this scale, at least 0; 0:
+ * never
  * @no_ground_margin: metres above the body; points that lie higher in the map are scored by
  *   themselves; 0: none are
  */
@@ -79,6 +82,7 @@ typedef struct {
   double matched_ratio_threshold;
   guint max_skips;
   double score_drop;
+  double regularization_scale;
   double no_ground_margin;
 } NdtLocalizerParams;
 

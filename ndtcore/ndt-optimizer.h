@@ -8,6 +8,8 @@
  * definite, limited steps, backtracking; the score never decreases. A start without approach
  * whose Hessian is indefinite (the guess lies outside the score's basin) takes a few steps of the
  * finest level's approach and keeps them if they raised the score.
+ *
+ * What is called the score here is less the penalty of a regularization, where there is one.
  */
 #pragma once
 
@@ -63,7 +65,7 @@ typedef struct {
   NdtReal hessian[21];
   uint32_t n_pairs;
 #if NDT_OPTIMIZER_ROUNDED
-  const NdtFactorReal *rounded; /* score, gradient and Hessian, in turn */
+  NdtFactorReal *rounded; /* score, gradient and Hessian, in turn */
   int32_t is_finite;
 #endif
 } NdtOptimizerSums;
@@ -98,6 +100,7 @@ typedef struct {
 
   /*< private >*/
   NdtReal score;        /* at best */
+  NdtReal held_pairs;   /* that the penalty is weighted by; 0: not known yet */
   NdtReal step[6];      /* from best to the trial, at length 1 */
   NdtReal slope;        /* gradient · step */
   NdtReal length;       /* of the trial, as a fraction of step */
@@ -142,6 +145,7 @@ ndt_optimizer_init (
   o->stop = NDT_STOP_NO_PAIRS;
   o->iterations = o->approach_steps = o->evaluations = o->oscillation = o->reversals = 0;
   o->score = o->slope = o->detour_slope = 0;
+  o->held_pairs = 0;
   o->length = 1;
   o->have_best = o->is_last = o->on_detour = 0;
   o->may_detour = approach == 0;
@@ -370,6 +374,47 @@ ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
   for (int i = 0; i < 21; i++)
     all[i % 3] += (NdtFactorReal)fabs (sums->hessian[i]);
   return isfinite (all[0] + all[1] + all[2]);
+#endif
+}
+
+/**
+ * ndt_optimizer_regularize:
+ * @start: that the alignment began with
+ * @n_pairs: at the trial pose
+ * @sums: the objective there; less the penalty afterwards
+ *
+ * Before ndt_optimizer_update(). Scores of an alignment are compared with one another, so that all
+ * have the weight of the first one; steps of the approach are not, and have their own.
+ */
+NDT_INLINE void
+ndt_optimizer_regularize (
+    NdtOptimizer *o, const NdtStart *start, NdtReal n_pairs, NdtOptimizerSums *sums)
+{
+  const NdtRegularization *r = &start->regularization;
+  if (!(r->scale > 0))
+    return;
+  if (o->kind == NDT_KIND_SCORE) {
+    if (o->held_pairs == 0)
+      o->held_pairs = n_pairs;
+    n_pairs = o->held_pairs;
+  }
+  const NdtReal x = r->direction[0], y = r->direction[1];
+  const NdtReal e = x * (r->target[0] - start->guess.position[0] - o->t[0]) +
+                    y * (r->target[1] - start->guess.position[1] - o->t[1]);
+  const NdtReal w = r->scale * n_pairs;
+  sums->score -= w * e * e;
+  sums->gradient[0] += 2 * w * e * x;
+  sums->gradient[1] += 2 * w * e * y;
+  sums->hessian[NDT_H6 (0, 0)] -= 2 * w * x * x;
+  sums->hessian[NDT_H6 (0, 1)] -= 2 * w * x * y;
+  sums->hessian[NDT_H6 (1, 1)] -= 2 * w * y * y;
+#if NDT_OPTIMIZER_ROUNDED
+  sums->rounded[0] = (NdtFactorReal)sums->score;
+  sums->rounded[1] = (NdtFactorReal)sums->gradient[0];
+  sums->rounded[2] = (NdtFactorReal)sums->gradient[1];
+  sums->rounded[7 + NDT_H6 (0, 0)] = (NdtFactorReal)sums->hessian[NDT_H6 (0, 0)];
+  sums->rounded[7 + NDT_H6 (0, 1)] = (NdtFactorReal)sums->hessian[NDT_H6 (0, 1)];
+  sums->rounded[7 + NDT_H6 (1, 1)] = (NdtFactorReal)sums->hessian[NDT_H6 (1, 1)];
 #endif
 }
 

@@ -151,23 +151,17 @@ put_degenerate (const NdtRegistrationParams *params, const double sensor[6], dou
     to[k] /= sqrt (square);
 }
 
-/* Judges the Hessian: directions that it does not constrain, and the covariance where it is
- * definite. */
+/* Directions that the scan does not constrain. */
 static void
-judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegistration *out)
+find_degenerate (const NdtRegistrationParams *params, const double values[6], const double v[36],
+    double length, NdtRegistration *out)
 {
-  double m[36], values[6], v[36];
-  const double length = lever (sums);
   double largest = 0;
-  gboolean definite = TRUE;
-  information (sums, length, m);
-  eigen6 (m, values, v);
   for (guint i = 0; i < 6; i++)
     largest = MAX (largest, values[i]);
   out->n_degenerate = 0;
   out->degenerate_lever = length;
   for (guint i = 0; i < 6; i++) {
-    definite = definite && values[i] > 1e-9 * largest && largest > 0;
     /* Eigenvalues of voxels are lifted to 0.01 of the largest, so a direction along which every
      * surface is flat keeps about that much of the information of one across: a corridor has 0.005
      * to 0.0125 of it along itself, the streets and halls of recorded scans 0.018 and more in all
@@ -177,6 +171,31 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
       put_degenerate (params, direction, length, out);
     }
   }
+}
+
+/* Judges the Hessian: directions that it does not constrain, and the covariance where it, with that
+ * of the penalty, is definite. */
+static void
+judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegistration *out)
+{
+  const NdtRegularization *r = &params->regularization;
+  double m[36], values[6], v[36];
+  const double length = lever (sums);
+  double largest = 0;
+  gboolean definite = TRUE;
+  information (sums, length, m);
+  eigen6 (m, values, v);
+  find_degenerate (params, values, v, length, out);
+  if (r->scale > 0) {
+    for (guint i = 0; i < 2; i++)
+      for (guint j = 0; j < 2; j++)
+        m[6 * i + j] += 2 * r->scale * (double)sums->n_pairs * r->direction[i] * r->direction[j];
+    eigen6 (m, values, v);
+  }
+  for (guint i = 0; i < 6; i++)
+    largest = MAX (largest, values[i]);
+  for (guint i = 0; i < 6; i++)
+    definite = definite && values[i] > 1e-9 * largest && largest > 0;
   if (!definite || params->covariance == NDT_POSE_COVARIANCE_FIXED) {
     const NdtPose body = ndt_mount_body_of_sensor (get_mount (params), &out->pose);
     ndt_registration_set_fixed_covariance (out, params, &body);
@@ -233,10 +252,10 @@ offset_covariance (NdtBackend *backend, guint slot, const NdtRegistrationParams 
   }
   double factor;
   if (params->covariance == NDT_POSE_COVARIANCE_MULTI_NDT) {
-    NdtStart starts[NDT_MAX_OFFSETS] = {0};
+    NdtStart starts[NDT_MAX_OFFSETS];
     NdtAlignResult results[NDT_MAX_OFFSETS];
     for (guint i = 0; i < params->n_offsets; i++)
-      starts[i].guess = poses[i + 1];
+      starts[i] = (NdtStart){poses[i + 1], 0, params->regularization};
     if (!ndt_backend_align (
             backend, slot, &params->align, starts, params->n_offsets, results, error))
       return FALSE;
@@ -286,8 +305,9 @@ offset_covariance (NdtBackend *backend, guint slot, const NdtRegistrationParams 
 
 /* The best of alignments from all guesses. */
 static gboolean
-align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtPose *guesses,
-    guint n_guesses, NdtAlignResult *best, guint32 *evaluations, GError **error)
+align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
+    NdtAlignResult *best, guint32 *evaluations, GError **error)
 {
   const guint batch = MIN (ndt_backend_get_batch (backend), n_guesses);
   NdtStart few_starts[FEW];
@@ -299,7 +319,7 @@ align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params, const 
   for (guint first = 0; first < n_guesses; first += batch) {
     const guint n = MIN (batch, n_guesses - first);
     for (guint i = 0; i < n; i++)
-      starts[i] = (NdtStart){guesses[first + i], 0};
+      starts[i] = (NdtStart){guesses[first + i], 0, *regularization};
     if (!ndt_backend_align (backend, slot, params, starts, n, results, error))
       return FALSE;
     for (guint i = 0; i < n; i++) {
@@ -317,6 +337,7 @@ fill (const NdtAlignResult *best, NdtRegistration *out)
   const double n_points = best->n_points, n_matched = (double)best->sums.n_matched;
   out->pose = best->pose;
   out->score = best->sums.score;
+  out->objective = best->objective;
   out->transformation_probability = n_points > 0 ? best->sums.score / n_points : 0;
   out->nvtl = n_matched > 0 ? best->sums.nvtl / n_matched : 0;
   out->max_nvtl = best->max_term;
@@ -332,7 +353,7 @@ gboolean
 ndt_register_begin (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *guess, guint n_following, GError **error)
 {
-  const NdtStart start = {*guess, 0};
+  const NdtStart start = {*guess, 0, params->regularization};
   return ndt_backend_align_begin (backend, slot, &params->align, &start, n_following, error);
 }
 
@@ -370,8 +391,8 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
     return FALSE;
   }
   memset (out, 0, sizeof (*out));
-  if (!(far ? ndt_search_far : align_all) (
-          backend, slot, &params->align, guesses, n_guesses, &best, &out->evaluations, error))
+  if (!(far ? ndt_search_far : align_all) (backend, slot, &params->align, &params->regularization,
+          guesses, n_guesses, &best, &out->evaluations, error))
     return FALSE;
   fill (&best, out);
   out->n_starts = n_guesses * (far ? NDT_SEARCH_CANDIDATES : 1);
@@ -382,6 +403,7 @@ gboolean
 ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *around, const NdtPoseSearch *search, NdtRegistration *out, GError **error)
 {
+  NdtRegistrationParams plain = *params;
   NdtAlignResult best;
   memset (out, 0, sizeof (*out));
   if (!ndt_initial_pose_search (backend, slot, &params->align, get_mount (params), around, search,
@@ -389,7 +411,8 @@ ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParam
     return FALSE;
   fill (&best, out);
   out->n_starts = ndt_pose_search_count (search, ndt_backend_get_resolution (backend));
-  return ndt_register_complete (backend, slot, params, &best, out, error);
+  plain.regularization.scale = 0;
+  return ndt_register_complete (backend, slot, &plain, &best, out, error);
 }
 
 /* ---- Euler derivatives ---- */

@@ -24,6 +24,7 @@ typedef enum {
 /**
  * NdtRegistrationParams:
  * @align: of each alignment
+ * @regularization: of the scan; none by default; not read by ndt_register_around()
  * @has_mount: the sensor is not the body
  * @mount: then: the sensor in the body frame
  * @covariance: how uncertainty is estimated
@@ -37,6 +38,7 @@ typedef enum {
  */
 typedef struct {
   NdtAlignParams align;
+  NdtRegularization regularization;
   gboolean has_mount;
   NdtPose mount;
   NdtPoseCovariance covariance;
@@ -54,9 +56,11 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * NdtRegistration:
  * @pose: of the sensor in the map
  * @covariance: of the body's pose (the sensor's, where there is no mount), row-major 6×6:
- *   position (m) then rotation (rad) about the parent's axes through the pose
+ *   position (m) then rotation (rad) about the parent's axes through the pose. Where the pose is
+ *   held by a regularization, with what that tells
  * @covariance_kind: what @covariance is; FIXED where the one asked for does not exist
- * @score: Σ −d1 e
+ * @score: Σ −d1 e; neither it nor the scores that follow have a penalty taken off
+ * @objective: what was maximized: the score less the penalty of the regularization
  * @transformation_probability: score / number of points
  * @nvtl: mean over matched points of their best term; 0 without one
  * @max_nvtl: the value that @nvtl cannot exceed at the map's resolution, −d1
@@ -71,7 +75,7 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @stop: see NdtAlignResult
  * @runner_up: of ndt_register_around(): NVTL times matched ratio of the best alignment that ended
  *   elsewhere, as a fraction of this one's; 0 without one
- * @n_degenerate: directions that the Hessian does not constrain, 0 to 6
+ * @n_degenerate: directions that the score's Hessian does not constrain, 0 to 6
  * @degenerate: unit directions, rows of 6: a shift of the body (the sensor, where there is no
  * mount) and a rotation about the parent's axes through its pose, in rad times @degenerate_lever
  * @degenerate_lever: √(mean curvature by rotation / mean curvature by translation) of the Hessian:
@@ -82,6 +86,7 @@ typedef struct {
   double covariance[36];
   NdtPoseCovariance covariance_kind;
   double score;
+  double objective;
   double transformation_probability;
   double nvtl;
   double max_nvtl;

@@ -148,15 +148,15 @@ compare_results (gconstpointer a, gconstpointer b)
  * makes needless. Returns their ends, in @results, best first. */
 static GPtrArray *
 try_candidates (NdtBackend *backend, guint slot, const NdtAlignParams *params,
-    const NdtPose *guesses, guint n_guesses, NdtAlignResult *results, guint32 *evaluations,
-    GError **error)
+    const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
+    NdtAlignResult *results, guint32 *evaluations, GError **error)
 {
   static const guint32 approaches[2][2] = {{1, 3}, {0, 2}};
   g_autofree NdtStart *starts = g_new (NdtStart, 2 * n_guesses);
   guint n_starts = 0, n_left = 0;
   for (guint i = 0; i < n_guesses; i++)
     for (guint k = 0; k < 2; k++)
-      starts[n_starts++] = (NdtStart){guesses[i], approaches[0][k]};
+      starts[n_starts++] = (NdtStart){guesses[i], approaches[0][k], *regularization};
   if (!ndt_search_align (backend, slot, params, starts, n_starts, results, evaluations, error))
     return NULL;
   for (guint i = 0; i < n_guesses; i++) {
@@ -165,7 +165,7 @@ try_candidates (NdtBackend *backend, guint slot, const NdtAlignParams *params,
         are_near (&r[0].pose, &r[1].pose, AGREE_METRES, AGREE_RADIANS))
       continue;
     for (guint k = 0; k < 2; k++)
-      starts[n_left++] = (NdtStart){guesses[i], approaches[1][k]};
+      starts[n_left++] = (NdtStart){guesses[i], approaches[1][k], *regularization};
   }
   if (!ndt_search_align (
           backend, slot, params, starts, n_left, results + n_starts, evaluations, error))
@@ -180,7 +180,8 @@ try_candidates (NdtBackend *backend, guint slot, const NdtAlignParams *params,
 /* Aligns the scan from the ends of its sample's alignments. */
 static gboolean
 align_finalists (NdtBackend *backend, guint slot, const NdtAlignParams *params,
-    const GPtrArray *ends, NdtAlignResult *best, guint32 *evaluations, GError **error)
+    const NdtRegularization *regularization, const GPtrArray *ends, NdtAlignResult *best,
+    guint32 *evaluations, GError **error)
 {
   const NdtAlignResult *from[MAX_FINALISTS];
   NdtStart starts[MAX_FINALISTS] = {0}; /* there is one end at least, but compilers cannot know */
@@ -197,7 +198,7 @@ align_finalists (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     if (!is_new)
       continue;
     from[n] = end;
-    starts[n++] = (NdtStart){end->pose, 0};
+    starts[n++] = (NdtStart){end->pose, 0, *regularization};
   }
   if (!ndt_search_align (backend, slot, params, starts, n, results, evaluations, error))
     return FALSE;
@@ -225,8 +226,8 @@ is_confirmed (const GPtrArray *ends)
 
 gboolean
 ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
-    const NdtPose *guesses, guint n_guesses, NdtAlignResult *best, guint32 *evaluations,
-    GError **error)
+    const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
+    NdtAlignResult *best, guint32 *evaluations, GError **error)
 {
   const double resolution = ndt_backend_get_resolution (backend);
   g_autofree NdtAlignResult *results =
@@ -235,8 +236,8 @@ ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
   if (search_slot != slot &&
       !ndt_search_set_sample (backend, slot, (float)(LEAF * resolution), error))
     return FALSE;
-  g_autoptr (GPtrArray) ends = try_candidates (
-      backend, search_slot, params, guesses, n_guesses, results, evaluations, error);
+  g_autoptr (GPtrArray) ends = try_candidates (backend, search_slot, params, regularization,
+      guesses, n_guesses, results, evaluations, error);
   if (!ends)
     return FALSE;
   /* A scan is its own sample where it has few points; a sample of as few may be of one with many
@@ -251,13 +252,13 @@ ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     return TRUE;
   }
   const gboolean confirmed = is_confirmed (ends);
-  if (!align_finalists (backend, slot, params, ends, best, evaluations, error))
+  if (!align_finalists (backend, slot, params, regularization, ends, best, evaluations, error))
     return FALSE;
   if (confirmed)
     return TRUE;
   /* The sample led each candidate elsewhere, and perhaps all of them astray. */
-  g_autoptr (GPtrArray) all =
-      try_candidates (backend, slot, params, guesses, n_guesses, results, evaluations, error);
+  g_autoptr (GPtrArray) all = try_candidates (
+      backend, slot, params, regularization, guesses, n_guesses, results, evaluations, error);
   if (!all)
     return FALSE;
   const NdtAlignResult *whole = g_ptr_array_index (all, 0);

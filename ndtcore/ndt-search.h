@@ -14,8 +14,8 @@ G_BEGIN_DECLS
 /* The best alignment of all candidates of all guesses. *@evaluations grows by the passes over the
  * scan or its sample. Sets the scan of NDT_SEARCH_SLOT. */
 gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
-    const NdtPose *guesses, guint n_guesses, NdtAlignResult *best, guint32 *evaluations,
-    GError **error);
+    const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
+    NdtAlignResult *best, guint32 *evaluations, GError **error);
 
 /* ndt_backend_align() in batches as the backend likes them. *@evaluations grows. */
 gboolean ndt_search_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,

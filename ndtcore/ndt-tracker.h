@@ -77,15 +77,17 @@ typedef struct {
   double level;
 } NdtTracker;
 
+/* @holds: priors hold the pose, rather than lead to it, where motion leads. */
 typedef struct {
   int64_t time;
   int32_t has_prior;
   int32_t has_odometry;
+  int32_t holds;
   NdtPose prior;
   NdtPose odometry;
 } NdtTrackerInput;
 
-#define NDT_TRACKER_MAX_OTHERS 5
+#define NDT_TRACKER_MAX_OTHERS 6
 
 /**
  * NdtTrackerGuess:
@@ -98,6 +100,8 @@ typedef struct {
  *   pose where it leads nowhere …
  * @coasts: … and whether constant velocity leads there
  * @elapsed: seconds since the scan before, 0 where that is not known
+ * @is_held: a prior holds the pose by the line through @held across @direction, x and y in the map,
+ *   the latter a unit vector along the body's heading at @pose
  */
 typedef struct {
   int32_t prediction;
@@ -109,6 +113,9 @@ typedef struct {
   NdtPose own;
   int32_t coasts;
   double elapsed;
+  int32_t is_held;
+  double held[2];
+  double direction[2];
 } NdtTrackerGuess;
 
 /* A velocity holds for so long after the last good scan, or half as long again as it was measured
@@ -256,6 +263,29 @@ ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *gue
   guess->coasts = 1;
 }
 
+/* The prior holds the pose, along the heading of the guess. One that is farther from it than motion
+ * can have led pulls no more than if it were there. */
+NDT_INLINE void
+ndt_tracker_hold (const NdtPose *prior, NdtTrackerGuess *guess)
+{
+  const double *q = guess->pose.orientation, *p = guess->pose.position;
+  const double x = 1 - 2 * (q[1] * q[1] + q[2] * q[2]), y = 2 * (q[0] * q[1] + q[2] * q[3]);
+  const double length = sqrt (x * x + y * y);
+  const double limit =
+      NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * guess->elapsed * guess->elapsed;
+  /* A body on its nose has no heading. */
+  if (length < 1e-3)
+    return;
+  guess->is_held = 1;
+  guess->direction[0] = x / length;
+  guess->direction[1] = y / length;
+  double e = guess->direction[0] * (prior->position[0] - p[0]) +
+             guess->direction[1] * (prior->position[1] - p[1]);
+  e = e > limit ? limit : e < -limit ? -limit : e;
+  for (int i = 0; i < 2; i++)
+    guess->held[i] = p[i] + e * guess->direction[i];
+}
+
 NDT_INLINE void
 ndt_tracker_predict (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtTrackerGuess *guess)
@@ -281,7 +311,9 @@ ndt_tracker_predict (
       ndt_tracker_add_guess (guess, &input->prior);
     return;
   }
-  if (input->has_prior) {
+  /* One that holds is believed less than motion from a pose that is believed. */
+  const int32_t holds = input->has_prior && input->holds;
+  if (input->has_prior && !(holds && guess->has_own && tracker->follows)) {
     guess->prediction = NDT_TRACKER_FROM_PRIOR;
     guess->far = tracker->status != NDT_TRACKER_TRACKING;
     guess->pose = input->prior;
@@ -294,11 +326,15 @@ ndt_tracker_predict (
     /* After a start nobody knows how fast it goes, nor after a long time. */
     guess->far = !guess->coasts;
   }
+  if (holds && (!guess->has_own || tracker->follows))
+    ndt_tracker_hold (&input->prior, guess);
   if (!guess->has_own)
     return;
   /* What does not fit how it moves may be right, or that may be. */
   if (ndt_tracker_jumps (guess, &guess->pose))
     guess->far = 1;
+  if (holds)
+    ndt_tracker_add_guess (guess, &input->prior);
   if (by_odometry)
     ndt_tracker_add_guess (guess, &odometry);
   if (input->has_odometry && tracker->has_good_odometry && tracker->scans_since_good > 0) {

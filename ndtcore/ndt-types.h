@@ -149,15 +149,32 @@ typedef struct {
 } NdtSums;
 
 /**
+ * NdtRegularization:
+ * @target: x, y in the map, metres, that the pose is held near …
+ * @direction: … along this horizontal unit vector
+ * @scale: of the penalty, per pair and m²; 0: there is none
+ *
+ * A penalty w e² on the score of a pose at p, with e = @direction · (@target − p) and w = @scale ×
+ * number of pairs: docs/mathematics.md, "Regularization".
+ */
+typedef struct {
+  double target[2];
+  double direction[2];
+  double scale;
+} NdtRegularization;
+
+/**
  * NdtStart:
  * @guess: pose of the sensor in the map to start from
  * @approach: least-squares stages before the score is maximized: 0 none, 1 over cells of
  *   the map's resolution r, 2 over 2r then r, 3 over 4r, 2r, r. Stages over levels that the
  *   map does not have are left out.
+ * @regularization: what the sensor is held by beside the scan
  */
 typedef struct {
   NdtPose guess;
   uint32_t approach;
+  NdtRegularization regularization;
 } NdtStart;
 
 typedef enum {

@@ -28,6 +28,7 @@ enum {
   PROP_MATCHED_RATIO_THRESHOLD,
   PROP_MAX_SKIPS,
   PROP_SCORE_DROP,
+  PROP_REGULARIZATION_SCALE,
   PROP_NO_GROUND_MARGIN,
   PROP_THREADS,
   PROP_BATCH_SIZE,
@@ -154,6 +155,11 @@ static const Number numbers[] = {
         "last "
         "tracking ones is degraded. Half-way there it is searched from far (0 to 1; 0 = never)",
         AT (params.score_drop), DOUBLE, 0, 1, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
+    {PROP_REGULARIZATION_SCALE, "regularization-scale",
+        "Priors hold the vehicle along its heading instead of leading to where it is looked for: "
+        "the penalty on the score per pair of point and voxel and square metre (0 = off; 0.01 is "
+        "what Autoware has)",
+        AT (params.regularization_scale), DOUBLE, 0, 1000, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_NO_GROUND_MARGIN, "no-ground-margin",
         "Points that lie this much higher in the map than the pose are scored by themselves as "
         "well, metres (0 = off); messages have these scores",

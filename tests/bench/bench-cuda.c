@@ -159,8 +159,8 @@ bench_one (
   guint n_right = 0;
   for (gint i = -20; i < RUNS; i++) {
     const NdtStart start = {
-        i >= 0 && i < (gint)town->n_near ? town->near_starts[i] : near_guess (town, rand),
-        approach};
+        .guess = i >= 0 && i < (gint)town->n_near ? town->near_starts[i] : near_guess (town, rand),
+        .approach = approach};
     NdtAlignResult result;
     const double t0 = now_us ();
     ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
@@ -214,7 +214,7 @@ bench_far (NdtBackend *backend, const Town *town, const Cloud *cloud, guint appr
   GError *error = NULL;
   guint n = 0, n_right = 0, n_candidates = 0;
   double *times = g_new (double, n_runs), passes = 0, sum_error = 0;
-  NdtStart *starts = g_new (NdtStart, 4 * town->n_far);
+  NdtStart *starts = g_new0 (NdtStart, 4 * town->n_far);
   NdtAlignResult *results = g_new (NdtAlignResult, 4 * town->n_far);
   for (guint i = 0; i < town->n_far; i++)
     for (guint a = 0; a < 4; a++)
@@ -294,7 +294,7 @@ bench_scan (NdtBackend *backend, const Town *town, const NdtCloudView *scan,
   double *times = g_new (double, n_runs), sum_error = 0;
   guint n_right = 0, n_thin = 0;
   for (gint i = -20; i < (gint)n_runs; i++) {
-    const NdtStart start = {near_guess (town, rand), 1};
+    const NdtStart start = {.guess = near_guess (town, rand), .approach = 1};
     const gsize at = (gsize)((guint)(i + 20) % n_copies) * size;
     NdtCloudView view = *scan;
     NdtAlignResult result;
@@ -363,7 +363,7 @@ bench_complete (NdtBackend *backend, const Town *town, const Cloud *cloud)
 {
   enum { N = 100 };
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (cloud->xyz, cloud->n);
-  const NdtStart start = {town->truth, 0};
+  const NdtStart start = {.guess = town->truth, .approach = 0};
   NdtRegistrationParams registration;
   NdtAlignResult result;
   NdtRegistration out;

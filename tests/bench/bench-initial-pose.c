@@ -64,7 +64,7 @@ align_batch (NdtBackend *backend, const NdtPose *poses, guint n, End *ends, guin
   NdtStart starts[BATCH];
   NdtAlignResult results[BATCH];
   for (guint i = 0; i < n; i++)
-    starts[i] = (NdtStart){poses[i], APPROACH};
+    starts[i] = (NdtStart){.guess = poses[i], .approach = APPROACH};
   ndt_search_align (backend, NDT_SEARCH_SLOT, &params, starts, n, results, evaluations, NULL);
   for (guint i = 0; i < n; i++)
     ends[i] = (End){
@@ -123,7 +123,7 @@ search_parzen (NdtBackend *backend, const Task *task, gboolean guided, NdtAlignR
     align_batch (backend, poses, n, ends + first, evaluations);
   }
   qsort (ends, task->n, sizeof (*ends), compare_ends);
-  const NdtStart start = {ends[0].result.pose, 0};
+  const NdtStart start = {.guess = ends[0].result.pose};
   ndt_search_align (backend, 0, &params, &start, 1, best, evaluations, NULL);
 }
 
@@ -143,7 +143,7 @@ search_even (NdtBackend *backend, const Task *task, NdtAlignResult *best, guint3
     align_batch (backend, poses, n, ends + first, evaluations);
   }
   qsort (ends, task->n, sizeof (*ends), compare_ends);
-  const NdtStart start = {ends[0].result.pose, 0};
+  const NdtStart start = {.guess = ends[0].result.pose};
   ndt_search_align (backend, 0, &params, &start, 1, best, evaluations, NULL);
 }
 

@@ -74,7 +74,7 @@ is_watershed (NdtBackend *cpu, const NdtStart *start)
 {
   enum { N = 32 };
   g_autoptr (GRand) rand = g_rand_new_with_seed (11);
-  NdtStart starts[N];
+  NdtStart starts[N] = {0};
   NdtAlignResult results[N];
   gboolean agree = TRUE;
   for (guint i = 0; i < N; i++) {

@@ -86,10 +86,21 @@ make_starts (const Scene *s, NdtStart starts[N_STARTS])
   g_rand_free (rand);
 }
 
+/* Held at half a metre from the truth, each along another direction. */
+static void
+hold_starts (const Scene *s, double scale, NdtStart starts[N_STARTS])
+{
+  for (guint i = 0; i < N_STARTS; i++) {
+    const NdtRegularization r = {
+        {s->truth.position[0] + 0.4, s->truth.position[1] - 0.3}, {cos (i), sin (i)}, scale};
+    starts[i].regularization = r;
+  }
+}
+
 /* Poses agree; one start alone, several, and every way to spread them over the device give the same
  * bits. */
 static void
-align_points (guint n_points)
+align_points (guint n_points, double scale)
 {
   static const gchar *shapes[] = {"cluster:1:256", "cluster:2:512", "cluster:4:256",
       "cluster:8:512", "cluster:16:256", "cluster:16:512", "cluster:4:256:9", "grid:16:256",
@@ -99,10 +110,11 @@ align_points (guint n_points)
     return;
   g_autoptr (NdtBackend) cpu = open_cpu ();
   Scene s = scene_new (60, 60000, n_points, 2, NULL);
-  NdtStart starts[N_STARTS];
+  NdtStart starts[N_STARTS] = {0};
   NdtAlignResult a[N_STARTS], b[N_STARTS], c[N_STARTS];
   guint n_agree = 0;
   make_starts (&s, starts);
+  hold_starts (&s, scale, starts);
   give (cpu, &s);
   give (cuda, &s);
   memset (a, 0, sizeof (a));
@@ -116,11 +128,19 @@ align_points (guint n_points)
       g_test_message ("%u points, start %u, approach %u: scores %.9g and %.9g, passes %u and %u",
           n_points, i, starts[i].approach, a[i].sums.score, b[i].sums.score, a[i].evaluations,
           b[i].evaluations);
+      if (scale > 0 && !check_alignment (cpu, cuda, &starts[i]))
+        continue;
       assert_poses_agree (&a[i].pose, &b[i].pose);
+      assert_close (&a[i].sums.score, &b[i].sums.score, (const gint[]){0}, 1);
+      assert_close (&a[i].objective, &b[i].objective, (const gint[]){0}, 1);
+      if (scale > 0)
+        g_assert_cmpfloat (a[i].objective, <, a[i].sums.score);
+      else
+        g_assert_cmpfloat (a[i].objective, ==, a[i].sums.score);
       n_agree++;
     }
   }
-  g_assert_cmpuint (n_agree, >=, N_STARTS / 2);
+  g_assert_cmpuint (n_agree, >=, scale > 0 ? N_STARTS / 3 : N_STARTS / 2);
 
   for (guint i = 0; i < N_STARTS; i++) {
     align (cuda, &starts[i], 1, &c[i]);
@@ -149,9 +169,18 @@ align_points (guint n_points)
 static void
 test_align (void)
 {
-  align_points (1001);
-  align_points (9001);
-  align_points (33001);
+  align_points (1001, 0);
+  align_points (9001, 0);
+  align_points (33001, 0);
+}
+
+/* The same of poses that are held beside the scan, weakly and so that they move by decimetres. */
+static void
+test_regularization (void)
+{
+  align_points (1001, 0.01);
+  align_points (9001, 1);
+  align_points (33001, 0.01);
 }
 
 typedef struct {
@@ -182,7 +211,7 @@ test_side_by_side (void)
   if (!alone)
     return;
   Scene s = scene_new (60, 60000, 3001, 2, NULL);
-  NdtStart starts[N_STARTS];
+  NdtStart starts[N_STARTS] = {0};
   NdtAlignResult expected[N_STARTS];
   Side sides[N_SIDES];
   GThread *threads[N_SIDES];
@@ -321,7 +350,7 @@ test_counters (void)
   const NdtCloudView view = scene_view (&s);
   GRand *rand = g_rand_new_with_seed (8);
   NdtBackendCounters before, after;
-  NdtStart start = {s.truth, 0};
+  NdtStart start = {.guess = s.truth, .approach = 0};
   NdtAlignResult result;
   const guint n = g_test_quick () ? 10000 : 100000;
   give (cuda, &s);
@@ -362,7 +391,7 @@ test_edges (void)
   static const double far_away[] = {0, 1e4, 1e7, 1e300};
   for (guint b = 0; b < 2; b++) {
     NdtAlignResult result;
-    NdtStart start = {s.truth, 3};
+    NdtStart start = {.guess = s.truth, .approach = 3};
     const NdtCloudView empty = ndt_cloud_view_xyz_f32 (s.scan, 0);
     g_assert_false (
         ndt_backend_align (backends[b], 0, &default_params, &start, 1, &result, &error));
@@ -413,7 +442,7 @@ test_cancel (void)
   g_autoptr (GError) error = NULL;
   Scene s = scene_new (60, 60000, 20000, 2, NULL);
   enum { N = 4000 };
-  NdtStart *starts = g_new (NdtStart, N);
+  NdtStart *starts = g_new0 (NdtStart, N);
   NdtAlignResult *results = g_new (NdtAlignResult, N);
   GRand *rand = g_rand_new_with_seed (8);
   for (guint i = 0; i < N; i++) {
@@ -447,7 +476,8 @@ test_failures (void)
   static const NdtScanFilter filter = {1, 100, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
   Scene s = scene_new (40, 30000, 2000, 2, NULL);
   const NdtCloudView view = scene_view (&s);
-  NdtStart starts[3] = {{s.truth, 0}, {s.truth, 1}, {s.truth, 2}};
+  NdtStart starts[3] = {
+      {.guess = s.truth}, {.guess = s.truth, .approach = 1}, {.guess = s.truth, .approach = 2}};
   NdtAlignResult results[3];
   gboolean failed = TRUE;
   guint n_refused = 0;
@@ -612,7 +642,7 @@ test_map_sizes (void)
     g_assert_cmpuint (a.n_pairs, >, 500);
     assert_sums_agree (&a, &b);
     for (guint k = 0; k < 8; k++) {
-      const NdtStart start = {scene_guess (&s, rand, 0.3, 0.02), 0};
+      const NdtStart start = {.guess = scene_guess (&s, rand, 0.3, 0.02), .approach = 0};
       n_agree += check_alignment (cpu, cuda, &start);
     }
     scene_clear (&s);
@@ -635,7 +665,7 @@ test_build (void)
     Scene s = scene_new (60, 200000, 4003, o ? 2 : 1, offsets[o]);
     NdtVoxelMap *maps[3];
     NdtAlignResult a, b;
-    NdtStart start = {s.truth, 0};
+    NdtStart start = {.guess = s.truth, .approach = 0};
     double *locked = ndt_backend_alloc_host (cuda, 24 * s.n_map_points);
     g_assert_nonnull (locked);
     s.points[3 * 1000] = NAN;
@@ -763,7 +793,7 @@ test_sanitize (void)
   static const gchar *shapes[] = {"cluster:2:256:1", "cluster:4:512", "grid:16:256", "grid:64:256"};
   static const NdtScanFilter filter = {0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0.05f};
   Scene s = scene_new (20, 8000, 1200, 2, NULL);
-  const NdtStart starts[2] = {{s.truth, 0}, {s.truth, 3}};
+  const NdtStart starts[2] = {{.guess = s.truth}, {.guess = s.truth, .approach = 3}};
   const NdtCloudView points = ndt_cloud_view_xyz_f64 (s.points, s.n_map_points);
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (s.scan, 300);
   const NdtCloudView large = ndt_cloud_view_xyz_f32 (s.scan, 1200);
@@ -801,6 +831,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/gpu/evaluate", test_evaluate);
   g_test_add_func ("/gpu/align", test_align);
+  g_test_add_func ("/gpu/regularization", test_regularization);
   g_test_add_func ("/gpu/side-by-side", test_side_by_side);
   g_test_add_func ("/gpu/build", test_build);
   g_test_add_func ("/gpu/crowded-cell", test_crowded_cell);

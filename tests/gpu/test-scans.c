@@ -146,13 +146,13 @@ test_drive (gconstpointer data)
     g_assert_cmpint (b.status, ==, NDT_TRACK_TRACKING);
     /* The same scan from the same place on both; the first is searched for from far. */
     set_scan (&pair, &observation.points, &no_filter);
-    const NdtStart guess = {b.guess, i == 0 ? 3 : 0};
+    const NdtStart guess = {.guess = b.guess, .approach = i == 0 ? 3 : 0};
     compare_alignment (&pair, &guess);
     ndt_pose_difference (&a.registration.pose, truth, &metres, &radians);
     g_assert_cmpfloat (metres, <, 0.1);
     if (i % 5 == 0) {
       compare_sums (&pair, truth, rand);
-      const NdtStart start = {moved (truth, rand, 0.3, 0.02), 0};
+      const NdtStart start = {.guess = moved (truth, rand, 0.3, 0.02), .approach = 0};
       compare_alignment (&pair, &start);
     }
   }
@@ -233,7 +233,8 @@ test_two_scans (gconstpointer data)
     set_scan (&pair, &source_view, &filter);
     compare_sums (&pair, &source_pose, rand);
     for (guint i = 0; i < 8; i++) {
-      const NdtStart start = {moved (&source_pose, rand, 0.1 * (i % 4), 0.005 * (i % 4)), i / 4};
+      const NdtStart start = {
+          .guess = moved (&source_pose, rand, 0.1 * (i % 4), 0.005 * (i % 4)), .approach = i / 4};
       compare_alignment (&pair, &start);
     }
     pair_close (&pair);
@@ -261,7 +262,7 @@ test_generated (gconstpointer data)
     set_scan (&pair, &view, &no_filter);
     compare_sums (&pair, &truth, rand);
     for (guint k = 0; k < 4 && scene == NDT_TEST_YARD; k++) {
-      const NdtStart start = {moved (&truth, rand, 0.3, 0.02), k};
+      const NdtStart start = {.guess = moved (&truth, rand, 0.3, 0.02), .approach = k};
       compare_alignment (&pair, &start);
     }
   }
@@ -297,14 +298,14 @@ test_reference (gconstpointer data)
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&map_params, &target, NULL);
   if (pair_open (&pair, map)) {
     NdtAlignResult there;
-    const NdtStart start = {identity, 0};
+    const NdtStart start = {.guess = identity, .approach = 0};
     pair.is_rough = g_str_has_prefix (scene, "lab");
     set_scan (&pair, &source, &no_filter);
     compare_sums (&pair, &identity, rand);
     compare_alignment (&pair, &start);
     g_assert_true (ndt_backend_align (pair.cpu, 0, &default_params, &start, 1, &there, NULL));
     for (guint i = 0; i < 8; i++) {
-      const NdtStart near = {moved (&there.pose, rand, 0.2, 0.01), i % 4};
+      const NdtStart near = {.guess = moved (&there.pose, rand, 0.2, 0.01), .approach = i % 4};
       compare_alignment (&pair, &near);
     }
     pair_close (&pair);

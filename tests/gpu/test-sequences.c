@@ -29,10 +29,10 @@ make_stream (void)
   }
 }
 
-typedef enum { GOOD, BROKEN } Stream;
+typedef enum { GOOD, BROKEN, HELD } Stream;
 
-/* Scan @i; of a broken stream with what a stream can have: no points, too few, another place, a
- * prior, odometry, a clock that stands. */
+/* Scan @i; of a held stream with a prior half a metre off, some five; of a broken stream with what
+ * a stream can have: no points, too few, another place, a prior, odometry, a clock that stands. */
 static NdtObservation
 observe (guint i, Stream stream)
 {
@@ -40,6 +40,14 @@ observe (guint i, Stream stream)
       .points = ndt_cloud_view_xyz_f32 (scans[i], n_points[i]), .time = 100 * i * MS};
   if (stream == GOOD)
     return o;
+  if (stream == HELD) {
+    const double off = i % 17 == 16 ? 5 : 0.5;
+    o.has_prior = TRUE;
+    o.prior = truths[i];
+    o.prior.position[0] += off * cos (i);
+    o.prior.position[1] += off * sin (i);
+    return o;
+  }
   if (i == 20)
     o.points = ndt_cloud_view_xyz_f32 (scans[i], 0);
   if (i == 21)
@@ -146,7 +154,7 @@ check (gboolean on_cuda, const NdtLocalizerParams *params, Stream stream)
   guint n_tracking = 0;
   for (guint i = 0; i < N_SCANS; i++)
     n_tracking += one[i].status == NDT_TRACK_TRACKING;
-  g_assert_cmpuint (n_tracking, ==, stream == GOOD ? N_SCANS : n_tracking);
+  g_assert_cmpuint (n_tracking, ==, stream != BROKEN ? N_SCANS : n_tracking);
   g_assert_cmpuint (n_tracking, >=, N_SCANS - 30);
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
     localize (backend, params, stream, sizes[i], 0, batch);
@@ -181,6 +189,10 @@ test_batches (gconstpointer data)
   params.no_ground_margin = 0.3;
   check (on_cuda, &params, BROKEN);
   params.no_ground_margin = 0;
+  params.regularization_scale = 0.01;
+  check (on_cuda, &params, HELD);
+  check (on_cuda, &params, BROKEN);
+  params.regularization_scale = 0;
   params.registration.covariance = NDT_POSE_COVARIANCE_MULTI_NDT;
   check (on_cuda, &params, BROKEN);
   for (guint i = 0; i < N_SCANS; i++)
@@ -199,21 +211,25 @@ test_backends_agree (void)
   g_autofree NdtLocalization *b = g_new0 (NdtLocalization, N_SCANS);
   NdtLocalizerParams params;
   ndt_localizer_params_init (&params);
-  localize (cpu, &params, GOOD, 64, 0, a);
-  localize (cuda, &params, GOOD, 64, 0, b);
-  for (guint i = 0; i < N_SCANS; i++)
-    assert_poses_agree (&a[i].registration.pose, &b[i].registration.pose);
+  for (Stream stream = GOOD; stream <= HELD; stream += HELD) {
+    params.regularization_scale = stream == HELD ? 0.01 : 0;
+    localize (cpu, &params, stream, 64, 0, a);
+    localize (cuda, &params, stream, 64, 0, b);
+    for (guint i = 0; i < N_SCANS; i++)
+      assert_poses_agree (&a[i].registration.pose, &b[i].registration.pose);
+  }
 }
 
 /* A backlog is one launch, and a synchronization and a result each. */
 static void
-test_one_launch (void)
+launch_once (Stream stream)
 {
   g_autoptr (NdtBackend) cuda = open_backend (TRUE);
   if (!cuda)
     return;
   NdtLocalizerParams params;
   ndt_localizer_params_init (&params);
+  params.regularization_scale = stream == HELD ? 0.01 : 0;
   g_autoptr (NdtLocalizer) localizer = open_localizer (cuda, &params);
   g_autofree NdtLocalization *results = g_new0 (NdtLocalization, N_SCANS);
   NdtObservation observations[16];
@@ -222,7 +238,7 @@ test_one_launch (void)
   for (guint i = 0; i < 80; i += 16) {
     Collected collected = {results, 0, 0};
     for (guint k = 0; k < 16; k++)
-      observations[k] = observe (i + k, GOOD);
+      observations[k] = observe (i + k, stream);
     ndt_backend_get_counters (cuda, &before);
     g_assert_true (
         ndt_localizer_process_batch (localizer, observations, 16, collect, &collected, NULL));
@@ -238,6 +254,13 @@ test_one_launch (void)
     n_launches = MIN (n_launches, after.launches - before.launches);
   }
   g_assert_cmpuint (n_launches, ==, 1);
+}
+
+static void
+test_one_launch (void)
+{
+  launch_once (GOOD);
+  launch_once (HELD);
 }
 
 /* A thread that looks for a result may be kept from going on for longer than the device waits for
@@ -278,13 +301,13 @@ test_interrupted (void)
   for (guint what = 0; what < 7; what++) {
     for (guint i = 0; i < 4; i++) {
       const NdtCloudView view = ndt_cloud_view_xyz_f32 (scans[i], n_points[i]);
-      const NdtStart start = {truths[i + 1], 0};
+      const NdtStart start = {.guess = truths[i + 1], .approach = 0};
       g_assert_true (ndt_backend_set_scan (cuda, i, &view, &filter, &error));
       if (what == 0)
         g_assert_true (ndt_backend_align (cuda, i, &default_params, &start, 1, &alone[i], &error));
     }
     for (guint i = 0; i < 4; i++) {
-      const NdtStart start = {truths[i + 1], 0};
+      const NdtStart start = {.guess = truths[i + 1], .approach = 0};
       memset (&result, 0, sizeof (result));
       g_assert_true (ndt_backend_align_begin (cuda, i, &default_params, &start, 3 - i, &error));
       g_assert_true (ndt_backend_align_end (cuda, &result, &error));
@@ -320,7 +343,7 @@ test_interrupted (void)
     }
   }
   /* Left waiting, and closed. */
-  const NdtStart start = {truths[0], 0};
+  const NdtStart start = {.guess = truths[0], .approach = 0};
   g_assert_true (ndt_backend_align_begin (cuda, 0, &default_params, &start, 3, &error));
   g_assert_true (ndt_backend_align_end (cuda, &result, &error));
 }

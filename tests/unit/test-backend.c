@@ -48,7 +48,7 @@ evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint l
 static NdtAlignResult
 align (NdtBackend *backend, guint slot, const NdtPose *guess, guint approach)
 {
-  const NdtStart start = {*guess, approach};
+  const NdtStart start = {.guess = *guess, .approach = approach};
   GError *error = NULL;
   NdtAlignResult result;
   ndt_backend_align (backend, slot, &default_params, &start, 1, &result, &error);
@@ -362,7 +362,7 @@ test_threads (void)
   for (guint t = 0; t < G_N_ELEMENTS (threads); t++) {
     g_autoptr (NdtBackend) backend = open_backend (threads[t], map);
     for (guint repeat = 0; repeat < 3; repeat++) {
-      NdtStart starts[4];
+      NdtStart starts[4] = {0};
       NdtAlignResult results[4];
       set_scan (backend, 0, xyz, 3000);
       for (guint a = 0; a < 4; a++) {
@@ -493,7 +493,7 @@ test_cancel (void)
   g_autoptr (NdtBackend) backend = open_backend (1, map);
   g_autofree float *xyz = ndt_test_scene_scan (NDT_TEST_YARD, &truth, 3000, 10);
   const guint n = 20000; /* many seconds of work */
-  g_autofree NdtStart *starts = g_new (NdtStart, n);
+  g_autofree NdtStart *starts = g_new0 (NdtStart, n);
   g_autofree NdtAlignResult *results = g_new (NdtAlignResult, n);
   NdtSums sums;
   NdtBackendCounters counted, uncounted;
@@ -678,7 +678,7 @@ static void
 test_no_map (void)
 {
   g_autoptr (NdtBackend) backend = open_backend (1, NULL);
-  const NdtStart start = {truth, 0};
+  const NdtStart start = {.guess = truth, .approach = 0};
   const float xyz[3] = {1, 2, 3};
   NdtAlignResult result;
   NdtSums sums;
@@ -763,7 +763,7 @@ test_refused (void)
   set_scan (backend, 0, xyz, 1);
   for (guint i = 0; i < 21; i++) {
     NdtAlignParams params = default_params;
-    NdtStart start = {truth, 0};
+    NdtStart start = {.guess = truth, .approach = 0};
     guint slot = 0, level = 0;
     gboolean of_align = TRUE;
     g_autoptr (GError) error = NULL, other = NULL;

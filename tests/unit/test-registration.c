@@ -99,7 +99,7 @@ test_scores (void)
 {
   Fixture f;
   set_up (&f, NDT_TEST_YARD, 0, 60000, 1500);
-  const NdtStart start = {f.truth, 0};
+  const NdtStart start = {.guess = f.truth, .approach = 0};
   NdtAlignResult aligned;
   g_assert_true (ndt_backend_align (f.backend, 0, &f.params.align, &start, 1, &aligned, NULL));
   const NdtRegistration r = do_register (&f, NDT_SEARCH_LOCAL, &f.truth, 1);
@@ -170,7 +170,7 @@ test_laplace (void)
 {
   Fixture f;
   set_up (&f, NDT_TEST_YARD, 0.4, 60000, 1500);
-  const NdtStart start = {f.truth, 0};
+  const NdtStart start = {.guess = f.truth, .approach = 0};
   NdtAlignResult aligned;
   g_assert_true (ndt_backend_align (f.backend, 0, &f.params.align, &start, 1, &aligned, NULL));
   for (guint s = 0; s < 2; s++) {

@@ -11,6 +11,8 @@
 #define N_SCAN 12000
 #define N_SAMPLE 1500
 
+static const NdtRegularization none;
+
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
 
 typedef struct {
@@ -123,7 +125,7 @@ test_sampled (void)
     const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
     guint n;
     set_up (&f, n_threads[t]);
-    const NdtStart near = {f.truth, 0};
+    const NdtStart near = {.guess = f.truth, .approach = 0};
     NdtAlignResult whole;
     g_assert_true (ndt_backend_align (f.backend, 5, &params, &near, 1, &whole, NULL));
     for (guint i = 0; i < G_N_ELEMENTS (first); i++) {
@@ -131,7 +133,8 @@ test_sampled (void)
       NdtAlignResult best;
       guint32 evaluations = 0;
       double metres, angle;
-      g_assert_true (ndt_search_far (f.backend, 5, &params, &guess, 1, &best, &evaluations, NULL));
+      g_assert_true (
+          ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &evaluations, NULL));
       g_assert_cmpuint (best.n_points, ==, N_SCAN);
       g_assert_cmpuint (best.stop, ==, NDT_STOP_CONVERGED);
       g_assert_cmpuint (evaluations, >, best.evaluations);
@@ -170,7 +173,8 @@ test_astray (void)
     guint32 evaluations = 0;
     double highest = -INFINITY;
     ndt_backend_get_counters (f.backend, &before);
-    g_assert_true (ndt_search_far (f.backend, 5, &params, &guess, 1, &best, &evaluations, NULL));
+    g_assert_true (
+        ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &evaluations, NULL));
     ndt_backend_get_counters (f.backend, &after);
     g_assert_cmpuint (after.evaluations - before.evaluations, ==, evaluations);
     /* Four of the sample, four finalists at most: any more are of the whole. */
@@ -178,7 +182,7 @@ test_astray (void)
       continue;
     n_searched++;
     for (guint k = 0; k < 4; k++) {
-      const NdtStart start = {guess, k};
+      const NdtStart start = {.guess = guess, .approach = k};
       g_assert_true (ndt_backend_align (f.backend, 5, &params, &start, 1, &four[k], NULL));
       if (k == 1 || k == 3)
         highest = MAX (highest, four[k].sums.score);
@@ -201,16 +205,19 @@ test_nothing_there (void)
   set_up (&f, 1);
   NdtPose guess = f.truth;
   guess.position[0] += 5000;
-  g_assert_true (ndt_search_far (f.backend, 5, &params, &guess, 1, &best, &evaluations, NULL));
+  g_assert_true (
+      ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &evaluations, NULL));
   g_assert_cmpuint (best.stop, ==, NDT_STOP_NO_PAIRS);
   g_assert_cmpmem (&best.pose, sizeof guess, &guess, sizeof guess);
   /* An empty slot. */
-  g_assert_true (ndt_search_far (f.backend, 6, &params, &guess, 1, &best, &evaluations, NULL));
+  g_assert_true (
+      ndt_search_far (f.backend, 6, &params, &none, &guess, 1, &best, &evaluations, NULL));
   g_assert_cmpuint (best.stop, ==, NDT_STOP_NO_PAIRS);
 
   g_autoptr (NdtBackend) empty = ndt_backend_open_cpu (&config, NULL);
   g_autoptr (GError) error = NULL;
-  g_assert_false (ndt_search_far (empty, 0, &params, &guess, 1, &best, &evaluations, &error));
+  g_assert_false (
+      ndt_search_far (empty, 0, &params, &none, &guess, 1, &best, &evaluations, &error));
   g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MAP);
   tear_down (&f);
 }
