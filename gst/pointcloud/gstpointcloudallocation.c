@@ -13,6 +13,8 @@ struct _GstPointCloudAllocation {
  * @srcpad: that clouds leave by; has to outlive the allocation
  *
  * Returns: (transfer full): a new #GstPointCloudAllocation
+ *
+ * Since: 0.1
  */
 GstPointCloudAllocation *
 gst_point_cloud_allocation_new (GstPad *srcpad)
@@ -27,6 +29,8 @@ gst_point_cloud_allocation_new (GstPad *srcpad)
  * @allocation: a #GstPointCloudAllocation
  *
  * Lets the pool go, for when the element stops. Downstream is asked again for the next cloud.
+ *
+ * Since: 0.1
  */
 void
 gst_point_cloud_allocation_reset (GstPointCloudAllocation *allocation)
@@ -40,6 +44,8 @@ gst_point_cloud_allocation_reset (GstPointCloudAllocation *allocation)
 /**
  * gst_point_cloud_allocation_free: (skip)
  * @allocation: (transfer full): a #GstPointCloudAllocation
+ *
+ * Since: 0.1
  */
 void
 gst_point_cloud_allocation_free (GstPointCloudAllocation *allocation)
@@ -116,6 +122,8 @@ fill (GstBuffer *buffer, gconstpointer data, gsize size)
  *
  * Returns: (transfer full) (nullable): the points in a buffer of downstream's pool; %NULL where it
  *   proposes no pool, or all of its buffers are held
+ *
+ * Since: 0.1
  */
 GstBuffer *
 gst_point_cloud_allocation_copy (
@@ -137,6 +145,8 @@ gst_point_cloud_allocation_copy (
  *
  * Returns: (transfer full): the points in a buffer of downstream's pool, or else @data itself in
  *   one
+ *
+ * Since: 0.1
  */
 GstBuffer *
 gst_point_cloud_allocation_take (GstPointCloudAllocation *allocation, gpointer data, gsize size)

@@ -12,6 +12,8 @@ G_BEGIN_DECLS
  * pool: ndtlocalize on a GPU proposes page-locked memory, which goes up without another copy. For
  * elements whose clouds are of no known size before they are complete. One to a source pad; not
  * thread-safe: for the streaming thread.
+ *
+ * Since: 0.1
  */
 typedef struct _GstPointCloudAllocation GstPointCloudAllocation;
 

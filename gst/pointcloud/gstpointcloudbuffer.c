@@ -39,6 +39,8 @@ count_points (const GstPointCloudInfo *info, gsize size, GError **error)
  *
  * Returns: the number of points, or -1 when the size is no multiple of the point step or not that
  *   of an organized cloud
+ *
+ * Since: 0.1
  */
 gssize
 gst_point_cloud_buffer_get_n_points (GstBuffer *buffer, const GstPointCloudInfo *info)
@@ -61,6 +63,8 @@ gst_point_cloud_buffer_get_n_points (GstBuffer *buffer, const GstPointCloudInfo 
  *
  * Returns: %FALSE with %GST_STREAM_ERROR_FORMAT when the size is no multiple of the point step or
  *   not width · height points, %GST_RESOURCE_ERROR_READ when it cannot be mapped
+ *
+ * Since: 0.1
  */
 gboolean
 gst_point_cloud_map (GstPointCloudMap *map, const GstPointCloudInfo *info, GstBuffer *buffer,
@@ -91,6 +95,8 @@ gst_point_cloud_map (GstPointCloudMap *map, const GstPointCloudInfo *info, GstBu
 /**
  * gst_point_cloud_unmap: (skip)
  * @map: a map; nothing happens where it is not mapped
+ *
+ * Since: 0.1
  */
 void
 gst_point_cloud_unmap (GstPointCloudMap *map)
@@ -153,6 +159,8 @@ read_value (const guint8 *data, GstPointFieldType type)
  * @element: number of the element of the field, below its count
  *
  * Returns: a field's element as double, whatever its type
+ *
+ * Since: 0.1
  */
 gdouble
 gst_point_cloud_map_get_value (
@@ -187,6 +195,8 @@ new_values (gsize n_points, gsize n_each, GError **error)
  * Returns: (transfer full) (nullable): native doubles, or %NULL with %GST_STREAM_ERROR_FORMAT where
  *   there is no such field or the buffer is no scan of @info, %GST_RESOURCE_ERROR_READ where it
  *   cannot be mapped, %GST_RESOURCE_ERROR_NO_SPACE_LEFT where there is no memory for them
+ *
+ * Since: 0.1
  */
 GBytes *
 gst_point_cloud_buffer_get_values (
@@ -234,6 +244,8 @@ gst_point_cloud_buffer_get_values (
  *   where points have no coordinates, %GST_STREAM_ERROR_FORMAT where the buffer is no scan of
  *   @info, %GST_RESOURCE_ERROR_READ where it cannot be mapped, %GST_RESOURCE_ERROR_NO_SPACE_LEFT
  *   where there is no memory for them
+ *
+ * Since: 0.1
  */
 GBytes *
 gst_point_cloud_buffer_get_xyz (GstBuffer *buffer, const GstPointCloudInfo *info, GError **error)

@@ -9,6 +9,8 @@ G_BEGIN_DECLS
  * GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE:
  *
  * Set on a buffer all of whose coordinates are finite.
+ *
+ * Since: 0.1
  */
 #define GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE ((GstBufferFlags)(GST_BUFFER_FLAG_LAST << 0))
 
@@ -21,6 +23,8 @@ G_BEGIN_DECLS
  * @n_points: size / point_step
  *
  * A mapped scan, see gst_point_cloud_map().
+ *
+ * Since: 0.1
  */
 typedef struct {
   GstPointCloudInfo info;

@@ -54,6 +54,8 @@ describe_format (GstPointCloudFormat format)
  * @format: a format
  *
  * Returns: (nullable): its name in caps, %NULL for %GST_POINT_CLOUD_FORMAT_UNKNOWN
+ *
+ * Since: 0.1
  */
 const gchar *
 gst_point_cloud_format_to_string (GstPointCloudFormat format)
@@ -68,6 +70,8 @@ gst_point_cloud_format_to_string (GstPointCloudFormat format)
  * @name: a format's name in caps, such as "XYZI_F32LE"
  *
  * Returns: the format, or %GST_POINT_CLOUD_FORMAT_UNKNOWN
+ *
+ * Since: 0.1
  */
 GstPointCloudFormat
 gst_point_cloud_format_from_string (const gchar *name)
@@ -83,6 +87,8 @@ gst_point_cloud_format_from_string (const gchar *name)
  * @info: (out caller-allocates): a #GstPointCloudInfo
  *
  * Sets @info to an unknown format without fields.
+ *
+ * Since: 0.1
  */
 void
 gst_point_cloud_info_init (GstPointCloudInfo *info)
@@ -97,6 +103,8 @@ gst_point_cloud_info_init (GstPointCloudInfo *info)
  * gst_point_cloud_info_new:
  *
  * Returns: (transfer full): an info of an unknown format without fields
+ *
+ * Since: 0.1
  */
 GstPointCloudInfo *
 gst_point_cloud_info_new (void)
@@ -114,6 +122,8 @@ gst_point_cloud_info_new (void)
  *
  * Returns: (transfer full) (nullable): the info of @caps, or %NULL with
  *   %GST_CORE_ERROR_NEGOTIATION as gst_point_cloud_info_from_caps() says
+ *
+ * Since: 0.1
  */
 GstPointCloudInfo *
 gst_point_cloud_info_new_from_caps (const GstCaps *caps, GError **error)
@@ -130,6 +140,8 @@ gst_point_cloud_info_new_from_caps (const GstCaps *caps, GError **error)
  * @info: a #GstPointCloudInfo
  *
  * Returns: (transfer full): a copy
+ *
+ * Since: 0.1
  */
 GstPointCloudInfo *
 gst_point_cloud_info_copy (const GstPointCloudInfo *info)
@@ -140,6 +152,8 @@ gst_point_cloud_info_copy (const GstPointCloudInfo *info)
 /**
  * gst_point_cloud_info_free:
  * @info: (transfer full): a #GstPointCloudInfo from gst_point_cloud_info_new() or a copy
+ *
+ * Since: 0.1
  */
 void
 gst_point_cloud_info_free (GstPointCloudInfo *info)
@@ -159,6 +173,8 @@ gst_point_cloud_info_free (GstPointCloudInfo *info)
  *
  * Returns: %FALSE where an argument is not as said above or @info has
  *   %GST_POINT_CLOUD_MAX_FIELDS already
+ *
+ * Since: 0.1
  */
 gboolean
 gst_point_cloud_info_add_field (
@@ -188,6 +204,8 @@ gst_point_cloud_info_add_field (
  *
  * Returns: (transfer none) (nullable): the field, or %NULL where @index is not below
  *   #GstPointCloudInfo.n_fields
+ *
+ * Since: 0.1
  */
 const GstPointField *
 gst_point_cloud_info_get_field (const GstPointCloudInfo *info, guint index)
@@ -203,6 +221,8 @@ gst_point_cloud_info_get_field (const GstPointCloudInfo *info, guint index)
  * @name: name of a field
  *
  * Returns: (transfer none) (nullable): the field, or %NULL where there is none
+ *
+ * Since: 0.1
  */
 const GstPointField *
 gst_point_cloud_info_find_field (const GstPointCloudInfo *info, const gchar *name)
@@ -311,6 +331,8 @@ format_fields (const GstPointCloudInfo *info)
  * Sets @format with its fields and point step; leaves the rest of @info alone.
  *
  * Returns: %FALSE for %GST_POINT_CLOUD_FORMAT_CUSTOM and %GST_POINT_CLOUD_FORMAT_UNKNOWN
+ *
+ * Since: 0.1
  */
 gboolean
 gst_point_cloud_info_set_format (GstPointCloudInfo *info, GstPointCloudFormat format)
@@ -466,6 +488,8 @@ read_rest (GstPointCloudInfo *info, const GstStructure *structure, GError **erro
  * gst_point_cloud_info_from_caps() returns is valid; for infos put together field by field.
  *
  * Returns: %FALSE with %GST_CORE_ERROR_NEGOTIATION and a reason that names the field or value
+ *
+ * Since: 0.1
  */
 gboolean
 gst_point_cloud_info_validate (const GstPointCloudInfo *info, GError **error)
@@ -521,6 +545,8 @@ gst_point_cloud_info_validate (const GstPointCloudInfo *info, GError **error)
  * Reads caps. Whatever @info held is replaced; where this fails it is not to be used.
  *
  * Returns: %FALSE with %GST_CORE_ERROR_NEGOTIATION and a reason that names the field or value
+ *
+ * Since: 0.1
  */
 gboolean
 gst_point_cloud_info_from_caps (GstPointCloudInfo *info, const GstCaps *caps, GError **error)
@@ -553,6 +579,8 @@ gst_point_cloud_info_from_caps (GstPointCloudInfo *info, const GstCaps *caps, GE
  *
  * Returns: (transfer full) (nullable): fixed caps with everything that @info says, what its format
  *   implies included; %NULL, with a critical warning, where @info is not valid
+ *
+ * Since: 0.1
  */
 GstCaps *
 gst_point_cloud_info_to_caps (const GstPointCloudInfo *info)
@@ -582,6 +610,8 @@ gst_point_cloud_info_to_caps (const GstPointCloudInfo *info)
  * @b: another
  *
  * Returns: whether both say the same
+ *
+ * Since: 0.1
  */
 gboolean
 gst_point_cloud_info_is_equal (const GstPointCloudInfo *a, const GstPointCloudInfo *b)
@@ -606,6 +636,8 @@ gst_point_cloud_info_is_equal (const GstPointCloudInfo *a, const GstPointCloudIn
  * Whether points have coordinates: fields x, y and z of one element each, all F32 or all F64.
  *
  * Returns: %FALSE with %GST_CORE_ERROR_NEGOTIATION and a reason that names the field
+ *
+ * Since: 0.1
  */
 gboolean
 gst_point_cloud_info_has_xyz (const GstPointCloudInfo *info, GError **error)

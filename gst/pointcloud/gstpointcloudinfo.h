@@ -9,6 +9,8 @@ G_BEGIN_DECLS
  * GST_POINT_CLOUD_CAPS_NAME:
  *
  * Media type of clouds.
+ *
+ * Since: 0.1
  */
 #define GST_POINT_CLOUD_CAPS_NAME "pointcloud/x-raw"
 
@@ -16,6 +18,8 @@ G_BEGIN_DECLS
  * GST_POINT_CLOUD_MAX_FIELDS:
  *
  * Fields of a point at most.
+ *
+ * Since: 0.1
  */
 #define GST_POINT_CLOUD_MAX_FIELDS 32
 
@@ -32,6 +36,8 @@ G_BEGIN_DECLS
  * @GST_POINT_FIELD_TYPE_FLOAT64: "F64"
  *
  * Types of a field; the values are those of ROS's sensor_msgs/PointField.
+ *
+ * Since: 0.1
  */
 typedef enum {
   GST_POINT_FIELD_TYPE_INVALID = 0,
@@ -54,6 +60,8 @@ typedef enum {
  * @GST_POINT_CLOUD_FORMAT_XYZ_F64LE: x, y, z; 24 bytes
  * @GST_POINT_CLOUD_FORMAT_XYZIRT: x, y, z, intensity (F32), ring (U16 at 16), time (F32 at 20,
  *   seconds from the buffer's PTS); 24 bytes
+ *
+ * Since: 0.1
  */
 typedef enum {
   GST_POINT_CLOUD_FORMAT_UNKNOWN = 0,
@@ -70,6 +78,8 @@ typedef enum {
  * @type: of one element
  * @offset: bytes from the start of a point
  * @count: elements, 1 for most
+ *
+ * Since: 0.1
  */
 typedef struct {
   const gchar *name;
@@ -91,6 +101,8 @@ typedef struct {
  * @frame_id: frame of the points, 0: not said
  *
  * What caps say of every scan of a stream.
+ *
+ * Since: 0.1
  */
 typedef struct {
   GstPointCloudFormat format;
@@ -126,6 +138,8 @@ GST_POINT_CLOUD_API GType gst_point_cloud_info_get_type (void);
  *
  * Template of what the elements take: any format. It says nothing of layout and framerate, so that
  * caps without them are a subset of it, as the check of caps on a pad wants.
+ *
+ * Since: 0.1
  */
 #define GST_POINT_CLOUD_CAPS_MAKE                                                                  \
   GST_POINT_CLOUD_CAPS_NAME                                                                        \

@@ -45,6 +45,8 @@ struct _GstPointCloudTimer {
  * @element: (transfer none): what warnings are posted by; has to outlive the timer
  *
  * Returns: (transfer full): a timer without a file of times
+ *
+ * Since: 0.1
  */
 GstPointCloudTimer *
 gst_point_cloud_timer_new (GstElement *element)
@@ -62,6 +64,8 @@ gst_point_cloud_timer_new (GstElement *element)
 /**
  * gst_point_cloud_timer_free: (skip)
  * @timer: (transfer full): a timer
+ *
+ * Since: 0.1
  */
 void
 gst_point_cloud_timer_free (GstPointCloudTimer *timer)
@@ -78,6 +82,8 @@ gst_point_cloud_timer_free (GstPointCloudTimer *timer)
  *
  * For start and flush-stop: index, segment and the count of times that run backwards anew; the
  * framerate and the file of times stay.
+ *
+ * Since: 0.1
  */
 void
 gst_point_cloud_timer_reset (GstPointCloudTimer *timer)
@@ -158,6 +164,8 @@ parse_times (const gchar *text, const gchar *location, GError **error)
  *
  * Returns: %FALSE with %GST_RESOURCE_ERROR_NOT_FOUND, %GST_RESOURCE_ERROR_OPEN_READ or
  *   %GST_RESOURCE_ERROR_READ; the file set before stays then
+ *
+ * Since: 0.1
  */
 gboolean
 gst_point_cloud_timer_set_times_location (
@@ -209,6 +217,8 @@ time_of_scans (const GstPointCloudTimer *timer, guint64 n)
  * @info: of the caps that came
  *
  * Takes the framerate; scans that follow are stamped by it.
+ *
+ * Since: 0.1
  */
 void
 gst_point_cloud_timer_set_info (GstPointCloudTimer *timer, const GstPointCloudInfo *info)
@@ -229,6 +239,8 @@ gst_point_cloud_timer_set_info (GstPointCloudTimer *timer, const GstPointCloudIn
  *
  * Returns: (transfer full): the event to send on: the same when it is TIME, otherwise one with its
  *   sequence number and a TIME segment from 0 or the earliest of the times of the file
+ *
+ * Since: 0.1
  */
 GstEvent *
 gst_point_cloud_timer_segment (GstPointCloudTimer *timer, GstEvent *segment)
@@ -291,6 +303,8 @@ next_time (GstPointCloudTimer *timer)
  * is set from the framerate, if known. May post a warning: hold no lock.
  *
  * Returns: (transfer full): @buffer, or a writable copy that shares its memory
+ *
+ * Since: 0.1
  */
 GstBuffer *
 gst_point_cloud_timer_stamp (GstPointCloudTimer *timer, GstBuffer *buffer)
@@ -332,6 +346,8 @@ gst_point_cloud_timer_stamp (GstPointCloudTimer *timer, GstBuffer *buffer)
  * @timer: a timer
  *
  * Returns: (transfer none): the TIME segment of the stream that leaves
+ *
+ * Since: 0.1
  */
 const GstSegment *
 gst_point_cloud_timer_get_segment (const GstPointCloudTimer *timer)
@@ -347,6 +363,8 @@ gst_point_cloud_timer_get_segment (const GstPointCloudTimer *timer)
  *
  * Returns: the number of scans since the last reset whose PTS was before that of the scan before in
  *   the same segment
+ *
+ * Since: 0.1
  */
 guint64
 gst_point_cloud_timer_get_n_backwards (const GstPointCloudTimer *timer)

@@ -11,6 +11,8 @@ G_BEGIN_DECLS
  * Gives scans TIME segments and stamps where a source has none: PTS = index / framerate (10/1,
  * once warned, where caps have none), or the line of a file of times. Valid stamps are never
  * altered. One in every element that takes clouds; not thread-safe: for the streaming thread.
+ *
+ * Since: 0.1
  */
 typedef struct _GstPointCloudTimer GstPointCloudTimer;
 

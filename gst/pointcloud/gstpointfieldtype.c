@@ -33,6 +33,8 @@ describe_type (GstPointFieldType type)
  * @type: a type
  *
  * Returns: bytes of one element, 0 where @type is invalid
+ *
+ * Since: 0.1
  */
 guint
 gst_point_field_type_get_size (GstPointFieldType type)
@@ -47,6 +49,8 @@ gst_point_field_type_get_size (GstPointFieldType type)
  * @type: a type
  *
  * Returns: (nullable): its name in caps, %NULL where @type is invalid
+ *
+ * Since: 0.1
  */
 const gchar *
 gst_point_field_type_to_string (GstPointFieldType type)
@@ -61,6 +65,8 @@ gst_point_field_type_to_string (GstPointFieldType type)
  * @name: a type's name in caps, such as "F32"
  *
  * Returns: the type, or %GST_POINT_FIELD_TYPE_INVALID
+ *
+ * Since: 0.1
  */
 GstPointFieldType
 gst_point_field_type_from_string (const gchar *name)

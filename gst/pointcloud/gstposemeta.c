@@ -180,6 +180,8 @@ read_doubles (
  * only where the points above the ground were scored.
  *
  * Returns: (transfer full): a structure
+ *
+ * Since: 0.1
  */
 GstStructure *
 gst_pose_meta_to_structure (const GstPoseMeta *meta)
@@ -301,6 +303,13 @@ register_meta (void)
 #endif
 }
 
+/**
+ * gst_pose_meta_get_info:
+ *
+ * Returns: (transfer none): what GStreamer knows of the meta, %GST_POSE_META_INFO
+ *
+ * Since: 0.1
+ */
 const GstMetaInfo *
 gst_pose_meta_get_info (void)
 {
@@ -323,6 +332,8 @@ gst_pose_meta_get_info (void)
  * @position is %NULL it has no pose until #GstPoseMeta.has_pose is set.
  *
  * Returns: (transfer none): the pose on the buffer
+ *
+ * Since: 0.1
  */
 GstPoseMeta *
 gst_buffer_add_pose_meta (
@@ -354,6 +365,8 @@ gst_buffer_add_pose_meta (
  *
  * Returns: (transfer none) (nullable): the pose on the buffer, or %NULL where the structure is no
  *   pose
+ *
+ * Since: 0.1
  */
 GstPoseMeta *
 gst_buffer_add_pose_meta_from_structure (GstBuffer *buffer, const GstStructure *structure)
@@ -379,6 +392,8 @@ gst_buffer_add_pose_meta_from_structure (GstBuffer *buffer, const GstStructure *
  * @role: what kind of pose
  *
  * Returns: (transfer none) (nullable): the first pose of that role on the buffer, or %NULL
+ *
+ * Since: 0.1
  */
 GstPoseMeta *
 gst_buffer_get_pose_meta (GstBuffer *buffer, GstPoseRole role)
@@ -401,6 +416,8 @@ gst_buffer_get_pose_meta (GstBuffer *buffer, GstPoseRole role)
  *
  * Returns: (transfer full) (nullable): gst_pose_meta_to_structure() of the first pose of that
  *   role on the buffer, or %NULL where there is none
+ *
+ * Since: 0.1
  */
 GstStructure *
 gst_buffer_get_pose_structure (GstBuffer *buffer, GstPoseRole role)

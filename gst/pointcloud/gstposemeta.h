@@ -10,6 +10,8 @@ G_BEGIN_DECLS
  *
  * Caps of a stream of poses: each buffer carries one or more #GstPoseMeta; its bytes, if any, mean
  * nothing. A pose is of the instant in its meta, or of the buffer's PTS where there is none.
+ *
+ * Since: 0.1
  */
 #define GST_POSE_CAPS_NAME "pose/x-raw"
 
@@ -19,6 +21,8 @@ G_BEGIN_DECLS
  * @GST_POSE_ROLE_PRIOR: an absolute pose in the map from elsewhere (GNSS, a person)
  * @GST_POSE_ROLE_ODOMETRY: a pose in a drifting frame; only increments mean something
  * @GST_POSE_ROLE_GROUND_TRUTH: the true pose
+ *
+ * Since: 0.1
  */
 typedef enum {
   GST_POSE_ROLE_ESTIMATE,
@@ -35,6 +39,8 @@ typedef enum {
  * @GST_POSE_STATUS_DEGRADED: localized with scores below their thresholds
  * @GST_POSE_STATUS_LOST: not localized; the pose is at best a prediction
  * @GST_POSE_STATUS_SKIPPED: this scan was not aligned; the pose is a prediction
+ *
+ * Since: 0.1
  */
 typedef enum {
   GST_POSE_STATUS_NONE,
@@ -75,6 +81,8 @@ typedef struct _GstPoseMeta GstPoseMeta;
  * @no_ground_points: how many there are …
  * @no_ground_transformation_probability: … and their scores, 0 where there are none
  * @no_ground_nvtl: as well
+ *
+ * Since: 0.1
  */
 struct _GstPoseMeta {
   GstMeta meta;

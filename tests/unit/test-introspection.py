@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The public library as applications in Python see it (TAP)."""
 
+import os
 import sys
+import xml.etree.ElementTree
 
 try:
     import gi
@@ -149,6 +151,20 @@ def test_poses():
     copy = Gst.Buffer.new()
     assert GstPointCloud.buffer_add_pose_meta_from_structure(copy, structure).sequence == 7
     pipeline.set_state(Gst.State.NULL)
+
+
+def test_since():
+    """The documentation of all that is public says which release brought it."""
+    core = "{http://www.gtk.org/introspection/core/1.0}"
+    kinds = {core + kind for kind in (
+        "alias", "bitfield", "callback", "constant", "constructor", "enumeration", "function", "method", "record")}
+    folder = os.environ["GI_TYPELIB_PATH"].split(":")[0]
+    names = xml.etree.ElementTree.parse(f"{folder}/GstPointCloud-1.0.gir").getroot().find(core + "namespace")
+    public = [node for node in names.iter() if node.tag in kinds]
+    assert len(public) > 50
+    for node in public:
+        # GObject's own functions are undocumented everywhere.
+        assert "version" in node.attrib or node.get("name").endswith("get_type"), node.attrib
 
 
 def main():
