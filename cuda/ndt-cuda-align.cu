@@ -88,6 +88,21 @@ count_points (const NdtCudaSource &source)
   return source.n_points_device ? *source.n_points_device : source.n_points;
 }
 
+/* Lanes for each point of a scan: the host may not know how many points are left of a raw one. */
+__device__ __forceinline__ uint32_t
+choose_lanes (const NdtCudaJob &job, uint32_t n_points)
+{
+  return job.lanes & (job.lanes - 1) ? ndt_cuda_lanes (n_points) : job.lanes;
+}
+
+/* A lane with all of a point's voxels takes longer to find those to keep than they save. */
+template <int LANES>
+__device__ __forceinline__ float
+choose_reuse (const NdtCudaJob &job)
+{
+  return LANES == 1 ? 0 : job.reuse;
+}
+
 /* Point @i of the scan, its chunk's @sub-th, into a slot. */
 template <int LANES>
 __device__ __forceinline__ void
@@ -111,37 +126,43 @@ fill_slot (const NdtCudaSource &source, ChunkSlot<LANES> *slot, uint32_t i, uint
 
 /* ---- A cluster for each start ---- */
 
+typedef struct {
+  Control control;
+  float segments[2][SEGMENTS * VALUES];
+} ClusterShared;
+
 template <int THREADS, int LANES>
-__global__ void
-__launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
-    align_clusters (const __grid_constant__ NdtCudaJob job)
+__device__ __forceinline__ void
+align_in_cluster (
+    const NdtCudaJob &job, ClusterShared &shared, unsigned char *dynamic, uint32_t n_points)
 {
   constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
-  extern __shared__ __align__ (16) unsigned char dynamic[];
-  __shared__ Control control;
-  __shared__ float segments[2][SEGMENTS * VALUES];
+  Control &control = shared.control;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t rank = cluster_rank (), size = cluster_size ();
   const uint32_t start = blockIdx.x / size;
   const uint32_t own = SEGMENTS / size; /* segments of this block: rank + size k */
   float *strands = (float *)dynamic;    /* own × STRANDS × VALUES */
   ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)(strands + own * STRANDS * VALUES);
-  ChunkSlot<LANES> *scratch = slots + job.n_slots + warp;
+  const uint32_t n_slots = job.n_slots[LANES / 2];
+  ChunkSlot<LANES> *scratch = slots + n_slots + warp;
 
-  const uint32_t n_points = count_points (job.source);
   const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
   /* Local chunk l is chunk SEGMENTS (l / own) + rank + size (l mod own). */
-  for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS) {
+  for (uint32_t i = threadIdx.x; i < n_slots * CHUNK; i += THREADS) {
     const uint32_t l = i / CHUNK;
     const uint32_t c = SEGMENTS * (l / own) + rank + size * (l % own);
+    if (c >= n_chunks)
+      break;
     fill_slot<LANES> (job.source, &slots[l], CHUNK * c + i % CHUNK, n_points, i % CHUNK);
   }
   if (warp == 0)
-    begin (job, &control, (const uint32_t *)(job.starts ? &job.starts[start] : &job.start), lane);
+    begin (job, &control, (const uint32_t *)(job.starts ? &job.starts[start] : &job.start),
+        choose_reuse<LANES> (job), lane);
   cluster_barrier (size);
 
   for (uint32_t pass = 0;; pass++) {
-    float *all = segments[pass & 1];
+    float *all = shared.segments[pass & 1];
     if (rank == 0 && threadIdx.x == 0)
       look_for_cancel (job, &control, pass);
 
@@ -150,7 +171,7 @@ __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
       float sum = 0;
       for (uint32_t d = strand; SEGMENTS * d + rank + size * k < n_chunks; d += STRANDS) {
         const uint32_t c = SEGMENTS * d + rank + size * k, l = d * own + k;
-        const bool kept = l < job.n_slots;
+        const bool kept = l < n_slots;
         sum += chunk_values<LANES, false> (control.frame, job.source.points, job.source.stride,
             n_points, CHUNK * c, kept ? &slots[l] : scratch, kept, lane);
       }
@@ -175,6 +196,22 @@ __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
   }
   if (rank == 0 && warp == 0)
     write_result (job, &control, start, lane);
+}
+
+template <int THREADS>
+__global__ void
+__launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
+    align_clusters (const __grid_constant__ NdtCudaJob job)
+{
+  extern __shared__ __align__ (16) unsigned char dynamic[];
+  __shared__ ClusterShared shared;
+  const uint32_t n_points = count_points (job.source), lanes = choose_lanes (job, n_points);
+  if (lanes == 4)
+    align_in_cluster<THREADS, 4> (job, shared, dynamic, n_points);
+  else if (lanes == 2)
+    align_in_cluster<THREADS, 2> (job, shared, dynamic, n_points);
+  else
+    align_in_cluster<THREADS, 1> (job, shared, dynamic, n_points);
 }
 
 /* ---- A grid for one start after the other ---- */
@@ -277,119 +314,142 @@ receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_
 }
 
 /* @PARTS: blocks of a segment. */
+template <int PARTS> struct GridShared {
+  static constexpr uint32_t PER = STRANDS / PARTS; /* strands of a block */
+  Control control;
+  float chunks[CHUNK_BUFFER * VALUES];
+  float strands[PER * VALUES];
+  float all[SEGMENTS * VALUES];
+  uint32_t message[NDT_CUDA_MESSAGE];
+  int32_t goes_on;
+};
+
+/* The alignment from start number @start. Returns whether the next one is to follow. @sequence: of
+ * the last exchange. */
 template <int THREADS, int PARTS, int LANES>
-__global__ void
-__launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob job)
+__device__ __forceinline__ bool
+align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *dynamic,
+    const NdtCudaSource &source, uint32_t n_points, uint32_t start, uint32_t &sequence)
 {
   constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
-  constexpr uint32_t PER = STRANDS / PARTS; /* strands of a block */
-  constexpr uint32_t ROUND = CHUNK_BUFFER / PER;
-  extern __shared__ __align__ (16) unsigned char dynamic[];
-  __shared__ Control control;
-  __shared__ float chunks[CHUNK_BUFFER * VALUES];
-  __shared__ float strands[PER * VALUES];
-  __shared__ float all[SEGMENTS * VALUES];
-  __shared__ uint32_t message[NDT_CUDA_MESSAGE];
-  __shared__ int32_t goes_on;
+  constexpr uint32_t PER = GridShared<PARTS>::PER, ROUND = CHUNK_BUFFER / PER;
+  Control &control = shared.control;
+  float *chunks = shared.chunks, *strands = shared.strands, *all = shared.all;
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t segment = blockIdx.x % SEGMENTS, part = blockIdx.x / SEGMENTS;
   ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)dynamic;
-  ChunkSlot<LANES> *scratch = slots + job.n_slots + warp;
-
-  NdtCudaSource source = job.source;
-  uint32_t n_points = count_points (source), n_chunks = (n_points + CHUNK - 1) / CHUNK;
-  uint32_t sequence = *job.sequence;
+  const uint32_t n_slots = job.n_slots[LANES / 2];
+  ChunkSlot<LANES> *scratch = slots + n_slots + warp;
+  const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
   /* Local chunk l of the block. */
   const auto chunk_of = [&] (uint32_t l) {
     return segment + SEGMENTS * (STRANDS * (l / PER) + part * PER + l % PER);
   };
 
-  for (uint32_t start = 0; start < job.n_starts; start++) {
+  if (start == 0 || job.sources) {
+    for (uint32_t i = threadIdx.x; i < n_slots * CHUNK && chunk_of (i / CHUNK) < n_chunks;
+         i += THREADS)
+      fill_slot<LANES> (
+          source, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points, i % CHUNK);
+  } else {
+    for (uint32_t i = threadIdx.x; i < 32 * n_slots; i += THREADS)
+      slots[i / 32].meta[i % 32] = NO_TAG << 8;
+  }
+  if (warp == 0) {
+    const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
+    bool go = true;
     if (start > 0 && job.sources) {
-      source = job.sources[start];
-      n_points = count_points (source);
-      n_chunks = (n_points + CHUNK - 1) / CHUNK;
+      go = receive (job, job.ticket + start, lane, shared.message);
+      from = shared.message;
     }
-    if (start == 0 || job.sources) {
-      for (uint32_t i = threadIdx.x; i < job.n_slots * CHUNK; i += THREADS)
-        fill_slot<LANES> (source, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK,
-            n_points, i % CHUNK);
-    } else {
-      for (uint32_t i = threadIdx.x; i < 32 * job.n_slots; i += THREADS)
-        slots[i / 32].meta[i % 32] = NO_TAG << 8;
-    }
-    if (warp == 0) {
-      const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
-      bool go = true;
-      if (start > 0 && job.sources) {
-        go = receive (job, job.ticket + start, lane, message);
-        from = message;
-      }
-      if (go)
-        begin (job, &control, from, lane);
-      if (lane == 0)
-        goes_on = go;
-    }
-    __syncthreads ();
-    if (!goes_on)
-      break;
+    if (go)
+      begin (job, &control, from, choose_reuse<LANES> (job), lane);
+    if (lane == 0)
+      shared.goes_on = go;
+  }
+  __syncthreads ();
+  if (!shared.goes_on)
+    return false;
 
-    for (;;) {
-      if (blockIdx.x == 0 && threadIdx.x == 0)
-        look_for_cancel (job, &control, sequence);
-      sequence++;
+  for (;;) {
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+      look_for_cancel (job, &control, sequence);
+    sequence++;
 
-      /* Strands, some chunks of each at a time. */
-      for (uint32_t first = 0;; first += ROUND * PER) {
-        for (uint32_t l = first + warp; l < first + ROUND * PER && chunk_of (l) < n_chunks;
-             l += WARPS) {
-          const bool kept = l < job.n_slots;
-          chunks[(l - first) * VALUES + lane] =
-              chunk_values<LANES, true> (control.frame, source.points, source.stride, n_points,
-                  CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane);
-        }
-        __syncthreads ();
-        for (uint32_t s = warp; s < PER; s += WARPS) {
-          float sum = first == 0 ? 0 : strands[s * VALUES + lane];
-          for (uint32_t l = first + s; l < first + ROUND * PER && chunk_of (l) < n_chunks; l += PER)
-            sum += chunks[(l - first) * VALUES + lane];
-          strands[s * VALUES + lane] = sum;
-        }
-        __syncthreads ();
-        if (chunk_of (first + ROUND * PER) >= n_chunks)
-          break;
-      }
-
-      /* Each block's part of its segment goes to all; each warp collects some segments. */
-      uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
-      if (warp == 0) {
-        float sum = tree_sum_rows<PER> (strands, lane);
-        if (blockIdx.x == 0 && lane == 31 && control.cancelled)
-          sum = CANCELLED;
-        publish (rows + blockIdx.x * VALUES + lane, sequence, __float_as_uint (sum));
-      }
-      for (uint32_t s = warp; s < SEGMENTS; s += WARPS) {
-        float v[PARTS];
-        if (!collect<PARTS> (rows + s * VALUES, SEGMENTS * VALUES, sequence, lane, v)) {
-          control.failed = 1;
-          *job.fault = 1;
-        }
-        all[s * VALUES + lane] = tree_sum<PARTS> (v);
+    /* Strands, some chunks of each at a time. */
+    for (uint32_t first = 0;; first += ROUND * PER) {
+      for (uint32_t l = first + warp; l < first + ROUND * PER && chunk_of (l) < n_chunks;
+           l += WARPS) {
+        const bool kept = l < n_slots;
+        chunks[(l - first) * VALUES + lane] =
+            chunk_values<LANES, true> (control.frame, source.points, source.stride, n_points,
+                CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane);
       }
       __syncthreads ();
-      if (warp == 0)
-        advance (job, &control, segment_sum (all, lane), lane);
+      for (uint32_t s = warp; s < PER; s += WARPS) {
+        float sum = first == 0 ? 0 : strands[s * VALUES + lane];
+        for (uint32_t l = first + s; l < first + ROUND * PER && chunk_of (l) < n_chunks; l += PER)
+          sum += chunks[(l - first) * VALUES + lane];
+        strands[s * VALUES + lane] = sum;
+      }
       __syncthreads ();
-      if (!control.go_on)
+      if (chunk_of (first + ROUND * PER) >= n_chunks)
         break;
     }
-    if (control.failed)
-      return;
-    if (blockIdx.x == 0 && warp == 0)
-      write_result (job, &control, start, lane);
+
+    /* Each block's part of its segment goes to all; each warp collects some segments. */
+    uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
+    if (warp == 0) {
+      float sum = tree_sum_rows<PER> (strands, lane);
+      if (blockIdx.x == 0 && lane == 31 && control.cancelled)
+        sum = CANCELLED;
+      publish (rows + blockIdx.x * VALUES + lane, sequence, __float_as_uint (sum));
+    }
+    for (uint32_t s = warp; s < SEGMENTS; s += WARPS) {
+      float v[PARTS];
+      if (!collect<PARTS> (rows + s * VALUES, SEGMENTS * VALUES, sequence, lane, v)) {
+        control.failed = 1;
+        *job.fault = 1;
+      }
+      all[s * VALUES + lane] = tree_sum<PARTS> (v);
+    }
     __syncthreads ();
+    if (warp == 0)
+      advance (job, &control, segment_sum (all, lane), lane);
+    __syncthreads ();
+    if (!control.go_on)
+      break;
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0)
+  if (control.failed)
+    return false;
+  if (blockIdx.x == 0 && warp == 0)
+    write_result (job, &control, start, lane);
+  __syncthreads ();
+  return true;
+}
+
+template <int THREADS, int PARTS>
+__global__ void
+__launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob job)
+{
+  extern __shared__ __align__ (16) unsigned char dynamic[];
+  __shared__ GridShared<PARTS> shared;
+  uint32_t sequence = *job.sequence;
+  bool go = true;
+  for (uint32_t start = 0; go && start < job.n_starts; start++) {
+    const NdtCudaSource source = start > 0 && job.sources ? job.sources[start] : job.source;
+    const uint32_t n_points = count_points (source), lanes = choose_lanes (job, n_points);
+    if (lanes == 4)
+      go = align_in_grid<THREADS, PARTS, 4> (
+          job, shared, dynamic, source, n_points, start, sequence);
+    else if (lanes == 2)
+      go = align_in_grid<THREADS, PARTS, 2> (
+          job, shared, dynamic, source, n_points, start, sequence);
+    else
+      go = align_in_grid<THREADS, PARTS, 1> (
+          job, shared, dynamic, source, n_points, start, sequence);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0 && !shared.control.failed)
     *job.sequence = sequence;
 }
 
@@ -443,74 +503,66 @@ ndt_cuda_exchange_bytes (void)
 
 typedef void (*Kernel) (const NdtCudaJob);
 
-template <int LANES>
-static Kernel
-choose_kernel_of (const NdtCudaShape *shape)
-{
-  if (!shape->grid)
-    return shape->threads == 512 ? align_clusters<512, LANES> : align_clusters<256, LANES>;
-  switch (shape->size) {
-  case 128:
-    return align_grid<256, 8, LANES>;
-  case 64:
-    return align_grid<256, 4, LANES>;
-  case 32:
-    return align_grid<256, 2, LANES>;
-  default:
-    return align_grid<256, 1, LANES>;
-  }
-}
-
 static Kernel
 choose_kernel (const NdtCudaShape *shape)
 {
-  return shape->lanes == 1   ? choose_kernel_of<1> (shape)
-         : shape->lanes == 2 ? choose_kernel_of<2> (shape)
-                             : choose_kernel_of<4> (shape);
+  if (!shape->grid)
+    return shape->threads == 512 ? align_clusters<512> : align_clusters<256>;
+  switch (shape->size) {
+  case 128:
+    return align_grid<256, 8>;
+  case 64:
+    return align_grid<256, 4>;
+  case 32:
+    return align_grid<256, 2>;
+  default:
+    return align_grid<256, 1>;
+  }
 }
 
 static size_t
-slot_bytes (const NdtCudaShape *shape)
+slot_bytes (uint32_t lanes)
 {
-  return shape->lanes == 1   ? sizeof (ChunkSlot<1>)
-         : shape->lanes == 2 ? sizeof (ChunkSlot<2>)
-                             : sizeof (ChunkSlot<4>);
+  return lanes == 1   ? sizeof (ChunkSlot<1>)
+         : lanes == 2 ? sizeof (ChunkSlot<2>)
+                      : sizeof (ChunkSlot<4>);
 }
 
+/* Shared memory that is asked for at the launch, with so many slots for so many lanes. */
 static size_t
-fixed_shared_bytes (const NdtCudaShape *shape)
+dynamic_bytes (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_slots)
 {
-  const size_t scratch = (size_t)shape->threads / 32 * slot_bytes (shape);
-  return scratch +
-         (shape->grid ? 0 : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES * sizeof (float));
+  const size_t strands =
+      shape->grid ? 0 : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES * sizeof (float);
+  return strands + (n_slots + (size_t)shape->threads / 32) * slot_bytes (lanes);
 }
 
-/* Beside the slots: what the kernels declare themselves is below 14 KiB. */
-static size_t
-taken_shared_bytes (const NdtCudaShape *shape)
-{
-  return 14336 + fixed_shared_bytes (shape);
-}
+/* What the kernels declare themselves is below 14 KiB. */
+#define DECLARED_BYTES 14336
 
 int
 ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape)
 {
-  return taken_shared_bytes (shape) <= (size_t)limits->max_shared;
+  bool fits = true;
+  for (uint32_t lanes = 1; lanes <= 4; lanes *= 2)
+    fits = fits && (!(shape->lanes & lanes) || DECLARED_BYTES + dynamic_bytes (shape, lanes, 0) <=
+                                                   (size_t)limits->max_shared);
+  return fits;
 }
 
 uint32_t
-ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape)
+ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes)
 {
-  return ndt_cuda_align_fits (limits, shape)
-             ? (uint32_t)(((size_t)limits->max_shared - taken_shared_bytes (shape)) /
-                          slot_bytes (shape))
+  const size_t taken = DECLARED_BYTES + dynamic_bytes (shape, lanes, 0);
+  return taken <= (size_t)limits->max_shared
+             ? (uint32_t)(((size_t)limits->max_shared - taken) / slot_bytes (lanes))
              : 0;
 }
 
 uint32_t
-ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t n_points)
+ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_points)
 {
-  const uint32_t chunk = 32 / (uint32_t)shape->lanes;
+  const uint32_t chunk = 32 / lanes;
   const uint32_t n_chunks = (n_points + chunk - 1) / chunk;
   /* Whole rounds of what is dealt out in turn. */
   const uint32_t per_round = shape->grid ? SEGMENTS * STRANDS : SEGMENTS;
@@ -535,23 +587,20 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
 
   /* Code for earlier devices has no clusters, also where a later one runs it. */
   bool has_clusters = major >= 9;
-  for (int lanes = 1; lanes <= 4; lanes *= 2) {
-    const NdtCudaShape shapes[] = {{0, 1, 256, lanes, 0}, {0, 1, 512, lanes, 0},
-        {1, 128, 256, lanes, 0}, {1, 64, 256, lanes, 0}, {1, 32, 256, lanes, 0},
-        {1, 16, 256, lanes, 0}};
-    for (const NdtCudaShape &shape : shapes) {
-      cudaFuncAttributes attributes;
-      const void *kernel = (const void *)choose_kernel (&shape);
-      e = cudaFuncGetAttributes (&attributes, kernel);
-      if (e == cudaSuccess)
-        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-            limits->max_shared - (int)attributes.sharedSizeBytes);
-      has_clusters = has_clusters && e == cudaSuccess && attributes.ptxVersion >= 90;
-      if (e == cudaSuccess && !shape.grid && has_clusters)
-        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-      if (e != cudaSuccess)
-        return e;
-    }
+  const NdtCudaShape shapes[] = {{0, 1, 256, 0, {}}, {0, 1, 512, 0, {}}, {1, 128, 256, 0, {}},
+      {1, 64, 256, 0, {}}, {1, 32, 256, 0, {}}, {1, 16, 256, 0, {}}};
+  for (const NdtCudaShape &shape : shapes) {
+    cudaFuncAttributes attributes;
+    const void *kernel = (const void *)choose_kernel (&shape);
+    e = cudaFuncGetAttributes (&attributes, kernel);
+    if (e == cudaSuccess)
+      e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+          limits->max_shared - (int)attributes.sharedSizeBytes);
+    has_clusters = has_clusters && e == cudaSuccess && attributes.ptxVersion >= 90;
+    if (e == cudaSuccess && !shape.grid && has_clusters)
+      e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    if (e != cudaSuccess)
+      return e;
   }
 
   limits->max_cluster = 1;
@@ -568,10 +617,10 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
       config.attrs = &attribute;
       config.numAttrs = 1;
       for (int threads = 256; threads <= 512; threads += 256) {
-        const NdtCudaShape shape = {0, size, threads, 2, 0};
+        const NdtCudaShape shape = {0, size, threads, 0, {}};
         const void *kernel = (const void *)choose_kernel (&shape);
         config.blockDim = dim3 ((unsigned)threads);
-        config.dynamicSmemBytes = fixed_shared_bytes (&shape) + 32 * slot_bytes (&shape);
+        config.dynamicSmemBytes = dynamic_bytes (&shape, 2, 32);
         if (cudaOccupancyMaxActiveClusters (threads == 256 ? &n : &n512, kernel, &config) !=
             cudaSuccess) {
           (void)cudaGetLastError ();
@@ -584,10 +633,10 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   }
 #endif
   /* One block a processor, where one fits with the least that it needs. */
-  const NdtCudaShape grid = {1, 128, 256, 1, 0};
+  const NdtCudaShape grid = {1, 128, 256, 0, {}};
   int blocks = 0;
   if (cooperative && cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid),
-                         256, fixed_shared_bytes (&grid) + slot_bytes (&grid)) != cudaSuccess) {
+                         256, dynamic_bytes (&grid, 1, 1)) != cudaSuccess) {
     (void)cudaGetLastError ();
     blocks = 0;
   }
@@ -598,11 +647,18 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
 cudaError_t
 ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t stream)
 {
-  job->n_slots = shape->n_slots;
+  size_t dynamic = 0;
+  job->lanes = shape->lanes;
+  for (uint32_t k = 0, lanes = 1; lanes <= 4; k++, lanes *= 2) {
+    const size_t size = dynamic_bytes (shape, lanes, shape->n_slots[k]);
+    job->n_slots[k] = shape->n_slots[k];
+    if (shape->lanes & lanes && size > dynamic)
+      dynamic = size;
+  }
   cudaLaunchConfig_t config = {};
   cudaLaunchAttribute attribute = {};
   config.blockDim = dim3 ((unsigned)shape->threads);
-  config.dynamicSmemBytes = fixed_shared_bytes (shape) + shape->n_slots * slot_bytes (shape);
+  config.dynamicSmemBytes = dynamic;
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = 1;

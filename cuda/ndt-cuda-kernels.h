@@ -12,6 +12,18 @@ extern "C" {
 #endif
 
 #define NDT_CUDA_LEVELS 3
+
+/* Lanes of a warp for each point of a scan: 1, or 4 or 2 up to so many points. Sums depend on it,
+ * so it depends on the scan alone. */
+#define NDT_CUDA_FOUR_LANES 8192
+#define NDT_CUDA_TWO_LANES 32768
+
+NDT_INLINE uint32_t
+ndt_cuda_lanes (uint32_t n_points)
+{
+  return n_points <= NDT_CUDA_FOUR_LANES ? 4 : n_points <= NDT_CUDA_TWO_LANES ? 2 : 1;
+}
+
 /* Sums of a pass over the scan, in this order: score, gradient (6), Hessian (21), NVTL, matched
  * points, pairs, points. One a lane. */
 #define NDT_CUDA_VALUES 32
@@ -106,7 +118,9 @@ typedef struct {
  * @n_done: device memory, zero before and after
  * @exchange: device memory for sums between blocks (grids), see ndt_cuda_exchange_bytes()
  * @sequence: device memory, number of exchanges so far (grids)
- * @n_slots: chunks of points that a block keeps, with the voxels near them, from pass to pass
+ * @lanes: as of NdtCudaShape
+ * @n_slots: chunks of points that a block keeps, with the voxels near them, from pass to pass; of
+ *   scans with 1, 2 and 4 lanes a point
  * @reuse: how far a point may move, in cells, before the voxels near it are looked up again
  *
  * One launch.
@@ -143,7 +157,8 @@ typedef struct {
   uint32_t *n_done;
   uint64_t *exchange;
   uint32_t *sequence;
-  uint32_t n_slots;
+  uint32_t lanes;
+  uint32_t n_slots[3];
   float reuse;
 } NdtCudaJob;
 
@@ -152,7 +167,8 @@ typedef struct {
  * @grid: one alignment at a time by a cooperative grid of @size blocks (16, 32, 64 or 128);
  *   otherwise each start has a cluster of @size blocks (1, 2, 4, 8, 16)
  * @threads: a block: 256, or for clusters 512
- * @lanes: of a warp for each point: 1, 2 or 4
+ * @lanes: sum of the lanes a point that scans may take: one of 1, 2 and 4 where it is known,
+ *   otherwise ndt_cuda_lanes() of each scan
  * @n_slots: see NdtCudaJob
  *
  * How an alignment is spread over the device. But for @lanes it has no influence on results, to the
@@ -162,8 +178,8 @@ typedef struct {
   int32_t grid;
   int32_t size;
   int32_t threads;
-  int32_t lanes;
-  uint32_t n_slots;
+  uint32_t lanes;
+  uint32_t n_slots[3];
 } NdtCudaShape;
 
 /**
@@ -183,10 +199,11 @@ cudaError_t ndt_cuda_align_limits (int device, NdtCudaLimits *limits);
 size_t ndt_cuda_exchange_bytes (void);
 /* Has a block the memory that this shape takes without any slot? */
 int ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape);
-/* Slots that a block of this shape can have at most. */
-uint32_t ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape);
-/* Slots that a block of this shape needs to keep all of @n_points. */
-uint32_t ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t n_points);
+/* Slots that a block of this shape can have at most, for scans with @lanes a point. */
+uint32_t ndt_cuda_align_max_slots (
+    const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes);
+/* Slots that a block of this shape needs to keep all of @n_points, with @lanes for each. */
+uint32_t ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_points);
 cudaError_t ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t stream);
 
 /* NdtVoxel to NdtCudaVoxel, in place; and the level's grid, if it has one. */

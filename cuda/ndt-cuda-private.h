@@ -51,7 +51,8 @@ typedef struct {
   gint device;
   NdtCudaLimits limits;
   NdtCudaShape shape; /* that a test asks for; size 0: none */
-  gint lanes;         /* that a test asks for; 0: none */
+  guint32 n_slots;    /* likewise; 0: none */
+  guint32 lanes;      /* likewise; 0: none */
   float reuse;
   gulong pause; /* that a test asks for, µs */
   NdtCudaMemory memory;

@@ -66,21 +66,32 @@ ndt_cuda_largest_power (guint limit, guint most)
   return n;
 }
 
-/* How to spread @n_starts alignments of @n_points points over the part @share of the device, in
- * processors. */
+/* Lanes a point that a scan may take: of a thinned one only the device knows how many points are
+ * left. */
+static guint32
+choose_lanes (const NdtCudaBackend *cuda, const NdtCudaScan *scan)
+{
+  if (cuda->lanes)
+    return cuda->lanes;
+  const guint32 lanes = ndt_cuda_lanes (scan->n_points);
+  return scan->thinned ? 7 & ~(lanes - 1) : lanes;
+}
+
+/* How to spread @n_starts alignments of a scan over the part @share of the device, in processors.
+ */
 static NdtCudaShape
-choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts, guint share)
+choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_starts, guint share)
 {
   NdtCudaShape shape = cuda->shape;
-  /* Sums depend on it, so it may depend on the scan alone. */
-  shape.lanes = cuda->lanes ? cuda->lanes : n_points <= 8192 ? 4 : n_points <= 32768 ? 2 : 1;
+  gboolean keeps_all = TRUE;
+  shape.lanes = choose_lanes (cuda, scan);
   if (shape.size == 0) {
     const guint processors = (guint)cuda->limits.n_processors;
     /* A few starts share the device between them. Of many, several blocks share a processor, which
      * leaves no room to keep voxels, and gains more than that. */
     const gboolean many = 4 * n_starts >= processors || cuda->limits.max_shared < 131072;
     shape.threads = many ? 256 : 512;
-    shape.n_slots = many ? 1 : 0;
+    keeps_all = !many;
     shape.size = (gint)ndt_cuda_largest_power (
         (guint)cuda->limits.max_cluster, MAX (4, processors / n_starts));
     /* One start, or a few where there are no clusters, have the device in turn. */
@@ -91,12 +102,22 @@ choose_shape (const NdtCudaBackend *cuda, guint n_points, guint n_starts, guint 
       shape.size =
           (gint)MAX (16, ndt_cuda_largest_power (MIN (share, (guint)cuda->limits.max_grid), 128));
       shape.threads = 256;
-      shape.n_slots = 0;
+      keeps_all = TRUE;
     }
   }
-  if (shape.n_slots == 0)
-    shape.n_slots = ndt_cuda_align_slots (&shape, n_points);
-  shape.n_slots = MIN (shape.n_slots, ndt_cuda_align_max_slots (&cuda->limits, &shape));
+  for (guint k = 0; k < 3; k++) {
+    const guint32 lanes = 1 << k;
+    const guint most = cuda->lanes || lanes == 1 ? G_MAXUINT
+                       : lanes == 2              ? NDT_CUDA_TWO_LANES
+                                                 : NDT_CUDA_FOUR_LANES;
+    guint32 n = 1;
+    if (cuda->n_slots > 0)
+      n = cuda->n_slots;
+    else if (keeps_all)
+      n = ndt_cuda_align_slots (&shape, lanes, MIN (scan->n_points, most));
+    shape.n_slots[k] =
+        shape.lanes & lanes ? MIN (n, ndt_cuda_align_max_slots (&cuda->limits, &shape, lanes)) : 0;
+  }
   return shape;
 }
 
@@ -182,8 +203,12 @@ static gboolean
 place_scan (NdtCudaBackend *cuda, NdtCudaScan *scan, const NdtCudaShape *shape, guint n_readers,
     GError **error)
 {
-  return (n_readers == 1 && shape->n_slots >= ndt_cuda_align_slots (shape, scan->n_points)) ||
-         ndt_cuda_scan_upload (scan, &cuda->memory, cuda->stream, error);
+  if (n_readers == 1 && !scan->thinned) {
+    const guint32 lanes = choose_lanes (cuda, scan);
+    if (shape->n_slots[lanes / 2] >= ndt_cuda_align_slots (shape, lanes, scan->n_points))
+      return TRUE;
+  }
+  return ndt_cuda_scan_upload (scan, &cuda->memory, cuda->stream, error);
 }
 
 static gboolean
@@ -194,9 +219,6 @@ launch (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError
     return FALSE;
   job->results = cuda->results.data;
   job->ticket = cuda->ticket;
-  /* A lane with all of a point's voxels takes longer to find those to keep than they save. */
-  if (shape->lanes == 1)
-    job->reuse = 0;
   const cudaError_t status = ndt_cuda_inject_failure ("launch")
                                  ? cudaErrorLaunchFailure
                                  : ndt_cuda_align_launch (job, shape, cuda->stream);
@@ -227,7 +249,7 @@ static gboolean
 run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
     guint n_starts, GError **error)
 {
-  const NdtCudaShape shape = choose_shape (cuda, scan->n_points, n_starts, 2 * get_share (cuda));
+  const NdtCudaShape shape = choose_shape (cuda, scan, n_starts, 2 * get_share (cuda));
   gboolean missed;
   if (!place_scan (cuda, scan, &shape, n_starts, error))
     return FALSE;
@@ -413,15 +435,15 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   NdtCudaSignals *signals = cuda->signals.data;
   /* Alignments one by one leave the device to others in between, so that two share a part. */
   const guint share = (n_following > 0 ? 1 : 2) * get_share (cuda);
-  NdtCudaShape shape = choose_shape (cuda, cuda->scans[q->slot].n_points, 1, share);
+  NdtCudaShape shape = choose_shape (cuda, &cuda->scans[q->slot], 1, share);
   NdtCudaJob job;
-  /* Scans of a launch have one shape; a cluster would not be there for the next start. */
+  /* A cluster would not be there for the next start. */
   q->first = q->last = q->slot;
   while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
-    const NdtCudaShape other = choose_shape (cuda, cuda->scans[q->last + 1].n_points, 1, share);
-    if (other.lanes != shape.lanes)
-      break;
-    shape.n_slots = MAX (shape.n_slots, other.n_slots);
+    const NdtCudaShape other = choose_shape (cuda, &cuda->scans[q->last + 1], 1, share);
+    shape.lanes |= other.lanes;
+    for (guint k = 0; k < 3; k++)
+      shape.n_slots[k] = MAX (shape.n_slots[k], other.n_slots[k]);
     q->last++;
   }
   memset (&job, 0, sizeof (job));

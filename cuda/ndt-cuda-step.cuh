@@ -30,6 +30,7 @@ typedef struct {
   double total[VALUES];
   double best[VALUES];
   float rounded[VALUES]; /* total */
+  float reuse;           /* as of NdtCudaJob */
   int32_t go_on;
   int32_t failed;
   int32_t cancelled;
@@ -82,7 +83,7 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
     f->valid = anchor->valid;
   } else if (lane == 16) {
     const NdtCudaLevel &l = job.levels[level];
-    const float r = (float)l.resolution, reuse = job.reuse * r * 0.999f; /* less for rounding */
+    const float r = (float)l.resolution, reuse = c->reuse * r * 0.999f; /* less for rounding */
     f->resolution = r;
     f->inverse_resolution = job.inverse_resolution[level];
     f->level = level;
@@ -90,7 +91,7 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
     f->neighbours = kind == NDT_KIND_LEAST_SQUARES ? NDT_NEIGHBOURS_DIRECT7 : job.neighbours;
     const bool by_radius = kind == NDT_KIND_SCORE && f->neighbours == NDT_NEIGHBOURS_RADIUS;
     f->square_limit = by_radius ? r * r : INFINITY;
-    f->list_limit = r * (1 + job.reuse);
+    f->list_limit = r * (1 + c->reuse);
     f->reuse2 = reuse * reuse;
     f->keep = keep;
     f->tag = (uint32_t)(level << 3 | f->neighbours);
@@ -114,7 +115,7 @@ set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
   const NdtOptimizer *o = &c->optimizer;
   /* Steps shrink several times over from one to the next: voxels found now serve the next pass if
    * this step was not much longer than they stay good. A point is some 20 m away. */
-  const float reach = 4 * job.reuse * job.levels[0].resolution, length = (float)o->length;
+  const float reach = 4 * c->reuse * job.levels[0].resolution, length = (float)o->length;
   float moved2 = 0;
 #pragma unroll
   for (int k = 0; k < 6; k++) {
@@ -127,7 +128,7 @@ set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
 
 /* By warp 0. @from: an NdtStart. */
 __device__ void
-begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t lane)
+begin (const NdtCudaJob &job, Control *c, const uint32_t *from, float reuse, uint32_t lane)
 {
   uint32_t *to = (uint32_t *)&c->start;
   for (uint32_t i = lane; i < sizeof (NdtStart) / 4; i += 32)
@@ -153,6 +154,7 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t lane)
         a->valid = a->anchor[k] = 0;
   }
   if (lane == 0) {
+    c->reuse = reuse;
     c->failed = 0;
     c->frame.level = -1;
     c->cancelled = *(const volatile int32_t *)job.cancelled;

@@ -235,7 +235,7 @@ apply_testing (NdtCudaBackend *cuda)
                   sscanf (text, "grid:%d:%d:%d", &size, &threads, &n_slots) >= 2)) {
     cuda->shape.grid = text[0] == 'g';
     cuda->shape.threads = threads == 512 && !cuda->shape.grid ? 512 : 256;
-    cuda->shape.n_slots = (guint32)MAX (n_slots, 0);
+    cuda->n_slots = (guint32)MAX (n_slots, 0);
     cuda->shape.size = (gint)ndt_cuda_largest_power (
         (guint)(cuda->shape.grid ? cuda->limits.max_grid : cuda->limits.max_cluster),
         (guint)CLAMP (size, 1, 128));
@@ -243,7 +243,7 @@ apply_testing (NdtCudaBackend *cuda)
       cuda->shape.size = 0;
   }
   text = ndt_cuda_testing_get (NDT_CUDA_TESTING_LANES);
-  cuda->lanes = text ? (gint)ndt_cuda_largest_power ((guint)CLAMP (atoi (text), 1, 4), 4) : 0;
+  cuda->lanes = text ? ndt_cuda_largest_power ((guint)CLAMP (atoi (text), 1, 4), 4) : 0;
   text = ndt_cuda_testing_get (NDT_CUDA_TESTING_REUSE);
   cuda->reuse = text ? (float)g_ascii_strtod (text, NULL) : DEFAULT_REUSE;
   cuda->reuse = CLAMP (cuda->reuse, 0.0f, 0.25f);

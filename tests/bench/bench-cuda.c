@@ -283,6 +283,7 @@ make_raw (const Town *town, float *raw)
 
 /* Cropped to 50 m, one point a leaf of 1 m. */
 static const NdtScanFilter raw_filter = {2, 50, FALSE, {0, 0, 0}, {0, 0, 0}, 1.0f};
+static const NdtScanFilter coarse_filter = {2, 50, FALSE, {0, 0, 0}, {0, 0, 0}, 2.0f};
 
 /* From near starts; @n_copies of the scan, @size bytes apart, in turn. */
 static void
@@ -588,6 +589,7 @@ main (int argc, char **argv)
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (clouds[2].xyz, clouds[2].n);
   bench_scan (backend, &town, &raw_view, &raw_filter, 1, 0, RUNS,
       "a raw scan of 130,000 points, cropped, thinned, aligned");
+  bench_scan (backend, &town, &raw_view, &coarse_filter, 1, 0, RUNS, "the same with leaves of 2 m");
   bench_scan (backend, &town, &plain_view, &raw_filter, N_PLAIN, 16 * N_RAW, RUNS,
       "  the same in plain memory");
   g_free (plain);

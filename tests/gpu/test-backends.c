@@ -286,6 +286,48 @@ test_thin (void)
   scene_clear (&s);
 }
 
+/* How the points of a thinned scan are dealt out depends on how many the device has left of it: its
+ * alignments are those of the same points as a scan of their own, to the bit. */
+static void
+test_thinned (void)
+{
+  static const struct {
+    float leaf;
+    guint least, most;
+  } cases[] = {{2, 1, 8192}, {0.7f, 8193, 32768}, {0.02f, 32769, 40000}};
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (GError) error = NULL;
+  Scene s = scene_new (60, 60000, 40000, 2, NULL);
+  NdtStart starts[N_STARTS];
+  NdtAlignResult raw[N_STARTS], own[N_STARTS], one;
+  float *points = g_new (float, 3 * (gsize)s.n);
+  make_starts (&s, starts);
+  give (cuda, &s);
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++) {
+    const NdtScanFilter filter = {0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, cases[c].leaf};
+    const NdtCloudView view = ndt_cloud_view_xyz_f32 (s.scan, s.n);
+    guint n;
+    memset (raw, 0, sizeof (raw));
+    memset (own, 0, sizeof (own));
+    memset (&one, 0, sizeof (one));
+    g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &filter, &error));
+    g_assert_true (ndt_backend_get_scan (cuda, 0, points, s.n, &n, &error));
+    g_assert_cmpuint (n, >=, cases[c].least);
+    g_assert_cmpuint (n, <=, cases[c].most);
+    align (cuda, starts, N_STARTS, raw);
+    align (cuda, starts, 1, &one);
+    g_assert_cmpmem (&one, sizeof (one), &raw[0], sizeof (raw[0]));
+    const NdtCloudView thinned = ndt_cloud_view_xyz_f32 (points, n);
+    g_assert_true (ndt_backend_set_scan (cuda, 0, &thinned, &no_filter, &error));
+    align (cuda, starts, N_STARTS, own);
+    g_assert_cmpmem (raw, sizeof (raw), own, sizeof (own));
+  }
+  g_free (points);
+  scene_clear (&s);
+}
+
 /* Samples for the search from far are the same points, bit for bit: of thinned scans and of others,
  * of those that are their own sample, of many points in few cubes, with points that are none. */
 static void
@@ -836,6 +878,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/build", test_build);
   g_test_add_func ("/gpu/crowded-cell", test_crowded_cell);
   g_test_add_func ("/gpu/thin", test_thin);
+  g_test_add_func ("/gpu/thinned", test_thinned);
   g_test_add_func ("/gpu/sample", test_sample);
   g_test_add_func ("/gpu/counters", test_counters);
   g_test_add_func ("/gpu/edges", test_edges);

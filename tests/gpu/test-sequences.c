@@ -286,6 +286,47 @@ test_kept_waiting (void)
   }
 }
 
+typedef struct {
+  NdtBackend *backend;
+  const NdtLocalizerParams *params;
+  NdtLocalization *results;
+} Side;
+
+static gpointer
+localize_beside (gpointer data)
+{
+  const Side *side = data;
+  for (guint i = 0; i < 5; i++)
+    localize (side->backend, side->params, BROKEN, i % 2 ? 64 : 1, 0, side->results);
+  return NULL;
+}
+
+/* Backlogs of several, each with a part of the device. */
+static void
+test_side_by_side (void)
+{
+  enum { N_SIDES = 4 };
+  NdtLocalizerParams params;
+  Side sides[N_SIDES];
+  GThread *threads[N_SIDES];
+  ndt_localizer_params_init (&params);
+  g_autofree NdtLocalization *one = g_new0 (NdtLocalization, N_SCANS);
+  g_autoptr (NdtBackend) cuda = open_backend (TRUE);
+  if (!cuda)
+    return;
+  localize (cuda, &params, BROKEN, 0, 0, one);
+  for (guint i = 0; i < N_SIDES; i++) {
+    sides[i] = (Side){open_backend (TRUE), &params, g_new0 (NdtLocalization, N_SCANS)};
+    threads[i] = g_thread_new ("side", localize_beside, &sides[i]);
+  }
+  for (guint i = 0; i < N_SIDES; i++) {
+    g_thread_join (threads[i]);
+    assert_same (one, sides[i].results, 64);
+    g_free (sides[i].results);
+    ndt_backend_close (sides[i].backend);
+  }
+}
+
 /* Anything may follow anything: a map, another scan, another alignment, nothing at all. */
 static void
 test_interrupted (void)
@@ -358,6 +399,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/sequences/backends-agree", test_backends_agree);
   g_test_add_func ("/gpu/sequences/one-launch", test_one_launch);
   g_test_add_func ("/gpu/sequences/kept-waiting", test_kept_waiting);
+  g_test_add_func ("/gpu/sequences/side-by-side", test_side_by_side);
   g_test_add_func ("/gpu/sequences/interrupted", test_interrupted);
   const int status = g_test_run ();
   for (guint i = 0; i < N_SCANS; i++)
