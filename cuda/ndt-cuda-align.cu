@@ -198,14 +198,16 @@ align_in_cluster (
     write_result (job, &control, start, lane);
 }
 
-template <int THREADS>
+/* @LANES: 0: choose_lanes(), with more registers spilled. */
+template <int THREADS, int LANES>
 __global__ void
 __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
     align_clusters (const __grid_constant__ NdtCudaJob job)
 {
   extern __shared__ __align__ (16) unsigned char dynamic[];
   __shared__ ClusterShared shared;
-  const uint32_t n_points = count_points (job.source), lanes = choose_lanes (job, n_points);
+  const uint32_t n_points = count_points (job.source);
+  const uint32_t lanes = LANES ? LANES : choose_lanes (job, n_points);
   if (lanes == 4)
     align_in_cluster<THREADS, 4> (job, shared, dynamic, n_points);
   else if (lanes == 2)
@@ -428,7 +430,7 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
   return true;
 }
 
-template <int THREADS, int PARTS>
+template <int THREADS, int PARTS, int LANES>
 __global__ void
 __launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob job)
 {
@@ -438,7 +440,8 @@ __launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob jo
   bool go = true;
   for (uint32_t start = 0; go && start < job.n_starts; start++) {
     const NdtCudaSource source = start > 0 && job.sources ? job.sources[start] : job.source;
-    const uint32_t n_points = count_points (source), lanes = choose_lanes (job, n_points);
+    const uint32_t n_points = count_points (source);
+    const uint32_t lanes = LANES ? LANES : choose_lanes (job, n_points);
     if (lanes == 4)
       go = align_in_grid<THREADS, PARTS, 4> (
           job, shared, dynamic, source, n_points, start, sequence);
@@ -503,20 +506,36 @@ ndt_cuda_exchange_bytes (void)
 
 typedef void (*Kernel) (const NdtCudaJob);
 
+template <int LANES>
+static Kernel
+choose_kernel_of (const NdtCudaShape *shape)
+{
+  if (!shape->grid)
+    return shape->threads == 512 ? align_clusters<512, LANES> : align_clusters<256, LANES>;
+  switch (shape->size) {
+  case 128:
+    return align_grid<256, 8, LANES>;
+  case 64:
+    return align_grid<256, 4, LANES>;
+  case 32:
+    return align_grid<256, 2, LANES>;
+  default:
+    return align_grid<256, 1, LANES>;
+  }
+}
+
 static Kernel
 choose_kernel (const NdtCudaShape *shape)
 {
-  if (!shape->grid)
-    return shape->threads == 512 ? align_clusters<512> : align_clusters<256>;
-  switch (shape->size) {
-  case 128:
-    return align_grid<256, 8>;
-  case 64:
-    return align_grid<256, 4>;
-  case 32:
-    return align_grid<256, 2>;
+  switch (shape->lanes) {
+  case 1:
+    return choose_kernel_of<1> (shape);
+  case 2:
+    return choose_kernel_of<2> (shape);
+  case 4:
+    return choose_kernel_of<4> (shape);
   default:
-    return align_grid<256, 1>;
+    return choose_kernel_of<0> (shape);
   }
 }
 
@@ -587,20 +606,23 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
 
   /* Code for earlier devices has no clusters, also where a later one runs it. */
   bool has_clusters = major >= 9;
-  const NdtCudaShape shapes[] = {{0, 1, 256, 0, {}}, {0, 1, 512, 0, {}}, {1, 128, 256, 0, {}},
-      {1, 64, 256, 0, {}}, {1, 32, 256, 0, {}}, {1, 16, 256, 0, {}}};
-  for (const NdtCudaShape &shape : shapes) {
-    cudaFuncAttributes attributes;
-    const void *kernel = (const void *)choose_kernel (&shape);
-    e = cudaFuncGetAttributes (&attributes, kernel);
-    if (e == cudaSuccess)
-      e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-          limits->max_shared - (int)attributes.sharedSizeBytes);
-    has_clusters = has_clusters && e == cudaSuccess && attributes.ptxVersion >= 90;
-    if (e == cudaSuccess && !shape.grid && has_clusters)
-      e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-    if (e != cudaSuccess)
-      return e;
+  for (uint32_t lanes : {0, 1, 2, 4}) {
+    const NdtCudaShape shapes[] = {{0, 1, 256, lanes, {}}, {0, 1, 512, lanes, {}},
+        {1, 128, 256, lanes, {}}, {1, 64, 256, lanes, {}}, {1, 32, 256, lanes, {}},
+        {1, 16, 256, lanes, {}}};
+    for (const NdtCudaShape &shape : shapes) {
+      cudaFuncAttributes attributes;
+      const void *kernel = (const void *)choose_kernel (&shape);
+      e = cudaFuncGetAttributes (&attributes, kernel);
+      if (e == cudaSuccess)
+        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+            limits->max_shared - (int)attributes.sharedSizeBytes);
+      has_clusters = has_clusters && e == cudaSuccess && attributes.ptxVersion >= 90;
+      if (e == cudaSuccess && !shape.grid && has_clusters)
+        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+      if (e != cudaSuccess)
+        return e;
+    }
   }
 
   limits->max_cluster = 1;
