@@ -19,8 +19,9 @@
 #define MAX_TEAM 128
 /* Chunk sums that a block of a grid keeps before it adds them to its strands. */
 #define CHUNK_BUFFER 64
-/* Polls of another block's sums before the wait counts as failed: seconds. */
-#define MAX_POLLS (1 << 23)
+/* Polls of another block's sums before the wait counts as failed: half a minute. The first ones of
+ * a grid may wait for processors that other grids have. */
+#define MAX_POLLS (1 << 26)
 
 /* ---- Clusters ---- */
 
@@ -556,23 +557,39 @@ dynamic_bytes (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_slots)
   return strands + (n_slots + (size_t)shape->threads / 32) * slot_bytes (lanes);
 }
 
-/* What the kernels declare themselves is below 14 KiB. */
-#define DECLARED_BYTES 14336
+static size_t
+taken_bytes (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes)
+{
+  return (size_t)limits->declared[shape->grid] + dynamic_bytes (shape, lanes, 0);
+}
 
 int
 ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape)
 {
   bool fits = true;
   for (uint32_t lanes = 1; lanes <= 4; lanes *= 2)
-    fits = fits && (!(shape->lanes & lanes) || DECLARED_BYTES + dynamic_bytes (shape, lanes, 0) <=
-                                                   (size_t)limits->max_shared);
+    fits = fits && (!(shape->lanes & lanes) ||
+                       taken_bytes (limits, shape, lanes) <= (size_t)limits->max_shared);
   return fits;
+}
+
+uint32_t
+ndt_cuda_align_least_lanes (const NdtCudaLimits *limits)
+{
+  uint32_t lanes = 1;
+  for (; lanes < 4; lanes *= 2) {
+    const NdtCudaShape cluster = {0, 1, 256, lanes, {}}, grid = {1, 16, 256, lanes, {}};
+    if (ndt_cuda_align_fits (limits, &cluster) ||
+        (limits->max_grid >= 16 && ndt_cuda_align_fits (limits, &grid)))
+      break;
+  }
+  return lanes;
 }
 
 uint32_t
 ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes)
 {
-  const size_t taken = DECLARED_BYTES + dynamic_bytes (shape, lanes, 0);
+  const size_t taken = taken_bytes (limits, shape, lanes);
   return taken <= (size_t)limits->max_shared
              ? (uint32_t)(((size_t)limits->max_shared - taken) / slot_bytes (lanes))
              : 0;
@@ -604,6 +621,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   if (e != cudaSuccess)
     return e;
 
+  limits->declared[0] = limits->declared[1] = 0;
   /* Code for earlier devices has no clusters, also where a later one runs it. */
   bool has_clusters = major >= 9;
   for (uint32_t lanes : {0, 1, 2, 4}) {
@@ -614,6 +632,8 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
       cudaFuncAttributes attributes;
       const void *kernel = (const void *)choose_kernel (&shape);
       e = cudaFuncGetAttributes (&attributes, kernel);
+      if (e == cudaSuccess && limits->declared[shape.grid] < (int)attributes.sharedSizeBytes)
+        limits->declared[shape.grid] = (int)attributes.sharedSizeBytes;
       if (e == cudaSuccess)
         e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
             limits->max_shared - (int)attributes.sharedSizeBytes);

@@ -229,6 +229,9 @@ insert (Build *b, const NdtCloudView *points, double resolution, const gint64 or
     ndt_cuda_count_upload (b->memory, size);
     first += n;
   }
+  /* The points are the caller's again. */
+  if (status != cudaSuccess)
+    (void)cudaStreamSynchronize (builder->copy_stream);
   if (status == cudaSuccess)
     status = ndt_cuda_build_bounds (builder->table.data, (gint32)(64 - bits), b->state, b->stream);
   return check (b, status, error) && look (b, error);

@@ -187,18 +187,22 @@ typedef struct {
  * @max_cluster: largest cluster of blocks
  * @max_grid: largest grid that the device holds at once, with 256 threads a block
  * @max_shared: bytes of shared memory that a block can have
+ * @declared: of these, what kernels of clusters and of grids have in any case
  */
 typedef struct {
   int32_t n_processors;
   int32_t max_cluster;
   int32_t max_grid;
   int32_t max_shared;
+  int32_t declared[2];
 } NdtCudaLimits;
 
 cudaError_t ndt_cuda_align_limits (int device, NdtCudaLimits *limits);
 size_t ndt_cuda_exchange_bytes (void);
 /* Has a block the memory that this shape takes without any slot? */
 int ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape);
+/* Fewest lanes a point with which one block fits, if no more. */
+uint32_t ndt_cuda_align_least_lanes (const NdtCudaLimits *limits);
 /* Slots that a block of this shape can have at most, for scans with @lanes a point. */
 uint32_t ndt_cuda_align_max_slots (
     const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes);

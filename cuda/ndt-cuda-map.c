@@ -39,10 +39,11 @@ ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory)
 static gsize
 set_grid (NdtCudaLevel *level, const gint32 cell_min[3], const gint32 cell_max[3])
 {
+  const gboolean is_empty = level->n_voxels == 0; /* which has no bounds */
   double n = 1;
   for (guint k = 0; k < 3; k++) {
-    level->grid_first[k] = cell_min[k] - FRAME;
-    level->grid_size[k] = cell_max[k] - cell_min[k] + 1 + 2 * FRAME;
+    level->grid_first[k] = (is_empty ? 0 : cell_min[k]) - FRAME;
+    level->grid_size[k] = (is_empty ? 0 : cell_max[k] - cell_min[k]) + 1 + 2 * FRAME;
     n *= level->grid_size[k];
   }
   return n <= MAX_GRID ? (gsize)n : 0;

@@ -35,19 +35,25 @@ ndt_cuda_fail (NdtCudaMemory *memory, const gchar *what, GError **error)
 }
 
 gboolean
-ndt_cuda_check (NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error)
+ndt_cuda_check_launch (NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error)
 {
   if (status == cudaSuccess)
     return TRUE;
   /* Errors that are not sticky would be reported again by the next call otherwise. */
   (void)cudaGetLastError ();
-  if (status == cudaErrorMemoryAllocation) {
-    g_set_error (
-        error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "CUDA: %s: %s", what, cudaGetErrorString (status));
-    return FALSE;
-  }
   g_autofree gchar *message = g_strdup_printf ("%s: %s", what, cudaGetErrorString (status));
   return ndt_cuda_fail (memory, message, error);
+}
+
+gboolean
+ndt_cuda_check (NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error)
+{
+  if (status != cudaErrorMemoryAllocation)
+    return ndt_cuda_check_launch (memory, status, what, error);
+  (void)cudaGetLastError ();
+  g_set_error (
+      error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "CUDA: %s: %s", what, cudaGetErrorString (status));
+  return FALSE;
 }
 
 gboolean
@@ -62,8 +68,8 @@ ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error)
   return usable;
 }
 
-static const gchar *testing[NDT_CUDA_TESTING_PAUSE + 1]; /* atomic, of interned strings */
-static gint n_calls;                                     /* atomic, since a failure was asked for */
+static const gchar *testing[NDT_CUDA_TESTING_LIMITS + 1]; /* atomic, of interned strings */
+static gint n_calls; /* atomic, since a failure was asked for */
 
 void
 ndt_cuda_testing_set (NdtCudaTesting what, const gchar *value)
@@ -79,6 +85,13 @@ ndt_cuda_testing_get (NdtCudaTesting what)
   return g_atomic_pointer_get (&testing[what]);
 }
 
+guint64
+ndt_cuda_testing_get_free_memory (void)
+{
+  size_t n_free = 0, n_all = 0;
+  return cudaMemGetInfo (&n_free, &n_all) == cudaSuccess ? n_free : 0;
+}
+
 gboolean
 ndt_cuda_inject_failure (const gchar *kind)
 {
@@ -88,6 +101,13 @@ ndt_cuda_inject_failure (const gchar *kind)
          g_atomic_int_add (&n_calls, 1) + 1 == atoi (wish + length + 1);
 }
 
+/* Scans differ in size: not each that is larger than all before is to wait for memory. */
+static gsize
+get_wanted (const NdtCudaBuffer *buffer, gsize size)
+{
+  return MAX (size, buffer->size + buffer->size / 4);
+}
+
 gboolean
 ndt_cuda_device_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error)
 {
@@ -95,8 +115,11 @@ ndt_cuda_device_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize siz
   cudaError_t status;
   if (size <= buffer->size)
     return TRUE;
+  const gsize wanted = get_wanted (buffer, size);
   ndt_cuda_free (memory, buffer);
   g_mutex_lock (&memory->lock);
+  if (memory->budget == 0 || memory->counters.device_bytes + wanted <= memory->budget)
+    size = wanted;
   fits = memory->budget == 0 || memory->counters.device_bytes + size <= memory->budget;
   if (fits)
     memory->counters.device_bytes += size;
@@ -129,6 +152,7 @@ ndt_cuda_host_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size,
   cudaError_t status;
   if (size <= buffer->size)
     return TRUE;
+  size = get_wanted (buffer, size);
   ndt_cuda_free (memory, buffer);
   status = ndt_cuda_inject_failure ("alloc")
                ? cudaErrorMemoryAllocation
@@ -167,10 +191,13 @@ ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
   guint64 *held = buffer->on_host ? &memory->counters.host_bytes : &memory->counters.device_bytes;
   if (!buffer->data)
     return;
+  /* Kernels that were given this memory may still be at work. */
+  cudaDeviceSynchronize ();
   if (buffer->on_host)
     cudaFreeHost (buffer->data);
   else
     cudaFree (buffer->data);
+  (void)cudaGetLastError ();
   g_mutex_lock (&memory->lock);
   *held -= buffer->size;
   g_mutex_unlock (&memory->lock);
@@ -249,6 +276,7 @@ ndt_cuda_upload (NdtCudaMemory *memory, gconstpointer from, gsize size, gboolean
 typedef struct {
   guintptr start;
   gsize size;
+  int device;
 } Range;
 
 static GMutex ranges_lock;
@@ -272,9 +300,10 @@ find_range (guintptr address)
 gpointer
 ndt_cuda_lock_alloc (gsize size)
 {
-  Range range = {0, size};
+  Range range = {0, size, 0};
   void *data = NULL;
   if (size == 0 || ndt_cuda_inject_failure ("alloc") ||
+      cudaGetDevice (&range.device) != cudaSuccess ||
       cudaHostAlloc (&data, size, cudaHostAllocPortable | cudaHostAllocMapped) != cudaSuccess) {
     (void)cudaGetLastError ();
     return NULL;
@@ -296,12 +325,22 @@ ndt_cuda_lock_free (gpointer data, gsize size)
     return;
   g_mutex_lock (&ranges_lock);
   const guint i = find_range (start);
-  if (i > 0 && g_array_index (ranges, Range, i - 1).start == start)
+  int device = 0;
+  if (i > 0 && g_array_index (ranges, Range, i - 1).start == start) {
+    device = g_array_index (ranges, Range, i - 1).device;
     g_array_remove_index (ranges, i - 1);
+  }
   if (ranges && ranges->len == 0)
     g_clear_pointer (&ranges, g_array_unref);
   g_mutex_unlock (&ranges_lock);
-  cudaFreeHost (data);
+  /* Any thread may come here: not with a context of its own on another device. */
+  cudaError_t status = cudaSetDevice (device);
+  if (status == cudaSuccess)
+    status = cudaFreeHost (data);
+  if (status != cudaSuccess) {
+    (void)cudaGetLastError ();
+    g_debug ("page-locked memory stays: %s", cudaGetErrorString (status));
+  }
 }
 
 gboolean

@@ -39,10 +39,13 @@ void ndt_cuda_memory_clear (NdtCudaMemory *memory);
  * other error stays: ndt_cuda_memory_usable() is FALSE from then on. */
 gboolean ndt_cuda_check (
     NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error);
+/* The same of a launch, of which a part may have run: refused memory is like any other error. */
+gboolean ndt_cuda_check_launch (
+    NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error);
 gboolean ndt_cuda_fail (NdtCudaMemory *memory, const gchar *what, GError **error);
 gboolean ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error);
 
-/* What was in the buffer is lost where it grows; FALSE leaves it empty.
+/* What was in the buffer is lost where it grows, by a quarter at least; FALSE leaves it empty.
  *
  * Memory for the device: its own while that is within the budget, and page-locked memory of the
  * host above it, with which everything is slower and the same. */

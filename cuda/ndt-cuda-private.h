@@ -50,9 +50,10 @@ typedef struct {
   NdtBackend parent;
   gint device;
   NdtCudaLimits limits;
-  NdtCudaShape shape; /* that a test asks for; size 0: none */
-  guint32 n_slots;    /* likewise; 0: none */
-  guint32 lanes;      /* likewise; 0: none */
+  NdtCudaShape shape;  /* that a test asks for; size 0: none */
+  guint32 n_slots;     /* likewise; 0: none */
+  guint32 lanes;       /* likewise; 0: none */
+  guint32 least_lanes; /* a point, for which the device has the shared memory */
   float reuse;
   gulong pause; /* that a test asks for, µs */
   NdtCudaMemory memory;
@@ -69,7 +70,8 @@ typedef struct {
   NdtCudaBuffer starts;  /* on the host */
   NdtCudaSequence sequence;
   guint32 ticket;
-  gint cancelled;  /* atomic */
+  GMutex cancel_lock;
+  gint cancelled;  /* atomic; changed with the lock, as the device's copy is */
   gint64 began_at; /* monotonic time of the last alignment, atomic */
 } NdtCudaBackend;
 

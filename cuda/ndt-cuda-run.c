@@ -10,8 +10,10 @@
 /* Time that a sequence waits for its next start before it makes room for others, ns: some times
  * what a launch takes. */
 #define PATIENCE 100000
-/* Starts of one launch. */
+/* Starts of one launch; and where they have the device in turn, which some systems do not leave to
+ * one kernel for seconds. */
 #define MAX_STARTS 4096
+#define MAX_IN_TURN 64
 
 /* ---- Backends side by side ---- */
 
@@ -73,7 +75,7 @@ choose_lanes (const NdtCudaBackend *cuda, const NdtCudaScan *scan)
 {
   if (cuda->lanes)
     return cuda->lanes;
-  const guint32 lanes = ndt_cuda_lanes (scan->n_points);
+  const guint32 lanes = MAX (ndt_cuda_lanes (scan->n_points), cuda->least_lanes);
   return scan->thinned ? 7 & ~(lanes - 1) : lanes;
 }
 
@@ -222,7 +224,7 @@ launch (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError
   const cudaError_t status = ndt_cuda_inject_failure ("launch")
                                  ? cudaErrorLaunchFailure
                                  : ndt_cuda_align_launch (job, shape, cuda->stream);
-  if (!ndt_cuda_check (&cuda->memory, status, "launch of an alignment", error))
+  if (!ndt_cuda_check_launch (&cuda->memory, status, "launch of an alignment", error))
     return FALSE;
   if (cuda->has_queue) {
     (void)cudaStreamQuery (cuda->stream);
@@ -244,15 +246,19 @@ check_cancelled (NdtCudaBackend *cuda, guint first, guint n, GError **error)
   return !cancelled;
 }
 
-/* Runs the job for all starts; results are in cuda->results then. */
-static gboolean
+/* Runs the job for the first of the starts; their results are in cuda->results then. Returns how
+ * many, 0 for an error. */
+static guint
 run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
     guint n_starts, GError **error)
 {
+  n_starts = MIN (n_starts, MAX_STARTS);
   const NdtCudaShape shape = choose_shape (cuda, scan, n_starts, 2 * get_share (cuda));
   gboolean missed;
+  if (shape.grid)
+    n_starts = MIN (n_starts, MAX_IN_TURN);
   if (!place_scan (cuda, scan, &shape, n_starts, error))
-    return FALSE;
+    return 0;
   ndt_cuda_scan_get_source (scan, &job->source);
   job->n_starts = n_starts;
   if (n_starts == 1) {
@@ -261,16 +267,16 @@ run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *s
   } else {
     const gsize size = n_starts * sizeof (NdtStart);
     if (!ndt_cuda_host_reserve (&cuda->memory, &cuda->starts, size, error))
-      return FALSE;
+      return 0;
     memcpy (cuda->starts.data, starts, size);
     job->starts = cuda->starts.data;
     ndt_cuda_count_upload (&cuda->memory, size);
   }
   cuda->ticket++;
   if (!launch (cuda, job, &shape, error) || !wait (cuda, cuda->ticket, &missed, error))
-    return FALSE;
+    return 0;
   ndt_cuda_count_download (&cuda->memory, n_starts * sizeof (NdtCudaResult));
-  return check_cancelled (cuda, 0, n_starts, error);
+  return check_cancelled (cuda, 0, n_starts, error) ? n_starts : 0;
 }
 
 static void
@@ -343,12 +349,12 @@ ndt_cuda_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   if (!begin (cuda, error))
     return FALSE;
-  for (guint first = 0; first < n_starts; first += MAX_STARTS) {
-    const guint n = MIN (MAX_STARTS, n_starts - first);
+  for (guint first = 0, n; first < n_starts; first += n) {
     NdtCudaJob job;
     memset (&job, 0, sizeof (job));
     fill_job (cuda, &job, params);
-    if (!run (cuda, &cuda->scans[slot], &job, starts + first, n, error))
+    n = run (cuda, &cuda->scans[slot], &job, starts + first, n_starts - first, error);
+    if (n == 0)
       return FALSE;
     for (guint i = 0; i < n; i++)
       read_result (cuda, params, i, &results[first + i]);
@@ -380,10 +386,10 @@ ndt_cuda_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params
   g_autofree NdtStart *starts = g_new0 (NdtStart, n_poses);
   for (guint i = 0; i < n_poses; i++)
     starts[i].guess = poses[i];
-  for (guint first = 0; first < n_poses && ok; first += MAX_STARTS) {
-    const guint n = MIN (MAX_STARTS, n_poses - first);
-    ok = run (cuda, &cuda->scans[slot], &job, starts + first, n, error);
-    for (guint i = 0; i < n && ok; i++)
+  for (guint first = 0, n; first < n_poses && ok; first += n) {
+    n = run (cuda, &cuda->scans[slot], &job, starts + first, n_poses - first, error);
+    ok = n > 0;
+    for (guint i = 0; i < n; i++)
       read_sums ((const NdtCudaResult *)cuda->results.data + i, &sums[first + i]);
   }
   if (ok) {

@@ -161,7 +161,7 @@ launch (NdtCudaMemory *memory, const NdtCudaThin *job, cudaStream_t stream, GErr
   status = ndt_cuda_inject_failure ("launch") ? cudaErrorLaunchFailure
                                               : ndt_cuda_thin_launch (job, stream);
   ndt_cuda_count_launch (memory, NDT_CUDA_THIN_LAUNCHES);
-  return ndt_cuda_check (memory, status, "thinning of a scan", error);
+  return ndt_cuda_check_launch (memory, status, "thinning of a scan", error);
 }
 
 gboolean

@@ -243,10 +243,10 @@ write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t 
     result->stop = c->total[31] >= (double)CANCELLED ? NDT_CUDA_STOP_CANCELLED : (uint32_t)o->stop;
     result->n_points = (uint32_t)c->total[31];
   }
-  __threadfence_system ();
   __syncwarp ();
   if (lane == 0) {
     bool last = true;
+    __threadfence_system (); /* for all lanes */
     if (job.n_starts > 1 && !job.sources) {
       last = atomicAdd (job.n_done, 1u) + 1 == job.n_starts;
       __threadfence_system ();

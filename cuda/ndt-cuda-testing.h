@@ -15,6 +15,9 @@ G_BEGIN_DECLS
  * @NDT_CUDA_TESTING_LANES: "1", "2" or "4" lanes work on a point, which does change the last bits
  * @NDT_CUDA_TESTING_FAIL: "alloc:N" makes the N-th allocation from now on fail, "launch:N" the N-th
  *   launch; at once
+ * @NDT_CUDA_TESTING_LIMITS: "PROCESSORS:SHARED:CLUSTER:GRID" of another device than this one, which
+ *   has at least as much: processors, bytes of shared memory of a block, largest cluster (1: none)
+ *   and largest grid that it holds at once
  * @NDT_CUDA_TESTING_PAUSE: microseconds that a thread which waits for a result is kept from going
  *   on, whenever it looks for one
  */
@@ -24,6 +27,7 @@ typedef enum {
   NDT_CUDA_TESTING_LANES,
   NDT_CUDA_TESTING_FAIL,
   NDT_CUDA_TESTING_PAUSE,
+  NDT_CUDA_TESTING_LIMITS,
 } NdtCudaTesting;
 
 /* Holds for backends that are opened from now on; @value NULL: as it is by itself. */
@@ -31,5 +35,8 @@ __attribute__ ((visibility ("default"))) void ndt_cuda_testing_set (
     NdtCudaTesting what, const gchar *value);
 /* NULL: nothing was set. */
 const gchar *ndt_cuda_testing_get (NdtCudaTesting what);
+
+/* Free bytes of the current thread's device; 0: it does not say. */
+__attribute__ ((visibility ("default"))) guint64 ndt_cuda_testing_get_free_memory (void);
 
 G_END_DECLS

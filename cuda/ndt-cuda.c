@@ -15,6 +15,8 @@
 gboolean
 ndt_cuda_enter (NdtCudaBackend *cuda, GError **error)
 {
+  /* What others left unread in this thread would be taken for an error of the next launch. */
+  (void)cudaGetLastError ();
   return ndt_cuda_memory_usable (&cuda->memory, error) &&
          ndt_cuda_check (
              &cuda->memory, cudaSetDevice (cuda->device), "selecting the device", error);
@@ -37,14 +39,19 @@ cuda_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
   if (!ndt_cuda_enter (cuda, error))
     return FALSE;
   if (!params->keep_details) {
+    GError *local_error = NULL;
     gboolean crowded;
-    if (ndt_cuda_maps_build (&cuda->maps, &cuda->memory, params, points, out_map, &crowded, error))
+    if (ndt_cuda_maps_build (
+            &cuda->maps, &cuda->memory, params, points, out_map, &crowded, &local_error))
       return TRUE;
-    if (!crowded)
+    if (!crowded && !g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
+      g_propagate_error (error, local_error);
       return FALSE;
+    }
+    g_clear_error (&local_error);
   }
   /* Details are for people, who do not mind the time; nor is there much of a map in cells that the
-   * device cannot sum. */
+   * device cannot sum; and what does not fit the device may fit the host. */
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (params, points, error);
   if (!map || !ndt_cuda_maps_set (&cuda->maps, &cuda->memory, map, error))
     return FALSE;
@@ -156,15 +163,21 @@ cuda_cancel (NdtBackend *backend, gboolean cancelled)
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   const NdtCudaState *state = cuda->state.data;
-  g_atomic_int_set (&cuda->cancelled, cancelled);
-  if (!ndt_cuda_enter (cuda, NULL))
-    return;
-  /* A running alignment looks at the device's copy once a pass. */
-  cudaError_t status =
-      cudaMemsetAsync ((void *)&state->cancelled, cancelled ? 1 : 0, 4, cuda->cancel_stream);
-  if (status == cudaSuccess)
-    status = cudaStreamSynchronize (cuda->cancel_stream);
-  ndt_cuda_check (&cuda->memory, status, "cancelling", NULL);
+  const gint wanted = cancelled ? 1 : 0;
+  g_mutex_lock (&cuda->cancel_lock);
+  /* Whoever has nothing to cancel any more says so after each batch: that costs no command. */
+  if (g_atomic_int_get (&cuda->cancelled) != wanted) {
+    g_atomic_int_set (&cuda->cancelled, wanted);
+    if (ndt_cuda_enter (cuda, NULL)) {
+      /* A running alignment looks at the device's copy every few passes. */
+      cudaError_t status =
+          cudaMemsetAsync ((void *)&state->cancelled, wanted, 4, cuda->cancel_stream);
+      if (status == cudaSuccess)
+        status = cudaStreamSynchronize (cuda->cancel_stream);
+      ndt_cuda_check (&cuda->memory, status, "cancelling", NULL);
+    }
+  }
+  g_mutex_unlock (&cuda->cancel_lock);
 }
 
 static void
@@ -199,6 +212,7 @@ cuda_close (NdtBackend *backend)
   ndt_cuda_free (&cuda->memory, &cuda->results);
   ndt_cuda_free (&cuda->memory, &cuda->starts);
   ndt_cuda_memory_clear (&cuda->memory);
+  g_mutex_clear (&cuda->cancel_lock);
   (void)cudaGetLastError ();
   g_free (cuda);
 }
@@ -229,8 +243,13 @@ static const NdtBackendClass cuda_class = {
 static void
 apply_testing (NdtCudaBackend *cuda)
 {
-  const gchar *text = ndt_cuda_testing_get (NDT_CUDA_TESTING_SHAPE);
+  NdtCudaLimits *limits = &cuda->limits;
+  const gchar *text = ndt_cuda_testing_get (NDT_CUDA_TESTING_LIMITS);
   gint size, threads, n_slots = 0;
+  if (text && sscanf (text, "%d:%d:%d:%d", &limits->n_processors, &limits->max_shared,
+                  &limits->max_cluster, &limits->max_grid) != 4)
+    g_warning ("limits of a device: %s", text);
+  text = ndt_cuda_testing_get (NDT_CUDA_TESTING_SHAPE);
   if (text && (sscanf (text, "cluster:%d:%d:%d", &size, &threads, &n_slots) >= 2 ||
                   sscanf (text, "grid:%d:%d:%d", &size, &threads, &n_slots) >= 2)) {
     cuda->shape.grid = text[0] == 'g';
@@ -263,8 +282,12 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
     status = ndt_cuda_align_limits (device, &cuda->limits);
   if (status == cudaSuccess)
     status = cudaStreamCreateWithFlags (&cuda->stream, cudaStreamNonBlocking);
+  /* Not behind the blocks of a large batch. */
+  int least, greatest;
   if (status == cudaSuccess)
-    status = cudaStreamCreateWithFlags (&cuda->cancel_stream, cudaStreamNonBlocking);
+    status = cudaDeviceGetStreamPriorityRange (&least, &greatest);
+  if (status == cudaSuccess)
+    status = cudaStreamCreateWithPriority (&cuda->cancel_stream, cudaStreamNonBlocking, greatest);
   if (status == cudaSuccess)
     status = cudaEventCreateWithFlags (&cuda->done, cudaEventBlockingSync | cudaEventDisableTiming);
   if (status == cudaSuccess)
@@ -332,6 +355,7 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   cuda->parent.klass = &cuda_class;
   ndt_cuda_memory_init (&cuda->memory);
   ndt_cuda_maps_init (&cuda->maps);
+  g_mutex_init (&cuda->cancel_lock);
   if (!find_device (cuda, config->device_id, &local_error) ||
       !ndt_cuda_device_reserve (&cuda->memory, &cuda->state, state_size, &local_error) ||
       !ndt_cuda_host_reserve (
@@ -350,6 +374,7 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   /* What is held anyway is not refused. */
   cuda->memory.budget = config->memory_budget;
   apply_testing (cuda);
+  cuda->least_lanes = ndt_cuda_align_least_lanes (&cuda->limits);
   g_mutex_lock (&cuda->memory.lock);
   cuda->memory.counters.allocations = 0;
   g_mutex_unlock (&cuda->memory.lock);

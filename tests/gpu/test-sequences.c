@@ -246,7 +246,9 @@ launch_once (Stream stream)
     if (i == 0)
       continue;
     g_assert_cmpuint (after.alignments - before.alignments, ==, 16);
-    g_assert_cmpuint (after.synchronizations - before.synchronizations, ==, 16);
+    /* Each start that came too late is another one. */
+    g_assert_cmpuint (after.synchronizations - before.synchronizations, ==,
+        15 + after.launches - before.launches);
     g_assert_cmpuint (after.downloads - before.downloads, ==, 16);
     g_assert_cmpuint (after.uploads - before.uploads, ==, 32);
     g_assert_cmpuint (after.allocations, ==, before.allocations);
@@ -277,12 +279,59 @@ test_kept_waiting (void)
     return;
   localize (cuda, &params, BROKEN, 0, 0, one);
   static const gchar *pauses[] = {"50", "150", "1000"};
+  NdtBackendCounters counters;
   for (guint i = 0; i < G_N_ELEMENTS (pauses); i++) {
     TEST_CUDA (PAUSE, pauses[i]);
     g_autoptr (NdtBackend) slow = open_backend (TRUE);
     TEST_CUDA (PAUSE, NULL);
     localize (slow, &params, BROKEN, 64, 0, batch);
     assert_same (one, batch, 64);
+    ndt_backend_get_counters (slow, &counters);
+  }
+  /* After a thousand microseconds nearly every sequence has ended. */
+  g_assert_cmpuint (counters.launches, >, N_SCANS / 2);
+  /* Starts that come about when the device stops waiting for them, 100 µs. */
+  for (guint delay = 1; delay <= 101; delay += 10) {
+    localize (cuda, &params, GOOD, 64, delay, batch);
+    if (delay == 1)
+      memcpy (one, batch, N_SCANS * sizeof (*one));
+    assert_same (one, batch, 64);
+  }
+}
+
+/* A launch that fails in the middle of a backlog ends the backend with an error, and nothing else.
+ */
+static void
+test_failing (void)
+{
+  g_autoptr (NdtBackend) probe = open_backend (TRUE);
+  if (!probe)
+    return;
+  const NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (scans[0], n_points[0]);
+  const NdtStart start = {truths[0], 0};
+  for (guint n = 1; n <= 4; n++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *which = g_strdup_printf ("launch:%u", n);
+    NdtAlignResult result;
+    gboolean ok = TRUE;
+    TEST_CUDA (PAUSE, "1000"); /* so that each scan takes a launch */
+    g_autoptr (NdtBackend) cuda = open_backend (TRUE);
+    TEST_CUDA (PAUSE, NULL);
+    for (guint i = 0; i < 4; i++)
+      g_assert_true (ndt_backend_set_scan (cuda, i, &view, &filter, &error));
+    TEST_CUDA (FAIL, which);
+    guint i;
+    for (i = 0; i < 4 && ok; i++)
+      ok = ndt_backend_align_begin (cuda, i, &default_params, &start, 3 - i, &error) &&
+           ndt_backend_align_end (cuda, &result, &error);
+    TEST_CUDA (FAIL, NULL);
+    g_assert_false (ok);
+    g_assert_cmpuint (i, ==, n);
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_DEVICE);
+    g_clear_error (&error);
+    g_assert_false (ndt_backend_align (cuda, 0, &default_params, &start, 1, &result, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_DEVICE);
   }
 }
 
@@ -399,6 +448,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/sequences/backends-agree", test_backends_agree);
   g_test_add_func ("/gpu/sequences/one-launch", test_one_launch);
   g_test_add_func ("/gpu/sequences/kept-waiting", test_kept_waiting);
+  g_test_add_func ("/gpu/sequences/failing", test_failing);
   g_test_add_func ("/gpu/sequences/side-by-side", test_side_by_side);
   g_test_add_func ("/gpu/sequences/interrupted", test_interrupted);
   const int status = g_test_run ();
