@@ -168,7 +168,7 @@ typedef struct {
  *   otherwise each start has a cluster of @size blocks (1, 2, 4, 8, 16)
  * @threads: a block: 256, or for clusters 512
  * @lanes: sum of the lanes a point that scans may take: one of 1, 2 and 4 where it is known,
- *   otherwise ndt_cuda_lanes() of each scan
+ *   otherwise ndt_cuda_lanes() of each scan, but no fewer than the least of these
  * @n_slots: see NdtCudaJob
  *
  * How an alignment is spread over the device. But for @lanes it has no influence on results, to the

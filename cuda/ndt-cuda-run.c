@@ -109,9 +109,9 @@ choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_start
   }
   for (guint k = 0; k < 3; k++) {
     const guint32 lanes = 1 << k;
-    const guint most = cuda->lanes || lanes == 1 ? G_MAXUINT
-                       : lanes == 2              ? NDT_CUDA_TWO_LANES
-                                                 : NDT_CUDA_FOUR_LANES;
+    /* Scans of more points have fewer lanes each, down to the fewest. */
+    const gboolean is_least = (shape.lanes & (lanes - 1)) == 0;
+    const guint most = is_least ? G_MAXUINT : lanes == 2 ? NDT_CUDA_TWO_LANES : NDT_CUDA_FOUR_LANES;
     guint32 n = 1;
     if (cuda->n_slots > 0)
       n = cuda->n_slots;
