@@ -15,7 +15,7 @@ typedef struct {
   guint32 n_done;
   guint32 sequence;
   guint32 reserved[29];
-  guint64 message[NDT_CUDA_MESSAGE];
+  guint64 message[32]; /* NDT_CUDA_MESSAGE of them; what follows begins where lines of a cache do */
 } NdtCudaState;
 
 /* On the host. */
@@ -24,7 +24,7 @@ typedef struct {
   volatile guint32 fault;
   volatile guint32 ended;
   guint32 reserved[29];
-  guint64 mailbox[NDT_CUDA_MESSAGE];
+  guint64 mailbox[32]; /* NDT_CUDA_MESSAGE of them */
   NdtCudaSource sources[NDT_MAX_SCANS];
 } NdtCudaSignals;
 
