@@ -10,10 +10,14 @@
 /* Where candidates lie, in standard deviations. */
 #define REACH 2.5
 
+/* What the search from far reaches. */
+#define FAR_METRES 2.0
+#define FAR_RADIANS (10 * G_PI / 180)
+
 /* A candidate for each so much of the volume: what the best of them is off by is within what the
  * approach reaches. Positions in cells, but not more than metres. */
 #define SPACING 3.0
-#define SPACING_METRES 4.0
+#define SPACING_METRES 3.0
 #define SPACING_RADIANS (20 * G_PI / 180)
 #define LEAST_CANDIDATES 64
 #define MOST_CANDIDATES 50000
@@ -22,6 +26,10 @@
  * in cells. */
 #define RANKING_LEAF 4.0
 #define LEAF 0.5
+/* The largest cells that they are ranked in, metres: larger ones tell walls apart no more. */
+#define RANKING_CELL 4.0
+/* Smaller cubes where that leaves fewer points. */
+#define RANKING_POINTS 200
 
 /* One of so many candidates is aligned, within limits, and none that is this near to a better one,
  * in cells and rad. */
@@ -49,6 +57,15 @@ ndt_pose_search_check (const NdtPoseSearch *search, GError **error)
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
         "standard deviations have to be 0 or above and finite, and candidates at most 1000000");
   return valid;
+}
+
+gboolean
+ndt_pose_search_is_wide (const NdtPoseSearch *search)
+{
+  for (guint i = 0; i < 6; i++)
+    if (REACH * search->stddev[i] > (i < 3 ? FAR_METRES : FAR_RADIANS))
+      return TRUE;
+  return FALSE;
 }
 
 static double
@@ -129,13 +146,26 @@ get_sensor (const NdtPoseSearch *search, const NdtPose *mount, const NdtPose *ar
   return ndt_mount_sensor_of_body (mount, &body);
 }
 
-/* The coarsest level of the map. */
+static gboolean
+set_ranking_sample (NdtBackend *backend, guint slot, double resolution, GError **error)
+{
+  guint n = 0;
+  for (double leaf = RANKING_LEAF; leaf >= LEAF && n < RANKING_POINTS; leaf /= 2)
+    if (!ndt_search_set_sample (backend, slot, (float)(leaf * resolution), error) ||
+        !ndt_backend_get_scan (backend, NDT_SEARCH_SLOT, NULL, 0, &n, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* The coarsest level of the map that is not too coarse. */
 static guint
 get_level (NdtBackend *backend, const NdtAlignParams *params)
 {
+  const double resolution = ndt_backend_get_resolution (backend);
   guint level = NDT_MAX_LEVELS - 1;
-  while (level > 0 && !ndt_backend_evaluate (backend, NDT_SEARCH_SLOT, params, level,
-                          NDT_KIND_LEAST_SQUARES, NULL, 0, NULL, NULL))
+  while (level > 0 && (resolution * (1 << level) > RANKING_CELL ||
+                          !ndt_backend_evaluate (backend, NDT_SEARCH_SLOT, params, level,
+                              NDT_KIND_LEAST_SQUARES, NULL, 0, NULL, NULL)))
     level--;
   return level;
 }
@@ -264,7 +294,7 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
   if (!(resolution > 0)) /* there is no map, and an error that says so */
     return ndt_search_align (backend, slot, params, &start, 1, best, evaluations, error);
 
-  if (!ndt_search_set_sample (backend, slot, (float)(RANKING_LEAF * resolution), error))
+  if (!set_ranking_sample (backend, slot, resolution, error))
     return FALSE;
   const guint n = ndt_pose_search_count (search, resolution);
   g_autofree Candidate *candidates =

@@ -16,6 +16,9 @@ guint ndt_pose_search_count (const NdtPoseSearch *search, double resolution);
 /* The @index-th candidate about the body's pose @around; number 0 is @around. */
 NdtPose ndt_pose_search_get (const NdtPoseSearch *search, const NdtPose *around, guint index);
 
+/* Does it look farther than NDT_SEARCH_FAR reaches from one pose, 2 m and 10°? */
+gboolean ndt_pose_search_is_wide (const NdtPoseSearch *search);
+
 /* FALSE with NDT_ERROR_INVALID_ARGUMENT. */
 gboolean ndt_pose_search_check (const NdtPoseSearch *search, GError **error);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndt-initial-pose.h"
 #include "ndt-localizer.h"
 
 void
@@ -24,7 +25,9 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
 {
   const NdtRegistrationParams *r = &params->registration;
   const gchar *what = NULL;
-  if (!ndt_align_params_check (&r->align, error) || !ndt_scan_filter_check (&params->filter, error))
+  if (!ndt_align_params_check (&r->align, error) ||
+      !ndt_scan_filter_check (&params->filter, error) ||
+      !ndt_pose_search_check (&params->start, error))
     return FALSE;
   if (r->covariance > NDT_POSE_COVARIANCE_MULTI_NDT_SCORE)
     what = "unknown covariance estimate";
@@ -71,7 +74,7 @@ const gchar *
 ndt_reject_to_string (NdtReject reject)
 {
   static const gchar *const names[] = {"none", "no-guess", "too-few-points", "no-pairs",
-      "not-finite", "score", "deadline", "motion"};
+      "not-finite", "score", "deadline", "motion", "ambiguous"};
   return reject < G_N_ELEMENTS (names) ? names[reject] : "unknown";
 }
 

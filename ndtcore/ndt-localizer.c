@@ -7,6 +7,7 @@
 
 #include "ndt-course.h"
 #include "ndt-formulas.h"
+#include "ndt-initial-pose.h"
 #include "ndt-mount.h"
 #include "ndt-moving-scan.h"
 #include "ndt-scan-velocity.h"
@@ -87,6 +88,7 @@ ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose)
     return FALSE;
   localizer->tracker.has_initial = TRUE;
   localizer->tracker.initial = initial;
+  localizer->tracker.n_tries = 0;
   return TRUE;
 }
 
@@ -235,6 +237,7 @@ score_no_ground (NdtLocalizer *localizer, guint slot, const NdtPose *sensor, con
  * @reject: why it is not aligned, or was not good
  * @dropped: that is, no threshold is missed, but its scores fell
  * @tried: it is aligned
+ * @is_wide: it is searched for around the guess: @search
  * @has_course: its motion is compensated by @course
  * @guesses: where the sensor is in its middle, by the guess, and by its others once they count
  * @base: where the body is taken to be after it
@@ -250,6 +253,8 @@ typedef struct {
   NdtReject reject;
   gboolean dropped;
   gboolean tried;
+  gboolean is_wide;
+  NdtPoseSearch search;
   gboolean has_course;
   NdtCourse course;
   NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
@@ -282,6 +287,27 @@ ndt_localizer_predict (
   return (NdtPrediction)guess.prediction;
 }
 
+/* How far from its guess a scan is searched for. FALSE where the search from far reaches as far, or
+ * something else tells where the body is. */
+static gboolean
+get_search (const NdtLocalizer *localizer, const NdtObservation *observation,
+    const NdtTrackerGuess *guess, NdtPoseSearch *search)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  const double *stddev = NULL;
+  *search = localizer->params.start;
+  if (guess->prediction == NDT_TRACKER_FROM_INITIAL)
+    stddev = tracker->n_tries > 0 ? tracker->initial_stddev : NULL;
+  else if (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own)
+    stddev = observation->has_prior_stddev ? observation->prior_stddev : NULL;
+  else
+    return FALSE;
+  if (stddev)
+    memcpy (search->stddev, stddev, sizeof (search->stddev));
+  search->seed += (guint64)tracker->n_tries;
+  return ndt_pose_search_check (search, NULL) && ndt_pose_search_is_wide (search);
+}
+
 static void
 predict (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, Step *step)
 {
@@ -299,6 +325,7 @@ predict (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
   else if (step->out.prediction == NDT_PREDICTION_NONE)
     step->reject = NDT_REJECT_NO_GUESS;
   step->tried = step->reject == NDT_REJECT_NONE;
+  step->is_wide = step->tried && get_search (localizer, observation, &step->guess, &step->search);
 }
 
 /* Is the scan's motion compensated? */
@@ -338,7 +365,8 @@ get_registration_params (const NdtLocalizer *localizer, const Step *step)
   NdtRegistrationParams params = localizer->params.registration;
   NdtRegularization *r = &params.regularization;
   memset (r, 0, sizeof (*r));
-  if (!guess->is_held)
+  /* What is searched around holds nothing. */
+  if (!guess->is_held || step->is_wide)
     return params;
   const NdtPose sensor = sensor_of_guess (localizer, step, &guess->pose);
   r->scale = localizer->params.regularization_scale;
@@ -427,11 +455,48 @@ search_from_far (NdtLocalizer *localizer, Step *step, GError **error)
   return TRUE;
 }
 
+static double
+get_quality (const NdtRegistration *registration)
+{
+  return ndt_tracker_quality (registration->nvtl, registration->matched_ratio);
+}
+
+/* Around the guess, and from far from others. */
+static gboolean
+search_around (NdtLocalizer *localizer, Step *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtPose body = ndt_mount_body_of_sensor (get_mount (localizer), &step->guesses[0]);
+  if (!ndt_register_around (localizer->backend, step->slot, &localizer->params.registration, &body,
+          &step->search, registration, error))
+    return FALSE;
+  step->is_complete = TRUE;
+  step->reject = judge (localizer, registration);
+  if (step->guess.n_others > 0) {
+    const NdtRegistration around = *registration;
+    if (!search_from_far (localizer, step, error))
+      return FALSE;
+    /* What they lead to has the place found before as its rival, or else that one's. */
+    const double quality = get_quality (registration);
+    double metres, radians;
+    ndt_pose_difference (&registration->pose, &around.pose, &metres, &radians);
+    if (quality > 0 && (metres > 0 || radians > 0))
+      registration->runner_up =
+          get_quality (&around) / quality *
+          (metres > NDT_TRACKER_SAME || radians > NDT_TRACKER_SAME_TURN ? 1 : around.runner_up);
+  }
+  if (step->reject == NDT_REJECT_NONE && registration->runner_up >= NDT_AMBIGUOUS)
+    step->reject = NDT_REJECT_AMBIGUOUS;
+  return TRUE;
+}
+
 /* From the guess, and from far where that does not reach what the stream used to. */
 static gboolean
 align (NdtLocalizer *localizer, Step *step, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
+  if (step->is_wide)
+    return search_around (localizer, step, error);
   if (step->guess.far)
     return search_from_far (localizer, step, error);
   if (!ndt_register_end (localizer->backend, &step->result, registration, error))
@@ -520,7 +585,11 @@ get_outcome (const Step *step)
   case NDT_REJECT_NONE:
     return NDT_OUTCOME_GOOD;
   case NDT_REJECT_SCORE:
-    return step->dropped ? NDT_OUTCOME_DOUBTFUL : NDT_OUTCOME_DEGRADED;
+    return step->is_wide   ? NDT_OUTCOME_UNCERTAIN
+           : step->dropped ? NDT_OUTCOME_DOUBTFUL
+                           : NDT_OUTCOME_DEGRADED;
+  case NDT_REJECT_AMBIGUOUS:
+    return NDT_OUTCOME_UNCERTAIN;
   case NDT_REJECT_NO_PAIRS:
   case NDT_REJECT_NOT_FINITE:
     return NDT_OUTCOME_FAILED;
@@ -546,6 +615,8 @@ finish (NdtLocalizer *localizer, Step *step, GError **error)
     step->dropped = TRUE;
     step->reject = NDT_REJECT_SCORE;
   }
+  if (step->is_wide)
+    memcpy (tracker->initial_stddev, step->search.stddev, sizeof (tracker->initial_stddev));
   ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
       out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);
   step->base = tracker->pose;

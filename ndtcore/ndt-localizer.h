@@ -33,8 +33,9 @@ typedef enum {
   NDT_REJECT_NO_PAIRS,
   NDT_REJECT_NOT_FINITE,
   NDT_REJECT_SCORE,
-  NDT_REJECT_DEADLINE, /* its turn came too late */
-  NDT_REJECT_MOTION,   /* aligned, but a body does not move so between the times of two scans */
+  NDT_REJECT_DEADLINE,  /* its turn came too late */
+  NDT_REJECT_MOTION,    /* aligned, but a body does not move so between the times of two scans */
+  NDT_REJECT_AMBIGUOUS, /* searched around a start: it fits as well elsewhere (NDT_AMBIGUOUS) */
 } NdtReject;
 
 typedef enum {
@@ -67,6 +68,10 @@ typedef enum {
  * @regularization_scale: where the body follows motion, a prior does not say where it is aligned
  *   from, but holds it along its heading, by NdtRegularization with this scale, at least 0; 0:
  * never
+ * @start: how well a pose set by hand is known, and a prior that does not say so; by default within
+ *   what NDT_SEARCH_FAR reaches. Where it is known less, the scan is searched for around it, and
+ *   where it is not found reliably (DEGRADED) around the same pose again with the next ones, or
+ *   their prior, over max_skips scans; then it is LOST
  * @no_ground_margin: metres above the body; points that lie higher in the map are scored by
  *   themselves; 0: none are
  */
@@ -83,6 +88,7 @@ typedef struct {
   guint max_skips;
   double score_drop;
   double regularization_scale;
+  NdtPoseSearch start;
   double no_ground_margin;
 } NdtLocalizerParams;
 
@@ -102,6 +108,8 @@ gboolean ndt_localizer_params_check (const NdtLocalizerParams *params, GError **
  * @has_velocity: @velocity is given, for want of a better one: of the body during the scan, a
  *   twist (m, rad) per second in its own frame
  * @has_prior: @prior is given: absolute, in the map
+ * @has_prior_stddev: how well it is known is given: @prior_stddev, as of NdtPoseSearch. It counts
+ *   where nothing else says where the body is
  * @has_odometry: @odometry is given: a pose in a drifting frame; increments count. Poses that
  *   ndt_pose_normalize() refuses are as if not given
  */
@@ -116,6 +124,8 @@ typedef struct {
   gboolean has_prior;
   gboolean has_odometry;
   NdtPose prior;
+  gboolean has_prior_stddev;
+  double prior_stddev[6];
   NdtPose odometry;
 } NdtObservation;
 
@@ -176,8 +186,9 @@ void ndt_localizer_set_backend (NdtLocalizer *localizer, NdtBackend *backend);
 /* From the next scan on. */
 gboolean ndt_localizer_set_params (
     NdtLocalizer *localizer, const NdtLocalizerParams *params, GError **error);
-/* The next scan that can be tried starts from this pose, from far (NDT_SEARCH_FAR), whatever the
- * state, and from a prior that it has; what scores better counts. FALSE, and nothing changes, where
+/* The next scan that can be tried starts from this pose, from far (NDT_SEARCH_FAR, or around it:
+ * NdtLocalizerParams.start), whatever the state, and from a prior that it has; what scores better
+ * counts. FALSE, and nothing changes, where
  * ndt_pose_normalize() refuses the pose. */
 gboolean ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose);
 /* Forgets poses and averages; params and backend stay. */

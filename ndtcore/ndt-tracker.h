@@ -23,11 +23,12 @@ enum {
 };
 
 typedef enum {
-  NDT_OUTCOME_GOOD,     /* aligned, scores pass */
-  NDT_OUTCOME_DOUBTFUL, /* aligned, scores pass but fell against those of the scans before */
-  NDT_OUTCOME_DEGRADED, /* aligned, a score is below its threshold */
-  NDT_OUTCOME_FAILED,   /* no pose came of it: no pairs, not finite */
-  NDT_OUTCOME_UNUSABLE  /* not tried: too few points, or nothing to start from */
+  NDT_OUTCOME_GOOD,      /* aligned, scores pass */
+  NDT_OUTCOME_DOUBTFUL,  /* aligned, scores pass but fell against those of the scans before */
+  NDT_OUTCOME_UNCERTAIN, /* searched for around a start, and not found reliably */
+  NDT_OUTCOME_DEGRADED,  /* aligned, a score is below its threshold */
+  NDT_OUTCOME_FAILED,    /* no pose came of it: no pairs, not finite */
+  NDT_OUTCOME_UNUSABLE   /* not tried: too few points, or nothing to start from */
 } NdtTrackerOutcome;
 
 /**
@@ -36,6 +37,8 @@ typedef enum {
  * @n_skipped: consecutive scans that were not good
  * @n_against: of these, since one that went where motion leads or a new start: too many are LOST
  * @has_initial: @initial waits for the next scan that can be aligned
+ * @n_tries: scans that were searched for around @initial in vain; a prior may take its place then
+ * @initial_stddev: how well @initial is known, once it is tried again
  * @has_pose: @pose is where the last scan was, as far as known
  * @pose: the base of the next prediction
  * @time: of @pose, ns; −1: unknown
@@ -55,6 +58,8 @@ typedef struct {
   int32_t n_against;
   int32_t has_initial;
   NdtPose initial;
+  int32_t n_tries;
+  double initial_stddev[6];
   int32_t has_pose;
   NdtPose pose;
   int64_t time;
@@ -301,7 +306,7 @@ ndt_tracker_predict (
       odometry = ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry);
   }
 
-  if (tracker->has_initial) {
+  if (tracker->has_initial && !(tracker->n_tries > 0 && input->has_prior)) {
     guess->prediction = NDT_TRACKER_FROM_INITIAL;
     guess->far = 1;
     guess->pose = tracker->initial;
@@ -490,7 +495,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     tracker->follows = 1;
     tracker->n_skipped = tracker->n_against = 0;
     tracker->status = NDT_TRACKER_TRACKING;
-    tracker->has_initial = 0;
+    tracker->has_initial = tracker->n_tries = 0;
     /* A mean over about the last ten scans follows the surroundings. */
     tracker->n_good = starts ? 1 : tracker->n_good + 1;
     tracker->mean_quality +=
@@ -529,9 +534,21 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     /* An initial pose waits for a scan that can be tried. */
     if (outcome != NDT_OUTCOME_UNUSABLE)
       tracker->has_initial = 0;
+    /* Around a pose that is known to metres it is searched for again; a result that may be anywhere
+     * leads nowhere. */
+    if (outcome == NDT_OUTCOME_UNCERTAIN && (uint32_t)++tracker->n_tries <= max_skips) {
+      tracker->has_initial = 1;
+      tracker->initial = guess->pose;
+    } else if (outcome == NDT_OUTCOME_UNCERTAIN) {
+      tracker->status = NDT_TRACKER_LOST;
+      tracker->n_good = 0;
+    }
+    if (!tracker->has_initial)
+      tracker->n_tries = 0;
   }
 
-  tracker->has_pose = guess->prediction != NDT_TRACKER_FROM_NOTHING;
+  tracker->has_pose =
+      guess->prediction != NDT_TRACKER_FROM_NOTHING && outcome != NDT_OUTCOME_UNCERTAIN;
   if (outcome <= NDT_OUTCOME_DEGRADED)
     tracker->pose = *pose;
   else

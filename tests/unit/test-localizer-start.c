@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* Starts that are known to metres, and perhaps without their yaw. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/unit/localizer-stream.h"
+
+static const double wide[6] = {3, 3, 0.3, 0.02, 0.02, G_PI};
+
+/* Metres off, and turned round. */
+static NdtPose
+off (const NdtPose *truth)
+{
+  const double delta[6] = {5, -4, 0.2, 0, 0, 2.6};
+  NdtPose pose;
+  ndt_pose_retract (truth, delta, &pose);
+  return pose;
+}
+
+/* A scan of the ground alone fits all over the yard. */
+static NdtObservation
+observe_ground (guint i)
+{
+  static float xyz[3 * N_POINTS];
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  NdtObservation o = observe (i);
+  for (guint k = 0; k < 3 * N_POINTS; k++)
+    xyz[k] = k % 3 == 2 ? -1.8f : (float)g_rand_double_range (rand, -5, 5);
+  o.points = ndt_cloud_view_xyz_f32 (xyz, N_POINTS);
+  return o;
+}
+
+static NdtLocalizer *
+open_localizer (NdtBackend *backend, const double stddev[6])
+{
+  NdtLocalizer *localizer = ndt_localizer_new (backend);
+  NdtLocalizerParams params;
+  GError *error = NULL;
+  ndt_localizer_params_init (&params);
+  params.max_skips = 3;
+  memcpy (params.start.stddev, stddev, sizeof (params.start.stddev));
+  ndt_localizer_set_params (localizer, &params, &error);
+  g_assert_no_error (error);
+  return localizer;
+}
+
+static gboolean
+is_right (const NdtLocalization *l, const NdtPose *truth)
+{
+  double m, r;
+  ndt_pose_difference (&l->registration.pose, truth, &m, &r);
+  return m < 0.05 && r < 0.01;
+}
+
+/* A pose set by hand is searched around as far as it is said to be uncertain; by default as from
+ * far, which does not reach so far. Tracking goes on from it. */
+static void
+test_initial (void)
+{
+  const double known[6] = {0};
+  const NdtPose initial = off (&truths[0]);
+  const NdtObservation first = observe (0);
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) near = open_localizer (backend, known);
+  g_assert_true (ndt_localizer_set_initial_pose (near, &initial));
+  const NdtLocalization missed = process (near, &first);
+  g_assert_false (is_right (&missed, &truths[0]));
+  g_assert_cmpuint (missed.registration.n_starts, ==, 4);
+
+  g_autoptr (NdtLocalizer) localizer = open_localizer (backend, wide);
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+  for (guint i = 0; i < 6; i++) {
+    const NdtObservation o = observe (i);
+    const NdtLocalization l = process (localizer, &o);
+    assert_tracks (&l, &truths[i]);
+    g_assert_cmpuint (
+        l.prediction, ==, i == 0 ? NDT_PREDICTION_INITIAL : NDT_PREDICTION_CONSTANT_VELOCITY);
+    /* Each scan is searched around once. */
+    g_assert_cmpint (l.registration.n_starts > 32, ==, i == 0);
+    g_assert_cmpint (l.registration.runner_up > 0, ==, i == 0);
+  }
+}
+
+/* A prior's own deviations count where nothing else says where the body is; those of the
+ * parameters where it has none. */
+static void
+test_prior (void)
+{
+  const double known[6] = {0};
+  for (guint own = 0; own < 2; own++) {
+    g_autoptr (NdtBackend) backend = open_backend (1);
+    g_autoptr (NdtLocalizer) localizer = open_localizer (backend, own ? known : wide);
+    NdtObservation o = observe (0);
+    o.has_prior = TRUE;
+    o.prior = off (&truths[0]);
+    o.has_prior_stddev = own;
+    memcpy (o.prior_stddev, wide, sizeof wide);
+    const NdtLocalization l = process (localizer, &o);
+    assert_tracks (&l, &truths[0]);
+    g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_PRIOR);
+  }
+}
+
+/* They change nothing, to the bit, where the search from far reaches as far; where they are none;
+ * and while motion is known. */
+static void
+test_unchanged (void)
+{
+  static const double near[6] = {0.5, 0.5, 0.5, 0.05, 0.05, 0.05};
+  static const double bad[6] = {NAN, 3, -1, 0, 0, 0};
+  static const double known[6] = {0};
+  static const double *const given[] = {near, bad};
+  for (guint k = 0; k < G_N_ELEMENTS (given); k++) {
+    g_autoptr (NdtBackend) backend = open_backend (1);
+    g_autoptr (NdtLocalizer) a = open_localizer (backend, known);
+    g_autoptr (NdtLocalizer) b = open_localizer (backend, known);
+    for (guint i = 0; i < 12; i++) {
+      NdtObservation o = observe (i);
+      o.has_prior = i == 0 || i == 5;
+      o.prior = i == 0 ? truths[0] : off (&truths[i]);
+      const NdtLocalization x = process (a, &o);
+      o.has_prior_stddev = o.has_prior;
+      memcpy (o.prior_stddev, i == 0 ? given[k] : wide, sizeof wide);
+      const NdtLocalization y = process (b, &o);
+      assert_same (&x, &y);
+      assert_tracks (&y, &truths[i]);
+    }
+  }
+}
+
+/* A scan that fits in many places is told, leads nowhere, and the next one is searched for around
+ * the same pose. */
+static void
+test_ambiguous (void)
+{
+  const NdtPose initial = off (&truths[2]);
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = open_localizer (backend, wide);
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+  for (guint i = 0; i < 2; i++) {
+    const NdtObservation o = observe_ground (i);
+    const NdtLocalization l = process (localizer, &o);
+    g_assert_cmpuint (l.status, ==, NDT_TRACK_DEGRADED);
+    g_assert_cmpuint (l.reject, ==, NDT_REJECT_AMBIGUOUS);
+    g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_INITIAL);
+    g_assert_cmpfloat (l.registration.runner_up, >=, NDT_AMBIGUOUS);
+    g_assert_true (l.has_pose);
+  }
+  const NdtObservation o = observe (2);
+  const NdtLocalization l = process (localizer, &o);
+  g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_INITIAL);
+  assert_tracks (&l, &truths[2]);
+}
+
+/* So many times, and then the stream is lost, until somebody says more. */
+static void
+test_gives_up (void)
+{
+  const NdtPose initial = off (&truths[0]);
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = open_localizer (backend, wide);
+  for (guint round = 0; round < 2; round++) {
+    g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+    for (guint i = 0; i <= 3; i++) {
+      const NdtObservation o = observe_ground (i);
+      const NdtLocalization l = process (localizer, &o);
+      g_assert_cmpuint (l.status, ==, i < 3 ? NDT_TRACK_DEGRADED : NDT_TRACK_LOST);
+    }
+    const NdtObservation o = observe (5);
+    const NdtLocalization l = process (localizer, &o);
+    g_assert_cmpuint (l.status, ==, NDT_TRACK_LOST);
+    g_assert_cmpuint (l.reject, ==, NDT_REJECT_NO_GUESS);
+  }
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+  const NdtObservation o = observe (0);
+  const NdtLocalization l = process (localizer, &o);
+  assert_tracks (&l, &truths[0]);
+}
+
+/* A prior that comes meanwhile is newer. One that is ambiguous itself is tried again as well, with
+ * its own deviations. */
+static void
+test_prior_instead (void)
+{
+  NdtPose initial = truths[0];
+  initial.position[0] += 60; /* where there is nothing to find */
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = open_localizer (backend, wide);
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+  initial.position[0] = 5;
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+  NdtObservation o = observe_ground (0);
+  NdtLocalization l = process (localizer, &o);
+  g_assert_cmpuint (l.reject, ==, NDT_REJECT_AMBIGUOUS);
+
+  const double narrow[6] = {0, 0, 0, 0, 0, 1};
+  o = observe_ground (1);
+  o.has_prior = o.has_prior_stddev = TRUE;
+  o.prior = truths[2];
+  memcpy (o.prior_stddev, wide, sizeof wide);
+  l = process (localizer, &o);
+  g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_PRIOR);
+  g_assert_cmpuint (l.reject, ==, NDT_REJECT_AMBIGUOUS);
+  g_assert_true (memcmp (&l.guess, &o.prior, sizeof o.prior) == 0);
+
+  NdtLocalizerParams params;
+  ndt_localizer_params_init (&params);
+  memcpy (params.start.stddev, narrow, sizeof narrow);
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+  const NdtPose prior = o.prior;
+  o = observe (2);
+  l = process (localizer, &o);
+  g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_INITIAL);
+  g_assert_true (memcmp (&l.guess, &prior, sizeof prior) == 0);
+  g_assert_cmpuint (l.registration.n_starts, >, 64);
+  assert_tracks (&l, &truths[2]);
+}
+
+typedef struct {
+  NdtLocalization out[8];
+  guint n;
+} Collect;
+
+static void
+collect (guint index, const NdtLocalization *localization, gpointer data)
+{
+  Collect *c = data;
+  g_assert_cmpuint (index, ==, c->n);
+  c->out[c->n++] = *localization;
+}
+
+/* In a batch as one by one, also after a call that was cancelled. */
+static void
+test_batch (void)
+{
+  const NdtPose initial = off (&truths[0]);
+  g_autoptr (NdtBackend) backend = open_backend (2);
+  g_autoptr (NdtLocalizer) a = open_localizer (backend, wide), b = open_localizer (backend, wide);
+  NdtObservation o[8];
+  Collect c = {.n = 0};
+  GError *error = NULL;
+  g_assert_true (ndt_localizer_set_initial_pose (a, &initial));
+  g_assert_true (ndt_localizer_set_initial_pose (b, &initial));
+  for (guint i = 0; i < 8; i++)
+    o[i] = i == 0 ? observe_ground (i) : observe (i);
+  ndt_backend_cancel (backend, TRUE);
+  g_assert_false (ndt_localizer_process_batch (b, o, 8, collect, &c, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_CANCELLED);
+  g_clear_error (&error);
+  ndt_backend_cancel (backend, FALSE);
+  g_assert_cmpuint (c.n, ==, 0);
+  ndt_localizer_process_batch (b, o, 8, collect, &c, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (c.n, ==, 8);
+  for (guint i = 0; i < 8; i++) {
+    const NdtLocalization l = process (a, &o[i]);
+    assert_same (&l, &c.out[i]);
+    if (i > 0)
+      assert_tracks (&l, &truths[i]);
+  }
+}
+
+static void
+test_params (void)
+{
+  NdtLocalizerParams params;
+  ndt_localizer_params_init (&params);
+  g_assert_true (ndt_localizer_params_check (&params, NULL));
+  params.start.stddev[5] = -1;
+  g_autoptr (GError) error = NULL;
+  g_assert_false (ndt_localizer_params_check (&params, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  make_stream ();
+  g_test_add_func ("/localizer-start/initial", test_initial);
+  g_test_add_func ("/localizer-start/prior", test_prior);
+  g_test_add_func ("/localizer-start/unchanged", test_unchanged);
+  g_test_add_func ("/localizer-start/ambiguous", test_ambiguous);
+  g_test_add_func ("/localizer-start/gives-up", test_gives_up);
+  g_test_add_func ("/localizer-start/prior-instead", test_prior_instead);
+  g_test_add_func ("/localizer-start/batch", test_batch);
+  g_test_add_func ("/localizer-start/params", test_params);
+  const int result = g_test_run ();
+  free_stream ();
+  return result;
+}
