@@ -237,23 +237,24 @@ look (const uint64_t *slot)
   return word;
 }
 
-/* Waits for N rows of VALUES words, value i in lane i. Returns false where they do not come. */
-template <int N>
+/* Waits for @PARTS rows of VALUES words of each of two segments, the first one's before the
+ * other's, value i in lane i. Returns false where they do not come. */
+template <int PARTS>
 __device__ __forceinline__ bool
-collect (const uint64_t *rows, uint32_t stride, uint32_t sequence, uint32_t lane, float v[N])
+collect (const uint64_t *rows, uint32_t sequence, uint32_t lane, float v[2 * PARTS])
 {
-  uint64_t words[N];
+  uint64_t words[2 * PARTS];
   for (uint32_t polls = 0; polls < MAX_POLLS; polls++) {
     bool complete = true;
 #pragma unroll
-    for (int i = 0; i < N; i++)
-      words[i] = look (rows + i * stride + lane);
+    for (int i = 0; i < 2 * PARTS; i++)
+      words[i] = look (rows + (i % PARTS * SEGMENTS + i / PARTS) * VALUES + lane);
 #pragma unroll
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < 2 * PARTS; i++)
       complete = complete && (uint32_t)(words[i] >> 32) == sequence;
     if (__all_sync (0xffffffffu, complete)) {
 #pragma unroll
-      for (int i = 0; i < N; i++)
+      for (int i = 0; i < 2 * PARTS; i++)
         v[i] = __uint_as_float ((uint32_t)words[i]);
       return true;
     }
@@ -323,7 +324,7 @@ template <int PARTS> struct GridShared {
   Control control;
   float chunks[CHUNK_BUFFER * VALUES];
   float strands[PER * VALUES];
-  float all[SEGMENTS * VALUES];
+  double pairs[SEGMENTS / 2 * VALUES]; /* of segments */
   uint32_t message[NDT_CUDA_MESSAGE];
   int32_t goes_on;
 };
@@ -338,7 +339,9 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
   constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
   constexpr uint32_t PER = GridShared<PARTS>::PER, ROUND = CHUNK_BUFFER / PER;
   Control &control = shared.control;
-  float *chunks = shared.chunks, *strands = shared.strands, *all = shared.all;
+  float *chunks = shared.chunks, *strands = shared.strands;
+  double *pairs = shared.pairs;
+  static_assert (SEGMENTS == 2 * WARPS, "each warp collects two segments");
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t segment = blockIdx.x % SEGMENTS, part = blockIdx.x / SEGMENTS;
   ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)dynamic;
@@ -401,7 +404,7 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
         break;
     }
 
-    /* Each block's part of its segment goes to all; each warp collects some segments. */
+    /* Each block's part of its segment goes to all; each warp collects two segments. */
     uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
     if (warp == 0) {
       float sum = tree_sum_rows<PER> (strands, lane);
@@ -409,17 +412,15 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
         sum = CANCELLED;
       publish (rows + blockIdx.x * VALUES + lane, sequence, __float_as_uint (sum));
     }
-    for (uint32_t s = warp; s < SEGMENTS; s += WARPS) {
-      float v[PARTS];
-      if (!collect<PARTS> (rows + s * VALUES, SEGMENTS * VALUES, sequence, lane, v)) {
-        control.failed = 1;
-        *job.fault = 1;
-      }
-      all[s * VALUES + lane] = tree_sum<PARTS> (v);
+    float v[2 * PARTS];
+    if (!collect<PARTS> (rows + 2 * warp * VALUES, sequence, lane, v)) {
+      control.failed = 1;
+      *job.fault = 1;
     }
+    pairs[warp * VALUES + lane] = (double)tree_sum<PARTS> (v) + (double)tree_sum<PARTS> (v + PARTS);
     __syncthreads ();
     if (warp == 0)
-      advance (job, &control, segment_sum (all, lane), lane);
+      advance (job, &control, pair_sum (pairs, lane), lane);
     __syncthreads ();
     if (!control.go_on)
       break;

@@ -59,6 +59,23 @@ tree_sum_rows (const float *rows, uint32_t lane)
   return tree_sum<N> (v);
 }
 
+/* The total of the segments, of which pairs next to each other are added up. */
+__device__ __forceinline__ double
+pair_sum (const double *rows, uint32_t lane)
+{
+  double v[SEGMENTS / 2];
+#pragma unroll
+  for (int i = 0; i < SEGMENTS / 2; i++)
+    v[i] = rows[i * VALUES + lane];
+#pragma unroll
+  for (int h = 1; h < SEGMENTS / 2; h *= 2) {
+#pragma unroll
+    for (int i = 0; i < SEGMENTS / 2; i += 2 * h)
+      v[i] += v[i + h];
+  }
+  return v[0];
+}
+
 /* The total of the segments. */
 __device__ __forceinline__ double
 segment_sum (const float *rows, uint32_t lane)
