@@ -79,6 +79,7 @@ static void
 make_starts (const Scene *s, NdtStart starts[N_STARTS])
 {
   GRand *rand = g_rand_new_with_seed (5);
+  memset (starts, 0, N_STARTS * sizeof (*starts));
   for (guint i = 0; i < N_STARTS; i++) {
     starts[i].guess = scene_guess (s, rand, i % 2 ? 0.3 : 1.2, i % 2 ? 0.02 : 0.08);
     starts[i].approach = i / 2 % 4;
