@@ -33,7 +33,9 @@ chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   if (running_time == GST_NDT_TIME_UNKNOWN) {
     GST_DEBUG_OBJECT (pad, "a pose without a time");
   } else if (meta && meta->has_pose && ndt_pose_normalize (&pose)) {
-    gst_ndt_poses_put (own->poses, own->stream, meta->role, running_time, &pose);
+    gdouble stddev[6];
+    gst_ndt_poses_put (own->poses, own->stream, meta->role, running_time, &pose,
+        gst_ndt_pose_get_stddev (meta, stddev) ? stddev : NULL);
   } else {
     gst_ndt_poses_advance (own->poses, own->stream, running_time);
     if (!meta && !own->warned) {

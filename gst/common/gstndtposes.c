@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtposes.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <gst/base/gstqueuearray.h>
@@ -8,8 +9,15 @@
 /* Poses of a stream that wait for scans; while no scan comes the oldest are forgotten. */
 #define MAX_POSES 65536
 
+/* @timed comes first: it is an NdtTimedPose as well. */
+typedef struct {
+  NdtTimedPose timed;
+  gboolean has_stddev;
+  gdouble stddev[6];
+} Entry;
+
 struct _GstNdtPoseStream {
-  GstQueueArray *entries; /* NdtTimedPose, in order of time */
+  GstQueueArray *entries; /* Entry, in order of time */
   NdtTimedPose previous;  /* the one before them, if @has_previous */
   gboolean has_previous;
   gboolean has_role;
@@ -92,7 +100,7 @@ GstNdtPoseStream *
 gst_ndt_poses_add_stream (GstNdtPoses *poses, guint *number)
 {
   GstNdtPoseStream *stream = g_new0 (GstNdtPoseStream, 1);
-  stream->entries = gst_queue_array_new_for_struct (sizeof (NdtTimedPose), 64);
+  stream->entries = gst_queue_array_new_for_struct (sizeof (Entry), 64);
   stream->position = G_MININT64;
   g_mutex_lock (&poses->lock);
   g_ptr_array_add (poses->streams, stream);
@@ -155,11 +163,29 @@ gst_ndt_poses_find (const GstNdtPoses *poses, GstBuffer *buffer)
   return NULL;
 }
 
+gboolean
+gst_ndt_pose_get_stddev (const GstPoseMeta *meta, gdouble stddev[6])
+{
+  gboolean any = FALSE;
+  if (!meta->has_covariance)
+    return FALSE;
+  for (guint i = 0; i < 6; i++) {
+    const gdouble variance = meta->covariance[7 * i];
+    if (!(variance >= 0 && isfinite (variance)))
+      return FALSE;
+    stddev[i] = sqrt (variance);
+    any |= variance > 0;
+  }
+  return any;
+}
+
 void
 gst_ndt_poses_put (GstNdtPoses *poses, GstNdtPoseStream *stream, GstPoseRole role, gint64 time,
-    const NdtPose *pose)
+    const NdtPose *pose, const gdouble *stddev)
 {
-  const NdtTimedPose entry = {time, *pose};
+  Entry entry = {.timed = {time, *pose}, .has_stddev = stddev != NULL};
+  if (stddev)
+    memcpy (entry.stddev, stddev, sizeof entry.stddev);
 
   g_mutex_lock (&poses->lock);
   const NdtTimedPose *tail = gst_queue_array_peek_tail_struct (stream->entries);
@@ -381,6 +407,20 @@ get_velocity (const GstNdtPoseStream *stream, gint64 time, GstClockTime timeout,
   return TRUE;
 }
 
+/* With the lock held, after interpolate(): the worse of the poses before and after. */
+static gboolean
+get_stddev (const GstNdtPoseStream *stream, gint64 time, gdouble stddev[6])
+{
+  const Entry *before = gst_queue_array_peek_head_struct (stream->entries);
+  const Entry *next = (const Entry *)peek_next (stream->entries);
+  memcpy (stddev, before->stddev, sizeof before->stddev);
+  if (before->timed.time == time || !next)
+    return before->has_stddev;
+  for (guint i = 0; i < 6; i++)
+    stddev[i] = MAX (before->stddev[i], next->stddev[i]);
+  return before->has_stddev && next->has_stddev;
+}
+
 void
 gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
     NdtObservation *observation)
@@ -396,6 +436,7 @@ gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdoubl
     } else if (stream->role == GST_POSE_ROLE_PRIOR && !observation->has_prior) {
       observation->has_prior = TRUE;
       observation->prior = pose;
+      observation->has_prior_stddev = get_stddev (stream, time, observation->prior_stddev);
     } else if (stream->role == GST_POSE_ROLE_ODOMETRY && !observation->has_odometry) {
       observation->has_odometry = TRUE;
       observation->odometry = pose;

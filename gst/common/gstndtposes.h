@@ -45,10 +45,13 @@ void gst_ndt_poses_reset_stream (GstNdtPoses *poses, GstNdtPoseStream *stream);
 gchar *gst_ndt_poses_dup_roles (const GstNdtPoses *poses);
 /* The pose of the best role that the buffer has, nullable. */
 const GstPoseMeta *gst_ndt_poses_find (const GstNdtPoses *poses, GstBuffer *buffer);
-/* One that is not newer than the one before is ignored, and so is one of another role than the
- * stream's first. */
+/* Standard deviations of a pose, as NdtObservation has them, from its covariance; FALSE where it
+ * has none: all zero is none, too. */
+gboolean gst_ndt_pose_get_stddev (const GstPoseMeta *meta, gdouble stddev[6]);
+/* @stddev: nullable. One that is not newer than the one before is ignored, and so is one of another
+ * role than the stream's first. */
 void gst_ndt_poses_put (GstNdtPoses *poses, GstNdtPoseStream *stream, GstPoseRole role, gint64 time,
-    const NdtPose *pose);
+    const NdtPose *pose, const gdouble *stddev);
 /* No pose before @time will come any more; G_MAXINT64: none at all. */
 void gst_ndt_poses_advance (GstNdtPoses *poses, GstNdtPoseStream *stream, gint64 time);
 
@@ -80,8 +83,9 @@ gboolean gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time);
 gboolean gst_ndt_poses_wait (
     GstNdtPoses *poses, gint64 time, GstClockTime timeout, gint64 deadline);
 /* Fills in what @observation lacks from the poses before and after @time, each at most @timeout
- * away, and at most @distance metres from one another (0: any). Poses that lie before are
- * forgotten. With odometry comes the velocity that these poses tell. */
+ * away, and at most @distance metres from one another (0: any). A prior is as uncertain as the
+ * worse of them. Poses that lie before are forgotten. With odometry comes the velocity that these
+ * poses tell. */
 void gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
     NdtObservation *observation);
 

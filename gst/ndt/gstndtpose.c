@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "gst/common/gstndtposes.h"
+
 static gboolean
 read_pose (GstBuffer *buffer, GstPoseRole role, NdtPose *pose)
 {
@@ -18,6 +20,10 @@ void
 gst_ndt_pose_read (GstBuffer *buffer, NdtObservation *observation)
 {
   observation->has_prior = read_pose (buffer, GST_POSE_ROLE_PRIOR, &observation->prior);
+  observation->has_prior_stddev =
+      observation->has_prior &&
+      gst_ndt_pose_get_stddev (
+          gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_PRIOR), observation->prior_stddev);
   observation->has_velocity = FALSE;
   observation->has_odometry = read_pose (buffer, GST_POSE_ROLE_ODOMETRY, &observation->odometry);
 }
@@ -150,8 +156,9 @@ gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
   if (registration->evaluations > 0) {
     gst_structure_set (structure, "stop", G_TYPE_STRING, stop_to_string (registration->stop),
         "points", G_TYPE_UINT, registration->n_points, "pairs", G_TYPE_UINT64,
-        registration->n_pairs, "starts", G_TYPE_UINT, registration->n_starts, "oscillation",
-        G_TYPE_UINT, registration->oscillation, "deskewed", G_TYPE_BOOLEAN, localization->deskewed,
+        registration->n_pairs, "starts", G_TYPE_UINT, registration->n_starts, "runner-up",
+        G_TYPE_DOUBLE, registration->runner_up, "oscillation", G_TYPE_UINT,
+        registration->oscillation, "deskewed", G_TYPE_BOOLEAN, localization->deskewed,
         "degenerate-directions", G_TYPE_UINT, registration->n_degenerate, "degenerate-lever",
         G_TYPE_DOUBLE, registration->degenerate_lever, "covariance-kind", G_TYPE_STRING,
         covariance_to_string (registration->covariance_kind), NULL);

@@ -77,6 +77,29 @@ resolve_covariance (
   return TRUE;
 }
 
+static gboolean
+resolve_uncertainty (const gchar *text, NdtPoseSearch *start, GError **error)
+{
+  gdouble v[6];
+  memset (start->stddev, 0, sizeof start->stddev);
+  if (!text || text[strspn (text, " \t")] == '\0')
+    return TRUE;
+  const gint n = parse_numbers (text, v, 6);
+  gboolean valid = n == 4 || n == 6;
+  for (gint i = 0; valid && i < n; i++)
+    valid = v[i] >= 0;
+  if (!valid) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+        "initial-pose-uncertainty \"%s\" is not \"x,y,z,yaw\" or \"x,y,z,roll,pitch,yaw\", "
+        "standard deviations in m and degrees, each 0 or above",
+        text);
+    return FALSE;
+  }
+  for (gint i = 0; i < n; i++)
+    start->stddev[n == 4 && i == 3 ? 5 : i] = i < 3 ? v[i] : v[i] * G_PI / 180;
+  return TRUE;
+}
+
 gboolean
 gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *params,
     gboolean *has_initial_pose, NdtPose *initial_pose, GError **error)
@@ -88,7 +111,8 @@ gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *pa
     return FALSE;
   }
   if (!resolve_crop_box (settings->crop_box, &params->filter, error) ||
-      !resolve_covariance (settings, &params->registration, error))
+      !resolve_covariance (settings, &params->registration, error) ||
+      !resolve_uncertainty (settings->initial_pose_uncertainty, &params->start, error))
     return FALSE;
 
   *has_initial_pose = settings->initial_pose && settings->initial_pose[0] != '\0';

@@ -28,6 +28,7 @@ enum {
   PROP_MATCHED_RATIO_THRESHOLD,
   PROP_MAX_SKIPS,
   PROP_SCORE_DROP,
+  PROP_INITIAL_POSE_CANDIDATES,
   PROP_REGULARIZATION_SCALE,
   PROP_NO_GROUND_MARGIN,
   PROP_THREADS,
@@ -45,6 +46,7 @@ enum {
   PROP_FIXED_COVARIANCE,
   PROP_COVARIANCE_OFFSETS,
   PROP_INITIAL_POSE,
+  PROP_INITIAL_POSE_UNCERTAINTY,
   PROP_SENSOR_POSE,
   PROP_MAP_FRAME,
   PROP_SENSOR_FRAME,
@@ -160,6 +162,10 @@ static const Number numbers[] = {
         "the penalty on the score per pair of point and voxel and square metre (0 = off; 0.01 is "
         "what Autoware has)",
         AT (params.regularization_scale), DOUBLE, 0, 1000, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
+    {PROP_INITIAL_POSE_CANDIDATES, "initial-pose-candidates",
+        "Poses that are looked at where a scan is searched for around one that is known to metres "
+        "(0 = as many as the uncertainty takes)",
+        AT (params.start.n_candidates), UINT, 0, 1000000, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_NO_GROUND_MARGIN, "no-ground-margin",
         "Points that lie this much higher in the map than the pose are scored by themselves as "
         "well, metres (0 = off); messages have these scores",
@@ -234,6 +240,11 @@ static const Text texts[] = {
         "next "
         "scan starts there",
         AT (initial_pose), PLAYING, GST_NDT_CHANGE_INITIAL_POSE},
+    {PROP_INITIAL_POSE_UNCERTAINTY, "initial-pose-uncertainty",
+        "Standard deviations of initial-pose, and of priors without a covariance that it starts "
+        "from: \"x,y,z,yaw\" or \"x,y,z,roll,pitch,yaw\" (m, degrees; a yaw of 180 is any). What "
+        "lies within 2.5 of them is searched (unset = 2 m and 10 degrees around)",
+        AT (initial_pose_uncertainty), PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_SENSOR_POSE, "sensor-pose",
         "Where the sensor is on the body (same forms as initial-pose; unset = there is no body). "
         "All "

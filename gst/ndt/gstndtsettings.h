@@ -34,6 +34,7 @@ typedef struct {
   gchar *fixed_covariance;
   gchar *covariance_offsets;
   gchar *initial_pose;
+  gchar *initial_pose_uncertainty;
   gchar *sensor_pose;
 
   GstNdtBackend backend;

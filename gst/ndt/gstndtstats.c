@@ -142,8 +142,8 @@ gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localizat
   Counts *counts = &stats->counts;
   const NdtTrackStatus status = localization->status;
   const NdtReject reject = localization->reject;
-  const gboolean aligned =
-      reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE || reject == NDT_REJECT_MOTION;
+  const gboolean aligned = reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE ||
+                           reject == NDT_REJECT_MOTION || reject == NDT_REJECT_AMBIGUOUS;
 
   g_mutex_lock (&stats->lock);
   counts->status[status]++;

@@ -228,8 +228,8 @@ static void
 run_case (const BenchCase *c, double resolution, double metres, guint n_guesses)
 {
   static const Program programs[] = {{"random", RANDOM, 200}, {"parzen", PARZEN, 200},
-      {"even", EVEN, 200}, {"ranked", RANKED, 200}, {"ranked", RANKED, 0},
-      {"ranked", RANKED, 2000}};
+      {"even", EVEN, 200}, {"ranked", RANKED, 200}, {"ranked", RANKED, 0}, {"ranked", RANKED, 2000},
+      {"astray", ASTRAY, 0}};
   static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
   const double stddev[6] = {metres, metres, 0.5, 0.03, 0.03, G_PI};
   Tally tallies[G_N_ELEMENTS (programs)] = {0};
