@@ -415,6 +415,15 @@ send (NdtCudaBackend *cuda, const NdtStart *start, guint32 command)
         &signals->mailbox[i], (guint64)cuda->ticket << 32 | words[i], __ATOMIC_RELAXED);
 }
 
+/* Waits for all blocks of a sequence: any of them may be reading the list of scans still. */
+static gboolean
+wait_for_end (NdtCudaBackend *cuda, GError **error)
+{
+  ndt_cuda_count_synchronization (&cuda->memory);
+  return ndt_cuda_check (
+      &cuda->memory, cudaStreamSynchronize (cuda->stream), "the end of a sequence", error);
+}
+
 void
 ndt_cuda_align_stop (NdtBackend *backend)
 {
@@ -428,8 +437,7 @@ ndt_cuda_align_stop (NdtBackend *backend)
   cuda->ticket++;
   send (cuda, &q->start, NDT_CUDA_QUIT);
   if (ndt_cuda_enter (cuda, NULL))
-    ndt_cuda_check (
-        &cuda->memory, cudaStreamSynchronize (cuda->stream), "the end of a sequence", NULL);
+    wait_for_end (cuda, NULL);
 }
 
 /* Launches for the alignment in flight, and for those of up to @n_following scans after it. */
@@ -512,13 +520,11 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
   NdtCudaSequence *q = &cuda->sequence;
   gboolean missed, ok = ndt_cuda_enter (cuda, error) && wait (cuda, q->ticket, &missed, error);
   if (ok && missed) {
-    /* It had waited too long when the start came. Its other blocks may be reading the list of scans
-     * still. The next launch has tickets of its own, since this one has told its blocks to quit
-     * under the last. */
+    /* It had waited too long when the start came. The next launch has tickets of its own, since
+     * this one has told its blocks to quit under the last. */
     cuda->ticket++;
-    ok = ndt_cuda_check (
-             &cuda->memory, cudaStreamSynchronize (cuda->stream), "the end of a sequence", error) &&
-         launch_sequence (cuda, q->last - q->slot, error) && wait (cuda, q->ticket, &missed, error);
+    ok = wait_for_end (cuda, error) && launch_sequence (cuda, q->last - q->slot, error) &&
+         wait (cuda, q->ticket, &missed, error);
   }
   ok = ok && check_cancelled (cuda, q->slot - q->first, 1, error);
   if (!ok) {
