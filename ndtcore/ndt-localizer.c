@@ -490,6 +490,32 @@ search_around (NdtLocalizer *localizer, Step *step, GError **error)
   return TRUE;
 }
 
+/* Where the body may be at the prior: from far there. What was aligned before stays where it is
+ * clearly better; where it is not, the scan does not tell one place from the other. */
+static gboolean
+try_prior (NdtLocalizer *localizer, Step *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration before = *registration;
+  const gboolean is_complete = step->is_complete;
+  const NdtTrackerGuess guess = step->guess;
+  const NdtPose sensor = sensor_of_guess (localizer, step, &step->input.prior);
+  ndt_tracker_hold (&step->input.prior, INFINITY, &step->guess);
+  if (!register_again (localizer, step, NDT_SEARCH_FAR, &sensor, 1, error))
+    return FALSE;
+  if (step->reject == NDT_REJECT_NONE &&
+      get_quality (registration) >=
+          ndt_tracker_half (localizer->params.score_drop) * get_quality (&before))
+    return TRUE;
+  const guint32 evaluations = registration->evaluations;
+  *registration = before;
+  registration->evaluations = evaluations;
+  step->guess = guess;
+  step->is_complete = is_complete;
+  step->reject = NDT_REJECT_NONE;
+  return TRUE;
+}
+
 /* From the guess, and from far where that does not reach what the stream used to. */
 static gboolean
 align (NdtLocalizer *localizer, Step *step, GError **error)
@@ -505,10 +531,11 @@ align (NdtLocalizer *localizer, Step *step, GError **error)
   if (step->reject == NDT_REJECT_TOO_FEW_POINTS)
     return TRUE;
   const NdtPose body = pose_of_step (localizer, step);
-  return (step->reject == NDT_REJECT_NONE &&
-             !ndt_tracker_suspects (&localizer->tracker, &step->guess, localizer->params.score_drop,
-                 &body, registration->nvtl, registration->matched_ratio)) ||
-         search_from_far (localizer, step, error);
+  if (step->reject != NDT_REJECT_NONE ||
+      ndt_tracker_suspects (&localizer->tracker, &step->guess, localizer->params.score_drop, &body,
+          registration->nvtl, registration->matched_ratio))
+    return search_from_far (localizer, step, error);
+  return !step->guess.is_doubted || try_prior (localizer, step, error);
 }
 
 static gboolean

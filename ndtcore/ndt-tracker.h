@@ -50,6 +50,7 @@ typedef enum {
  * @velocity_at: of the later of the two, ns
  * @scan_time: from the one to the other, ns; 0 where @velocity is per scan
  * @mean_quality: running mean of ndt_tracker_quality() over good scans, @n_good of them
+ * @n_apart: scans in a row whose prior was apart (NdtTrackerGuess), since one was doubted
  * @level: what the next scan's is compared with to tell whether it is searched from far
  */
 typedef struct {
@@ -78,6 +79,7 @@ typedef struct {
   int64_t velocity_at;
   int64_t scan_time;
   int32_t n_good;
+  int32_t n_apart;
   double mean_quality;
   double level;
 } NdtTracker;
@@ -107,6 +109,8 @@ typedef struct {
  * @elapsed: seconds since the scan before, 0 where that is not known
  * @is_held: a prior holds the pose by the line through @held across @direction, x and y in the map,
  *   the latter a unit vector along the body's heading at @pose
+ * @is_apart: and is farther from @pose than motion can have led
+ * @is_doubted: as were those of the scans before: the body may be where the prior is
  */
 typedef struct {
   int32_t prediction;
@@ -119,6 +123,8 @@ typedef struct {
   int32_t coasts;
   double elapsed;
   int32_t is_held;
+  int32_t is_apart;
+  int32_t is_doubted;
   double held[2];
   double direction[2];
 } NdtTrackerGuess;
@@ -138,6 +144,9 @@ typedef struct {
 #define NDT_TRACKER_FOLLOW 0.5
 #define NDT_TRACKER_FOLLOW_TURN 0.2
 #define NDT_TRACKER_ACCELERATION 10.0
+
+/* Priors in a row that are apart before the stream is doubted. */
+#define NDT_TRACKER_MAX_APART 5
 
 /* Guesses nearer to one another, metres and rad, lead to the same. */
 #define NDT_TRACKER_SAME 0.5
@@ -268,16 +277,14 @@ ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *gue
   guess->coasts = 1;
 }
 
-/* The prior holds the pose, along the heading of the guess. One that is farther from it than motion
- * can have led pulls no more than if it were there. */
+/* The prior holds the pose, along the heading of the guess. One that is farther than @limit from it
+ * pulls the less the farther it is. */
 NDT_INLINE void
-ndt_tracker_hold (const NdtPose *prior, NdtTrackerGuess *guess)
+ndt_tracker_hold (const NdtPose *prior, double limit, NdtTrackerGuess *guess)
 {
   const double *q = guess->pose.orientation, *p = guess->pose.position;
   const double x = 1 - 2 * (q[1] * q[1] + q[2] * q[2]), y = 2 * (q[0] * q[1] + q[2] * q[3]);
   const double length = sqrt (x * x + y * y);
-  const double limit =
-      NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * guess->elapsed * guess->elapsed;
   /* A body on its nose has no heading. */
   if (length < 1e-3)
     return;
@@ -286,7 +293,9 @@ ndt_tracker_hold (const NdtPose *prior, NdtTrackerGuess *guess)
   guess->direction[1] = y / length;
   double e = guess->direction[0] * (prior->position[0] - p[0]) +
              guess->direction[1] * (prior->position[1] - p[1]);
-  e = e > limit ? limit : e < -limit ? -limit : e;
+  guess->is_apart = fabs (e) > limit;
+  if (guess->is_apart)
+    e = limit * limit / e;
   for (int i = 0; i < 2; i++)
     guess->held[i] = p[i] + e * guess->direction[i];
 }
@@ -331,8 +340,13 @@ ndt_tracker_predict (
     /* After a start nobody knows how fast it goes, nor after a long time. */
     guess->far = !guess->coasts;
   }
-  if (holds && (!guess->has_own || tracker->follows))
-    ndt_tracker_hold (&input->prior, guess);
+  /* One is wrong where it is farther from motion than that can have led; one after the other, and
+   * the stream may be. */
+  if (holds)
+    ndt_tracker_hold (&input->prior,
+        NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * guess->elapsed * guess->elapsed,
+        guess);
+  guess->is_doubted = guess->is_apart && tracker->n_apart + 1 >= NDT_TRACKER_MAX_APART;
   if (!guess->has_own)
     return;
   /* What does not fit how it moves may be right, or that may be. */
@@ -416,7 +430,8 @@ ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, d
 
 /* Takes the velocity from the last good scan to one at @time and @pose. */
 NDT_INLINE void
-ndt_tracker_take_velocity (NdtTracker *tracker, const NdtPose *pose, int64_t time)
+ndt_tracker_take_velocity (
+    NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose, int64_t time)
 {
   const NdtPose inverse = ndt_pose_inverse (&tracker->good_pose);
   const NdtPose step = ndt_pose_mul (&inverse, pose);
@@ -434,8 +449,9 @@ ndt_tracker_take_velocity (NdtTracker *tracker, const NdtPose *pose, int64_t tim
       if (i < 3)
         faster += velocity[i] * velocity[i] - last[i] * last[i];
     }
-    /* Of two that contradict each other the slower one leads less far away. */
-    if (faster >= 0 &&
+    /* Of two that contradict each other the slower one leads less far away. What a prior did to a
+     * pose that it holds is no motion, though, neither way. */
+    if ((faster >= 0 || guess->is_held) &&
         !ndt_tracker_is_credible (velocity, elapsed, last, 1e-9 * (double)(time - last_time)))
       return;
   }
@@ -455,7 +471,7 @@ ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
                             guess->prediction != NDT_TRACKER_FROM_INITIAL &&
                             !ndt_tracker_jumps (guess, pose);
   if (continues)
-    ndt_tracker_take_velocity (tracker, pose, input->time);
+    ndt_tracker_take_velocity (tracker, guess, pose, input->time);
   tracker->has_velocity = continues;
   tracker->has_good = 1;
   tracker->good_pose = *pose;
@@ -547,6 +563,8 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
       tracker->n_tries = 0;
   }
 
+  if (guess->is_held)
+    tracker->n_apart = guess->is_apart && !guess->is_doubted ? tracker->n_apart + 1 : 0;
   tracker->has_pose =
       guess->prediction != NDT_TRACKER_FROM_NOTHING && outcome != NDT_OUTCOME_UNCERTAIN;
   if (outcome <= NDT_OUTCOME_DEGRADED)

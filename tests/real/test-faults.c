@@ -2,43 +2,16 @@
 /* What goes wrong on a drive: a stamp, a prior, an odometry's frame, scans that are missing or see
  * nothing, a vehicle that is carried away. The localizer may say that it does not know where it is,
  * but not that it does where it is more than half a metre off, and has to find back. */
-#include "ndtcore/ndt-localizer.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "gst/lidartest/lidar-map.h"
-#include "gst/lidartest/lidar-scanner.h"
-#include "ndtcore/ndt-map-file.h"
-#include "ndtcore/ndt-pcd.h"
-#include "tests/ndt-test.h"
-
-#define MAX_SCANS 50
-#define PERIOD 0.1 /* of a scan whose points have times */
-#define SECOND G_GINT64_CONSTANT (1000000000)
+#include "tests/real/drive.h"
 
 /* Scans before the fault, and those from it on. */
 #define N_BEFORE 6
 #define N_AFTER 14
 
-/* A drive whose true poses are known. */
-typedef struct {
-  NdtBackend *backend;
-  guint n;
-  NdtPose truths[MAX_SCANS];
-  gint64 times[MAX_SCANS];
-  float *scans[MAX_SCANS];
-  float *point_times[MAX_SCANS]; /* seconds from the scan's start; NULL: all at its end */
-  guint sizes[MAX_SCANS];
-  double tolerance; /* metres that a tracking scan may be off */
-  guint patience;   /* scans that it may take to be so again */
-} Drive;
-
 /* What the localizer is told beside scans and times. */
-typedef enum { NOTHING_ELSE, ODOMETRY, PRIORS, N_AIDS } Aid;
+typedef enum { NOTHING_ELSE, ODOMETRY, PRIORS, HOLDS, N_AIDS } Aid;
 
-static const gchar *const aid_names[] = {"", " with odometry", " with priors"};
+static const gchar *const aid_names[] = {"", " with odometry", " with priors", " held by priors"};
 
 /**
  * Fault:
@@ -61,7 +34,7 @@ typedef struct {
   guint recovery;
 } Fault;
 
-#define ANY (1 << NOTHING_ELSE | 1 << ODOMETRY | 1 << PRIORS)
+#define ANY (1 << NOTHING_ELSE | 1 << ODOMETRY | 1 << PRIORS | 1 << HOLDS)
 #define FIRST_PRIOR 4
 
 static const Fault faults[] = {
@@ -125,8 +98,10 @@ drive (const Drive *stream, const NdtLocalizerParams *params, const Fault *fault
 {
   g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (stream->backend);
   const guint last = MIN (stream->n, at + fault->dropped + fault->carried + N_AFTER);
+  NdtLocalizerParams with = *params;
   Outcome outcome = {0};
-  g_assert_true (ndt_localizer_set_params (localizer, params, NULL));
+  with.regularization_scale = aid == HOLDS ? 0.01 : 0;
+  g_assert_true (ndt_localizer_set_params (localizer, &with, NULL));
   for (guint i = at - N_BEFORE; i < last; i++) {
     const gboolean begins = i == at + fault->dropped + fault->carried;
     const guint since = i - (at + fault->dropped + fault->carried);
@@ -138,7 +113,7 @@ drive (const Drive *stream, const NdtLocalizerParams *params, const Fault *fault
     NdtObservation o = {
         .points = ndt_cloud_view_xyz_f32 (wall ? wall : stream->scans[i], stream->sizes[i]),
         .time = stream->times[i],
-        .has_prior = i == at - N_BEFORE || aid == PRIORS,
+        .has_prior = i == at - N_BEFORE || aid >= PRIORS,
         .prior = stream->truths[i],
         .has_odometry = aid == ODOMETRY,
         .odometry = stream->truths[i],
@@ -207,68 +182,6 @@ drive_all (const Drive *stream, const NdtLocalizerParams *params, guint aids)
   g_assert_cmpuint (n_lagging, ==, 0);
 }
 
-static void
-open_backend (Drive *stream, NdtVoxelMap *map)
-{
-  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
-  stream->backend = ndt_backend_open_cpu (&config, NULL);
-  g_assert_true (ndt_backend_set_map (stream->backend, map, NULL));
-}
-
-/* FALSE where there is none. */
-static gboolean
-read_drive (Drive *stream, const gchar *name, const gchar *map_name)
-{
-  g_autofree gchar *folder = ndt_test_data (name);
-  g_autoptr (GError) error = NULL;
-  if (!folder)
-    return FALSE;
-  g_autofree gchar *poses = g_build_filename (folder, "poses.txt", NULL);
-  g_autofree gchar *map_path = g_build_filename (folder, map_name, NULL);
-  g_autofree gchar *text = NULL;
-  g_assert_true (g_file_get_contents (poses, &text, NULL, NULL));
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] && lines[i][0] && i < MAX_SCANS; i++) {
-    NdtPose *truth = &stream->truths[i];
-    double time, *p = truth->position, *q = truth->orientation;
-    g_assert_cmpint (sscanf (lines[i], "%lf %lf %lf %lf %lf %lf %lf %lf", &time, &p[0], &p[1],
-                         &p[2], &q[0], &q[1], &q[2], &q[3]),
-        ==, 8);
-    g_assert_true (ndt_pose_normalize (truth));
-    stream->times[i] = (gint64)llround (1e9 * time) + 100 * SECOND;
-    g_autofree gchar *file = g_strdup_printf ("%s/scans/%06u.pcd", folder, i);
-    NdtCloudView view;
-    NdtPcdFile *pcd = ndt_pcd_file_open (file, &error);
-    g_assert_no_error (error);
-    g_assert_true (ndt_pcd_file_get_points (pcd, &view, &error));
-    stream->sizes[i] = (guint)view.n_points;
-    stream->scans[i] = g_new (float, 3 * view.n_points);
-    for (gsize k = 0; k < view.n_points; k++) {
-      memcpy (stream->scans[i] + 3 * k, view.x + k * view.stride, sizeof (float));
-      memcpy (stream->scans[i] + 3 * k + 1, view.y + k * view.stride, sizeof (float));
-      memcpy (stream->scans[i] + 3 * k + 2, view.z + k * view.stride, sizeof (float));
-    }
-    ndt_pcd_file_free (pcd);
-    stream->n = i + 1;
-  }
-  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
-  params.resolution = 1;
-  g_autoptr (NdtVoxelMap) map = ndt_map_load (map_path, &params, &error);
-  g_assert_no_error (error);
-  open_backend (stream, map);
-  return TRUE;
-}
-
-static void
-free_drive (Drive *stream)
-{
-  ndt_backend_close (stream->backend);
-  for (guint i = 0; i < stream->n; i++) {
-    g_free (stream->scans[i]);
-    g_free (stream->point_times[i]);
-  }
-}
-
 /* 15 m/s, five scans a second. */
 static void
 test_kitti (void)
@@ -282,7 +195,7 @@ test_kitti (void)
   ndt_localizer_params_init (&params);
   drive_all (&stream, &params, ANY);
   params.filter.leaf_size = 1;
-  drive_all (&stream, &params, ANY);
+  drive_all (&stream, &params, ANY & ~(1 << HOLDS));
   free_drive (&stream);
 }
 
@@ -314,51 +227,11 @@ static void
 test_town (gconstpointer data)
 {
   const gboolean moving = GPOINTER_TO_INT (data);
-  enum { COLUMNS = 360, RINGS = 16 };
-  const LidarDriver driver = {moving ? 15 : 8, 2, 1.5};
-  const LidarSensor sensor = {.n_rings = RINGS,
-      .n_columns = COLUMNS,
-      .max_range = 60,
-      .range_noise = 0.02,
-      .motion_distortion = moving,
-      .mount_height = 1.8,
-      .noise_seed = 1};
-  g_autoptr (LidarWorld) world = lidar_world_new (LIDAR_WORLD_TOWN, 1);
-  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, &driver, 0);
-  g_autoptr (LidarScanner) scanner = lidar_scanner_new (world, motion, motion, &sensor, 0);
-  g_autoptr (GArray) points = lidar_map_sample (world, 0.4, 0.02, 1);
-  g_autofree LidarReturn *returns = g_new (LidarReturn, COLUMNS * RINGS);
-  const NdtCloudView view =
-      ndt_cloud_view_xyz_f64 ((const double *)(gpointer)points->data, points->len);
-  NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
   NdtLocalizerParams params;
   /* By one wrong stamp the velocity is wrong for that scan and the next, which are compensated by
    * it: off by up to half of a scan's way, and degraded where nothing moves so. */
-  Drive stream = {.n = MAX_SCANS, .tolerance = moving ? 0.75 : 0.5, .patience = moving ? 8 : 0};
-  map_params.resolution = 2;
-  g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&map_params, &view, NULL);
-  open_backend (&stream, map);
-  for (guint i = 0; i < MAX_SCANS; i++) {
-    const double start = 5 + PERIOD * i, end = start + PERIOD;
-    float *scan = stream.scans[i] = g_new (float, 3 * COLUMNS * RINGS);
-    float *times = stream.point_times[i] = moving ? g_new (float, COLUMNS *RINGS) : NULL;
-    lidar_scanner_cast (scanner, i, start, end, returns);
-    for (guint c = 0; c < COLUMNS; c++)
-      for (guint r = 0; r < RINGS; r++) {
-        double beam[3];
-        const float range = returns[c * RINGS + r].range;
-        if (!(range > 0))
-          continue;
-        lidar_scanner_get_beam (scanner, c, r, beam);
-        for (guint k = 0; k < 3; k++)
-          scan[3 * stream.sizes[i] + k] = (float)(beam[k] * (double)range);
-        if (moving)
-          times[stream.sizes[i]] = (float)(PERIOD * c / COLUMNS);
-        stream.sizes[i]++;
-      }
-    lidar_scanner_get_pose (scanner, end, &stream.truths[i]);
-    stream.times[i] = (gint64)llround (1e9 * end);
-  }
+  Drive stream = {.tolerance = moving ? 0.75 : 0.5, .patience = moving ? 8 : 0};
+  simulate_drive (&stream, LIDAR_WORLD_TOWN, moving ? 15 : 8, moving);
   ndt_localizer_params_init (&params);
   params.deskew = moving;
   drive_all (&stream, &params, ANY);

@@ -351,8 +351,12 @@ test_tracking (void)
       g_assert_false (guess.far);
       ndt_pose_difference (&guess.pose, &own, &metres, &radians);
       g_assert_cmpfloat (metres, <, 1e-9);
+      /* One that is too far off pulls the less the farther it is. The body leans a little. */
+      const double expected = fabs (ahead[i]) <= limit ? ahead[i] : limit * limit / ahead[i];
       g_assert_cmpfloat_with_epsilon (
-          pull_of (&guess), CLAMP (ahead[i], -limit, limit), 0.005 * fabs (ahead[i]) + 1e-9);
+          pull_of (&guess), expected, 0.005 * (fabs (expected) + left * 0.01) + 1e-9);
+      g_assert_cmpint (guess.is_apart, ==, fabs (ahead[i]) > limit);
+      g_assert_false (guess.is_doubted);
       /* It is where it is looked for if scores fall. */
       ndt_pose_difference (&guess.pose, &input.prior, &metres, NULL);
       gboolean is_tried = metres < NDT_TRACKER_SAME;
@@ -382,6 +386,35 @@ test_tracking (void)
   g_assert_cmpfloat_with_epsilon (pull_of (&guess), 1, 0.005);
 }
 
+/* The fifth in a row that is apart makes the stream doubted, once; others, or none, do not. */
+static void
+test_doubt (void)
+{
+  for (guint other = 0; other < 3; other++) {
+    NdtTracker tracker = start_tracking ();
+    guint n_doubted = 0;
+    for (guint i = 3; i < 30; i++) {
+      NdtTrackerInput input = {.time = 100 * (gint64)i * MS, .has_prior = 1, .holds = 1};
+      NdtTrackerGuess guess;
+      const NdtPose pose = drive (0.1 * i);
+      input.prior = drive (0.1 * i + 1); /* 10 m ahead */
+      if (other == 1 && i % 5 == 0)
+        input.prior = pose;
+      if (other == 2 && i % 2 == 0)
+        input.has_prior = 0;
+      ndt_tracker_predict (&tracker, &input, &guess);
+      ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &pose, 2, 0.9, 3);
+      g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_VELOCITY);
+      if (guess.is_doubted) {
+        const guint n_priors = other == 2 ? (i - 3) / 2 + 1 : i - 2;
+        g_assert_cmpuint (n_priors % 5, ==, 0);
+        n_doubted++;
+      }
+    }
+    g_assert_cmpuint (n_doubted, ==, other == 0 ? 5 : other == 1 ? 0 : 2);
+  }
+}
+
 static void
 test_not_tracking (void)
 {
@@ -402,7 +435,7 @@ test_not_tracking (void)
   g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_INITIAL);
   g_assert_false (guess.is_held);
   g_assert_cmpint (guess.n_others, ==, 1);
-  /* Where the last scan is not believed, the prior leads, among others, and scores decide. */
+  /* Where the last scan is not believed, the prior leads and holds, among others. */
   tracker = start_tracking ();
   const NdtPose astray = drive (5);
   const NdtTrackerInput without = {.time = 300 * MS};
@@ -413,7 +446,8 @@ test_not_tracking (void)
   ndt_tracker_predict (&tracker, &next, &guess);
   g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
   g_assert_true (guess.far);
-  g_assert_false (guess.is_held);
+  g_assert_true (guess.is_held);
+  g_assert_false (guess.is_apart);
   ndt_pose_difference (&guess.pose, &next.prior, &metres, NULL);
   g_assert_cmpfloat (metres, <, 1e-9);
   /* A body on its nose has no heading. */
@@ -495,6 +529,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/regularization/refused", test_refused);
   g_test_add_func ("/regularization/registration", test_registration);
   g_test_add_func ("/regularization/tracking", test_tracking);
+  g_test_add_func ("/regularization/doubt", test_doubt);
   g_test_add_func ("/regularization/not-tracking", test_not_tracking);
   g_test_add_func ("/regularization/localizer", test_localizer);
   return g_test_run ();

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* Drives whose scans do not tell how far along the vehicle is, with priors as GNSS gives them: off
+ * by half a metre, or by many metres now and then. And one whose scans tell all: nothing gets worse
+ * there. */
+#include "ndtcore/ndt-formulas.h"
+#include "tests/ndt-scene.h"
+#include "tests/real/drive.h"
+
+#define NOISE 0.5
+/* Scans that it may take to find back from a wrong start. */
+#define N_RECOVERY 20
+
+/**
+ * Run:
+ * @noise: standard deviation of priors, a coordinate, metres; below 0: the first scan has one only
+ * @scale: of the regularization
+ * @outlier: every tenth prior is so far ahead of where it should be, metres
+ * @start: and the first one
+ */
+typedef struct {
+  double noise;
+  double scale;
+  double outlier;
+  double start;
+} Run;
+
+/**
+ * Errors:
+ * @worst: largest, metres
+ * @mean: over the scans
+ * @late: largest after the first %N_RECOVERY scans
+ * @n_tracking: scans
+ */
+typedef struct {
+  double worst, mean, late;
+  guint n_tracking;
+} Errors;
+
+/* How far ahead of the truth the prior of a scan is, but for noise. */
+static double
+get_offset (const Run *run, guint i)
+{
+  return i == 0 ? run->start : i % 10 == 9 ? run->outlier : 0;
+}
+
+static Errors
+localize (const Drive *drive, const Run *run)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (drive->backend);
+  NdtLocalizerParams params;
+  Errors errors = {0};
+  ndt_localizer_params_init (&params);
+  params.regularization_scale = run->scale;
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+  for (guint i = 0; i < drive->n; i++) {
+    const NdtPose *truth = &drive->truths[i];
+    NdtObservation o = {.points = ndt_cloud_view_xyz_f32 (drive->scans[i], drive->sizes[i]),
+        .time = drive->times[i],
+        .has_prior = i == 0 || run->noise >= 0};
+    NdtLocalization l;
+    double metres, delta[6] = {0}, r[9];
+    ndt_quat_to_matrix (truth->orientation, r);
+    for (guint k = 0; k < 3; k++) {
+      delta[k] = get_offset (run, i) * r[3 * k];
+      if (i > 0 && run->noise > 0)
+        delta[k] += run->noise * ndt_test_normal (rand);
+    }
+    ndt_pose_retract (truth, delta, &o.prior);
+    g_assert_true (ndt_localizer_process (localizer, &o, &l, NULL));
+    ndt_pose_difference (&l.registration.pose, truth, &metres, NULL);
+    errors.worst = MAX (errors.worst, metres);
+    errors.mean += metres / drive->n;
+    errors.n_tracking += l.status == NDT_TRACK_TRACKING;
+    if (i >= N_RECOVERY)
+      errors.late = MAX (errors.late, metres);
+    if (g_test_verbose ())
+      g_test_message ("  scan %u: %.3f m, %s, %s", i, metres, ndt_track_status_to_string (l.status),
+          ndt_prediction_to_string (l.prediction));
+  }
+  g_test_message ("noise %g m, scale %g, outliers %g m, start %g m off: mean %.3f m, worst %.3f m, "
+                  "%.3f m in the end, %u of %u tracking",
+      run->noise, run->scale, run->outlier, run->start, errors.mean, errors.worst, errors.late,
+      errors.n_tracking, drive->n);
+  return errors;
+}
+
+/* Priors are normally distributed, so that of 50 one may be three deviations off, 1.5 m; the
+ * vehicle, which has to follow them where nothing else holds, and their change, is not much
+ * farther off. */
+static void
+test_open (gconstpointer data)
+{
+  const gboolean on_highway = GPOINTER_TO_INT (data);
+  static const Run alone = {-1, 0, 0, 0}, led = {NOISE, 0, 0, 0}, held = {NOISE, 0.01, 0, 0};
+  static const double outliers[] = {-5, 8, -20, 20, -200, 200}, starts[] = {-12, -6, -3, 3, 6, 12};
+  Drive drive = {0};
+  simulate_drive (
+      &drive, on_highway ? LIDAR_WORLD_HIGHWAY : LIDAR_WORLD_TUNNEL, on_highway ? 25 : 14, FALSE);
+  /* In the tunnel it stays behind, and its scores say that all is well. */
+  const Errors a = localize (&drive, &alone);
+  if (!on_highway)
+    g_assert_cmpfloat (a.worst, >, 20);
+  localize (&drive, &led);
+  const Errors h = localize (&drive, &held);
+  g_assert_cmpfloat (h.worst, <, 2);
+  g_assert_cmpfloat (h.mean, <, NOISE);
+  g_assert_cmpuint (h.n_tracking, ==, drive.n);
+  /* One in ten may be anywhere: it pulls by less than a near one, and not for long. */
+  for (guint i = 0; i < G_N_ELEMENTS (outliers); i++) {
+    const Run run = {NOISE, 0.01, outliers[i], 0};
+    const Errors e = localize (&drive, &run);
+    g_assert_cmpfloat (e.worst, <, 2.5);
+    g_assert_cmpfloat (e.mean, <, NOISE);
+    g_assert_cmpuint (e.n_tracking, ==, drive.n);
+  }
+  /* One after the other is right. */
+  for (guint i = 0; i < G_N_ELEMENTS (starts); i++) {
+    const Run run = {NOISE, 0.01, 0, starts[i]};
+    const Errors e = localize (&drive, &run);
+    g_assert_cmpfloat (e.late, <, 2);
+  }
+  free_drive (&drive);
+}
+
+/* Where scans tell all, priors that are half a metre off, or much more now and then, move poses by
+ * millimetres. */
+static void
+test_kitti (void)
+{
+  static const Run alone = {-1, 0, 0, 0};
+  static const Run runs[] = {{0, 0.01, 0, 0}, {NOISE, 0.01, 0, 0}, {NOISE, 0.01, 5, 0},
+      {NOISE, 0.01, -20, 0}, {NOISE, 0.01, 100, 0}};
+  Drive drive = {0};
+  if (!read_drive (&drive, "seq_kitti_drive0005", "map_even_0.25.pcd")) {
+    g_test_skip ("seq_kitti_drive0005 is missing: set NDT_TEST_DATA");
+    return;
+  }
+  const Errors a = localize (&drive, &alone);
+  for (guint i = 0; i < G_N_ELEMENTS (runs); i++) {
+    const Errors e = localize (&drive, &runs[i]);
+    g_assert_cmpfloat (e.worst, <, 0.05);
+    g_assert_cmpfloat (e.mean, <, a.mean + 0.005);
+    g_assert_cmpuint (e.n_tracking, ==, drive.n);
+  }
+  free_drive (&drive);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/regularization/tunnel", GINT_TO_POINTER (FALSE), test_open);
+  g_test_add_data_func ("/regularization/highway", GINT_TO_POINTER (TRUE), test_open);
+  g_test_add_func ("/regularization/kitti", test_kitti);
+  return g_test_run ();
+}
