@@ -28,6 +28,12 @@ typedef struct {
   /* Caches are large, so there are as many as the largest thinned scan has chunks, and as the
    * largest sample has: a search goes to and fro between the two. */
   Chunks chunks[2];
+  /* One for each thread, where several starts of a small scan run side by side. */
+  Chunks *sides;
+  guint n_sides;
+  GMutex sides_lock; /* what follows */
+  Chunks **free_sides;
+  guint n_free_sides;
 
   GMutex lock; /* what follows */
   NdtVoxelMap *map;
@@ -83,6 +89,12 @@ count_chunks (const NdtScan *scan)
   return (scan->n + NDT_CHUNK - 1) / NDT_CHUNK;
 }
 
+static gsize
+bytes_of_chunks (const Chunks *chunks)
+{
+  return chunks->n_chunks * (sizeof (NdtSums) + sizeof (NdtChunkCache));
+}
+
 static Chunks *
 get_chunks (CpuBackend *cpu, guint slot)
 {
@@ -130,11 +142,10 @@ reserve_again (CpuBackend *cpu, Chunks *chunks, guint64 *allocations)
       cpu->scans[i].n = 0;
 }
 
-/* With caches that become those of the scan. */
+/* Caches become those of the scan. */
 static Chunks *
-use_chunks (CpuBackend *cpu, guint slot)
+use_chunks (CpuBackend *cpu, guint slot, Chunks *chunks)
 {
-  Chunks *chunks = get_chunks (cpu, slot);
   if (chunks->slot != slot)
     for (guint i = 0; i < count_chunks (&cpu->scans[slot]); i++)
       chunks->caches[i].tag = 0;
@@ -156,6 +167,9 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
   Chunks *chunks = get_chunks (cpu, slot);
   if (chunks->slot == slot)
     chunks->slot = NDT_N_SLOTS;
+  for (guint i = 0; i < cpu->n_sides; i++)
+    if (cpu->sides[i].slot == slot)
+      cpu->sides[i].slot = NDT_N_SLOTS;
   NdtScan *scan = &cpu->scans[slot];
   gboolean ok = ndt_scan_set (scan, points, filter, cell, &allocations);
   if (ok && !reserve_chunks (chunks, count_chunks (scan), &allocations)) {
@@ -166,8 +180,9 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
   g_mutex_lock (&cpu->lock);
   cpu->counters.scans += ok ? 1 : 0;
   cpu->counters.allocations += allocations;
-  cpu->counters.host_bytes = (gsize)(cpu->chunks[0].n_chunks + cpu->chunks[1].n_chunks) *
-                             (sizeof (NdtSums) + sizeof (NdtChunkCache));
+  cpu->counters.host_bytes = bytes_of_chunks (&cpu->chunks[0]) + bytes_of_chunks (&cpu->chunks[1]);
+  for (guint i = 0; i < cpu->n_sides; i++)
+    cpu->counters.host_bytes += bytes_of_chunks (&cpu->sides[i]);
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     cpu->counters.host_bytes += ndt_scan_get_bytes (&cpu->scans[i]);
   g_mutex_unlock (&cpu->lock);
@@ -203,13 +218,14 @@ evaluate_chunk (guint chunk, gpointer data)
 
 /* The objective at a pose; anchor: position that float coordinates are relative to. */
 static void
-evaluate (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams *params,
-    guint level_index, NdtKind kind, const NdtPose *pose, const double anchor[3], NdtSums *sums)
+evaluate (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
+    const NdtAlignParams *params, guint level_index, NdtKind kind, const NdtPose *pose,
+    const double anchor[3], NdtSums *sums)
 {
   const NdtVoxelLevel *level = ndt_voxel_map_get_level (use->map, level_index);
   const NdtScan *scan = &cpu->scans[slot];
   const guint n_chunks = count_chunks (scan);
-  Evaluation e = {.kernel = cpu->kernel, .scan = scan, .chunks = use_chunks (cpu, slot)};
+  Evaluation e = {.kernel = cpu->kernel, .scan = scan, .chunks = use_chunks (cpu, slot, chunks)};
   memset (sums, 0, sizeof (*sums));
   e.args.level = level;
   e.args.kind = kind;
@@ -245,9 +261,10 @@ evaluate (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams *
   }
 }
 
-static void
-align_one (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams *params,
-    const NdtStart *start, NdtAlignResult *result)
+/* FALSE: cancelled. */
+static gboolean
+align_one (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
+    const NdtAlignParams *params, const NdtStart *start, NdtAlignResult *result)
 {
   const NdtOptimizerParams optimizer_params = {.translation_epsilon = params->translation_epsilon,
       .rotation_epsilon = params->rotation_epsilon,
@@ -267,7 +284,7 @@ align_one (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams 
     for (guint k = 0; k < 3; k++)
       trial.position[k] = start->guess.position[k] + o.t[k];
     memcpy (trial.orientation, o.q, sizeof (o.q));
-    evaluate (cpu, slot, use, params, (guint)o.level, (NdtKind)o.kind, &trial,
+    evaluate (cpu, slot, chunks, use, params, (guint)o.level, (NdtKind)o.kind, &trial,
         start->guess.position, &sums);
     step_sums.score = sums.score;
     memcpy (step_sums.gradient, sums.gradient, sizeof (sums.gradient));
@@ -289,15 +306,101 @@ align_one (CpuBackend *cpu, guint slot, const MapUse *use, const NdtAlignParams 
   result->evaluations = (guint32)o.evaluations;
   result->oscillation = (guint32)o.oscillation;
   result->stop = (NdtStop)o.stop;
+  return !go_on && !g_atomic_int_get (&cpu->cancelled);
 }
 
 static gboolean
-check_cancelled (CpuBackend *cpu, GError **error)
+refuse_cancelled (GError **error)
 {
-  if (!g_atomic_int_get (&cpu->cancelled))
-    return TRUE;
   g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");
   return FALSE;
+}
+
+/* ---- Several starts ---- */
+
+/* @starts: aligned into @results; NULL: @poses are evaluated into @sums. */
+typedef struct {
+  CpuBackend *cpu;
+  guint slot;
+  const MapUse *use;
+  const NdtAlignParams *params;
+  const NdtStart *starts;
+  NdtAlignResult *results;
+  guint level;
+  NdtKind kind;
+  const NdtPose *poses;
+  NdtSums *sums;
+  gint n_done; /* atomic; side by side */
+} Job;
+
+/* FALSE: cancelled. */
+static gboolean
+run_one (const Job *job, guint i, Chunks *chunks)
+{
+  if (job->starts)
+    return align_one (
+        job->cpu, job->slot, chunks, job->use, job->params, &job->starts[i], &job->results[i]);
+  evaluate (job->cpu, job->slot, chunks, job->use, job->params, job->level, job->kind,
+      &job->poses[i], job->poses[i].position, &job->sums[i]);
+  return !g_atomic_int_get (&job->cpu->cancelled);
+}
+
+static void
+run_beside (guint i, gpointer data)
+{
+  Job *job = data;
+  CpuBackend *cpu = job->cpu;
+  if (g_atomic_int_get (&cpu->cancelled))
+    return;
+  g_mutex_lock (&cpu->sides_lock);
+  Chunks *chunks = cpu->free_sides[--cpu->n_free_sides];
+  g_mutex_unlock (&cpu->sides_lock);
+  if (run_one (job, i, chunks))
+    g_atomic_int_inc (&job->n_done);
+  g_mutex_lock (&cpu->sides_lock);
+  cpu->free_sides[cpu->n_free_sides++] = chunks;
+  g_mutex_unlock (&cpu->sides_lock);
+}
+
+/* Threads share a large scan; of a small one each takes a start, if there is the memory. */
+static gboolean
+can_run_beside (CpuBackend *cpu, guint slot, guint n)
+{
+  const guint n_chunks = count_chunks (&cpu->scans[slot]);
+  guint64 allocations = 0;
+  if (n < 2 || n_chunks >= PARALLEL_CHUNKS || ndt_workers_get_n_threads (cpu->workers) < 2)
+    return FALSE;
+  if (!cpu->sides) {
+    cpu->n_sides = ndt_workers_get_n_threads (cpu->workers);
+    cpu->sides = g_new0 (Chunks, cpu->n_sides);
+    cpu->free_sides = g_new (Chunks *, cpu->n_sides);
+    for (guint i = 0; i < cpu->n_sides; i++) {
+      cpu->sides[i].slot = NDT_N_SLOTS;
+      cpu->free_sides[cpu->n_free_sides++] = &cpu->sides[i];
+    }
+  }
+  gboolean ok = TRUE;
+  for (guint i = 0; i < cpu->n_sides && ok; i++)
+    ok = reserve_chunks (&cpu->sides[i], n_chunks, &allocations);
+  g_mutex_lock (&cpu->lock);
+  cpu->counters.allocations += allocations;
+  g_mutex_unlock (&cpu->lock);
+  return ok;
+}
+
+/* How many were done before it was cancelled. */
+static guint
+run_job (Job *job, guint n)
+{
+  CpuBackend *cpu = job->cpu;
+  guint n_done = 0;
+  if (can_run_beside (cpu, job->slot, n)) {
+    ndt_workers_run (cpu->workers, n, run_beside, job);
+    return (guint)g_atomic_int_get (&job->n_done) == n ? n : 0;
+  }
+  while (n_done < n && run_one (job, n_done, get_chunks (cpu, job->slot)))
+    n_done++;
+  return n_done;
 }
 
 static gboolean
@@ -306,22 +409,24 @@ cpu_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const 
 {
   CpuBackend *cpu = (CpuBackend *)backend;
   MapUse use;
-  guint64 alignments = 0, evaluations = 0;
-  gboolean ok = TRUE;
+  guint64 evaluations = 0;
   if (!use_map (cpu, &use, error))
     return FALSE;
-  for (guint i = 0; i < n_starts && ok; i++) {
-    align_one (cpu, slot, &use, params, &starts[i], &results[i]);
+  Job job = {.cpu = cpu,
+      .slot = slot,
+      .use = &use,
+      .params = params,
+      .starts = starts,
+      .results = results};
+  const guint n_done = run_job (&job, n_starts);
+  for (guint i = 0; i < n_done; i++)
     evaluations += results[i].evaluations;
-    ok = check_cancelled (cpu, error);
-    alignments += ok ? 1 : 0;
-  }
   ndt_voxel_map_unref (use.map);
   g_mutex_lock (&cpu->lock);
-  cpu->counters.alignments += alignments;
+  cpu->counters.alignments += n_done;
   cpu->counters.evaluations += evaluations;
   g_mutex_unlock (&cpu->lock);
-  return ok;
+  return n_done == n_starts || refuse_cancelled (error);
 }
 
 static gboolean
@@ -330,24 +435,27 @@ cpu_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, gui
 {
   CpuBackend *cpu = (CpuBackend *)backend;
   MapUse use;
-  guint64 evaluations = 0;
-  gboolean ok = TRUE;
   if (!use_map (cpu, &use, error))
     return FALSE;
   if (level >= ndt_voxel_map_get_n_levels (use.map)) {
     g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "The map has no level %u", level);
-    ok = FALSE;
+    ndt_voxel_map_unref (use.map);
+    return FALSE;
   }
-  for (guint i = 0; i < n_poses && ok; i++) {
-    evaluate (cpu, slot, &use, params, level, kind, &poses[i], poses[i].position, &sums[i]);
-    evaluations++;
-    ok = check_cancelled (cpu, error);
-  }
+  Job job = {.cpu = cpu,
+      .slot = slot,
+      .use = &use,
+      .params = params,
+      .level = level,
+      .kind = kind,
+      .poses = poses,
+      .sums = sums};
+  const guint n_done = run_job (&job, n_poses);
   ndt_voxel_map_unref (use.map);
   g_mutex_lock (&cpu->lock);
-  cpu->counters.evaluations += evaluations;
+  cpu->counters.evaluations += n_done;
   g_mutex_unlock (&cpu->lock);
-  return ok;
+  return n_done == n_poses || refuse_cancelled (error);
 }
 
 static void
@@ -374,6 +482,11 @@ cpu_close (NdtBackend *backend)
     ndt_scan_clear (&cpu->scans[i]);
   for (guint i = 0; i < G_N_ELEMENTS (cpu->chunks); i++)
     clear_chunks (&cpu->chunks[i]);
+  for (guint i = 0; i < cpu->n_sides; i++)
+    clear_chunks (&cpu->sides[i]);
+  g_free (cpu->sides);
+  g_free (cpu->free_sides);
+  g_mutex_clear (&cpu->sides_lock);
   if (cpu->map)
     ndt_voxel_map_unref (cpu->map);
   g_mutex_clear (&cpu->lock);
@@ -408,6 +521,7 @@ ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error)
   cpu->workers = ndt_workers_new (config->n_threads);
   cpu->kernel = ndt_kernel_choose (&kernel_name);
   g_mutex_init (&cpu->lock);
+  g_mutex_init (&cpu->sides_lock);
   g_debug (
       "CPU backend: %s kernel, %u threads", kernel_name, ndt_workers_get_n_threads (cpu->workers));
   return &cpu->parent;
