@@ -617,12 +617,14 @@ test_memory_of_slots (void)
     r = align (backend, slot / 2, &truth, slot / 2 % 3);
     assert_same_result (&r, &alone[slot / 2 % 3]);
     /* To and fro, the sample another one each time. */
-    set_scan (backend, NDT_SEARCH_SLOT, scans[slot % 3], n / 8);
-    const NdtAlignResult sampled = align (backend, NDT_SEARCH_SLOT, &truth, 0);
-    r = align (backend, slot / 2, &truth, slot / 2 % 3);
-    assert_same_result (&r, &alone[slot / 2 % 3]);
-    r = align (backend, NDT_SEARCH_SLOT, &truth, 0);
-    assert_same_result (&r, &sampled);
+    if (slot % 8 == 0) {
+      set_scan (backend, NDT_SEARCH_SLOT, scans[slot % 3], n / 8);
+      const NdtAlignResult sampled = align (backend, NDT_SEARCH_SLOT, &truth, 0);
+      r = align (backend, slot / 2, &truth, slot / 2 % 3);
+      assert_same_result (&r, &alone[slot / 2 % 3]);
+      r = align (backend, NDT_SEARCH_SLOT, &truth, 0);
+      assert_same_result (&r, &sampled);
+    }
     set_scan (backend, slot, scans[(slot + 1) % 3], n - (slot + 1) % 3);
     r = align (backend, slot, &truth, (slot + 1) % 3);
     assert_same_result (&r, &alone[(slot + 1) % 3]);
