@@ -3,6 +3,7 @@
  * apart and their poses are of their start. */
 #include <gst/check/gstcheck.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "tests/ndt-harness.h"
@@ -467,6 +468,65 @@ GST_START_TEST (test_stop)
 }
 GST_END_TEST
 
+/* Pushes scans of which each has a prior on a pad, @ahead metres along the heading of the truth,
+ * and pulls them; returns how far ahead the last one is, metres. */
+static double
+run_ahead (double scale, double ahead, guint n, guint64 *by_prior, guint64 *by_velocity)
+{
+  GstHarness *h = scans_new (TRUE);
+  g_object_set (h->element, "regularization-scale", scale, NULL);
+  GstHarness *poses = poses_new (h);
+  NdtPose truth, prior, found;
+  double delta[6] = {0}, r[16];
+
+  for (guint i = 0; i < n; i++) {
+    ndt_room_pose (i, &truth);
+    ndt_pose_to_matrix4 (&truth, r);
+    delta[0] = ahead * r[0];
+    delta[1] = ahead * r[4];
+    ndt_pose_retract (&truth, delta, &prior);
+    push_pose (poses, i * PERIOD, GST_POSE_ROLE_PRIOR, &prior);
+    push_scan (h, i);
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    /* A scan that is held off its place scores less. */
+    if (scale < 1)
+      fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+    found = ndt_harness_pose_of (out);
+  }
+  *by_prior = ndt_harness_count (h, "predicted-prior");
+  *by_velocity = ndt_harness_count (h, "predicted-constant-velocity");
+  gst_harness_teardown (poses);
+  ndt_harness_free (h);
+  return r[0] * (found.position[0] - truth.position[0]) +
+         r[4] * (found.position[1] - truth.position[1]);
+}
+
+/* With regularization-scale priors do not lead a scan, but hold it: by little where the scan tells
+ * where it is, by as much as one wants. */
+GST_START_TEST (test_regularization)
+{
+  guint64 by_prior, by_velocity;
+  double ahead = run_ahead (0, 0.4, 12, &by_prior, &by_velocity);
+  fail_unless (fabs (ahead) < 0.05, "%g m", ahead);
+  fail_unless_equals_uint64 (by_prior, 11); /* the first has an initial pose */
+  fail_unless_equals_uint64 (by_velocity, 0);
+
+  ahead = run_ahead (0.01, 0.4, 12, &by_prior, &by_velocity);
+  fail_unless (fabs (ahead) < 0.05, "%g m", ahead);
+  fail_unless_equals_uint64 (by_prior, 0);
+  fail_unless_equals_uint64 (by_velocity, 11);
+
+  /* Nor does one that is always far off, so that the scan is looked for there now and then. */
+  ahead = run_ahead (0.01, 30, 12, &by_prior, &by_velocity);
+  fail_unless (fabs (ahead) < 0.05, "%g m", ahead);
+  fail_unless_equals_uint64 (by_velocity, 11);
+
+  /* A thousand per pair and m²: the walls count for nothing. */
+  ahead = run_ahead (1000, 0.2, 3, &by_prior, &by_velocity);
+  fail_unless (fabs (ahead - 0.2) < 0.05, "%g m", ahead);
+}
+GST_END_TEST
+
 /* Poses of roles that say nothing of where a scan starts: said once, and not waited for. */
 GST_START_TEST (test_other_roles)
 {
@@ -514,6 +574,7 @@ ndtlocalize_poses_suite (void)
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_flush_and_release);
   tcase_add_test (tc, test_stop);
+  tcase_add_test (tc, test_regularization);
   tcase_add_test (tc, test_other_roles);
   return suite;
 }
