@@ -2,9 +2,9 @@
 /* Searches for poses that are known to metres and without their yaw, by several ways over the same
  * scans and guesses, and prints one table: how many are found, what of the search that is in the
  * library is said to be reliable, and what it takes. Ratios mean something; times are of one
- * thread's processor.
+ * thread's processor, with --cuda by the clock.
  *
- *   bench-initial-pose [--case NAME] [--guesses N] [--stddev METRES]
+ *   bench-initial-pose [--cuda] [--case NAME] [--guesses N] [--stddev METRES]
  *
  * docs/mathematics.md, "Initial pose", has its figures. */
 #include <math.h>
@@ -14,6 +14,12 @@
 #include "bench-data.h"
 #include "ndtcore/ndt-initial-pose.h"
 #include "ndtcore/ndt-search.h"
+
+#ifdef HAVE_NDT_CUDA
+#include "cuda/ndt-cuda.h"
+#endif
+
+static gboolean on_cuda;
 
 /* ---- What is searched ---- */
 
@@ -172,7 +178,7 @@ static double
 now (void)
 {
   struct timespec t;
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime (on_cuda ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -224,6 +230,18 @@ run (NdtBackend *backend, const Program *program, const NdtPose *guess, const do
     tally->lowest_wrong = MIN (tally->lowest_wrong, runner_up);
 }
 
+static NdtBackend *
+open_backend (GError **error)
+{
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  config.n_threads = 1;
+#ifdef HAVE_NDT_CUDA
+  if (on_cuda)
+    return ndt_cuda_backend_open (&config, error);
+#endif
+  return ndt_backend_open_cpu (&config, error);
+}
+
 static void
 run_case (const BenchCase *c, double resolution, double metres, guint n_guesses)
 {
@@ -234,14 +252,16 @@ run_case (const BenchCase *c, double resolution, double metres, guint n_guesses)
   const double stddev[6] = {metres, metres, 0.5, 0.03, 0.03, G_PI};
   Tally tallies[G_N_ELEMENTS (programs)] = {0};
   NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
-  const NdtBackendConfig config = {-1, 1, 0};
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (c->map.xyz, c->map.n);
   map_params.resolution = resolution;
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&map_params, &view, NULL);
-  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (NdtBackend) backend = open_backend (&error);
   g_autoptr (GRand) rand = g_rand_new_with_seed (11);
-  if (!map || !ndt_backend_set_map (backend, map, NULL))
+  if (!map || !backend || !ndt_backend_set_map (backend, map, &error)) {
+    g_printerr ("%s: %s\n", c->name, error ? error->message : "no map");
     return;
+  }
   for (guint p = 0; p < G_N_ELEMENTS (programs); p++)
     tallies[p].lowest_wrong = INFINITY;
   for (guint i = 0; i < n_guesses; i++) {
@@ -275,6 +295,9 @@ main (int argc, char *argv[])
   gint n_guesses = 50;
   gdouble stddev = 0;
   const GOptionEntry entries[] = {
+#ifdef HAVE_NDT_CUDA
+      {"cuda", 0, 0, G_OPTION_ARG_NONE, &on_cuda, "On a device", NULL},
+#endif
       {"case", 0, 0, G_OPTION_ARG_STRING, &only, "kitti-1m, balm-1m or town-5000", "NAME"},
       {"guesses", 0, 0, G_OPTION_ARG_INT, &n_guesses, "How many", "N"},
       {"stddev", 0, 0, G_OPTION_ARG_DOUBLE, &stddev, "Of x and y; 0: 2, 5 and 10", "METRES"},
