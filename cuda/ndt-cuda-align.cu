@@ -131,6 +131,7 @@ fill_slot (const NdtCudaSource &source, ChunkSlot<LANES> *slot, uint32_t i, uint
 typedef struct {
   Control control;
   float segments[2][SEGMENTS * VALUES];
+  int32_t cancelled;
 } ClusterShared;
 
 template <int THREADS, int LANES>
@@ -166,7 +167,7 @@ align_in_cluster (
   for (uint32_t pass = 0;; pass++) {
     float *all = shared.segments[pass & 1];
     if (rank == 0 && threadIdx.x == 0)
-      look_for_cancel (job, &control, pass);
+      shared.cancelled = look_for_cancel (job, pass);
 
     for (uint32_t s = warp; s < own * STRANDS; s += WARPS) {
       const uint32_t k = s % own, strand = s / own;
@@ -185,7 +186,7 @@ align_in_cluster (
       const uint32_t k = task / size, to = task % size;
       const uint32_t segment = rank + size * k;
       float sum = tree_sum_rows<STRANDS> (strands + k * STRANDS * VALUES, lane);
-      if (segment == 0 && lane == 31 && control.cancelled)
+      if (segment == 0 && lane == 31 && shared.cancelled)
         sum = CANCELLED;
       cluster_store (&all[segment * VALUES + lane], to, sum);
     }
@@ -378,9 +379,10 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
   if (!shared.goes_on)
     return false;
 
-  for (;;) {
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-      look_for_cancel (job, &control, sequence);
+  for (uint32_t pass = 0;; pass++) {
+    /* The answer is on its way while the warp works on its points. */
+    const int32_t cancelled =
+        blockIdx.x == 0 && threadIdx.x == 31 ? look_for_cancel (job, pass) : 0;
     sequence++;
 
     /* Strands, some chunks of each at a time. */
@@ -408,7 +410,7 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
     uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
     if (warp == 0) {
       float sum = tree_sum_rows<PER> (strands, lane);
-      if (blockIdx.x == 0 && lane == 31 && control.cancelled)
+      if (cancelled)
         sum = CANCELLED;
       publish (rows + blockIdx.x * VALUES + lane, sequence, __float_as_uint (sum));
     }

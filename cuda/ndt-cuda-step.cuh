@@ -33,15 +33,14 @@ typedef struct {
   float reuse;           /* as of NdtCudaJob */
   int32_t go_on;
   int32_t failed;
-  int32_t cancelled;
 } Control;
 
-/* By one thread of a team, now and then: the answer takes as long as a good part of a pass. */
-__device__ __forceinline__ void
-look_for_cancel (const NdtCudaJob &job, Control *c, uint32_t pass)
+/* Is it to end? By one thread of a team, at the first pass and now and then: the answer takes as
+ * long as a good part of a pass. */
+__device__ __forceinline__ int32_t
+look_for_cancel (const NdtCudaJob &job, uint32_t pass)
 {
-  if (pass % 4 == 3)
-    c->cancelled = *(const volatile int32_t *)job.cancelled;
+  return pass % 4 == 0 ? *(const volatile int32_t *)job.cancelled : 0;
 }
 
 /* ndt_transform_f_init() and the rest of a level's frame, by the lanes of a warp: element i of the
@@ -157,7 +156,6 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, float reuse, uin
     c->reuse = reuse;
     c->failed = 0;
     c->frame.level = -1;
-    c->cancelled = *(const volatile int32_t *)job.cancelled;
     c->params.translation_epsilon = job.translation_epsilon;
     c->params.rotation_epsilon = job.rotation_epsilon;
     c->params.max_translation_step = job.max_translation_step;
