@@ -133,7 +133,9 @@ align_points (guint n_points, double scale)
         continue;
       assert_poses_agree (&a[i].pose, &b[i].pose);
       assert_close (&a[i].sums.score, &b[i].sums.score, (const gint[]){0}, 1);
-      assert_close (&a[i].objective, &b[i].objective, (const gint[]){0}, 1);
+      /* Where an approach ends differs by rounding, and with it, by a pair or two, the weight. */
+      g_assert_cmpfloat_with_epsilon (
+          a[i].objective, b[i].objective, 1e-3 * fabs (b[i].sums.score));
       if (scale > 0)
         g_assert_cmpfloat (a[i].objective, <=, a[i].sums.score);
       else
