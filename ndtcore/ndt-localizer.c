@@ -490,6 +490,9 @@ search_around (NdtLocalizer *localizer, Step *step, GError **error)
   return TRUE;
 }
 
+/* A scan fits as well in one place as in another if its quality there reaches this fraction. */
+#define AS_GOOD 0.9
+
 /* Where the body may be at the prior: from far there. What was aligned before stays where it is
  * clearly better; where it is not, the scan does not tell one place from the other. */
 static gboolean
@@ -504,8 +507,7 @@ try_prior (NdtLocalizer *localizer, Step *step, GError **error)
   if (!register_again (localizer, step, NDT_SEARCH_FAR, &sensor, 1, error))
     return FALSE;
   if (step->reject == NDT_REJECT_NONE &&
-      get_quality (registration) >=
-          ndt_tracker_half (localizer->params.score_drop) * get_quality (&before))
+      get_quality (registration) >= AS_GOOD * get_quality (&before))
     return TRUE;
   const guint32 evaluations = registration->evaluations;
   *registration = before;

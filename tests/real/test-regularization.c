@@ -9,6 +9,8 @@
 #define NOISE 0.5
 /* Scans that it may take to find back from a wrong start. */
 #define N_RECOVERY 20
+/* Scans before priors are biased. */
+#define N_TRUE 20
 
 /**
  * Run:
@@ -16,12 +18,16 @@
  * @scale: of the regularization
  * @outlier: every tenth prior is so far ahead of where it should be, metres
  * @start: and the first one
+ * @bias: and all of those from %N_TRUE on
+ * @ignores_drops: no scan is doubted for its scores
  */
 typedef struct {
   double noise;
   double scale;
   double outlier;
   double start;
+  double bias;
+  gboolean ignores_drops;
 } Run;
 
 /**
@@ -40,7 +46,10 @@ typedef struct {
 static double
 get_offset (const Run *run, guint i)
 {
-  return i == 0 ? run->start : i % 10 == 9 ? run->outlier : 0;
+  return i == 0                               ? run->start
+         : i % 10 == 9 && run->outlier != 0.0 ? run->outlier
+         : i >= N_TRUE                        ? run->bias
+                                              : 0;
 }
 
 static Errors
@@ -52,6 +61,8 @@ localize (const Drive *drive, const Run *run)
   Errors errors = {0};
   ndt_localizer_params_init (&params);
   params.regularization_scale = run->scale;
+  if (run->ignores_drops)
+    params.score_drop = 0;
   g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
   for (guint i = 0; i < drive->n; i++) {
     const NdtPose *truth = &drive->truths[i];
@@ -78,9 +89,10 @@ localize (const Drive *drive, const Run *run)
       g_test_message ("  scan %u: %.3f m, %s, %s", i, metres, ndt_track_status_to_string (l.status),
           ndt_prediction_to_string (l.prediction));
   }
-  g_test_message ("noise %g m, scale %g, outliers %g m, start %g m off: mean %.3f m, worst %.3f m, "
-                  "%.3f m in the end, %u of %u tracking",
-      run->noise, run->scale, run->outlier, run->start, errors.mean, errors.worst, errors.late,
+  g_test_message ("noise %g m, scale %g, outliers %g m, start %g m off, bias %g m%s: mean %.3f m, "
+                  "worst %.3f m, %.3f m in the end, %u of %u tracking",
+      run->noise, run->scale, run->outlier, run->start, run->bias,
+      run->ignores_drops ? ", score-drop 0" : "", errors.mean, errors.worst, errors.late,
       errors.n_tracking, drive->n);
   return errors;
 }
@@ -131,6 +143,7 @@ test_kitti (void)
   static const Run alone = {-1, 0, 0, 0};
   static const Run runs[] = {{0, 0.01, 0, 0}, {NOISE, 0.01, 0, 0}, {NOISE, 0.01, 5, 0},
       {NOISE, 0.01, -20, 0}, {NOISE, 0.01, 100, 0}};
+  static const double biases[] = {3, 5, 8, 10, 20, -5, -10};
   Drive drive = {0};
   if (!read_drive (&drive, "seq_kitti_drive0005", "map_even_0.25.pcd")) {
     g_test_skip ("seq_kitti_drive0005 is missing: set NDT_TEST_DATA");
@@ -143,6 +156,15 @@ test_kitti (void)
     g_assert_cmpfloat (e.mean, <, a.mean + 0.005);
     g_assert_cmpuint (e.n_tracking, ==, drive.n);
   }
+  /* Priors that all are metres off are doubted, tried, and clearly worse, whatever scans are called
+   * degraded. Near ones pull on a scan's pose by a decimetre at most. */
+  for (guint i = 0; i < G_N_ELEMENTS (biases); i++)
+    for (guint ignores = 0; ignores < 2; ignores++) {
+      const Run run = {0.3, 0.01, 0, 0, biases[i], (gboolean)ignores};
+      const Errors e = localize (&drive, &run);
+      g_assert_cmpfloat (e.worst, <, 0.15);
+      g_assert_cmpuint (e.n_tracking, ==, drive.n);
+    }
   free_drive (&drive);
 }
 
