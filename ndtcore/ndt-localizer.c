@@ -296,12 +296,12 @@ get_search (const NdtLocalizer *localizer, const NdtObservation *observation,
   const NdtTracker *tracker = &localizer->tracker;
   const double *stddev = NULL;
   *search = localizer->params.start;
-  if (guess->prediction == NDT_TRACKER_FROM_INITIAL)
-    stddev = tracker->n_tries > 0 ? tracker->initial_stddev : NULL;
-  else if (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own)
+  if (!ndt_tracker_starts (guess))
+    return FALSE;
+  if (guess->prediction == NDT_TRACKER_FROM_PRIOR)
     stddev = observation->has_prior_stddev ? observation->prior_stddev : NULL;
   else
-    return FALSE;
+    stddev = tracker->n_tries > 0 ? tracker->initial_stddev : NULL;
   if (stddev)
     memcpy (search->stddev, stddev, sizeof (search->stddev));
   search->seed += (guint64)tracker->n_tries;
@@ -325,7 +325,8 @@ predict (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
   else if (step->out.prediction == NDT_PREDICTION_NONE)
     step->reject = NDT_REJECT_NO_GUESS;
   step->tried = step->reject == NDT_REJECT_NONE;
-  step->is_wide = step->tried && get_search (localizer, observation, &step->guess, &step->search);
+  /* Also of one that is not tried: the next one may be, around the same pose. */
+  step->is_wide = get_search (localizer, observation, &step->guess, &step->search) && step->tried;
 }
 
 /* Is the scan's motion compensated? */
@@ -620,6 +621,7 @@ get_outcome (const Step *step)
   case NDT_REJECT_AMBIGUOUS:
     return NDT_OUTCOME_UNCERTAIN;
   case NDT_REJECT_NO_PAIRS:
+    return step->is_wide ? NDT_OUTCOME_UNCERTAIN : NDT_OUTCOME_FAILED;
   case NDT_REJECT_NOT_FINITE:
     return NDT_OUTCOME_FAILED;
   default:
@@ -644,7 +646,7 @@ finish (NdtLocalizer *localizer, Step *step, GError **error)
     step->dropped = TRUE;
     step->reject = NDT_REJECT_SCORE;
   }
-  if (step->is_wide)
+  if (ndt_tracker_starts (&step->guess))
     memcpy (tracker->initial_stddev, step->search.stddev, sizeof (tracker->initial_stddev));
   ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
       out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);

@@ -71,7 +71,8 @@ typedef enum {
  * @start: how well a pose set by hand is known, and a prior that does not say so; by default within
  *   what NDT_SEARCH_FAR reaches. Where it is known less, the scan is searched for around it, and
  *   where it is not found reliably (DEGRADED) around the same pose again with the next ones, or
- *   their prior, over max_skips scans; then it is LOST
+ *   their prior, over max_skips scans; then it is LOST. A prior whose scan cannot be tried waits
+ * for as many; odometry moves what waits where its heading is known
  * @no_ground_margin: metres above the body; points that lie higher in the map are scored by
  *   themselves; 0: none are
  */

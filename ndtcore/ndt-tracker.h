@@ -37,7 +37,8 @@ typedef enum {
  * @n_skipped: consecutive scans that were not good
  * @n_against: of these, since one that went where motion leads or a new start: too many are LOST
  * @has_initial: @initial waits for the next scan that can be aligned
- * @n_tries: scans that were searched for around @initial in vain; a prior may take its place then
+ * @n_tries: scans that were searched for around @initial in vain, or that it waits for since it was
+ *   a prior; a prior may take its place then
  * @initial_stddev: how well @initial is known, once it is tried again
  * @has_pose: @pose is where the last scan was, as far as known
  * @pose: the base of the next prediction
@@ -144,6 +145,9 @@ typedef struct {
 #define NDT_TRACKER_FOLLOW 0.5
 #define NDT_TRACKER_FOLLOW_TURN 0.2
 #define NDT_TRACKER_ACCELERATION 10.0
+
+/* A heading that is known to this, a standard deviation in rad, tells where odometry leads. */
+#define NDT_TRACKER_HEADING 0.5
 
 /* Priors in a row that are apart before the stream is doubted. */
 #define NDT_TRACKER_MAX_APART 5
@@ -319,6 +323,10 @@ ndt_tracker_predict (
     guess->prediction = NDT_TRACKER_FROM_INITIAL;
     guess->far = 1;
     guess->pose = tracker->initial;
+    /* Tried again it is of a scan before. Odometry tells where that went if the heading is known.
+     */
+    if (tracker->n_tries > 0 && by_odometry && tracker->initial_stddev[5] < NDT_TRACKER_HEADING)
+      guess->pose = ndt_tracker_move (&tracker->initial, &tracker->odometry, &input->odometry);
     /* One that was configured may be of yesterday, a prior is of now. What the stream has done so
      * far says nothing to one who sets a pose. */
     if (input->has_prior)
@@ -481,6 +489,14 @@ ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
   tracker->scans_since_good = 0;
 }
 
+/* Does the scan say where the body is, rather than the scans before? */
+NDT_INLINE int
+ndt_tracker_starts (const NdtTrackerGuess *guess)
+{
+  return guess->prediction == NDT_TRACKER_FROM_INITIAL ||
+         (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own);
+}
+
 /* Is a scan that was not aligned taken to be at its guess? A prior or odometry that leads nowhere
  * is forgotten; a pose set by hand waits for a scan that can be tried. */
 NDT_INLINE int
@@ -501,8 +517,13 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     uint32_t max_skips)
 {
   const double quality = ndt_tracker_quality (nvtl, matched_ratio);
-  const int32_t starts = guess->prediction == NDT_TRACKER_FROM_INITIAL ||
-                         (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own);
+  const int32_t starts = ndt_tracker_starts (guess);
+  /* A start that was not tried is no pose yet. One that was set by hand waits, others for as long
+   * as they are tried. */
+  const int32_t waits = starts && !guess->has_own && outcome == NDT_OUTCOME_UNUSABLE;
+  const int32_t again =
+      outcome == NDT_OUTCOME_UNCERTAIN ||
+      (waits && (guess->prediction == NDT_TRACKER_FROM_PRIOR || tracker->n_tries > 0));
   tracker->scans_since_good++;
   if (starts)
     tracker->n_against = 0;
@@ -552,10 +573,11 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
       tracker->has_initial = 0;
     /* Around a pose that is known to metres it is searched for again; a result that may be anywhere
      * leads nowhere. */
-    if (outcome == NDT_OUTCOME_UNCERTAIN && (uint32_t)++tracker->n_tries <= max_skips) {
+    if (again && (uint32_t)++tracker->n_tries <= max_skips) {
       tracker->has_initial = 1;
       tracker->initial = guess->pose;
-    } else if (outcome == NDT_OUTCOME_UNCERTAIN) {
+    } else if (again) {
+      tracker->has_initial = 0;
       tracker->status = NDT_TRACKER_LOST;
       tracker->n_good = 0;
     }
@@ -566,7 +588,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   if (guess->is_held)
     tracker->n_apart = guess->is_apart && !guess->is_doubted ? tracker->n_apart + 1 : 0;
   tracker->has_pose =
-      guess->prediction != NDT_TRACKER_FROM_NOTHING && outcome != NDT_OUTCOME_UNCERTAIN;
+      guess->prediction != NDT_TRACKER_FROM_NOTHING && outcome != NDT_OUTCOME_UNCERTAIN && !waits;
   if (outcome <= NDT_OUTCOME_DEGRADED)
     tracker->pose = *pose;
   else

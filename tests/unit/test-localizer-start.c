@@ -216,6 +216,103 @@ test_prior_instead (void)
   assert_tracks (&l, &truths[2]);
 }
 
+/* A scan that cannot be tried: late, with too few points, with none that is finite. */
+static NdtObservation
+observe_nothing (guint kind)
+{
+  NdtObservation o = observe (1);
+  if (kind == 0)
+    o.deadline = 1;
+  else if (kind == 1)
+    o.points.n_points = 5;
+  else
+    o.points = ndt_cloud_view_xyz_f32 (nowhere, 1);
+  return o;
+}
+
+/* They wait for the first one that can be tried, which is searched for as widely. */
+static void
+test_skipped (void)
+{
+  static const NdtReject rejects[] = {
+      NDT_REJECT_DEADLINE, NDT_REJECT_TOO_FEW_POINTS, NDT_REJECT_TOO_FEW_POINTS};
+  const double known[6] = {0};
+  const NdtPose initial = off (&truths[5]);
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  for (guint kind = 0; kind < 3; kind++)
+    for (guint by_prior = 0; by_prior < 3; by_prior++) {
+      /* A prior on the first scan, or on each. */
+      g_autoptr (NdtLocalizer) localizer = open_localizer (backend, by_prior ? known : wide);
+      if (!by_prior)
+        g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+      for (guint i = 3; i < 6; i++) {
+        NdtObservation o = i < 5 ? observe_nothing (kind) : observe (i);
+        o.time = 100 * i * MS;
+        o.has_prior = o.has_prior_stddev = by_prior == 2 || (by_prior == 1 && i == 3);
+        o.prior = initial;
+        memcpy (o.prior_stddev, wide, sizeof wide);
+        const NdtLocalization l = process (localizer, &o);
+        if (i < 5) {
+          g_assert_cmpuint (l.status, ==, NDT_TRACK_SKIPPED);
+          g_assert_cmpuint (l.reject, ==, rejects[kind]);
+        } else {
+          g_assert_cmpuint (l.registration.n_starts, >, 32);
+          assert_tracks (&l, &truths[i]);
+        }
+      }
+    }
+}
+
+/* An uncertain start, a scan that is not tried, and a prior as uncertain. */
+static void
+test_skipped_meanwhile (void)
+{
+  const NdtPose initial = off (&truths[2]);
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = open_localizer (backend, wide);
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+  for (guint i = 0; i < 3; i++) {
+    NdtObservation o = i == 0 ? observe_ground (i) : i == 1 ? observe_nothing (0) : observe (i);
+    o.has_prior = i == 2;
+    o.prior = initial;
+    const NdtLocalization l = process (localizer, &o);
+    g_assert_cmpuint (l.reject, ==,
+        i == 0   ? NDT_REJECT_AMBIGUOUS
+        : i == 1 ? NDT_REJECT_DEADLINE
+                 : NDT_REJECT_NONE);
+    if (i == 2)
+      assert_tracks (&l, &truths[2]);
+  }
+}
+
+/* Nor is one lost at once that meets nothing at all: a scan may be of dust, or beside the map. */
+static void
+test_meets_nothing (void)
+{
+  static const float far_up[] = {0, 0, 1000};
+  const NdtPose initial = off (&truths[4]);
+  g_autofree float *dust = g_new (float, 3 * N_POINTS);
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = open_localizer (backend, wide);
+  for (guint i = 0; i < N_POINTS; i++)
+    memcpy (dust + 3 * i, far_up, sizeof far_up);
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
+  for (guint i = 1; i < 5; i++) {
+    NdtObservation o = observe (i);
+    if (i < 4)
+      o.points = ndt_cloud_view_xyz_f32 (dust, N_POINTS);
+    const NdtLocalization l = process (localizer, &o);
+    g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_INITIAL);
+    if (i == 4) {
+      assert_tracks (&l, &truths[i]);
+      break;
+    }
+    g_assert_cmpuint (l.status, ==, NDT_TRACK_DEGRADED);
+    g_assert_cmpuint (l.reject, ==, NDT_REJECT_NO_PAIRS);
+    g_assert_true (memcmp (&l.registration.pose, &l.guess, sizeof l.guess) == 0);
+  }
+}
+
 typedef struct {
   NdtLocalization out[8];
   guint n;
@@ -283,6 +380,9 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-start/ambiguous", test_ambiguous);
   g_test_add_func ("/localizer-start/gives-up", test_gives_up);
   g_test_add_func ("/localizer-start/prior-instead", test_prior_instead);
+  g_test_add_func ("/localizer-start/skipped", test_skipped);
+  g_test_add_func ("/localizer-start/skipped-meanwhile", test_skipped_meanwhile);
+  g_test_add_func ("/localizer-start/meets-nothing", test_meets_nothing);
   g_test_add_func ("/localizer-start/batch", test_batch);
   g_test_add_func ("/localizer-start/params", test_params);
   const int result = g_test_run ();

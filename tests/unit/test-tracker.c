@@ -454,6 +454,62 @@ test_initial_waits (void)
   }
 }
 
+/* Nor is a prior a pose before a scan is aligned from it: it waits for a scan that can be tried, or
+ * until another one comes, for as long as others may be skipped. */
+static void
+test_prior_waits (void)
+{
+  for (guint again = 0; again < 2; again++) {
+    NdtTracker tracker;
+    NdtTrackerInput input = {.time = 0, .has_prior = 1, .prior = start};
+    ndt_tracker_reset (&tracker);
+    step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_SKIPPED);
+    input.has_prior = (int32_t)again;
+    input.prior = beside (&start, 5);
+    for (guint i = 1; i < 3; i++) {
+      const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
+      g_assert_cmpint (
+          guess.prediction, ==, again ? NDT_TRACKER_FROM_PRIOR : NDT_TRACKER_FROM_INITIAL);
+      g_assert_false (guess.has_own);
+      g_assert_true (guess.far);
+      assert_pose (&guess.pose, again ? &input.prior : &start);
+      g_assert_cmpint (tracker.status, ==, NDT_TRACKER_SKIPPED);
+    }
+    const NdtTracker before = tracker;
+    step (&tracker, &input, NDT_OUTCOME_GOOD, &start);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_TRACKING);
+    g_assert_cmpint (tracker.n_tries, ==, 0);
+    g_assert_cmpint (predict (&tracker, &input).has_own, ==, 1);
+    tracker = before;
+    step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
+    input.has_prior = 0;
+    g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_TRACKER_FROM_NOTHING);
+  }
+}
+
+/* What waits, or is tried again, goes where odometry goes, if it is known where that heads. */
+static void
+test_start_moves (void)
+{
+  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_UNUSABLE, NDT_OUTCOME_UNCERTAIN};
+  for (guint o = 0; o < G_N_ELEMENTS (outcomes); o++)
+    for (guint known = 0; known < 2; known++) {
+      NdtTracker tracker;
+      NdtTrackerInput input = {.time = 0, .has_prior = 1, .prior = start, .has_odometry = 1};
+      ndt_tracker_reset (&tracker);
+      tracker.initial_stddev[5] = known ? 0.1 : 3;
+      for (guint i = 0; i < 4; i++) {
+        input.odometry = drive (0.1 * i);
+        const NdtPose moved = drive (0.1 * i);
+        const NdtTrackerGuess guess = step (&tracker, &input, outcomes[o], &start);
+        assert_pose (&guess.pose, known ? &moved : &start);
+        input.has_prior = 0;
+      }
+    }
+}
+
 static void
 test_lost (void)
 {
@@ -571,6 +627,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/tracker/start-after-waiting", test_start_after_waiting);
   g_test_add_func ("/tracker/doubtful", test_doubtful);
   g_test_add_func ("/tracker/initial-waits", test_initial_waits);
+  g_test_add_func ("/tracker/prior-waits", test_prior_waits);
+  g_test_add_func ("/tracker/start-moves", test_start_moves);
   g_test_add_func ("/tracker/lost", test_lost);
   g_test_add_func ("/tracker/max-skips", test_max_skips);
   g_test_add_func ("/tracker/failed-start", test_failed_start);
