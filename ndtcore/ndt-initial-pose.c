@@ -45,6 +45,13 @@
 #define PLACE_RADIANS 0.05
 #define PLACES 4
 
+/* What lies where the scan belongs is found from around it: so far off, in metres but not more
+ * cells, and rad, by two approaches in four directions, by so many of the eight at least. */
+#define AROUND_METRES 1.5
+#define AROUND_RADIANS 0.12
+#define AROUND 8
+#define LEAST_AROUND 3
+
 /* ---- Candidates ---- */
 
 gboolean
@@ -275,12 +282,38 @@ pick_places (
   return n_picked;
 }
 
+static const guint32 approaches[2] = {3, 1}; /* which have least in common */
+
+/* Does the sample find @pose from around it? */
+static gboolean
+confirm (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *pose, double resolution,
+    gboolean *is_confirmed, guint32 *evaluations, GError **error)
+{
+  const double metres = AROUND_METRES * MIN (resolution, 1);
+  NdtStart starts[AROUND] = {0};
+  NdtAlignResult results[AROUND];
+  guint n = 0;
+  for (guint i = 0; i < AROUND; i++) {
+    const double angle = (i / 2 + 0.6) * G_PI / 2,
+                 turn = i / 2 % 2 ? AROUND_RADIANS : -AROUND_RADIANS;
+    const double delta[6] = {metres * cos (angle), metres * sin (angle), 0, 0, 0, turn};
+    ndt_pose_retract (pose, delta, &starts[i].guess);
+    starts[i].approach = approaches[i % 2];
+  }
+  if (!ndt_search_align (
+          backend, NDT_SEARCH_SLOT, params, starts, AROUND, results, evaluations, error))
+    return FALSE;
+  for (guint i = 0; i < AROUND; i++)
+    n += !is_elsewhere (&results[i].pose, pose, resolution);
+  *is_confirmed = n >= LEAST_AROUND;
+  return TRUE;
+}
+
 gboolean
 ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtPose *mount, const NdtPose *around, const NdtPoseSearch *search, NdtAlignResult *best,
-    double *runner_up, guint32 *evaluations, GError **error)
+    double *runner_up, gboolean *is_ambiguous, guint32 *evaluations, GError **error)
 {
-  static const guint32 approaches[2] = {3, 1}; /* which have least in common */
   const double resolution = ndt_backend_get_resolution (backend);
   const NdtStart start = {.guess = ndt_mount_sensor_of_body (mount, around)};
   NdtPose picked[MOST_STARTS];
@@ -291,6 +324,7 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
   if (!ndt_pose_search_check (search, error))
     return FALSE;
   *runner_up = 0;
+  *is_ambiguous = FALSE;
   if (!(resolution > 0)) /* there is no map, and an error that says so */
     return ndt_search_align (backend, slot, params, &start, 1, best, evaluations, error);
 
@@ -327,5 +361,10 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
   for (guint i = 0; i < n_places; i++)
     if (is_elsewhere (&finals[i].pose, &best->pose, resolution))
       *runner_up = MAX (*runner_up, get_quality (&finals[i]) / quality);
+  gboolean is_confirmed = FALSE;
+  if (*runner_up < NDT_AMBIGUOUS &&
+      !confirm (backend, params, &best->pose, resolution, &is_confirmed, evaluations, error))
+    return FALSE;
+  *is_ambiguous = !is_confirmed;
   return TRUE;
 }

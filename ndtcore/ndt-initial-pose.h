@@ -28,12 +28,13 @@ gboolean ndt_pose_search_check (const NdtPoseSearch *search, GError **error);
  * @around: of the body
  * @best: (out): the alignment of the whole scan with the highest NVTL times matched ratio
  * @runner_up: (out): that of the best one that ended elsewhere, as a fraction of it; 0 without one
+ * @is_ambiguous: (out): see NdtRegistration
  * @evaluations: grows by the passes over the scan or a sample of it
  *
  * Sets the scan of NDT_SEARCH_SLOT.
  */
 gboolean ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtPose *mount, const NdtPose *around, const NdtPoseSearch *search, NdtAlignResult *best,
-    double *runner_up, guint32 *evaluations, GError **error);
+    double *runner_up, gboolean *is_ambiguous, guint32 *evaluations, GError **error);
 
 G_END_DECLS

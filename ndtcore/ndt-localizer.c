@@ -481,12 +481,14 @@ search_around (NdtLocalizer *localizer, Step *step, GError **error)
     const double quality = get_quality (registration);
     double metres, radians;
     ndt_pose_difference (&registration->pose, &around.pose, &metres, &radians);
-    if (quality > 0 && (metres > 0 || radians > 0))
-      registration->runner_up =
-          get_quality (&around) / quality *
-          (metres > NDT_TRACKER_SAME || radians > NDT_TRACKER_SAME_TURN ? 1 : around.runner_up);
+    const gboolean is_same = metres <= NDT_TRACKER_SAME && radians <= NDT_TRACKER_SAME_TURN;
+    if (quality > 0 && (metres > 0 || radians > 0)) {
+      registration->runner_up = get_quality (&around) / quality * (is_same ? around.runner_up : 1);
+      registration->is_ambiguous =
+          (is_same && around.is_ambiguous) || registration->runner_up >= NDT_AMBIGUOUS;
+    }
   }
-  if (step->reject == NDT_REJECT_NONE && registration->runner_up >= NDT_AMBIGUOUS)
+  if (step->reject == NDT_REJECT_NONE && registration->is_ambiguous)
     step->reject = NDT_REJECT_AMBIGUOUS;
   return TRUE;
 }

@@ -35,7 +35,7 @@ typedef enum {
   NDT_REJECT_SCORE,
   NDT_REJECT_DEADLINE,  /* its turn came too late */
   NDT_REJECT_MOTION,    /* aligned, but a body does not move so between the times of two scans */
-  NDT_REJECT_AMBIGUOUS, /* searched around a start: it fits as well elsewhere (NDT_AMBIGUOUS) */
+  NDT_REJECT_AMBIGUOUS, /* searched around a start: NdtRegistration.is_ambiguous */
 } NdtReject;
 
 typedef enum {

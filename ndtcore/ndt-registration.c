@@ -407,7 +407,7 @@ ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParam
   NdtAlignResult best;
   memset (out, 0, sizeof (*out));
   if (!ndt_initial_pose_search (backend, slot, &params->align, get_mount (params), around, search,
-          &best, &out->runner_up, &out->evaluations, error))
+          &best, &out->runner_up, &out->is_ambiguous, &out->evaluations, error))
     return FALSE;
   fill (&best, out);
   out->n_starts = ndt_pose_search_count (search, ndt_backend_get_resolution (backend));

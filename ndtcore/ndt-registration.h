@@ -75,6 +75,8 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @stop: see NdtAlignResult
  * @runner_up: of ndt_register_around(): NVTL times matched ratio of the best alignment that ended
  *   elsewhere, as a fraction of this one's; 0 without one
+ * @is_ambiguous: of ndt_register_around(): @runner_up is NDT_AMBIGUOUS or more, or alignments from
+ *   around @pose do not end there, as they do where the scan belongs
  * @n_degenerate: directions that the score's Hessian does not constrain, 0 to 6
  * @degenerate: unit directions, rows of 6: a shift of the body (the sensor, where there is no
  * mount) and a rotation about the parent's axes through its pose, in rad times @degenerate_lever
@@ -99,6 +101,7 @@ typedef struct {
   guint32 oscillation;
   NdtStop stop;
   double runner_up;
+  gboolean is_ambiguous;
   guint n_degenerate;
   double degenerate[36];
   double degenerate_lever;
@@ -132,13 +135,12 @@ typedef struct {
   guint64 seed;
 } NdtPoseSearch;
 
-/* Another place that is as good as this: above it the result of a search around a pose is not
- * reliable. */
+/* Another place that is as good as this makes the result of a search around a pose unreliable. */
 #define NDT_AMBIGUOUS 0.88
 
 /* Registers the scan where it fits best around a pose of the body (of the sensor, where there is no
  * mount), by NVTL times matched ratio. It is found where it is if scores pass what the map allows
- * and @out's runner_up is below NDT_AMBIGUOUS. Same bits for the same input, on one backend. */
+ * and @out is not ambiguous. Same bits for the same input, on one backend. */
 gboolean ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *around, const NdtPoseSearch *search, NdtRegistration *out, GError **error);
 

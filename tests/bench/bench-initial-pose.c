@@ -192,6 +192,7 @@ run (NdtBackend *backend, const Program *program, const NdtPose *guess, const do
   NdtAlignResult best;
   guint32 evaluations = 0;
   double runner_up = 0, metres, radians;
+  gboolean is_ambiguous = FALSE;
   NdtPose astray = *guess;
   if (program->way == ASTRAY) {
     /* The truth is no candidate. */
@@ -205,8 +206,8 @@ run (NdtBackend *backend, const Program *program, const NdtPose *guess, const do
   if (program->way >= RANKED) {
     NdtPoseSearch search = {.n_candidates = program->n, .seed = trial};
     memcpy (search.stddev, stddev, sizeof (search.stddev));
-    ndt_initial_pose_search (
-        backend, 0, &params, NULL, guess, &search, &best, &runner_up, &evaluations, NULL);
+    ndt_initial_pose_search (backend, 0, &params, NULL, guess, &search, &best, &runner_up,
+        &is_ambiguous, &evaluations, NULL);
     tally->n_candidates = ndt_pose_search_count (&search, ndt_backend_get_resolution (backend));
   } else {
     tally->n_candidates = program->n;
@@ -220,7 +221,7 @@ run (NdtBackend *backend, const Program *program, const NdtPose *guess, const do
   tally->evaluations += evaluations;
   ndt_pose_difference (&best.pose, truth, &metres, &radians);
   const gboolean right = metres < 0.1 && radians < G_PI / 180;
-  const gboolean reliable = runner_up < NDT_AMBIGUOUS;
+  const gboolean reliable = !is_ambiguous;
   tally->n_right += right;
   tally->n_reliable += right && reliable;
   tally->n_wrong_reliable += !right && reliable;

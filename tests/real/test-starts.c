@@ -45,7 +45,7 @@ try_scan (NdtBackend *backend, const NdtPose *truth, const NdtPose *guess, Tally
   g_assert_no_error (error);
   ndt_pose_difference (&r.pose, truth, &metres, &angle);
   const gboolean right = metres < 0.1 && angle < G_PI / 180;
-  const gboolean reliable = r.runner_up < NDT_AMBIGUOUS;
+  const gboolean reliable = !r.is_ambiguous;
   tally->n++;
   tally->n_right += right;
   tally->n_reliable += right && reliable;

@@ -181,6 +181,7 @@ test_found (void)
       g_assert_cmpuint (r.evaluations, >, r.n_starts);
       g_assert_cmpfloat (r.runner_up, >, 0);
       g_assert_cmpfloat (r.runner_up, <, NDT_AMBIGUOUS);
+      g_assert_false (r.is_ambiguous);
       if (t == 0)
         first[i] = r;
       else
@@ -259,6 +260,23 @@ test_ambiguous (void)
   g_assert_true (ndt_register_around (f.backend, SLOT, &f.params, &f.truth, &wide, &r, NULL));
   g_assert_cmpfloat (r.runner_up, >, NDT_AMBIGUOUS);
   g_assert_cmpfloat (r.runner_up, <=, 1);
+  g_assert_true (r.is_ambiguous);
+  tear_down (&f);
+}
+
+/* Nor is a place believed where the scan is not, but which is the best that there is. */
+static void
+test_elsewhere (void)
+{
+  Fixture f;
+  set_up (&f, NDT_TEST_YARD, 1);
+  for (guint i = 0; i < 4; i++) {
+    const double angle = i * G_PI / 2;
+    const NdtPose around = off (&f.truth, 22 * cos (angle), 22 * sin (angle), 1);
+    NdtRegistration r;
+    g_assert_true (ndt_register_around (f.backend, SLOT, &f.params, &around, &wide, &r, NULL));
+    g_assert_true (r.is_ambiguous);
+  }
   tear_down (&f);
 }
 
@@ -332,6 +350,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/initial-pose/numbers", test_numbers);
   g_test_add_func ("/initial-pose/mount", test_mount);
   g_test_add_func ("/initial-pose/ambiguous", test_ambiguous);
+  g_test_add_func ("/initial-pose/elsewhere", test_elsewhere);
   g_test_add_func ("/initial-pose/nothing-there", test_nothing_there);
   g_test_add_func ("/initial-pose/one-level", test_one_level);
   return g_test_run ();
