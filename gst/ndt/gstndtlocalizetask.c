@@ -339,8 +339,8 @@ count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *local
         "there is no pose to start from; set initial-pose, or give a scan a pose of role prior");
   else if (localization->reject == NDT_REJECT_AMBIGUOUS)
     warn_about_scan (self, scan->about.sequence, "was not found reliably",
-        "around where it was looked for it fits in other places as well; say better where it "
-        "starts, or take scans that see more");
+        "no place around where it was looked for fits much better than others; say better where it "
+        "starts, or check whether the map is of there");
   else if (localization->reject == NDT_REJECT_MOTION)
     warn_about_scan (self, scan->about.sequence, "is compensated by the velocity of an earlier one",
         "nothing moves as far as from the scan before in the time between their stamps; stamp "
