@@ -482,7 +482,7 @@ search_around (NdtLocalizer *localizer, Step *step, GError **error)
     double metres, radians;
     ndt_pose_difference (&registration->pose, &around.pose, &metres, &radians);
     const gboolean is_same = metres <= NDT_TRACKER_SAME && radians <= NDT_TRACKER_SAME_TURN;
-    if (quality > 0 && (metres > 0 || radians > 0)) {
+    if (quality > 0) {
       registration->runner_up = get_quality (&around) / quality * (is_same ? around.runner_up : 1);
       registration->is_ambiguous =
           (is_same && around.is_ambiguous) || registration->runner_up >= NDT_AMBIGUOUS;
