@@ -585,6 +585,14 @@ align_by_itself (NdtLocalizer *localizer, Step *step, GError **error)
   return move_scan (localizer, &step->course, error);
 }
 
+/* Does the way since the scan before not fit the time? What a prior did to a pose that it holds is
+ * no motion, and the velocity so far holds on. */
+static gboolean
+is_doubtful (const Step *step)
+{
+  return step->course.is_doubtful && !step->guess.is_held;
+}
+
 /* A scan that is aligned tells the velocity; where that is another than the one its points were
  * moved by, they are moved and aligned once more. */
 static gboolean
@@ -597,7 +605,7 @@ align_moving (NdtLocalizer *localizer, Step *step, GError **error)
     const NdtPose body = ndt_mount_body_of_sensor (get_mount (localizer), &sensor);
     const gboolean changes =
         ndt_course_continue (&step->course, starts ? NULL : &localizer->course, &body);
-    const gboolean again = step->course.is_doubtful && pass == 0 && !step->guess.far;
+    const gboolean again = is_doubtful (step) && pass == 0 && !step->guess.far;
     if ((!changes && !again) || pass == MAX_PASSES)
       break;
     if (!move_scan (localizer, &step->course, error) ||
@@ -669,7 +677,7 @@ finish (NdtLocalizer *localizer, Step *step, GError **error)
   out->reject = step->reject;
   /* The pose in the scan's middle is good, and tracking goes on from it; but that at the scan's
    * time and the points are moved by a velocity that was another scan's. */
-  if (step->reject == NDT_REJECT_NONE && step->has_course && step->course.is_doubtful) {
+  if (step->reject == NDT_REJECT_NONE && step->has_course && is_doubtful (step)) {
     out->reject = NDT_REJECT_MOTION;
     tracker->status = NDT_TRACKER_DEGRADED;
   }
