@@ -390,17 +390,17 @@ ndt_tracker_quality (double nvtl, double matched_ratio)
   return nvtl * matched_ratio;
 }
 
-/* Did it go where motion leads? */
+/* Did it go where motion leads? Odometry tells that better than constant velocity, which after a
+ * second may have led metres away. */
 NDT_INLINE int
 ndt_tracker_follows (const NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose)
 {
   if (!tracker->follows || !guess->has_own)
     return 0;
-  return (guess->coasts && ndt_tracker_is_near (pose, &guess->own, NDT_TRACKER_FOLLOW,
-                               NDT_TRACKER_FOLLOW_TURN, guess->elapsed)) ||
-         (guess->prediction == NDT_TRACKER_FROM_ODOMETRY && !guess->far &&
-             ndt_tracker_is_near (
-                 pose, &guess->pose, NDT_TRACKER_FOLLOW, NDT_TRACKER_FOLLOW_TURN, 0));
+  if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY && !guess->far)
+    return ndt_tracker_is_near (pose, &guess->pose, NDT_TRACKER_FOLLOW, NDT_TRACKER_FOLLOW_TURN, 0);
+  return guess->coasts && ndt_tracker_is_near (pose, &guess->own, NDT_TRACKER_FOLLOW,
+                              NDT_TRACKER_FOLLOW_TURN, guess->elapsed);
 }
 
 /* Half-way from a fraction to all. */

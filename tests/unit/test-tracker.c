@@ -433,6 +433,48 @@ test_doubtful (void)
   }
 }
 
+/* Once a second, constant velocity may be metres off; odometry is not: a wall that a scan is
+ * aligned with there is not where the body went, and its score is not what the next ones are held
+ * to. */
+static void
+test_doubtful_with_odometry (void)
+{
+  for (guint is_off = 0; is_off < 2; is_off++) {
+    NdtTracker tracker = start_tracking (0);
+    NdtTrackerInput input = {.has_odometry = 1};
+    NdtPose truth;
+    for (guint i = 1; i <= 3; i++) {
+      input.time = 1000 * i * MS;
+      input.odometry = truth = drive (i);
+      step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+    }
+    const double level = tracker.level;
+    input.time = 4000 * MS;
+    truth = input.odometry = drive (4);
+    const NdtPose pose = is_off ? beside (&truth, 3) : truth;
+    const NdtTrackerGuess guess = predict (&tracker, &input);
+    g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+    g_assert_false (guess.far);
+    g_assert_true (guess.coasts);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DOUBTFUL, &pose, 0.7, 0.8, 3);
+    g_assert_cmpint (tracker.follows, ==, !is_off);
+    g_assert_cmpfloat_with_epsilon (tracker.level, is_off ? level : 0.56, 1e-12);
+    g_assert_cmpint (tracker.scans_since_good, ==, is_off ? 1 : 0);
+
+    /* Alone it may well have gone there. */
+    tracker = start_tracking (0);
+    input.has_odometry = 0;
+    for (guint i = 1; i <= 3; i++) {
+      input.time = 1000 * i * MS;
+      truth = drive (i);
+      step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+    }
+    input.time = 4000 * MS;
+    step (&tracker, &input, NDT_OUTCOME_DOUBTFUL, &pose);
+    g_assert_true (tracker.follows);
+  }
+}
+
 /* An initial pose waits while scans cannot be tried, and is used once. */
 static void
 test_initial_waits (void)
@@ -626,6 +668,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/tracker/jump", test_jump);
   g_test_add_func ("/tracker/start-after-waiting", test_start_after_waiting);
   g_test_add_func ("/tracker/doubtful", test_doubtful);
+  g_test_add_func ("/tracker/doubtful-with-odometry", test_doubtful_with_odometry);
   g_test_add_func ("/tracker/initial-waits", test_initial_waits);
   g_test_add_func ("/tracker/prior-waits", test_prior_waits);
   g_test_add_func ("/tracker/start-moves", test_start_moves);
