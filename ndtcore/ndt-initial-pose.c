@@ -52,6 +52,13 @@
 #define AROUND 8
 #define LEAST_AROUND 3
 
+/* What repeats itself nearby is looked for on so many rings around the winner, so many cells apart,
+ * in so many directions; and with the winner turned round. */
+#define RINGS 3
+#define RING_CELLS 2.0
+#define RING_DIRECTIONS 8
+#define PROBES (1 + RINGS * RING_DIRECTIONS)
+
 /* ---- Candidates ---- */
 
 gboolean
@@ -309,6 +316,52 @@ confirm (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *pose,
   return TRUE;
 }
 
+/* Can the body be there? */
+static gboolean
+is_within (
+    const NdtPoseSearch *search, const NdtPose *mount, const NdtPose *around, const NdtPose *sensor)
+{
+  const NdtPose body = ndt_mount_body_of_sensor (mount, sensor);
+  double square = 0, metres, radians;
+  for (guint i = 0; i < 2; i++) {
+    const double d =
+        (body.position[i] - around->position[i]) / MAX (REACH * search->stddev[i], FAR_METRES);
+    square += d * d;
+  }
+  ndt_pose_difference (&body, around, &metres, &radians);
+  return square <= 1 && radians <= MAX (yaw_range (search), FAR_RADIANS);
+}
+
+/* Which places the candidates lead to is luck where a scene repeats itself: the sample is aligned
+ * from all around the winner as well, and what it finds elsewhere compared with what it has
+ * there. */
+static gboolean
+look_around (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *mount,
+    const NdtPose *around, const NdtPoseSearch *search, const NdtPose *winner, double *runner_up,
+    guint32 *evaluations, GError **error)
+{
+  const double resolution = ndt_backend_get_resolution (backend);
+  const double turn[6] = {0, 0, 0, 0, 0, G_PI};
+  NdtStart starts[1 + PROBES] = {{.guess = *winner}, {.approach = 1}};
+  NdtAlignResult results[1 + PROBES];
+  ndt_pose_retract (winner, turn, &starts[1].guess);
+  for (guint i = 0; i < PROBES - 1; i++) {
+    const double angle = i % RING_DIRECTIONS * 2 * G_PI / RING_DIRECTIONS;
+    const double metres = (1 + i / RING_DIRECTIONS) * RING_CELLS * resolution;
+    const double shift[6] = {metres * cos (angle), metres * sin (angle), 0, 0, 0, 0};
+    ndt_pose_retract (winner, shift, &starts[2 + i].guess);
+  }
+  if (!ndt_search_align (
+          backend, NDT_SEARCH_SLOT, params, starts, 1 + PROBES, results, evaluations, error))
+    return FALSE;
+  const double quality = get_quality (&results[0]);
+  for (guint i = 1; i <= PROBES && quality > 0; i++)
+    if (is_elsewhere (&results[i].pose, winner, resolution) &&
+        is_within (search, mount, around, &results[i].pose))
+      *runner_up = MAX (*runner_up, get_quality (&results[i]) / quality);
+  return TRUE;
+}
+
 gboolean
 ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtPose *mount, const NdtPose *around, const NdtPoseSearch *search, NdtAlignResult *best,
@@ -362,6 +415,9 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
     if (is_elsewhere (&finals[i].pose, &best->pose, resolution))
       *runner_up = MAX (*runner_up, get_quality (&finals[i]) / quality);
   gboolean is_confirmed = FALSE;
+  if (*runner_up < NDT_AMBIGUOUS && !look_around (backend, params, mount, around, search,
+                                        &best->pose, runner_up, evaluations, error))
+    return FALSE;
   if (*runner_up < NDT_AMBIGUOUS &&
       !confirm (backend, params, &best->pose, resolution, &is_confirmed, evaluations, error))
     return FALSE;

@@ -27,7 +27,8 @@ gboolean ndt_pose_search_check (const NdtPoseSearch *search, GError **error);
  * @mount: of the sensor on the body; NULL: they are the same
  * @around: of the body
  * @best: (out): the alignment of the whole scan with the highest NVTL times matched ratio
- * @runner_up: (out): that of the best one that ended elsewhere, as a fraction of it; 0 without one
+ * @runner_up: (out): that of the best one that ended elsewhere, as a fraction of it, above 1 where
+ *   the sample fits better there; 0 without one
  * @is_ambiguous: (out): see NdtRegistration
  * @evaluations: grows by the passes over the scan or a sample of it
  *

@@ -74,7 +74,8 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @oscillation: see NdtAlignResult
  * @stop: see NdtAlignResult
  * @runner_up: of ndt_register_around(): NVTL times matched ratio of the best alignment that ended
- *   elsewhere, as a fraction of this one's; 0 without one
+ *   elsewhere, as a fraction of this one's (above 1 where a sample fits better there); 0 without
+ * one
  * @is_ambiguous: of ndt_register_around(): @runner_up is NDT_AMBIGUOUS or more, or alignments from
  *   around @pose do not end there, as they do where the scan belongs
  * @n_degenerate: directions that the score's Hessian does not constrain, 0 to 6

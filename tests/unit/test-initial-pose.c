@@ -280,6 +280,102 @@ test_elsewhere (void)
   tear_down (&f);
 }
 
+/* A car park: the ground, a wall, and rows of parked cars, 2.5 m from one to the next. */
+static void
+car_park_point (GRand *rand, double p[3])
+{
+  const double choice = g_rand_double (rand);
+  p[0] = g_rand_double_range (rand, -40, 40);
+  p[1] = g_rand_double_range (rand, -40, 40);
+  p[2] = 0;
+  if (choice < 0.35)
+    return;
+  if (choice < 0.45) {
+    p[1] = 38;
+    p[2] = g_rand_double_range (rand, 0, 6);
+    return;
+  }
+  /* On one of the four sides of a car of 1.8 m by 4.3 m. */
+  const double along = g_rand_double_range (rand, 0, 1.8 + 4.3);
+  const double side = g_rand_boolean (rand) ? 0.5 : -0.5;
+  const int row = g_rand_int_range (rand, -2, 3);
+  p[0] = 2.5 * g_rand_int_range (rand, -12, 13) + (along < 1.8 ? along - 0.9 : side * 1.8);
+  p[1] = 9 * row + (row > 0 ? 4.5 : -4.5) + (along < 1.8 ? side * 4.3 : along - 1.8 - 2.15);
+  p[2] = g_rand_double_range (rand, 0, 1.4);
+}
+
+/* Points of it within 25 m of a sensor; of all where there is none. */
+static float *
+car_park (GRand *rand, guint n, const NdtPose *sensor)
+{
+  float *xyz = g_new (float, 3 * n);
+  NdtPose inverse;
+  if (sensor)
+    ndt_pose_invert (sensor, &inverse);
+  for (guint i = 0; i < n;) {
+    double p[3];
+    car_park_point (rand, p);
+    if (sensor && hypot (p[0] - sensor->position[0], p[1] - sensor->position[1]) > 25)
+      continue;
+    for (guint k = 0; k < 3; k++)
+      p[k] += 0.015 * ndt_test_normal (rand);
+    if (sensor)
+      ndt_pose_transform_point (&inverse, p, p);
+    for (guint k = 0; k < 3; k++)
+      xyz[3 * i + k] = (float)p[k];
+    i++;
+  }
+  return xyz;
+}
+
+/* Where all repeats itself a scan is not taken to be in a place that candidates happened to lead
+ * to: none is wrong and said to be reliable. Where it is known well enough to tell one from the
+ * next, that is no rival. */
+static void
+test_repeats (void)
+{
+  const NdtBackendConfig config = {-1, 1, 0};
+  NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  NdtRegistrationParams params;
+  guint n_near = 0;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  g_autofree float *map_points = car_park (rand, N_MAP, NULL);
+  const NdtCloudView map_view = ndt_cloud_view_xyz_f32 (map_points, N_MAP);
+  map_params.resolution = 1;
+  g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&map_params, &map_view, NULL);
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_assert_true (ndt_backend_set_map (backend, map, NULL));
+  ndt_registration_params_init (&params);
+  for (guint i = 0; i < 8; i++) {
+    const double position[3] = {
+        g_rand_double_range (rand, -7, 7), g_rand_double_range (rand, -2, 2), 1.5};
+    const double x = 5 * g_rand_double_range (rand, -1.5, 1.5);
+    const double y = 5 * g_rand_double_range (rand, -1.5, 1.5);
+    NdtPose truth;
+    ndt_pose_from_rpy (position, 0, 0, g_rand_double_range (rand, -3, 3), &truth);
+    g_autofree float *scan = car_park (rand, N_SCAN, &truth);
+    const NdtCloudView view = ndt_cloud_view_xyz_f32 (scan, N_SCAN);
+    const NdtPoseSearch anywhere = {{5, 5, 0.3, 0.02, 0.02, G_PI}, 0, i};
+    const NdtPoseSearch near = {{0.2, 0.2, 0.1, 0.02, 0.02, 0.5}, 0, i};
+    const NdtPose around = off (&truth, x, y, 2);
+    const NdtPose beside = off (&truth, 0.2, -0.2, 0.5);
+    NdtRegistration r;
+    double metres, angle;
+    g_assert_true (ndt_backend_set_scan (backend, SLOT, &view, &no_filter, NULL));
+    g_assert_true (ndt_register_around (backend, SLOT, &params, &around, &anywhere, &r, NULL));
+    ndt_pose_difference (&r.pose, &truth, &metres, &angle);
+    g_test_message ("%.2f m and %.2f rad off, runner-up %.2f", metres, angle, r.runner_up);
+    g_assert_true ((metres < 0.15 && angle < 0.03) || r.runner_up >= NDT_AMBIGUOUS);
+    g_assert_true (ndt_register_around (backend, SLOT, &params, &beside, &near, &r, NULL));
+    ndt_pose_difference (&r.pose, &truth, &metres, &angle);
+    g_test_message ("near: %.2f m and %.2f rad off, runner-up %.2f", metres, angle, r.runner_up);
+    g_assert_true ((metres < 0.15 && angle < 0.03) || r.is_ambiguous);
+    n_near += r.runner_up < NDT_AMBIGUOUS;
+  }
+  /* Four of them. The others end half a metre beside it. */
+  g_assert_cmpuint (n_near, >=, 2);
+}
+
 /* Off the map, an empty scan, no map, a search that is none, one that is cancelled. */
 static void
 test_nothing_there (void)
@@ -351,6 +447,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/initial-pose/mount", test_mount);
   g_test_add_func ("/initial-pose/ambiguous", test_ambiguous);
   g_test_add_func ("/initial-pose/elsewhere", test_elsewhere);
+  g_test_add_func ("/initial-pose/repeats", test_repeats);
   g_test_add_func ("/initial-pose/nothing-there", test_nothing_there);
   g_test_add_func ("/initial-pose/one-level", test_one_level);
   return g_test_run ();
