@@ -362,7 +362,7 @@ test_speed (gconstpointer data)
 {
   const guint per_frame = GPOINTER_TO_UINT (data);
   /* Not more than some hundred megabytes. */
-  const guint32 n_frames = per_frame > 1 ? 25000 : 100000, max_runs = 400;
+  const guint32 n_frames = per_frame > 1 ? 25000 : 100000;
   const gsize n = (gsize)n_frames * per_frame;
   const gsize half = (n * 28 + (gsize)n_frames * 48) / 2;
   double world = INFINITY, transform = INFINITY, copy = INFINITY;
@@ -392,7 +392,9 @@ test_speed (gconstpointer data)
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, n);
   const NdtCloudView none = ndt_cloud_view_xyz_f32 (points, 0);
   g_assert_cmpuint (ndt_frame_tree_add (tree, n_frames, parents, poses, NULL), ==, 0);
-  for (guint r = 0; r < max_runs && (r < 5 || world > 10 || 0.7 * transform > copy); r++) {
+  /* Other programs make a run slower, never faster. */
+  const double end = now_ms () + 60000;
+  for (guint r = 0; r < 5 || (now_ms () < end && (world > 10 || 0.7 * transform > copy)); r++) {
     double p[3];
     g_assert_true (ndt_frame_tree_set (tree, 0, n_frames, poses, NULL));
     const double t0 = now_ms ();
