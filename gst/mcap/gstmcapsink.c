@@ -79,6 +79,7 @@ struct _GstMcapSink {
   GMutex wait_lock;
   GCond wait_cond;
   gboolean playing;
+  gboolean told_eos; /* since it plays */
 };
 
 G_DEFINE_TYPE (GstMcapSink, gst_mcap_sink, GST_TYPE_MCAP_BASE)
@@ -208,6 +209,21 @@ gst_mcap_sink_drain (GstMcapBase *base)
   return GST_FLOW_OK;
 }
 
+/* A bin forgets the end of its sinks when it pauses, and what ends meanwhile is told when it plays
+ * again. @again: an end that was told since is told anew. */
+static void
+post_eos (GstMcapSink *self, gboolean again)
+{
+  gboolean tells;
+
+  g_mutex_lock (&self->wait_lock);
+  tells = self->playing && (again || !self->told_eos);
+  self->told_eos |= tells;
+  g_mutex_unlock (&self->wait_lock);
+  if (tells)
+    gst_mcap_base_post (GST_MCAP_BASE (self), gst_message_new_eos (GST_OBJECT (self)));
+}
+
 static gboolean
 gst_mcap_sink_end (GstMcapBase *base, gboolean eos, GError **error)
 {
@@ -219,7 +235,7 @@ gst_mcap_sink_end (GstMcapBase *base, gboolean eos, GError **error)
   if (!close_file (self, error))
     return FALSE;
   if (eos)
-    gst_mcap_base_post (base, gst_message_new_eos (GST_OBJECT (self)));
+    post_eos (self, TRUE);
   return TRUE;
 }
 
@@ -243,6 +259,8 @@ set_playing (GstMcapSink *self, gboolean playing)
 {
   g_mutex_lock (&self->wait_lock);
   self->playing = playing;
+  if (!playing)
+    self->told_eos = FALSE;
   g_cond_broadcast (&self->wait_cond);
   g_mutex_unlock (&self->wait_lock);
 }
@@ -326,10 +344,9 @@ gst_mcap_sink_change_state (GstElement *element, GstStateChange transition)
   }
   result = GST_ELEMENT_CLASS (gst_mcap_sink_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING) {
-    /* A bin forgets the end of its sinks when it pauses. */
     gst_mcap_base_lock (base);
     if (gst_mcap_base_has_ended (base))
-      gst_mcap_base_post (base, gst_message_new_eos (GST_OBJECT (self)));
+      post_eos (self, FALSE);
     gst_mcap_base_unlock (base);
   }
   return result;

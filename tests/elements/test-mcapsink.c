@@ -360,6 +360,41 @@ GST_START_TEST (test_end_is_told_again)
 }
 GST_END_TEST;
 
+static gpointer
+push_eos (gpointer source)
+{
+  return GINT_TO_POINTER (gst_pad_push_event (source, gst_event_new_eos ()));
+}
+
+/* An end that waits to play comes while the state changes, and is one. */
+GST_START_TEST (test_end_is_told_once)
+{
+  GstPad *source;
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  set_state (GST_STATE_PAUSED);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  for (guint i = 0; i < 300; i++) {
+    GThread *thread = g_thread_new ("end", push_eos, source);
+    guint n = 0;
+
+    /* For it to wait; where it does not yet, there is nothing to find. */
+    g_usleep (500);
+    set_state (GST_STATE_PLAYING);
+    fail_unless (GPOINTER_TO_INT (g_thread_join (thread)));
+    while (has_message (GST_MESSAGE_EOS))
+      n++;
+    fail_unless_equals_int (n, 1);
+    set_state (GST_STATE_PAUSED);
+    gst_pad_push_event (source, gst_event_new_flush_start ());
+    gst_pad_push_event (source, gst_event_new_flush_stop (TRUE));
+    gst_pad_push_event (source, gst_event_new_segment (&segment));
+  }
+  remove_source (source);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_locations)
 {
   static const struct {
@@ -740,6 +775,7 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_caps);
   tcase_add_test (tests, test_paused);
   tcase_add_test (tests, test_end_is_told_again);
+  tcase_add_test (tests, test_end_is_told_once);
   tcase_add_test (tests, test_locations);
   tcase_add_test (tests, test_numbers);
   tcase_add_test (tests, test_no_folder);
