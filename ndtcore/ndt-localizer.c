@@ -413,18 +413,29 @@ begin (NdtLocalizer *localizer, Step *step, guint n_following, GError **error)
       localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
 }
 
-/* In the place of what was registered before. */
+static double
+get_quality (const NdtRegistration *registration)
+{
+  return ndt_tracker_quality (registration->nvtl, registration->matched_ratio);
+}
+
+/* In the place of what was registered before. What a search told of other places stays true. */
 static gboolean
 register_again (NdtLocalizer *localizer, Step *step, NdtSearch search, const NdtPose *guesses,
     guint n_guesses, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
-  const guint evaluations = registration->evaluations;
+  const NdtRegistration before = *registration;
   const NdtRegistrationParams params = get_registration_params (localizer, step);
   if (!ndt_register (
           localizer->backend, step->slot, &params, search, guesses, n_guesses, registration, error))
     return FALSE;
-  registration->evaluations += evaluations;
+  registration->evaluations += before.evaluations;
+  if (step->is_wide) {
+    registration->n_starts = before.n_starts;
+    registration->runner_up = before.runner_up;
+    registration->is_ambiguous = before.is_ambiguous;
+  }
   step->is_complete = TRUE;
   step->reject = judge (localizer, registration);
   return TRUE;
@@ -444,8 +455,10 @@ search_from_far (NdtLocalizer *localizer, Step *step, GError **error)
   if (!register_again (
           localizer, step, NDT_SEARCH_FAR, step->guesses, 1 + (guint)guess->n_others, error))
     return FALSE;
-  if (before.n_starts == 0 || before.stop == NDT_STOP_NOT_FINITE ||
-      before.objective <= registration->objective)
+  /* A search around a start decides by quality. */
+  const gboolean was_better = step->is_wide ? get_quality (&before) > get_quality (registration)
+                                            : before.objective > registration->objective;
+  if (before.n_starts == 0 || before.stop == NDT_STOP_NOT_FINITE || !was_better)
     return TRUE;
   const guint32 evaluations = registration->evaluations, n_starts = registration->n_starts;
   *registration = before;
@@ -454,12 +467,6 @@ search_from_far (NdtLocalizer *localizer, Step *step, GError **error)
   step->is_complete = is_complete;
   step->reject = reject;
   return TRUE;
-}
-
-static double
-get_quality (const NdtRegistration *registration)
-{
-  return ndt_tracker_quality (registration->nvtl, registration->matched_ratio);
 }
 
 /* Around the guess, and from far from others. */
@@ -488,7 +495,9 @@ search_around (NdtLocalizer *localizer, Step *step, GError **error)
           (is_same && around.is_ambiguous) || registration->runner_up >= NDT_AMBIGUOUS;
     }
   }
-  if (step->reject == NDT_REJECT_NONE && registration->is_ambiguous)
+  /* Before the score: that may pass once the scan's motion is compensated. */
+  if ((step->reject == NDT_REJECT_NONE || step->reject == NDT_REJECT_SCORE) &&
+      registration->is_ambiguous)
     step->reject = NDT_REJECT_AMBIGUOUS;
   return TRUE;
 }

@@ -22,12 +22,13 @@ typedef struct {
 } Scan;
 
 static NdtVoxelMap *map;
+static double pace = 1;
 
 /* Around the yard's middle. */
 static NdtPose
 body_at (double time)
 {
-  const double angle = TURN * time, radius = SPEED / TURN;
+  const double angle = pace * TURN * time, radius = SPEED / TURN;
   const double position[3] = {radius * sin (angle), -radius * cos (angle), 1.8};
   NdtPose pose;
   ndt_pose_from_rpy (position, 0, 0, angle, &pose);
@@ -292,6 +293,65 @@ test_stamps (gconstpointer data)
   }
 }
 
+static NdtLocalization
+search_start (NdtBackend *backend, const Scan *scan, gboolean deskew, double yaw, double threshold)
+{
+  const double metres = yaw < 1 ? 0.9 : 2;
+  const double stddev[6] = {metres, metres, 0.3, 0.02, 0.02, yaw};
+  const double delta[6] = {metres, -metres, 0.1, 0, 0, yaw};
+  g_autoptr (NdtLocalizer) localizer = new_localizer (backend, deskew, FALSE);
+  const NdtObservation observation = observe (scan, 0);
+  const NdtPose truth = body_at (SPAN);
+  NdtLocalizerParams params;
+  NdtLocalization l;
+  NdtPose around;
+  ndt_localizer_params_init (&params);
+  params.deskew = deskew;
+  params.nvtl_threshold = threshold;
+  memcpy (params.start.stddev, stddev, sizeof stddev);
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+  ndt_pose_retract (&truth, delta, &around);
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &around));
+  g_assert_true (ndt_localizer_process (localizer, &observation, &l, NULL));
+  g_test_message ("%s %s: %u starts, runner-up %.3f, nvtl %.3f of %.3f, %.3f m",
+      ndt_track_status_to_string (l.status), ndt_reject_to_string (l.reject),
+      l.registration.n_starts, l.registration.runner_up, l.registration.nvtl,
+      l.registration.max_nvtl, error_of (&l, 0));
+  return l;
+}
+
+/* What a search around a start told stays where the scan is aligned again once its motion is
+ * known. What is ambiguous stays so, though the scores would pass then. */
+static void
+test_searched (void)
+{
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_autoptr (NdtVoxelMap) fine = ndt_test_scene_map (NDT_TEST_YARD, 120000, 1);
+  g_assert_true (ndt_backend_set_map (backend, fine, NULL));
+  pace = 0.5;
+  g_autofree Scan *slow = measure (0, FALSE);
+  NdtLocalization still = search_start (backend, slow, FALSE, 0.05, 0);
+  const NdtLocalization moved = search_start (backend, slow, TRUE, 0.05, 0);
+  pace = 1;
+  g_autofree Scan *scan = measure (0, FALSE);
+  g_assert_cmpuint (still.reject, ==, NDT_REJECT_NONE);
+  g_assert_true (moved.deskewed);
+  g_assert_cmpfloat (moved.registration.nvtl, >, 1.02 * still.registration.nvtl);
+  g_assert_cmpuint (still.registration.n_starts, >, 4);
+  g_assert_cmpuint (moved.registration.n_starts, ==, still.registration.n_starts);
+  g_assert_cmpfloat (still.registration.runner_up, >, 0);
+  g_assert_cmpfloat (moved.registration.runner_up, ==, still.registration.runner_up);
+
+  /* At 20 m/s it fits elsewhere nearly as well. */
+  g_assert_true (ndt_backend_set_map (backend, map, NULL));
+  still = search_start (backend, scan, FALSE, G_PI, 0);
+  g_assert_cmpuint (still.reject, ==, NDT_REJECT_AMBIGUOUS);
+  const NdtLocalization l =
+      search_start (backend, scan, TRUE, G_PI, 1.02 * still.registration.nvtl);
+  g_assert_cmpuint (l.reject, ==, NDT_REJECT_AMBIGUOUS);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -300,6 +360,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/localizer/motion/bend", GINT_TO_POINTER (FALSE), test_bend);
   g_test_add_data_func ("/localizer/motion/mounted", GINT_TO_POINTER (TRUE), test_bend);
   g_test_add_func ("/localizer/motion/first", test_first);
+  g_test_add_func ("/localizer/motion/searched", test_searched);
   g_test_add_func ("/localizer/motion/still", test_still);
   g_test_add_func ("/localizer/motion/same", test_same);
   g_test_add_data_func ("/localizer/motion/stamps", GINT_TO_POINTER (TRUE), test_stamps);
