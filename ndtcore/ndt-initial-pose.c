@@ -10,6 +10,10 @@
 /* Where candidates lie, in standard deviations. */
 #define REACH 2.5
 
+/* A body stands upright to this, rad: what is said to be known less of its roll and pitch is found
+ * from within it. */
+#define MOST_TILT 0.1
+
 /* What the search from far reaches. */
 #define FAR_METRES 2.0
 #define FAR_RADIANS (10 * G_PI / 180)
@@ -82,6 +86,13 @@ ndt_pose_search_is_wide (const NdtPoseSearch *search)
   return FALSE;
 }
 
+/* The standard deviation that counts. */
+static double
+get_stddev (const NdtPoseSearch *search, guint i)
+{
+  return i == 3 || i == 4 ? MIN (search->stddev[i], MOST_TILT) : search->stddev[i];
+}
+
 static double
 yaw_range (const NdtPoseSearch *search)
 {
@@ -96,7 +107,7 @@ ndt_pose_search_count (const NdtPoseSearch *search, double resolution)
   const double spacing = MIN (SPACING * resolution, SPACING_METRES);
   double n = 1;
   for (guint i = 0; i < 5; i++)
-    n *= MAX (2 * REACH * search->stddev[i] / (i < 3 ? spacing : SPACING_RADIANS), 1);
+    n *= MAX (2 * REACH * get_stddev (search, i) / (i < 3 ? spacing : SPACING_RADIANS), 1);
   n *= G_PI / 4 * MAX (2 * yaw_range (search) / SPACING_RADIANS, 1);
   return (guint)CLAMP (n, LEAST_CANDIDATES, MOST_CANDIDATES);
 }
@@ -130,7 +141,7 @@ ndt_pose_search_get (const NdtPoseSearch *search, const NdtPose *around, guint i
   const double radius = REACH * sqrt (u[0]), angle = 2 * G_PI * u[1];
   const double shift[6] = {search->stddev[0] * radius * cos (angle),
       search->stddev[1] * radius * sin (angle), REACH * search->stddev[2] * u[3],
-      REACH * search->stddev[3] * u[4], REACH * search->stddev[4] * u[5], 0};
+      REACH * get_stddev (search, 3) * u[4], REACH * get_stddev (search, 4) * u[5], 0};
   const double turn[6] = {0, 0, 0, 0, 0, yaw_range (search) * (2 * u[2] - 1)};
   NdtPose pose;
   ndt_pose_retract (around, shift, &pose);

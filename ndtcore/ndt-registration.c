@@ -405,6 +405,11 @@ ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParam
 {
   NdtRegistrationParams plain = *params;
   NdtAlignResult best;
+  if (params->n_offsets > NDT_MAX_OFFSETS) {
+    g_set_error_literal (
+        error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "at most 32 offsets can be registered");
+    return FALSE;
+  }
   memset (out, 0, sizeof (*out));
   if (!ndt_initial_pose_search (backend, slot, &params->align, get_mount (params), around, search,
           &best, &out->runner_up, &out->is_ambiguous, &out->evaluations, error))

@@ -123,7 +123,7 @@ gboolean ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationPar
  * NdtPoseSearch:
  * @stddev: standard deviations of a pose: x, y, z (m, along the map's axes), rotations about the
  *   map's axes through the body (rad), each 0 or above. What lies within 2.5 of them is searched,
- *   of yaw all from 72° on
+ *   of yaw all from 72° on, of roll and pitch no more than of 0.1 rad
  * @n_candidates: how many poses there are looked at, at most a million; 0: as many as the volume
  *   takes at the map's resolution, 64 to 50,000
  * @seed: others look at others

@@ -155,8 +155,15 @@ test_cancel (void)
   g_atomic_int_set (&canceller.quit, 1);
   g_thread_join (thread);
   g_test_message ("%u done, %u cancelled", n_done, n_cancelled);
+  /* How many of each is chance; after the last word there is none. */
+  NdtAlignResult results[N_STARTS];
+  g_autoptr (GError) error = NULL, refused = NULL;
+  memset (results, 0, sizeof results);
+  g_assert_true (ndt_backend_align (backend, 0, &params, starts, N_STARTS, results, NULL));
+  g_assert_cmpmem (results, sizeof results, expected, sizeof expected);
   ndt_backend_cancel (backend, TRUE);
-  g_autoptr (GError) error = NULL;
+  g_assert_false (ndt_backend_align (backend, 0, &params, starts, N_STARTS, results, &refused));
+  g_assert_error (refused, NDT_ERROR, NDT_ERROR_CANCELLED);
   NdtSums sums[N_STARTS];
   g_assert_false (
       ndt_backend_evaluate (backend, 0, &params, 0, NDT_KIND_SCORE, poses, N_STARTS, sums, &error));

@@ -125,6 +125,17 @@ test_count (void)
   g_assert_cmpuint (ndt_pose_search_count (&search, 1), <=, NDT_POSE_SEARCH_MAX_CANDIDATES);
   search.n_candidates = 7;
   g_assert_cmpuint (ndt_pose_search_count (&search, 1), ==, 7);
+  /* GNSS that says 0.1 rad² for what it does not measure: a body stands upright all the same. */
+  const NdtPoseSearch gnss = {{1, 1, 1, 0.32, 0.32, 1}, 0, 0};
+  const NdtPoseSearch upright = {{1, 1, 1, 0.1, 0.1, 1}, 0, 0};
+  const NdtPose around = {{0, 0, 0}, {0, 0, 0, 1}};
+  g_assert_cmpuint (ndt_pose_search_count (&gnss, 1), ==, ndt_pose_search_count (&upright, 1));
+  for (guint i = 1; i < 100; i++) {
+    const NdtPose pose = ndt_pose_search_get (&gnss, &around, i);
+    double roll, pitch, yaw;
+    ndt_pose_to_rpy (&pose, &roll, &pitch, &yaw);
+    g_assert_cmpfloat (hypot (roll, pitch), <=, 2.5 * hypot (0.1, 0.1) + 1e-6);
+  }
 }
 
 static void
@@ -392,11 +403,15 @@ test_nothing_there (void)
   g_assert_true (ndt_register_around (f.backend, SLOT + 1, &f.params, &around, &wide, &r, NULL));
   g_assert_cmpuint (r.stop, ==, NDT_STOP_NO_PAIRS);
 
-  g_autoptr (GError) invalid = NULL, no_map = NULL, cancelled = NULL;
+  g_autoptr (GError) invalid = NULL, no_map = NULL, cancelled = NULL, offsets = NULL;
   NdtPoseSearch bad = wide;
   bad.stddev[2] = -1;
   g_assert_false (ndt_register_around (f.backend, SLOT, &f.params, &around, &bad, &r, &invalid));
   g_assert_error (invalid, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+  NdtRegistrationParams many = f.params;
+  many.n_offsets = NDT_MAX_OFFSETS + 1;
+  g_assert_false (ndt_register_around (f.backend, SLOT, &many, &f.truth, &wide, &r, &offsets));
+  g_assert_error (offsets, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
   g_autoptr (NdtBackend) empty = ndt_backend_open_cpu (&config, NULL);
   g_assert_false (ndt_register_around (empty, SLOT, &f.params, &around, &wide, &r, &no_map));
   g_assert_error (no_map, NDT_ERROR, NDT_ERROR_NO_MAP);
