@@ -369,7 +369,9 @@ get_registration_params (const NdtLocalizer *localizer, const Step *step)
   /* What is searched around holds nothing. */
   if (!guess->is_held || step->is_wide)
     return params;
-  const NdtPose sensor = sensor_of_guess (localizer, step, &guess->pose);
+  NdtPose body = guess->pose;
+  memcpy (body.orientation, guess->held_orientation, sizeof (body.orientation));
+  const NdtPose sensor = sensor_of_guess (localizer, step, &body);
   r->scale = localizer->params.regularization_scale;
   for (guint i = 0; i < 2; i++) {
     r->target[i] = sensor.position[i] + guess->held[i] - guess->pose.position[i];
@@ -505,8 +507,9 @@ search_around (NdtLocalizer *localizer, Step *step, GError **error)
 /* A scan fits as well in one place as in another if its quality there reaches this fraction. */
 #define AS_GOOD 0.9
 
-/* Where the body may be at the prior: from far there. What was aligned before stays where it is
- * clearly better; where it is not, the scan does not tell one place from the other. */
+/* Where the body may be at the prior: from far there, turned as the prior and as motion says. What
+ * was aligned before stays where it is clearly better; where it is not, the scan does not tell one
+ * place from the other. */
 static gboolean
 try_prior (NdtLocalizer *localizer, Step *step, GError **error)
 {
@@ -514,9 +517,15 @@ try_prior (NdtLocalizer *localizer, Step *step, GError **error)
   const NdtRegistration before = *registration;
   const gboolean is_complete = step->is_complete;
   const NdtTrackerGuess guess = step->guess;
-  const NdtPose sensor = sensor_of_guess (localizer, step, &step->input.prior);
-  ndt_tracker_hold (&step->input.prior, INFINITY, &step->guess);
-  if (!register_again (localizer, step, NDT_SEARCH_FAR, &sensor, 1, error))
+  const NdtPose *prior = &step->input.prior;
+  const NdtPose turned = ndt_tracker_turn_prior (prior, &guess.pose);
+  const NdtPose sensors[2] = {
+      sensor_of_guess (localizer, step, &turned), sensor_of_guess (localizer, step, prior)};
+  /* One where both are the same. */
+  const guint n =
+      ndt_tracker_is_near (prior, &turned, NDT_TRACKER_SAME, NDT_TRACKER_SAME_TURN, 0) ? 1 : 2;
+  ndt_tracker_hold (prior, INFINITY, guess.pose.orientation, &step->guess);
+  if (!register_again (localizer, step, NDT_SEARCH_FAR, sensors, n, error))
     return FALSE;
   if (step->reject == NDT_REJECT_NONE &&
       get_quality (registration) >= AS_GOOD * get_quality (&before))

@@ -95,7 +95,7 @@ typedef struct {
   NdtPose odometry;
 } NdtTrackerInput;
 
-#define NDT_TRACKER_MAX_OTHERS 6
+#define NDT_TRACKER_MAX_OTHERS 7
 
 /**
  * NdtTrackerGuess:
@@ -109,7 +109,7 @@ typedef struct {
  * @coasts: … and whether constant velocity leads there
  * @elapsed: seconds since the scan before, 0 where that is not known
  * @is_held: a prior holds the pose by the line through @held across @direction, x and y in the map,
- *   the latter a unit vector along the body's heading at @pose
+ *   the latter a unit vector along the heading of a body that is turned as @held_orientation
  * @is_apart: and is farther from @pose than motion can have led
  * @is_doubted: as were those of the scans before: the body may be where the prior is
  */
@@ -128,6 +128,7 @@ typedef struct {
   int32_t is_doubted;
   double held[2];
   double direction[2];
+  double held_orientation[4];
 } NdtTrackerGuess;
 
 /* A velocity holds for so long after the last good scan, or half as long again as it was measured
@@ -233,6 +234,16 @@ ndt_tracker_add_guess (NdtTrackerGuess *guess, const NdtPose *pose)
   guess->others[guess->n_others++] = *pose;
 }
 
+/* Where a prior is, turned as @pose: one from GNSS may not know its yaw. */
+NDT_INLINE NdtPose
+ndt_tracker_turn_prior (const NdtPose *prior, const NdtPose *pose)
+{
+  NdtPose turned = *prior;
+  for (int i = 0; i < 4; i++)
+    turned.orientation[i] = pose->orientation[i];
+  return turned;
+}
+
 /* @pose moved as odometry moved meanwhile. */
 NDT_INLINE NdtPose
 ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *after)
@@ -281,12 +292,25 @@ ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *gue
   guess->coasts = 1;
 }
 
-/* The prior holds the pose, along the heading of the guess. One that is farther than @limit from it
- * pulls the less the farther it is. */
-NDT_INLINE void
-ndt_tracker_hold (const NdtPose *prior, double limit, NdtTrackerGuess *guess)
+/* Where the velocity leads from the last good scan, if it does. */
+NDT_INLINE int
+ndt_tracker_get_course (const NdtTracker *tracker, int64_t time, NdtPose *course)
 {
-  const double *q = guess->pose.orientation, *p = guess->pose.position;
+  if (!tracker->has_velocity || tracker->velocity_time <= 0 || tracker->good_time < 0 ||
+      time <= tracker->good_time || time - tracker->good_time > NDT_TRACKER_MAX_EXTRAPOLATION)
+    return 0;
+  *course = ndt_tracker_extrapolate (tracker, &tracker->good_pose,
+      (double)(time - tracker->good_time) / (double)tracker->velocity_time);
+  return 1;
+}
+
+/* The prior holds the pose, along the heading of @orientation. One that is farther than @limit from
+ * the guess pulls the less the farther it is. */
+NDT_INLINE void
+ndt_tracker_hold (
+    const NdtPose *prior, double limit, const double orientation[4], NdtTrackerGuess *guess)
+{
+  const double *q = orientation, *p = guess->pose.position;
   const double x = 1 - 2 * (q[1] * q[1] + q[2] * q[2]), y = 2 * (q[0] * q[1] + q[2] * q[3]);
   const double length = sqrt (x * x + y * y);
   /* A body on its nose has no heading. */
@@ -302,6 +326,8 @@ ndt_tracker_hold (const NdtPose *prior, double limit, NdtTrackerGuess *guess)
     e = limit * limit / e;
   for (int i = 0; i < 2; i++)
     guess->held[i] = p[i] + e * guess->direction[i];
+  for (int i = 0; i < 4; i++)
+    guess->held_orientation[i] = q[i];
 }
 
 NDT_INLINE void
@@ -348,20 +374,34 @@ ndt_tracker_predict (
     /* After a start nobody knows how fast it goes, nor after a long time. */
     guess->far = !guess->coasts;
   }
+  NdtPose course = tracker->good_pose;
+  const int32_t has_course = ndt_tracker_get_course (tracker, input->time, &course);
+  const double since_good = tracker->good_time >= 0 && input->time > tracker->good_time
+                                ? 1e-9 * (double)(input->time - tracker->good_time)
+                                : 0;
+  /* One that leads while motion leads elsewhere would win wherever it is if it held the pose: it
+   * does so where it is near the course of scans that were good, and by that one's heading. */
+  const int32_t leads = guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->has_own;
+  const int32_t is_near = tracker->has_good && ndt_tracker_is_near (&input->prior, &course,
+                                                   NDT_TRACKER_REACH, 4, since_good);
   /* One is wrong where it is farther from motion than that can have led; one after the other, and
    * the stream may be. */
-  if (holds)
+  if (holds && (!leads || is_near))
     ndt_tracker_hold (&input->prior,
         NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * guess->elapsed * guess->elapsed,
-        guess);
+        leads ? course.orientation : guess->pose.orientation, guess);
   guess->is_doubted = guess->is_apart && tracker->n_apart + 1 >= NDT_TRACKER_MAX_APART;
   if (!guess->has_own)
     return;
   /* What does not fit how it moves may be right, or that may be. */
   if (ndt_tracker_jumps (guess, &guess->pose))
     guess->far = 1;
-  if (holds)
+  if (holds) {
+    const NdtPose turned =
+        ndt_tracker_turn_prior (&input->prior, by_odometry ? &odometry : &guess->own);
     ndt_tracker_add_guess (guess, &input->prior);
+    ndt_tracker_add_guess (guess, &turned);
+  }
   if (by_odometry)
     ndt_tracker_add_guess (guess, &odometry);
   if (input->has_odometry && tracker->has_good_odometry && tracker->scans_since_good > 0) {
@@ -370,14 +410,8 @@ ndt_tracker_predict (
     ndt_tracker_add_guess (guess, &pose);
   }
   ndt_tracker_add_guess (guess, &guess->own);
-  if ((!guess->coasts || tracker->scans_since_good > 0) && tracker->has_velocity &&
-      tracker->velocity_time > 0 && tracker->good_time >= 0 && input->time > tracker->good_time &&
-      input->time - tracker->good_time <= NDT_TRACKER_MAX_EXTRAPOLATION) {
-    const double ratio =
-        (double)(input->time - tracker->good_time) / (double)tracker->velocity_time;
-    const NdtPose pose = ndt_tracker_extrapolate (tracker, &tracker->good_pose, ratio);
-    ndt_tracker_add_guess (guess, &pose);
-  }
+  if ((!guess->coasts || tracker->scans_since_good > 0) && has_course)
+    ndt_tracker_add_guess (guess, &course);
   if (tracker->has_good)
     ndt_tracker_add_guess (guess, &tracker->good_pose);
 }

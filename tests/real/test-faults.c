@@ -18,7 +18,7 @@ static const gchar *const aid_names[] = {"", " with odometry", " with priors", "
  * @aids: bits of those that it makes sense with
  * @stamp: seconds that the one scan is stamped late
  * @pause: seconds that nobody drives, nor scans
- * @prior: metres that the one scan's prior is off …
+ * @prior: metres that the one scan's prior is off, the first one's that is not blind …
  * @turn: … and rad
  * @jump: metres that the frame of odometry jumps by
  * @dropped: scans that are missing
@@ -59,6 +59,7 @@ static const Fault faults[] = {
     {"8 scans missing", HELD, .dropped = 8},
     {"1 scan blind", ANY, .blind = 1},
     {"5 scans blind", HELD, .blind = 5},
+    {"1 scan blind, then a prior 30 m off", HELD, .blind = 1, .prior = 30},
     {"carried 12 scans on", 1 << NOTHING_ELSE, .carried = 12, .recovery = FIRST_PRIOR},
 };
 
@@ -109,6 +110,7 @@ drive (const Drive *stream, const NdtLocalizerParams *params, const Fault *fault
     if (i >= at && i < at + fault->dropped + fault->carried)
       continue;
     const gboolean is_blind = i >= at && i < at + fault->blind;
+    const gboolean begins_to_see = i == at + fault->dropped + fault->carried + fault->blind;
     const gboolean is_over = i >= at + fault->dropped + fault->carried + fault->blind;
     g_autofree float *wall = is_blind ? make_blind (stream->scans[i], stream->sizes[i]) : NULL;
     NdtObservation o = {
@@ -123,7 +125,7 @@ drive (const Drive *stream, const NdtLocalizerParams *params, const Fault *fault
     };
     if (i >= at)
       o.time += (gint64)(fault->pause * SECOND) + (begins ? (gint64)(fault->stamp * SECOND) : 0);
-    if (begins && (fault->prior > 0 || fault->turn > 0)) {
+    if (begins_to_see && (fault->prior > 0 || fault->turn > 0)) {
       o.has_prior = TRUE;
       make_prior (&stream->truths[i], fault->prior, fault->turn, &o.prior);
     }

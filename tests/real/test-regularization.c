@@ -20,6 +20,7 @@
  * @start: and the first one
  * @bias: and all of those from %N_TRUE on
  * @ignores_drops: no scan is doubted for its scores
+ * @turn: of priors, but for the first one, rad
  */
 typedef struct {
   double noise;
@@ -28,6 +29,7 @@ typedef struct {
   double start;
   double bias;
   gboolean ignores_drops;
+  double turn;
 } Run;
 
 /**
@@ -35,10 +37,12 @@ typedef struct {
  * @worst: largest, metres
  * @mean: over the scans
  * @late: largest after the first %N_RECOVERY scans
+ * @n_off: scans that are more than 2 m off
  * @n_tracking: scans
  */
 typedef struct {
   double worst, mean, late;
+  guint n_off;
   guint n_tracking;
 } Errors;
 
@@ -80,11 +84,13 @@ localize (const Drive *drive, const Run *run)
       if (i > 0 && run->noise > 0)
         delta[k] += run->noise * ndt_test_normal (rand);
     }
+    delta[5] = i > 0 ? run->turn : 0;
     ndt_pose_retract (truth, delta, &o.prior);
     g_assert_true (ndt_localizer_process (localizer, &o, &l, NULL));
     ndt_pose_difference (&l.registration.pose, truth, &metres, NULL);
     errors.worst = MAX (errors.worst, metres);
     errors.mean += metres / drive->n;
+    errors.n_off += metres > 2;
     errors.n_tracking += l.status == NDT_TRACK_TRACKING;
     if (i >= N_RECOVERY)
       errors.late = MAX (errors.late, metres);
@@ -92,11 +98,12 @@ localize (const Drive *drive, const Run *run)
       g_test_message ("  scan %u: %.3f m, %s, %s", i, metres, ndt_track_status_to_string (l.status),
           ndt_prediction_to_string (l.prediction));
   }
-  g_test_message ("noise %g m, scale %g, outliers %g m, start %g m off, bias %g m%s: mean %.3f m, "
-                  "worst %.3f m, %.3f m in the end, %u of %u tracking",
+  g_test_message ("noise %g m, scale %g, outliers %g m, start %g m off, bias %g m%s, turned by %g: "
+                  "mean %.3f m, "
+                  "worst %.3f m, %.3f m in the end, %u off, %u of %u tracking",
       run->noise, run->scale, run->outlier, run->start, run->bias,
-      run->ignores_drops ? ", score-drop 0" : "", errors.mean, errors.worst, errors.late,
-      errors.n_tracking, drive->n);
+      run->ignores_drops ? ", score-drop 0" : "", run->turn, errors.mean, errors.worst, errors.late,
+      errors.n_off, errors.n_tracking, drive->n);
   return errors;
 }
 
@@ -132,8 +139,13 @@ test_open (gconstpointer data)
   /* One after the other is right. */
   for (guint i = 0; i < G_N_ELEMENTS (starts); i++) {
     const Run run = {NOISE, 0.01, 0, starts[i]};
+    const Run turned = {NOISE, 0.01, 0, starts[i], .turn = G_PI / 2};
     const Errors e = localize (&drive, &run);
     g_assert_cmpfloat (e.late, <, 2);
+    /* And no later where priors do not know their yaw, but for rounding. */
+    const Errors t = localize (&drive, &turned);
+    g_assert_cmpfloat (t.late, <, 2);
+    g_assert_cmpuint (t.n_off, <=, e.n_off + 2);
   }
   free_drive (&drive);
 }

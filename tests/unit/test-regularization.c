@@ -435,7 +435,8 @@ test_not_tracking (void)
   g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_INITIAL);
   g_assert_false (guess.is_held);
   g_assert_cmpint (guess.n_others, ==, 1);
-  /* Where the last scan is not believed, the prior leads and holds, among others. */
+  /* Where the last scan is not believed, the prior leads, among others, and holds them where it is
+   * near the course so far. */
   tracker = start_tracking ();
   const NdtPose astray = drive (5);
   const NdtTrackerInput without = {.time = 300 * MS};
@@ -448,8 +449,21 @@ test_not_tracking (void)
   g_assert_true (guess.far);
   g_assert_true (guess.is_held);
   g_assert_false (guess.is_apart);
+  g_assert_cmpint (guess.n_others, >, 0);
   ndt_pose_difference (&guess.pose, &next.prior, &metres, NULL);
   g_assert_cmpfloat (metres, <, 1e-9);
+  /* By the heading of that course, whatever its own is. */
+  const double turn[6] = {0, 0, 0, 0, 0, G_PI / 2};
+  ndt_pose_retract (&input.prior, turn, &next.prior);
+  ndt_tracker_predict (&tracker, &next, &guess);
+  g_assert_true (guess.is_held);
+  g_assert_cmpfloat_with_epsilon (guess.direction[0], cos (0.5), 1e-3);
+  g_assert_cmpfloat_with_epsilon (guess.direction[1], sin (0.5), 1e-3);
+  next.prior = drive (3.4);
+  ndt_tracker_predict (&tracker, &next, &guess);
+  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
+  g_assert_false (guess.is_held);
+  g_assert_false (guess.is_apart);
   /* A body on its nose has no heading. */
   tracker = start_tracking ();
   const double position[3] = {100, -50, 2};
