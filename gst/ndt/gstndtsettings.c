@@ -159,8 +159,8 @@ static const Number numbers[] = {
         AT (params.score_drop), DOUBLE, 0, 1, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_REGULARIZATION_SCALE, "regularization-scale",
         "Priors hold the vehicle along its heading instead of leading to where it is looked for: "
-        "the penalty on the score per pair of point and voxel and square metre (0 = off; 0.01 is "
-        "what Autoware has)",
+        "the penalty on the score per pair of point and voxel and square metre (0 = off; 0.001 to "
+        "0.1 is useful, 0.01 is what Autoware has)",
         AT (params.regularization_scale), DOUBLE, 0, 1000, 1, PLAYING, GST_NDT_CHANGE_PARAMS},
     {PROP_INITIAL_POSE_CANDIDATES, "initial-pose-candidates",
         "Poses that are looked at where a scan is searched for around one that is known to metres "
