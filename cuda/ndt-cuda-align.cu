@@ -13,7 +13,7 @@
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-kernels.h"
-#include "ndtcore/ndt-scan-filter.h"
+#include "ndtcore/scan/ndt-scan-filter.h"
 #include "ndt-cuda-step.cuh"
 
 #define MAX_TEAM 128

@@ -8,7 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 
 #ifdef __cplusplus
 extern "C" {

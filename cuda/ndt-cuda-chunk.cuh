@@ -8,8 +8,8 @@
 #pragma once
 
 #include "ndt-cuda-sums.cuh"
-#include "ndtcore/ndt-formulas.h"
-#include "ndtcore/ndt-scan-filter.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/scan/ndt-scan-filter.h"
 
 #define NO_TAG 0x00ffffffu
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ndtcore/ndt-frames.h"
+#include "ndtcore/motion/ndt-frames.h"
 
 G_STATIC_ASSERT (NDT_CUDA_FRAME_NONE == NDT_FRAME_NONE);
 G_STATIC_ASSERT (sizeof (NdtCudaPose) == NDT_FRAME_DOUBLES * sizeof (double));

@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-frames.h"
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 
 #define BLOCK 256
 #define NONE NDT_CUDA_FRAME_NONE

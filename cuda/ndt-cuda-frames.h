@@ -66,7 +66,7 @@ cudaError_t ndt_cuda_frames_extract (const NdtCudaPose *world, uint32_t first, u
 #else
 
 #include "ndt-cuda-memory.h"
-#include "ndtcore/ndt-device-frames.h"
+#include "ndtcore/motion/ndt-device-frames.h"
 
 /* On the current device; it and @memory outlive what is returned. */
 NdtDeviceFrames *ndt_cuda_frames_open (NdtCudaMemory *memory, int device, GError **error);

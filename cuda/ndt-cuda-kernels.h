@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#include "ndtcore/ndt-types.h"
+#include "ndtcore/math/ndt-types.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "ndtcore/ndt-backend.h"
+#include "ndtcore/align/ndt-backend.h"
 
 G_BEGIN_DECLS
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ndtcore/ndt-deskew-slots.h"
+#include "ndtcore/motion/ndt-deskew-slots.h"
 
 static gsize
 scalar_size (NdtScalar scalar)

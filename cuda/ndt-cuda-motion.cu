@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-motion.h"
-#include "ndtcore/ndt-deskew-slots.h"
+#include "ndtcore/motion/ndt-deskew-slots.h"
 
 #define BLOCK 256
 

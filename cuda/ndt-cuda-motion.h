@@ -74,7 +74,7 @@ cudaError_t ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *t
 #else
 
 #include "ndt-cuda-memory.h"
-#include "ndtcore/ndt-deskew.h"
+#include "ndtcore/motion/ndt-deskew.h"
 
 /**
  * NdtCudaMoving:

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ndt-cuda-private.h"
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 
 /* Time that a caller spins for a result before it sleeps, µs. Being woken takes some tens. */
 #define SPIN_TIME 5000

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "ndtcore/ndt-scan-filter.h"
-#include "ndtcore/ndt-scan-sample.h"
+#include "ndtcore/scan/ndt-scan-filter.h"
+#include "ndtcore/scan/ndt-scan-sample.h"
 
 /* Unfiltered scans up to this many points are read by the device where they are. */
 #define MAX_IN_PLACE 32768

@@ -9,7 +9,7 @@
 #define NDT_OPTIMIZER_FACTOR_REAL float
 #define NDT_OPTIMIZER_RSQRT(x) rsqrtf (x)
 #define NDT_OPTIMIZER_ROUNDED 1
-#include "ndtcore/ndt-optimizer.h"
+#include "ndtcore/math/ndt-optimizer.h"
 
 /* In the place of the number of points where the alignment is cancelled. */
 #define CANCELLED 1e30f

@@ -5,8 +5,8 @@
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-kernels.h"
-#include "ndtcore/ndt-scan-filter.h"
-#include "ndtcore/ndt-scan-sample.h"
+#include "ndtcore/scan/ndt-scan-filter.h"
+#include "ndtcore/scan/ndt-scan-sample.h"
 
 #define BLOCK NDT_CUDA_THIN_BLOCK
 #define NONE 0xffffffffu

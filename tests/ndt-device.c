@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/ndt-device.h"
+#include "ndt-device.h"
 
 #include <string.h>
 
-#include "tests/ndt-wait.h"
+#include "ndt-wait.h"
 
 typedef struct {
   NdtBackend parent;

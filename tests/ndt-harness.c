@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/ndt-harness.h"
+#include "ndt-harness.h"
 
 #include <gst/check/gstcheck.h>
 #include <string.h>
 
-#include "tests/ndt-wait.h"
+#include "ndt-wait.h"
 
 GstHarness *
 ndt_harness_new (const gchar *first_property, ...)

@@ -5,7 +5,7 @@
 #include <gst/check/gstharness.h>
 
 #include "gst/pointcloud/pointcloud.h"
-#include "tests/ndt-room.h"
+#include "ndt-room.h"
 
 G_BEGIN_DECLS
 

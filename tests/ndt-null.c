@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/ndt-null.h"
+#include "ndt-null.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* A backend that does nothing, in no time: an alignment ends where it starts. */
 #pragma once
 
-#include "ndtcore/ndt-backend.h"
+#include "ndtcore/align/ndt-backend.h"
 
 G_BEGIN_DECLS
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/ndt-room.h"
+#include "ndt-room.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
 
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/io/ndt-pcd.h"
 
 #define SIZE_X 20.0
 #define SIZE_Y 14.0

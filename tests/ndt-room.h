@@ -5,7 +5,7 @@
 
 #include <gst/gst.h>
 
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 
 G_BEGIN_DECLS
 

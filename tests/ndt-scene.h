@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-pose.h"
-#include "ndtcore/ndt-voxel-map.h"
+#include "ndtcore/math/ndt-pose.h"
+#include "ndtcore/map/ndt-voxel-map.h"
 
 /* Normal deviate (of the Irwin–Hall kind, within ±6). */
 static inline double

@@ -5,10 +5,10 @@
 
 #include <gst/gst.h>
 
-#include "ndtcore/ndt-formulas.h"
-#include "ndtcore/ndt-pcd.h"
-#include "ndtcore/ndt-pose.h"
-#include "tests/ndt-scene.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/math/ndt-pose.h"
+#include "ndt-scene.h"
 
 /* Metres along x that the street goes from, and to. */
 #define NDT_STREET_BEGIN (-80.0)

@@ -4,8 +4,8 @@
 #include <gst/gst.h>
 
 #include "gst/pointcloud/pointcloud.h"
-#include "ndtcore/ndt-localizer.h"
-#include "ndtcore/ndt-pose-curve.h"
+#include "ndtcore/track/ndt-localizer.h"
+#include "ndtcore/math/ndt-pose-curve.h"
 
 G_BEGIN_DECLS
 

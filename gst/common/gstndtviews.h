@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gst/pointcloud/pointcloud.h"
-#include "ndtcore/ndt-deskew.h"
+#include "ndtcore/motion/ndt-deskew.h"
 
 G_BEGIN_DECLS
 

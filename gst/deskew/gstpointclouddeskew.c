@@ -32,7 +32,7 @@
 #include "gst/common/gstndtposepad.h"
 #include "gst/common/gstndtviews.h"
 #include "gst/common/gstsinkevents.h"
-#include "ndtcore/ndt-trajectory.h"
+#include "ndtcore/io/ndt-trajectory.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_point_cloud_deskew_debug);
 #define GST_CAT_DEFAULT gst_point_cloud_deskew_debug

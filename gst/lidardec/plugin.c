@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include "gsthesaidec.h"
-#include "gstousterdec.h"
-#include "gstrobosensedec.h"
-#include "gstvelodynedec.h"
+#include "gst/lidardec/hesai/gsthesaidec.h"
+#include "gst/lidardec/ouster/gstousterdec.h"
+#include "gst/lidardec/robosense/gstrobosensedec.h"
+#include "gst/lidardec/velodyne/gstvelodynedec.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)

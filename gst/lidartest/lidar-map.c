@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lidar-map.h"
 
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/io/ndt-pcd.h"
 
 typedef struct {
   const LidarWorld *world;

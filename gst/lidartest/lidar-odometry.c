@@ -2,7 +2,7 @@
 #include "lidar-odometry.h"
 
 #include "lidar-math.h"
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 
 void
 lidar_odometry_init (

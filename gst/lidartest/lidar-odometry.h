@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "ndtcore/ndt-types.h"
+#include "ndtcore/math/ndt-types.h"
 
 G_BEGIN_DECLS
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lidar-math.h"
-#include "ndtcore/ndt-types.h"
+#include "ndtcore/math/ndt-types.h"
 
 G_BEGIN_DECLS
 

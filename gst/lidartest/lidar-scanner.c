@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lidar-scanner.h"
 
-#include "ndtcore/ndt-workers.h"
+#include "ndtcore/base/ndt-workers.h"
 
 /* A vehicle is a body and a cabin. */
 #define SHAPES_PER_VEHICLE 2

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-#include "gstmcapdemux.h"
-#include "gstmcapmux.h"
-#include "gstmcapsink.h"
-#include "gstrosbagsrc.h"
-#include "mcap-format.h"
+#include "gst/mcap/replay/gstmcapdemux.h"
+#include "gst/mcap/record/gstmcapmux.h"
+#include "gst/mcap/record/gstmcapsink.h"
+#include "gst/mcap/replay/gstrosbagsrc.h"
+#include "gst/mcap/container/mcap-format.h"
 
 static void
 mcap_type_find (GstTypeFind *find, gpointer user_data)

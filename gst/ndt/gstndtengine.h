@@ -4,7 +4,7 @@
 #include <gst/gst.h>
 
 #include "gstndtsettings.h"
-#include "ndtcore/ndt-localizer.h"
+#include "ndtcore/track/ndt-localizer.h"
 
 G_BEGIN_DECLS
 

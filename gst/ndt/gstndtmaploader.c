@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ndtcore/ndt-map-file.h"
+#include "ndtcore/io/ndt-map-file.h"
 
 void (*gst_ndt_map_loader_before_move) (void);
 

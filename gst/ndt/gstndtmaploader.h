@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "ndtcore/ndt-map-tiles.h"
+#include "ndtcore/io/ndt-map-tiles.h"
 
 G_BEGIN_DECLS
 

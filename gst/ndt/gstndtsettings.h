@@ -3,7 +3,7 @@
 
 #include <gst/gst.h>
 
-#include "ndtcore/ndt-localizer.h"
+#include "ndtcore/track/ndt-localizer.h"
 
 G_BEGIN_DECLS
 

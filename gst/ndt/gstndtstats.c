@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ndtcore/ndt-backend.h"
+#include "ndtcore/align/ndt-backend.h"
 
 /* The 95th percentile is of so many of the latest scans. */
 #define WINDOW 512

@@ -3,8 +3,8 @@
 
 #include <gst/gst.h>
 
-#include "ndtcore/ndt-localizer.h"
-#include "ndtcore/ndt-map-tiles.h"
+#include "ndtcore/track/ndt-localizer.h"
+#include "ndtcore/io/ndt-map-tiles.h"
 
 G_BEGIN_DECLS
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gstpcddec.h"
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/io/ndt-pcd.h"
 
 /* Enough for any header that programs write. */
 #define PEEK 4096

@@ -3,7 +3,7 @@
 
 #include <gst/pointcloud/pointcloud.h>
 
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/io/ndt-pcd.h"
 
 G_BEGIN_DECLS
 

@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 
 G_BEGIN_DECLS
 

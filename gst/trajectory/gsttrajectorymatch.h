@@ -3,7 +3,7 @@
 
 #include <gst/gst.h>
 
-#include "ndtcore/ndt-trajectory.h"
+#include "ndtcore/io/ndt-trajectory.h"
 
 G_BEGIN_DECLS
 

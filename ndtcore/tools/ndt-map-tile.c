@@ -7,8 +7,8 @@
 
 #include "ndt-map-tool.h"
 #include "ndt-tile-cutter.h"
-#include "ndtcore/ndt-map-metadata.h"
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/io/ndt-map-metadata.h"
+#include "ndtcore/io/ndt-pcd.h"
 
 typedef struct {
   double size;

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "ndt-map-tool.h"
-#include "ndtcore/ndt-map-file.h"
-#include "ndtcore/ndt-map-tiles.h"
-#include "ndtcore/ndt-pcd.h"
-#include "ndtcore/ndt-trajectory.h"
+#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-map-tiles.h"
+#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/io/ndt-trajectory.h"
 #include "ndt-point-set.h"
 
 /* A float steps by 0.5 mm here; farther from the origin a map loses what it was measured to. */

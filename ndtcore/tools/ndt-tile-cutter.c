@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ndtcore/ndt-map-metadata.h"
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/io/ndt-map-metadata.h"
+#include "ndtcore/io/ndt-pcd.h"
 
 #define MAX_BUFFERED ((gsize)64 << 20)
 #define MAX_TILES 100000u

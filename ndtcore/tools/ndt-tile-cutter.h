@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "ndtcore/ndt-cloud.h"
-#include "ndtcore/ndt-error.h"
+#include "ndtcore/scan/ndt-cloud.h"
+#include "ndtcore/base/ndt-error.h"
 
 G_BEGIN_DECLS
 

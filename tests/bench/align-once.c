@@ -5,8 +5,8 @@
  *
  *   align-once CASE radius|direct7|direct1 [far] */
 #include "bench-data.h"
-#include "ndtcore/ndt-backend.h"
-#include "ndtcore/ndt-registration.h"
+#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/align/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 int

@@ -13,8 +13,8 @@
 
 #include "cuda/ndt-cuda-testing.h"
 #include "cuda/ndt-cuda.h"
-#include "ndtcore/ndt-formulas.h"
-#include "ndtcore/ndt-registration.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/align/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 #define RUNS 300

@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 
 /* Packed float x, y, z. */
 typedef struct {

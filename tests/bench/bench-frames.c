@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "ndtcore/ndt-frames.h"
-#include "ndtcore/ndt-moving-scan.h"
+#include "ndtcore/motion/ndt-frames.h"
+#include "ndtcore/track/ndt-moving-scan.h"
 #ifdef HAVE_NDT_CUDA
 #include <cuda_runtime_api.h>
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "bench-data.h"
-#include "ndtcore/ndt-backend.h"
+#include "ndtcore/align/ndt-backend.h"
 #include "tests/ndt-test.h"
 
 #define TOWN 240.0 /* metres, a multiple of the cells' size */

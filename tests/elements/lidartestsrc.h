@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 #include "tests/ndt-wait.h"
 
 /* A small, fast sensor. */

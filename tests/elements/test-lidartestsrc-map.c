@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/elements/lidartestsrc.h"
+#include "lidartestsrc.h"
 
 #include <math.h>
 
 #include <glib/gstdio.h>
 
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/io/ndt-pcd.h"
 
 static gchar *
 temporary_folder (void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/elements/lidartestsrc.h"
+#include "lidartestsrc.h"
 
 #include <math.h>
 

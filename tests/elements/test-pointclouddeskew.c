@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 #include "tests/ndt-limit.h"
 
 #define CAPS "pointcloud/x-raw,format=XYZIRT,framerate=10/1,frame-id=lidar"

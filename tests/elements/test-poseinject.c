@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 #include "tests/ndt-harness.h"
 
 #define CAPS "pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1,frame-id=lidar"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "gst/lidardec/lidar-cutter.h"
+#include "gst/lidardec/common/lidar-cutter.h"
 
 /* Takes the scans that are finished: every point is there and, where it is said, finite. */
 static inline void

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "ndtcore/ndt-map-metadata.h"
+#include "ndtcore/io/ndt-map-metadata.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)

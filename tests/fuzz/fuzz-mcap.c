@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "gst/mcap/mcap-format.h"
-#include "gst/mcap/mcap-reader.h"
-#include "gst/mcap/mcap-stream.h"
+#include "gst/mcap/container/mcap-format.h"
+#include "gst/mcap/container/mcap-reader.h"
+#include "gst/mcap/container/mcap-stream.h"
 
 typedef struct {
   const guint8 *data;

@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 #include "fuzz-lidar.h"
-#include "gst/lidardec/ouster.h"
+#include "gst/lidardec/ouster/ouster.h"
 
 /* Metadata up to a byte of 0, then packets, each after its size in two bytes. */
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 #include "fuzz-lidar.h"
-#include "gst/lidardec/robosense.h"
+#include "gst/lidardec/robosense/robosense.h"
 
 /* A byte for the model, then packets, each after its size in two bytes; one without a model is a
  * calibration. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 #include "fuzz-lidar.h"
-#include "gst/lidardec/velodyne.h"
+#include "gst/lidardec/velodyne/velodyne.h"
 
 #define PACKET_SIZE 1206
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gpu-device.h"
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 
 static const NdtAlignParams default_params = NDT_ALIGN_PARAMS_DEFAULT;
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;

@@ -2,7 +2,7 @@
 /* Both backends, for tests that compare them. */
 #pragma once
 
-#include "ndtcore/ndt-backend.h"
+#include "ndtcore/align/ndt-backend.h"
 
 #ifdef HAVE_NDT_CUDA
 #include "cuda/ndt-cuda-testing.h"

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-backend.h"
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/math/ndt-formulas.h"
 
 typedef struct {
   NdtVoxelMap *map;

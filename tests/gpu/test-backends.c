@@ -2,8 +2,8 @@
 /* The CUDA backend beside the CPU's: the same calls, the same answers. */
 #include "gpu-backends.h"
 #include "gpu-scene.h"
-#include "ndtcore/ndt-scan-sample.h"
-#include "ndtcore/ndt-search.h"
+#include "ndtcore/scan/ndt-scan-sample.h"
+#include "ndtcore/align/ndt-search.h"
 
 static void
 give (NdtBackend *backend, const Scene *s)

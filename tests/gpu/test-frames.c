@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Frame trees on a device beside the CPU's. */
 #include "gpu-device.h"
-#include "ndtcore/ndt-formulas.h"
-#include "ndtcore/ndt-frames.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/motion/ndt-frames.h"
 
 #include <math.h>
 #include <string.h>

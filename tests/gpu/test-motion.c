@@ -2,8 +2,8 @@
 /* Motion compensation by a device beside the CPU's. */
 #include "gpu-device.h"
 #include "gpu-scene.h"
-#include "ndtcore/ndt-localizer.h"
-#include "ndtcore/ndt-moving-scan.h"
+#include "ndtcore/track/ndt-localizer.h"
+#include "ndtcore/track/ndt-moving-scan.h"
 
 #define SPAN 0.1
 

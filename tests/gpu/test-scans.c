@@ -3,10 +3,10 @@
  * true poses, poses that they align to, and whole drives. Data that are not there are skipped, each
  * by name. */
 #include "gpu-backends.h"
-#include "ndtcore/ndt-localizer.h"
-#include "ndtcore/ndt-map-file.h"
-#include "ndtcore/ndt-pcd.h"
-#include "ndtcore/ndt-trajectory.h"
+#include "ndtcore/track/ndt-localizer.h"
+#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/io/ndt-trajectory.h"
 #include "tests/ndt-scene.h"
 #include "tests/ndt-test.h"
 

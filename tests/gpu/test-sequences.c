@@ -2,7 +2,7 @@
 /* Many scans of one map in one submission: each backend's results are bitwise those of one by one.
  */
 #include "gpu-backends.h"
-#include "ndtcore/ndt-localizer.h"
+#include "ndtcore/track/ndt-localizer.h"
 #include "tests/ndt-scene.h"
 
 #define N_SCANS 150

@@ -8,9 +8,9 @@
 
 #include "gst/lidartest/lidar-map.h"
 #include "gst/lidartest/lidar-scanner.h"
-#include "ndtcore/ndt-localizer.h"
-#include "ndtcore/ndt-map-file.h"
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/track/ndt-localizer.h"
+#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-pcd.h"
 #include "tests/ndt-test.h"
 
 #define MAX_SCANS 50

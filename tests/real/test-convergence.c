@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* How many starts find the truth, on the scenes that other programs were measured on. */
-#include "ndtcore/ndt-map-file.h"
-#include "ndtcore/ndt-pcd.h"
-#include "ndtcore/ndt-registration.h"
-#include "ndtcore/ndt-trajectory.h"
-#include "tests/real/town-starts.h"
+#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/io/ndt-trajectory.h"
+#include "town-starts.h"
 
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
 

@@ -2,7 +2,7 @@
 /* What goes wrong on a drive: a stamp, a prior, an odometry's frame, scans that are missing or see
  * nothing, a vehicle that is carried away. The localizer may say that it does not know where it is,
  * but not that it does where it is more than half a metre off, and has to find back. */
-#include "tests/real/drive.h"
+#include "drive.h"
 
 /* Scans before the fault, and those from it on. */
 #define N_BEFORE 6

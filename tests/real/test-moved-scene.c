@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where on Earth a map lies must not show. */
-#include "ndtcore/ndt-pcd.h"
-#include "ndtcore/ndt-registration.h"
-#include "tests/real/town-starts.h"
+#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/align/ndt-registration.h"
+#include "town-starts.h"
 
 /* What the scene may move the poses by: float's rounding of the scan's points and of sums, far
  * below what a millimetre of noise does. */

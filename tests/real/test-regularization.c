@@ -2,9 +2,9 @@
 /* Drives whose scans do not tell how far along the vehicle is, with priors as GNSS gives them: off
  * by half a metre, or by many metres now and then. And one whose scans tell all: nothing gets worse
  * there. */
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 #include "tests/ndt-scene.h"
-#include "tests/real/drive.h"
+#include "drive.h"
 
 #define NOISE 0.5
 /* Scans that it may take to find back from a wrong start. */

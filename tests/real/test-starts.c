@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Recorded scans, every second one, each alone, from poses metres off with any yaw. */
-#include "ndtcore/ndt-initial-pose.h"
-#include "ndtcore/ndt-map-file.h"
-#include "ndtcore/ndt-pcd.h"
-#include "ndtcore/ndt-trajectory.h"
+#include "ndtcore/align/ndt-initial-pose.h"
+#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/io/ndt-trajectory.h"
 #include "tests/ndt-scene.h"
-#include "tests/real/town-starts.h"
+#include "town-starts.h"
 
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
 

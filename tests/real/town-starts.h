@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 #include "tests/ndt-test.h"
 
 /* A file of points: a count, then packed float x, y, z. NULL, and says so, where there is none. */

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gst/mcap/bag-reader.h"
-#include "gst/mcap/mcap-format.h"
-#include "gst/mcap/mcap-stream.h"
+#include "gst/mcap/ros/bag-reader.h"
+#include "gst/mcap/container/mcap-format.h"
+#include "gst/mcap/container/mcap-stream.h"
 
 static void
 print_string (const gchar *key, const gchar *value)

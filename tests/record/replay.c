@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/record/replay.h"
+#include "replay.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

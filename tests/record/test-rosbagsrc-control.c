@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What applications do while rosbagsrc and mcapdemux replay: seeks, changes of state, ends from
  * outside, pads that are linked later. */
-#include "tests/record/replay.h"
+#include "replay.h"
 
 #include <string.h>
 

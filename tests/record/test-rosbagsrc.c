@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What rosbagsrc and mcapdemux read of what mcapsink recorded, and of what is no recording. */
-#include "tests/record/replay.h"
+#include "replay.h"
 
 #include <glib/gstdio.h>
 #include <gst/pointcloud/pointcloud.h>

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-formulas.h"
-#include "ndtcore/ndt-reference.h"
-#include "ndtcore/ndt-registration.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/map/ndt-reference.h"
+#include "ndtcore/align/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/sensors/capture.h"
+#include "capture.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/sensors/lidar-harness.h"
+#include "lidar-harness.h"
 
 #include <gst/check/gstcheck.h>
 

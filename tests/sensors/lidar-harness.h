@@ -4,7 +4,7 @@
 
 #include <gst/check/gstharness.h>
 
-#include "gst/lidardec/lidar-cutter.h"
+#include "gst/lidardec/common/lidar-cutter.h"
 
 /* Sends it a stream's start and a segment in TIME. */
 GstHarness *lidar_harness_new (const gchar *line);

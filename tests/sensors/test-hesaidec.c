@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/sensors/lidar-harness.h"
+#include "lidar-harness.h"
 
 #define SIZE 1080
 #define BLOCK 130

@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "gst/lidardec/lidar-beams.h"
-#include "gst/lidardec/ouster-crc.h"
+#include "gst/lidardec/common/lidar-beams.h"
+#include "gst/lidardec/ouster/ouster-crc.h"
 
 #define N 32
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "tests/sensors/lidar-harness.h"
+#include "lidar-harness.h"
 
 #define SIZE 1206
 #define PACKET_US 1327

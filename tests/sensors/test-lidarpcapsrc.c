@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "tests/ndt-wait.h"
-#include "tests/sensors/capture.h"
+#include "capture.h"
 
 #define LINK_ETHERNET 1
 #define LINK_RAW 101

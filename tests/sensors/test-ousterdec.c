@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/sensors/lidar-harness.h"
+#include "lidar-harness.h"
 
 #define BEAMS 16
 #define COLUMNS 64

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/sensors/lidar-harness.h"
+#include "lidar-harness.h"
 
 /* Offsets and values are those of the user manuals of the RS-Helios (tables of the MSOP header and
  * of the DIFOP packet) and of the RS-Bpearl. */

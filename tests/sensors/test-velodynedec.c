@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/sensors/lidar-harness.h"
+#include "lidar-harness.h"
 
 #define SIZE 1206
 #define STRONGEST 0x37

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 #include "tests/ndt-scene.h"
-#include "tests/unit/kernel-record.h"
+#include "kernel-record.h"
 
 #define N_SCAN (8 * NDT_CHUNK - 5)
 

@@ -2,7 +2,7 @@
 /* What kernel-record writes for each chunk, voxels and blocks of the level after it. */
 #pragma once
 
-#include "ndtcore/ndt-kernel.h"
+#include "ndtcore/align/ndt-kernel.h"
 
 /* Pointers in @level and @args are none. */
 typedef struct {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/unit/kernel-record.h"
+#include "kernel-record.h"
 
 /* Sums of some hundred pairs in float: 1e-5 of what is summed. */
 #define TOLERANCE 1e-5

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-localizer.h"
+#include "ndtcore/track/ndt-localizer.h"
 #include "tests/ndt-scene.h"
 
 #define N_SCANS 130

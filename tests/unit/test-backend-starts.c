@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-backend.h"
+#include "ndtcore/align/ndt-backend.h"
 #include "tests/ndt-scene.h"
 #include "tests/ndt-wait.h"
 

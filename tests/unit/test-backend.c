@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPU backend against the formulas of ndt-formulas.h, and the promises of ndt-backend.h. */
-#include "ndtcore/ndt-backend.h"
+#include "ndtcore/align/ndt-backend.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-formulas.h"
-#include "ndtcore/ndt-kernel.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/align/ndt-kernel.h"
 #include "tests/ndt-limit.h"
 #include "tests/ndt-scene.h"
 #include "tests/ndt-wait.h"

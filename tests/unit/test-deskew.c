@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-deskew.h"
+#include "ndtcore/motion/ndt-deskew.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-formulas.h"
-#include "ndtcore/ndt-moving-scan.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/track/ndt-moving-scan.h"
 
 #define N_POINTS 20000
 #define SPAN 0.1

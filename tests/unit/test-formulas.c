@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 
 #include <float.h>
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-backend.h"
-#include "ndtcore/ndt-frames.h"
+#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/motion/ndt-frames.h"
 
 #include <math.h>
 #include <string.h>

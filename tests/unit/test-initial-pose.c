@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-initial-pose.h"
+#include "ndtcore/align/ndt-initial-pose.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-mount.h"
+#include "ndtcore/math/ndt-mount.h"
 #include "tests/ndt-scene.h"
 
 #define N_MAP 60000

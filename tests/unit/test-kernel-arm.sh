@@ -21,5 +21,5 @@ type $cc qemu-aarch64-static >/dev/null 2>&1 ||
 # shellcheck disable=SC2046
 $cc -std=c11 -D_DEFAULT_SOURCE -O3 -ffp-contract=fast -Wno-psabi -static -I"$root" \
   $(pkg-config --cflags-only-I glib-2.0) -DNDT_KERNEL_NAME=ndt_kernel_generic -DG_LOG_DOMAIN='"ndt"' \
-  "$root/ndtcore/ndt-kernel.c" "$root/tests/unit/kernel-replay.c" -o "$dir/replay" -lm
+  "$root/ndtcore/align/ndt-kernel.c" "$root/tests/unit/kernel-replay.c" -o "$dir/replay" -lm
 qemu-aarch64-static "$dir/replay" "$dir/chunks"

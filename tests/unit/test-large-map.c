@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ndtcore/ndt-localizer.h"
-#include "ndtcore/ndt-map-file.h"
-#include "ndtcore/ndt-pcd.h"
+#include "ndtcore/track/ndt-localizer.h"
+#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-pcd.h"
 #include "tests/ndt-scene.h"
 
 #define N_POINTS 10000000

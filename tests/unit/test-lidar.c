@@ -2,7 +2,7 @@
 #include "gst/lidartest/lidar-map.h"
 #include "gst/lidartest/lidar-odometry.h"
 #include "gst/lidartest/lidar-scanner.h"
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 
 static const LidarWorldKind kinds[] = {
     LIDAR_WORLD_TOWN, LIDAR_WORLD_TUNNEL, LIDAR_WORLD_HIGHWAY, LIDAR_WORLD_HALL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A body in a bend: 20 m/s and 45 degrees a second at once, and a scan takes 0.1 s. Each point is
  * measured from where the sensor is at that instant. */
-#include "ndtcore/ndt-localizer.h"
+#include "ndtcore/track/ndt-localizer.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/unit/localizer-stream.h"
+#include "localizer-stream.h"
 
 static const double wide[6] = {3, 3, 0.3, 0.02, 0.02, G_PI};
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/unit/localizer-stream.h"
+#include "localizer-stream.h"
 
 /* ---- Tracking ---- */
 

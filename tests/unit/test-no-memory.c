@@ -4,10 +4,10 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "ndtcore/ndt-deskew.h"
-#include "ndtcore/ndt-frames.h"
-#include "ndtcore/ndt-pcd.h"
-#include "ndtcore/ndt-voxel-map.h"
+#include "ndtcore/motion/ndt-deskew.h"
+#include "ndtcore/motion/ndt-frames.h"
+#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/map/ndt-voxel-map.h"
 #include "tests/ndt-limit.h"
 #include "tests/ndt-scene.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The step rule on objectives whose optimum is known. */
-#include "ndtcore/ndt-optimizer.h"
+#include "ndtcore/math/ndt-optimizer.h"
 
 #include <glib.h>
 #include <string.h>
 
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 #include "tests/ndt-scene.h"
 
 static const NdtOptimizerParams default_params = {1e-6, 1e-6, 1e9, 1e9, 100, 3, 2};

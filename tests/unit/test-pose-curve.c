@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-pose-curve.h"
+#include "ndtcore/math/ndt-pose-curve.h"
 
 #include <math.h>
 

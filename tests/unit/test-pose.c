@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-pose.h"
+#include "ndtcore/math/ndt-pose.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-error.h"
+#include "ndtcore/base/ndt-error.h"
 #include "tests/ndt-scene.h"
 
 /* What a handful of operations in double lose at the sizes used here (positions up to 1000 m). */

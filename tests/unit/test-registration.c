@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-registration.h"
+#include "ndtcore/align/ndt-registration.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-formulas.h"
+#include "ndtcore/math/ndt-formulas.h"
 #include "tests/ndt-scene.h"
 
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;

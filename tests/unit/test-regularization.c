@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-localizer.h"
-#include "ndtcore/ndt-mount.h"
-#include "ndtcore/ndt-optimizer.h"
-#include "ndtcore/ndt-tracker.h"
+#include "ndtcore/track/ndt-localizer.h"
+#include "ndtcore/math/ndt-mount.h"
+#include "ndtcore/math/ndt-optimizer.h"
+#include "ndtcore/track/ndt-tracker.h"
 #include "tests/ndt-scene.h"
 
 #define MS G_GINT64_CONSTANT (1000000)

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-backend.h"
-#include "ndtcore/ndt-scan-filter.h"
+#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/scan/ndt-scan-filter.h"
 #include "tests/ndt-scene.h"
 
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-search.h"
+#include "ndtcore/align/ndt-search.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-registration.h"
+#include "ndtcore/align/ndt-registration.h"
 #include "tests/ndt-scene.h"
 
 #define N_MAP 60000

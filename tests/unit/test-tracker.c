@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-tracker.h"
+#include "ndtcore/track/ndt-tracker.h"
 
 #include <glib.h>
 
-#include "ndtcore/ndt-localizer.h"
+#include "ndtcore/track/ndt-localizer.h"
 #include "tests/ndt-scene.h"
 
 #define MS G_GINT64_CONSTANT (1000000)

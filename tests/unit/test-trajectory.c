@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-trajectory.h"
+#include "ndtcore/io/ndt-trajectory.h"
 #include "tests/ndt-test.h"
 
 static NdtTrajectory *

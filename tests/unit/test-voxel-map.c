@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/ndt-voxel-map.h"
+#include "ndtcore/map/ndt-voxel-map.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/ndt-error.h"
-#include "ndtcore/ndt-map-file.h"
+#include "ndtcore/base/ndt-error.h"
+#include "ndtcore/io/ndt-map-file.h"
 #include "tests/ndt-scene.h"
 #include "tests/ndt-test.h"
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "gstmcappad.h"
+#include "gst/mcap/container/mcap-writer.h"
+
+G_BEGIN_DECLS
+
+/* Turns buffers into messages of a file. */
+typedef struct {
+  McapWriter *writer; /* NULL: no file is open */
+  guint generation;   /* number of the file, from 1 */
+  gchar *tf_topic;
+  gchar *diagnostics_topic;
+  GstPoseRole tf_role;
+  GByteArray *scratch;
+} GstMcapRecorder;
+
+void gst_mcap_recorder_init (GstMcapRecorder *self);
+void gst_mcap_recorder_clear (GstMcapRecorder *self);
+
+/* @log_time: ns; @stamp: ns, of the header. A buffer whose bytes are no scan is the error
+ * GST_STREAM_ERROR_FORMAT: nothing of it was written and recording may go on. */
+gboolean gst_mcap_recorder_add (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer,
+    guint64 log_time, gint64 stamp, GError **error);
+
+/* The sensor's own time on @buffer, in ns of the Unix epoch where its clock is known; @fallback
+ * where there is none. */
+gint64 gst_mcap_buffer_get_stamp (GstBuffer *buffer, gint64 fallback);
+
+G_END_DECLS

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/pointcloud/pointcloud.h>
+
+#include "gst/mcap/container/mcap-writer.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  GST_MCAP_LOG_TIME_AUTO,
+  GST_MCAP_LOG_TIME_PTS,
+  GST_MCAP_LOG_TIME_CLOCK,
+} GstMcapLogTime;
+
+/* Properties that mcapsink and mcapmux share. Their owner guards them by its object lock. */
+typedef struct {
+  McapWriterCompression compression;
+  guint chunk_size;       /* bytes */
+  guint64 chunk_duration; /* ns */
+  gchar *tf_topic;
+  GstPoseRole tf_role;
+  gchar *diagnostics_topic;
+  GstMcapLogTime log_time;
+  GstStructure *metadata;
+  gboolean attach_pipeline;
+} GstMcapSettings;
+
+void gst_mcap_settings_init (GstMcapSettings *self);
+void gst_mcap_settings_clear (GstMcapSettings *self);
+/* Properties are numbered from @first on; returns the first number that is free. */
+guint gst_mcap_settings_install (GObjectClass *klass, guint first);
+/* FALSE: none of these. @id: counted from that of the first. */
+gboolean gst_mcap_settings_set (GstMcapSettings *self, guint id, const GValue *value);
+gboolean gst_mcap_settings_get (const GstMcapSettings *self, guint id, GValue *value);
+
+G_END_DECLS

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "gstbagplayer.h"
+
+#include <gio/gio.h>
+
+#include "gst/mcap/container/mcap-format.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_bag_player_debug);
+#define GST_CAT_DEFAULT gst_bag_player_debug
+
+/* How far ahead time stamps are looked at for the earliest, which the segment begins with: headers
+ * are of before the log time, by no more than a sensor's and a network's delay. */
+#define LOOK_AHEAD (2 * GST_SECOND)
+#define LOOK_AHEAD_MESSAGES 1000
+
+#define PROGRESS_INTERVAL (G_USEC_PER_SEC / 2)
+
+struct _GstBagPlayer {
+  GstElement *element;
+  GstBagPlayerSettings settings;
+  GstBagOpenFunc open;
+  gpointer user_data;
+
+  GstTask *task;
+  GRecMutex lock; /* of the task */
+
+  /* in the task, or with its lock */
+  BagReader *reader;
+  GstBagStreams *streams;
+  GstSegment segment; /* of stream time */
+  guint32 seqnum;
+  guint64 log_start, log_end;
+  GstClockTime base;     /* PTS at which stream time is 0 */
+  gboolean has_seen_all; /* messages, looking ahead */
+  gboolean has_pushed_records;
+  gint64 last_progress;
+  gboolean progress_started;
+
+  /* under the object lock */
+  gboolean is_stopped; /* for good */
+  gboolean is_open;
+  gboolean is_playing;
+  gboolean is_ended; /* from outside */
+  GstClockTime duration;
+  GstClockTime position; /* stream time */
+  GstSegment shown;      /* for queries */
+  guint32 seek;          /* number of the last one */
+  guint32 shown_seqnum;  /* of the seek that it is of */
+  guint64 n_messages;
+  guint64 n_damaged;
+};
+
+/* Starts or pauses the task, unless it was told to stop, which it would forget. */
+static void
+set_task_state (GstBagPlayer *self, GstTaskState state)
+{
+  GST_OBJECT_LOCK (self->element);
+  if (!self->is_stopped)
+    gst_task_set_state (self->task, state);
+  GST_OBJECT_UNLOCK (self->element);
+}
+
+void
+gst_bag_post_error (GstElement *element, const GError *error)
+{
+  if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_OPEN))
+    GST_ELEMENT_ERROR (element, RESOURCE, OPEN_READ, ("%s.", error->message), (NULL));
+  else if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_READ))
+    GST_ELEMENT_ERROR (element, RESOURCE, READ, ("%s.", error->message), (NULL));
+  else if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED))
+    GST_ELEMENT_ERROR (element, STREAM, FORMAT, ("%s.", error->message), (NULL));
+  else
+    GST_ELEMENT_ERROR (element, STREAM, DEMUX, ("%s.", error->message), (NULL));
+}
+
+static void
+post_warning (GstBagPlayer *self)
+{
+  const guint64 n_damaged = bag_reader_get_n_damaged (self->reader);
+  g_autofree gchar *warning = bag_reader_take_warning (self->reader);
+  GST_OBJECT_LOCK (self->element);
+  self->n_damaged = n_damaged;
+  GST_OBJECT_UNLOCK (self->element);
+  if (warning)
+    GST_ELEMENT_WARNING (self->element, STREAM, DEMUX, ("%s", warning), (NULL));
+}
+
+static void
+post_progress (GstBagPlayer *self, GstProgressType type)
+{
+  GstClockTime position, duration;
+  if (!self->settings.post_progress)
+    return;
+  GST_OBJECT_LOCK (self->element);
+  const gboolean is_playing = self->is_playing;
+  position = self->position;
+  duration = self->duration;
+  GST_OBJECT_UNLOCK (self->element);
+  /* Before, applications take it for progress of opening, and wait for its end. */
+  if (!is_playing || (type != GST_PROGRESS_TYPE_CONTINUE && type != GST_PROGRESS_TYPE_START &&
+                         !self->progress_started))
+    return;
+  const gint64 now = g_get_monotonic_time ();
+  if (type == GST_PROGRESS_TYPE_CONTINUE) {
+    if (now - self->last_progress < PROGRESS_INTERVAL)
+      return;
+    if (!self->progress_started)
+      type = GST_PROGRESS_TYPE_START;
+  }
+  self->last_progress = now;
+  self->progress_started = type == GST_PROGRESS_TYPE_CONTINUE || type == GST_PROGRESS_TYPE_START;
+  const gdouble percent = type == GST_PROGRESS_TYPE_COMPLETE ? 100.0
+                          : duration > 0
+                              ? 100.0 * (gdouble)MIN (position, duration) / (gdouble)duration
+                              : 0.0;
+  g_autofree gchar *text = g_strdup_printf ("%.1f %%, %.1f of %.1f s", percent,
+      (gdouble)position / GST_SECOND, (gdouble)duration / GST_SECOND);
+  gst_element_post_message (
+      self->element, gst_message_new_progress (GST_OBJECT (self->element), type, "replay", text));
+}
+
+/* The time stamps that come first, and the channels of these messages. */
+static gboolean
+look_ahead (GstBagPlayer *self, guint64 from, GstClockTime *earliest, GError **error)
+{
+  GError *failure = NULL;
+  BagMessage message;
+
+  *earliest = from;
+  if (!bag_reader_seek (self->reader, from, error))
+    return FALSE;
+  for (guint n = 0; n < LOOK_AHEAD_MESSAGES; n++) {
+    if (!bag_reader_next (self->reader, &message, &failure)) {
+      self->has_seen_all = failure == NULL;
+      break;
+    }
+    if (message.log_time > from + LOOK_AHEAD)
+      break;
+    gst_bag_streams_add_channel (self->streams, message.channel);
+    const GstClockTime time = gst_bag_streams_get_time (self->streams, &message);
+    *earliest = MAX (MIN (*earliest, time), self->settings.streams.from);
+  }
+  if (failure) {
+    g_propagate_error (error, failure);
+    return FALSE;
+  }
+  return bag_reader_seek (self->reader, from, error);
+}
+
+/* Sends the segment out, and shows it to queries. */
+static void
+set_segment (GstBagPlayer *self)
+{
+  GstSegment segment = self->segment;
+  segment.start += self->base;
+  segment.position += self->base;
+  if (GST_CLOCK_TIME_IS_VALID (segment.stop))
+    segment.stop += self->base;
+  gst_bag_streams_set_segment (self->streams, &segment, self->seqnum);
+  GST_OBJECT_LOCK (self->element);
+  self->shown = self->segment;
+  self->shown_seqnum = self->seqnum;
+  self->is_open = TRUE;
+  self->position = self->segment.start;
+  self->duration = self->segment.duration;
+  GST_OBJECT_UNLOCK (self->element);
+}
+
+static gboolean
+has_record (GstBagPlayer *self, guint8 opcode)
+{
+  return self->settings.streams.raw && bag_reader_has_record (self->reader, opcode);
+}
+
+static gboolean
+has_content (GstBagPlayer *self)
+{
+  return bag_reader_get_n_channels (self->reader) > 0 || has_record (self, MCAP_OP_ATTACHMENT) ||
+         has_record (self, MCAP_OP_METADATA);
+}
+
+/* What takes the records of a file, and how that went. */
+typedef struct {
+  GstBagStreams *streams;
+  GstFlowReturn flow;
+} RecordSink;
+
+static gboolean
+push_record (gpointer user_data, guint8 opcode, McapCursor *content)
+{
+  RecordSink *sink = user_data;
+  sink->flow = gst_bag_streams_push_record (sink->streams, opcode, content);
+  return sink->flow == GST_FLOW_OK;
+}
+
+static gboolean
+open_recording (GstBagPlayer *self, GError **error)
+{
+  self->reader = self->open (self->user_data, error);
+  if (!self->reader)
+    return FALSE;
+  if (!bag_reader_get_range (self->reader, &self->log_start, &self->log_end))
+    self->log_start = self->log_end = 0;
+  for (guint i = 0; i < bag_reader_get_n_channels (self->reader); i++)
+    gst_bag_streams_add_channel (self->streams, bag_reader_get_channel (self->reader, i));
+  self->log_start = MIN (MAX (self->log_start, self->settings.streams.from), (guint64)G_MAXINT64);
+  self->log_end = CLAMP (self->log_end, self->log_start, self->settings.streams.to);
+  if (!look_ahead (self, self->log_start, &self->base, error))
+    return FALSE;
+  post_warning (self);
+  if (!has_content (self)) {
+    g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "The recording has no messages");
+    return FALSE;
+  }
+  if (has_record (self, MCAP_OP_ATTACHMENT))
+    gst_bag_streams_add_record_pad (self->streams, MCAP_OP_ATTACHMENT);
+  if (has_record (self, MCAP_OP_METADATA))
+    gst_bag_streams_add_record_pad (self->streams, MCAP_OP_METADATA);
+  gst_element_no_more_pads (self->element);
+
+  gst_segment_init (&self->segment, GST_FORMAT_TIME);
+  self->segment.duration = self->log_end - self->base;
+  set_segment (self);
+  gst_element_post_message (
+      self->element, gst_message_new_duration_changed (GST_OBJECT (self->element)));
+  return TRUE;
+}
+
+gboolean
+gst_bag_player_open (GstBagPlayer *self)
+{
+  g_autoptr (GError) error = NULL;
+  g_rec_mutex_lock (&self->lock);
+  gboolean done = open_recording (self, &error);
+  if (error)
+    gst_bag_post_error (self->element, error);
+  /* Later there may be pads that are wanted, where not all are known yet. */
+  if (done && (self->has_seen_all || bag_reader_has_all_channels (self->reader)))
+    done = !gst_bag_streams_fail_unheard (self->streams);
+  g_rec_mutex_unlock (&self->lock);
+  return done;
+}
+
+static gboolean
+push_records (GstBagPlayer *self, GstFlowReturn *flow, GError **error)
+{
+  RecordSink records = {self->streams, GST_FLOW_OK};
+  const gboolean done = !self->settings.streams.raw ||
+                        bag_reader_foreach_record (self->reader, push_record, &records, error);
+  self->has_pushed_records = TRUE;
+  *flow = records.flow;
+  return done;
+}
+
+static void
+end (GstBagPlayer *self)
+{
+  if (gst_bag_streams_fail_unheard (self->streams))
+    return;
+  post_progress (self, GST_PROGRESS_TYPE_COMPLETE);
+  if (self->segment.flags & GST_SEGMENT_FLAG_SEGMENT) {
+    const gint64 stop =
+        (gint64)(GST_CLOCK_TIME_IS_VALID (self->segment.stop) ? self->segment.stop
+                                                              : self->segment.duration);
+    GstMessage *message =
+        gst_message_new_segment_done (GST_OBJECT (self->element), GST_FORMAT_TIME, stop);
+    gst_message_set_seqnum (message, self->seqnum);
+    gst_element_post_message (self->element, message);
+    GstEvent *event = gst_event_new_segment_done (GST_FORMAT_TIME, stop);
+    gst_event_set_seqnum (event, self->seqnum);
+    gst_bag_streams_push_event (self->streams, event);
+    return;
+  }
+  GstEvent *event = gst_event_new_eos ();
+  gst_event_set_seqnum (event, self->seqnum);
+  gst_bag_streams_push_event (self->streams, event);
+}
+
+static void
+stop_with_flow (GstBagPlayer *self, GstFlowReturn flow)
+{
+  GST_DEBUG_OBJECT (self->element, "pausing: %s", gst_flow_get_name (flow));
+  set_task_state (self, GST_TASK_PAUSED);
+  if (flow == GST_FLOW_EOS) {
+    end (self);
+  } else if (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS) {
+    GST_ELEMENT_FLOW_ERROR (self->element, flow);
+    post_progress (self, GST_PROGRESS_TYPE_ERROR);
+    gst_bag_streams_push_event (self->streams, gst_event_new_eos ());
+  }
+}
+
+static void
+stop_with_error (GstBagPlayer *self, const GError *error)
+{
+  GST_OBJECT_LOCK (self->element);
+  const gboolean is_ended = self->is_ended;
+  GST_OBJECT_UNLOCK (self->element);
+  /* Reading fails as well when it is told to stop, or what is read is ended. */
+  const gboolean is_failure = !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+
+  if (!is_failure && is_ended && gst_bag_streams_has_pads (self->streams)) {
+    stop_with_flow (self, GST_FLOW_EOS);
+    return;
+  }
+  set_task_state (self, GST_TASK_PAUSED);
+  if (!is_failure && is_ended)
+    GST_ELEMENT_ERROR (self->element, STREAM, DEMUX,
+        ("The stream was ended before anything of the recording was read."), (NULL));
+  if (!is_failure)
+    return;
+  gst_bag_post_error (self->element, error);
+  post_progress (self, GST_PROGRESS_TYPE_ERROR);
+  gst_bag_streams_push_event (self->streams, gst_event_new_eos ());
+}
+
+/* What was logged a little later may have an earlier time stamp. */
+static gboolean
+is_after_stop (GstBagPlayer *self, const BagMessage *message)
+{
+  GstClockTime stop = self->settings.streams.to;
+  if (GST_CLOCK_TIME_IS_VALID (self->segment.stop))
+    stop = MIN (stop, self->base + self->segment.stop);
+  return message->log_time > stop && message->log_time - stop > LOOK_AHEAD;
+}
+
+static void
+loop (gpointer user_data)
+{
+  GstBagPlayer *self = user_data;
+  g_autoptr (GError) error = NULL;
+  GstFlowReturn flow = GST_FLOW_OK;
+  BagMessage message;
+
+  if ((!self->reader && !open_recording (self, &error)) ||
+      (!self->has_pushed_records && !push_records (self, &flow, &error))) {
+    stop_with_error (self, error);
+    return;
+  }
+  if (flow != GST_FLOW_OK) {
+    stop_with_flow (self, flow);
+    return;
+  }
+  GST_OBJECT_LOCK (self->element);
+  const gboolean is_ended = self->is_ended;
+  GST_OBJECT_UNLOCK (self->element);
+  const gboolean found = !is_ended && bag_reader_next (self->reader, &message, &error);
+  post_warning (self);
+  if (error) {
+    stop_with_error (self, error);
+    return;
+  }
+  if (!found || is_after_stop (self, &message)) {
+    stop_with_flow (self, GST_FLOW_EOS);
+    return;
+  }
+  GST_OBJECT_LOCK (self->element);
+  self->n_messages++;
+  if (message.log_time >= self->base)
+    self->position = self->segment.position = message.log_time - self->base;
+  GST_OBJECT_UNLOCK (self->element);
+  post_progress (self, GST_PROGRESS_TYPE_CONTINUE);
+  flow = gst_bag_streams_push (self->streams, &message);
+  if (flow != GST_FLOW_OK)
+    stop_with_flow (self, flow);
+}
+
+GstBagPlayer *
+gst_bag_player_new (GstElement *element, const GstBagPlayerSettings *settings,
+    GstPadEventFunction event, GstPadQueryFunction query, GstBagOpenFunc open, gpointer user_data)
+{
+  GST_DEBUG_CATEGORY_INIT (gst_bag_player_debug, "bagplayer", 0, "Playing of recordings");
+  GstBagPlayer *self = g_atomic_rc_box_new0 (GstBagPlayer);
+  self->element = element;
+  self->settings = *settings;
+  self->streams = gst_bag_streams_new (element, &settings->streams, event, query);
+  self->open = open;
+  self->user_data = user_data;
+  self->seqnum = gst_util_seqnum_next ();
+  self->duration = self->position = GST_CLOCK_TIME_NONE;
+  g_rec_mutex_init (&self->lock);
+  self->task = gst_task_new (loop, self, NULL);
+  gst_task_set_lock (self->task, &self->lock);
+  return self;
+}
+
+GstBagPlayer *
+gst_bag_player_ref (GstBagPlayer *self)
+{
+  return g_atomic_rc_box_acquire (self);
+}
+
+static void
+clear_player (gpointer data)
+{
+  GstBagPlayer *self = data;
+  gst_object_unref (self->task);
+  g_clear_pointer (&self->reader, bag_reader_free);
+  g_rec_mutex_clear (&self->lock);
+}
+
+void
+gst_bag_player_unref (GstBagPlayer *self)
+{
+  g_atomic_rc_box_release_full (self, clear_player);
+}
+
+void
+gst_bag_player_start (GstBagPlayer *self)
+{
+  set_task_state (self, GST_TASK_STARTED);
+}
+
+void
+gst_bag_player_stop (GstBagPlayer *self)
+{
+  GST_OBJECT_LOCK (self->element);
+  self->is_open = FALSE;
+  self->is_stopped = TRUE;
+  gst_task_stop (self->task);
+  GST_OBJECT_UNLOCK (self->element);
+  gst_task_join (self->task);
+  /* A seek that was under way is through with them after this. */
+  g_rec_mutex_lock (&self->lock);
+  GST_OBJECT_LOCK (self->element);
+  GstBagStreams *streams = g_steal_pointer (&self->streams);
+  self->n_damaged += gst_bag_streams_get_n_damaged (streams);
+  GST_OBJECT_UNLOCK (self->element);
+  gst_bag_streams_free (streams);
+  g_rec_mutex_unlock (&self->lock);
+}
+
+void
+gst_bag_player_set_playing (GstBagPlayer *self, gboolean playing)
+{
+  GST_OBJECT_LOCK (self->element);
+  self->is_playing = playing;
+  GST_OBJECT_UNLOCK (self->element);
+}
+
+void
+gst_bag_player_end (GstBagPlayer *self)
+{
+  GST_OBJECT_LOCK (self->element);
+  self->is_ended = TRUE;
+  GST_OBJECT_UNLOCK (self->element);
+}
+
+void
+gst_bag_player_get_stats (GstBagPlayer *self, guint64 *messages, guint64 *damaged)
+{
+  GST_OBJECT_LOCK (self->element);
+  *messages = self->n_messages;
+  *damaged = self->n_damaged + (self->streams ? gst_bag_streams_get_n_damaged (self->streams) : 0);
+  GST_OBJECT_UNLOCK (self->element);
+}
+
+static gboolean
+push_flush_start (GstElement *element, GstPad *pad, gpointer user_data)
+{
+  gst_pad_push_event (pad, gst_event_ref (user_data));
+  return TRUE;
+}
+
+gboolean
+gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
+{
+  gdouble rate;
+  GstFormat format;
+  GstSeekFlags flags;
+  GstSeekType start_type, stop_type;
+  gint64 start, stop;
+  GError *error = NULL;
+
+  gst_event_parse_seek (event, &rate, &format, &flags, &start_type, &start, &stop_type, &stop);
+  GST_OBJECT_LOCK (self->element);
+  const gboolean is_open = self->is_open;
+  const gboolean is_done = self->shown_seqnum == gst_event_get_seqnum (event);
+  GstSegment trial = self->shown;
+  GST_OBJECT_UNLOCK (self->element);
+  /* Each sink of a pipeline sends the same. */
+  if (is_open && is_done)
+    return TRUE;
+  if (!is_open || format != GST_FORMAT_TIME || rate <= 0)
+    return FALSE;
+  /* What cannot be done is refused before anything is flushed. */
+  if (start_type == GST_SEEK_TYPE_SET && stop_type == GST_SEEK_TYPE_SET && stop >= 0 &&
+      start > stop)
+    return FALSE;
+  if (!gst_segment_do_seek (&trial, rate, format, flags, start_type, start, stop_type, stop, NULL))
+    return FALSE;
+  /* Each branch downstream brings the same one. */
+  GST_OBJECT_LOCK (self->element);
+  const gboolean is_known = self->seek == gst_event_get_seqnum (event);
+  self->seek = gst_event_get_seqnum (event);
+  GST_OBJECT_UNLOCK (self->element);
+  if (is_known)
+    return TRUE;
+
+  if (flags & GST_SEEK_FLAG_FLUSH) {
+    GstEvent *flush = gst_event_new_flush_start ();
+    gst_event_set_seqnum (flush, gst_event_get_seqnum (event));
+    gst_element_foreach_src_pad (self->element, push_flush_start, flush);
+    gst_event_unref (flush);
+  }
+  set_task_state (self, GST_TASK_PAUSED);
+  g_rec_mutex_lock (&self->lock);
+  if (!self->streams) {
+    g_rec_mutex_unlock (&self->lock);
+    return FALSE;
+  }
+  GstSegment segment = self->segment;
+  const gboolean valid =
+      gst_segment_do_seek (&segment, rate, format, flags, start_type, start, stop_type, stop, NULL);
+  self->seqnum = gst_event_get_seqnum (event);
+  if (flags & GST_SEEK_FLAG_FLUSH) {
+    GstEvent *flush = gst_event_new_flush_stop (TRUE);
+    gst_event_set_seqnum (flush, self->seqnum);
+    gst_bag_streams_push_event (self->streams, flush);
+  }
+  gst_bag_streams_reset_flow (self->streams);
+  if (valid) {
+    self->segment = segment;
+    set_segment (self);
+    if (!bag_reader_seek (self->reader, self->base + segment.position, &error)) {
+      gst_bag_post_error (self->element, error);
+      g_error_free (error);
+    }
+  }
+  set_task_state (self, GST_TASK_STARTED);
+  g_rec_mutex_unlock (&self->lock);
+  return valid;
+}
+
+static void
+answer_segment (const GstBagPlayer *self, GstQuery *query)
+{
+  const GstSegment *segment = &self->shown;
+  gst_query_set_segment (query, segment->rate, GST_FORMAT_TIME, (gint64)segment->start,
+      (gint64)(GST_CLOCK_TIME_IS_VALID (segment->stop) ? segment->stop : segment->duration));
+}
+
+gboolean
+gst_bag_player_query (GstBagPlayer *self, GstQuery *query, gboolean *answered)
+{
+  GstFormat format = GST_FORMAT_TIME;
+  gboolean is_open = FALSE;
+
+  GST_OBJECT_LOCK (self->element);
+  is_open = self->is_open;
+  switch (GST_QUERY_TYPE (query)) {
+  case GST_QUERY_POSITION:
+    gst_query_parse_position (query, &format, NULL);
+    if (is_open && format == GST_FORMAT_TIME)
+      gst_query_set_position (query, format, (gint64)self->position);
+    break;
+  case GST_QUERY_DURATION:
+    gst_query_parse_duration (query, &format, NULL);
+    if (is_open && format == GST_FORMAT_TIME)
+      gst_query_set_duration (query, format, (gint64)self->duration);
+    break;
+  case GST_QUERY_SEEKING:
+    gst_query_parse_seeking (query, &format, NULL, NULL, NULL);
+    if (is_open && format == GST_FORMAT_TIME)
+      gst_query_set_seeking (query, format, TRUE, 0, (gint64)self->duration);
+    break;
+  case GST_QUERY_SEGMENT:
+    if (is_open)
+      answer_segment (self, query);
+    break;
+  default:
+    GST_OBJECT_UNLOCK (self->element);
+    return FALSE;
+  }
+  GST_OBJECT_UNLOCK (self->element);
+  *answered = is_open && format == GST_FORMAT_TIME;
+  return TRUE;
+}

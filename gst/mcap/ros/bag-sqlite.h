@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "gst/mcap/container/mcap-records.h"
+
+G_BEGIN_DECLS
+
+/* Messages of one of rosbag2's SQLite3 files in the order of their times. It is opened for reading
+ * only. Not thread-safe. */
+
+typedef struct _BagSqlite BagSqlite;
+
+BagSqlite *bag_sqlite_new (const gchar *path, GError **error);
+void bag_sqlite_free (BagSqlite *self);
+/* FALSE where there are no messages. */
+gboolean bag_sqlite_get_range (BagSqlite *self, guint64 *start, guint64 *end);
+const McapTable *bag_sqlite_get_table (const BagSqlite *self);
+/* Messages from @time on come next. */
+gboolean bag_sqlite_seek (BagSqlite *self, guint64 time, GError **error);
+/* FALSE at the end (no error) or when reading failed. Data stay until the next call. */
+gboolean bag_sqlite_next (BagSqlite *self, McapMessage *message, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (BagSqlite, bag_sqlite_free)
+
+G_END_DECLS

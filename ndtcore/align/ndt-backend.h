@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+#include "ndtcore/scan/ndt-cloud.h"
+#include "ndtcore/motion/ndt-deskew.h"
+#include "ndtcore/motion/ndt-device-frames.h"
+#include "ndtcore/base/ndt-error.h"
+#include "ndtcore/map/ndt-voxel-map.h"
+
+G_BEGIN_DECLS
+
+/* Scans that a backend holds at once, and one more slot that ndt_register() uses for a sample. */
+#define NDT_MAX_SCANS 64
+#define NDT_SEARCH_SLOT NDT_MAX_SCANS
+#define NDT_N_SLOTS (NDT_MAX_SCANS + 1)
+
+/**
+ * NdtScanFilter:
+ * @min_range: nearer points are dropped, metres from the sensor; 0 keeps all
+ * @max_range: farther points are dropped, above @min_range; 0 keeps all
+ * @use_box: drop points outside the box
+ * @box_min: metres, sensor frame
+ * @box_max: metres, sensor frame
+ * @leaf_size: edge in metres of the voxel grid that leaves the centroid of each cell;
+ *   0 leaves the points as they are
+ *
+ * Thinning of a scan before it is aligned. The result is the same, bit for bit, on every
+ * backend: the rules are in ndt-scan-filter.h.
+ */
+typedef struct {
+  float min_range;
+  float max_range;
+  gboolean use_box;
+  float box_min[3];
+  float box_max[3];
+  float leaf_size;
+} NdtScanFilter;
+
+#define NDT_SCAN_FILTER_NONE                                                                       \
+  {                                                                                                \
+    0, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0                                                           \
+  }
+
+/**
+ * NdtAlignParams:
+ * @outlier_ratio: ρ in (0, 1)
+ * @neighbours: which voxels a point is paired with when the score is maximized
+ * @max_iterations: of the maximization, at least 1
+ * @translation_epsilon: converged when a step is shorter than this, metres, at least 1e-9 …
+ * @rotation_epsilon: … and turns by less than this, rad, at least 1e-9
+ * @max_translation_step: longest step, metres, > 0
+ * @max_rotation_step: largest turn in a step, rad, > 0
+ */
+typedef struct {
+  double outlier_ratio;
+  NdtNeighbours neighbours;
+  guint max_iterations;
+  double translation_epsilon;
+  double rotation_epsilon;
+  double max_translation_step;
+  double max_rotation_step;
+} NdtAlignParams;
+
+#define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
+  {                                                                                                \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2                                         \
+  }
+
+/**
+ * NdtAlignResult:
+ * @pose: of the sensor in the map
+ * @sums: the score there, over the finest level, no penalty taken off
+ * @objective: what was maximized: the score less the penalty of the start's regularization
+ * @max_term: −d1, the value that no term exceeds
+ * @n_points: points of the thinned scan
+ * @iterations: steps taken, those of the approach included
+ * @evaluations: passes over the scan, all of them
+ * @oscillation: longest run of steps whose directions reverse (cosine below −0.9)
+ * @stop: why it ended
+ */
+typedef struct {
+  NdtPose pose;
+  NdtSums sums;
+  double objective;
+  double max_term;
+  guint32 n_points;
+  guint32 iterations;
+  guint32 evaluations;
+  guint32 oscillation;
+  NdtStop stop;
+} NdtAlignResult;
+
+/**
+ * NdtBackendConfig:
+ * @device_id: of several devices; -1: the first that works
+ * @n_threads: CPU threads; 0: one per processor that the process may run on
+ * @memory_budget: bytes of device memory that scans and maps take at most; 0: no limit. What is
+ *   beyond it, or what the device has, lies in the host's memory: slower, with the same results
+ */
+typedef struct {
+  gint device_id;
+  guint n_threads;
+  guint64 memory_budget;
+} NdtBackendConfig;
+
+#define NDT_BACKEND_CONFIG_DEFAULT                                                                 \
+  {                                                                                                \
+    -1, 0, 0                                                                                       \
+  }
+
+/* Monotonic counts since open. A CPU backend leaves the device's at zero. */
+typedef struct {
+  guint64 scans;
+  guint64 alignments;
+  guint64 evaluations;
+  guint64 allocations; /* host and device, after open */
+  guint64 uploads;
+  guint64 upload_bytes;
+  guint64 downloads;
+  guint64 download_bytes;
+  guint64 launches;
+  guint64 synchronizations;
+  guint64 device_bytes; /* held now */
+  guint64 host_bytes;   /* held now, maps not counted */
+} NdtBackendCounters;
+
+typedef struct _NdtBackendClass NdtBackendClass;
+
+/**
+ * NdtBackendClass:
+ *
+ * What a backend implements. All calls on one backend come from one thread at a time, but
+ * for @set_map (any thread, concurrently with an alignment: the new map is used from the next
+ * call of @align or @evaluate on), @get_counters and @cancel (any thread).
+ *
+ * Every function that returns gboolean sets its GError on FALSE. After %NDT_ERROR_DEVICE the
+ * backend answers every call with it. No other error leaves traces: the next call
+ * works.
+ */
+struct _NdtBackendClass {
+  const gchar *name;
+  /* Starts that a call of align is best given at a time, where there are many; 0: 64. */
+  guint batch;
+
+  /* Takes a reference. */
+  gboolean (*set_map) (NdtBackend *backend, NdtVoxelMap *map, GError **error);
+  /* Builds a map from points with the backend's means and sets it. Nullable: the wrapper
+   * then builds on the CPU. @out_map, nullable, receives a host copy. */
+  gboolean (*set_map_from_points) (NdtBackend *backend, const NdtVoxelMapParams *params,
+      const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
+
+  /* Thins a scan into slot 0 … NDT_N_SLOTS − 1. May return before @points is read: its
+   * memory has to stay valid until a call of align, evaluate or get_scan on this slot has
+   * returned, or the slot is set again. */
+  gboolean (*set_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
+      const NdtScanFilter *filter, GError **error);
+  /* A scan in two steps, for motion compensation: first its raw points and their times are taken,
+   * and *span is of the times of its finite points, its n_points 0 where there is none; then,
+   * once or more, they are brought to one instant as by ndt_deskew_motion() (NULL: stay as they
+   * are) and thinned. Memory of both has to stay valid as for set_scan. Nullable, both or none:
+   * NdtMovingScan then does it on the CPU. */
+  gboolean (*set_moving_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
+      const NdtTimeView *times, NdtTimeSpan *span, GError **error);
+  gboolean (*move_scan) (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
+      const NdtScanFilter *filter, GError **error);
+  /* The thinned scan as packed float x, y, z in the sensor frame; @xyz holds max_points
+   * points. Stores how many there are, also when that is more. */
+  gboolean (*get_scan) (NdtBackend *backend, guint slot, float *xyz, guint max_points,
+      guint *n_points, GError **error);
+  /* Puts a sample of the thinned scan of @slot into another slot, by the rules of
+   * ndt-scan-sample.h with cubes of edge @leaf, metres, > 0: what ndt_search_far() aligns first.
+   * Nullable: it then makes the sample from get_scan. */
+  gboolean (*sample_scan) (NdtBackend *backend, guint slot, guint into, float leaf, GError **error);
+
+  /* One scan from n_starts poses, side by side where the device can; results in the order of
+   * starts, each bitwise as if it were alone. */
+  gboolean (*align) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+      const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
+  /* One scan after the other, each start known only when the scan before is done: align_begin
+   * returns without the result, align_end waits for it. Results are bitwise as from align. Scans in
+   * the n_following slots after this one are set and will probably be begun next, in turn: a device
+   * may keep the kernel and read them ahead, so that their memory has to stay valid until
+   * align_stop, or any other call but align_begin, align_end and those for any thread. Between
+   * begin and end only those may be called. Nullable, all three or none. */
+  gboolean (*align_begin) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+      const NdtStart *start, guint n_following, GError **error);
+  gboolean (*align_end) (NdtBackend *backend, NdtAlignResult *result, GError **error);
+  void (*align_stop) (NdtBackend *backend);
+  /* The objective at n_poses poses, over one level of the map. */
+  gboolean (*evaluate) (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
+      NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
+
+  /* A copy of a frame tree on the device; closed before the backend. Nullable. */
+  NdtDeviceFrames *(*open_frames) (NdtBackend *backend, GError **error);
+
+  /* Host memory that uploads fast. Nullable: plain memory then. alloc_host returns NULL where
+   * it has none to give; the caller then takes plain memory. Any thread; memory may outlive the
+   * backend. */
+  gpointer (*alloc_host) (NdtBackend *backend, gsize size);
+  void (*free_host) (gpointer memory, gsize size);
+
+  void (*get_counters) (NdtBackend *backend, NdtBackendCounters *counters);
+  /* Makes a running align return soon with NDT_ERROR_CANCELLED. Sticky until uncancel. */
+  void (*cancel) (NdtBackend *backend, gboolean cancelled);
+  void (*close) (NdtBackend *backend);
+};
+
+/* First member of every backend's own structure, which sets @klass and leaves the rest zero. */
+struct _NdtBackend {
+  const NdtBackendClass *klass;
+  /*< private >*/
+  gint resolution_um; /* atomic */
+  guint begun_slot;
+  NdtAlignParams begun_params;
+  NdtStart begun_start;
+};
+
+/* The CPU backend. Opening it fails with NDT_ERROR_INVALID_ARGUMENT only: it goes on with fewer
+ * threads than asked for where the system has no more. Its calls fail so, and with
+ * NDT_ERROR_NO_MAP, NDT_ERROR_CANCELLED, and NDT_ERROR_NO_MEMORY for a scan that does not fit: then
+ * the slot has no points. */
+NdtBackend *ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error);
+
+/* Wrappers that check arguments (NDT_ERROR_INVALID_ARGUMENT) and call the class. Units and
+ * ownership as above. */
+void ndt_backend_close (NdtBackend *backend);
+const gchar *ndt_backend_get_name (const NdtBackend *backend);
+gboolean ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error);
+gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
+    const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
+/* Edge of the cells of the map that was set last, metres, to the micrometre; 0 without one. Any
+ * thread. */
+double ndt_backend_get_resolution (const NdtBackend *backend);
+gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtScanFilter *filter, GError **error);
+/* Of backends that have them. */
+gboolean ndt_backend_set_moving_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtTimeView *times, NdtTimeSpan *span, GError **error);
+gboolean ndt_backend_move_scan (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
+    const NdtScanFilter *filter, GError **error);
+gboolean ndt_backend_get_scan (
+    NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error);
+gboolean ndt_backend_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
+/* For backends that cannot begin an alignment without waiting, the end does it all. */
+gboolean ndt_backend_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    const NdtStart *start, guint n_following, GError **error);
+gboolean ndt_backend_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error);
+void ndt_backend_align_stop (NdtBackend *backend);
+guint ndt_backend_get_batch (const NdtBackend *backend);
+gboolean ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    guint level, NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
+gpointer ndt_backend_alloc_host (NdtBackend *backend, gsize size);
+void ndt_backend_get_counters (NdtBackend *backend, NdtBackendCounters *counters);
+void ndt_backend_cancel (NdtBackend *backend, gboolean cancelled);
+
+/* Whether @a ended where its objective is higher than @b's; what is not finite is the worst. */
+gboolean ndt_align_result_is_better (const NdtAlignResult *a, const NdtAlignResult *b);
+
+/* FALSE with NDT_ERROR_INVALID_ARGUMENT and the name of the parameter that is out of range. */
+gboolean ndt_align_params_check (const NdtAlignParams *params, GError **error);
+gboolean ndt_scan_filter_check (const NdtScanFilter *filter, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtBackend, ndt_backend_close)
+
+G_END_DECLS

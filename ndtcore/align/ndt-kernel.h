@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* The CPU backend's inner loop: the objective of one chunk of points. Private to the backend. */
+#pragma once
+
+#include <glib.h>
+
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/map/ndt-voxel-map.h"
+
+G_BEGIN_DECLS
+
+/* Points of a chunk: the unit of work and of summation. Sums are added chunk by chunk in order, so
+ * results do not depend on threads. */
+#define NDT_CHUNK 128
+#define NDT_MAX_NEIGHBOURS 27
+/* Sized so that every point of a chunk may have its own cell. */
+#define NDT_CHUNK_CANDIDATES (NDT_CHUNK * NDT_MAX_NEIGHBOURS)
+#define NDT_CHUNK_LISTS (2 * NDT_CHUNK) /* a power of two */
+/* Vectors read past the end of a list. */
+#define NDT_LANES 16
+
+/**
+ * NdtCellList:
+ * @cell: relative to the level's origin
+ * @first: of its candidates
+ * @wanted: bit i is set where candidate first + i is the cell's own voxel; where it is that or
+ *   shares a face; all
+ *
+ * Candidate voxels of one cell.
+ */
+typedef struct {
+  gint32 cell[3];
+  guint32 first;
+  guint32 wanted[3];
+  guint32 reserved; /* two to a cache line */
+} NdtCellList;
+
+/**
+ * NdtChunkCache:
+ * @tag: of map, level and extent of the neighbourhoods; 0: empty
+ * @list_of: list of each point at the last evaluation; NDT_CHUNK_LISTS: none
+ * @slots: lists by the hash of their cell; stale where not below @n_lists
+ * @lists: the last one is no cell's
+ * @x: means of the candidates, ndt_neighbour_mean_f(); likewise @y and @z
+ *
+ * Candidates of the cells that a chunk's points were in. A pose moves little between evaluations,
+ * so most points find their candidates where they left them.
+ */
+typedef struct {
+  guint64 tag;
+  guint n_lists;
+  guint n_candidates;
+  guint16 list_of[NDT_CHUNK];
+  guint16 slots[NDT_CHUNK_LISTS];
+  NdtCellList lists[NDT_CHUNK_LISTS + 1];
+  float x[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  float y[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  float z[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  guint32 voxel[NDT_CHUNK_CANDIDATES + NDT_LANES];
+} NdtChunkCache;
+
+typedef struct {
+  const NdtVoxelLevel *level;
+  guint64 tag; /* differs where lists may differ; not 0 */
+  NdtTransformF transform;
+  NdtKind kind;
+  NdtNeighbours neighbours;
+  gboolean faces_only; /* lists hold no more than direct7 needs */
+  float resolution;
+  float inverse_resolution;
+  float d1;
+  float d2;
+} NdtKernelArgs;
+
+/* x, y, z: n <= NDT_CHUNK finite points of the sensor frame, in arrays of NDT_CHUNK. */
+typedef void (*NdtKernel) (const NdtKernelArgs *args, const float *x, const float *y,
+    const float *z, guint n, NdtChunkCache *cache, NdtSums *sums);
+
+void ndt_kernel_generic (const NdtKernelArgs *args, const float *x, const float *y, const float *z,
+    guint n, NdtChunkCache *cache, NdtSums *sums);
+#ifdef NDT_HAVE_X86_KERNELS
+void ndt_kernel_avx2 (const NdtKernelArgs *args, const float *x, const float *y, const float *z,
+    guint n, NdtChunkCache *cache, NdtSums *sums);
+void ndt_kernel_avx512 (const NdtKernelArgs *args, const float *x, const float *y, const float *z,
+    guint n, NdtChunkCache *cache, NdtSums *sums);
+#endif
+
+/* The fastest that this processor runs; the environment variable NDT_KERNEL (generic, avx2, avx512)
+ * asks for another, where it can be had. */
+NdtKernel ndt_kernel_choose (const gchar **name);
+
+G_END_DECLS

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ndtcore/map/ndt-voxel-map.h"
+
+G_BEGIN_DECLS
+
+/**
+ * ndt_map_list_files:
+ * @path: a file, or a folder
+ *
+ * Returns: (transfer full): the file itself, or the folder's files that end in ".pcd" in the order
+ *   of names; NULL with %NDT_ERROR_IO (missing, unreadable) or %NDT_ERROR_FORMAT (a folder without
+ *   any)
+ */
+GPtrArray *ndt_map_list_files (const gchar *path, GError **error);
+
+/* Adds the points of a PCD file to a region. Errors as of ndt_map_load(); what the file holds
+ * before the error may be in the region then. */
+gboolean ndt_map_add_file (
+    NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error);
+
+/**
+ * ndt_map_load:
+ * @path: a PCD file, or a folder of PCD files (tiles; each file becomes a region, in the order
+ *   of names)
+ * @params: of the voxel map
+ *
+ * Reads point files and builds their voxel map, never holding more than one file's points.
+ *
+ * Returns: (transfer full): the map, or NULL with %NDT_ERROR_IO (missing, unreadable),
+ *   %NDT_ERROR_FORMAT (foreign, truncated; the message names file and cause) or
+ *   %NDT_ERROR_EMPTY_MAP (no valid voxel)
+ */
+NdtVoxelMap *ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-map-tiles.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ndtcore/base/ndt-error.h"
+#include "ndt-map-file.h"
+#include "ndt-map-metadata.h"
+#include "ndt-pcd.h"
+
+/* A tile's number is its region's. */
+typedef struct {
+  gchar *path;
+  double min[2];
+  double max[2];
+  gboolean is_used;
+} Tile;
+
+struct _NdtMapTiles {
+  gatomicrefcount ref_count;
+  NdtVoxelMapBuilder *builder;
+  GArray *tiles; /* of Tile */
+  NdtMapTilesCounts counts;
+  NdtVoxelMap *map; /* of the tiles that are used; NULL where it has to be built */
+};
+
+static void
+tile_clear (gpointer data)
+{
+  g_free (((Tile *)data)->path);
+}
+
+static Tile *
+tile_at (const NdtMapTiles *tiles, guint index)
+{
+  return &g_array_index (tiles->tiles, Tile, index);
+}
+
+NdtMapTiles *
+ndt_map_tiles_ref (NdtMapTiles *tiles)
+{
+  g_atomic_ref_count_inc (&tiles->ref_count);
+  return tiles;
+}
+
+void
+ndt_map_tiles_unref (NdtMapTiles *tiles)
+{
+  if (!g_atomic_ref_count_dec (&tiles->ref_count))
+    return;
+  g_clear_pointer (&tiles->map, ndt_voxel_map_unref);
+  g_clear_pointer (&tiles->builder, ndt_voxel_map_builder_free);
+  g_array_unref (tiles->tiles);
+  g_free (tiles);
+}
+
+/* The box of the points of a file. */
+static gboolean
+look_at_file (Tile *tile, GError **error)
+{
+  NdtCloudView points;
+  g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (tile->path, error);
+  if (!file || !ndt_pcd_file_get_points (file, &points, error))
+    return FALSE;
+  for (gsize i = 0; i < points.n_points; i++) {
+    double p[3];
+    ndt_cloud_view_get (&points, i, p);
+    if (!isfinite (p[0]) || !isfinite (p[1]) || !isfinite (p[2]))
+      continue;
+    for (guint k = 0; k < 2; k++) {
+      tile->min[k] = MIN (tile->min[k], p[k]);
+      tile->max[k] = MAX (tile->max[k], p[k]);
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+look_at_files (NdtMapTiles *tiles, const gchar *path, GError **error)
+{
+  gboolean any = FALSE;
+  for (guint i = 0; i < tiles->tiles->len; i++) {
+    Tile *tile = tile_at (tiles, i);
+    if (!look_at_file (tile, error))
+      return FALSE;
+    any = any || tile->min[0] <= tile->max[0];
+  }
+  if (!any)
+    g_set_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP, "%s has no points", path);
+  return any;
+}
+
+/* The metadata of a folder; NULL where there are none. */
+static gchar *
+find_metadata (const gchar *folder)
+{
+  g_autofree gchar *inside = g_build_filename (folder, NDT_MAP_METADATA_NAME, NULL);
+  if (g_file_test (inside, G_FILE_TEST_EXISTS))
+    return g_steal_pointer (&inside);
+  g_autofree gchar *absolute = g_canonicalize_filename (folder, NULL);
+  g_autofree gchar *parent = g_path_get_dirname (absolute);
+  g_autofree gchar *beside = g_build_filename (parent, NDT_MAP_METADATA_NAME, NULL);
+  return g_file_test (beside, G_FILE_TEST_EXISTS) ? g_steal_pointer (&beside) : NULL;
+}
+
+/* The boxes that metadata give. A file more or less than they list is an error: part of the map
+ * would be missing. */
+static gboolean
+read_metadata (NdtMapTiles *tiles, const gchar *folder, const gchar *path, GError **error)
+{
+  g_autoptr (NdtMapMetadata) metadata = ndt_map_metadata_load (path, error);
+  if (!metadata)
+    return FALSE;
+  for (guint i = 0; i < tiles->tiles->len; i++) {
+    Tile *tile = tile_at (tiles, i);
+    g_autofree gchar *name = g_path_get_basename (tile->path);
+    const double *corner = g_hash_table_lookup (metadata->corners, name);
+    if (!corner) {
+      g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s does not list %s", path, tile->path);
+      return FALSE;
+    }
+    for (guint k = 0; k < 2; k++) {
+      tile->min[k] = corner[k];
+      tile->max[k] = corner[k] + metadata->size[k];
+    }
+    g_hash_table_remove (metadata->corners, name);
+  }
+  GHashTableIter iter;
+  gpointer name;
+  g_hash_table_iter_init (&iter, metadata->corners);
+  if (g_hash_table_iter_next (&iter, &name, NULL)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s lists %s, which is not in %s", path,
+        (const gchar *)name, folder);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+NdtMapTiles *
+ndt_map_tiles_open (const gchar *path, const NdtVoxelMapParams *params, GError **error)
+{
+  g_autoptr (NdtVoxelMapBuilder) builder = ndt_voxel_map_builder_new (params, error);
+  if (!builder)
+    return NULL;
+  g_autoptr (GPtrArray) files = ndt_map_list_files (path, error);
+  if (!files)
+    return NULL;
+
+  g_autoptr (NdtMapTiles) tiles = g_new0 (NdtMapTiles, 1);
+  g_atomic_ref_count_init (&tiles->ref_count);
+  tiles->builder = g_steal_pointer (&builder);
+  tiles->tiles = g_array_new (FALSE, FALSE, sizeof (Tile));
+  g_array_set_clear_func (tiles->tiles, tile_clear);
+  for (guint i = 0; i < files->len; i++) {
+    const Tile tile = {.path = g_strdup (g_ptr_array_index (files, i)),
+        .min = {INFINITY, INFINITY},
+        .max = {-INFINITY, -INFINITY}};
+    g_array_append_val (tiles->tiles, tile);
+  }
+
+  g_autofree gchar *metadata = g_file_test (path, G_FILE_TEST_IS_DIR) ? find_metadata (path) : NULL;
+  if (!(metadata ? read_metadata (tiles, path, metadata, error)
+                 : look_at_files (tiles, path, error)))
+    return NULL;
+  return g_steal_pointer (&tiles);
+}
+
+guint
+ndt_map_tiles_get_n_tiles (const NdtMapTiles *tiles)
+{
+  return tiles->tiles->len;
+}
+
+const gchar *
+ndt_map_tiles_get_path (const NdtMapTiles *tiles, guint index)
+{
+  return tile_at (tiles, index)->path;
+}
+
+void
+ndt_map_tiles_get_box (const NdtMapTiles *tiles, guint index, double min[2], double max[2])
+{
+  memcpy (min, tile_at (tiles, index)->min, 2 * sizeof (double));
+  memcpy (max, tile_at (tiles, index)->max, 2 * sizeof (double));
+}
+
+double
+ndt_map_tiles_get_distance (const NdtMapTiles *tiles, guint index, const double position[2])
+{
+  const Tile *tile = tile_at (tiles, index);
+  double d[2];
+  for (guint k = 0; k < 2; k++)
+    d[k] = MAX (MAX (tile->min[k] - position[k], position[k] - tile->max[k]), 0);
+  return hypot (d[0], d[1]);
+}
+
+gboolean
+ndt_map_tiles_is_used (const NdtMapTiles *tiles, guint index)
+{
+  return tile_at (tiles, index)->is_used;
+}
+
+void
+ndt_map_tiles_get_counts (const NdtMapTiles *tiles, NdtMapTilesCounts *counts)
+{
+  *counts = tiles->counts;
+  counts->bytes = ndt_voxel_map_builder_get_bytes (tiles->builder);
+}
+
+static void
+drop (NdtMapTiles *tiles, guint index)
+{
+  ndt_voxel_map_builder_remove (tiles->builder, index);
+  g_clear_pointer (&tiles->map, ndt_voxel_map_unref);
+  tile_at (tiles, index)->is_used = FALSE;
+  tiles->counts.n_used--;
+  tiles->counts.n_dropped++;
+}
+
+static gboolean
+load (NdtMapTiles *tiles, guint index, GError **error)
+{
+  Tile *tile = tile_at (tiles, index);
+  if (!ndt_map_add_file (tiles->builder, index, tile->path, error)) {
+    ndt_voxel_map_builder_remove (tiles->builder, index);
+    tiles->counts.n_failed++;
+    return FALSE;
+  }
+  g_clear_pointer (&tiles->map, ndt_voxel_map_unref);
+  tile->is_used = TRUE;
+  tiles->counts.n_used++;
+  tiles->counts.n_loaded++;
+  return TRUE;
+}
+
+NdtVoxelMap *
+ndt_map_tiles_move (
+    NdtMapTiles *tiles, const double position[2], double radius, GError **failure, GError **error)
+{
+  const guint n = tiles->tiles->len;
+  double nearest = INFINITY;
+  for (guint i = 0; i < n; i++)
+    nearest = MIN (nearest, ndt_map_tiles_get_distance (tiles, i, position));
+  tiles->counts.is_outside = nearest > radius;
+  const double reach = MAX (radius, nearest);
+
+  /* What is dropped makes room for what comes. */
+  for (guint i = 0; i < n; i++)
+    if (tile_at (tiles, i)->is_used && ndt_map_tiles_get_distance (tiles, i, position) > reach)
+      drop (tiles, i);
+  for (guint i = 0; i < n; i++) {
+    g_autoptr (GError) cause = NULL;
+    if (tile_at (tiles, i)->is_used || ndt_map_tiles_get_distance (tiles, i, position) > reach ||
+        load (tiles, i, &cause))
+      continue;
+    if (failure && !*failure)
+      *failure = g_steal_pointer (&cause);
+  }
+  if (!tiles->map)
+    tiles->map = ndt_voxel_map_builder_build (tiles->builder, error);
+  return tiles->map ? ndt_voxel_map_ref (tiles->map) : NULL;
+}

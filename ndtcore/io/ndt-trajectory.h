@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+#include "ndtcore/base/ndt-error.h"
+#include "ndtcore/math/ndt-pose.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  NDT_TRAJECTORY_AUTO,  /* by the number of columns: 8 TUM, 12 KITTI, else CSV with a header */
+  NDT_TRAJECTORY_TUM,   /* time tx ty tz qx qy qz qw; seconds, m */
+  NDT_TRAJECTORY_KITTI, /* 12 numbers: rows of the 3×4 matrix; no time */
+  NDT_TRAJECTORY_CSV    /* header line; see ndt_trajectory_write_line() */
+} NdtTrajectoryFormat;
+
+/**
+ * NdtTrajectory:
+ *
+ * Poses of one file, in file order. Times in nanoseconds, exact as the file has them, never
+ * running backwards; KITTI files have none.
+ */
+typedef struct _NdtTrajectory NdtTrajectory;
+
+/**
+ * ndt_trajectory_load:
+ * @path: text; lines that are empty or begin with '#' are skipped
+ * @format: of the file
+ *
+ * Every line has to be whole and its quaternion of unit length within 1 %. A CSV file names its
+ * columns in the first line: x, y, z, qx, qy, qz, qw (or tx, ty, tz) and maybe time (or
+ * timestamp) in seconds; others are ignored.
+ *
+ * Returns: (transfer full): NULL with %NDT_ERROR_IO or %NDT_ERROR_FORMAT; the message names path
+ *   and line
+ */
+NdtTrajectory *ndt_trajectory_load (const gchar *path, NdtTrajectoryFormat format, GError **error);
+/* The same from @size bytes that are in memory; messages call them @name. */
+NdtTrajectory *ndt_trajectory_parse (
+    const gchar *text, gsize size, const gchar *name, NdtTrajectoryFormat format, GError **error);
+void ndt_trajectory_free (NdtTrajectory *trajectory);
+/* What NDT_TRAJECTORY_AUTO turned out to be. */
+NdtTrajectoryFormat ndt_trajectory_get_format (const NdtTrajectory *trajectory);
+/* Lines, those without a pose included. */
+gsize ndt_trajectory_get_n_poses (const NdtTrajectory *trajectory);
+gboolean ndt_trajectory_has_times (const NdtTrajectory *trajectory);
+/* NULL where the file says that there is no pose: a KITTI line all nan, a CSV row whose cells
+ * are empty. @index is below n_poses. */
+const NdtPose *ndt_trajectory_get_pose (const NdtTrajectory *trajectory, gsize index);
+gint64 ndt_trajectory_get_time (const NdtTrajectory *trajectory, gsize index);
+/* The pose at @time where there is one, else interpolated between the neighbours in time. FALSE
+ * before the first, after the last, where a neighbour has no pose, or where they are farther
+ * apart than max_gap nanoseconds (0: any). */
+gboolean ndt_trajectory_interpolate (
+    const NdtTrajectory *trajectory, gint64 time, gint64 max_gap, NdtPose *out);
+
+/**
+ * NdtTrajectoryRecord:
+ * @index: number of the scan
+ * @time: nanoseconds
+ * @status: a word
+ * @pose: NULL: none
+ * @transformation_probability: and @nvtl, @matched_ratio, @iterations: of the estimate
+ * @has_error: @error_m and @error_deg mean something
+ *
+ * What a line may hold.
+ */
+typedef struct {
+  guint64 index;
+  gint64 time;
+  const gchar *status;
+  const NdtPose *pose;
+  double transformation_probability;
+  double nvtl;
+  double matched_ratio;
+  guint iterations;
+  gboolean has_error;
+  double error_m;
+  double error_deg;
+} NdtTrajectoryRecord;
+
+/* Appends the lines that a file of @format begins with, if any. */
+void ndt_trajectory_write_header (GString *out, NdtTrajectoryFormat format);
+/* Appends a line, numbers with enough digits to be read back exactly. Without a pose: TUM has no
+ * line, KITTI a line of nan (its lines count the scans), CSV empty cells. */
+void ndt_trajectory_write_line (
+    GString *out, NdtTrajectoryFormat format, const NdtTrajectoryRecord *record);
+
+/* Errors of poses against true ones; zero it to begin. */
+typedef struct {
+  guint64 n;
+  double sum_m;
+  double sum_squares_m;
+  double max_m;
+  double sum_rad;
+  double max_rad;
+} NdtPoseErrors;
+
+/* @metres and @radians (nullable) get this pose's error. */
+void ndt_pose_errors_add (NdtPoseErrors *errors, const NdtPose *pose, const NdtPose *truth,
+    double *metres, double *radians);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtTrajectory, ndt_trajectory_free)
+
+G_END_DECLS

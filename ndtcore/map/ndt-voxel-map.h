@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+#include "ndtcore/scan/ndt-cloud.h"
+#include "ndtcore/math/ndt-types.h"
+
+G_BEGIN_DECLS
+
+#define NDT_MAX_LEVELS 3
+
+/**
+ * NdtCovarianceEstimate:
+ * @NDT_COVARIANCE_UNBIASED: Σ(x−μ)(x−μ)ᵀ/(n−1)
+ * @NDT_COVARIANCE_AUTOWARE: the same with I/(n−1) added (m²), as Autoware's sums start
+ *   from the identity
+ * @NDT_COVARIANCE_NDT_OMP: ((I + Σxxᵀ − 2nμμᵀ)/n + μμᵀ)(n−1)/n, as ndt_omp computes it
+ *
+ * The last two are there to compare with those programs. Their identity is in metres
+ * squared.
+ */
+typedef enum {
+  NDT_COVARIANCE_UNBIASED,
+  NDT_COVARIANCE_AUTOWARE,
+  NDT_COVARIANCE_NDT_OMP,
+} NdtCovarianceEstimate;
+
+/**
+ * NdtVoxelMapParams:
+ * @resolution: edge of a cell in metres, 0.01 to 1000
+ * @min_points: points below which a cell is no voxel, at least 3
+ * @eigenvalue_ratio: smaller eigenvalues are lifted to this fraction of the largest, 1e-6 to 1:
+ * what float inverses, and sums of their products, can bear
+ * @covariance: the estimate
+ * @n_levels: 1 to %NDT_MAX_LEVELS; level l has cells of resolution · 2^l, made from the sums
+ *   of the finest level's cells
+ * @keep_details: keep counts and double-precision means and covariances of the finest
+ *   level (%NdtVoxelDetail), for inspection and for the reference objective
+ */
+typedef struct {
+  double resolution;
+  guint min_points;
+  double eigenvalue_ratio;
+  NdtCovarianceEstimate covariance;
+  guint n_levels;
+  gboolean keep_details;
+} NdtVoxelMapParams;
+
+#define NDT_VOXEL_MAP_PARAMS_DEFAULT                                                               \
+  {                                                                                                \
+    2.0, 6, 0.01, NDT_COVARIANCE_UNBIASED, 3, FALSE                                                \
+  }
+
+/* Beside NdtVoxel, in the same order, where details are kept. mean is from the cell's corner;
+ * covariance after lifting, and its inverse: xx, xy, xz, yy, yz, zz. */
+typedef struct {
+  guint32 n_points;
+  double mean[3];
+  double cov[6];
+  double icov[6];
+} NdtVoxelDetail;
+
+/**
+ * NdtVoxelLevel:
+ * @resolution: edge of this level's cells in metres
+ * @origin: absolute index of the origin cell: cell (i, j, k) of @voxels spans
+ *   [(origin + i) r, (origin + i + 1) r) and so on; multiples of 4
+ * @n_voxels: number of @voxels, ordered by block key and bit
+ * @block_shift: 64 − log2 of the number of @blocks
+ * @blocks: the hash table
+ * @cell_min: smallest voxel index of each axis, relative to @origin
+ * @cell_max: largest, inclusive
+ */
+typedef struct {
+  double resolution;
+  gint64 origin[3];
+  guint32 n_voxels;
+  guint32 n_blocks_used;
+  int block_shift;
+  const NdtVoxel *voxels;
+  const NdtBlock *blocks;
+  const NdtVoxelDetail *details; /* NULL unless kept; finest level only */
+  gint32 cell_min[3];
+  gint32 cell_max[3];
+} NdtVoxelLevel;
+
+/**
+ * NdtVoxelMap:
+ *
+ * An immutable, reference-counted map; safe to share between threads.
+ */
+typedef struct _NdtVoxelMap NdtVoxelMap;
+typedef struct _NdtVoxelMapBuilder NdtVoxelMapBuilder;
+
+NdtVoxelMap *ndt_voxel_map_ref (NdtVoxelMap *map);
+void ndt_voxel_map_unref (NdtVoxelMap *map);
+const NdtVoxelMapParams *ndt_voxel_map_get_params (const NdtVoxelMap *map);
+guint ndt_voxel_map_get_n_levels (const NdtVoxelMap *map);
+/* level 0 is the finest; NULL where there is none. */
+const NdtVoxelLevel *ndt_voxel_map_get_level (const NdtVoxelMap *map, guint level);
+/* Index of the voxel of a cell relative to the level's origin, or -1. */
+gint64 ndt_voxel_level_find (const NdtVoxelLevel *level, gint32 x, gint32 y, gint32 z);
+/* Finite points that the map was made from. */
+guint64 ndt_voxel_map_get_n_points (const NdtVoxelMap *map);
+/* Bounds of those points in metres, map frame. */
+void ndt_voxel_map_get_bounds (const NdtVoxelMap *map, double min[3], double max[3]);
+/* Bytes for alignment: voxels and lookup of all levels; details are not in it. */
+gsize ndt_voxel_map_get_bytes (const NdtVoxelMap *map);
+gsize ndt_voxel_map_get_detail_bytes (const NdtVoxelMap *map);
+
+/* Both at once, for a single cloud. Errors as of the builder. */
+NdtVoxelMap *ndt_voxel_map_new (
+    const NdtVoxelMapParams *params, const NdtCloudView *points, GError **error);
+/* From voxels that were computed elsewhere (a device): the arrays of each level are taken
+ * over (g_free), blocks included. */
+NdtVoxelMap *ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
+    NdtVoxelLevel *levels, guint64 n_points, const double min[3], const double max[3]);
+
+/**
+ * ndt_voxel_map_builder_new:
+ *
+ * A builder keeps each region's sums per cell, so that regions (tiles of a map, say) come and
+ * go and any two sets of the same regions give bitwise the same map, whatever came before.
+ *
+ * Returns: (transfer full): NULL with %NDT_ERROR_INVALID_ARGUMENT if @params are out of range
+ */
+NdtVoxelMapBuilder *ndt_voxel_map_builder_new (const NdtVoxelMapParams *params, GError **error);
+void ndt_voxel_map_builder_free (NdtVoxelMapBuilder *builder);
+/* Adds points to a region, which begins to exist; @pose (nullable) moves them into the map.
+ * Non-finite points are dropped. FALSE with NDT_ERROR_INVALID_ARGUMENT where a point is about
+ * 2^20 cells or more from the builder's first point, with NDT_ERROR_NO_MEMORY where there is no
+ * memory for one more cell; the points before it stay in the region. */
+gboolean ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region,
+    const NdtCloudView *points, const NdtPose *pose, GError **error);
+/* FALSE where there is no such region. */
+gboolean ndt_voxel_map_builder_remove (NdtVoxelMapBuilder *builder, guint64 region);
+/* Bytes of the regions' sums. */
+gsize ndt_voxel_map_builder_get_bytes (const NdtVoxelMapBuilder *builder);
+/* The map of all regions present, which stay. NULL with NDT_ERROR_EMPTY_MAP without one valid
+ * voxel, with NDT_ERROR_NO_MEMORY where it does not fit. */
+NdtVoxelMap *ndt_voxel_map_builder_build (NdtVoxelMapBuilder *builder, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtVoxelMap, ndt_voxel_map_unref)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtVoxelMapBuilder, ndt_voxel_map_builder_free)
+
+G_END_DECLS

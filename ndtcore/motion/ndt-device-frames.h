@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What a backend with a device has for frame trees. Between ndt-frames.c and backends. */
+#pragma once
+
+#include <glib.h>
+
+#include "ndtcore/scan/ndt-cloud.h"
+
+G_BEGIN_DECLS
+
+typedef struct _NdtDeviceFrames NdtDeviceFrames;
+
+/* Doubles of a pose: x, y, z, unused, quaternion x, y, z, w. */
+#define NDT_FRAME_DOUBLES 8
+
+/**
+ * NdtDeviceFramesClass:
+ *
+ * A copy of a tree's frames on a device. The tree keeps its own: after an error it closes the copy
+ * and goes on on the CPU. Arguments were checked; all functions but @map_local return when the
+ * device is done.
+ */
+typedef struct {
+  void (*close) (NdtDeviceFrames *frames);
+  /* @n frames with their @parents (NDT_FRAME_NONE: none), and all of them by level: @order, where
+   * level l ends before @level_ends[l]. What was known of poses is forgotten. */
+  gboolean (*set_tree) (NdtDeviceFrames *frames, guint32 n, const guint32 *parents,
+      const guint32 *order, const guint32 *level_ends, guint32 n_levels, GError **error);
+  /* Where the caller writes poses in their parents, NDT_FRAME_DOUBLES each, of all frames … */
+  double *(*map_local) (NdtDeviceFrames *frames);
+  /* … of which these are new. */
+  gboolean (*set_local) (NdtDeviceFrames *frames, guint32 first, guint32 n, GError **error);
+  /* Poses in the world, if any pose in a parent is new. The functions below do it as well. */
+  gboolean (*update) (NdtDeviceFrames *frames, GError **error);
+  /* As ndt_frame_tree_get_world() and ndt_frame_tree_transform(). */
+  gboolean (*get_world) (NdtDeviceFrames *frames, guint32 first, guint32 n, double *positions,
+      double *orientations, GError **error);
+  gboolean (*transform) (NdtDeviceFrames *frames, guint32 reference, const NdtCloudView *points,
+      const guint32 *numbers, float *out, GError **error);
+  /* Packed points that stay on the device; NDT_ERROR_NO_MEMORY where they do not fit. */
+  gboolean (*attach) (NdtDeviceFrames *frames, const float *points, const guint32 *numbers,
+      gsize n_points, GError **error);
+  /* Transforms them all; the results stay there until fetched. */
+  gboolean (*move) (NdtDeviceFrames *frames, guint32 reference, GError **error);
+  gboolean (*get_moved) (
+      NdtDeviceFrames *frames, gsize first, gsize n_points, float *out, GError **error);
+} NdtDeviceFramesClass;
+
+/* First member of a backend's own structure. */
+struct _NdtDeviceFrames {
+  const NdtDeviceFramesClass *klass;
+};
+
+G_END_DECLS

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* A scan on its way through a localizer. Private to it. */
+#pragma once
+
+#include "ndt-course.h"
+#include "ndtcore/align/ndt-initial-pose.h"
+#include "ndt-localizer.h"
+#include "ndt-moving-scan.h"
+#include "ndt-tracker.h"
+
+G_BEGIN_DECLS
+
+struct _NdtLocalizer {
+  NdtBackend *backend;
+  NdtLocalizerParams params;
+  NdtTracker tracker;
+  gboolean has_mount; /* params.sensor_pose is not the identity */
+  NdtMovingScan *moving;
+  NdtCourse course; /* of the last scan that had one */
+  float *thinned;   /* packed points of a scan */
+  guint thinned_capacity;
+  gint64 upload_times[NDT_MAX_SCANS];
+};
+
+/**
+ * NdtLocalizerStep:
+ * @reject: why it is not aligned, or was not good
+ * @dropped: that is, no threshold is missed, but its scores fell
+ * @tried: it is aligned
+ * @is_wide: it is searched for around the guess: @search
+ * @has_course: its motion is compensated by @course
+ * @guesses: where the sensor is in its middle, by the guess, and by its others once they count
+ * @base: where the body is taken to be after it
+ * @is_complete: @registration has its covariance
+ *
+ * A scan on its way through the localizer: the four functions below, in turn.
+ */
+typedef struct {
+  const NdtObservation *observation;
+  guint slot;
+  NdtTrackerInput input;
+  NdtTrackerGuess guess;
+  NdtReject reject;
+  gboolean dropped;
+  gboolean tried;
+  gboolean is_wide;
+  NdtPoseSearch search;
+  gboolean has_course;
+  NdtCourse course;
+  NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
+  NdtPose base;
+  NdtAlignResult result;
+  gboolean is_complete;
+  NdtLocalization out;
+} NdtLocalizerStep;
+
+void ndt_localizer_step_predict (
+    NdtLocalizer *localizer, guint slot, const NdtObservation *observation, NdtLocalizerStep *step);
+/* @n_following: scans in the slots after this one that are ready. */
+gboolean ndt_localizer_step_begin (
+    NdtLocalizer *localizer, NdtLocalizerStep *step, guint n_following, GError **error);
+/* Ends the alignment, does what else it takes to know the pose, and tells the tracker. */
+gboolean ndt_localizer_step_finish (
+    NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error);
+/* The rest of the result. Needs the backend for covariances by offsets and scores without the
+ * ground only. */
+gboolean ndt_localizer_step_complete (
+    NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error);
+
+G_END_DECLS
