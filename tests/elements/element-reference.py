@@ -80,7 +80,8 @@ def element_reference(name):
     lines.append("")
     rows = []
     for spec in sorted(GObject.list_properties(element), key=lambda s: s.name):
-        if spec.owner_type.name in BASES:
+        # Deprecated ones are names of earlier releases, which elements refuse.
+        if spec.owner_type.name in BASES or spec.flags & GObject.ParamFlags.DEPRECATED:
             continue
         values, default = value_text(element, spec)
         notes = [text for bit, text in FLAGS if spec.flags & bit]

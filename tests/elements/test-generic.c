@@ -238,6 +238,9 @@ check_properties (GstElementFactory *factory)
       continue;
     fail_unless (g_param_spec_get_blurb (property) && *g_param_spec_get_blurb (property),
         "%s.%s has no blurb", g_type_name (type), property->name);
+    /* A name that was: check_renamed(). */
+    if (property->flags & G_PARAM_DEPRECATED)
+      continue;
     if (property->flags & G_PARAM_READABLE) {
       GValue value = G_VALUE_INIT;
 
@@ -256,6 +259,51 @@ check_properties (GstElementFactory *factory)
   }
   gst_object_unref (element);
 }
+
+/* An old name of a property is an error that says what to use, in its own type and from a launch
+ * line. */
+static void
+check_renamed (GstElementFactory *factory)
+{
+  g_autoptr (GstElement) probe = make (factory);
+  guint n;
+  g_autofree GParamSpec **properties =
+      g_object_class_list_properties (G_OBJECT_GET_CLASS (probe), &n);
+
+  for (guint i = 0; i < n; i++) {
+    const GParamSpec *property = properties[i];
+    g_autoptr (GstElement) element = NULL;
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    g_autoptr (GstMessage) message = NULL;
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *sentence = NULL;
+
+    /* Base classes of GStreamer have deprecated properties of their own. */
+    if (!(property->flags & G_PARAM_DEPRECATED) ||
+        !g_str_equal (g_param_spec_get_nick ((GParamSpec *)property), "Renamed"))
+      continue;
+    element = make (factory);
+    gst_element_set_bus (element, bus);
+    gst_util_set_object_arg (G_OBJECT (element), property->name, "1");
+    fail_unless_equals_int (
+        gst_element_set_state (element, GST_STATE_READY), GST_STATE_CHANGE_FAILURE);
+    message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    fail_unless (message != NULL, "%s.%s", GST_OBJECT_NAME (factory), property->name);
+    gst_message_parse_error (message, &error, NULL);
+    fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+    sentence = g_strdup_printf (
+        "The property “%s” %s.", property->name, g_param_spec_get_blurb ((GParamSpec *)property));
+    fail_unless_equals_string (error->message, sentence);
+    gst_element_set_bus (element, NULL);
+    gst_element_set_state (element, GST_STATE_NULL);
+  }
+}
+
+GST_START_TEST (test_renamed)
+{
+  for_each_factory (check_renamed);
+}
+GST_END_TEST;
 
 GST_START_TEST (test_properties)
 {
@@ -411,6 +459,7 @@ generic_suite (void)
   tcase_add_test (tests, test_metadata);
   tcase_add_test (tests, test_states);
   tcase_add_test (tests, test_properties);
+  tcase_add_test (tests, test_renamed);
   tcase_add_unchecked_fixture (tests, write_map, ndt_room_remove_map);
   tcase_add_test (tests, test_running_properties);
   tcase_add_test (tests, test_deactivation);
