@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "gst/mcap/ros/bag-messages.h"
-#include "gst/mcap/ros/ros-messages.h"
+#include "gst/mcap/replay/gstbagmessages.h"
+#include "gst/mcap/messages/gstrosmessages.h"
 
 /* Frames become quarks, whose table GLib leaks each time that it grows. */
 const char *__asan_default_options (void);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gst/mcap/ros/bag-reader.h"
+#include "gst/mcap/ros/bag-files.h"
+#include "gst/mcap/ros/bag-merger.h"
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/container/mcap-stream.h"
 
@@ -77,20 +78,20 @@ dump_bag (const gchar *location, guint64 from)
   guint n_channels = 0;
   BagMessage message;
 
-  if (!bag_reader_find_files (location, paths, &error))
+  if (!bag_files_find (location, paths, &error))
     return fail (error);
-  g_autoptr (BagReader) reader = bag_reader_new (paths, &error);
+  g_autoptr (BagMerger) reader = bag_merger_new (paths, &error);
   if (!reader)
     return fail (error);
-  const gboolean has_range = bag_reader_get_range (reader, &start, &end);
+  const gboolean has_range = bag_merger_get_range (reader, &start, &end);
   printf ("{\"record\": \"range\", \"has\": %d, \"start\": %" G_GUINT64_FORMAT
           ", \"end\": %" G_GUINT64_FORMAT "}\n",
       has_range, start, end);
-  if (!bag_reader_seek (reader, from, &error))
+  if (!bag_merger_seek (reader, from, &error))
     return fail (error);
-  while (bag_reader_next (reader, &message, &error)) {
-    for (; n_channels < bag_reader_get_n_channels (reader); n_channels++)
-      print_channel (bag_reader_get_channel (reader, n_channels));
+  while (bag_merger_next (reader, &message, &error)) {
+    for (; n_channels < bag_merger_get_n_channels (reader); n_channels++)
+      print_channel (bag_merger_get_channel (reader, n_channels));
     printf ("{\"record\": \"message\", \"channel\": %u, \"sequence\": %u, \"log_time\": "
             "%" G_GUINT64_FORMAT ", \"publish_time\": %" G_GUINT64_FORMAT ", ",
         message.channel->number, message.sequence, message.log_time, message.publish_time);
@@ -99,12 +100,12 @@ dump_bag (const gchar *location, guint64 from)
   }
   if (error)
     return fail (error);
-  for (; n_channels < bag_reader_get_n_channels (reader); n_channels++)
-    print_channel (bag_reader_get_channel (reader, n_channels));
-  g_autofree gchar *warning = bag_reader_take_warning (reader);
+  for (; n_channels < bag_merger_get_n_channels (reader); n_channels++)
+    print_channel (bag_merger_get_channel (reader, n_channels));
+  g_autofree gchar *warning = bag_merger_take_warning (reader);
   printf ("{\"record\": \"end\", ");
   print_string ("warning", warning ? warning : "");
-  printf ("\"damaged\": %" G_GUINT64_FORMAT "}\n", bag_reader_get_n_damaged (reader));
+  printf ("\"damaged\": %" G_GUINT64_FORMAT "}\n", bag_merger_get_n_damaged (reader));
   return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gst/mcap/ros/cdr.h"
-#include "gst/mcap/ros/ros-messages.h"
+#include "gst/mcap/messages/gstrosmessages.h"
 
 /* Between -2^31 s and 2^31 s, with a fraction below zero as well. */
 static const gint64 stamps[] = {0, 1, 999999999, G_GINT64_CONSTANT (1700000000123456789), -1,

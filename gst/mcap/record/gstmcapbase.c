@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "gst/mcap/ros/bag-records.h"
+#include "gst/mcap/messages/gstbagrecords.h"
 #include "gstmcappipeline.h"
 #include "gst/mcap/container/mcap-format.h"
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "gst/mcap/ros/bag-records.h"
+#include "gst/mcap/messages/gstbagrecords.h"
 #include "gst/mcap/container/mcap-format.h"
-#include "gst/mcap/ros/ros-messages.h"
+#include "gst/mcap/messages/gstrosmessages.h"
 
 /* Seconds from NTP's epoch to Unix's. */
 #define NTP_TO_UNIX G_GUINT64_CONSTANT (2208988800)

@@ -8,6 +8,7 @@
 #include <gio/gio.h>
 
 #include "gst/mcap/container/mcap-format.h"
+#include "gstbagstreams.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_bag_player_debug);
 #define GST_CAT_DEFAULT gst_bag_player_debug
@@ -29,7 +30,7 @@ struct _GstBagPlayer {
   GRecMutex lock; /* of the task */
 
   /* in the task, or with its lock */
-  BagReader *reader;
+  BagMerger *reader;
   GstBagStreams *streams;
   GstSegment segment; /* of stream time */
   guint32 seqnum;
@@ -80,8 +81,8 @@ gst_bag_post_error (GstElement *element, const GError *error)
 static void
 post_warning (GstBagPlayer *self)
 {
-  const guint64 n_damaged = bag_reader_get_n_damaged (self->reader);
-  g_autofree gchar *warning = bag_reader_take_warning (self->reader);
+  const guint64 n_damaged = bag_merger_get_n_damaged (self->reader);
+  g_autofree gchar *warning = bag_merger_take_warning (self->reader);
   GST_OBJECT_LOCK (self->element);
   self->n_damaged = n_damaged;
   GST_OBJECT_UNLOCK (self->element);
@@ -131,10 +132,10 @@ look_ahead (GstBagPlayer *self, guint64 from, GstClockTime *earliest, GError **e
   BagMessage message;
 
   *earliest = from;
-  if (!bag_reader_seek (self->reader, from, error))
+  if (!bag_merger_seek (self->reader, from, error))
     return FALSE;
   for (guint n = 0; n < LOOK_AHEAD_MESSAGES; n++) {
-    if (!bag_reader_next (self->reader, &message, &failure)) {
+    if (!bag_merger_next (self->reader, &message, &failure)) {
       self->has_seen_all = failure == NULL;
       break;
     }
@@ -148,7 +149,7 @@ look_ahead (GstBagPlayer *self, guint64 from, GstClockTime *earliest, GError **e
     g_propagate_error (error, failure);
     return FALSE;
   }
-  return bag_reader_seek (self->reader, from, error);
+  return bag_merger_seek (self->reader, from, error);
 }
 
 /* Sends the segment out, and shows it to queries. */
@@ -173,13 +174,13 @@ set_segment (GstBagPlayer *self)
 static gboolean
 has_record (GstBagPlayer *self, guint8 opcode)
 {
-  return self->settings.streams.raw && bag_reader_has_record (self->reader, opcode);
+  return self->settings.streams.raw && bag_merger_has_record (self->reader, opcode);
 }
 
 static gboolean
 has_content (GstBagPlayer *self)
 {
-  return bag_reader_get_n_channels (self->reader) > 0 || has_record (self, MCAP_OP_ATTACHMENT) ||
+  return bag_merger_get_n_channels (self->reader) > 0 || has_record (self, MCAP_OP_ATTACHMENT) ||
          has_record (self, MCAP_OP_METADATA);
 }
 
@@ -203,10 +204,10 @@ open_recording (GstBagPlayer *self, GError **error)
   self->reader = self->open (self->user_data, error);
   if (!self->reader)
     return FALSE;
-  if (!bag_reader_get_range (self->reader, &self->log_start, &self->log_end))
+  if (!bag_merger_get_range (self->reader, &self->log_start, &self->log_end))
     self->log_start = self->log_end = 0;
-  for (guint i = 0; i < bag_reader_get_n_channels (self->reader); i++)
-    gst_bag_streams_add_channel (self->streams, bag_reader_get_channel (self->reader, i));
+  for (guint i = 0; i < bag_merger_get_n_channels (self->reader); i++)
+    gst_bag_streams_add_channel (self->streams, bag_merger_get_channel (self->reader, i));
   self->log_start = MIN (MAX (self->log_start, self->settings.streams.from), (guint64)G_MAXINT64);
   self->log_end = CLAMP (self->log_end, self->log_start, self->settings.streams.to);
   if (!look_ahead (self, self->log_start, &self->base, error))
@@ -239,7 +240,7 @@ gst_bag_player_open (GstBagPlayer *self)
   if (error)
     gst_bag_post_error (self->element, error);
   /* Later there may be pads that are wanted, where not all are known yet. */
-  if (done && (self->has_seen_all || bag_reader_has_all_channels (self->reader)))
+  if (done && (self->has_seen_all || bag_merger_has_all_channels (self->reader)))
     done = !gst_bag_streams_fail_unheard (self->streams);
   g_rec_mutex_unlock (&self->lock);
   return done;
@@ -250,7 +251,7 @@ push_records (GstBagPlayer *self, GstFlowReturn *flow, GError **error)
 {
   RecordSink records = {self->streams, GST_FLOW_OK};
   const gboolean done = !self->settings.streams.raw ||
-                        bag_reader_foreach_record (self->reader, push_record, &records, error);
+                        bag_merger_foreach_record (self->reader, push_record, &records, error);
   self->has_pushed_records = TRUE;
   *flow = records.flow;
   return done;
@@ -348,7 +349,7 @@ loop (gpointer user_data)
   GST_OBJECT_LOCK (self->element);
   const gboolean is_ended = self->is_ended;
   GST_OBJECT_UNLOCK (self->element);
-  const gboolean found = !is_ended && bag_reader_next (self->reader, &message, &error);
+  const gboolean found = !is_ended && bag_merger_next (self->reader, &message, &error);
   post_warning (self);
   if (error) {
     stop_with_error (self, error);
@@ -399,7 +400,7 @@ clear_player (gpointer data)
 {
   GstBagPlayer *self = data;
   gst_object_unref (self->task);
-  g_clear_pointer (&self->reader, bag_reader_free);
+  g_clear_pointer (&self->reader, bag_merger_free);
   g_rec_mutex_clear (&self->lock);
 }
 
@@ -526,7 +527,7 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   if (valid) {
     self->segment = segment;
     set_segment (self);
-    if (!bag_reader_seek (self->reader, self->base + segment.position, &error)) {
+    if (!bag_merger_seek (self->reader, self->base + segment.position, &error)) {
       gst_bag_post_error (self->element, error);
       g_error_free (error);
     }

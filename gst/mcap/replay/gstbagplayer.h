@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gstbagstreams.h"
+#include "gst/mcap/ros/bag-merger.h"
+#include "gstbagsettings.h"
 
 G_BEGIN_DECLS
 
@@ -12,7 +13,7 @@ G_BEGIN_DECLS
 typedef struct _GstBagPlayer GstBagPlayer;
 
 /* Opens the recording. */
-typedef BagReader *(*GstBagOpenFunc) (gpointer user_data, GError **error);
+typedef BagMerger *(*GstBagOpenFunc) (gpointer user_data, GError **error);
 
 typedef struct {
   GstBagSettings streams;

@@ -3,9 +3,8 @@
 #include "config.h"
 #endif
 
-#include <gst/pointcloud/pointcloud.h>
+#include "gstbagsettings.h"
 
-#include "gstbagstreams.h"
 #include "gst/mcap/container/mcap-format.h"
 
 enum { TOPICS, TIMESTAMPS, POSE_ROLE, ATTACH_POSES, RAW, N_SETTINGS };

@@ -5,9 +5,12 @@
 
 #include "gstbagstreams.h"
 
+#include <gst/base/gstflowcombiner.h>
 #include <string.h>
 
 #include "gst/mcap/container/mcap-format.h"
+#include "gst/mcap/messages/gstbagrecords.h"
+#include "gstbagmessages.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_bag_streams_debug);
 #define GST_CAT_DEFAULT gst_bag_streams_debug

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <gst/base/gstflowcombiner.h>
+#include <gst/gst.h>
 
-#include "gst/mcap/ros/bag-messages.h"
-#include "gst/mcap/ros/bag-records.h"
+#include "gst/mcap/container/mcap-records.h"
+#include "gst/mcap/ros/bag-channels.h"
+#include "gstbagsettings.h"
 
 G_BEGIN_DECLS
 
@@ -14,32 +15,6 @@ G_BEGIN_DECLS
 /* Caps of the GstReferenceTimestampMeta of a message as it stands, where it was published at
  * another time than it was logged. BUFFER_OFFSET is its sequence number. */
 #define GST_BAG_PUBLISH_CAPS "timestamp/x-mcap-publish-time"
-
-typedef enum { GST_BAG_TIMESTAMPS_HEADER, GST_BAG_TIMESTAMPS_LOG } GstBagTimestamps;
-
-/* Pads of what is no message. */
-#define GST_BAG_ATTACHMENTS_PAD "attachments"
-#define GST_BAG_METADATA_PAD "metadata"
-
-/* Properties of both elements; a snapshot is taken on start. */
-typedef struct {
-  gchar *topics;
-  GstBagTimestamps timestamps;
-  GstPoseRole pose_role;
-  gboolean attach_poses;
-  gboolean raw;
-  GstClockTime from; /* buffers with earlier time stamps are not sent */
-  GstClockTime to;   /* nor those with later ones */
-} GstBagSettings;
-
-void gst_bag_settings_init (GstBagSettings *self);
-void gst_bag_settings_clear (GstBagSettings *self);
-/* Installs them with numbers from @first on. Returns the first number that is free then. */
-guint gst_bag_settings_install (GObjectClass *object_class, guint first);
-/* @id counts from @first. FALSE where it is none of these. To be called with the object locked. */
-gboolean gst_bag_settings_set (GstBagSettings *self, guint id, const GValue *value);
-gboolean gst_bag_settings_get (const GstBagSettings *self, guint id, GValue *value);
-void gst_bag_settings_add_templates (GstElementClass *element_class);
 
 typedef struct _GstBagStreams GstBagStreams;
 

@@ -26,9 +26,10 @@
 #include <string.h>
 
 #include "gst/common/gstsinkevents.h"
-#include "gstbagplayback.h"
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/container/mcap-stream.h"
+#include "gstbagcontrol.h"
+#include "gstbagstreams.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_mcap_demux_debug);
 #define GST_CAT_DEFAULT gst_mcap_demux_debug
@@ -45,7 +46,7 @@ struct _GstMcapDemux {
 
   /* under the object lock */
   GstBagSettings settings;
-  GstBagPlayback playback; /* its player: pull mode */
+  GstBagControl control; /* its player: pull mode */
 
   /* push mode, streaming thread */
   McapStream *stream;
@@ -69,7 +70,7 @@ gst_mcap_demux_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   gboolean done;
   if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
     return gst_pad_event_default (pad, parent, event);
-  done = gst_bag_playback_seek (&self->playback, GST_ELEMENT (self), event);
+  done = gst_bag_control_seek (&self->control, GST_ELEMENT (self), event);
   gst_event_unref (event);
   return done;
 }
@@ -79,7 +80,7 @@ gst_mcap_demux_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
   GstMcapDemux *self = GST_MCAP_DEMUX (parent);
   gboolean answered;
-  if (gst_bag_playback_query (&self->playback, GST_ELEMENT (self), query, &answered))
+  if (gst_bag_control_query (&self->control, GST_ELEMENT (self), query, &answered))
     return answered;
   /* What upstream knows of is bytes. */
   if (GST_QUERY_TYPE (query) == GST_QUERY_DURATION ||
@@ -106,7 +107,7 @@ start_stream (GstMcapDemux *self)
   GST_OBJECT_LOCK (self);
   GstBagSettings settings = self->settings;
   settings.topics = g_strdup (self->settings.topics);
-  self->playback.n_messages = self->playback.n_damaged = 0;
+  self->control.n_messages = self->control.n_damaged = 0;
   GST_OBJECT_UNLOCK (self);
   self->streams = gst_bag_streams_new (
       GST_ELEMENT (self), &settings, gst_mcap_demux_src_event, gst_mcap_demux_src_query);
@@ -123,7 +124,7 @@ take_warning (GstMcapDemux *self)
 {
   g_autofree gchar *warning = mcap_stream_take_warning (self->stream);
   GST_OBJECT_LOCK (self);
-  self->playback.n_damaged =
+  self->control.n_damaged =
       mcap_stream_get_n_damaged (self->stream) + gst_bag_streams_get_n_damaged (self->streams);
   GST_OBJECT_UNLOCK (self);
   if (warning)
@@ -179,7 +180,7 @@ push_message (GstMcapDemux *self, McapCursor *content)
   if (!self->has_segment)
     send_segment (self, &message);
   GST_OBJECT_LOCK (self);
-  self->playback.n_messages++;
+  self->control.n_messages++;
   GST_OBJECT_UNLOCK (self);
   return gst_bag_streams_push (self->streams, &message);
 }
@@ -293,7 +294,7 @@ is_source_ended (GstMcapDemux *self, guint64 offset)
   if (!gst_pad_peer_query_duration (self->sinkpad, GST_FORMAT_BYTES, &size) ||
       offset >= (guint64)size)
     return FALSE;
-  player = gst_bag_playback_get (&self->playback, GST_ELEMENT (self));
+  player = gst_bag_control_get (&self->control, GST_ELEMENT (self));
   if (player)
     gst_bag_player_end (player);
   g_clear_pointer (&player, gst_bag_player_unref);
@@ -322,7 +323,7 @@ read_peer (gpointer user_data, guint64 offset, guint8 *data, gsize size, GError 
   return (gssize)n;
 }
 
-static BagReader *
+static BagMerger *
 open_peer (gpointer user_data, GError **error)
 {
   GstMcapDemux *self = user_data;
@@ -331,7 +332,7 @@ open_peer (gpointer user_data, GError **error)
     g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_READ, "The size of the file is not known");
     return NULL;
   }
-  BagReader *reader = bag_reader_new_mcap (read_peer, self, (guint64)size, error);
+  BagMerger *reader = bag_merger_new_mcap (read_peer, self, (guint64)size, error);
   if (!reader)
     g_prefix_error (error, "The file cannot be read: ");
   return reader;
@@ -348,7 +349,7 @@ start_player (GstMcapDemux *self)
   GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings,
       gst_mcap_demux_src_event, gst_mcap_demux_src_query, open_peer, self);
   g_free (settings.streams.topics);
-  gst_bag_playback_start (&self->playback, GST_ELEMENT (self), player);
+  gst_bag_control_start (&self->control, GST_ELEMENT (self), player);
   return TRUE;
 }
 
@@ -371,7 +372,7 @@ gst_mcap_demux_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, g
   else if (mode == GST_PAD_MODE_PULL && active)
     return start_player (self);
   else if (mode == GST_PAD_MODE_PULL)
-    gst_bag_playback_stop (&self->playback, GST_ELEMENT (self));
+    gst_bag_control_stop (&self->control, GST_ELEMENT (self));
   return TRUE;
 }
 
@@ -401,7 +402,7 @@ gst_mcap_demux_get_property (GObject *object, guint id, GValue *value, GParamSpe
 {
   GstMcapDemux *self = GST_MCAP_DEMUX (object);
   if (id == PROP_STATS) {
-    g_value_take_boxed (value, gst_bag_playback_get_stats (&self->playback, GST_ELEMENT (self),
+    g_value_take_boxed (value, gst_bag_control_get_stats (&self->control, GST_ELEMENT (self),
                                    "application/x-mcapdemux-stats"));
     return;
   }

@@ -29,7 +29,8 @@
 
 #include "gstrosbagsrc.h"
 
-#include "gstbagplayback.h"
+#include "gst/mcap/ros/bag-files.h"
+#include "gstbagcontrol.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_rosbag_src_debug);
 #define GST_CAT_DEFAULT gst_rosbag_src_debug
@@ -51,7 +52,7 @@ struct _GstRosbagSrc {
   gchar *location;
   gchar **locations;
   GstBagPlayerSettings settings;
-  GstBagPlayback playback;
+  GstBagControl control;
 
   GPtrArray *places; /* snapshot of location and locations, for the player */
 };
@@ -59,15 +60,15 @@ struct _GstRosbagSrc {
 G_DEFINE_TYPE (GstRosbagSrc, gst_rosbag_src, GST_TYPE_ELEMENT)
 GST_ELEMENT_REGISTER_DEFINE (rosbagsrc, "rosbagsrc", GST_RANK_NONE, GST_TYPE_ROSBAG_SRC)
 
-static BagReader *
+static BagMerger *
 open_files (gpointer user_data, GError **error)
 {
   GstRosbagSrc *self = user_data;
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   for (guint i = 0; i < self->places->len; i++)
-    if (!bag_reader_find_files (g_ptr_array_index (self->places, i), paths, error))
+    if (!bag_files_find (g_ptr_array_index (self->places, i), paths, error))
       return NULL;
-  return bag_reader_new (paths, error);
+  return bag_merger_new (paths, error);
 }
 
 static gboolean
@@ -76,7 +77,7 @@ gst_rosbag_src_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   gboolean done;
   if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
     return gst_pad_event_default (pad, parent, event);
-  done = gst_bag_playback_seek (&GST_ROSBAG_SRC (parent)->playback, GST_ELEMENT (parent), event);
+  done = gst_bag_control_seek (&GST_ROSBAG_SRC (parent)->control, GST_ELEMENT (parent), event);
   gst_event_unref (event);
   return done;
 }
@@ -87,10 +88,10 @@ gst_rosbag_src_send_event (GstElement *element, GstEvent *event)
   GstRosbagSrc *self = GST_ROSBAG_SRC (element);
   gboolean done;
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK) {
-    done = gst_bag_playback_seek (&self->playback, element, event);
+    done = gst_bag_control_seek (&self->control, element, event);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     /* An application stops the stream so. */
-    GstBagPlayer *player = gst_bag_playback_get (&self->playback, element);
+    GstBagPlayer *player = gst_bag_control_get (&self->control, element);
     done = player != NULL;
     if (player)
       gst_bag_player_end (player);
@@ -107,7 +108,7 @@ gst_rosbag_src_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
   gboolean answered;
   GstRosbagSrc *self = GST_ROSBAG_SRC (parent);
-  if (gst_bag_playback_query (&self->playback, GST_ELEMENT (self), query, &answered))
+  if (gst_bag_control_query (&self->control, GST_ELEMENT (self), query, &answered))
     return answered;
   return gst_pad_query_default (pad, parent, query);
 }
@@ -116,7 +117,7 @@ static gboolean
 gst_rosbag_src_query (GstElement *element, GstQuery *query)
 {
   gboolean answered;
-  if (gst_bag_playback_query (&GST_ROSBAG_SRC (element)->playback, element, query, &answered))
+  if (gst_bag_control_query (&GST_ROSBAG_SRC (element)->control, element, query, &answered))
     return answered;
   return GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->query (element, query);
 }
@@ -151,14 +152,14 @@ start (GstRosbagSrc *self)
     gst_bag_player_unref (player);
     return FALSE;
   }
-  gst_bag_playback_start (&self->playback, GST_ELEMENT (self), player);
+  gst_bag_control_start (&self->control, GST_ELEMENT (self), player);
   return TRUE;
 }
 
 static void
 set_playing (GstRosbagSrc *self, gboolean playing)
 {
-  GstBagPlayer *player = gst_bag_playback_get (&self->playback, GST_ELEMENT (self));
+  GstBagPlayer *player = gst_bag_control_get (&self->control, GST_ELEMENT (self));
   if (player)
     gst_bag_player_set_playing (player, playing);
   g_clear_pointer (&player, gst_bag_player_unref);
@@ -173,7 +174,7 @@ gst_rosbag_src_change_state (GstElement *element, GstStateChange transition)
   GstStateChangeReturn result =
       GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    gst_bag_playback_stop (&self->playback, element);
+    gst_bag_control_stop (&self->control, element);
   if (result == GST_STATE_CHANGE_FAILURE)
     return result;
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !start (self))
@@ -230,7 +231,7 @@ gst_rosbag_src_get_property (GObject *object, guint id, GValue *value, GParamSpe
 {
   GstRosbagSrc *self = GST_ROSBAG_SRC (object);
   if (id == PROP_STATS) {
-    g_value_take_boxed (value, gst_bag_playback_get_stats (&self->playback, GST_ELEMENT (self),
+    g_value_take_boxed (value, gst_bag_control_get_stats (&self->control, GST_ELEMENT (self),
                                    "application/x-rosbagsrc-stats"));
     return;
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bag-reader.h"
+#include "bag-channels.h"
 
 static void
 free_channel (gpointer data)

@@ -12,8 +12,8 @@
 #include <zstd.h>
 
 #include "bag-metadata.h"
-#include "bag-reader.h"
 #include "gst/mcap/container/mcap-format.h"
+#include "gst/mcap/container/mcap-records.h"
 
 #define METADATA_NAME "metadata.yaml"
 
@@ -108,7 +108,7 @@ find_in_folder (const gchar *folder, GPtrArray *paths, GError **error)
 }
 
 gboolean
-bag_reader_find_files (const gchar *location, GPtrArray *paths, GError **error)
+bag_files_find (const gchar *location, GPtrArray *paths, GError **error)
 {
   if (g_file_test (location, G_FILE_TEST_IS_DIR))
     return find_in_folder (location, paths, error);

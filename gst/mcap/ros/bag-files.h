@@ -5,7 +5,11 @@
 
 G_BEGIN_DECLS
 
-/* The files of a recording in their folders: for bag-reader.c. */
+/* The files of a recording in their folders. */
+
+/* @location is a file, a folder (those that its metadata.yaml lists, or all .mcap and .db3 files in
+ * it) or a pattern with * and ?. Adds the paths to @paths; FALSE where there are none. */
+gboolean bag_files_find (const gchar *location, GPtrArray *paths, GError **error);
 
 typedef enum { BAG_FILE_UNKNOWN, BAG_FILE_MCAP, BAG_FILE_SQLITE, BAG_FILE_ZSTD } BagFileKind;
 

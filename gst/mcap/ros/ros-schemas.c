@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ros-messages.h"
+#include "ros-schemas.h"
 
 /* Definitions in ROS 2's .msg syntax: the message's own, then each that it depends on after a line
  * of 80 equals signs and its name. */

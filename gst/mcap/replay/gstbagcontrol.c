@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstbagplayback.h"
+#include "gstbagcontrol.h"
 
 GstBagPlayer *
-gst_bag_playback_get (GstBagPlayback *self, GstElement *element)
+gst_bag_control_get (GstBagControl *self, GstElement *element)
 {
   GST_OBJECT_LOCK (element);
   GstBagPlayer *player = self->player ? gst_bag_player_ref (self->player) : NULL;
@@ -11,7 +11,7 @@ gst_bag_playback_get (GstBagPlayback *self, GstElement *element)
 }
 
 void
-gst_bag_playback_start (GstBagPlayback *self, GstElement *element, GstBagPlayer *player)
+gst_bag_control_start (GstBagControl *self, GstElement *element, GstBagPlayer *player)
 {
   GST_OBJECT_LOCK (element);
   self->player = player;
@@ -21,9 +21,9 @@ gst_bag_playback_start (GstBagPlayback *self, GstElement *element, GstBagPlayer 
 }
 
 void
-gst_bag_playback_stop (GstBagPlayback *self, GstElement *element)
+gst_bag_control_stop (GstBagControl *self, GstElement *element)
 {
-  GstBagPlayer *player = gst_bag_playback_get (self, element);
+  GstBagPlayer *player = gst_bag_control_get (self, element);
   guint64 n_messages, n_damaged;
   if (!player)
     return;
@@ -39,28 +39,28 @@ gst_bag_playback_stop (GstBagPlayback *self, GstElement *element)
 }
 
 gboolean
-gst_bag_playback_seek (GstBagPlayback *self, GstElement *element, GstEvent *event)
+gst_bag_control_seek (GstBagControl *self, GstElement *element, GstEvent *event)
 {
-  GstBagPlayer *player = gst_bag_playback_get (self, element);
+  GstBagPlayer *player = gst_bag_control_get (self, element);
   const gboolean done = player && gst_bag_player_seek (player, event);
   g_clear_pointer (&player, gst_bag_player_unref);
   return done;
 }
 
 gboolean
-gst_bag_playback_query (
-    GstBagPlayback *self, GstElement *element, GstQuery *query, gboolean *answered)
+gst_bag_control_query (
+    GstBagControl *self, GstElement *element, GstQuery *query, gboolean *answered)
 {
-  GstBagPlayer *player = gst_bag_playback_get (self, element);
+  GstBagPlayer *player = gst_bag_control_get (self, element);
   const gboolean handled = player && gst_bag_player_query (player, query, answered);
   g_clear_pointer (&player, gst_bag_player_unref);
   return handled;
 }
 
 GstStructure *
-gst_bag_playback_get_stats (GstBagPlayback *self, GstElement *element, const gchar *name)
+gst_bag_control_get_stats (GstBagControl *self, GstElement *element, const gchar *name)
 {
-  GstBagPlayer *player = gst_bag_playback_get (self, element);
+  GstBagPlayer *player = gst_bag_control_get (self, element);
   guint64 n_messages, n_damaged;
   GST_OBJECT_LOCK (element);
   n_messages = self->n_messages;

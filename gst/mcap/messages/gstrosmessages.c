@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "ros-messages.h"
+#include "gstrosmessages.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "cdr.h"
+#include "gst/mcap/ros/cdr.h"
 
 /* Smallest size of an element of a sequence: an empty string is 4 bytes at least. */
 #define MIN_POINT_FIELD 13

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bag-reader.h"
+#include "bag-merger.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ typedef struct {
   McapMessage head; /* next message of an active file */
 } BagFile;
 
-struct _BagReader {
+struct _BagMerger {
   GPtrArray *files;
   BagChannels channels;
   BagFile *used; /* whose head was given out */
@@ -98,7 +98,7 @@ get_table (const BagFile *file)
 }
 
 static const BagChannel *
-find_channel (BagReader *self, BagFile *file, guint id)
+find_channel (BagMerger *self, BagFile *file, guint id)
 {
   const BagChannel *channel = g_hash_table_lookup (file->channels, GUINT_TO_POINTER (id));
   if (channel)
@@ -120,7 +120,7 @@ compare_numbers (gconstpointer a, gconstpointer b)
 
 /* Takes the channels that are known, in the order of their numbers. */
 static void
-take_channels (BagReader *self, BagFile *file)
+take_channels (BagMerger *self, BagFile *file)
 {
   GList *ids = g_hash_table_get_keys (get_table (file)->channels);
   ids = g_list_sort (ids, compare_numbers);
@@ -130,7 +130,7 @@ take_channels (BagReader *self, BagFile *file)
 }
 
 static gboolean
-take_warning (BagReader *self, BagFile *file)
+take_warning (BagMerger *self, BagFile *file)
 {
   g_autofree gchar *warning = file->mcap ? mcap_reader_take_warning (file->mcap) : NULL;
   if (warning && !self->warning)
@@ -149,7 +149,7 @@ file_new (void)
 }
 
 static gboolean
-open_file (BagReader *self, BagFile *file, GError **error)
+open_file (BagMerger *self, BagFile *file, GError **error)
 {
   GStatBuf status;
   BagFileKind kind = bag_file_get_kind (file->path, error);
@@ -189,20 +189,20 @@ open_file (BagReader *self, BagFile *file, GError **error)
   return TRUE;
 }
 
-static BagReader *
+static BagMerger *
 reader_new (void)
 {
-  BagReader *self = g_new0 (BagReader, 1);
+  BagMerger *self = g_new0 (BagMerger, 1);
   self->files = g_ptr_array_new_with_free_func (free_file);
   self->unpacked = g_byte_array_new ();
   bag_channels_init (&self->channels);
   return self;
 }
 
-BagReader *
-bag_reader_new (const GPtrArray *paths, GError **error)
+BagMerger *
+bag_merger_new (const GPtrArray *paths, GError **error)
 {
-  g_autoptr (BagReader) self = reader_new ();
+  g_autoptr (BagMerger) self = reader_new ();
   for (guint i = 0; i < paths->len; i++) {
     BagFile *file = file_new ();
     g_ptr_array_add (self->files, file);
@@ -219,10 +219,10 @@ bag_reader_new (const GPtrArray *paths, GError **error)
   return g_steal_pointer (&self);
 }
 
-BagReader *
-bag_reader_new_mcap (McapReadFunc read, gpointer user_data, guint64 size, GError **error)
+BagMerger *
+bag_merger_new_mcap (McapReadFunc read, gpointer user_data, guint64 size, GError **error)
 {
-  g_autoptr (BagReader) self = reader_new ();
+  g_autoptr (BagMerger) self = reader_new ();
   BagFile *file = file_new ();
   g_ptr_array_add (self->files, file);
   file->mcap = mcap_reader_new (read, user_data, size, error);
@@ -235,7 +235,7 @@ bag_reader_new_mcap (McapReadFunc read, gpointer user_data, guint64 size, GError
 }
 
 void
-bag_reader_free (BagReader *self)
+bag_merger_free (BagMerger *self)
 {
   g_ptr_array_unref (self->files);
   bag_channels_clear (&self->channels);
@@ -245,7 +245,7 @@ bag_reader_free (BagReader *self)
 }
 
 gboolean
-bag_reader_get_range (const BagReader *self, guint64 *start, guint64 *end)
+bag_merger_get_range (const BagMerger *self, guint64 *start, guint64 *end)
 {
   gboolean has_range = FALSE;
   for (guint i = 0; i < self->files->len; i++) {
@@ -260,19 +260,19 @@ bag_reader_get_range (const BagReader *self, guint64 *start, guint64 *end)
 }
 
 guint
-bag_reader_get_n_channels (const BagReader *self)
+bag_merger_get_n_channels (const BagMerger *self)
 {
   return self->channels.channels->len;
 }
 
 const BagChannel *
-bag_reader_get_channel (const BagReader *self, guint number)
+bag_merger_get_channel (const BagMerger *self, guint number)
 {
   return g_ptr_array_index (self->channels.channels, number);
 }
 
 gboolean
-bag_reader_has_all_channels (const BagReader *self)
+bag_merger_has_all_channels (const BagMerger *self)
 {
   for (guint i = 0; i < self->files->len; i++) {
     const BagFile *file = g_ptr_array_index (self->files, i);
@@ -286,7 +286,7 @@ bag_reader_has_all_channels (const BagReader *self)
 }
 
 guint64
-bag_reader_get_n_damaged (const BagReader *self)
+bag_merger_get_n_damaged (const BagMerger *self)
 {
   guint64 n = self->n_damaged;
   for (guint i = 0; i < self->files->len; i++) {
@@ -300,13 +300,13 @@ bag_reader_get_n_damaged (const BagReader *self)
 }
 
 gchar *
-bag_reader_take_warning (BagReader *self)
+bag_merger_take_warning (BagMerger *self)
 {
   return g_steal_pointer (&self->warning);
 }
 
 gboolean
-bag_reader_seek (BagReader *self, guint64 time, GError **error)
+bag_merger_seek (BagMerger *self, guint64 time, GError **error)
 {
   self->used = NULL;
   self->from = time;
@@ -322,7 +322,7 @@ bag_reader_seek (BagReader *self, guint64 time, GError **error)
 
 /* Reads the next message of a file; it is done when there is none. */
 static gboolean
-advance (BagReader *self, BagFile *file, GError **error)
+advance (BagMerger *self, BagFile *file, GError **error)
 {
   GError *failure = NULL;
   const gboolean found = file->is_sqlite ? bag_sqlite_next (file->sqlite, &file->head, &failure)
@@ -341,7 +341,7 @@ advance (BagReader *self, BagFile *file, GError **error)
 }
 
 static gboolean
-activate (BagReader *self, BagFile *file, GError **error)
+activate (BagMerger *self, BagFile *file, GError **error)
 {
   if (file->is_sqlite) {
     file->sqlite = bag_sqlite_new (file->path, error);
@@ -353,7 +353,7 @@ activate (BagReader *self, BagFile *file, GError **error)
 
 /* The active file whose message comes next, once all that may begin before it are active. */
 static gboolean
-choose_file (BagReader *self, BagFile **chosen, GError **error)
+choose_file (BagMerger *self, BagFile **chosen, GError **error)
 {
   for (;;) {
     BagFile *first = NULL, *waiting = NULL;
@@ -373,7 +373,7 @@ choose_file (BagReader *self, BagFile **chosen, GError **error)
 }
 
 static void
-add_damage (BagReader *self, const BagFile *file, const gchar *what)
+add_damage (BagMerger *self, const BagFile *file, const gchar *what)
 {
   self->n_damaged++;
   if (!self->warning)
@@ -382,7 +382,7 @@ add_damage (BagReader *self, const BagFile *file, const gchar *what)
 }
 
 gboolean
-bag_reader_next (BagReader *self, BagMessage *message, GError **error)
+bag_merger_next (BagMerger *self, BagMessage *message, GError **error)
 {
   for (;;) {
     BagFile *file;
@@ -419,7 +419,7 @@ bag_reader_next (BagReader *self, BagMessage *message, GError **error)
 }
 
 gboolean
-bag_reader_has_record (BagReader *self, guint8 opcode)
+bag_merger_has_record (BagMerger *self, guint8 opcode)
 {
   gboolean found = FALSE;
   for (guint i = 0; i < self->files->len && !found; i++) {
@@ -432,7 +432,7 @@ bag_reader_has_record (BagReader *self, guint8 opcode)
 }
 
 gboolean
-bag_reader_foreach_record (BagReader *self, McapRecordFunc func, gpointer user_data, GError **error)
+bag_merger_foreach_record (BagMerger *self, McapRecordFunc func, gpointer user_data, GError **error)
 {
   gboolean done = TRUE;
   for (guint i = 0; i < self->files->len && done; i++) {

@@ -1,50 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "bag-messages.h"
+#include "gstbagmessages.h"
 
 #include <string.h>
 
-#include "cdr.h"
 #include "gst/mcap/container/mcap-format.h"
-#include "ros-messages.h"
-
-/* ROS's names of types, with and without "msg/" between package and type. */
-static gboolean
-is_type (const gchar *name, const gchar *type)
-{
-  const gchar *middle = strstr (type, "/msg/");
-  const gsize package = (gsize)(middle - type);
-  return strcmp (name, type) == 0 ||
-         (strncmp (name, type, package) == 0 && strcmp (name + package, middle + 4) == 0);
-}
-
-BagKind
-bag_channel_get_kind (const BagChannel *channel)
-{
-  static const struct {
-    const gchar *type;
-    BagKind kind;
-  } types[] = {
-      {ROS_TYPE_POINT_CLOUD2, BAG_KIND_CLOUD},
-      {"geometry_msgs/msg/PoseStamped", BAG_KIND_POSE},
-      {ROS_TYPE_POSE, BAG_KIND_POSE_WITH_COVARIANCE},
-      {"nav_msgs/msg/Odometry", BAG_KIND_ODOMETRY},
-      {ROS_TYPE_TF, BAG_KIND_TF},
-  };
-  if (!channel->schema_name || strcmp (channel->message_encoding, MCAP_ENCODING_CDR) != 0)
-    return BAG_KIND_MESSAGE;
-  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
-    if (is_type (channel->schema_name, types[i].type))
-      return types[i].kind;
-  if (bag_channel_get_cloud (channel) && is_type (channel->schema_name, ROS_TYPE_DIAGNOSTICS))
-    return BAG_KIND_DIAGNOSTICS;
-  return BAG_KIND_MESSAGE;
-}
-
-const gchar *
-bag_channel_get_cloud (const BagChannel *channel)
-{
-  return g_hash_table_lookup (channel->metadata, MCAP_META_CLOUD);
-}
+#include "gst/mcap/messages/gstrosmessages.h"
+#include "gst/mcap/ros/cdr.h"
 
 GstPoseRole
 bag_channel_get_role (const BagChannel *channel, GstPoseRole role)
@@ -94,21 +55,6 @@ bag_channel_get_pose_caps (const BagChannel *channel)
 {
   return gst_caps_new_simple (GST_POSE_CAPS_NAME, MCAP_CAPS_TOPIC, G_TYPE_STRING, channel->topic,
       MCAP_CAPS_SCHEMA_NAME, G_TYPE_STRING, channel->schema_name, NULL);
-}
-
-GstClockTime
-bag_message_get_stamp (const BagMessage *message, BagKind kind)
-{
-  CdrReader reader;
-  if (kind == BAG_KIND_MESSAGE || !cdr_reader_init (&reader, message->data, message->size))
-    return GST_CLOCK_TIME_NONE;
-  if (kind == BAG_KIND_TF && cdr_read_length (&reader, 1) == 0)
-    return GST_CLOCK_TIME_NONE;
-  const gint64 seconds = cdr_read_i32 (&reader);
-  const guint32 nanoseconds = cdr_read_u32 (&reader);
-  if (cdr_reader_failed (&reader) || seconds < 0 || (seconds == 0 && nanoseconds == 0))
-    return GST_CLOCK_TIME_NONE;
-  return (GstClockTime)seconds * GST_SECOND + nanoseconds;
 }
 
 /* Clouds */

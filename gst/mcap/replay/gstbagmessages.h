@@ -3,35 +3,18 @@
 
 #include <gst/pointcloud/pointcloud.h>
 
-#include "bag-reader.h"
+#include "gst/mcap/ros/bag-kinds.h"
 
 G_BEGIN_DECLS
 
 /* What becomes of a message of a recording: clouds and poses of ROS 2 as buffers. */
 
-typedef enum {
-  BAG_KIND_MESSAGE, /* as it stands */
-  BAG_KIND_CLOUD,
-  BAG_KIND_POSE,
-  BAG_KIND_POSE_WITH_COVARIANCE,
-  BAG_KIND_ODOMETRY,
-  BAG_KIND_TF,
-  BAG_KIND_DIAGNOSTICS, /* only of poses that were attached to clouds */
-} BagKind;
-
-BagKind bag_channel_get_kind (const BagChannel *channel);
-/* The topic of the cloud that the poses of a channel were attached to; NULL: none. */
-const gchar *bag_channel_get_cloud (const BagChannel *channel);
 /* Of poses: what the channel says, or its type, or @role. */
 GstPoseRole bag_channel_get_role (const BagChannel *channel, GstPoseRole role);
 
 /* Caps of a stream of messages as they stand, and of poses. */
 GstCaps *bag_channel_get_message_caps (const BagChannel *channel);
 GstCaps *bag_channel_get_pose_caps (const BagChannel *channel);
-
-/* The header's stamp of a cloud or pose; GST_CLOCK_TIME_NONE where there is none (other kinds, a
- * stamp of 0 or before the epoch, damaged). */
-GstClockTime bag_message_get_stamp (const BagMessage *message, BagKind kind);
 
 /* A cloud: @caps (with what the channel's metadata say of the stream) and the points, rows without
  * padding, with no time stamps yet. NULL and ROS_MESSAGE_ERROR where it cannot be had. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bag-records.h"
+#include "gstbagrecords.h"
 
 #include "gst/mcap/container/mcap-format.h"
 

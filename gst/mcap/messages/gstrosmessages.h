@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* ROS 2's messages for clouds and poses, in CDR, and their definitions. Stamps are nanoseconds of
+/* ROS 2's messages for clouds and poses, in CDR. Stamps are nanoseconds of
  * the epoch or of whatever axis the recording has. */
 
 #include <gst/pointcloud/pointcloud.h>
 
-G_BEGIN_DECLS
+#include "gst/mcap/ros/ros-schemas.h"
 
-#define ROS_TYPE_POINT_CLOUD2 "sensor_msgs/msg/PointCloud2"
-#define ROS_TYPE_POSE "geometry_msgs/msg/PoseWithCovarianceStamped"
-#define ROS_TYPE_TF "tf2_msgs/msg/TFMessage"
-#define ROS_TYPE_DIAGNOSTICS "diagnostic_msgs/msg/DiagnosticArray"
+G_BEGIN_DECLS
 
 #define ROS_MESSAGE_ERROR (ros_message_error_quark ())
 GQuark ros_message_error_quark (void);
@@ -22,9 +19,6 @@ typedef enum {
   ROS_MESSAGE_ERROR_DAMAGED,
   ROS_MESSAGE_ERROR_UNSUPPORTED,
 } RosMessageError;
-
-/* Definition (ros2msg: with all that it depends on) of one of the types above; NULL: not known. */
-const gchar *ros_schema (const gchar *type);
 
 /* Appends a PointCloud2 up to its data's length; the points' bytes, info->point_step × @n_points,
  * follow, and then one byte, is_dense (1: no coordinate is NaN or infinite). */

@@ -12,20 +12,20 @@ typedef struct {
   GstBagPlayer *player; /* NULL: stopped, or data are pushed */
   guint64 n_messages;   /* of the last run, or of what was pushed */
   guint64 n_damaged;
-} GstBagPlayback;
+} GstBagControl;
 
 /* Takes @player, and lets it run. */
-void gst_bag_playback_start (GstBagPlayback *self, GstElement *element, GstBagPlayer *player);
-void gst_bag_playback_stop (GstBagPlayback *self, GstElement *element);
+void gst_bag_control_start (GstBagControl *self, GstElement *element, GstBagPlayer *player);
+void gst_bag_control_stop (GstBagControl *self, GstElement *element);
 /* A reference, NULL where none runs. */
-GstBagPlayer *gst_bag_playback_get (GstBagPlayback *self, GstElement *element);
+GstBagPlayer *gst_bag_control_get (GstBagControl *self, GstElement *element);
 /* A SEEK event, which is not taken. */
-gboolean gst_bag_playback_seek (GstBagPlayback *self, GstElement *element, GstEvent *event);
+gboolean gst_bag_control_seek (GstBagControl *self, GstElement *element, GstEvent *event);
 /* As gst_bag_player_query(); FALSE where none runs. */
-gboolean gst_bag_playback_query (
-    GstBagPlayback *self, GstElement *element, GstQuery *query, gboolean *answered);
+gboolean gst_bag_control_query (
+    GstBagControl *self, GstElement *element, GstQuery *query, gboolean *answered);
 /* `messages`, `damaged` (guint64). */
-GstStructure *gst_bag_playback_get_stats (
-    GstBagPlayback *self, GstElement *element, const gchar *name);
+GstStructure *gst_bag_control_get_stats (
+    GstBagControl *self, GstElement *element, const gchar *name);
 
 G_END_DECLS

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "bag-channels.h"
+
+G_BEGIN_DECLS
+
+/* What the messages of a recording are, as far as it can be said without decoding them. */
+
+/* No header stamp; GST_CLOCK_TIME_NONE's value. */
+#define BAG_NO_STAMP G_MAXUINT64
+
+typedef enum {
+  BAG_KIND_MESSAGE, /* as it stands */
+  BAG_KIND_CLOUD,
+  BAG_KIND_POSE,
+  BAG_KIND_POSE_WITH_COVARIANCE,
+  BAG_KIND_ODOMETRY,
+  BAG_KIND_TF,
+  BAG_KIND_DIAGNOSTICS, /* only of poses that were attached to clouds */
+} BagKind;
+
+BagKind bag_channel_get_kind (const BagChannel *channel);
+/* The topic of the cloud that the poses of a channel were attached to; NULL: none. */
+const gchar *bag_channel_get_cloud (const BagChannel *channel);
+
+/* The header's stamp of a cloud or pose; BAG_NO_STAMP where there is none (other kinds, a
+ * stamp of 0 or before the epoch, damaged). */
+guint64 bag_message_get_stamp (const BagMessage *message, BagKind kind);
+
+G_END_DECLS

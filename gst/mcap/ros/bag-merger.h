@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "bag-channels.h"
+#include "gst/mcap/container/mcap-reader.h"
+
+G_BEGIN_DECLS
+
+/* One recording in one or more files of MCAP or rosbag2's SQLite3, as one run of messages in the
+ * order of their log times. Not thread-safe. */
+
+typedef struct _BagMerger BagMerger;
+
+/* Opens these files. The message of an error names the file. */
+BagMerger *bag_merger_new (const GPtrArray *paths, GError **error);
+/* MCAP from somewhere else, as mcap_reader_new(). */
+BagMerger *bag_merger_new_mcap (
+    McapReadFunc read, gpointer user_data, guint64 size, GError **error);
+void bag_merger_free (BagMerger *self);
+
+/* FALSE where there are no messages. */
+gboolean bag_merger_get_range (const BagMerger *self, guint64 *start, guint64 *end);
+/* Those known so far; more may be found while messages are read. */
+guint bag_merger_get_n_channels (const BagMerger *self);
+const BagChannel *bag_merger_get_channel (const BagMerger *self, guint number);
+/* No more will be found. */
+gboolean bag_merger_has_all_channels (const BagMerger *self);
+/* Chunks, records and messages left out since they were damaged. */
+guint64 bag_merger_get_n_damaged (const BagMerger *self);
+/* What was noticed since the last call; NULL: nothing. */
+gchar *bag_merger_take_warning (BagMerger *self);
+
+gboolean bag_merger_seek (BagMerger *self, guint64 time, GError **error);
+/* FALSE at the end (no error) or when reading failed. Data stay until the next call. */
+gboolean bag_merger_next (BagMerger *self, BagMessage *message, GError **error);
+
+/* Attachments and metadata records of all files, as mcap_reader_has_record() and
+ * mcap_reader_foreach_record(). */
+gboolean bag_merger_has_record (BagMerger *self, guint8 opcode);
+gboolean bag_merger_foreach_record (
+    BagMerger *self, McapRecordFunc func, gpointer user_data, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (BagMerger, bag_merger_free)
+
+G_END_DECLS
