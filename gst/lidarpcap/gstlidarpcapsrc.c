@@ -27,7 +27,7 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#include "lidar-capture.h"
+#include "capture-file.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_pcap_src_debug);
 #define GST_CAT_DEFAULT lidar_pcap_src_debug
@@ -53,7 +53,7 @@ struct _GstLidarPcapSrc {
   gboolean loop;
   guint64 n_datagrams;
   guint64 n_filtered;
-  LidarCaptureCounts counts;
+  CaptureFileCounts counts;
   GstClockTime duration; /* NONE: not known yet */
   GstClockID wait;       /* for a datagram's time, NULL: none */
   gint is_unlocked;      /* atomic as well */
@@ -65,16 +65,16 @@ struct _GstLidarPcapSrc {
   /* streaming thread, made on start; the look for the duration reads the path and the filter */
   gchar *path;
   Filter filter;
-  LidarCapture *capture;
+  CaptureFile *capture;
   gint64 first_time;      /* ns since 1970 of the first datagram that passed; -1: none has */
   GstClockTime round_pts; /* of that datagram in this round of the loop */
   GstClockTime last_pts;
   GstClockTime interval; /* between the last two datagrams */
   GstClockTime skip_to;  /* what comes earlier is passed over after a seek */
   gboolean is_discont;
-  GstBuffer *waiting;       /* whose wait was interrupted */
-  GArray *other_ports;      /* of guint16, of datagrams that did not pass */
-  LidarCaptureCounts ended; /* of captures that were read to the end */
+  GstBuffer *waiting;      /* whose wait was interrupted */
+  GArray *other_ports;     /* of guint16, of datagrams that did not pass */
+  CaptureFileCounts ended; /* of captures that were read to the end */
 };
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
@@ -85,7 +85,7 @@ G_DEFINE_TYPE (GstLidarPcapSrc, gst_lidar_pcap_src, GST_TYPE_PUSH_SRC)
 GST_ELEMENT_REGISTER_DEFINE (lidarpcapsrc, "lidarpcapsrc", GST_RANK_NONE, GST_TYPE_LIDAR_PCAP_SRC)
 
 static gboolean
-passes (const Filter *filter, const LidarDatagram *datagram)
+passes (const Filter *filter, const CaptureDatagram *datagram)
 {
   return (filter->port == 0 || filter->port == datagram->destination_port) &&
          (filter->version == 0 ||
@@ -115,13 +115,13 @@ static gboolean
 open_capture (GstLidarPcapSrc *self)
 {
   g_autoptr (GError) error = NULL;
-  g_clear_pointer (&self->capture, lidar_capture_free);
-  self->capture = lidar_capture_open (self->path, &error);
+  g_clear_pointer (&self->capture, capture_file_free);
+  self->capture = capture_file_open (self->path, &error);
   if (self->capture) {
-    lidar_capture_set_cancellation (self->capture, &self->is_unlocked);
+    capture_file_set_cancellation (self->capture, &self->is_unlocked);
     return TRUE;
   }
-  if (g_error_matches (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_OPEN))
+  if (g_error_matches (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_OPEN))
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ,
         ("The capture \"%s\" cannot be opened: %s.", self->path, error->message), (NULL));
   else
@@ -141,7 +141,7 @@ gst_lidar_pcap_src_stop (GstBaseSrc *base)
   look = g_steal_pointer (&self->look);
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&look, g_thread_join);
-  g_clear_pointer (&self->capture, lidar_capture_free);
+  g_clear_pointer (&self->capture, capture_file_free);
   gst_clear_buffer (&self->waiting);
   g_clear_pointer (&self->path, g_free);
   return TRUE;
@@ -158,14 +158,14 @@ gst_lidar_pcap_src_start (GstBaseSrc *base)
   address = g_strdup (self->address);
   port = self->port;
   self->n_datagrams = self->n_filtered = 0;
-  self->counts = (LidarCaptureCounts){0};
+  self->counts = (CaptureFileCounts){0};
   self->duration = GST_CLOCK_TIME_NONE;
   GST_OBJECT_UNLOCK (self);
 
   self->first_time = -1;
   self->round_pts = self->last_pts = self->interval = self->skip_to = 0;
   self->is_discont = TRUE;
-  self->ended = (LidarCaptureCounts){0};
+  self->ended = (CaptureFileCounts){0};
   g_array_set_size (self->other_ports, 0);
   if (!self->path || !*self->path) {
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
@@ -184,10 +184,10 @@ gst_lidar_pcap_src_start (GstBaseSrc *base)
   return FALSE;
 }
 
-static LidarCaptureCounts
-add_counts (LidarCaptureCounts a, LidarCaptureCounts b)
+static CaptureFileCounts
+add_counts (CaptureFileCounts a, CaptureFileCounts b)
 {
-  return (LidarCaptureCounts){.n_frames = a.n_frames + b.n_frames,
+  return (CaptureFileCounts){.n_frames = a.n_frames + b.n_frames,
       .n_other = a.n_other + b.n_other,
       .n_bad = a.n_bad + b.n_bad,
       .n_incomplete = a.n_incomplete + b.n_incomplete};
@@ -196,8 +196,8 @@ add_counts (LidarCaptureCounts a, LidarCaptureCounts b)
 static void
 publish_counts (GstLidarPcapSrc *self, guint n_pushed, guint n_filtered)
 {
-  const LidarCaptureCounts counts =
-      add_counts (self->ended, lidar_capture_get_counts (self->capture));
+  const CaptureFileCounts counts =
+      add_counts (self->ended, capture_file_get_counts (self->capture));
   GST_OBJECT_LOCK (self);
   self->counts = counts;
   self->n_datagrams += n_pushed;
@@ -247,7 +247,7 @@ handle_end (GstLidarPcapSrc *self, const GError *error)
   GST_OBJECT_UNLOCK (self);
   if (!again)
     return FALSE;
-  self->ended = add_counts (self->ended, lidar_capture_get_counts (self->capture));
+  self->ended = add_counts (self->ended, capture_file_get_counts (self->capture));
   self->round_pts = self->last_pts + MAX (self->interval, 1);
   self->is_discont = TRUE;
   return open_capture (self);
@@ -271,7 +271,7 @@ take_time (GstLidarPcapSrc *self, gint64 time)
 static GstFlowReturn
 read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
 {
-  LidarDatagram datagram;
+  CaptureDatagram datagram;
   gint64 time;
   guint n_filtered = 0;
 
@@ -279,7 +279,7 @@ read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
     return GST_FLOW_ERROR;
   while (TRUE) {
     g_autoptr (GError) error = NULL;
-    if (!lidar_capture_next (self->capture, &datagram, &time, &error)) {
+    if (!capture_file_next (self->capture, &datagram, &time, &error)) {
       publish_counts (self, 0, n_filtered);
       n_filtered = 0;
       if (!error && g_atomic_int_get (&self->is_unlocked))
@@ -401,7 +401,7 @@ gst_lidar_pcap_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   if (self->first_time >= 0) {
     /* It is not open where the last seek could not read it again. */
     if (self->capture)
-      self->ended = add_counts (self->ended, lidar_capture_get_counts (self->capture));
+      self->ended = add_counts (self->ended, capture_file_get_counts (self->capture));
     if (!open_capture (self))
       return FALSE;
   }
@@ -418,13 +418,13 @@ static gpointer
 look_for_duration (gpointer data)
 {
   GstLidarPcapSrc *self = data;
-  LidarDatagram datagram;
+  CaptureDatagram datagram;
   gint64 time, first = -1, last = -1;
-  g_autoptr (LidarCapture) capture = lidar_capture_open (self->path, NULL);
+  g_autoptr (CaptureFile) capture = capture_file_open (self->path, NULL);
   if (!capture)
     return NULL;
-  lidar_capture_set_cancellation (capture, &self->is_stopping);
-  while (lidar_capture_next (capture, &datagram, &time, NULL)) {
+  capture_file_set_cancellation (capture, &self->is_stopping);
+  while (capture_file_next (capture, &datagram, &time, NULL)) {
     if (!passes (&self->filter, &datagram))
       continue;
     if (first < 0)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "fuzz.h"
-#include "gst/lidarpcap/lidar-capture.h"
+#include "gst/lidarpcap/capture-file.h"
 
 /* Captures, pcap and pcapng, whole. */
 int
@@ -13,15 +13,15 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   FILE *file = fmemopen ((void *)data, size, "rb");
   g_assert_nonnull (file);
   g_autoptr (GError) error = NULL;
-  g_autoptr (LidarCapture) capture = lidar_capture_new (file, &error);
+  g_autoptr (CaptureFile) capture = capture_file_new (file, &error);
   g_assert_true ((capture != NULL) == (error == NULL));
   if (!capture)
     return 0;
-  LidarDatagram datagram;
+  CaptureDatagram datagram;
   gint64 time;
   guint64 n = 0;
   guint sum = 0;
-  while (lidar_capture_next (capture, &datagram, &time, &error)) {
+  while (capture_file_next (capture, &datagram, &time, &error)) {
     g_assert_cmpuint (datagram.size, <=, G_MAXUINT16);
     for (gsize i = 0; i < datagram.size; i++)
       sum += datagram.data[i];
@@ -29,7 +29,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   }
   volatile guint sink = sum;
   (void)sink;
-  const LidarCaptureCounts counts = lidar_capture_get_counts (capture);
+  const CaptureFileCounts counts = capture_file_get_counts (capture);
   g_assert_cmpuint (n + counts.n_other + counts.n_bad, <=, counts.n_frames);
   return 0;
 }

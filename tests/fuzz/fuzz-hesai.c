@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuzz.h"
-#include "fuzz-lidar.h"
+#include "fuzz-packet.h"
 #include "gst/lidardec/hesai/hesai.h"
 
 /* A byte for the model, then packets, each after its size in two bytes; one without a model is a
@@ -21,7 +21,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     return 0;
   }
   g_autoptr (Hesai) hesai = hesai_new (model, NULL, &error);
-  g_autoptr (LidarCutter) cutter = lidar_cutter_new (100);
+  g_autoptr (PacketCutter) cutter = packet_cutter_new (100);
   g_assert_nonnull (hesai);
   while (data + size - at >= 2) {
     const gsize left = (gsize)(data + size - at) - 2;
@@ -34,7 +34,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     fuzz_take_scans (cutter);
     at += n;
   }
-  lidar_cutter_flush (cutter);
+  packet_cutter_flush (cutter);
   fuzz_take_scans (cutter);
   return 0;
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "fuzz-lidar.h"
+#include "fuzz-packet.h"
 #include "gst/lidardec/ouster/ouster.h"
 
 /* Metadata up to a byte of 0, then packets, each after its size in two bytes. */
@@ -20,7 +20,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   if (!parsed || !end || metadata.columns > 64)
     return 0;
   g_autoptr (Ouster) ouster = ouster_new (&metadata);
-  g_autoptr (LidarCutter) cutter = lidar_cutter_new (0);
+  g_autoptr (PacketCutter) cutter = packet_cutter_new (0);
   const uint8_t *at = end + 1;
   while (data + size - at >= 2) {
     const gsize left = (gsize)(data + size - at) - 2;

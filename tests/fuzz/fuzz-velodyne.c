@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuzz.h"
-#include "fuzz-lidar.h"
+#include "fuzz-packet.h"
 #include "gst/lidardec/velodyne/velodyne.h"
 
 #define PACKET_SIZE 1206
@@ -26,7 +26,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   calibration = (VelodyneCalibration){.n_lasers = 64};
   const gboolean has_file = model == VELODYNE_MODEL_HDL_64E;
   g_autoptr (Velodyne) velodyne = velodyne_new (model, has_file ? &calibration : NULL, &error);
-  g_autoptr (LidarCutter) cutter = lidar_cutter_new (100);
+  g_autoptr (PacketCutter) cutter = packet_cutter_new (100);
   g_assert_nonnull (velodyne);
   for (size_t at = 0; at < size; at += PACKET_SIZE) {
     const gsize n = MIN (size - at, PACKET_SIZE);
@@ -42,7 +42,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     g_clear_error (&error);
     fuzz_take_scans (cutter);
   }
-  lidar_cutter_flush (cutter);
+  packet_cutter_flush (cutter);
   fuzz_take_scans (cutter);
   return 0;
 }

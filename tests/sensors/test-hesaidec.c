@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lidar-harness.h"
+#include "packet-harness.h"
 
 #define SIZE 1080
 #define BLOCK 130
@@ -49,14 +49,14 @@ push_packets (GstHarness *harness, guint from, guint n, guint8 mode)
   for (guint i = from; i < from + n; i++) {
     make_packet (packet, i, mode);
     fail_unless_equals_int (
-        lidar_harness_push (harness, packet, SIZE, (GstClockTime)i * 400000), GST_FLOW_OK);
+        packet_harness_push (harness, packet, SIZE, (GstClockTime)i * 400000), GST_FLOW_OK);
   }
 }
 
 /* 2000 blocks a turn: cut within a packet, at the first block past the angle. */
 GST_START_TEST (test_scans)
 {
-  GstHarness *harness = lidar_harness_new ("hesaidec cut-angle=90.1");
+  GstHarness *harness = packet_harness_new ("hesaidec cut-angle=90.1");
   guint n, n_points = 0;
   push_packets (harness, 0, 600, STRONGEST);
   gst_harness_push_event (harness, gst_event_new_eos ());
@@ -71,7 +71,7 @@ GST_START_TEST (test_scans)
         G_GUINT64_CONSTANT (1672628645) * GST_SECOND + block * 50000 - 350000 + 5632 + 368;
     fail_unless_equals_uint64 (meta->timestamp, expected);
     fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), block * 50000);
-    g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+    g_autofree PacketPoint *points = packet_harness_take_points (buffer, &n);
     n_points += n;
     if (scan > 0 && scan < 3)
       fail_unless_equals_int (n, 2000 * 32);
@@ -85,56 +85,56 @@ GST_START_TEST (test_scans)
       /* The manual's 1.512 us from laser to laser; 0.1 s in float are 7 ns. */
       fail_unless (
           fabs (points[i].time - points[0].time - i / 32 * 50e-6 - i % 32 * 1.512e-6) < 1.5e-8);
-      fail_unless_equals_int (points[i].kind, LIDAR_RETURN_STRONGEST);
+      fail_unless_equals_int (points[i].kind, PACKET_RETURN_STRONGEST);
     }
   }
   fail_unless_equals_int (n_points, 600 * 8 * 32);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_dual)
 {
-  GstHarness *harness = lidar_harness_new ("hesaidec");
+  GstHarness *harness = packet_harness_new ("hesaidec");
   guint8 packet[SIZE];
   guint n;
   make_packet (packet, 0, DUAL);
   packet[12 + BLOCK + 3] = 20; /* laser 0: the last return is farther */
   packet[12 + 6] = packet[12 + 7] = packet[12 + BLOCK + 6] = packet[12 + BLOCK + 7] = 0;
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
-  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
   fail_unless_equals_int (n, 4 * 32 + 1 - 1);
-  fail_unless_equals_int (points[0].kind, LIDAR_RETURN_STRONGEST);
-  fail_unless_equals_int (points[1].kind, LIDAR_RETURN_LAST);
+  fail_unless_equals_int (points[0].kind, PACKET_RETURN_STRONGEST);
+  fail_unless_equals_int (points[1].kind, PACKET_RETURN_LAST);
   for (guint i = 2; i < n; i++)
-    fail_unless_equals_int (points[i].kind, LIDAR_RETURN_STRONGEST);
-  lidar_harness_free (harness);
+    fail_unless_equals_int (points[i].kind, PACKET_RETURN_STRONGEST);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_bad_packets)
 {
-  GstHarness *harness = lidar_harness_new ("hesaidec model=xt32");
+  GstHarness *harness = packet_harness_new ("hesaidec model=xt32");
   g_autofree gchar *text = NULL;
   guint8 packet[2000] = {0};
   make_packet (packet, 0, STRONGEST);
-  lidar_harness_push (harness, packet, SIZE - 1, 0);
-  lidar_harness_push (harness, packet, SIZE + 1, 0);
-  lidar_harness_push (harness, packet, 0, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 3);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, NULL), 1);
-  lidar_harness_push (harness, packet, 512, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "other"), 1);
+  packet_harness_push (harness, packet, SIZE - 1, 0);
+  packet_harness_push (harness, packet, SIZE + 1, 0);
+  packet_harness_push (harness, packet, 0, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "bad-size"), 3);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, NULL), 1);
+  packet_harness_push (harness, packet, 512, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "other"), 1);
   packet[6] = 31;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
-  lidar_harness_take_warnings (harness, NULL);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "foreign"), 1);
+  packet_harness_take_warnings (harness, NULL);
   /* An XT16. */
   packet[6] = 16;
-  lidar_harness_push (harness, packet, 568, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  packet_harness_push (harness, packet, 568, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "XT-16") && strstr (text, "XT-32"), "%s", text);
   static const struct {
     guint at;
@@ -144,13 +144,13 @@ GST_START_TEST (test_bad_packets)
   for (guint i = 0; i < G_N_ELEMENTS (corruptions); i++) {
     make_packet (packet, 0, STRONGEST);
     packet[corruptions[i].at] = corruptions[i].value;
-    lidar_harness_push (harness, packet, SIZE, 0);
+    packet_harness_push (harness, packet, SIZE, 0);
   }
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), G_N_ELEMENTS (corruptions));
+  fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), G_N_ELEMENTS (corruptions));
   push_packets (harness, 0, 1, STRONGEST);
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -158,7 +158,7 @@ GST_END_TEST;
 GST_START_TEST (test_new_year)
 {
   static const guint8 before[] = {123, 12, 31, 23, 59, 59}, after[] = {124, 1, 1, 0, 0, 0};
-  GstHarness *harness = lidar_harness_new ("hesaidec");
+  GstHarness *harness = packet_harness_new ("hesaidec");
   guint8 packet[SIZE];
   guint n;
   for (guint i = 0; i < 2; i++) {
@@ -167,7 +167,7 @@ GST_START_TEST (test_new_year)
     memcpy (packet + TAIL + 13, i == 0 ? before : after, sizeof before);
     for (guint k = 0; k < 3; k++)
       packet[TAIL + 19 + k] = (guint8)(stamp >> (8 * k));
-    lidar_harness_push (harness, packet, SIZE, i * (GstClockTime)400000);
+    packet_harness_push (harness, packet, SIZE, i * (GstClockTime)400000);
   }
   gst_harness_push_event (harness, gst_event_new_eos ());
   GstBuffer *buffer = gst_harness_pull (harness);
@@ -175,29 +175,29 @@ GST_START_TEST (test_new_year)
   /* 2024-01-01 00:00:00 UTC, less 200 us and what test_scans has. */
   fail_unless_equals_uint64 (
       meta->timestamp, G_GUINT64_CONSTANT (1704067200) * GST_SECOND - 200000 - 350000 + 5632 + 368);
-  g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (buffer, &n);
   fail_unless_equals_int (n, 2 * 8 * 32);
   fail_unless (fabs (points[8 * 32].time - 400e-6) < 1e-9);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* Of 5 mm a unit, as the XT32M has it. */
 GST_START_TEST (test_unit)
 {
-  GstHarness *harness = lidar_harness_new ("hesaidec");
+  GstHarness *harness = packet_harness_new ("hesaidec");
   guint8 packet[SIZE];
   guint n;
   make_packet (packet, 0, STRONGEST);
   packet[9] = 0;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), 1);
   packet[9] = 5;
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
-  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
   fail_unless (fabs (points[15].y - 12.5) < 1e-5);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -221,14 +221,14 @@ GST_START_TEST (test_triple)
       {1000, 3000, 3000}, {1000, 1000, 2000}, {0, 3000, 2000}, {1000, 0, 0}, {0, 3000, 0}};
   static const struct {
     guint ring, range, kind;
-  } expected[] = {{31, 1000, LIDAR_RETURN_FIRST}, {31, 2000, LIDAR_RETURN_STRONGEST},
-      {30, 1000, LIDAR_RETURN_STRONGEST}, {29, 1000, LIDAR_RETURN_STRONGEST},
-      {28, 1000, LIDAR_RETURN_FIRST}, {28, 3000, LIDAR_RETURN_STRONGEST},
-      {27, 1000, LIDAR_RETURN_FIRST}, {27, 2000, LIDAR_RETURN_STRONGEST},
-      {26, 2000, LIDAR_RETURN_STRONGEST}, {25, 1000, LIDAR_RETURN_FIRST},
-      {31, 3000, LIDAR_RETURN_LAST}, {29, 3000, LIDAR_RETURN_LAST}, {26, 3000, LIDAR_RETURN_LAST},
-      {24, 3000, LIDAR_RETURN_LAST}};
-  GstHarness *harness = lidar_harness_new ("hesaidec");
+  } expected[] = {{31, 1000, PACKET_RETURN_FIRST}, {31, 2000, PACKET_RETURN_STRONGEST},
+      {30, 1000, PACKET_RETURN_STRONGEST}, {29, 1000, PACKET_RETURN_STRONGEST},
+      {28, 1000, PACKET_RETURN_FIRST}, {28, 3000, PACKET_RETURN_STRONGEST},
+      {27, 1000, PACKET_RETURN_FIRST}, {27, 2000, PACKET_RETURN_STRONGEST},
+      {26, 2000, PACKET_RETURN_STRONGEST}, {25, 1000, PACKET_RETURN_FIRST},
+      {31, 3000, PACKET_RETURN_LAST}, {29, 3000, PACKET_RETURN_LAST},
+      {26, 3000, PACKET_RETURN_LAST}, {24, 3000, PACKET_RETURN_LAST}};
+  GstHarness *harness = packet_harness_new ("hesaidec");
   guint8 packet[XT32M_SIZE] = {0};
   guint n;
   memcpy (packet, header, sizeof header);
@@ -239,15 +239,15 @@ GST_START_TEST (test_triple)
   }
   packet[XT32M_TAIL + 10] = 0x3d;
   memcpy (packet + XT32M_TAIL + 13, utc, sizeof utc);
-  lidar_harness_push (harness, packet, XT32M_SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 0);
+  packet_harness_push (harness, packet, XT32M_SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
   GstBuffer *buffer = gst_harness_pull (harness);
   const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
   /* The second firing is the last, the first 50 us before. */
   fail_unless_equals_uint64 (
       meta->timestamp, G_GUINT64_CONSTANT (1672628645) * GST_SECOND - 50000 + 5632 + 368);
-  g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (buffer, &n);
   fail_unless_equals_int (n, 2 * G_N_ELEMENTS (expected));
   for (guint i = 0; i < n; i++) {
     const guint k = i % G_N_ELEMENTS (expected);
@@ -259,15 +259,15 @@ GST_START_TEST (test_triple)
     const gdouble time = (31 - expected[k].ring) * 2.888e-6 + (i < n / 2 ? 0 : 50e-6);
     fail_unless (fabs (points[i].time - time) < 1e-10);
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 
   /* An XT32's eight blocks are of no such mode. */
   guint8 other[SIZE];
-  harness = lidar_harness_new ("hesaidec");
+  harness = packet_harness_new ("hesaidec");
   make_packet (other, 0, 0x3d);
-  lidar_harness_push (harness, other, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 1);
-  lidar_harness_free (harness);
+  packet_harness_push (harness, other, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), 1);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -309,19 +309,19 @@ GST_START_TEST (test_qt128)
   } packets[] = {{0, 1074}, {1, 1078}, {5, 1095}, {13, 1127}};
   guint8 packet[1200];
   guint n;
-  GstHarness *harness = lidar_harness_new ("hesaidec");
+  GstHarness *harness = packet_harness_new ("hesaidec");
   const gsize size = make_qt128 (packet, packets[__i__].flags);
   fail_unless_equals_uint64 (size, packets[__i__].size);
-  lidar_harness_push (harness, packet, size - 1, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 1);
-  lidar_harness_push (harness, packet, size, 0);
+  packet_harness_push (harness, packet, size - 1, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "bad-size"), 1);
+  packet_harness_push (harness, packet, size, 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
   GstBuffer *buffer = gst_harness_pull (harness);
   const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
   /* The last block is 9 us after the stamp, the first 111.11 us before that. */
   fail_unless_equals_uint64 (
       meta->timestamp, G_GUINT64_CONSTANT (1672628645) * GST_SECOND + 100000 + 9000 - 111110);
-  g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (buffer, &n);
   fail_unless_equals_int (n, 256);
   /* The manual's table of laser 128: in the first loop, in the second. */
   fail_unless (fabs (points[127].time - 48.12e-6) < 1e-10);
@@ -329,7 +329,7 @@ GST_START_TEST (test_qt128)
   /* Laser 1 of the manual: 52.627 degrees down, 10.108 degrees to the right. */
   fail_unless (fabs (points[0].z - 10 * sin (-52.627 * G_PI / 180)) < 1e-5);
   fail_unless (fabs (atan2 (points[0].x, points[0].y) * 180 / G_PI - 20.108) < 1e-4);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -339,15 +339,15 @@ GST_START_TEST (test_second_returns)
   static const struct {
     guint8 mode;
     guint8 alone[2], same[2];
-  } modes[] = {{0x34, {LIDAR_RETURN_AFTER_FIRST, LIDAR_RETURN_AFTER_FIRST},
-                   {LIDAR_RETURN_AFTER_FIRST, LIDAR_RETURN_AFTER_FIRST}},
-      {0x3a, {LIDAR_RETURN_FIRST, LIDAR_RETURN_AFTER_FIRST}, {LIDAR_RETURN_FIRST}},
-      {0x3b, {LIDAR_RETURN_FIRST, LIDAR_RETURN_LAST}, {LIDAR_RETURN_FIRST}},
-      {0x3c, {LIDAR_RETURN_FIRST, LIDAR_RETURN_STRONGEST}, {LIDAR_RETURN_STRONGEST}},
-      {0x3e, {LIDAR_RETURN_STRONGEST, LIDAR_RETURN_SECOND}, {LIDAR_RETURN_STRONGEST}}};
+  } modes[] = {{0x34, {PACKET_RETURN_AFTER_FIRST, PACKET_RETURN_AFTER_FIRST},
+                   {PACKET_RETURN_AFTER_FIRST, PACKET_RETURN_AFTER_FIRST}},
+      {0x3a, {PACKET_RETURN_FIRST, PACKET_RETURN_AFTER_FIRST}, {PACKET_RETURN_FIRST}},
+      {0x3b, {PACKET_RETURN_FIRST, PACKET_RETURN_LAST}, {PACKET_RETURN_FIRST}},
+      {0x3c, {PACKET_RETURN_FIRST, PACKET_RETURN_STRONGEST}, {PACKET_RETURN_STRONGEST}},
+      {0x3e, {PACKET_RETURN_STRONGEST, PACKET_RETURN_SECOND}, {PACKET_RETURN_STRONGEST}}};
   const guint8 mode = modes[__i__].mode;
   for (guint are_same = 0; are_same < 2; are_same++) {
-    GstHarness *harness = lidar_harness_new ("hesaidec");
+    GstHarness *harness = packet_harness_new ("hesaidec");
     const guint8 *kinds = are_same ? modes[__i__].same : modes[__i__].alone;
     guint8 packet[1200];
     guint n;
@@ -357,14 +357,14 @@ GST_START_TEST (test_second_returns)
     packet[13 + 514] = packet[13];
     for (guint i = 0; i < 128 && !are_same; i++)
       packet[12 + 514 + 3 + 4 * i]++;
-    lidar_harness_push (harness, packet, size, 0);
-    fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 0);
+    packet_harness_push (harness, packet, size, 0);
+    fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), 0);
     gst_harness_push_event (harness, gst_event_new_eos ());
-    g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+    g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
     fail_unless_equals_int (n, kinds[1] ? 256 : 128);
     for (guint i = 0; i < n; i++)
       fail_unless_equals_int (points[i].kind, kinds[kinds[1] ? i % 2 : 0]);
-    lidar_harness_free (harness);
+    packet_harness_free (harness);
   }
 }
 GST_END_TEST;
@@ -380,10 +380,10 @@ GST_START_TEST (test_calibration)
   g_autofree gchar *setting = g_strdup_printf ("model=xt32 calibration=\"%s\"", path);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
     g_file_set_contents (path, bad[i][0], -1, NULL);
-    lidar_harness_check_open_fails ("hesaidec", setting, bad[i][1]);
+    packet_harness_check_open_fails ("hesaidec", setting, bad[i][1]);
   }
   g_unlink (path);
-  lidar_harness_check_open_fails ("hesaidec", setting, "cannot be read");
+  packet_harness_check_open_fails ("hesaidec", setting, "cannot be read");
 }
 GST_END_TEST;
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lidar-harness.h"
+#include "packet-harness.h"
 
 #define BEAMS 16
 #define COLUMNS 64
@@ -59,7 +59,7 @@ open_harness (const gchar *profile)
 {
   g_autofree gchar *path = write_metadata (profile, "");
   g_autofree gchar *line = g_strdup_printf ("ousterdec metadata=\"%s\"", path);
-  GstHarness *harness = lidar_harness_new (line);
+  GstHarness *harness = packet_harness_new (line);
   g_unlink (path);
   return harness;
 }
@@ -131,18 +131,19 @@ push (GstHarness *harness, const Profile *profile, guint frame, guint number)
 {
   guint8 packet[MAX_SIZE];
   const gsize size = make_packet (packet, profile, frame, number);
-  fail_unless_equals_int (lidar_harness_push (harness, packet, size,
+  fail_unless_equals_int (packet_harness_push (harness, packet, size,
                               GST_SECOND + (GstClockTime)get_time (frame, number * PACKET_COLUMNS)),
       GST_FLOW_OK);
 }
 
 /* A point by the manual's formula, the lidar's frame turned by half a turn to the sensor's. */
 static void
-check_point (const LidarPoint *point, guint row, guint column, guint number)
+check_point (const PacketPoint *point, guint row, guint column, guint number)
 {
   const guint range = get_range (row, column, number);
   fail_unless_equals_int (point->ring, BEAMS - 1 - row);
-  fail_unless_equals_int (point->kind, number == 0 ? LIDAR_RETURN_STRONGEST : LIDAR_RETURN_SECOND);
+  fail_unless_equals_int (
+      point->kind, number == 0 ? PACKET_RETURN_STRONGEST : PACKET_RETURN_SECOND);
   fail_unless_equals_float (point->intensity, get_reflectivity (row, column, number));
   fail_unless (fabs (point->time - column * 1e-3) < 1e-8);
   if (range == 0) {
@@ -181,12 +182,12 @@ GST_START_TEST (test_profiles)
     fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), GST_SECOND + meta->timestamp);
     fail_unless_equals_uint64 (GST_BUFFER_DURATION (buffer), 64 * GST_MSECOND);
     guint n;
-    g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+    g_autofree PacketPoint *points = packet_harness_take_points (buffer, &n);
     fail_unless_equals_int (n, BEAMS * COLUMNS * n_returns);
     for (guint i = 0; i < n; i++)
       check_point (&points[i], i / COLUMNS % BEAMS, i % COLUMNS, i / COLUMNS / BEAMS);
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -204,11 +205,11 @@ GST_START_TEST (test_order)
   push (harness, profile, 0, 1);
   push (harness, profile, 1, 2);
   gst_harness_push_event (harness, gst_event_new_eos ());
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "duplicates"), 1);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "late"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, NULL), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "duplicates"), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "late"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, NULL), 1);
   for (guint frame = 0; frame < 2; frame++) {
-    g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+    g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
     fail_unless_equals_int (n, BEAMS * COLUMNS);
     for (guint i = 0; i < n; i++)
       n_there += get_range (i / COLUMNS, i % COLUMNS, 0) > 0 && isfinite (points[i].x);
@@ -218,7 +219,7 @@ GST_START_TEST (test_order)
     if (get_range (i / COLUMNS, i % COLUMNS, 0) > 0)
       n_expected += 1 + (i % COLUMNS / PACKET_COLUMNS % 2 == 0);
   fail_unless_equals_int (n_there, n_expected);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -229,32 +230,32 @@ GST_START_TEST (test_bad_packets)
   g_autofree gchar *text = NULL;
   guint8 packet[MAX_SIZE];
   const gsize size = make_packet (packet, profile, 0, 0);
-  lidar_harness_push (harness, packet, size - 1, 0);
-  lidar_harness_push (harness, packet, size + 1, 0);
-  lidar_harness_push (harness, packet, 0, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 3);
+  packet_harness_push (harness, packet, size - 1, 0);
+  packet_harness_push (harness, packet, size + 1, 0);
+  packet_harness_push (harness, packet, 0, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "bad-size"), 3);
   /* The inertial unit's. */
-  lidar_harness_push (harness, packet, 48, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "other"), 1);
-  lidar_harness_take_warnings (harness, NULL);
+  packet_harness_push (harness, packet, 48, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "other"), 1);
+  packet_harness_take_warnings (harness, NULL);
   /* 64 beams, RNG19_RFL8_SIG16_NIR16. */
-  lidar_harness_push (harness, packet, 64 + 16 * (12 + 12 * 64), 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  packet_harness_push (harness, packet, 64 + 16 * (12 + 12 * 64), 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "64 beams in profile RNG19_RFL8_SIG16_NIR16,") != NULL, "%s", text);
   packet[0] = 9;
-  lidar_harness_push (harness, packet, size, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
+  packet_harness_push (harness, packet, size, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "foreign"), 1);
   packet[0] = 1;
   packet[size - 3] = 5; /* a checksum that is none */
-  lidar_harness_push (harness, packet, size, 0);
+  packet_harness_push (harness, packet, size, 0);
   packet[size - 3] = 0;
   packet[32 + 8] = COLUMNS;
-  lidar_harness_push (harness, packet, size, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 2);
+  packet_harness_push (harness, packet, size, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), 2);
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 0);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -272,23 +273,23 @@ GST_START_TEST (test_other_sensor)
       ", \"sensor_info\": {\"prod_line\": \"OS-1-16\", \"prod_sn\": \"122150000150\"}");
   g_autofree gchar *line = g_strdup_printf ("ousterdec metadata=\"%s\"", path);
   g_autofree gchar *text = NULL;
-  GstHarness *harness = lidar_harness_new (line);
+  GstHarness *harness = packet_harness_new (line);
   guint8 packet[MAX_SIZE];
   const gsize size = make_packet (packet, profile, 0, 0);
   guint64 serial = GUINT64_TO_LE (G_GUINT64_CONSTANT (992137000142));
   g_unlink (path);
   memcpy (packet + headers[__i__].serial, &serial, 5);
-  lidar_harness_push (harness, packet, size, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  packet_harness_push (harness, packet, size, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "992137000142") && strstr (text, "OS-1-16 122150000150"), "%s", text);
   serial = GUINT64_TO_LE (G_GUINT64_CONSTANT (122150000150));
   memcpy (packet + headers[__i__].serial, &serial, 5);
-  lidar_harness_push (harness, packet, size, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
+  packet_harness_push (harness, packet, size, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -299,7 +300,7 @@ GST_START_TEST (test_restart_and_flush)
   GstSegment segment;
   push (harness, profile, 100, 0);
   push (harness, profile, 3, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "restarts"), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "restarts"), 1);
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
   fail_unless (gst_harness_push_event (harness, gst_event_new_flush_start ()));
   fail_unless (gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE)));
@@ -311,7 +312,7 @@ GST_START_TEST (test_restart_and_flush)
     g_autoptr (GstBuffer) buffer = gst_harness_pull (harness);
     fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), GST_SECOND + (guint64)get_time (100, 0));
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -324,7 +325,7 @@ check_open_fails (const gchar *metadata, const gchar *text)
     g_file_set_contents (path, metadata, -1, NULL);
     setting = g_strdup_printf ("metadata=%s", path);
   }
-  lidar_harness_check_open_fails ("ousterdec", setting ? setting : "", text);
+  packet_harness_check_open_fails ("ousterdec", setting ? setting : "", text);
   if (path)
     g_unlink (path);
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lidar-harness.h"
+#include "packet-harness.h"
 
 /* Offsets and values are those of the user manuals of the RS-Helios (tables of the MSOP header and
  * of the DIFOP packet) and of the RS-Bpearl. */
@@ -107,25 +107,25 @@ static GstHarness *
 make_harness (const gchar *properties, guint8 return_mode)
 {
   g_autofree gchar *line = g_strdup_printf ("robosensedec %s", properties);
-  GstHarness *harness = lidar_harness_new (line);
+  GstHarness *harness = packet_harness_new (line);
   guint8 packet[SIZE];
   make_difop (packet, return_mode);
-  fail_unless_equals_int (lidar_harness_push (harness, packet, SIZE, 0), GST_FLOW_OK);
+  fail_unless_equals_int (packet_harness_push (harness, packet, SIZE, 0), GST_FLOW_OK);
   return harness;
 }
 
-static LidarPoint *
+static PacketPoint *
 finish (GstHarness *harness, guint *n)
 {
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
-  LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), n);
-  lidar_harness_free (harness);
+  PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), n);
+  packet_harness_free (harness);
   return points;
 }
 
 static void
-check_point (const LidarPoint *point, gdouble range, gdouble azimuth, gdouble turn,
+check_point (const PacketPoint *point, gdouble range, gdouble azimuth, gdouble turn,
     gdouble elevation, gdouble radius, gdouble height)
 {
   const gdouble flat = range * cos (elevation * DEGREE);
@@ -143,19 +143,19 @@ GST_START_TEST (test_manual)
 {
   static const guint8 elevation[] = {0x00, 0x05, 0xd6}, turn[] = {0x01, 0x01, 0x96};
   static const guint8 azimuth[] = {0x88, 0xdb}, distance[] = {0x01, 0x40, 0x7f};
-  GstHarness *harness = lidar_harness_new ("robosensedec");
+  GstHarness *harness = packet_harness_new ("robosensedec");
   guint8 packet[SIZE];
   guint n;
   make_difop (packet, 4);
   memcpy (packet + 468, elevation, 3);
   memcpy (packet + 564, turn, 3);
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   make_packet (packet, HELIOS, 0, 0, 0, 0);
   for (guint i = 0; i < 12; i++)
     memcpy (get_block (packet, i) + 2, azimuth, 2);
   memcpy (get_channel (packet, 0, 0), distance, 3);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  g_autofree LidarPoint *points = finish (harness, &n);
+  packet_harness_push (harness, packet, SIZE, 0);
+  g_autofree PacketPoint *points = finish (harness, &n);
   fail_unless_equals_int (n, 1);
   fail_unless_equals_float (points[0].intensity, 0x7f);
   check_point (points, 0.8, 350.35, -4.06, 14.94, 0.03498, 0);
@@ -185,8 +185,8 @@ GST_START_TEST (test_models)
   guint8 packet[SIZE];
   guint n;
   make_packet (packet, kind, 0, 1000, kind == HELIOS_16P ? 40 : 20, 4000);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  g_autofree LidarPoint *points = finish (harness, &n);
+  packet_harness_push (harness, packet, SIZE, 0);
+  g_autofree PacketPoint *points = finish (harness, &n);
   fail_unless_equals_int (n, 12 * N_LASERS);
   for (guint i = 0; i < n; i++) {
     const guint laser = i % n_lasers, firing = i / n_lasers;
@@ -200,7 +200,7 @@ GST_START_TEST (test_models)
     check_point (&points[i], 4000 * models[kind].unit, azimuth, 0.1 * laser, get_elevation (laser),
         models[kind].radius, models[kind].height);
     fail_unless_equals_int (points[i].ring, n_lasers - 1 - laser);
-    fail_unless_equals_int (points[i].kind, LIDAR_RETURN_STRONGEST);
+    fail_unless_equals_int (points[i].kind, PACKET_RETURN_STRONGEST);
     fail_unless_equals_float (points[i].intensity, i % N_LASERS);
   }
 }
@@ -215,7 +215,7 @@ GST_START_TEST (test_scans)
   guint n;
   for (guint i = 0; i < 400; i++) {
     make_packet (packet, BPEARL, (guint64)(i * 12 * 55.52), i * 240, 20, 1000);
-    lidar_harness_push (harness, packet, SIZE, GST_SECOND + i * (guint64)(12 * 55520));
+    packet_harness_push (harness, packet, SIZE, GST_SECOND + i * (guint64)(12 * 55520));
   }
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 4);
@@ -227,11 +227,11 @@ GST_START_TEST (test_scans)
     /* Stamps are whole microseconds. */
     fail_unless (ABS ((gint64)(meta->timestamp - START * GST_SECOND) - since) < 1000);
     fail_unless (ABS ((gint64)(GST_BUFFER_PTS (buffer) - GST_SECOND) - since) < 1000);
-    g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+    g_autofree PacketPoint *points = packet_harness_take_points (buffer, &n);
     if (scan == 1 || scan == 2)
       fail_unless_equals_int (n, 1800 * N_LASERS);
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -254,15 +254,15 @@ GST_START_TEST (test_dual)
   write_be (other + 6, 2, 0);
   write_be (other + 9, 2, 0);
   write_be (get_channel (packet, 0, 3), 2, 0);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  g_autofree LidarPoint *points = finish (harness, &n);
+  packet_harness_push (harness, packet, SIZE, 0);
+  g_autofree PacketPoint *points = finish (harness, &n);
   fail_unless_equals_int (n, n_firings * n_lasers + 2 - 1);
   for (guint i = 0; i < n; i++)
     counts[points[i].kind]++;
-  fail_unless_equals_int (points[1].kind, LIDAR_RETURN_LAST);
-  fail_unless_equals_int (points[3].kind, LIDAR_RETURN_SECOND);
-  fail_unless_equals_int (counts[LIDAR_RETURN_LAST], 1);
-  fail_unless_equals_int (counts[LIDAR_RETURN_SECOND], 1);
+  fail_unless_equals_int (points[1].kind, PACKET_RETURN_LAST);
+  fail_unless_equals_int (points[3].kind, PACKET_RETURN_SECOND);
+  fail_unless_equals_int (counts[PACKET_RETURN_LAST], 1);
+  fail_unless_equals_int (counts[PACKET_RETURN_SECOND], 1);
   check_point (&points[1], 12.5, 10, 0, 15, 0.03498, 0);
   const gdouble last = (n_firings - 1) * 55.56 + (n_lasers == 32 ? 53.63 : 25.95);
   fail_unless (fabs (points[n - 1].time * 1e6 - last) < 0.01);
@@ -274,20 +274,20 @@ GST_START_TEST (test_difop)
 {
   static const struct {
     guint8 mode, kind;
-  } modes[] = {{1, LIDAR_RETURN_STRONGEST}, {2, LIDAR_RETURN_LAST}, {4, LIDAR_RETURN_STRONGEST},
-      {5, LIDAR_RETURN_LAST}, {6, LIDAR_RETURN_FIRST}};
+  } modes[] = {{1, PACKET_RETURN_STRONGEST}, {2, PACKET_RETURN_LAST}, {4, PACKET_RETURN_STRONGEST},
+      {5, PACKET_RETURN_LAST}, {6, PACKET_RETURN_FIRST}};
   GstHarness *harness = make_harness ("", 0);
   guint8 packet[SIZE];
   guint n;
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++) {
     make_difop (packet, modes[i].mode);
     packet[337] = i == 4;
-    lidar_harness_push (harness, packet, SIZE, GST_CLOCK_TIME_NONE);
+    packet_harness_push (harness, packet, SIZE, GST_CLOCK_TIME_NONE);
     make_packet (packet, BPEARL, i * 667, 9000 + i * 240, 20, 4000);
-    lidar_harness_push (harness, packet, SIZE, GST_CLOCK_TIME_NONE);
+    packet_harness_push (harness, packet, SIZE, GST_CLOCK_TIME_NONE);
   }
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "other"), 6);
-  g_autofree LidarPoint *points = finish (harness, &n);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "other"), 6);
+  g_autofree PacketPoint *points = finish (harness, &n);
   fail_unless_equals_int (n, 5 * 12 * N_LASERS);
   for (guint i = 0; i < n; i++) {
     const guint packet_number = i / (12 * N_LASERS);
@@ -307,8 +307,8 @@ GST_START_TEST (test_field_of_view)
   make_packet (packet, HELIOS, 0, 1000, 20, 4000);
   for (guint i = 6; i < 12; i++)
     write_be (get_block (packet, i) + 2, 2, 1000 + (i + 100) * 20);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  g_autofree LidarPoint *points = finish (harness, &n);
+  packet_harness_push (harness, packet, SIZE, 0);
+  g_autofree PacketPoint *points = finish (harness, &n);
   fail_unless (fabs (points[6 * N_LASERS].time - 106 * 55.56e-6) < 1e-8);
   check_point (&points[6 * N_LASERS], 10, 31.2, 0, 15, 0.03498, 0);
   check_point (&points[5 * N_LASERS + 16], 10, 11 + 0.2 * 27.68 / 55.56, 1.6, -1, 0.03498, 0);
@@ -318,54 +318,54 @@ GST_END_TEST;
 /* Where no angles come it is said after three seconds, and not by then. */
 GST_START_TEST (test_waiting)
 {
-  GstHarness *harness = lidar_harness_new ("robosensedec");
+  GstHarness *harness = packet_harness_new ("robosensedec");
   g_autofree gchar *text = NULL;
   guint8 packet[SIZE];
   for (guint i = 0; i < 32; i++) {
     make_packet (packet, HELIOS, i * 100000, i * 240, 20, 1000);
-    lidar_harness_push (harness, packet, SIZE, GST_SECOND + i * 100 * GST_MSECOND);
+    packet_harness_push (harness, packet, SIZE, GST_SECOND + i * 100 * GST_MSECOND);
     if (i == 29)
-      fail_unless_equals_int (lidar_harness_take_warnings (harness, NULL), 0);
+      fail_unless_equals_int (packet_harness_take_warnings (harness, NULL), 0);
   }
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "angles") && strstr (text, "wait"), "%s", text);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "uncalibrated"), 0);
-  lidar_harness_free (harness);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "uncalibrated"), 0);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* Points wait for their angles, and nothing of them is lost; where none come they are counted. */
 GST_START_TEST (test_calibration)
 {
-  GstHarness *harness = lidar_harness_new ("robosensedec");
+  GstHarness *harness = packet_harness_new ("robosensedec");
   g_autofree gchar *path = NULL, *text = NULL;
   guint8 packet[SIZE];
   guint n;
   for (guint i = 0; i < 3; i++) {
     make_packet (packet, HELIOS, i * 667, i * 240, 20, 1000);
-    lidar_harness_push (harness, packet, SIZE, i * 667 * GST_USECOND);
+    packet_harness_push (harness, packet, SIZE, i * 667 * GST_USECOND);
   }
   /* Not calibrated in the factory: all zero. */
   make_difop (packet, 4);
   memset (packet + 468, 0, 2 * 96);
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "uncalibrated"), 4);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "uncalibrated"), 4);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "angles"), "%s", text);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 
-  harness = lidar_harness_new ("robosensedec");
+  harness = packet_harness_new ("robosensedec");
   for (guint i = 0; i < 3; i++) {
     make_packet (packet, HELIOS, i * 667, i * 240, 20, 1000);
-    lidar_harness_push (harness, packet, SIZE, i * 667 * GST_USECOND);
+    packet_harness_push (harness, packet, SIZE, i * 667 * GST_USECOND);
   }
   make_difop (packet, 4);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "uncalibrated"), 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "packets"), 4);
-  g_autofree LidarPoint *points = finish (harness, &n);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "uncalibrated"), 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "packets"), 4);
+  g_autofree PacketPoint *points = finish (harness, &n);
   fail_unless_equals_int (n, 3 * 12 * N_LASERS);
 
   g_autoptr (GString) csv = g_string_new (NULL);
@@ -374,15 +374,15 @@ GST_START_TEST (test_calibration)
   g_close (g_file_open_tmp ("robosense-XXXXXX.csv", &path, NULL), NULL);
   g_file_set_contents (path, csv->str, -1, NULL);
   g_autofree gchar *line = g_strdup_printf ("robosensedec calibration=\"%s\"", path);
-  harness = lidar_harness_new (line);
+  harness = packet_harness_new (line);
   make_difop (packet, 5);
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   make_packet (packet, HELIOS, 0, 0, 20, 4000);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  g_autofree LidarPoint *filed = finish (harness, &n);
+  packet_harness_push (harness, packet, SIZE, 0);
+  g_autofree PacketPoint *filed = finish (harness, &n);
   g_unlink (path);
   check_point (&filed[0], 10, 0, 0.5, 15, 0.03498, 0);
-  fail_unless_equals_int (filed[0].kind, LIDAR_RETURN_LAST);
+  fail_unless_equals_int (filed[0].kind, PACKET_RETURN_LAST);
 }
 GST_END_TEST;
 
@@ -392,23 +392,23 @@ GST_START_TEST (test_bad_packets)
   g_autofree gchar *text = NULL;
   guint8 packet[SIZE + 1] = {0};
   make_packet (packet, HELIOS, 0, 0, 20, 1000);
-  lidar_harness_push (harness, packet, SIZE - 1, 0);
-  lidar_harness_push (harness, packet, SIZE + 1, 0);
-  lidar_harness_push (harness, packet, 0, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 3);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, NULL), 1);
+  packet_harness_push (harness, packet, SIZE - 1, 0);
+  packet_harness_push (harness, packet, SIZE + 1, 0);
+  packet_harness_push (harness, packet, 0, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "bad-size"), 3);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, NULL), 1);
   packet[0] = 0xff;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
-  lidar_harness_take_warnings (harness, NULL);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "foreign"), 1);
+  packet_harness_take_warnings (harness, NULL);
   make_packet (packet, BPEARL, 0, 0, 20, 1000);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "Bpearl") && strstr (text, "Helios"), "%s", text);
   /* Another generation's, an RS-LiDAR-16. */
   packet[30] = 1;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 2);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 2);
   /* Azimuth, flag of a block, microseconds, seconds. */
   static const struct {
     guint at;
@@ -417,46 +417,46 @@ GST_START_TEST (test_bad_packets)
   for (guint i = 0; i < G_N_ELEMENTS (corruptions); i++) {
     make_packet (packet, HELIOS, 0, 0, 20, 1000);
     packet[corruptions[i].at] = corruptions[i].value;
-    lidar_harness_push (harness, packet, SIZE, 0);
+    packet_harness_push (harness, packet, SIZE, 0);
   }
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), G_N_ELEMENTS (corruptions));
+  fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), G_N_ELEMENTS (corruptions));
   make_packet (packet, HELIOS, 0, 0, 20, 1000);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "duplicates"), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "duplicates"), 1);
   /* The sensor starts again. */
   make_packet (packet, HELIOS, 5000000, 0, 20, 1000);
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   make_packet (packet, HELIOS, 0, 0, 20, 1000);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "restarts"), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "restarts"), 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 3);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* Packets that no angles will help are not held back for them. */
 GST_START_TEST (test_bad_packets_before_angles)
 {
-  GstHarness *harness = lidar_harness_new ("robosensedec model=helios");
+  GstHarness *harness = packet_harness_new ("robosensedec model=helios");
   g_autofree gchar *text = NULL;
   guint8 packet[SIZE];
   make_packet (packet, BPEARL, 0, 0, 20, 1000);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "Bpearl") && strstr (text, "Helios"), "%s", text);
   packet[0] = 0xff;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
-  lidar_harness_push (harness, packet, 1206, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "foreign"), 1);
+  packet_harness_push (harness, packet, 1206, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "bad-size"), 1);
   make_packet (packet, HELIOS, 0, 0, 20, 1000);
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "uncalibrated"), 1);
-  lidar_harness_free (harness);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "uncalibrated"), 1);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -470,14 +470,14 @@ GST_START_TEST (test_undecided)
   make_packet (packet, HELIOS_16P, 0, 0, 40, 1000);
   packet[31] = 7;
   packet[32] = 0;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "set the model"), "%s", text);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
   harness = make_harness ("model=helios-16p", 4);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  g_autofree LidarPoint *points = finish (harness, &n);
+  packet_harness_push (harness, packet, SIZE, 0);
+  g_autofree PacketPoint *points = finish (harness, &n);
   fail_unless_equals_int (n, 12 * N_LASERS);
   fail_unless_equals_int (points[0].ring, 15);
 }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lidar-harness.h"
+#include "packet-harness.h"
 
 #define SIZE 1206
 #define STRONGEST 0x37
@@ -56,7 +56,7 @@ push_packets (GstHarness *harness, guint from, guint n)
   for (guint i = from; i < from + n; i++) {
     make_packet (packet, i, STRONGEST, VLP_16);
     fail_unless_equals_int (
-        lidar_harness_push (harness, packet, SIZE, GST_SECOND + (GstClockTime)i * PACKET_NS),
+        packet_harness_push (harness, packet, SIZE, GST_SECOND + (GstClockTime)i * PACKET_NS),
         GST_FLOW_OK);
   }
 }
@@ -67,7 +67,7 @@ GST_START_TEST (test_cut)
 {
   static const gdouble angles[] = {0, 10.1, 359.9, 77.7};
   g_autofree gchar *line = g_strdup_printf ("velodynedec cut-angle=%g", angles[__i__]);
-  GstHarness *harness = lidar_harness_new (line);
+  GstHarness *harness = packet_harness_new (line);
   GstClockTime end = GST_CLOCK_TIME_NONE;
   push_packets (harness, 0, 250);
   gst_harness_push_event (harness, gst_event_new_eos ());
@@ -84,7 +84,7 @@ GST_START_TEST (test_cut)
     end = pts + duration;
     const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
     fail_unless (ABS ((gint64)(pts - GST_SECOND - meta->timestamp)) <= 1000);
-    g_autofree LidarPoint *points = lidar_harness_take_points (buffer, &n);
+    g_autofree PacketPoint *points = packet_harness_take_points (buffer, &n);
     n_points += n;
     fail_unless (points[0].time >= 0 && points[0].time < 1e-6f);
     /* 1800 firings a turn, 0.2 degrees and 55.296 us apart. */
@@ -99,18 +99,18 @@ GST_START_TEST (test_cut)
       fail_unless (points[i].time * 1e9 < (gdouble)duration);
   }
   fail_unless_equals_int (n_points, 250 * 12 * 32);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* Angles, rings, times and heights of a VLP-16's lasers by hand. */
 GST_START_TEST (test_points)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   push_packets (harness, 0, 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
   guint n;
-  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
   fail_unless_equals_int (n, 12 * 32);
   for (guint i = 0; i < n; i++) {
     const guint laser = i % 16, firing = i / 16;
@@ -124,14 +124,14 @@ GST_START_TEST (test_points)
     fail_unless (fabs (points[i].time - time) < 2e-9);
     fail_unless_equals_int (points[i].ring, (guint)lround ((elevation * 180 / G_PI + 15) / 2));
     fail_unless_equals_float (points[i].intensity, i % 32);
-    fail_unless_equals_int (points[i].kind, LIDAR_RETURN_STRONGEST);
+    fail_unless_equals_int (points[i].kind, PACKET_RETURN_STRONGEST);
   }
   g_autoptr (GstCaps) caps = gst_pad_get_current_caps (harness->sinkpad);
   g_autoptr (GstPointCloudInfo) info = gst_point_cloud_info_new_from_caps (caps, NULL);
   fail_unless (info && gst_point_cloud_info_has_xyz (info, NULL));
   fail_unless_equals_int (gst_point_cloud_info_find_field (info, "time")->offset, 20);
   fail_unless_equals_int (gst_point_cloud_info_find_field (info, "return")->offset, 18);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -156,102 +156,102 @@ GST_START_TEST (test_times)
   g_file_set_contents (path, text->str, -1, NULL);
   g_autofree gchar *line = g_strdup_printf (
       "velodynedec model=%s calibration=\"%s\"", __i__ == 0 ? "vls-128" : "hdl-64e", path);
-  GstHarness *harness = lidar_harness_new (line);
+  GstHarness *harness = packet_harness_new (line);
   g_unlink (path);
   make_packet (packet, 0, __i__ == 0 ? STRONGEST : 0, __i__ == 0 ? 0xa1 : 0);
   for (guint block = 0; block < 12; block++) {
     write_u16 (packet + block * 100, flags[block % (n_lasers / 32)]);
     write_u16 (packet + block * 100 + 2, 0);
   }
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
-  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
   fail_unless_equals_int (n, 12 * 32);
   for (guint i = 0; i < G_N_ELEMENTS (times[0]); i++) {
     const gdouble time = (gdouble)points[times[__i__][i].laser].time * 1e6;
     fail_unless (fabs (time - times[__i__][i].time) < 0.002, "%u: %g", times[__i__][i].laser, time);
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* Both returns where they differ, one where they do not, none where there is none. */
 GST_START_TEST (test_dual)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   guint8 packet[SIZE];
   make_packet (packet, 0, DUAL, VLP_16);
   write_u16 (packet + 4, 6000);    /* laser 0: last is farther */
   write_u16 (packet + 100 + 7, 0); /* laser 1: only last */
   write_u16 (packet + 10, 0);      /* laser 2: none at all */
   write_u16 (packet + 100 + 10, 0);
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
   guint n, counts[3] = {0};
-  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
   fail_unless_equals_int (n, 6 * 32 + 1 - 1);
   for (guint i = 0; i < n; i++)
     counts[points[i].kind]++;
-  fail_unless_equals_int (counts[LIDAR_RETURN_LAST], 2);
-  fail_unless_equals_int (points[0].kind, LIDAR_RETURN_LAST);
+  fail_unless_equals_int (counts[PACKET_RETURN_LAST], 2);
+  fail_unless_equals_int (points[0].kind, PACKET_RETURN_LAST);
   fail_unless (fabs (hypot (points[0].x, points[0].y) - 12 * cos (G_PI / 12)) < 1e-5);
   fail_unless (fabs (hypot (points[1].x, points[1].y) - 10 * cos (G_PI / 12)) < 1e-5);
   /* A pair of blocks takes the time of one. */
   fail_unless (fabs (points[n - 1].time - (5 * 110.592e-6 + 55.296e-6 + 15 * 2.304e-6)) < 1e-8);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_bad_packets)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec model=vlp-16");
+  GstHarness *harness = packet_harness_new ("velodynedec model=vlp-16");
   g_autofree gchar *text = NULL;
   guint8 packet[2000] = {0};
   make_packet (packet, 0, STRONGEST, VLP_16);
-  lidar_harness_push (harness, packet, SIZE - 1, 0);
-  lidar_harness_push (harness, packet, SIZE + 1, 0);
-  lidar_harness_push (harness, packet, 0, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 3);
+  packet_harness_push (harness, packet, SIZE - 1, 0);
+  packet_harness_push (harness, packet, SIZE + 1, 0);
+  packet_harness_push (harness, packet, 0, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "bad-size"), 3);
   /* At a limited rate. */
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "1205 bytes instead of 1206") != NULL, "%s", text);
 
-  lidar_harness_push (harness, packet, 512, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "other"), 1);
+  packet_harness_push (harness, packet, 512, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "other"), 1);
   packet[0] = 0;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
-  lidar_harness_take_warnings (harness, NULL);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "foreign"), 1);
+  packet_harness_take_warnings (harness, NULL);
 
   make_packet (packet, 0, STRONGEST, VLP_32C);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "VLP-32C") && strstr (text, "VLP-16"), "%s", text);
 
   static const guint8 corruptions[][2] = {{100, 0}, {103, 0xff}, {203, 0x90}};
   for (guint i = 0; i < G_N_ELEMENTS (corruptions); i++) {
     make_packet (packet, 0, STRONGEST, VLP_16);
     packet[corruptions[i][0]] = corruptions[i][1];
-    lidar_harness_push (harness, packet, SIZE, 0);
+    packet_harness_push (harness, packet, SIZE, 0);
   }
   make_packet (packet, 0, STRONGEST, VLP_16);
   packet[1203] = 0xff;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 4);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), 4);
   /* None of them left anything behind. */
   push_packets (harness, 0, 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "packets"), 11);
-  lidar_harness_free (harness);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "packets"), 11);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* Swapped packets lose nothing within a scan; doubled ones count once. */
 GST_START_TEST (test_order)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   guint n_points = 0, n;
   push_packets (harness, 0, 10);
   push_packets (harness, 11, 1);
@@ -259,60 +259,60 @@ GST_START_TEST (test_order)
   push_packets (harness, 12, 1);
   push_packets (harness, 12, 1);
   push_packets (harness, 13, 60);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "duplicates"), 1);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "late"), 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "duplicates"), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "late"), 0);
   push_packets (harness, 73, 10);
   /* Of the scan that was pushed already. */
   push_packets (harness, 50, 1);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "late"), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "late"), 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
   while (gst_harness_buffers_in_queue (harness) > 0) {
-    g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+    g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
     n_points += n;
     for (guint i = 0; i < n; i++)
       fail_unless (points[i].time >= 0 && points[i].time < 0.1f);
   }
   fail_unless_equals_int (n_points, 83 * 12 * 32);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* A motor that stands: nothing is pushed, however long it lasts, and the next turn is whole. */
 GST_START_TEST (test_stall)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   g_autofree gchar *text = NULL;
   guint8 packet[SIZE];
   for (guint i = 0; i < 2000; i++) {
     make_packet (packet, i, STRONGEST, VLP_16);
     for (guint block = 0; block < 12; block++)
       write_u16 (packet + block * 100 + 2, 1234);
-    lidar_harness_push (harness, packet, SIZE, (GstClockTime)i * PACKET_NS);
+    packet_harness_push (harness, packet, SIZE, (GstClockTime)i * PACKET_NS);
   }
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 0);
-  fail_unless (lidar_harness_count (harness, "stalled") >= 5);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  fail_unless (packet_harness_count (harness, "stalled") >= 5);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "stands still") != NULL, "%s", text);
   push_packets (harness, 2000, 200);
   fail_unless (gst_harness_buffers_in_queue (harness) >= 2);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* The sensor begins to count anew; an interruption ends a scan. */
 GST_START_TEST (test_restart_and_gap)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   guint8 packet[SIZE];
   push_packets (harness, 1000, 30);
   for (guint i = 0; i < 20; i++) {
     make_packet (packet, i, STRONGEST, VLP_16);
-    lidar_harness_push (harness, packet, SIZE, 10 * GST_SECOND + (GstClockTime)i * PACKET_NS);
+    packet_harness_push (harness, packet, SIZE, 10 * GST_SECOND + (GstClockTime)i * PACKET_NS);
   }
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "restarts"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, NULL), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "restarts"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, NULL), 1);
   push_packets (harness, 200, 10);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "gaps"), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "gaps"), 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
   static const guint n_packets[] = {30, 20, 10};
   for (guint i = 0; i < 3; i++) {
@@ -320,17 +320,17 @@ GST_START_TEST (test_restart_and_gap)
     GstBuffer *buffer = gst_harness_pull (harness);
     if (i == 1)
       fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), 10 * GST_SECOND);
-    g_free (lidar_harness_take_points (buffer, &n));
+    g_free (packet_harness_take_points (buffer, &n));
     fail_unless_equals_int (n, n_packets[i] * 12 * 32);
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* A capture of less than a second that is read in a loop: the round after is not late. */
 GST_START_TEST (test_discont)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   guint8 packet[SIZE];
   guint n;
   push_packets (harness, 0, 30);
@@ -342,39 +342,39 @@ GST_START_TEST (test_discont)
       GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
     fail_unless_equals_int (gst_harness_push (harness, buffer), GST_FLOW_OK);
   }
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "restarts"), 1);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "late"), 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "restarts"), 1);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "late"), 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
   for (guint i = 0; i < 2; i++) {
     GstBuffer *buffer = gst_harness_pull (harness);
     fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), (i > 0 ? 10 : 1) * GST_SECOND);
-    g_free (lidar_harness_take_points (buffer, &n));
+    g_free (packet_harness_take_points (buffer, &n));
     fail_unless_equals_int (n, 30 * 12 * 32);
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* The same few packets again and again do not fill the memory. */
 GST_START_TEST (test_repeated)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   guint n;
   for (guint i = 0; i < 9000; i++)
     push_packets (harness, i % 3, 1);
-  fail_unless (lidar_harness_count (harness, "late") > 0);
+  fail_unless (packet_harness_count (harness, "late") > 0);
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
-  g_free (lidar_harness_take_points (gst_harness_pull (harness), &n));
+  g_free (packet_harness_take_points (gst_harness_pull (harness), &n));
   fail_unless (n <= 1 << 21, "%u points", n);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* At the full hour the sensor's time begins anew; the scan's and the reference's go on. */
 GST_START_TEST (test_hour)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   guint8 packet[SIZE];
   const guint64 begin = 3600000000u - 75 * PACKET_NS / 1000 - 20000;
   for (guint i = 0; i < 160; i++) {
@@ -382,12 +382,12 @@ GST_START_TEST (test_hour)
     const guint64 stamp = (begin + (guint64)i * PACKET_NS / 1000) % 3600000000u;
     for (guint k = 0; k < 4; k++)
       packet[1200 + k] = (guint8)(stamp >> (8 * k));
-    lidar_harness_push (harness, packet, SIZE, (GstClockTime)i * PACKET_NS);
+    packet_harness_push (harness, packet, SIZE, (GstClockTime)i * PACKET_NS);
   }
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 3);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "restarts"), 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "late"), 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "restarts"), 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "late"), 0);
   GstClockTime last = 0;
   for (guint i = 0; i < 3; i++) {
     g_autoptr (GstBuffer) buffer = gst_harness_pull (harness);
@@ -397,18 +397,18 @@ GST_START_TEST (test_hour)
     last = meta->timestamp;
   }
   fail_unless (last > 3600 * GST_SECOND && last < 3601 * GST_SECOND);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* Behind a source without stamps the sensor's clock makes them. */
 GST_START_TEST (test_no_stamps)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   guint8 packet[SIZE];
   for (guint i = 0; i < 160; i++) {
     make_packet (packet, 5000 + i, STRONGEST, VLP_16);
-    lidar_harness_push (harness, packet, SIZE, GST_CLOCK_TIME_NONE);
+    packet_harness_push (harness, packet, SIZE, GST_CLOCK_TIME_NONE);
   }
   GstClockTime end = 0;
   for (guint i = 0; i < 2; i++) {
@@ -416,13 +416,13 @@ GST_START_TEST (test_no_stamps)
     fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), end);
     end += GST_BUFFER_DURATION (buffer);
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_latency)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   gst_harness_set_upstream_latency (harness, 3 * GST_MSECOND);
   fail_unless_equals_uint64 (gst_harness_query_latency (harness), 103 * GST_MSECOND);
   /* Twice as fast: half the distance in time between the same azimuths. */
@@ -432,18 +432,18 @@ GST_START_TEST (test_latency)
     const guint stamp = i * PACKET_NS / 2000;
     for (guint k = 0; k < 4; k++)
       packet[1200 + k] = (guint8)(stamp >> (8 * k));
-    lidar_harness_push (harness, packet, SIZE, (GstClockTime)i * PACKET_NS / 2);
+    packet_harness_push (harness, packet, SIZE, (GstClockTime)i * PACKET_NS / 2);
   }
   const GstClockTime latency = gst_harness_query_latency (harness);
   fail_unless (latency > 52 * GST_MSECOND && latency < 54 * GST_MSECOND);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* After a flush nothing of before is left. */
 GST_START_TEST (test_flush)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   GstSegment segment;
   guint n;
   push_packets (harness, 0, 10);
@@ -453,10 +453,10 @@ GST_START_TEST (test_flush)
   fail_unless (gst_harness_push_event (harness, gst_event_new_segment (&segment)));
   push_packets (harness, 0, 5);
   gst_harness_push_event (harness, gst_event_new_eos ());
-  g_free (lidar_harness_take_points (gst_harness_pull (harness), &n));
+  g_free (packet_harness_take_points (gst_harness_pull (harness), &n));
   fail_unless_equals_int (n, 5 * 12 * 32);
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 0);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -465,7 +465,7 @@ GST_END_TEST;
 GST_START_TEST (test_same_hour)
 {
   const gboolean flushes = __i__;
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   GstSegment segment;
   guint8 packet[SIZE];
   for (guint turn = 0; turn < 2; turn++) {
@@ -482,7 +482,7 @@ GST_START_TEST (test_same_hour)
       segment.base = 10 * GST_SECOND;
       gst_harness_push_event (harness, gst_event_new_segment (&segment));
     }
-    lidar_harness_push (harness, packet, SIZE, GST_SECOND);
+    packet_harness_push (harness, packet, SIZE, GST_SECOND);
   }
   gst_harness_push_event (harness, gst_event_new_eos ());
   if (!flushes)
@@ -490,7 +490,7 @@ GST_START_TEST (test_same_hour)
   g_autoptr (GstBuffer) buffer = gst_harness_pull (harness);
   const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
   fail_unless_equals_uint64 (meta->timestamp, 60 * GST_SECOND);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -506,11 +506,11 @@ GST_START_TEST (test_calibration)
   g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
   g_file_set_contents (path, text->str, -1, NULL);
   quoted = g_strdup_printf ("velodynedec calibration=\"%s\"", path);
-  GstHarness *harness = lidar_harness_new (quoted);
+  GstHarness *harness = packet_harness_new (quoted);
   push_packets (harness, 0, 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
   guint n;
-  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
   for (guint i = 0; i < 16; i++) {
     const gdouble elevation = i * 0.01;
     const gdouble flat = 10.25 * cos (elevation) - 0.5 * sin (elevation);
@@ -520,27 +520,27 @@ GST_START_TEST (test_calibration)
     fail_unless (fabs (points[i].z - 10.25 * sin (elevation) - 0.5 * cos (elevation)) < 4e-6);
     fail_unless_equals_int (points[i].ring, i);
   }
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 
   with_model = g_strdup_printf ("model=vlp-32c calibration=\"%s\"", path);
-  lidar_harness_check_open_fails ("velodynedec", with_model, "16 lasers");
+  packet_harness_check_open_fails ("velodynedec", with_model, "16 lasers");
   static const gchar *const bad[][2] = {{"", "no list"}, {"lasers: []", "no list"},
       {"lasers:\n- {laser_id: 1}", "not 0 to 0"}, {"lasers:\n- {vert_correction: 1}", "laser_id"},
       {"lasers:\n- {laser_id: 0, vert_correction: nan}", "vert_correction"}};
   g_autofree gchar *setting = g_strdup_printf ("calibration=\"%s\"", path);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
     g_file_set_contents (path, bad[i][0], -1, NULL);
-    lidar_harness_check_open_fails ("velodynedec", setting, bad[i][1]);
+    packet_harness_check_open_fails ("velodynedec", setting, bad[i][1]);
   }
   g_unlink (path);
-  lidar_harness_check_open_fails ("velodynedec", setting, "cannot be read");
+  packet_harness_check_open_fails ("velodynedec", setting, "cannot be read");
 }
 GST_END_TEST;
 
 /* A funnel of two sockets repeats the segment at each change; another one ends a scan. */
 GST_START_TEST (test_segments)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec");
+  GstHarness *harness = packet_harness_new ("velodynedec");
   GstSegment segment;
   gst_segment_init (&segment, GST_FORMAT_TIME);
   push_packets (harness, 0, 10);
@@ -551,9 +551,9 @@ GST_START_TEST (test_segments)
   gst_harness_push_event (harness, gst_event_new_segment (&segment));
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
   guint n;
-  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
   fail_unless_equals_int (n, 20 * 12 * 32);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
@@ -629,8 +629,8 @@ GST_START_TEST (test_hdl_64e)
   g_file_set_contents (path, text->str, -1, NULL);
   g_autofree gchar *line = g_strdup_printf ("velodynedec calibration=\"%s\"", path);
   GstHarness *harnesses[] = {
-      lidar_harness_new (__i__ < 2 ? "velodynedec" : "velodynedec model=hdl-64e"),
-      lidar_harness_new (line)};
+      packet_harness_new (__i__ < 2 ? "velodynedec" : "velodynedec model=hdl-64e"),
+      packet_harness_new (line)};
   for (guint k = 0; k < 2; k++) {
     for (guint i = 0; i < n_packets; i++) {
       make_hdl_64e (packet, i, status, is_s3);
@@ -638,28 +638,28 @@ GST_START_TEST (test_hdl_64e)
       if (has_loss && i == 2010)
         continue;
       fail_unless_equals_int (
-          lidar_harness_push (harnesses[k], packet, SIZE, (GstClockTime)i * 288000), GST_FLOW_OK);
+          packet_harness_push (harnesses[k], packet, SIZE, (GstClockTime)i * 288000), GST_FLOW_OK);
       if (i == 100)
-        lidar_harness_push (harnesses[k], packet, 512, (GstClockTime)i * 288000);
+        packet_harness_push (harnesses[k], packet, 512, (GstClockTime)i * 288000);
     }
     gst_harness_push_event (harnesses[k], gst_event_new_eos ());
-    fail_unless_equals_uint64 (lidar_harness_count (harnesses[k], "uncalibrated"), 0);
-    fail_unless_equals_int (lidar_harness_take_warnings (harnesses[k], NULL), 0);
+    fail_unless_equals_uint64 (packet_harness_count (harnesses[k], "uncalibrated"), 0);
+    fail_unless_equals_int (packet_harness_take_warnings (harnesses[k], NULL), 0);
   }
   g_unlink (path);
   fail_unless_equals_int (
       gst_harness_buffers_in_queue (harnesses[0]), gst_harness_buffers_in_queue (harnesses[1]));
   while (gst_harness_buffers_in_queue (harnesses[0]) > 0) {
-    g_autofree LidarPoint *a = lidar_harness_take_points (gst_harness_pull (harnesses[0]), &n[0]);
-    g_autofree LidarPoint *b = lidar_harness_take_points (gst_harness_pull (harnesses[1]), &n[1]);
+    g_autofree PacketPoint *a = packet_harness_take_points (gst_harness_pull (harnesses[0]), &n[0]);
+    g_autofree PacketPoint *b = packet_harness_take_points (gst_harness_pull (harnesses[1]), &n[1]);
     fail_unless_equals_int (n[0], n[1]);
     for (guint i = 0; i < n[0]; i++) {
       fail_unless (fabs (a[i].x - b[i].x) < 1e-5 && fabs (a[i].y - b[i].y) < 1e-5);
       fail_unless (fabs (a[i].z - b[i].z) < 1e-5 && a[i].ring == b[i].ring);
     }
   }
-  lidar_harness_free (harnesses[0]);
-  lidar_harness_free (harnesses[1]);
+  packet_harness_free (harnesses[0]);
+  packet_harness_free (harnesses[1]);
 }
 GST_END_TEST;
 
@@ -677,7 +677,7 @@ GST_START_TEST (test_hdl_64e_dual)
   g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
   g_file_set_contents (path, text->str, -1, NULL);
   g_autofree gchar *line = g_strdup_printf ("velodynedec calibration=\"%s\"", path);
-  GstHarness *harness = lidar_harness_new (line);
+  GstHarness *harness = packet_harness_new (line);
   g_unlink (path);
   make_packet (packet, 0, 0, 0);
   for (guint block = 0; block < 12; block++) {
@@ -690,22 +690,22 @@ GST_START_TEST (test_hdl_64e_dual)
   for (guint block = 0; block < 4; block++)
     write_u16 (packet + block * 100 + 4 + 3 * 2, 0);
   write_u16 (packet + 3 * 100 + 4 + 3 * 3, 0);
-  lidar_harness_push (harness, packet, SIZE, 0);
+  packet_harness_push (harness, packet, SIZE, 0);
   /* One return; the first of it is three firings later. */
   for (guint block = 0; block < 12; block++)
     write_u16 (packet + block * 100 + 2, 160 + block / 2 * 17);
   packet[1200] = 173;
-  lidar_harness_push (harness, packet, SIZE, 173000);
+  packet_harness_push (harness, packet, SIZE, 173000);
   gst_harness_push_event (harness, gst_event_new_eos ());
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "corrupt"), 0);
-  g_autofree LidarPoint *points = lidar_harness_take_points (gst_harness_pull (harness), &n);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "corrupt"), 0);
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
   fail_unless_equals_int (n, 3 * 64 + 1 - 2 + 12 * 32 - 5);
   for (guint i = 0; i < 63; i++) {
     const guint laser = i < 2 ? i : i == 2 ? 1 : i < 34 ? i : i + 1;
     const gdouble time = laser % 32 / 4 * 7.2 + (const gdouble[]){0, 1.3, 2.5, 3.7}[laser % 4];
     const gdouble range = hypot (hypot (points[i].x, points[i].y), points[i].z);
     fail_unless_equals_int (points[i].ring, laser);
-    fail_unless_equals_int (points[i].kind, i == 1 ? LIDAR_RETURN_LAST : LIDAR_RETURN_STRONGEST);
+    fail_unless_equals_int (points[i].kind, i == 1 ? PACKET_RETURN_LAST : PACKET_RETURN_STRONGEST);
     fail_unless (fabs (range - (i == 1 ? 12 : 10)) < 1e-5);
     fail_unless (fabs (points[i].time * 1e6 - time) < 0.001, "%u: %g", laser, points[i].time);
     const gdouble azimuth = -atan2 (points[i].y, points[i].x) * 180 / G_PI;
@@ -714,32 +714,32 @@ GST_START_TEST (test_hdl_64e_dual)
   fail_unless (fabs (points[63].time * 1e6 - 57.6) < 0.001);
   fail_unless (fabs (points[127].time * 1e6 - 115.2) < 0.001);
   /* The last four of a bank, of the first firing with one return. */
-  const LidarPoint *one = points + 191;
+  const PacketPoint *one = points + 191;
   fail_unless (fabs (one[30].time * 1e6 - 173 - 45.66) < 0.001, "%g", one[30].time);
   fail_unless_equals_int (one[30].ring, 31);
-  lidar_harness_free (harness);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 
 /* Packets of another sensor do not wait for an HDL-64E's calibration. */
 GST_START_TEST (test_bad_packets_before_calibration)
 {
-  GstHarness *harness = lidar_harness_new ("velodynedec model=hdl-64e");
+  GstHarness *harness = packet_harness_new ("velodynedec model=hdl-64e");
   g_autofree gchar *text = NULL;
   guint8 packet[SIZE];
   make_packet (packet, 0, STRONGEST, VLP_16);
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "wrong-model"), 1);
-  fail_unless_equals_int (lidar_harness_take_warnings (harness, &text), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "VLP-16") && strstr (text, "HDL-64E"), "%s", text);
-  lidar_harness_push (harness, packet, SIZE - 1, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "bad-size"), 1);
+  packet_harness_push (harness, packet, SIZE - 1, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "bad-size"), 1);
   packet[0] = 0;
-  lidar_harness_push (harness, packet, SIZE, 0);
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "foreign"), 1);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "foreign"), 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
-  fail_unless_equals_uint64 (lidar_harness_count (harness, "uncalibrated"), 0);
-  lidar_harness_free (harness);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "uncalibrated"), 0);
+  packet_harness_free (harness);
 }
 GST_END_TEST;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gst/common/gstsinkevents.h"
-#include "lidar-memory.h"
+#include "packet-memory.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
 #define GST_CAT_DEFAULT lidar_dec_debug
@@ -29,10 +29,10 @@ GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
 enum { PROP_0, PROP_CUT_ANGLE, PROP_FRAME_ID, PROP_STATS };
 
 typedef enum {
-  WARNING_SIZE = LIDAR_PACKET_ERROR_SIZE,
-  WARNING_FOREIGN = LIDAR_PACKET_ERROR_FOREIGN,
-  WARNING_MODEL = LIDAR_PACKET_ERROR_MODEL,
-  WARNING_CORRUPT = LIDAR_PACKET_ERROR_CORRUPT,
+  WARNING_SIZE = PACKET_ERROR_SIZE,
+  WARNING_FOREIGN = PACKET_ERROR_FOREIGN,
+  WARNING_MODEL = PACKET_ERROR_MODEL,
+  WARNING_CORRUPT = PACKET_ERROR_CORRUPT,
   WARNING_UNCALIBRATED,
   WARNING_WAITING,
   WARNING_ORDER,
@@ -47,7 +47,7 @@ typedef struct {
   guint64 n_uncalibrated;
   guint64 n_bad[N_WARNINGS];
   guint64 n_scans;
-  LidarCutterCounts cutter;
+  PacketCutterCounts cutter;
 } Counts;
 
 typedef struct {
@@ -64,7 +64,7 @@ typedef struct {
   GstPointCloudInfo info;
   GstPointCloudTimer *timer;
   GstPointCloudAllocation *allocation;
-  LidarCutter *cutter; /* NULL: not open */
+  PacketCutter *cutter; /* NULL: not open */
   GstCaps *clock;
   gboolean is_calibrated; /* there were points */
   GQueue waiting;         /* of GstBuffer, until it is */
@@ -119,7 +119,7 @@ open_decoder (GstLidarDec *self)
 {
   GstLidarDecPrivate *priv = PRIVATE (self);
   GstPointCloudInfo *info = &priv->info;
-  const guint time_offset = G_STRUCT_OFFSET (LidarPoint, time);
+  const guint time_offset = G_STRUCT_OFFSET (PacketPoint, time);
   gdouble cut_angle;
 
   gst_point_cloud_info_init (info);
@@ -131,7 +131,7 @@ open_decoder (GstLidarDec *self)
   gst_point_cloud_info_add_field (info, "ring", GST_POINT_FIELD_TYPE_UINT16, 16, 1);
   gst_point_cloud_info_add_field (info, "return", GST_POINT_FIELD_TYPE_UINT8, 18, 1);
   gst_point_cloud_info_add_field (info, "time", GST_POINT_FIELD_TYPE_FLOAT32, time_offset, 1);
-  info->point_step = sizeof (LidarPoint);
+  info->point_step = sizeof (PacketPoint);
   GST_OBJECT_LOCK (self);
   if (priv->frame_id && *priv->frame_id)
     info->frame_id = g_quark_from_string (priv->frame_id);
@@ -143,7 +143,7 @@ open_decoder (GstLidarDec *self)
   if (!GST_LIDAR_DEC_GET_CLASS (self)->open (self, info))
     return FALSE;
   priv->clock = GST_LIDAR_DEC_GET_CLASS (self)->clock (self);
-  priv->cutter = lidar_cutter_new (cut_angle);
+  priv->cutter = packet_cutter_new (cut_angle);
   priv->counts = (Counts){0};
   priv->has_caps = priv->has_segment = priv->is_calibrated = FALSE;
   priv->is_discont = TRUE;
@@ -161,7 +161,7 @@ close_decoder (GstLidarDec *self)
   GST_LIDAR_DEC_GET_CLASS (self)->close (self);
   gst_point_cloud_allocation_reset (priv->allocation);
   g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
-  g_clear_pointer (&priv->cutter, lidar_cutter_free);
+  g_clear_pointer (&priv->cutter, packet_cutter_free);
   gst_clear_caps (&priv->clock);
 }
 
@@ -181,7 +181,7 @@ static void
 update_period (GstLidarDec *self)
 {
   GstLidarDecPrivate *priv = PRIVATE (self);
-  const GstClockTime period = (GstClockTime)lidar_cutter_get_period (priv->cutter);
+  const GstClockTime period = (GstClockTime)packet_cutter_get_period (priv->cutter);
   gboolean changed;
   GST_OBJECT_LOCK (self);
   changed = period > 0 && (period > priv->period + priv->period / 50 ||
@@ -195,18 +195,19 @@ update_period (GstLidarDec *self)
 
 /* Takes @scan over. */
 static GstFlowReturn
-push_scan (GstLidarDec *self, LidarScan *scan)
+push_scan (GstLidarDec *self, PacketScan *scan)
 {
   GstLidarDecPrivate *priv = PRIVATE (self);
   if (!push_caps (self)) {
-    lidar_scan_free (scan);
+    packet_scan_free (scan);
     return GST_PAD_IS_FLUSHING (priv->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
-  const gsize size = scan->n_points * sizeof (LidarPoint);
+  const gsize size = scan->n_points * sizeof (PacketPoint);
   GstBuffer *buffer = gst_point_cloud_allocation_copy (priv->allocation, scan->points, size);
   if (!buffer) {
-    LidarPoint *points = g_steal_pointer (&scan->points);
-    buffer = gst_buffer_new_wrapped_full (0, points, size, 0, size, points, lidar_memory_give_back);
+    PacketPoint *points = g_steal_pointer (&scan->points);
+    buffer =
+        gst_buffer_new_wrapped_full (0, points, size, 0, size, points, packet_memory_give_back);
   }
   GST_BUFFER_PTS (buffer) = (GstClockTime)scan->pts;
   GST_BUFFER_DURATION (buffer) = (GstClockTime)scan->duration;
@@ -218,7 +219,7 @@ push_scan (GstLidarDec *self, LidarScan *scan)
   if (scan->time >= 0)
     gst_buffer_add_reference_timestamp_meta (
         buffer, priv->clock, (GstClockTime)scan->time, GST_BUFFER_DURATION (buffer));
-  lidar_scan_free (scan);
+  packet_scan_free (scan);
   priv->counts.n_scans++;
   return gst_pad_push (priv->srcpad, buffer);
 }
@@ -228,8 +229,8 @@ push_scans (GstLidarDec *self)
 {
   GstLidarDecPrivate *priv = PRIVATE (self);
   GstFlowReturn flow = GST_FLOW_OK;
-  LidarScan *scan;
-  while (flow == GST_FLOW_OK && (scan = lidar_cutter_pop (priv->cutter))) {
+  PacketScan *scan;
+  while (flow == GST_FLOW_OK && (scan = packet_cutter_pop (priv->cutter))) {
     update_period (self);
     flow = push_scan (self, scan);
   }
@@ -240,8 +241,8 @@ static void
 publish (GstLidarDec *self)
 {
   GstLidarDecPrivate *priv = PRIVATE (self);
-  const LidarCutterCounts before = priv->counts.cutter;
-  const LidarCutterCounts now = lidar_cutter_get_counts (priv->cutter);
+  const PacketCutterCounts before = priv->counts.cutter;
+  const PacketCutterCounts now = packet_cutter_get_counts (priv->cutter);
   priv->counts.cutter = now;
   GST_OBJECT_LOCK (self);
   priv->published = priv->counts;
@@ -261,12 +262,12 @@ publish (GstLidarDec *self)
 static gboolean
 handle_bad_packet (GstLidarDec *self, const GError *error)
 {
-  static const gchar *const kinds[] = {[LIDAR_PACKET_ERROR_SIZE] = "A packet has another size",
-      [LIDAR_PACKET_ERROR_FOREIGN] = "A packet is not of this kind of sensor",
-      [LIDAR_PACKET_ERROR_MODEL] = "A packet is of another model",
-      [LIDAR_PACKET_ERROR_CORRUPT] = "A packet is corrupted"};
+  static const gchar *const kinds[] = {[PACKET_ERROR_SIZE] = "A packet has another size",
+      [PACKET_ERROR_FOREIGN] = "A packet is not of this kind of sensor",
+      [PACKET_ERROR_MODEL] = "A packet is of another model",
+      [PACKET_ERROR_CORRUPT] = "A packet is corrupted"};
   GstLidarDecPrivate *priv = PRIVATE (self);
-  if (error->domain != LIDAR_PACKET_ERROR) {
+  if (error->domain != PACKET_ERROR) {
     GST_ELEMENT_ERROR (self, STREAM, DECODE, ("Cannot decode: %s.", error->message), (NULL));
     return FALSE;
   }
@@ -292,8 +293,8 @@ decode_packet (GstLidarDec *self, GstBuffer *buffer)
     return GST_FLOW_ERROR;
   }
   if (GST_BUFFER_IS_DISCONT (buffer))
-    lidar_cutter_set_discont (priv->cutter);
-  lidar_cutter_set_arrival (priv->cutter, GST_CLOCK_TIME_IS_VALID (pts) ? (gint64)pts : -1);
+    packet_cutter_set_discont (priv->cutter);
+  packet_cutter_set_arrival (priv->cutter, GST_CLOCK_TIME_IS_VALID (pts) ? (gint64)pts : -1);
   const gboolean decoded = GST_LIDAR_DEC_GET_CLASS (self)->decode (
       self, map.data, map.size, priv->cutter, &is_data, &error);
   gst_buffer_unmap (buffer, &map);
@@ -391,7 +392,7 @@ drain (GstLidarDec *self)
   GstLidarDecPrivate *priv = PRIVATE (self);
   count_uncalibrated (self, g_queue_get_length (&priv->waiting));
   g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
-  lidar_cutter_flush (priv->cutter);
+  packet_cutter_flush (priv->cutter);
   if (GST_LIDAR_DEC_GET_CLASS (self)->flush)
     GST_LIDAR_DEC_GET_CLASS (self)->flush (self, priv->cutter);
   push_scans (self);
@@ -419,7 +420,7 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     return TRUE;
   case GST_EVENT_FLUSH_STOP:
     gst_point_cloud_allocation_reset (priv->allocation);
-    lidar_cutter_reset (priv->cutter);
+    packet_cutter_reset (priv->cutter);
     g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
     reset (self);
     priv->is_discont = TRUE;
@@ -436,7 +437,7 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     if (priv->has_segment) {
       drain (self);
       reset (self);
-      lidar_cutter_set_discont (priv->cutter);
+      packet_cutter_set_discont (priv->cutter);
     }
     push_caps (self);
     gst_segment_copy_into (segment, &priv->segment);

@@ -4,7 +4,7 @@
 #include <gst/gst.h>
 #include <gst/pointcloud/pointcloud.h>
 
-#include "lidar-cutter.h"
+#include "packet-cutter.h"
 
 G_BEGIN_DECLS
 
@@ -18,9 +18,9 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarDec, gst_lidar_dec, GST, LIDAR_DEC, GstElement
  * @close: frees it
  * @calibrate: looks for the lasers' angles in a packet, until it returns that they are known;
  *   packets are held back so long and decoded then, except those that it refuses with an error of
- *   LIDAR_PACKET_ERROR. NULL: they are known from the start
+ *   PACKET_ERROR. NULL: they are known from the start
  * @decode: decodes a packet into the cutter; @is_data says whether it held points or was one of the
- *   sensor's other packets. Errors of another domain than LIDAR_PACKET_ERROR end the stream.
+ *   sensor's other packets. Errors of another domain than PACKET_ERROR end the stream.
  * @flush: ends the scan in the making, where that is not the cutter's; may be NULL
  * @reset: forgets it; may be NULL
  * @clock: names the epoch of the sensor's clock, caps of the GstReferenceTimestampMeta
@@ -34,9 +34,9 @@ struct _GstLidarDecClass {
   gboolean (*open) (GstLidarDec *self, GstPointCloudInfo *info);
   void (*close) (GstLidarDec *self);
   gboolean (*calibrate) (GstLidarDec *self, const guint8 *data, gsize size, GError **error);
-  gboolean (*decode) (GstLidarDec *self, const guint8 *data, gsize size, LidarCutter *cutter,
+  gboolean (*decode) (GstLidarDec *self, const guint8 *data, gsize size, PacketCutter *cutter,
       gboolean *is_data, GError **error);
-  void (*flush) (GstLidarDec *self, LidarCutter *cutter);
+  void (*flush) (GstLidarDec *self, PacketCutter *cutter);
   void (*reset) (GstLidarDec *self);
   GstCaps *(*clock) (GstLidarDec *self);
 };

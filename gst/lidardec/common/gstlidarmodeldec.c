@@ -49,7 +49,7 @@ gst_lidar_model_dec_close (GstLidarDec *dec)
 }
 
 static gboolean
-gst_lidar_model_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, LidarCutter *cutter,
+gst_lidar_model_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
 {
   return GST_LIDAR_MODEL_DEC_GET_CLASS (dec)->decode (

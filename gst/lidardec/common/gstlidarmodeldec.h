@@ -24,7 +24,7 @@ struct _GstLidarModelDecClass {
 
   gpointer (*create) (gint model, const gchar *calibration, GError **error);
   void (*destroy) (gpointer decoder);
-  gboolean (*decode) (gpointer decoder, const guint8 *data, gsize size, LidarCutter *cutter,
+  gboolean (*decode) (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
       gboolean *is_data, GError **error);
   gboolean (*calibrate) (gpointer decoder, const guint8 *data, gsize size, GError **error);
   void (*reset) (gpointer decoder);

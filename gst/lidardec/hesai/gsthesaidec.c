@@ -65,7 +65,7 @@ gst_hesai_dec_destroy (gpointer decoder)
 }
 
 static gboolean
-gst_hesai_dec_decode (gpointer decoder, const guint8 *data, gsize size, LidarCutter *cutter,
+gst_hesai_dec_decode (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
 {
   return hesai_decode (decoder, data, size, cutter, is_data, error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "hesai-calibration.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "hesai.h"
 
 #define DEGREE (G_PI / 180)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
+#include "hesai-tables.h"
 
-#include "hesai.h"
+#include <string.h>
 
 #define DEGREE (G_PI / 180)
 

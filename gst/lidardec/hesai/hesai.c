@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidardec/common/lidar-beams.h"
+#include "gst/lidardec/common/packet-beams.h"
+#include "gst/lidardec/common/packet-clock.h"
+#include "hesai-tables.h"
 
 #define SECOND ((gint64)1000000000)
 #define MAX_UNIT 10 /* mm, of ranges */
@@ -55,16 +57,16 @@ static const struct {
   guint n_returns;
   guint8 kinds[3];
 } modes[] = {
-    {0x33, 1, {LIDAR_RETURN_FIRST}},
-    {0x34, 1, {LIDAR_RETURN_AFTER_FIRST}},
-    {0x37, 1, {LIDAR_RETURN_STRONGEST}},
-    {0x38, 1, {LIDAR_RETURN_LAST}},
-    {0x39, 2, {LIDAR_RETURN_LAST, LIDAR_RETURN_STRONGEST}},
-    {0x3a, 2, {LIDAR_RETURN_FIRST, LIDAR_RETURN_AFTER_FIRST}},
-    {0x3b, 2, {LIDAR_RETURN_LAST, LIDAR_RETURN_FIRST}},
-    {0x3c, 2, {LIDAR_RETURN_FIRST, LIDAR_RETURN_STRONGEST}},
-    {MODE_TRIPLE, 3, {LIDAR_RETURN_FIRST, LIDAR_RETURN_LAST, LIDAR_RETURN_STRONGEST}},
-    {0x3e, 2, {LIDAR_RETURN_STRONGEST, LIDAR_RETURN_SECOND}},
+    {0x33, 1, {PACKET_RETURN_FIRST}},
+    {0x34, 1, {PACKET_RETURN_AFTER_FIRST}},
+    {0x37, 1, {PACKET_RETURN_STRONGEST}},
+    {0x38, 1, {PACKET_RETURN_LAST}},
+    {0x39, 2, {PACKET_RETURN_LAST, PACKET_RETURN_STRONGEST}},
+    {0x3a, 2, {PACKET_RETURN_FIRST, PACKET_RETURN_AFTER_FIRST}},
+    {0x3b, 2, {PACKET_RETURN_LAST, PACKET_RETURN_FIRST}},
+    {0x3c, 2, {PACKET_RETURN_FIRST, PACKET_RETURN_STRONGEST}},
+    {MODE_TRIPLE, 3, {PACKET_RETURN_FIRST, PACKET_RETURN_LAST, PACKET_RETURN_STRONGEST}},
+    {0x3e, 2, {PACKET_RETURN_STRONGEST, PACKET_RETURN_SECOND}},
 };
 
 struct _Hesai {
@@ -72,11 +74,11 @@ struct _Hesai {
   gboolean is_auto;
   gboolean has_calibration;
   HesaiCalibration calibration;
-  LidarBeams beams;
-  LidarLasers lasers[2];   /* by loop */
+  PacketBeams beams;
+  PacketLasers lasers[2];  /* by loop */
   gint64 first_laser_time; /* ns from a block's time to that of its first laser */
-  LidarChannelFormat format;
-  const LidarTurn *azimuths; /* by hundredths of a degree */
+  PacketChannelFormat format;
+  const PacketTurn *azimuths; /* by hundredths of a degree */
 };
 
 const gchar *
@@ -105,11 +107,11 @@ set_model (Hesai *self, HesaiModel number, GError **error)
   }
   self->model = number;
   self->first_laser_time = G_MAXINT64;
-  self->format = (LidarChannelFormat){.size = (guint)model->laser_size};
-  lidar_rank (calibration->elevation, model->n_lasers, rings);
+  self->format = (PacketChannelFormat){.size = (guint)model->laser_size};
+  packet_rank (calibration->elevation, model->n_lasers, rings);
   for (guint i = 0; i < model->n_lasers; i++) {
-    const LidarTurn elevation = lidar_turn_new (calibration->elevation[i]);
-    const LidarTurn azimuth = lidar_turn_new (calibration->azimuth[i]);
+    const PacketTurn elevation = packet_turn_new (calibration->elevation[i]);
+    const PacketTurn azimuth = packet_turn_new (calibration->azimuth[i]);
     self->beams.x[i] = elevation.cosine * azimuth.sine;
     self->beams.y[i] = elevation.cosine * azimuth.cosine;
     for (guint loop = 0; loop < 2; loop++) {
@@ -131,7 +133,7 @@ hesai_new (HesaiModel model, const HesaiCalibration *calibration, GError **error
 {
   Hesai *self = g_new0 (Hesai, 1);
   self->is_auto = model == HESAI_MODEL_AUTO;
-  self->azimuths = lidar_turn_get_hundredths ();
+  self->azimuths = packet_turn_get_hundredths ();
   self->has_calibration = calibration != NULL;
   if (calibration)
     self->calibration = *calibration;
@@ -150,7 +152,7 @@ hesai_free (Hesai *self)
 static gboolean
 begins_like (HesaiModel model, const guint8 *data)
 {
-  const guint start = lidar_read_le16 (data);
+  const guint start = packet_read_le16 (data);
   if (model == HESAI_MODEL_PANDAR_40P)
     return start == 0xeeff;
   if (start != 0xffee)
@@ -188,15 +190,15 @@ check_model (Hesai *self, const guint8 *data, gsize size, GError **error)
       model = (HesaiModel)i;
   }
   if (!is_of_any_size)
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_SIZE,
         "it has %" G_GSIZE_FORMAT " bytes, as no packet of these models has", size);
   else if (model == HESAI_MODEL_AUTO)
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_FOREIGN,
         "it begins with %02x %02x and another shape than its size is of", data[0], data[1]);
   else if (self->model == HESAI_MODEL_AUTO)
     return set_model (self, model, error);
   else if (model != self->model)
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
         "it is of a %s, but the decoder is set to %s%s", models[model].name,
         models[self->model].name, self->is_auto ? " by the first packet" : "");
   else
@@ -218,7 +220,7 @@ get_time (const guint8 *utc, guint32 microseconds)
   /* Years since 1900, of old firmware since 2000. */
   const gint date[6] = {
       (utc[0] >= 70 ? 1900 : 2000) + utc[0], utc[1], utc[2], utc[3], utc[4], utc[5]};
-  return lidar_date_to_ns (date, microseconds);
+  return packet_date_to_ns (date, microseconds);
 }
 
 static gboolean
@@ -227,13 +229,13 @@ check_blocks (
 {
   for (guint block = 0; block < model->n_blocks; block++) {
     const guint8 *at = blocks + block * block_size;
-    const guint azimuth = lidar_read_le16 (at + model->azimuth);
+    const guint azimuth = packet_read_le16 (at + model->azimuth);
     const guint8 *first = blocks + block / n_returns * n_returns * block_size;
-    if ((model->azimuth == 0 || lidar_read_le16 (at) == 0xeeff) && azimuth < 36000 &&
-        azimuth == lidar_read_le16 (first + model->azimuth))
+    if ((model->azimuth == 0 || packet_read_le16 (at) == 0xeeff) && azimuth < 36000 &&
+        azimuth == packet_read_le16 (first + model->azimuth))
       continue;
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
-        "block %u has azimuth %u/100 degrees", block, azimuth);
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT, "block %u has azimuth %u/100 degrees",
+        block, azimuth);
     return FALSE;
   }
   return TRUE;
@@ -251,25 +253,26 @@ find_mode (const Hesai *self, guint8 value)
 
 /* Points of a firing whose blocks are @block_size apart; @kinds says what each holds. */
 static guint
-fire (const Hesai *self, const LidarLasers *lasers, guint n_returns, const guint8 *kinds,
-    const LidarFiring *firing, const guint8 *channels, gsize block_size, LidarPoint *points)
+fire (const Hesai *self, const PacketLasers *lasers, guint n_returns, const guint8 *kinds,
+    const PacketFiring *firing, const guint8 *channels, gsize block_size, PacketPoint *points)
 {
   const guint n_lasers = models[self->model].n_lasers;
   const gsize size = self->format.size;
   if (n_returns == 1)
-    return lidar_beams_fire (
+    return packet_beams_fire (
         &self->beams, lasers, 0, n_lasers, firing, &self->format, channels, points);
 
   /* With three, the middle one is the last; it comes behind the others' points. */
   const guint other = n_returns - 1;
   /* Returns that are the same make one point: the strongest, or else the first. */
-  const gboolean is_other = kinds[0] == LIDAR_RETURN_LAST || kinds[other] == LIDAR_RETURN_STRONGEST;
-  const LidarReturnKinds names = {.same = kinds[is_other ? other : 0],
+  const gboolean is_other =
+      kinds[0] == PACKET_RETURN_LAST || kinds[other] == PACKET_RETURN_STRONGEST;
+  const PacketReturnKinds names = {.same = kinds[is_other ? other : 0],
       .first = kinds[0],
       .farther = kinds[other],
       .nearer = kinds[other]};
   const guint8 *second = channels + other * block_size;
-  guint n = lidar_beams_fire_two (
+  guint n = packet_beams_fire_two (
       &self->beams, lasers, 0, n_lasers, firing, &names, &self->format, channels, second, points);
   if (n_returns == 2)
     return n;
@@ -278,15 +281,15 @@ fire (const Hesai *self, const LidarLasers *lasers, guint n_returns, const guint
   for (gsize at = 0; at < n_lasers * size; at += size)
     if (memcmp (last + at, channels + at, 2) == 0 || memcmp (last + at, second + at, 2) == 0)
       memset (last + at, 0, 2);
-  LidarFiring alone = *firing;
+  PacketFiring alone = *firing;
   alone.kind = kinds[1];
-  n +=
-      lidar_beams_fire (&self->beams, lasers, 0, n_lasers, &alone, &self->format, last, points + n);
+  n += packet_beams_fire (
+      &self->beams, lasers, 0, n_lasers, &alone, &self->format, last, points + n);
   return n;
 }
 
 gboolean
-hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, gboolean *is_data,
+hesai_decode (Hesai *self, const guint8 *data, gsize size, PacketCutter *cutter, gboolean *is_data,
     GError **error)
 {
   /* Packets of the GPS receiver. */
@@ -302,17 +305,16 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
   const guint8 *tail = blocks + model->n_blocks * block_size;
   if (self->model == HESAI_MODEL_QT128 && data[QT128_FLAGS] & QT128_HAS_SAFETY)
     tail += QT128_SAFETY_SIZE;
-  const gint64 stamp = get_time (tail + model->utc, lidar_read_le32 (tail + model->stamp));
+  const gint64 stamp = get_time (tail + model->utc, packet_read_le32 (tail + model->stamp));
   const guint mode = find_mode (self, tail[model->mode]);
   const guint unit = get_unit (self->model, data);
   if (unit == 0 || unit > MAX_UNIT) {
-    g_set_error (
-        error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT, "its unit of ranges is %u mm", unit);
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT, "its unit of ranges is %u mm", unit);
     return FALSE;
   }
   self->format.unit = (gfloat)(unit * 1e-3);
   if (stamp < 0 || mode == G_N_ELEMENTS (modes)) {
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT,
         stamp < 0 ? "its time is none (return mode %02x)" : "its return mode is %02x",
         tail[model->mode]);
     return FALSE;
@@ -320,9 +322,9 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
   const guint n_returns = modes[mode].n_returns;
   guint8 kinds[3];
   memcpy (kinds, modes[mode].kinds, sizeof kinds);
-  if (self->model >= HESAI_MODEL_QT64 && kinds[0] == LIDAR_RETURN_LAST && n_returns == 2) {
+  if (self->model >= HESAI_MODEL_QT64 && kinds[0] == PACKET_RETURN_LAST && n_returns == 2) {
     kinds[0] = kinds[1];
-    kinds[1] = LIDAR_RETURN_LAST;
+    kinds[1] = PACKET_RETURN_LAST;
   }
   const guint n_firings = model->n_blocks / n_returns;
   if (!check_blocks (model, blocks, block_size, n_returns, error))
@@ -331,23 +333,23 @@ hesai_decode (Hesai *self, const guint8 *data, gsize size, LidarCutter *cutter, 
   const gint64 passed =
       model->is_of_first ? 0 : (gint64)(model->block_time * 1e3 * (n_firings - 1));
   const gint64 first = stamp + (gint64)(model->offset * 1e3) - passed + self->first_laser_time;
-  if (!lidar_cutter_begin_packet (cutter, first))
+  if (!packet_cutter_begin_packet (cutter, first))
     return TRUE;
   for (guint i = 0; i < n_firings; i++) {
     const guint8 *block = blocks + i * n_returns * block_size;
     const guint8 *channels = block + model->azimuth + 2;
-    const guint azimuth = lidar_read_le16 (block + model->azimuth);
-    LidarFiring firing = {.azimuth = self->azimuths[azimuth], .kind = kinds[0]};
-    LidarPoint *points =
-        lidar_cutter_begin_firing (cutter, first + (gint64)(model->block_time * 1e3 * i),
+    const guint azimuth = packet_read_le16 (block + model->azimuth);
+    PacketFiring firing = {.azimuth = self->azimuths[azimuth], .kind = kinds[0]};
+    PacketPoint *points =
+        packet_cutter_begin_firing (cutter, first + (gint64)(model->block_time * 1e3 * i),
             azimuth / 100.0, model->n_lasers * n_returns, &firing.seconds);
     /* The QT128's lasers take turns. */
     const guint loop = self->model != HESAI_MODEL_QT128 ? 0
                        : n_returns == 1                 ? i % 2
                                                         : !(tail[QT128_LOOP] & 1);
     if (points)
-      lidar_cutter_commit (cutter, fire (self, &self->lasers[loop], n_returns, kinds, &firing,
-                                       channels, block_size, points));
+      packet_cutter_commit (cutter, fire (self, &self->lasers[loop], n_returns, kinds, &firing,
+                                        channels, block_size, points));
   }
   return TRUE;
 }

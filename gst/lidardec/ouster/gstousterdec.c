@@ -67,7 +67,7 @@ gst_ouster_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
   self->ouster = ouster_new (&metadata);
   g_strlcpy (self->clock, metadata.clock, sizeof self->clock);
   info->width = metadata.columns;
-  info->height = metadata.n_beams * ouster_profile_get_n_returns (metadata.profile);
+  info->height = metadata.n_beams * ouster_profile_get_layout (metadata.profile)->n_returns;
   return TRUE;
 }
 
@@ -78,14 +78,14 @@ gst_ouster_dec_close (GstLidarDec *dec)
 }
 
 static gboolean
-gst_ouster_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, LidarCutter *cutter,
+gst_ouster_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
 {
   return ouster_decode (GST_OUSTER_DEC (dec)->ouster, data, size, cutter, is_data, error);
 }
 
 static void
-gst_ouster_dec_flush (GstLidarDec *dec, LidarCutter *cutter)
+gst_ouster_dec_flush (GstLidarDec *dec, PacketCutter *cutter)
 {
   ouster_flush (GST_OUSTER_DEC (dec)->ouster, cutter);
 }

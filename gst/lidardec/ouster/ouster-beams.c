@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "gst/lidardec/common/lidar-vendor.h"
+#include "gst/lidardec/common/packet-bytes.h"
 
 #if defined __x86_64__
 #include <immintrin.h>
@@ -77,26 +77,26 @@ get_ring (const OusterBeams *self, guint row)
 }
 
 void
-ouster_beams_clear (const OusterBeams *self, guint column, guint n, guint8 kind, LidarPoint *plane)
+ouster_beams_clear (const OusterBeams *self, guint column, guint n, guint8 kind, PacketPoint *plane)
 {
   for (guint row = 0; row < self->n_rows; row++) {
-    LidarPoint *points = plane + (gsize)row * self->n_columns + column;
+    PacketPoint *points = plane + (gsize)row * self->n_columns + column;
     for (guint i = 0; i < n; i++)
       points[i] =
-          (LidarPoint){.x = NAN, .y = NAN, .z = NAN, .ring = get_ring (self, row), .kind = kind};
+          (PacketPoint){.x = NAN, .y = NAN, .z = NAN, .ring = get_ring (self, row), .kind = kind};
   }
 }
 
 static void
 write_plain (const OusterBeams *self, const OusterPixels *pixels, const guint8 *data, guint column,
-    guint n, const gfloat *times, guint8 kind, LidarPoint *plane)
+    guint n, const gfloat *times, guint8 kind, PacketPoint *plane)
 {
   for (guint row = 0; row < self->n_rows; row++) {
     const Row *beams = &self->rows[row];
-    LidarPoint *points = plane + (gsize)row * self->n_columns + column;
+    PacketPoint *points = plane + (gsize)row * self->n_columns + column;
     for (guint i = 0; i < n; i++) {
       const guint8 *pixel = data + i * pixels->column_size + row * pixels->pixel_size;
-      const guint32 range = lidar_read_le32 (pixel + pixels->range) & pixels->range_mask;
+      const guint32 range = packet_read_le32 (pixel + pixels->range) & pixels->range_mask;
       const gfloat length = (gfloat)(range * pixels->range_unit) * 1e-3f - self->offset;
       const gfloat c = self->cosines[column + i], s = self->sines[column + i];
       gfloat xyz[3];
@@ -104,7 +104,7 @@ write_plain (const OusterBeams *self, const OusterPixels *pixels, const guint8 *
         const gfloat direction = beams->cosine[k] * c + beams->sine[k] * s + beams->constant[k];
         xyz[k] = range == 0 ? NAN : self->origins[k][column + i] + length * direction;
       }
-      points[i] = (LidarPoint){.x = xyz[0],
+      points[i] = (PacketPoint){.x = xyz[0],
           .y = xyz[1],
           .z = xyz[2],
           .intensity = pixel[pixels->reflectivity],
@@ -136,14 +136,14 @@ get_coordinate (
 /* Eight columns; the same to the last bit. */
 __attribute__ ((target ("avx2"))) static void
 write_eight (const OusterBeams *self, const OusterPixels *pixels, const guint8 *data, guint column,
-    const gfloat *times, guint8 kind, LidarPoint *plane)
+    const gfloat *times, guint8 kind, PacketPoint *plane)
 {
   const __m256i columns = _mm256_mullo_epi32 (
       _mm256_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32 ((gint)pixels->column_size));
   const __m256 time = _mm256_loadu_ps (times);
   for (guint row = 0; row < self->n_rows; row++, data += pixels->pixel_size) {
     const Row *beams = &self->rows[row];
-    LidarPoint *points = plane + (gsize)row * self->n_columns + column;
+    PacketPoint *points = plane + (gsize)row * self->n_columns + column;
     const __m256i range = _mm256_and_si256 (
         _mm256_i32gather_epi32 ((const gint *)(gconstpointer)(data + pixels->range), columns, 1),
         _mm256_set1_epi32 ((gint)pixels->range_mask));
@@ -172,7 +172,7 @@ write_eight (const OusterBeams *self, const OusterPixels *pixels, const guint8 *
       const __m256 odd = _mm256_shuffle_ps (xy[half], zi[half], 0xee);
       const __m128 low = _mm256_castps256_ps128 (rt[half]);
       const __m128 high = _mm256_extractf128_ps (rt[half], 1);
-      LidarPoint *to = points + 2 * half;
+      PacketPoint *to = points + 2 * half;
       _mm_storeu_ps (&to[0].x, _mm256_castps256_ps128 (even));
       _mm_storel_pi ((gpointer)&to[0].ring, low);
       _mm_storeu_ps (&to[1].x, _mm256_castps256_ps128 (odd));
@@ -189,7 +189,7 @@ write_eight (const OusterBeams *self, const OusterPixels *pixels, const guint8 *
 
 void
 ouster_beams_write (const OusterBeams *self, const OusterPixels *pixels, const guint8 *data,
-    guint column, guint n, const gfloat *times, guint8 kind, LidarPoint *plane)
+    guint column, guint n, const gfloat *times, guint8 kind, PacketPoint *plane)
 {
   guint i = 0;
 #ifdef HAVE_AVX2

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gst/lidardec/common/lidar-cutter.h"
-#include "ouster.h"
+#include "gst/lidardec/common/packet-cutter.h"
+#include "ouster-metadata.h"
 
 G_BEGIN_DECLS
 
@@ -26,9 +26,9 @@ void ouster_beams_free (OusterBeams *self);
  * on; @plane begins with the frame's first. Those without a range are NaN. @data may be read up to
  * 3 bytes behind the last reflectivity. @times are s since the scan's first firing. */
 void ouster_beams_write (const OusterBeams *self, const OusterPixels *pixels, const guint8 *data,
-    guint column, guint n, const gfloat *times, guint8 kind, LidarPoint *plane);
+    guint column, guint n, const gfloat *times, guint8 kind, PacketPoint *plane);
 /* Writes points without a range, at time 0, to @n columns. */
 void ouster_beams_clear (
-    const OusterBeams *self, guint column, guint n, guint8 kind, LidarPoint *plane);
+    const OusterBeams *self, guint column, guint n, guint8 kind, PacketPoint *plane);
 
 G_END_DECLS

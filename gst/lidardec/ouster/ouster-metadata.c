@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "ouster-metadata.h"
+
 #include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
-
-#include "ouster.h"
 
 #define DEGREE (G_PI / 180)
 #define MAX_COLUMNS 4096

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidardec/common/lidar-vendor.h"
+#include "gst/lidardec/common/packet-bytes.h"
 #include "ouster-beams.h"
 #include "ouster-crc.h"
 
@@ -23,86 +23,25 @@
 
 #define CRC_PLACEHOLDER G_GUINT64_CONSTANT (0xdeadbeef0000c0de)
 
-/* A return in the bytes of a pixel. */
-typedef struct {
-  guint range;        /* offset of the word that it is in */
-  guint reflectivity; /* offset of a byte */
-} ReturnLayout;
-
-typedef struct {
-  const gchar *name;
-  guint pixel_size;
-  guint32 range_mask;
-  guint range_unit; /* mm */
-  guint n_returns;
-  ReturnLayout returns[2];
-} ProfileLayout;
-
-#define RANGE_15 0x7fff, 8
-#define RANGE_19 0x7ffff, 1
-#define RANGE_20 0xfffff, 1
-
-static const ProfileLayout profiles[OUSTER_N_PROFILES] = {
-    [OUSTER_PROFILE_LEGACY] = {"LEGACY", 12, RANGE_20, 1, {{0, 4}}},
-    [OUSTER_PROFILE_RNG15_RFL8_NIR8] = {"RNG15_RFL8_NIR8", 4, RANGE_15, 1, {{0, 2}}},
-    [OUSTER_PROFILE_RNG15_RFL8_NIR8_DUAL] = {"RNG15_RFL8_NIR8_DUAL", 8, RANGE_15, 2,
-        {{0, 2}, {4, 6}}},
-    [OUSTER_PROFILE_RNG15_RFL8_NIR8_ZONE16] = {"RNG15_RFL8_NIR8_ZONE16", 8, RANGE_15, 1, {{0, 2}}},
-    [OUSTER_PROFILE_RNG15_RFL8_WIN8] = {"RNG15_RFL8_WIN8", 4, RANGE_15, 1, {{0, 2}}},
-    [OUSTER_PROFILE_RNG19_RFL8_SIG16_NIR16] = {"RNG19_RFL8_SIG16_NIR16", 12, RANGE_19, 1, {{0, 4}}},
-    [OUSTER_PROFILE_RNG19_RFL8_SIG16_NIR16_DUAL] = {"RNG19_RFL8_SIG16_NIR16_DUAL", 16, RANGE_19, 2,
-        {{0, 3}, {4, 7}}},
-    [OUSTER_PROFILE_RNG19_RFL8_SIG16_NIR16_ZONE16] = {"RNG19_RFL8_SIG16_NIR16_ZONE16", 12, RANGE_19,
-        1, {{0, 4}}},
-    [OUSTER_PROFILE_RNG19_RFL8_SIG16_ZONE16_DUAL] = {"RNG19_RFL8_SIG16_ZONE16_DUAL", 16, RANGE_19,
-        2, {{0, 3}, {4, 7}}},
-    [OUSTER_PROFILE_FIVE_WORD_PIXEL] = {"FIVE_WORD_PIXEL", 20, RANGE_19, 2, {{0, 3}, {4, 7}}},
-    [OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL] = {"FUSA_RNG15_RFL8_NIR8_DUAL", 8, RANGE_15, 2,
-        {{0, 2}, {4, 6}}},
-};
-
 struct _Ouster {
   OusterMetadata metadata;
-  const ProfileLayout *layout;
+  const OusterProfileLayout *layout;
   gboolean is_legacy, is_fusa;
   gsize packet_size, column_size;
   OusterBeams *beams;
 
   /* the scan in the making */
-  LidarScan *scan;
+  PacketScan *scan;
   gboolean *is_written; /* its columns */
   guint32 frame;
   gint64 last_time; /* of its columns */
   guint64 n_restarts;
 };
 
-const gchar *
-ouster_profile_get_name (OusterProfile profile)
-{
-  return profiles[profile].name;
-}
-
-guint
-ouster_profile_get_n_returns (OusterProfile profile)
-{
-  return profiles[profile].n_returns;
-}
-
-gboolean
-ouster_profile_from_name (const gchar *name, OusterProfile *profile)
-{
-  for (guint i = 0; i < OUSTER_N_PROFILES; i++)
-    if (strcmp (name, profiles[i].name) == 0) {
-      *profile = (OusterProfile)i;
-      return TRUE;
-    }
-  return FALSE;
-}
-
 static gsize
 get_column_size (OusterProfile profile, guint n_beams)
 {
-  const gsize pixels = (gsize)n_beams * profiles[profile].pixel_size;
+  const gsize pixels = (gsize)n_beams * ouster_profile_get_layout (profile)->pixel_size;
   return profile == OUSTER_PROFILE_LEGACY ? LEGACY_COLUMN_HEADER + pixels + LEGACY_COLUMN_FOOTER
                                           : COLUMN_HEADER + pixels;
 }
@@ -119,7 +58,7 @@ ouster_new (const OusterMetadata *metadata)
 {
   Ouster *self = g_new0 (Ouster, 1);
   self->metadata = *metadata;
-  self->layout = &profiles[metadata->profile];
+  self->layout = ouster_profile_get_layout (metadata->profile);
   self->is_legacy = metadata->profile == OUSTER_PROFILE_LEGACY;
   self->is_fusa = metadata->profile == OUSTER_PROFILE_FUSA_RNG15_RFL8_NIR8_DUAL;
   self->column_size = get_column_size (metadata->profile, metadata->n_beams);
@@ -133,7 +72,7 @@ ouster_new (const OusterMetadata *metadata)
 void
 ouster_reset (Ouster *self)
 {
-  g_clear_pointer (&self->scan, lidar_scan_free);
+  g_clear_pointer (&self->scan, packet_scan_free);
 }
 
 void
@@ -148,10 +87,10 @@ ouster_free (Ouster *self)
 static guint8
 get_kind (guint return_number)
 {
-  return return_number == 0 ? LIDAR_RETURN_STRONGEST : LIDAR_RETURN_SECOND;
+  return return_number == 0 ? PACKET_RETURN_STRONGEST : PACKET_RETURN_SECOND;
 }
 
-static LidarPoint *
+static PacketPoint *
 get_plane (const Ouster *self, guint return_number)
 {
   return self->scan->points +
@@ -173,33 +112,33 @@ complete (Ouster *self)
 
 /* Ends the scan; @end is the next one's first firing, negative where that is not known. */
 static void
-finish (Ouster *self, LidarCutter *cutter, gint64 end)
+finish (Ouster *self, PacketCutter *cutter, gint64 end)
 {
-  const gint64 period = lidar_cutter_get_period (cutter);
+  const gint64 period = packet_cutter_get_period (cutter);
   if (!self->scan)
     return;
   complete (self);
-  LidarScan *scan = g_steal_pointer (&self->scan);
+  PacketScan *scan = g_steal_pointer (&self->scan);
   scan->duration = end >= 0 ? end - scan->time : MAX (period, self->last_time - scan->time);
-  lidar_cutter_take_scan (cutter, scan);
+  packet_cutter_take_scan (cutter, scan);
 }
 
 void
-ouster_flush (Ouster *self, LidarCutter *cutter)
+ouster_flush (Ouster *self, PacketCutter *cutter)
 {
   finish (self, cutter, -1);
 }
 
 static void
-begin (Ouster *self, LidarCutter *cutter, guint32 frame, gint64 time)
+begin (Ouster *self, PacketCutter *cutter, guint32 frame, gint64 time)
 {
   const OusterMetadata *m = &self->metadata;
-  LidarScan *scan = g_new0 (LidarScan, 1);
+  PacketScan *scan = g_new0 (PacketScan, 1);
   const gsize plane = (gsize)m->n_beams * m->columns;
   scan->n_points = plane * self->layout->n_returns;
-  scan->points = lidar_cutter_take_points (cutter, scan->n_points);
+  scan->points = packet_cutter_take_points (cutter, scan->n_points);
   scan->is_organized = TRUE;
-  lidar_cutter_begin_scan (cutter, scan, time);
+  packet_cutter_begin_scan (cutter, scan, time);
   self->last_time = time;
   memset (self->is_written, 0, m->columns * sizeof *self->is_written);
   self->scan = scan;
@@ -218,13 +157,13 @@ static Column
 get_column (const Ouster *self, const guint8 *data, guint i)
 {
   const guint8 *at = data + (self->is_legacy ? 0 : HEADER) + i * self->column_size;
-  Column column = {.number = lidar_read_le16 (at + 8)};
-  const guint64 time = lidar_read_le64 (at);
+  Column column = {.number = packet_read_le16 (at + 8)};
+  const guint64 time = packet_read_le64 (at);
   column.time = (gint64)MIN (time, (guint64)G_MAXINT64 / 2);
   if (self->is_legacy) {
     column.pixels = at + LEGACY_COLUMN_HEADER;
     column.is_valid =
-        lidar_read_le32 (at + self->column_size - LEGACY_COLUMN_FOOTER) == G_MAXUINT32;
+        packet_read_le32 (at + self->column_size - LEGACY_COLUMN_FOOTER) == G_MAXUINT32;
   } else {
     column.pixels = at + COLUMN_HEADER;
     column.is_valid = at[10] & 1;
@@ -241,9 +180,10 @@ explain_size (const Ouster *self, gsize size, GError **error)
     for (guint i = 0; i < G_N_ELEMENTS (beams); i++)
       if (get_packet_size ((OusterProfile)profile, beams[i], self->metadata.packet_columns) ==
           size) {
-        g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+        g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
             "it has the size of %u beams in profile %s, but the metadata are of %u beams in %s",
-            beams[i], profiles[profile].name, self->metadata.n_beams, self->layout->name);
+            beams[i], ouster_profile_get_name ((OusterProfile)profile), self->metadata.n_beams,
+            self->layout->name);
         return TRUE;
       }
   return FALSE;
@@ -256,7 +196,7 @@ get_serial (const Ouster *self, const guint8 *data)
   if (self->is_legacy)
     return 0;
   const guint8 *at = data + (self->is_fusa ? 11 : 7);
-  return lidar_read_le32 (at) | (guint64)at[4] << 32;
+  return packet_read_le32 (at) | (guint64)at[4] << 32;
 }
 
 /* Beams of another sensor of the same size and shape lie elsewhere. */
@@ -266,7 +206,7 @@ check_serial (const Ouster *self, const guint8 *data, GError **error)
   const guint64 serial = get_serial (self, data), expected = self->metadata.serial;
   if (serial == expected || serial == 0 || expected == 0)
     return TRUE;
-  g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+  g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
       "it is of the sensor with the serial number %" G_GUINT64_FORMAT
       ", but the metadata are of %s%s%" G_GUINT64_FORMAT,
       serial, self->metadata.product, *self->metadata.product ? " " : "", expected);
@@ -276,7 +216,7 @@ check_serial (const Ouster *self, const guint8 *data, GError **error)
 static gboolean
 check_crc (const Ouster *self, const guint8 *data)
 {
-  const guint64 expected = lidar_read_le64 (data + self->packet_size - 8);
+  const guint64 expected = packet_read_le64 (data + self->packet_size - 8);
   /* Firmware before 3.1 has none, but may fill its place. */
   if (expected == 0 || expected == CRC_PLACEHOLDER)
     return TRUE;
@@ -294,21 +234,20 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
   if (size != self->packet_size) {
     /* Packets of the inertial unit and of zones say so, whatever their size. */
     *is_data = self->is_legacy || size < HEADER ||
-               (size != IMU_SIZE && (lidar_read_le16 (data) < 2 || lidar_read_le16 (data) > 5));
+               (size != IMU_SIZE && (packet_read_le16 (data) < 2 || packet_read_le16 (data) > 5));
     if (*is_data && !explain_size (self, size, error))
-      g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
+      g_set_error (error, PACKET_ERROR, PACKET_ERROR_SIZE,
           "it has %" G_GSIZE_FORMAT " bytes instead of %" G_GSIZE_FORMAT, size, self->packet_size);
     return !*is_data;
   }
-  const guint type = self->is_fusa ? data[0] : lidar_read_le16 (data);
+  const guint type = self->is_fusa ? data[0] : packet_read_le16 (data);
   if (!self->is_legacy && type != TYPE_LIDAR) {
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
-        "its type is %u instead of %d", type, TYPE_LIDAR);
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_FOREIGN, "its type is %u instead of %d", type,
+        TYPE_LIDAR);
     return FALSE;
   }
   if (!self->is_legacy && !check_crc (self, data)) {
-    g_set_error_literal (
-        error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT, "its checksum is wrong");
+    g_set_error_literal (error, PACKET_ERROR, PACKET_ERROR_CORRUPT, "its checksum is wrong");
     return FALSE;
   }
   if (!check_serial (self, data, error))
@@ -317,8 +256,8 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
     const Column column = get_column (self, data, i);
     if (!column.is_valid || column.number < self->metadata.columns)
       continue;
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
-        "it has column %u, but a frame has %u", column.number, self->metadata.columns);
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT, "it has column %u, but a frame has %u",
+        column.number, self->metadata.columns);
     return FALSE;
   }
   return TRUE;
@@ -329,7 +268,7 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
 static guint
 decode_columns (Ouster *self, const guint8 *data, guint first)
 {
-  const ProfileLayout *layout = self->layout;
+  const OusterProfileLayout *layout = self->layout;
   gfloat times[MAX_PACKET_COLUMNS];
   const Column begin = get_column (self, data, first);
   Column column = begin;
@@ -362,13 +301,13 @@ static guint32
 get_frame (const Ouster *self, const guint8 *data)
 {
   if (self->is_fusa)
-    return lidar_read_le32 (data + 4);
-  return lidar_read_le16 (data + (self->is_legacy ? 10 : 2));
+    return packet_read_le32 (data + 4);
+  return packet_read_le16 (data + (self->is_legacy ? 10 : 2));
 }
 
 gboolean
-ouster_decode (Ouster *self, const guint8 *data, gsize size, LidarCutter *cutter, gboolean *is_data,
-    GError **error)
+ouster_decode (Ouster *self, const guint8 *data, gsize size, PacketCutter *cutter,
+    gboolean *is_data, GError **error)
 {
   guint first = 0;
   if (!check_packet (self, data, size, is_data, error))
@@ -382,15 +321,15 @@ ouster_decode (Ouster *self, const guint8 *data, gsize size, LidarCutter *cutter
 
   const gint64 time = get_column (self, data, first).time;
   const guint32 frame = get_frame (self, data);
-  if (!lidar_cutter_begin_packet (cutter, time))
+  if (!packet_cutter_begin_packet (cutter, time))
     return TRUE;
-  if (lidar_cutter_get_n_restarts (cutter) != self->n_restarts) {
-    self->n_restarts = lidar_cutter_get_n_restarts (cutter);
+  if (packet_cutter_get_n_restarts (cutter) != self->n_restarts) {
+    self->n_restarts = packet_cutter_get_n_restarts (cutter);
     ouster_flush (self, cutter);
   }
   if (self->scan && frame != self->frame) {
     if (time < self->last_time) {
-      lidar_cutter_count_late (cutter);
+      packet_cutter_count_late (cutter);
       return TRUE;
     }
     finish (self, cutter, time);

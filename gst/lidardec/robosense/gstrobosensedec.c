@@ -64,7 +64,7 @@ gst_robosense_dec_destroy (gpointer decoder)
 }
 
 static gboolean
-gst_robosense_dec_decode (gpointer decoder, const guint8 *data, gsize size, LidarCutter *cutter,
+gst_robosense_dec_decode (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
 {
   return robosense_decode (decoder, data, size, cutter, is_data, error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "robosense-calibration.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "robosense.h"
 
 #define DEGREE (G_PI / 180)
 

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidardec/common/lidar-beams.h"
+#include "gst/lidardec/common/packet-beams.h"
+#include "gst/lidardec/common/packet-clock.h"
 
 /* Both kinds of packets: MSOP, of points, and DIFOP, of the device. Numbers are big-endian. */
 #define PACKET_SIZE 1248
@@ -71,10 +72,10 @@ struct _Robosense {
   guint8 return_mode;               /* of DIFOP, 0xff: not known */
   gboolean is_reversed;
 
-  LidarLasers lasers;
-  LidarBeams beams;
+  PacketLasers lasers;
+  PacketBeams beams;
   gint step; /* of azimuth that the beams are for, hundredths of a degree per firing */
-  const LidarTurn *azimuths;
+  const PacketTurn *azimuths;
   gint last_step;
 };
 
@@ -109,7 +110,7 @@ set_model (Robosense *self, RobosenseModel number, GError **error)
   self->model = number;
   self->step = -1;
   self->beams.has_lens = TRUE;
-  lidar_rank (calibration->elevation, model->n_lasers, rings);
+  packet_rank (calibration->elevation, model->n_lasers, rings);
   for (guint i = 0; i < model->n_lasers; i++) {
     self->lasers.z[i] = (gfloat)sin (calibration->elevation[i]);
     self->lasers.lens_z[i] = model->height;
@@ -126,7 +127,7 @@ robosense_new (RobosenseModel model, const RobosenseCalibration *calibration, GE
   self->wanted = model;
   self->return_mode = 0xff;
   self->last_step = DEFAULT_STEP;
-  self->azimuths = lidar_turn_get_hundredths ();
+  self->azimuths = packet_turn_get_hundredths ();
   self->has_file = calibration != NULL;
   if (calibration)
     self->calibration = *calibration;
@@ -146,7 +147,7 @@ robosense_free (Robosense *self)
 static gboolean
 read_angle (const guint8 *data, gdouble *angle)
 {
-  const gint value = (gint)lidar_read_be16 (data + 1);
+  const gint value = (gint)packet_read_be16 (data + 1);
   *angle = (data[0] == 1 ? -value : value) * G_PI / 18000;
   return data[0] <= 1 && value <= 9000;
 }
@@ -243,17 +244,17 @@ find_model (const Robosense *self, const guint8 *data, RobosenseModel *found, GE
               model == ROBOSENSE_MODEL_BPEARL_4));
   *found = model;
   if (!name)
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
-        "it begins with %02x %02x %02x %02x", data[0], data[1], data[2], data[3]);
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_FOREIGN, "it begins with %02x %02x %02x %02x",
+        data[0], data[1], data[2], data[3]);
   else if (is_wanted)
     return TRUE;
   else if (wanted == ROBOSENSE_MODEL_AUTO)
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
         is_undecided (data) ? "it is of a %s: set the model"
                             : "it is of a %s, which is not decoded here",
         name);
   else
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
         "it is of a %s, but the decoder is set to %s%s", name, models[wanted].name,
         self->wanted == ROBOSENSE_MODEL_AUTO ? " by the first packet" : "");
   return FALSE;
@@ -266,7 +267,7 @@ check_packet (
 {
   if (size == PACKET_SIZE)
     return find_model (self, data, model, error);
-  g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
+  g_set_error (error, PACKET_ERROR, PACKET_ERROR_SIZE,
       "it has %" G_GSIZE_FORMAT " bytes instead of %d", size, PACKET_SIZE);
   return FALSE;
 }
@@ -288,11 +289,11 @@ get_time (RobosenseModel model, const guint8 *data)
 {
   if (model == ROBOSENSE_MODEL_BPEARL) {
     const gint date[6] = {2000 + data[0], data[1], data[2], data[3], data[4], data[5]};
-    return lidar_date_to_ns (
-        date, (gint64)lidar_read_be16 (data + 6) * 1000 + lidar_read_be16 (data + 8));
+    return packet_date_to_ns (
+        date, (gint64)packet_read_be16 (data + 6) * 1000 + packet_read_be16 (data + 8));
   }
-  const gint64 seconds = (gint64)lidar_read_be16 (data) << 32 | lidar_read_be32 (data + 2);
-  const guint32 microseconds = lidar_read_be32 (data + 6);
+  const gint64 seconds = (gint64)packet_read_be16 (data) << 32 | packet_read_be32 (data + 2);
+  const guint32 microseconds = packet_read_be32 (data + 6);
   if (seconds > MAX_SECONDS || microseconds >= G_USEC_PER_SEC)
     return -1;
   return (seconds * G_USEC_PER_SEC + microseconds) * 1000;
@@ -316,7 +317,7 @@ typedef struct {
 static guint
 get_azimuth (const guint8 *blocks, guint block)
 {
-  return lidar_read_be16 (blocks + block * BLOCK_SIZE + 2);
+  return packet_read_be16 (blocks + block * BLOCK_SIZE + 2);
 }
 
 /* Blocks of two returns come in pairs, but those of 16 lasers have both in one. */
@@ -334,10 +335,10 @@ check_blocks (const guint8 *blocks, GError **error)
 {
   for (guint i = 0; i < N_BLOCKS; i++) {
     const guint8 *block = blocks + i * BLOCK_SIZE;
-    if (lidar_read_be16 (block) == 0xffee && get_azimuth (blocks, i) < 36000)
+    if (packet_read_be16 (block) == 0xffee && get_azimuth (blocks, i) < 36000)
       continue;
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
-        "block %u has flag %04x and azimuth %u/100 degrees", i, lidar_read_be16 (block),
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT,
+        "block %u has flag %04x and azimuth %u/100 degrees", i, packet_read_be16 (block),
         get_azimuth (blocks, i));
     return FALSE;
   }
@@ -350,11 +351,11 @@ get_kind (guint8 return_mode)
   switch (return_mode) {
   case 0x02:
   case 0x05:
-    return LIDAR_RETURN_LAST;
+    return PACKET_RETURN_LAST;
   case 0x06:
-    return LIDAR_RETURN_FIRST;
+    return PACKET_RETURN_FIRST;
   default:
-    return LIDAR_RETURN_STRONGEST;
+    return PACKET_RETURN_STRONGEST;
   }
 }
 
@@ -392,11 +393,11 @@ lay_out (Robosense *self, const guint8 *data, gint64 time, Layout *layout)
 }
 
 /* Beams, turned by what the sensor turns until they fire; the lens lies before the axis. */
-static const LidarBeams *
+static const PacketBeams *
 get_beams (Robosense *self, gint step)
 {
   const Model *model = &models[self->model];
-  LidarBeams *beams = &self->beams;
+  PacketBeams *beams = &self->beams;
   if (self->step == step)
     return beams;
   for (guint i = 0; i < model->n_lasers; i++) {
@@ -413,30 +414,30 @@ get_beams (Robosense *self, gint step)
 
 static guint
 decode_firing (Robosense *self, const Layout *layout, const guint8 *channels, gint step,
-    const LidarFiring *firing, LidarPoint *points)
+    const PacketFiring *firing, PacketPoint *points)
 {
   const guint n_lasers = models[self->model].n_lasers;
-  const LidarChannelFormat format = {CHANNEL_SIZE, TRUE, layout->resolution};
-  const LidarBeams *beams = get_beams (self, step);
+  const PacketChannelFormat format = {CHANNEL_SIZE, TRUE, layout->resolution};
+  const PacketBeams *beams = get_beams (self, step);
   /* Where the strongest is the last, the other is the second strongest. */
-  static const LidarReturnKinds kinds = {.same = LIDAR_RETURN_STRONGEST,
-      .first = LIDAR_RETURN_STRONGEST,
-      .farther = LIDAR_RETURN_LAST,
-      .nearer = LIDAR_RETURN_SECOND};
+  static const PacketReturnKinds kinds = {.same = PACKET_RETURN_STRONGEST,
+      .first = PACKET_RETURN_STRONGEST,
+      .farther = PACKET_RETURN_LAST,
+      .nearer = PACKET_RETURN_SECOND};
   const gsize to_second = layout->block_step == 2 ? BLOCK_SIZE : n_lasers * CHANNEL_SIZE;
   guint n;
   if (layout->is_dual)
-    n = lidar_beams_fire_two (beams, &self->lasers, 0, n_lasers, firing, &kinds, &format, channels,
+    n = packet_beams_fire_two (beams, &self->lasers, 0, n_lasers, firing, &kinds, &format, channels,
         channels + to_second, points);
   else
-    n = lidar_beams_fire (beams, &self->lasers, 0, n_lasers, firing, &format, channels, points);
+    n = packet_beams_fire (beams, &self->lasers, 0, n_lasers, firing, &format, channels, points);
   for (guint i = 0; self->is_reversed && i < n; i++)
     points[i].y = -points[i].y;
   return n;
 }
 
 static void
-decode_block (Robosense *self, const Layout *layout, guint i, LidarCutter *cutter)
+decode_block (Robosense *self, const Layout *layout, guint i, PacketCutter *cutter)
 {
   const Model *model = &models[self->model];
   const guint8 *channels = layout->blocks + i * layout->block_step * BLOCK_SIZE + 4;
@@ -444,16 +445,16 @@ decode_block (Robosense *self, const Layout *layout, guint i, LidarCutter *cutte
   for (guint k = 0; k < layout->block_firings; k++, channels += model->n_lasers * CHANNEL_SIZE) {
     const guint azimuth = (layout->azimuths[i] + k * (guint)step) % 36000;
     const gint64 time = layout->times[i] + k * (gint64)(1e3 * model->firing_time);
-    LidarFiring firing = {.azimuth = self->azimuths[azimuth], .kind = layout->kind};
-    LidarPoint *points = lidar_cutter_begin_firing (cutter, time, azimuth / 100.0,
+    PacketFiring firing = {.azimuth = self->azimuths[azimuth], .kind = layout->kind};
+    PacketPoint *points = packet_cutter_begin_firing (cutter, time, azimuth / 100.0,
         model->n_lasers * (layout->is_dual ? 2 : 1), &firing.seconds);
     if (points)
-      lidar_cutter_commit (cutter, decode_firing (self, layout, channels, step, &firing, points));
+      packet_cutter_commit (cutter, decode_firing (self, layout, channels, step, &firing, points));
   }
 }
 
 gboolean
-robosense_decode (Robosense *self, const guint8 *data, gsize size, LidarCutter *cutter,
+robosense_decode (Robosense *self, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
 {
   RobosenseModel model;
@@ -467,10 +468,10 @@ robosense_decode (Robosense *self, const guint8 *data, gsize size, LidarCutter *
     return FALSE;
   const gint64 time = get_time (self->model, data + STAMP);
   if (time < 0) {
-    g_set_error_literal (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT, "its time is none");
+    g_set_error_literal (error, PACKET_ERROR, PACKET_ERROR_CORRUPT, "its time is none");
     return FALSE;
   }
-  if (!lidar_cutter_begin_packet (cutter, time))
+  if (!packet_cutter_begin_packet (cutter, time))
     return TRUE;
   lay_out (self, data, time, &layout);
   for (guint i = 0; i < layout.n_firings; i++)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gst/lidardec/common/lidar-cutter.h"
+#include "gst/lidardec/common/packet-cutter.h"
+#include "robosense-calibration.h"
 
 G_BEGIN_DECLS
-
-#define ROBOSENSE_MAX_LASERS 32
 
 typedef enum {
   ROBOSENSE_MODEL_AUTO, /* what the first packet says */
@@ -15,24 +14,6 @@ typedef enum {
   ROBOSENSE_MODEL_BPEARL_4, /* protocol 4; BPEARL and AUTO take it for what it is */
   ROBOSENSE_N_MODELS,
 } RobosenseModel;
-
-typedef struct {
-  guint n_lasers;
-  gdouble elevation[ROBOSENSE_MAX_LASERS]; /* rad */
-  gdouble azimuth[ROBOSENSE_MAX_LASERS];   /* rad, added to the block's */
-} RobosenseCalibration;
-
-typedef enum {
-  ROBOSENSE_ERROR_CALIBRATION, /* no calibration, or not of this model */
-} RobosenseError;
-
-#define ROBOSENSE_ERROR robosense_error_quark ()
-GQuark robosense_error_quark (void);
-
-/* Parses RoboSense's file of angles: a line of elevation and azimuth, in degrees, for each laser.
- */
-gboolean robosense_calibration_parse (
-    RobosenseCalibration *self, const gchar *text, GError **error);
 
 typedef struct _Robosense Robosense;
 
@@ -47,7 +28,7 @@ gboolean robosense_calibrate (Robosense *self, const guint8 *data, gsize size, G
 
 /* Decodes a packet into firings, once there are angles; @is_data says whether it held any, or was
  * one of the sensor's other packets. */
-gboolean robosense_decode (Robosense *self, const guint8 *data, gsize size, LidarCutter *cutter,
+gboolean robosense_decode (Robosense *self, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Robosense, robosense_free)

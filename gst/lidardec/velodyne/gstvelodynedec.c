@@ -67,7 +67,7 @@ gst_velodyne_dec_destroy (gpointer decoder)
 }
 
 static gboolean
-gst_velodyne_dec_decode (gpointer decoder, const guint8 *data, gsize size, LidarCutter *cutter,
+gst_velodyne_dec_decode (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
 {
   return velodyne_decode (decoder, data, size, cutter, is_data, error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "velodyne-calibration.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "velodyne.h"
 
 #define DEGREE (G_PI / 180)
 

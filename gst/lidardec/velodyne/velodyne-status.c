@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "gst/lidardec/common/lidar-vendor.h"
+#include "gst/lidardec/common/packet-bytes.h"
 
 #define N_LASERS 64
 #define HEADER 7      /* "UNIT#" and two thresholds */
@@ -30,13 +30,13 @@ add_to_crc (guint16 crc, const guint8 *data, guint n)
 static gdouble
 read_signed (const guint8 *data, gdouble unit)
 {
-  return (gint16)lidar_read_le16 (data) * unit;
+  return (gint16)packet_read_le16 (data) * unit;
 }
 
 static gboolean
 check (const guint8 *bytes, gboolean is_s3, gboolean came_twice)
 {
-  const guint expected = lidar_read_le16 (bytes + VELODYNE_STATUS_SIZE - 2);
+  const guint expected = packet_read_le16 (bytes + VELODYNE_STATUS_SIZE - 2);
   guint16 crc = 0;
   if (memcmp (bytes, "UNIT#", 5) != 0)
     return FALSE;

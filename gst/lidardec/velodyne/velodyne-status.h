@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "velodyne.h"
+#include "velodyne-calibration.h"
 
 G_BEGIN_DECLS
 

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidardec/common/lidar-beams.h"
+#include "gst/lidardec/common/packet-beams.h"
+#include "gst/lidardec/common/packet-clock.h"
 #include "velodyne-status.h"
 
 #define PACKET_SIZE 1206
@@ -12,7 +13,7 @@
 #define N_BLOCKS 12
 #define BLOCK_SIZE 100
 #define BLOCK_LASERS 32
-#define MAX_LASERS LIDAR_MAX_BEAMS
+#define MAX_LASERS PACKET_MAX_BEAMS
 #define MAX_FIRINGS 2 /* of a block */
 
 #define HOUR ((gint64)3600 * 1000000000)
@@ -51,7 +52,7 @@ static const Model models[VELODYNE_N_MODELS] = {
 /* The beams of each firing of a block. */
 typedef struct {
   gint step; /* of azimuth that it is for; negative: of none */
-  LidarBeams firings[MAX_FIRINGS];
+  PacketBeams firings[MAX_FIRINGS];
 } BeamCache;
 
 struct _Velodyne {
@@ -62,15 +63,15 @@ struct _Velodyne {
   VelodyneStatus status; /* of an HDL-64E */
   gboolean is_waiting;   /* for its calibration */
   gboolean is_ideal;     /* lasers have no offsets and no corrections of distance */
-  LidarChannelFormat format;
-  LidarLasers lasers;
+  PacketChannelFormat format;
+  PacketLasers lasers;
   gfloat cos_elevations[MAX_LASERS];
   gboolean is_dual;                            /* what the times are for */
   gdouble firing_time;                         /* µs from firing to firing */
   gint64 firing_times[N_BLOCKS * MAX_FIRINGS]; /* ns since the packet's first */
-  const LidarTurn *azimuths;                   /* by hundredths of a degree */
+  const PacketTurn *azimuths;                  /* by hundredths of a degree */
   BeamCache caches[N_CACHED];
-  LidarClock clock;
+  PacketClock clock;
   gint last_step;     /* of azimuth, of the last group that has one */
   guint last_azimuth; /* of the last group */
 };
@@ -132,7 +133,7 @@ set_model (Velodyne *self, VelodyneModel number, GError **error)
     return FALSE;
   }
   self->model = number;
-  self->format = (LidarChannelFormat){.size = 3, .unit = (gfloat)model->resolution};
+  self->format = (PacketChannelFormat){.size = 3, .unit = (gfloat)model->resolution};
   if (self->calibration.resolution > 0)
     self->format.unit = (gfloat)self->calibration.resolution;
   self->is_ideal = TRUE;
@@ -146,7 +147,7 @@ set_model (Velodyne *self, VelodyneModel number, GError **error)
         laser->has_two_points)
       self->is_ideal = FALSE;
   }
-  lidar_rank (elevations, model->n_lasers, rings);
+  packet_rank (elevations, model->n_lasers, rings);
   for (guint i = 0; i < model->n_lasers; i++)
     self->lasers.ring[i] = rings[i];
   set_times (self, FALSE);
@@ -161,7 +162,7 @@ velodyne_new (VelodyneModel model, const VelodyneCalibration *calibration, GErro
   self->has_calibration = calibration != NULL;
   if (calibration)
     self->calibration = *calibration;
-  self->azimuths = lidar_turn_get_hundredths ();
+  self->azimuths = packet_turn_get_hundredths ();
   /* An HDL-64E without a file has its calibration to send first. */
   self->model = model;
   if (self->is_auto || (model == VELODYNE_MODEL_HDL_64E && !calibration) ||
@@ -180,11 +181,11 @@ velodyne_free (Velodyne *self)
 void
 velodyne_reset (Velodyne *self)
 {
-  self->clock = (LidarClock){0};
+  self->clock = (PacketClock){0};
 }
 
 /* The beams of a block's firings, where the azimuth goes on by @step until the next block's. */
-static const LidarBeams *
+static const PacketBeams *
 get_beams (Velodyne *self, gint step)
 {
   const Model *model = &models[self->model];
@@ -193,12 +194,12 @@ get_beams (Velodyne *self, gint step)
     return cache->firings;
   const gdouble rate = step * G_PI / 18000 / (1e3 * self->firing_time * model->n_firings);
   for (guint firing = 0; firing < model->n_firings; firing++) {
-    LidarBeams *beams = &cache->firings[firing];
+    PacketBeams *beams = &cache->firings[firing];
     beams->n = model->n_lasers;
     for (guint i = 0; i < model->n_lasers; i++) {
       const gint64 time = self->firing_times[firing] + get_laser_time (self, i);
-      const LidarTurn turn =
-          lidar_turn_new (rate * (gdouble)time - self->calibration.lasers[i].rotation);
+      const PacketTurn turn =
+          packet_turn_new (rate * (gdouble)time - self->calibration.lasers[i].rotation);
       beams->x[i] = self->cos_elevations[i] * turn.cosine;
       beams->y[i] = -self->cos_elevations[i] * turn.sine;
     }
@@ -209,7 +210,7 @@ get_beams (Velodyne *self, gint step)
 
 /* Corrects a point by what the calibration says beyond angles. */
 static void
-correct (const Velodyne *self, guint number, gfloat distance, LidarPoint *point)
+correct (const Velodyne *self, guint number, gfloat distance, PacketPoint *point)
 {
   const VelodyneLaser *c = &self->calibration.lasers[number];
   const gfloat cos_elevation = self->cos_elevations[number], sin_elevation = self->lasers.z[number];
@@ -235,14 +236,14 @@ correct (const Velodyne *self, guint number, gfloat distance, LidarPoint *point)
 
 /* A return of laser @number of the firing; 0: there was none. */
 static guint
-make_point (const Velodyne *self, const LidarBeams *beams, guint number, const guint8 *measured,
-    const LidarFiring *firing, LidarPoint *point)
+make_point (const Velodyne *self, const PacketBeams *beams, guint number, const guint8 *measured,
+    const PacketFiring *firing, PacketPoint *point)
 {
-  const guint raw = lidar_read_le16 (measured);
+  const guint raw = packet_read_le16 (measured);
   const gfloat distance = (gfloat)raw * self->format.unit;
   if (raw == 0)
     return 0;
-  *point = lidar_beams_get_point (beams, &self->lasers, number, firing, distance, measured[2]);
+  *point = packet_beams_get_point (beams, &self->lasers, number, firing, distance, measured[2]);
   if (!self->is_ideal)
     correct (self, number, distance, point);
   return 1;
@@ -295,7 +296,7 @@ get_bank (const Layout *layout, guint i)
 static guint
 get_azimuth (const Layout *layout, guint group)
 {
-  return lidar_read_le16 (get_block (layout, group, 0) + 2);
+  return packet_read_le16 (get_block (layout, group, 0) + 2);
 }
 
 /* Azimuth that the sensor turns from one group to the next. */
@@ -315,28 +316,28 @@ get_step (Velodyne *self, const Layout *layout, guint group)
 /* Points of a firing of a block, whose lasers begin with @first; with two returns @second has the
  * other ones of the same lasers, the last return of each comes before. */
 static guint
-decode_channels (const Velodyne *self, const LidarBeams *beams, guint first, LidarFiring firing,
-    const guint8 *channels, const guint8 *second, LidarPoint *points)
+decode_channels (const Velodyne *self, const PacketBeams *beams, guint first, PacketFiring firing,
+    const guint8 *channels, const guint8 *second, PacketPoint *points)
 {
   const guint n_lasers = MIN (models[self->model].n_lasers, BLOCK_LASERS);
-  static const LidarReturnKinds kinds = {.same = LIDAR_RETURN_STRONGEST,
-      .first = LIDAR_RETURN_LAST,
-      .farther = LIDAR_RETURN_STRONGEST,
-      .nearer = LIDAR_RETURN_STRONGEST};
+  static const PacketReturnKinds kinds = {.same = PACKET_RETURN_STRONGEST,
+      .first = PACKET_RETURN_LAST,
+      .farther = PACKET_RETURN_STRONGEST,
+      .nearer = PACKET_RETURN_STRONGEST};
   guint n = 0;
   if (second && self->is_ideal)
-    return lidar_beams_fire_two (beams, &self->lasers, first, n_lasers, &firing, &kinds,
+    return packet_beams_fire_two (beams, &self->lasers, first, n_lasers, &firing, &kinds,
         &self->format, channels, second, points);
   if (self->is_ideal)
-    return lidar_beams_fire (
+    return packet_beams_fire (
         beams, &self->lasers, first, n_lasers, &firing, &self->format, channels, points);
   for (guint i = 0; i < n_lasers; i++, channels += 3) {
     /* The only return is both the last and the strongest. */
     const gboolean are_two = second && memcmp (channels, second + 3 * i, 2) != 0;
     if (second)
-      firing.kind = are_two ? LIDAR_RETURN_LAST : LIDAR_RETURN_STRONGEST;
+      firing.kind = are_two ? PACKET_RETURN_LAST : PACKET_RETURN_STRONGEST;
     n += make_point (self, beams, first + i, channels, &firing, points + n);
-    firing.kind = second ? LIDAR_RETURN_STRONGEST : firing.kind;
+    firing.kind = second ? PACKET_RETURN_STRONGEST : firing.kind;
     if (are_two)
       n += make_point (self, beams, first + i, second + 3 * i, &firing, points + n);
   }
@@ -345,17 +346,17 @@ decode_channels (const Velodyne *self, const LidarBeams *beams, guint first, Lid
 
 static void
 decode_group (
-    Velodyne *self, const Layout *layout, guint group, gint64 packet_time, LidarCutter *cutter)
+    Velodyne *self, const Layout *layout, guint group, gint64 packet_time, PacketCutter *cutter)
 {
   const Model *model = &models[self->model];
   const gint step = get_step (self, layout, group);
   const guint raw_azimuth = get_azimuth (layout, group);
-  const LidarBeams *beams = get_beams (self, step);
+  const PacketBeams *beams = get_beams (self, step);
   for (guint i = 0; i < model->n_firings; i++) {
     const gint64 time = packet_time + self->firing_times[group * model->n_firings + i];
     const gdouble azimuth = (raw_azimuth + (gdouble)step * i / model->n_firings) / 100;
-    LidarFiring firing = {.azimuth = self->azimuths[raw_azimuth], .kind = layout->kind};
-    LidarPoint *points = lidar_cutter_begin_firing (
+    PacketFiring firing = {.azimuth = self->azimuths[raw_azimuth], .kind = layout->kind};
+    PacketPoint *points = packet_cutter_begin_firing (
         cutter, time, azimuth, model->n_lasers * layout->n_returns, &firing.seconds);
     guint n = 0;
     for (guint bank = 0; points && bank < layout->n_banks; bank++) {
@@ -369,7 +370,7 @@ decode_group (
           layout->n_returns > 1 ? get_block (layout, group, blocks[1]) + at : NULL, points + n);
     }
     if (points)
-      lidar_cutter_commit (cutter, n);
+      packet_cutter_commit (cutter, n);
   }
 }
 
@@ -380,13 +381,14 @@ check_blocks (const Velodyne *self, const Layout *layout, GError **error)
   for (guint group = 0; group < layout->n_groups; group++) {
     for (guint i = 0; i < layout->n_banks * layout->n_returns; i++) {
       const guint8 *block = get_block (layout, group, i);
-      const gint first = get_first_laser (self, lidar_read_le16 (block));
-      if (first == (gint)get_bank (layout, i) * BLOCK_LASERS && lidar_read_le16 (block + 2) < 36000)
+      const gint first = get_first_laser (self, packet_read_le16 (block));
+      if (first == (gint)get_bank (layout, i) * BLOCK_LASERS &&
+          packet_read_le16 (block + 2) < 36000)
         continue;
-      g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
+      g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT,
           "block %u has flag %04x and azimuth %u/100 degrees",
-          group * layout->n_banks * layout->n_returns + i, lidar_read_le16 (block),
-          lidar_read_le16 (block + 2));
+          group * layout->n_banks * layout->n_returns + i, packet_read_le16 (block),
+          packet_read_le16 (block + 2));
       return FALSE;
     }
   }
@@ -399,8 +401,8 @@ recognize (const guint8 *data)
 {
   const guint8 mode = data[PACKET_SIZE - 2], product = data[PACKET_SIZE - 1];
   /* It has other things in these bytes, and alone two banks in turns. */
-  if (lidar_read_le16 (data + BLOCK_SIZE) == 0xddff &&
-      lidar_read_le16 (data + 2 * BLOCK_SIZE) == 0xeeff)
+  if (packet_read_le16 (data + BLOCK_SIZE) == 0xddff &&
+      packet_read_le16 (data + 2 * BLOCK_SIZE) == 0xeeff)
     return VELODYNE_MODEL_HDL_64E;
   if (mode >= 0x37 && mode <= 0x3b)
     for (guint i = 1; i < VELODYNE_N_MODELS; i++)
@@ -414,10 +416,10 @@ static gboolean
 check_packet (const guint8 *data, gsize size, GError **error)
 {
   if (size != PACKET_SIZE)
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_SIZE,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_SIZE,
         "it has %" G_GSIZE_FORMAT " bytes instead of %d", size, PACKET_SIZE);
   else if (data[0] != 0xff || data[1] != 0xee)
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_FOREIGN,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_FOREIGN,
         "it begins with %02x %02x instead of ff ee", data[0], data[1]);
   else
     return TRUE;
@@ -427,7 +429,7 @@ check_packet (const guint8 *data, gsize size, GError **error)
 static gboolean
 refuse_model (const Velodyne *self, VelodyneModel model, VelodyneModel wanted, GError **error)
 {
-  g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+  g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
       "it is of a %s, but the decoder is set to %s%s", models[model].name, models[wanted].name,
       self->is_auto ? " by the first packet" : "");
   return FALSE;
@@ -438,7 +440,7 @@ check_model (Velodyne *self, const guint8 *data, GError **error)
 {
   const VelodyneModel model = recognize (data);
   if (self->model == VELODYNE_MODEL_AUTO && model == VELODYNE_MODEL_AUTO) {
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_MODEL,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
         "the packet does not say what model sent it (factory bytes %02x %02x): set the model",
         data[PACKET_SIZE - 2], data[PACKET_SIZE - 1]);
     return FALSE;
@@ -478,14 +480,14 @@ are_in_fours (const guint8 *data)
 {
   const guint8 *azimuths = data + 2;
   for (guint i = 0; i < N_BLOCKS; i += 4)
-    if (lidar_read_le16 (azimuths + i * BLOCK_SIZE) !=
-        lidar_read_le16 (azimuths + (i + 2) * BLOCK_SIZE))
+    if (packet_read_le16 (azimuths + i * BLOCK_SIZE) !=
+        packet_read_le16 (azimuths + (i + 2) * BLOCK_SIZE))
       return FALSE;
-  return lidar_read_le16 (azimuths) != lidar_read_le16 (azimuths + 4 * BLOCK_SIZE);
+  return packet_read_le16 (azimuths) != packet_read_le16 (azimuths + 4 * BLOCK_SIZE);
 }
 
 gboolean
-velodyne_decode (Velodyne *self, const guint8 *data, gsize size, LidarCutter *cutter,
+velodyne_decode (Velodyne *self, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
 {
   *is_data = size != POSITION_SIZE;
@@ -502,10 +504,10 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, LidarCutter *cu
       .data = data, .n_returns = is_dual ? 2 : 1, .is_by_return = is_hdl_64e && is_dual};
   layout.n_banks = MAX (model->n_lasers, BLOCK_LASERS) / BLOCK_LASERS;
   layout.n_groups = N_BLOCKS / (layout.n_banks * layout.n_returns);
-  layout.kind = mode == MODE_LAST ? LIDAR_RETURN_LAST : LIDAR_RETURN_STRONGEST;
-  const guint32 stamp = lidar_read_le32 (data + N_BLOCKS * BLOCK_SIZE);
+  layout.kind = mode == MODE_LAST ? PACKET_RETURN_LAST : PACKET_RETURN_STRONGEST;
+  const guint32 stamp = packet_read_le32 (data + N_BLOCKS * BLOCK_SIZE);
   if (stamp > 3600000000u) {
-    g_set_error (error, LIDAR_PACKET_ERROR, LIDAR_PACKET_ERROR_CORRUPT,
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT,
         "its time, %u microseconds, is not within an hour", stamp);
     return FALSE;
   }
@@ -513,8 +515,8 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, LidarCutter *cu
     return FALSE;
   if (is_dual != self->is_dual)
     set_times (self, is_dual);
-  const gint64 time = lidar_clock_unwrap (&self->clock, (gint64)stamp * 1000, HOUR);
-  if (!lidar_cutter_begin_packet (cutter, time))
+  const gint64 time = packet_clock_unwrap (&self->clock, (gint64)stamp * 1000, HOUR);
+  if (!packet_cutter_begin_packet (cutter, time))
     return TRUE;
   for (guint group = 0; group < layout.n_groups; group++)
     decode_group (self, &layout, group, time, cutter);

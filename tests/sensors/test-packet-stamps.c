@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "lidar-harness.h"
+#include "packet-harness.h"
 
 #define SIZE 1206
 #define PACKET_US 1327
@@ -28,7 +28,7 @@ typedef struct {
 static Stream
 stream_new (guint seed, guint max_late)
 {
-  Stream stream = {lidar_harness_new ("velodynedec"), g_rand_new_with_seed (seed), GST_SECOND, 1,
+  Stream stream = {packet_harness_new ("velodynedec"), g_rand_new_with_seed (seed), GST_SECOND, 1,
       max_late, 0, 0, G_MAXUINT};
   return stream;
 }
@@ -36,7 +36,7 @@ stream_new (guint seed, guint max_late)
 static void
 stream_clear (Stream *stream)
 {
-  lidar_harness_free (stream->harness);
+  packet_harness_free (stream->harness);
   g_rand_free (stream->rand);
 }
 
@@ -111,7 +111,7 @@ GST_START_TEST (test_jitter)
   push_packets (&stream, 20, 4000);
   const gint64 error = check_scans (&stream, 20, &last, N_FIRST, GST_MSECOND);
   fail_unless (error > -10 && error < 20 * (gint64)GST_MSECOND, "%g ms", (gdouble)error / 1e6);
-  fail_unless_equals_uint64 (lidar_harness_count (stream.harness, "gaps"), 0);
+  fail_unless_equals_uint64 (packet_harness_count (stream.harness, "gaps"), 0);
   stream_clear (&stream);
 }
 GST_END_TEST;
@@ -152,7 +152,7 @@ GST_START_TEST (test_anew)
   push_packets (&stream, from + 100, from + 2000);
   const gint64 error = check_scans (&stream, from + 100, &last, N_FIRST, GST_MSECOND);
   fail_unless (error > -10 && error < 80 * (gint64)GST_MSECOND, "%g ms", (gdouble)error / 1e6);
-  fail_unless_equals_uint64 (lidar_harness_count (stream.harness, "restarts"), __i__ == 0);
+  fail_unless_equals_uint64 (packet_harness_count (stream.harness, "restarts"), __i__ == 0);
   stream_clear (&stream);
 }
 GST_END_TEST;
@@ -189,9 +189,9 @@ GST_START_TEST (test_rate)
 GST_END_TEST;
 
 static Suite *
-lidar_stamps_suite (void)
+packet_stamps_suite (void)
 {
-  Suite *suite = suite_create ("lidar-stamps");
+  Suite *suite = suite_create ("packet-stamps");
   TCase *tests = tcase_create ("general");
   suite_add_tcase (suite, tests);
   tcase_add_loop_test (tests, test_jitter, 0, 10);
@@ -202,4 +202,4 @@ lidar_stamps_suite (void)
   return suite;
 }
 
-GST_CHECK_MAIN (lidar_stamps);
+GST_CHECK_MAIN (packet_stamps);

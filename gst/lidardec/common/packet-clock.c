@@ -1,38 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-vendor.h"
-
-#include <math.h>
-
-LidarTurn
-lidar_turn_new (gdouble angle)
-{
-  return (LidarTurn){(gfloat)cos (angle), (gfloat)sin (angle)};
-}
-
-const LidarTurn *
-lidar_turn_get_hundredths (void)
-{
-  static LidarTurn table[36000];
-  static gsize is_made = 0;
-  if (g_once_init_enter (&is_made)) {
-    for (guint i = 0; i < G_N_ELEMENTS (table); i++)
-      table[i] = lidar_turn_new (i * G_PI / 18000);
-    g_once_init_leave (&is_made, 1);
-  }
-  return table;
-}
-
-void
-lidar_rank (const gdouble *elevations, guint n, guint16 *rings)
-{
-  for (guint i = 0; i < n; i++) {
-    guint16 ring = 0;
-    for (guint j = 0; j < n; j++)
-      ring = (guint16)(ring + (elevations[j] < elevations[i] ||
-                                  (elevations[j] == elevations[i] && j < i)));
-    rings[i] = ring;
-  }
-}
+#include "packet-clock.h"
 
 /* Days from 1970-01-01 on, of the Gregorian calendar. */
 static gint64
@@ -45,7 +12,7 @@ count_days (gint64 year, gint64 month, gint64 day)
 }
 
 gint64
-lidar_date_to_ns (const gint date[6], gint64 microseconds)
+packet_date_to_ns (const gint date[6], gint64 microseconds)
 {
   /* A second of 60 is a leap second. */
   if (date[0] < 1970 || date[1] < 1 || date[1] > 12 || date[2] < 1 || date[2] > 31 ||
@@ -54,4 +21,17 @@ lidar_date_to_ns (const gint date[6], gint64 microseconds)
   const gint64 days = count_days (date[0], date[1], date[2]);
   const gint64 seconds = (days * 24 + date[3]) * 3600 + date[4] * 60 + date[5];
   return (seconds * G_USEC_PER_SEC + microseconds) * 1000;
+}
+
+gint64
+packet_clock_unwrap (PacketClock *clock, gint64 value, gint64 wrap)
+{
+  if (clock->is_set && value < clock->last - wrap / 2)
+    clock->passed++;
+  /* A late packet from before the wrap. */
+  else if (clock->is_set && value > clock->last + wrap / 2 && clock->passed > 0)
+    return (clock->passed - 1) * wrap + value;
+  clock->is_set = TRUE;
+  clock->last = value;
+  return clock->passed * wrap + value;
 }

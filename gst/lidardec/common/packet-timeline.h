@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-#define LIDAR_TIMELINE_BLOCKS 20
+#define PACKET_TIMELINE_BLOCKS 20
 
 /* A sensor's clock on the axis of arrival. A packet is held back by the network, the socket and the
  * scheduler, and never comes early: the one that was held back least says how far apart the two
@@ -20,18 +20,18 @@ typedef struct {
   gint64 newest_arrival;
   /* least of arrival less sensor time, in each of the last stretches of time; the last is the first
    */
-  gint64 least[LIDAR_TIMELINE_BLOCKS];
+  gint64 least[PACKET_TIMELINE_BLOCKS];
   guint n_blocks;
   gint64 block_begin;
-} LidarTimeline;
+} PacketTimeline;
 
 /* Begins anew with the next packet. */
-void lidar_timeline_reset (LidarTimeline *self);
+void packet_timeline_reset (PacketTimeline *self);
 
 /* Takes into account that what was measured at @time arrived at @arrival. */
-void lidar_timeline_add (LidarTimeline *self, gint64 time, gint64 arrival);
+void packet_timeline_add (PacketTimeline *self, gint64 time, gint64 arrival);
 
 /* The stamp of what was measured at @time; from there on they are spaced by the sensor's clock. */
-gint64 lidar_timeline_use (LidarTimeline *self, gint64 time);
+gint64 packet_timeline_use (PacketTimeline *self, gint64 time);
 
 G_END_DECLS

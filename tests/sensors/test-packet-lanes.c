@@ -3,13 +3,13 @@
 #include <glib.h>
 #include <string.h>
 
-#include "gst/lidardec/common/lidar-beams.h"
+#include "gst/lidardec/common/packet-beams.h"
 #include "gst/lidardec/ouster/ouster-crc.h"
 
 #define N 32
 
-static LidarBeams beams;
-static LidarLasers lasers;
+static PacketBeams beams;
+static PacketLasers lasers;
 
 static gfloat
 draw (GRand *rand)
@@ -49,25 +49,25 @@ make_channels (GRand *rand, guint size, guint8 *channels, const guint8 *other)
 }
 
 static guint
-make_one_by_one (const LidarFiring *firing, const LidarReturnKinds *kinds,
-    const LidarChannelFormat *format, const guint8 *channels, const guint8 *second,
-    LidarPoint *points)
+make_one_by_one (const PacketFiring *firing, const PacketReturnKinds *kinds,
+    const PacketChannelFormat *format, const guint8 *channels, const guint8 *second,
+    PacketPoint *points)
 {
   guint n = 0;
   for (guint i = 0; i < N; i++) {
     const guint8 *a = channels + i * format->size, *b = second ? second + i * format->size : NULL;
-    const guint first = lidar_channel_read (format, a);
-    const guint other = b ? lidar_channel_read (format, b) : 0;
-    LidarFiring one = *firing;
+    const guint first = packet_channel_read (format, a);
+    const guint other = b ? packet_channel_read (format, b) : 0;
+    PacketFiring one = *firing;
     if (b)
       one.kind = first == other ? kinds->same : kinds->first;
     if (first != 0)
       points[n++] =
-          lidar_beams_get_point (&beams, &lasers, i, &one, (gfloat)first * format->unit, a[2]);
+          packet_beams_get_point (&beams, &lasers, i, &one, (gfloat)first * format->unit, a[2]);
     one.kind = other > first ? kinds->farther : kinds->nearer;
     if (b && other != 0 && other != first)
       points[n++] =
-          lidar_beams_get_point (&beams, &lasers, i, &one, (gfloat)other * format->unit, b[2]);
+          packet_beams_get_point (&beams, &lasers, i, &one, (gfloat)other * format->unit, b[2]);
   }
   return n;
 }
@@ -75,26 +75,26 @@ make_one_by_one (const LidarFiring *firing, const LidarReturnKinds *kinds,
 static void
 test_firings (void)
 {
-  const LidarReturnKinds kinds = {1, 2, 3, 4};
+  const PacketReturnKinds kinds = {1, 2, 3, 4};
   g_autoptr (GRand) rand = g_rand_new_with_seed (1);
   for (guint run = 0; run < 4000; run++) {
-    const LidarChannelFormat format = {
+    const PacketChannelFormat format = {
         .size = run % 2 ? 3 : 4, .is_big_endian = run % 4 == 3, .unit = 0.004f};
-    const LidarFiring firing = {
-        .azimuth = lidar_turn_new (run), .seconds = draw (rand), .kind = 1 + run % 3};
+    const PacketFiring firing = {
+        .azimuth = packet_turn_new (run), .seconds = draw (rand), .kind = 1 + run % 3};
     const gboolean are_two = run / 4 % 2;
     /* On the heap, for a sanitizer to see what is read and written behind the end. */
     g_autofree guint8 *channels = g_malloc (N * format.size);
     g_autofree guint8 *second = g_malloc (N * format.size);
-    g_autofree LidarPoint *points = g_new0 (LidarPoint, 2 * N);
-    LidarPoint expected[2 * N] = {0};
+    g_autofree PacketPoint *points = g_new0 (PacketPoint, 2 * N);
+    PacketPoint expected[2 * N] = {0};
     make_sensor (rand, run / 8 % 2);
     make_channels (rand, format.size, channels, NULL);
     make_channels (rand, format.size, second, channels);
     const guint n =
-        are_two ? lidar_beams_fire_two (
+        are_two ? packet_beams_fire_two (
                       &beams, &lasers, 0, N, &firing, &kinds, &format, channels, second, points)
-                : lidar_beams_fire (&beams, &lasers, 0, N, &firing, &format, channels, points);
+                : packet_beams_fire (&beams, &lasers, 0, N, &firing, &format, channels, points);
     g_assert_cmpuint (n, ==,
         make_one_by_one (&firing, &kinds, &format, channels, are_two ? second : NULL, expected));
     g_assert_cmpmem (points, n * sizeof *points, expected, n * sizeof *points);
@@ -132,7 +132,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/lidar-lanes/firings", test_firings);
-  g_test_add_func ("/lidar-lanes/crc", test_crc);
+  g_test_add_func ("/packet-lanes/firings", test_firings);
+  g_test_add_func ("/packet-lanes/crc", test_crc);
   return g_test_run ();
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-memory.h"
+#include "packet-memory.h"
 
 /* Blocks that wait: what downstream holds at a time is mostly less. */
 #define MAX_WAITING 4
 
-struct _LidarMemory {
+struct _PacketMemory {
   gint n_references; /* the owner's and one for each block that is out */
   GMutex mutex;
   GQueue waiting; /* of Header */
@@ -13,16 +13,16 @@ struct _LidarMemory {
 /* Before each block; as long as a line of the cache. */
 typedef union {
   struct {
-    LidarMemory *memory;
+    PacketMemory *memory;
     gsize size;
   };
   guint8 padding[64];
 } Header;
 
-LidarMemory *
-lidar_memory_new (void)
+PacketMemory *
+packet_memory_new (void)
 {
-  LidarMemory *self = g_new0 (LidarMemory, 1);
+  PacketMemory *self = g_new0 (PacketMemory, 1);
   self->n_references = 1;
   g_mutex_init (&self->mutex);
   g_queue_init (&self->waiting);
@@ -30,7 +30,7 @@ lidar_memory_new (void)
 }
 
 static void
-unref (LidarMemory *self)
+unref (PacketMemory *self)
 {
   if (!g_atomic_int_dec_and_test (&self->n_references))
     return;
@@ -40,13 +40,13 @@ unref (LidarMemory *self)
 }
 
 void
-lidar_memory_free (LidarMemory *self)
+packet_memory_free (PacketMemory *self)
 {
   unref (self);
 }
 
 gpointer
-lidar_memory_take (LidarMemory *self, gsize size)
+packet_memory_take (PacketMemory *self, gsize size)
 {
   Header *header;
   g_mutex_lock (&self->mutex);
@@ -64,18 +64,18 @@ lidar_memory_take (LidarMemory *self, gsize size)
 }
 
 gsize
-lidar_memory_get_size (gconstpointer block)
+packet_memory_get_size (gconstpointer block)
 {
   return ((const Header *)block)[-1].size;
 }
 
 void
-lidar_memory_give_back (gpointer block)
+packet_memory_give_back (gpointer block)
 {
   if (!block)
     return;
   Header *header = (Header *)block - 1;
-  LidarMemory *self = header->memory;
+  PacketMemory *self = header->memory;
   g_mutex_lock (&self->mutex);
   if (g_queue_get_length (&self->waiting) < MAX_WAITING)
     g_queue_push_head (&self->waiting, g_steal_pointer (&header));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-cutter.h"
+#include "packet-cutter.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "lidar-memory.h"
-#include "lidar-timeline.h"
+#include "packet-memory.h"
+#include "packet-timeline.h"
 
 #define MSEC ((gint64)1000000)
 
@@ -22,16 +22,16 @@
 /* More is a clock that was set, where arrival is not known. */
 #define MAX_JUMP (3600 * 1000 * MSEC)
 
-struct _LidarCutter {
+struct _PacketCutter {
   gdouble angle;
-  LidarMemory *memory; /* of points */
-  LidarCutterCounts counts;
-  GQueue finished; /* of LidarScan */
+  PacketMemory *memory; /* of points */
+  PacketCutterCounts counts;
+  GQueue finished; /* of PacketScan */
 
   /* the scan in the making */
   gboolean has_scan;
   gboolean is_whole; /* it began at the angle */
-  LidarScan scan;
+  PacketScan scan;
   gsize capacity;
   gsize usual;           /* points of the scan before */
   gint64 last_time;      /* of the last firing in order */
@@ -47,69 +47,69 @@ struct _LidarCutter {
   gint64 newest_time; /* of all packets */
   gint64 newest_arrival;
   gboolean is_late; /* counted already */
-  LidarTimeline timeline;
+  PacketTimeline timeline;
 };
 
-G_DEFINE_QUARK (lidar - packet - error, lidar_packet_error)
+G_DEFINE_QUARK (packet - error, packet_error)
 
 void
-lidar_scan_free (LidarScan *scan)
+packet_scan_free (PacketScan *scan)
 {
-  lidar_memory_give_back (scan->points);
+  packet_memory_give_back (scan->points);
   g_free (scan);
 }
 
-LidarCutter *
-lidar_cutter_new (gdouble angle)
+PacketCutter *
+packet_cutter_new (gdouble angle)
 {
-  LidarCutter *self = g_new0 (LidarCutter, 1);
+  PacketCutter *self = g_new0 (PacketCutter, 1);
   self->angle = angle;
   self->next_arrival = -1;
-  self->memory = lidar_memory_new ();
+  self->memory = packet_memory_new ();
   g_queue_init (&self->finished);
   return self;
 }
 
 void
-lidar_cutter_free (LidarCutter *self)
+packet_cutter_free (PacketCutter *self)
 {
-  lidar_cutter_reset (self);
-  lidar_memory_free (self->memory);
+  packet_cutter_reset (self);
+  packet_memory_free (self->memory);
   g_free (self);
 }
 
 static void
-drop_points (LidarCutter *self)
+drop_points (PacketCutter *self)
 {
-  g_clear_pointer (&self->scan.points, lidar_memory_give_back);
+  g_clear_pointer (&self->scan.points, packet_memory_give_back);
   self->scan.n_points = self->capacity = 0;
   self->has_scan = FALSE;
 }
 
 void
-lidar_cutter_reset (LidarCutter *self)
+packet_cutter_reset (PacketCutter *self)
 {
   drop_points (self);
-  g_queue_clear_full (&self->finished, (GDestroyNotify)lidar_scan_free);
+  g_queue_clear_full (&self->finished, (GDestroyNotify)packet_scan_free);
   self->has_packet = self->is_discont = FALSE;
   self->next_arrival = -1;
-  lidar_timeline_reset (&self->timeline);
+  packet_timeline_reset (&self->timeline);
 }
 
 void
-lidar_cutter_set_arrival (LidarCutter *self, gint64 arrival)
+packet_cutter_set_arrival (PacketCutter *self, gint64 arrival)
 {
   self->next_arrival = arrival;
 }
 
 void
-lidar_cutter_set_discont (LidarCutter *self)
+packet_cutter_set_discont (PacketCutter *self)
 {
   self->is_discont = TRUE;
 }
 
 gboolean
-lidar_cutter_begin_packet (LidarCutter *self, gint64 time)
+packet_cutter_begin_packet (PacketCutter *self, gint64 time)
 {
   const gint64 arrival = self->next_arrival;
   const gboolean is_discont = self->is_discont;
@@ -121,16 +121,16 @@ lidar_cutter_begin_packet (LidarCutter *self, gint64 time)
   }
   if (self->has_packet && time < self->newest_time - max_reorder) {
     self->counts.n_restarts++;
-    lidar_cutter_flush (self);
+    packet_cutter_flush (self);
     /* Where arrival is not known, the instant of a restart is not either. */
     self->newest_arrival += time < self->newest_time ? DEFAULT_PERIOD : 0;
     self->newest_time = time;
-    lidar_timeline_reset (&self->timeline);
+    packet_timeline_reset (&self->timeline);
   }
   if (is_discont)
-    lidar_timeline_reset (&self->timeline);
+    packet_timeline_reset (&self->timeline);
   if (arrival >= 0) {
-    lidar_timeline_add (&self->timeline, time, arrival);
+    packet_timeline_add (&self->timeline, time, arrival);
     self->arrival = time + self->timeline.offset;
   } else if (self->has_packet)
     /* A clock that is set forward must not take the stream with it. */
@@ -148,7 +148,7 @@ lidar_cutter_begin_packet (LidarCutter *self, gint64 time)
 }
 
 void
-lidar_cutter_begin_scan (LidarCutter *self, LidarScan *scan, gint64 time)
+packet_cutter_begin_scan (PacketCutter *self, PacketScan *scan, gint64 time)
 {
   scan->time = time;
   scan->pts = MAX (self->arrival + time - self->packet_time, 0);
@@ -157,14 +157,14 @@ lidar_cutter_begin_scan (LidarCutter *self, LidarScan *scan, gint64 time)
 
 /* Since the scan began it may have turned out that its first packets were late. */
 static void
-correct_pts (LidarCutter *self, LidarScan *scan)
+correct_pts (PacketCutter *self, PacketScan *scan)
 {
   if (self->timeline.is_set && scan->epoch == self->timeline.epoch)
-    scan->pts = MAX (lidar_timeline_use (&self->timeline, scan->time), 0);
+    scan->pts = MAX (packet_timeline_use (&self->timeline, scan->time), 0);
 }
 
 void
-lidar_cutter_count_late (LidarCutter *self)
+packet_cutter_count_late (PacketCutter *self)
 {
   if (!self->is_late)
     self->counts.n_late++;
@@ -172,13 +172,13 @@ lidar_cutter_count_late (LidarCutter *self)
 }
 
 guint64
-lidar_cutter_get_n_restarts (const LidarCutter *self)
+packet_cutter_get_n_restarts (const PacketCutter *self)
 {
   return self->counts.n_restarts;
 }
 
 void
-lidar_cutter_take_scan (LidarCutter *self, LidarScan *scan)
+packet_cutter_take_scan (PacketCutter *self, PacketScan *scan)
 {
   correct_pts (self, scan);
   g_queue_push_tail (&self->finished, scan);
@@ -188,7 +188,7 @@ lidar_cutter_take_scan (LidarCutter *self, LidarScan *scan)
 
 /* Ends the scan; @end is the first firing of the next. */
 static void
-cut (LidarCutter *self, gint64 end)
+cut (PacketCutter *self, gint64 end)
 {
   self->scan.duration = end - self->scan.time;
   self->usual = self->scan.n_points;
@@ -202,31 +202,31 @@ cut (LidarCutter *self, gint64 end)
 
 /* Ends the scan where the next firing does not follow on its last. */
 static void
-cut_short (LidarCutter *self)
+cut_short (PacketCutter *self)
 {
   const gint64 extent = self->last_time - self->scan.time;
   cut (self, self->scan.time + MAX (extent, self->is_whole ? self->period : 0));
 }
 
 void
-lidar_cutter_flush (LidarCutter *self)
+packet_cutter_flush (PacketCutter *self)
 {
   if (self->has_scan)
     cut_short (self);
 }
 
 static void
-begin_scan (LidarCutter *self, gint64 time, gboolean is_whole)
+begin_scan (PacketCutter *self, gint64 time, gboolean is_whole)
 {
   self->has_scan = TRUE;
   self->is_whole = is_whole;
-  lidar_cutter_begin_scan (self, &self->scan, time);
+  packet_cutter_begin_scan (self, &self->scan, time);
 }
 
 /* Ends the scan in the making where this firing is not of it, and begins one. FALSE: the firing is
  * of a scan that is no more. */
 static gboolean
-place (LidarCutter *self, gint64 time, gdouble relative)
+place (PacketCutter *self, gint64 time, gdouble relative)
 {
   const gint64 period = self->period > 0 ? self->period : DEFAULT_PERIOD;
   if (self->has_scan && time < self->last_time)
@@ -253,36 +253,36 @@ place (LidarCutter *self, gint64 time, gdouble relative)
   return TRUE;
 }
 
-LidarPoint *
-lidar_cutter_take_points (LidarCutter *self, gsize n)
+PacketPoint *
+packet_cutter_take_points (PacketCutter *self, gsize n)
 {
-  return lidar_memory_take (self->memory, n * sizeof (LidarPoint));
+  return packet_memory_take (self->memory, n * sizeof (PacketPoint));
 }
 
 static void
-make_room (LidarCutter *self, guint n)
+make_room (PacketCutter *self, guint n)
 {
-  LidarPoint *before = self->scan.points;
+  PacketPoint *before = self->scan.points;
   if (self->scan.n_points + n <= self->capacity)
     return;
   /* Scans of a sensor are about as large as each other. */
   const gsize usual = n + MAX (self->usual + self->usual / 16, 16384);
-  self->scan.points = lidar_cutter_take_points (self, MAX (2 * self->capacity, usual));
-  self->capacity = lidar_memory_get_size (self->scan.points) / sizeof (LidarPoint);
+  self->scan.points = packet_cutter_take_points (self, MAX (2 * self->capacity, usual));
+  self->capacity = packet_memory_get_size (self->scan.points) / sizeof (PacketPoint);
   if (before)
-    memcpy (self->scan.points, before, self->scan.n_points * sizeof (LidarPoint));
-  lidar_memory_give_back (before);
+    memcpy (self->scan.points, before, self->scan.n_points * sizeof (PacketPoint));
+  packet_memory_give_back (before);
 }
 
-LidarPoint *
-lidar_cutter_begin_firing (
-    LidarCutter *self, gint64 time, gdouble azimuth, guint n, gfloat *seconds)
+PacketPoint *
+packet_cutter_begin_firing (
+    PacketCutter *self, gint64 time, gdouble azimuth, guint n, gfloat *seconds)
 {
   gdouble relative = azimuth - self->angle;
   if (relative < 0 || relative >= 360)
     relative -= 360 * floor (relative / 360);
   if (!place (self, time, relative) || self->scan.n_points + n > MAX_POINTS) {
-    lidar_cutter_count_late (self);
+    packet_cutter_count_late (self);
     return NULL;
   }
   make_room (self, n);
@@ -291,38 +291,25 @@ lidar_cutter_begin_firing (
 }
 
 void
-lidar_cutter_commit (LidarCutter *self, guint n)
+packet_cutter_commit (PacketCutter *self, guint n)
 {
   self->scan.n_points += n;
 }
 
-LidarScan *
-lidar_cutter_pop (LidarCutter *self)
+PacketScan *
+packet_cutter_pop (PacketCutter *self)
 {
   return g_queue_pop_head (&self->finished);
 }
 
 gint64
-lidar_cutter_get_period (const LidarCutter *self)
+packet_cutter_get_period (const PacketCutter *self)
 {
   return self->period;
 }
 
-LidarCutterCounts
-lidar_cutter_get_counts (const LidarCutter *self)
+PacketCutterCounts
+packet_cutter_get_counts (const PacketCutter *self)
 {
   return self->counts;
-}
-
-gint64
-lidar_clock_unwrap (LidarClock *clock, gint64 value, gint64 wrap)
-{
-  if (clock->is_set && value < clock->last - wrap / 2)
-    clock->passed++;
-  /* A late packet from before the wrap. */
-  else if (clock->is_set && value > clock->last + wrap / 2 && clock->passed > 0)
-    return (clock->passed - 1) * wrap + value;
-  clock->is_set = TRUE;
-  clock->last = value;
-  return clock->passed * wrap + value;
 }

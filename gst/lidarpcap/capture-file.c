@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-capture.h"
+#include "capture-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,18 +8,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-G_DEFINE_QUARK (lidar - capture - error, lidar_capture_error)
+G_DEFINE_QUARK (capture - file - error, capture_file_error)
 
-struct _LidarCapture {
+struct _CaptureFile {
   pcap_t *pcap;
   gint link;
-  LidarReassembly *reassembly;
-  LidarCaptureCounts counts;
+  CaptureReassembly *reassembly;
+  CaptureFileCounts counts;
   const gint *is_cancelled; /* atomic; NULL: it is never */
 };
 
-LidarCapture *
-lidar_capture_open (const gchar *path, GError **error)
+CaptureFile *
+capture_file_open (const gchar *path, GError **error)
 {
   /* Waits for nobody: a pipe could be neither read again nor left while it is silent. */
   const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -28,60 +28,60 @@ lidar_capture_open (const gchar *path, GError **error)
 
   if (fd >= 0 && fstat (fd, &about) == 0 && !S_ISREG (about.st_mode))
     g_set_error_literal (
-        error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_OPEN, "it is not a regular file");
+        error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_OPEN, "it is not a regular file");
   else if (fd < 0 || !(file = fdopen (fd, "rb")))
-    g_set_error_literal (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_OPEN, g_strerror (errno));
+    g_set_error_literal (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_OPEN, g_strerror (errno));
   if (!file) {
     if (fd >= 0)
       close (fd);
     return NULL;
   }
-  return lidar_capture_new (file, error);
+  return capture_file_new (file, error);
 }
 
-LidarCapture *
-lidar_capture_new (FILE *file, GError **error)
+CaptureFile *
+capture_file_new (FILE *file, GError **error)
 {
   gchar message[PCAP_ERRBUF_SIZE] = "";
   pcap_t *pcap =
       pcap_fopen_offline_with_tstamp_precision (file, PCAP_TSTAMP_PRECISION_NANO, message);
   if (!pcap) {
-    g_set_error_literal (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_FORMAT, message);
+    g_set_error_literal (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_FORMAT, message);
     fclose (file);
     return NULL;
   }
   const gint link = pcap_datalink (pcap);
-  if (!lidar_link_is_known (link)) {
+  if (!capture_link_is_known (link)) {
     const gchar *name = pcap_datalink_val_to_name (link);
-    g_set_error (error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_FORMAT,
+    g_set_error (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_FORMAT,
         "it was captured on a link of type %d (%s), which carries no IP that is known here", link,
         name ? name : "unknown");
     pcap_close (pcap);
     return NULL;
   }
-  LidarCapture *self = g_new0 (LidarCapture, 1);
+  CaptureFile *self = g_new0 (CaptureFile, 1);
   self->pcap = pcap;
   self->link = link;
-  self->reassembly = lidar_reassembly_new ();
+  self->reassembly = capture_reassembly_new ();
   return self;
 }
 
 void
-lidar_capture_free (LidarCapture *self)
+capture_file_free (CaptureFile *self)
 {
   pcap_close (self->pcap);
-  lidar_reassembly_free (self->reassembly);
+  capture_reassembly_free (self->reassembly);
   g_free (self);
 }
 
 void
-lidar_capture_set_cancellation (LidarCapture *self, const gint *is_cancelled)
+capture_file_set_cancellation (CaptureFile *self, const gint *is_cancelled)
 {
   self->is_cancelled = is_cancelled;
 }
 
 gboolean
-lidar_capture_next (LidarCapture *self, LidarDatagram *datagram, gint64 *time, GError **error)
+capture_file_next (CaptureFile *self, CaptureDatagram *datagram, gint64 *time, GError **error)
 {
   struct pcap_pkthdr *header;
   const guint8 *frame;
@@ -91,33 +91,33 @@ lidar_capture_next (LidarCapture *self, LidarDatagram *datagram, gint64 *time, G
     if ((result = pcap_next_ex (self->pcap, &header, &frame)) != 1) {
       if (result != PCAP_ERROR_BREAK)
         g_set_error_literal (
-            error, LIDAR_CAPTURE_ERROR, LIDAR_CAPTURE_ERROR_DAMAGED, pcap_geterr (self->pcap));
+            error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_DAMAGED, pcap_geterr (self->pcap));
       return FALSE;
     }
     self->counts.n_frames++;
     /* With this precision tv_usec holds nanoseconds. Stamps of a corrupted file may be anything. */
     *time = (gint64)((guint64)header->ts.tv_sec * 1000000000u + (guint64)header->ts.tv_usec);
-    switch (
-        lidar_frame_parse (self->reassembly, self->link, frame, header->caplen, *time, datagram)) {
-    case LIDAR_FRAME_DATAGRAM:
+    switch (capture_frame_parse (
+        self->reassembly, self->link, frame, header->caplen, *time, datagram)) {
+    case CAPTURE_FRAME_DATAGRAM:
       return TRUE;
-    case LIDAR_FRAME_OTHER:
+    case CAPTURE_FRAME_OTHER:
       self->counts.n_other++;
       break;
-    case LIDAR_FRAME_BAD:
+    case CAPTURE_FRAME_BAD:
       self->counts.n_bad++;
       break;
-    case LIDAR_FRAME_FRAGMENT:
+    case CAPTURE_FRAME_FRAGMENT:
       break;
     }
   }
   return FALSE;
 }
 
-LidarCaptureCounts
-lidar_capture_get_counts (const LidarCapture *self)
+CaptureFileCounts
+capture_file_get_counts (const CaptureFile *self)
 {
-  LidarCaptureCounts counts = self->counts;
-  counts.n_incomplete = lidar_reassembly_get_n_incomplete (self->reassembly);
+  CaptureFileCounts counts = self->counts;
+  counts.n_incomplete = capture_reassembly_get_n_incomplete (self->reassembly);
   return counts;
 }

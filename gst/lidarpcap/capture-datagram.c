@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-datagram.h"
+#include "capture-datagram.h"
 
 #include <string.h>
 
@@ -94,46 +94,46 @@ take_link (gint link, Rest *rest, guint *ethertype)
   return TRUE;
 }
 
-static LidarFrameKind
-parse_udp (Rest rest, LidarDatagram *datagram)
+static CaptureFrameKind
+parse_udp (Rest rest, CaptureDatagram *datagram)
 {
   if (rest.size < 8)
-    return LIDAR_FRAME_BAD;
+    return CAPTURE_FRAME_BAD;
   const gsize size = read_u16 (rest.data + 4);
   if (size < 8 || size > rest.size)
-    return LIDAR_FRAME_BAD;
+    return CAPTURE_FRAME_BAD;
   datagram->source_port = (guint16)read_u16 (rest.data);
   datagram->destination_port = (guint16)read_u16 (rest.data + 2);
   datagram->data = rest.data + 8;
   datagram->size = size - 8;
-  return LIDAR_FRAME_DATAGRAM;
+  return CAPTURE_FRAME_DATAGRAM;
 }
 
-static LidarFrameKind
-take_fragment (LidarReassembly *reassembly, const guint8 *key, gsize key_size, gsize offset,
-    gboolean more, Rest rest, gint64 time, LidarDatagram *datagram)
+static CaptureFrameKind
+take_fragment (CaptureReassembly *reassembly, const guint8 *key, gsize key_size, gsize offset,
+    gboolean more, Rest rest, gint64 time, CaptureDatagram *datagram)
 {
   Rest whole = {NULL, 0};
   /* All but the last are of whole units of 8 bytes, and the last has a byte at least. */
   if (rest.size == 0 || (more && rest.size % 8 != 0) || offset + rest.size > G_MAXUINT16)
-    return LIDAR_FRAME_BAD;
-  whole.data = lidar_reassembly_add (
+    return CAPTURE_FRAME_BAD;
+  whole.data = capture_reassembly_add (
       reassembly, key, key_size, offset, more, rest.data, rest.size, time, &whole.size);
-  return whole.data ? parse_udp (whole, datagram) : LIDAR_FRAME_FRAGMENT;
+  return whole.data ? parse_udp (whole, datagram) : CAPTURE_FRAME_FRAGMENT;
 }
 
-static LidarFrameKind
-parse_ipv4 (LidarReassembly *reassembly, Rest rest, gint64 time, LidarDatagram *datagram)
+static CaptureFrameKind
+parse_ipv4 (CaptureReassembly *reassembly, Rest rest, gint64 time, CaptureDatagram *datagram)
 {
   if (rest.size < 20)
-    return LIDAR_FRAME_BAD;
+    return CAPTURE_FRAME_BAD;
   const guint8 *header = rest.data;
   const gsize header_size = (gsize)(header[0] & 15) * 4;
   const gsize size = read_u16 (header + 2);
   if (header[0] >> 4 != 4 || header_size < 20 || size < header_size || size > rest.size)
-    return LIDAR_FRAME_BAD;
+    return CAPTURE_FRAME_BAD;
   if (header[9] != PROTOCOL_UDP)
-    return LIDAR_FRAME_OTHER;
+    return CAPTURE_FRAME_OTHER;
   /* Short frames are padded: what IP does not count is no payload. */
   rest.size = size;
   skip (&rest, header_size);
@@ -152,16 +152,16 @@ parse_ipv4 (LidarReassembly *reassembly, Rest rest, gint64 time, LidarDatagram *
   return take_fragment (reassembly, key, sizeof key, offset, more, rest, time, datagram);
 }
 
-static LidarFrameKind
-parse_ipv6 (LidarReassembly *reassembly, Rest rest, gint64 time, LidarDatagram *datagram)
+static CaptureFrameKind
+parse_ipv6 (CaptureReassembly *reassembly, Rest rest, gint64 time, CaptureDatagram *datagram)
 {
   if (rest.size < 40)
-    return LIDAR_FRAME_BAD;
+    return CAPTURE_FRAME_BAD;
   const guint8 *header = rest.data;
   const gsize size = read_u16 (header + 4);
   guint next = header[6];
   if (header[0] >> 4 != 6 || size > rest.size - 40)
-    return LIDAR_FRAME_BAD;
+    return CAPTURE_FRAME_BAD;
   skip (&rest, 40);
   rest.size = size;
   datagram->version = 6;
@@ -170,19 +170,19 @@ parse_ipv6 (LidarReassembly *reassembly, Rest rest, gint64 time, LidarDatagram *
 
   while (next == PROTOCOL_HOP_BY_HOP || next == PROTOCOL_ROUTING || next == PROTOCOL_DESTINATION) {
     if (rest.size < 8)
-      return LIDAR_FRAME_BAD;
+      return CAPTURE_FRAME_BAD;
     next = rest.data[0];
     if (!skip (&rest, 8 + (gsize)rest.data[1] * 8))
-      return LIDAR_FRAME_BAD;
+      return CAPTURE_FRAME_BAD;
   }
   if (next == PROTOCOL_UDP)
     return parse_udp (rest, datagram);
   if (next != PROTOCOL_FRAGMENT)
-    return LIDAR_FRAME_OTHER;
+    return CAPTURE_FRAME_OTHER;
   if (rest.size < 8)
-    return LIDAR_FRAME_BAD;
+    return CAPTURE_FRAME_BAD;
   if (rest.data[0] != PROTOCOL_UDP)
-    return LIDAR_FRAME_OTHER;
+    return CAPTURE_FRAME_OTHER;
   const guint flags = read_u16 (rest.data + 2);
   guint8 key[36];
   memcpy (key, header + 8, 32);
@@ -193,7 +193,7 @@ parse_ipv6 (LidarReassembly *reassembly, Rest rest, gint64 time, LidarDatagram *
 }
 
 gboolean
-lidar_link_is_known (gint link)
+capture_link_is_known (gint link)
 {
   switch (link) {
   case LINK_NULL:
@@ -210,17 +210,17 @@ lidar_link_is_known (gint link)
   }
 }
 
-LidarFrameKind
-lidar_frame_parse (LidarReassembly *reassembly, gint link, const guint8 *frame, gsize size,
-    gint64 time, LidarDatagram *datagram)
+CaptureFrameKind
+capture_frame_parse (CaptureReassembly *reassembly, gint link, const guint8 *frame, gsize size,
+    gint64 time, CaptureDatagram *datagram)
 {
   Rest rest = {frame, size};
   guint ethertype;
   if (!take_link (link, &rest, &ethertype))
-    return LIDAR_FRAME_BAD;
+    return CAPTURE_FRAME_BAD;
   if (ethertype == ETHERTYPE_IPV4)
     return parse_ipv4 (reassembly, rest, time, datagram);
   if (ethertype == ETHERTYPE_IPV6)
     return parse_ipv6 (reassembly, rest, time, datagram);
-  return ethertype == 0 ? LIDAR_FRAME_BAD : LIDAR_FRAME_OTHER;
+  return ethertype == 0 ? CAPTURE_FRAME_BAD : CAPTURE_FRAME_OTHER;
 }

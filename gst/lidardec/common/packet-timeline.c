@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-timeline.h"
+#include "packet-timeline.h"
 
 #include <string.h>
 
@@ -21,13 +21,13 @@
 #define MAX_WAIT (10000 * MSEC)
 
 void
-lidar_timeline_reset (LidarTimeline *self)
+packet_timeline_reset (PacketTimeline *self)
 {
   self->is_set = FALSE;
 }
 
 static void
-begin (LidarTimeline *self, gint64 time, gint64 arrival)
+begin (PacketTimeline *self, gint64 time, gint64 arrival)
 {
   self->epoch++;
   self->is_set = TRUE;
@@ -40,7 +40,7 @@ begin (LidarTimeline *self, gint64 time, gint64 arrival)
 
 /* Least distance in all of the stretches. */
 static gint64
-get_least (const LidarTimeline *self)
+get_least (const PacketTimeline *self)
 {
   gint64 least = self->least[0];
   for (guint i = 1; i < self->n_blocks; i++)
@@ -49,7 +49,7 @@ get_least (const LidarTimeline *self)
 }
 
 void
-lidar_timeline_add (LidarTimeline *self, gint64 time, gint64 arrival)
+packet_timeline_add (PacketTimeline *self, gint64 time, gint64 arrival)
 {
   if (!self->is_set || time - self->newest > MAX_GAP || arrival < self->newest_arrival - MAX_GAP) {
     begin (self, time, arrival);
@@ -60,7 +60,7 @@ lidar_timeline_add (LidarTimeline *self, gint64 time, gint64 arrival)
   self->newest += elapsed;
   self->newest_arrival = arrival;
   if (self->newest - self->block_begin >= BLOCK) {
-    self->n_blocks = MIN (self->n_blocks + 1, LIDAR_TIMELINE_BLOCKS);
+    self->n_blocks = MIN (self->n_blocks + 1, PACKET_TIMELINE_BLOCKS);
     memmove (self->least + 1, self->least, (self->n_blocks - 1) * sizeof *self->least);
     self->block_begin = self->newest;
     self->least[0] = arrival - time;
@@ -79,7 +79,7 @@ lidar_timeline_add (LidarTimeline *self, gint64 time, gint64 arrival)
 }
 
 gint64
-lidar_timeline_use (LidarTimeline *self, gint64 time)
+packet_timeline_use (PacketTimeline *self, gint64 time)
 {
   /* What was measured before the stream began came with its first packets: they had waited. */
   if (!self->is_used)

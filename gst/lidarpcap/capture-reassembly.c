@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
+#include "capture-reassembly.h"
 
-#include "lidar-datagram.h"
+#include <string.h>
 
 /* Datagrams in the making, of all sensors. Each takes 64 KiB at most. */
 #define MAX_PENDING 64
@@ -27,7 +27,7 @@ typedef struct {
   gsize start, end;
 } Range;
 
-struct _LidarReassembly {
+struct _CaptureReassembly {
   GQueue pending; /* of Pending, oldest first */
   GByteArray *whole;
   guint64 n_incomplete;
@@ -41,31 +41,31 @@ pending_free (Pending *pending)
   g_free (pending);
 }
 
-LidarReassembly *
-lidar_reassembly_new (void)
+CaptureReassembly *
+capture_reassembly_new (void)
 {
-  LidarReassembly *self = g_new0 (LidarReassembly, 1);
+  CaptureReassembly *self = g_new0 (CaptureReassembly, 1);
   g_queue_init (&self->pending);
   self->whole = g_byte_array_new ();
   return self;
 }
 
 void
-lidar_reassembly_reset (LidarReassembly *self)
+capture_reassembly_reset (CaptureReassembly *self)
 {
   g_queue_clear_full (&self->pending, (GDestroyNotify)pending_free);
 }
 
 void
-lidar_reassembly_free (LidarReassembly *self)
+capture_reassembly_free (CaptureReassembly *self)
 {
-  lidar_reassembly_reset (self);
+  capture_reassembly_reset (self);
   g_byte_array_unref (self->whole);
   g_free (self);
 }
 
 guint64
-lidar_reassembly_get_n_incomplete (const LidarReassembly *self)
+capture_reassembly_get_n_incomplete (const CaptureReassembly *self)
 {
   guint64 n = self->n_incomplete;
   for (const GList *l = self->pending.head; l; l = l->next)
@@ -74,7 +74,7 @@ lidar_reassembly_get_n_incomplete (const LidarReassembly *self)
 }
 
 static void
-give_up (LidarReassembly *self, GList *link)
+give_up (CaptureReassembly *self, GList *link)
 {
   Pending *pending = link->data;
   self->n_incomplete += !pending->is_done;
@@ -83,7 +83,7 @@ give_up (LidarReassembly *self, GList *link)
 }
 
 static void
-expire (LidarReassembly *self, gint64 time)
+expire (CaptureReassembly *self, gint64 time)
 {
   for (GList *l = self->pending.head, *next; l; l = next) {
     const Pending *pending = l->data;
@@ -97,7 +97,7 @@ expire (LidarReassembly *self, gint64 time)
 }
 
 static GList *
-find (LidarReassembly *self, const guint8 *key, gsize key_size)
+find (CaptureReassembly *self, const guint8 *key, gsize key_size)
 {
   for (GList *l = self->pending.tail; l; l = l->prev) {
     const Pending *pending = l->data;
@@ -108,7 +108,7 @@ find (LidarReassembly *self, const guint8 *key, gsize key_size)
 }
 
 static GList *
-begin (LidarReassembly *self, const guint8 *key, gsize key_size, gint64 time)
+begin (CaptureReassembly *self, const guint8 *key, gsize key_size, gint64 time)
 {
   Pending *pending = g_new0 (Pending, 1);
   memcpy (pending->key, key, key_size);
@@ -156,7 +156,7 @@ add_range (GArray *ranges, Range range)
 }
 
 const guint8 *
-lidar_reassembly_add (LidarReassembly *self, const guint8 *key, gsize key_size, gsize offset,
+capture_reassembly_add (CaptureReassembly *self, const guint8 *key, gsize key_size, gsize offset,
     gboolean more, const guint8 *data, gsize n, gint64 time, gsize *size)
 {
   g_return_val_if_fail (key_size <= MAX_KEY, NULL);

@@ -3,23 +3,23 @@
 
 #include <math.h>
 
-#include "gst/lidardec/common/lidar-cutter.h"
+#include "gst/lidardec/common/packet-cutter.h"
 
 /* Takes the scans that are finished: every point is there and, where it is said, finite. */
 static inline void
-fuzz_take_scans (LidarCutter *cutter)
+fuzz_take_scans (PacketCutter *cutter)
 {
-  LidarScan *scan;
-  while ((scan = lidar_cutter_pop (cutter))) {
+  PacketScan *scan;
+  while ((scan = packet_cutter_pop (cutter))) {
     g_assert_cmpint (scan->duration, >=, 0);
     g_assert_cmpint (scan->pts, >=, 0);
     for (gsize i = 0; i < scan->n_points; i++) {
-      const LidarPoint *p = &scan->points[i];
+      const PacketPoint *p = &scan->points[i];
       if (!scan->is_organized)
         g_assert_true (isfinite (p->x) && isfinite (p->y) && isfinite (p->z));
       g_assert_true (isfinite (p->time) && isfinite (p->intensity));
-      g_assert_true (p->kind <= LIDAR_RETURN_AFTER_FIRST && p->padding == 0);
+      g_assert_true (p->kind <= PACKET_RETURN_AFTER_FIRST && p->padding == 0);
     }
-    lidar_scan_free (scan);
+    packet_scan_free (scan);
   }
 }

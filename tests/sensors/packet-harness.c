@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-harness.h"
+#include "packet-harness.h"
 
 #include <gst/check/gstcheck.h>
 
 #include <string.h>
 
 GstHarness *
-lidar_harness_new (const gchar *line)
+packet_harness_new (const gchar *line)
 {
   g_autoptr (GstElement) element = gst_parse_launch (line, NULL);
   g_autoptr (GstBus) bus = gst_bus_new ();
@@ -23,14 +23,14 @@ lidar_harness_new (const gchar *line)
 }
 
 void
-lidar_harness_free (GstHarness *harness)
+packet_harness_free (GstHarness *harness)
 {
   gst_element_set_bus (harness->element, NULL);
   gst_harness_teardown (harness);
 }
 
 GstFlowReturn
-lidar_harness_push (GstHarness *harness, const guint8 *packet, gsize size, GstClockTime pts)
+packet_harness_push (GstHarness *harness, const guint8 *packet, gsize size, GstClockTime pts)
 {
   GstBuffer *buffer = size > 0 ? gst_buffer_new_memdup (packet, size) : gst_buffer_new ();
   GST_BUFFER_PTS (buffer) = pts;
@@ -38,7 +38,7 @@ lidar_harness_push (GstHarness *harness, const guint8 *packet, gsize size, GstCl
 }
 
 guint64
-lidar_harness_count (GstHarness *harness, const gchar *name)
+packet_harness_count (GstHarness *harness, const gchar *name)
 {
   g_autoptr (GstStructure) stats = NULL;
   guint64 n = G_MAXUINT64;
@@ -48,7 +48,7 @@ lidar_harness_count (GstHarness *harness, const gchar *name)
 }
 
 guint
-lidar_harness_take_warnings (GstHarness *harness, gchar **text)
+packet_harness_take_warnings (GstHarness *harness, gchar **text)
 {
   g_autoptr (GstBus) bus = gst_element_get_bus (harness->element);
   GstMessage *message;
@@ -69,20 +69,20 @@ lidar_harness_take_warnings (GstHarness *harness, gchar **text)
   return n;
 }
 
-LidarPoint *
-lidar_harness_take_points (GstBuffer *buffer, guint *n)
+PacketPoint *
+packet_harness_take_points (GstBuffer *buffer, guint *n)
 {
   const gsize size = gst_buffer_get_size (buffer);
-  LidarPoint *points = g_malloc (size);
-  *n = (guint)(size / sizeof (LidarPoint));
-  fail_unless_equals_uint64 (size % sizeof (LidarPoint), 0);
+  PacketPoint *points = g_malloc (size);
+  *n = (guint)(size / sizeof (PacketPoint));
+  fail_unless_equals_uint64 (size % sizeof (PacketPoint), 0);
   gst_buffer_extract (buffer, 0, points, size);
   gst_buffer_unref (buffer);
   return points;
 }
 
 void
-lidar_harness_check_open_fails (const gchar *name, const gchar *properties, const gchar *text)
+packet_harness_check_open_fails (const gchar *name, const gchar *properties, const gchar *text)
 {
   g_autofree gchar *line = g_strdup_printf ("%s %s", name, properties);
   g_autoptr (GstElement) element = gst_parse_launch (line, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-beams.h"
+#include "packet-beams.h"
 
 #if defined __x86_64__
 #include <immintrin.h>
@@ -9,14 +9,14 @@
 /* Both ways make the same points to the last bit: neither contracts to fused operations. */
 
 static guint
-fire_plain (const LidarBeams *beams, const LidarLasers *lasers, guint first, guint n,
-    const LidarFiring *firing, const LidarChannelFormat *format, const guint8 *channels,
-    LidarPoint *points)
+fire_plain (const PacketBeams *beams, const PacketLasers *lasers, guint first, guint n,
+    const PacketFiring *firing, const PacketChannelFormat *format, const guint8 *channels,
+    PacketPoint *points)
 {
   guint n_points = 0;
   for (guint i = 0; i < n; i++, channels += format->size) {
-    const guint raw = lidar_channel_read (format, channels);
-    points[n_points] = lidar_beams_get_point (
+    const guint raw = packet_channel_read (format, channels);
+    points[n_points] = packet_beams_get_point (
         beams, lasers, first + i, firing, (gfloat)raw * format->unit, channels[2]);
     n_points += raw != 0;
   }
@@ -24,22 +24,22 @@ fire_plain (const LidarBeams *beams, const LidarLasers *lasers, guint first, gui
 }
 
 static guint
-fire_two_plain (const LidarBeams *beams, const LidarLasers *lasers, guint first, guint n,
-    const LidarFiring *firing, const LidarReturnKinds *kinds, const LidarChannelFormat *format,
-    const guint8 *channels, const guint8 *second, LidarPoint *points)
+fire_two_plain (const PacketBeams *beams, const PacketLasers *lasers, guint first, guint n,
+    const PacketFiring *firing, const PacketReturnKinds *kinds, const PacketChannelFormat *format,
+    const guint8 *channels, const guint8 *second, PacketPoint *points)
 {
   guint n_points = 0;
   for (guint i = first; i < first + n; i++, channels += format->size, second += format->size) {
     const guint raw[2] = {
-        lidar_channel_read (format, channels), lidar_channel_read (format, second)};
-    LidarFiring one = *firing;
+        packet_channel_read (format, channels), packet_channel_read (format, second)};
+    PacketFiring one = *firing;
     one.kind = raw[0] == raw[1] ? kinds->same : kinds->first;
     points[n_points] =
-        lidar_beams_get_point (beams, lasers, i, &one, (gfloat)raw[0] * format->unit, channels[2]);
+        packet_beams_get_point (beams, lasers, i, &one, (gfloat)raw[0] * format->unit, channels[2]);
     n_points += raw[0] != 0;
     one.kind = raw[1] > raw[0] ? kinds->farther : kinds->nearer;
     points[n_points] =
-        lidar_beams_get_point (beams, lasers, i, &one, (gfloat)raw[1] * format->unit, second[2]);
+        packet_beams_get_point (beams, lasers, i, &one, (gfloat)raw[1] * format->unit, second[2]);
     n_points += raw[1] != 0 && raw[1] != raw[0];
   }
   return n_points;
@@ -51,8 +51,8 @@ fire_two_plain (const LidarBeams *beams, const LidarLasers *lasers, guint first,
 
 /* Ranges and intensities of eight channels, 24 or 32 bytes. */
 AVX2 void
-read_eight (
-    const LidarChannelFormat *format, const guint8 *channels, __m256i *ranges, __m256i *intensities)
+read_eight (const PacketChannelFormat *format, const guint8 *channels, __m256i *ranges,
+    __m256i *intensities)
 {
   const __m256i little = _mm256_setr_epi8 (0, 1, -1, -1, 3, 4, -1, -1, 6, 7, -1, -1, 9, 10, -1, -1,
       4, 5, -1, -1, 7, 8, -1, -1, 10, 11, -1, -1, 13, 14, -1, -1);
@@ -81,8 +81,8 @@ typedef struct {
 } Eight;
 
 AVX2 Eight
-make_eight (const LidarBeams *beams, const LidarLasers *lasers, guint i, const LidarFiring *firing,
-    gfloat unit, __m256i raw, __m256i intensity, __m256i kind)
+make_eight (const PacketBeams *beams, const PacketLasers *lasers, guint i,
+    const PacketFiring *firing, gfloat unit, __m256i raw, __m256i intensity, __m256i kind)
 {
   const __m256 cosine = _mm256_set1_ps (firing->azimuth.cosine);
   const __m256 sine = _mm256_set1_ps (firing->azimuth.sine);
@@ -113,8 +113,8 @@ make_eight (const LidarBeams *beams, const LidarLasers *lasers, guint i, const L
 
 /* Writes point @i of @eight where @mask has it, or rather always: what is not of account is
  * overwritten. */
-AVX2 LidarPoint *
-write_one (LidarPoint *points, guint mask, guint i, const Eight *eight)
+AVX2 PacketPoint *
+write_one (PacketPoint *points, guint mask, guint i, const Eight *eight)
 {
   const __m256 heads = eight->heads[i % 4], tails = eight->tails[i % 4 / 2];
   _mm_storeu_ps (
@@ -136,12 +136,12 @@ get_mask (__m256i values)
 }
 
 __attribute__ ((target ("avx2"))) static guint
-fire_avx2 (const LidarBeams *beams, const LidarLasers *lasers, guint first, guint n,
-    const LidarFiring *firing, const LidarChannelFormat *format, const guint8 *channels,
-    LidarPoint *points)
+fire_avx2 (const PacketBeams *beams, const PacketLasers *lasers, guint first, guint n,
+    const PacketFiring *firing, const PacketChannelFormat *format, const guint8 *channels,
+    PacketPoint *points)
 {
   const __m256i kind = _mm256_set1_epi32 (firing->kind);
-  LidarPoint *end = points;
+  PacketPoint *end = points;
   for (guint i = first; i < first + n; i += 8, channels += 8 * format->size) {
     __m256i raw, intensity;
     read_eight (format, channels, &raw, &intensity);
@@ -157,11 +157,11 @@ fire_avx2 (const LidarBeams *beams, const LidarLasers *lasers, guint first, guin
 }
 
 __attribute__ ((target ("avx2"))) static guint
-fire_two_avx2 (const LidarBeams *beams, const LidarLasers *lasers, guint first, guint n,
-    const LidarFiring *firing, const LidarReturnKinds *kinds, const LidarChannelFormat *format,
-    const guint8 *channels, const guint8 *second, LidarPoint *points)
+fire_two_avx2 (const PacketBeams *beams, const PacketLasers *lasers, guint first, guint n,
+    const PacketFiring *firing, const PacketReturnKinds *kinds, const PacketChannelFormat *format,
+    const guint8 *channels, const guint8 *second, PacketPoint *points)
 {
-  LidarPoint *end = points;
+  PacketPoint *end = points;
   for (guint i = first; i < first + n;
        i += 8, channels += 8 * format->size, second += 8 * format->size) {
     __m256i raw[2], intensity[2];
@@ -190,9 +190,9 @@ fire_two_avx2 (const LidarBeams *beams, const LidarLasers *lasers, guint first, 
 #endif
 
 guint
-lidar_beams_fire (const LidarBeams *beams, const LidarLasers *lasers, guint first, guint n,
-    const LidarFiring *firing, const LidarChannelFormat *format, const guint8 *channels,
-    LidarPoint *points)
+packet_beams_fire (const PacketBeams *beams, const PacketLasers *lasers, guint first, guint n,
+    const PacketFiring *firing, const PacketChannelFormat *format, const guint8 *channels,
+    PacketPoint *points)
 {
 #ifdef HAVE_AVX2
   if (__builtin_cpu_supports ("avx2"))
@@ -202,9 +202,9 @@ lidar_beams_fire (const LidarBeams *beams, const LidarLasers *lasers, guint firs
 }
 
 guint
-lidar_beams_fire_two (const LidarBeams *beams, const LidarLasers *lasers, guint first, guint n,
-    const LidarFiring *firing, const LidarReturnKinds *kinds, const LidarChannelFormat *format,
-    const guint8 *channels, const guint8 *second, LidarPoint *points)
+packet_beams_fire_two (const PacketBeams *beams, const PacketLasers *lasers, guint first, guint n,
+    const PacketFiring *firing, const PacketReturnKinds *kinds, const PacketChannelFormat *format,
+    const guint8 *channels, const guint8 *second, PacketPoint *points)
 {
 #ifdef HAVE_AVX2
   if (__builtin_cpu_supports ("avx2"))
