@@ -90,12 +90,22 @@ ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
     GError *local_error = NULL;
     if (map->memory.on_host)
       ndt_cuda_free (memory, &map->memory);
-    if (reserve (map, memory, n_levels, cell_min, cell_max, try == 0, FALSE, &local_error))
+    if (reserve (map, memory, n_levels, cell_min, cell_max, try == 0, FALSE, &local_error)) {
+      for (guint i = 0; try == 0 && i < n_levels; i++)
+        if (!map->levels[i].grid)
+          ndt_log (memory->log, NDT_LOG_WARNING, "cuda",
+              "map: level %u spans more than the %d cells that a grid may have: a hash table, "
+              "which is slower. One stray point far away makes the span that large",
+              i, MAX_GRID);
       return TRUE;
+    }
     if (!g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
       g_propagate_error (error, local_error);
       return FALSE;
     }
+    ndt_log (memory->log, NDT_LOG_WARNING, "cuda", "map: %s; %s", local_error->message,
+        try == 0 ? "hash tables without grids of cells, which are slower"
+                 : "the map is read from the host's memory");
     g_error_free (local_error);
   }
   return reserve (map, memory, n_levels, cell_min, cell_max, FALSE, TRUE, error);

@@ -180,7 +180,8 @@ ndt_cuda_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GErr
     g_propagate_error (error, local_error);
     return FALSE;
   }
-  g_debug ("%s: page-locked memory instead", local_error->message);
+  ndt_log (memory->log, NDT_LOG_WARNING, "cuda",
+      "%s: page-locked memory of the host instead, which is slower", local_error->message);
   g_error_free (local_error);
   return ndt_cuda_host_reserve (memory, buffer, size, error);
 }

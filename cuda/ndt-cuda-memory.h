@@ -17,7 +17,8 @@ typedef struct {
   GMutex lock;
   guint64 budget; /* set once, before maps and scans */
   NdtBackendCounters counters;
-  gchar *failure; /* why the device cannot be used any more */
+  gchar *failure;    /* why the device cannot be used any more */
+  const NdtLog *log; /* set once, nullable */
 } NdtCudaMemory;
 
 /**

@@ -48,6 +48,8 @@ cuda_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
       g_propagate_error (error, local_error);
       return FALSE;
     }
+    ndt_log (cuda->parent.log, NDT_LOG_WARNING, "cuda", "the map is made on the CPU: %s",
+        crowded ? "a cell has more points than the device sums" : local_error->message);
     g_clear_error (&local_error);
   }
   /* Details are for people, who do not mind the time; nor is there much of a map in cells that the
@@ -304,7 +306,8 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
   /* Under Windows, whose driver model gathers commands until somebody waits for them by its means,
    * which waiting for a word in memory is not. */
   cuda->has_queue = g_file_test ("/dev/dxg", G_FILE_TEST_EXISTS);
-  g_debug ("CUDA backend: device %d, %s, compute capability %d.%d, %d processors, clusters of %d",
+  ndt_log (cuda->parent.log, NDT_LOG_INFO, "cuda",
+      "CUDA backend: device %d, %s, compute capability %d.%d, %d processors, clusters of %d",
       device, properties.name, properties.major, properties.minor, cuda->limits.n_processors,
       cuda->limits.max_cluster);
   return TRUE;
@@ -353,7 +356,9 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   GError *local_error = NULL;
   NdtCudaBackend *cuda = g_new0 (NdtCudaBackend, 1);
   cuda->parent.klass = &cuda_class;
+  cuda->parent.log = config->log;
   ndt_cuda_memory_init (&cuda->memory);
+  cuda->memory.log = config->log;
   ndt_cuda_maps_init (&cuda->maps);
   g_mutex_init (&cuda->cancel_lock);
   if (!find_device (cuda, config->device_id, &local_error) ||

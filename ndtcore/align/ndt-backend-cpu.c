@@ -516,13 +516,16 @@ ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error)
   }
   CpuBackend *cpu = g_new0 (CpuBackend, 1);
   cpu->parent.klass = &cpu_class;
+  cpu->parent.log = config->log;
   for (guint i = 0; i < G_N_ELEMENTS (cpu->chunks); i++)
     cpu->chunks[i].slot = NDT_N_SLOTS;
   cpu->workers = ndt_workers_new (config->n_threads);
   cpu->kernel = ndt_kernel_choose (&kernel_name);
   g_mutex_init (&cpu->lock);
   g_mutex_init (&cpu->sides_lock);
-  g_debug (
-      "CPU backend: %s kernel, %u threads", kernel_name, ndt_workers_get_n_threads (cpu->workers));
+  const guint n_threads = ndt_workers_get_n_threads (cpu->workers);
+  ndt_log (config->log, n_threads < config->n_threads ? NDT_LOG_WARNING : NDT_LOG_INFO, "backend",
+      "CPU backend: %s kernel, %u threads of %u asked for (0: one per processor)", kernel_name,
+      n_threads, config->n_threads);
   return &cpu->parent;
 }

@@ -102,10 +102,33 @@ ndt_backend_get_name (const NdtBackend *backend)
   return backend->klass->name;
 }
 
+const NdtLog *
+ndt_backend_get_log (const NdtBackend *backend)
+{
+  return backend->log;
+}
+
+/* @map: NULL where it exists on the device only. */
 static void
-keep_resolution (NdtBackend *backend, const NdtVoxelMapParams *params)
+note_map (NdtBackend *backend, const NdtVoxelMapParams *params, const NdtVoxelMap *map)
 {
   g_atomic_int_set (&backend->resolution_um, (gint)MIN (params->resolution * 1e6, G_MAXINT));
+  if (!ndt_log_wants (backend->log, NDT_LOG_INFO))
+    return;
+  if (!map) {
+    ndt_log_message (backend->log, NDT_LOG_INFO, "map",
+        "%s backend: a map of %g m cells, %u levels, made on the device", backend->klass->name,
+        params->resolution, params->n_levels);
+    return;
+  }
+  double min[3], max[3];
+  ndt_voxel_map_get_bounds (map, min, max);
+  ndt_log_message (backend->log, NDT_LOG_INFO, "map",
+      "%s backend: a map of %u voxels of %g m, %u levels, %.1f MB, from %" G_GUINT64_FORMAT
+      " points within (%.1f, %.1f, %.1f) to (%.1f, %.1f, %.1f) m",
+      backend->klass->name, ndt_voxel_map_get_level (map, 0)->n_voxels, params->resolution,
+      ndt_voxel_map_get_n_levels (map), (double)ndt_voxel_map_get_bytes (map) * 1e-6,
+      ndt_voxel_map_get_n_points (map), min[0], min[1], min[2], max[0], max[1], max[2]);
 }
 
 gboolean
@@ -113,7 +136,7 @@ ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
 {
   if (!backend->klass->set_map (backend, map, error))
     return FALSE;
-  keep_resolution (backend, ndt_voxel_map_get_params (map));
+  note_map (backend, ndt_voxel_map_get_params (map), map);
   return TRUE;
 }
 
@@ -124,7 +147,7 @@ ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *p
   if (backend->klass->set_map_from_points) {
     if (!backend->klass->set_map_from_points (backend, params, points, out_map, error))
       return FALSE;
-    keep_resolution (backend, params);
+    note_map (backend, params, out_map ? *out_map : NULL);
     return TRUE;
   }
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (params, points, error);

@@ -7,6 +7,7 @@
 #include "ndtcore/motion/ndt-deskew.h"
 #include "ndtcore/motion/ndt-device-frames.h"
 #include "ndtcore/base/ndt-error.h"
+#include "ndtcore/base/ndt-log.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 
 G_BEGIN_DECLS
@@ -98,16 +99,19 @@ typedef struct {
  * @n_threads: CPU threads; 0: one per processor that the process may run on
  * @memory_budget: bytes of device memory that scans and maps take at most; 0: no limit. What is
  *   beyond it, or what the device has, lies in the host's memory: slower, with the same results
+ * @log: (nullable): receives the backend's messages, and those of what is made from it (searches,
+ *   localizer, frame trees); has to outlive them
  */
 typedef struct {
   gint device_id;
   guint n_threads;
   guint64 memory_budget;
+  const NdtLog *log;
 } NdtBackendConfig;
 
 #define NDT_BACKEND_CONFIG_DEFAULT                                                                 \
   {                                                                                                \
-    -1, 0, 0                                                                                       \
+    -1, 0, 0, NULL                                                                                 \
   }
 
 /* Monotonic counts since open. A CPU backend leaves the device's at zero. */
@@ -207,9 +211,11 @@ struct _NdtBackendClass {
   void (*close) (NdtBackend *backend);
 };
 
-/* First member of every backend's own structure, which sets @klass and leaves the rest zero. */
+/* First member of every backend's own structure, which sets @klass and @log (of the config) and
+ * leaves the rest zero. */
 struct _NdtBackend {
   const NdtBackendClass *klass;
+  const NdtLog *log;
   /*< private >*/
   gint resolution_um; /* atomic */
   guint begun_slot;
@@ -227,6 +233,8 @@ NdtBackend *ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error
  * ownership as above. */
 void ndt_backend_close (NdtBackend *backend);
 const gchar *ndt_backend_get_name (const NdtBackend *backend);
+/* (nullable): that it was opened with, for ndt_log(). Any thread. */
+const NdtLog *ndt_backend_get_log (const NdtBackend *backend);
 gboolean ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error);
 gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
     const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);

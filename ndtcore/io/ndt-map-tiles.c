@@ -23,6 +23,7 @@ struct _NdtMapTiles {
   GArray *tiles; /* of Tile */
   NdtMapTilesCounts counts;
   NdtVoxelMap *map; /* of the tiles that are used; NULL where it has to be built */
+  const NdtLog *log;
 };
 
 static void
@@ -53,6 +54,12 @@ ndt_map_tiles_unref (NdtMapTiles *tiles)
   g_clear_pointer (&tiles->builder, ndt_voxel_map_builder_free);
   g_array_unref (tiles->tiles);
   g_free (tiles);
+}
+
+void
+ndt_map_tiles_set_log (NdtMapTiles *tiles, const NdtLog *log)
+{
+  tiles->log = log;
 }
 
 /* The box of the points of a file. */
@@ -216,6 +223,7 @@ drop (NdtMapTiles *tiles, guint index)
   tile_at (tiles, index)->is_used = FALSE;
   tiles->counts.n_used--;
   tiles->counts.n_dropped++;
+  ndt_log (tiles->log, NDT_LOG_DEBUG, "tiles", "dropped %s", tile_at (tiles, index)->path);
 }
 
 static gboolean
@@ -225,12 +233,15 @@ load (NdtMapTiles *tiles, guint index, GError **error)
   if (!ndt_map_add_file (tiles->builder, index, tile->path, error)) {
     ndt_voxel_map_builder_remove (tiles->builder, index);
     tiles->counts.n_failed++;
+    ndt_log (tiles->log, NDT_LOG_WARNING, "tiles", "left out %s: %s", tile->path,
+        error ? (*error)->message : "it could not be read");
     return FALSE;
   }
   g_clear_pointer (&tiles->map, ndt_voxel_map_unref);
   tile->is_used = TRUE;
   tiles->counts.n_used++;
   tiles->counts.n_loaded++;
+  ndt_log (tiles->log, NDT_LOG_DEBUG, "tiles", "loaded %s", tile->path);
   return TRUE;
 }
 
@@ -239,6 +250,7 @@ ndt_map_tiles_move (
     NdtMapTiles *tiles, const double position[2], double radius, GError **failure, GError **error)
 {
   const guint n = tiles->tiles->len;
+  const NdtMapTilesCounts before = tiles->counts;
   double nearest = INFINITY;
   for (guint i = 0; i < n; i++)
     nearest = MIN (nearest, ndt_map_tiles_get_distance (tiles, i, position));
@@ -259,5 +271,12 @@ ndt_map_tiles_move (
   }
   if (!tiles->map)
     tiles->map = ndt_voxel_map_builder_build (tiles->builder, error);
+  ndt_log (tiles->log, NDT_LOG_INFO, "tiles",
+      "at (%.1f, %.1f) m: %u of %u tiles within %.1f m%s; %" G_GUINT64_FORMAT
+      " loaded, %" G_GUINT64_FORMAT " dropped, %" G_GUINT64_FORMAT " failed",
+      position[0], position[1], tiles->counts.n_used, n, radius,
+      tiles->counts.is_outside ? " (none there: the nearest)" : "",
+      tiles->counts.n_loaded - before.n_loaded, tiles->counts.n_dropped - before.n_dropped,
+      tiles->counts.n_failed - before.n_failed);
   return tiles->map ? ndt_voxel_map_ref (tiles->map) : NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "ndtcore/base/ndt-log.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 
 G_BEGIN_DECLS
@@ -50,6 +51,8 @@ NdtMapTiles *ndt_map_tiles_open (
     const gchar *path, const NdtVoxelMapParams *params, GError **error);
 NdtMapTiles *ndt_map_tiles_ref (NdtMapTiles *tiles);
 void ndt_map_tiles_unref (NdtMapTiles *tiles);
+/* @log: (nullable): receives messages of ndt_map_tiles_move(); has to outlive @tiles. */
+void ndt_map_tiles_set_log (NdtMapTiles *tiles, const NdtLog *log);
 
 guint ndt_map_tiles_get_n_tiles (const NdtMapTiles *tiles);
 /* In the order of names. */

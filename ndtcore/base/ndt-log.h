@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/* In the order of GStreamer's levels. Each level includes those before it. */
+typedef enum {
+  NDT_LOG_NONE,
+  NDT_LOG_ERROR,   /* an operation failed */
+  NDT_LOG_WARNING, /* an operation succeeded in a slower or lesser way, or was refused */
+  NDT_LOG_INFO,    /* once per map, device or run */
+  NDT_LOG_DEBUG,   /* each decision, with its numbers */
+  NDT_LOG_TRACE,   /* each scan */
+} NdtLogLevel;
+
+/**
+ * NdtLogFunc:
+ * @category: what the message is about: "backend", "cuda", "map", "frames", "search", …; a static
+ *   string
+ * @message: one line without a line feed, valid during the call
+ *
+ * Receives messages. Called by any thread that uses the object that the log was given to, several
+ * at once; the caller may hold locks of ndtcore, so that it must not call back into that object.
+ */
+typedef void (*NdtLogFunc) (
+    NdtLogLevel level, const gchar *category, const gchar *message, gpointer user_data);
+
+/**
+ * NdtLog:
+ * @func: receives the messages
+ * @user_data: for @func
+ * @level: the last #NdtLogLevel that @func is called for; may be changed by any thread at any time
+ *   with ndt_log_set_level()
+ *
+ * Where messages go. The caller owns it and keeps it until the last object that it was given to is
+ * gone. There is no global log: an object without one (NULL) is silent.
+ */
+typedef struct {
+  NdtLogFunc func;
+  gpointer user_data;
+  gint level;
+} NdtLog;
+
+void ndt_log_set_level (NdtLog *log, NdtLogLevel level);
+
+/* TRUE where a message of @lvl would be received. */
+#define ndt_log_wants(log, lvl)                                                                    \
+  G_UNLIKELY ((log) != NULL && __atomic_load_n (&(log)->level, __ATOMIC_RELAXED) >= (gint)(lvl))
+
+/* ndt_log (log, level, category, format, ...): @log may be NULL. Arguments are evaluated only where
+ * the message is wanted. */
+#define ndt_log(log, lvl, ...)                                                                     \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    if (ndt_log_wants (log, lvl))                                                                  \
+      ndt_log_message (log, lvl, __VA_ARGS__);                                                     \
+  }                                                                                                \
+  G_STMT_END
+
+/* Calls the function whatever the level; ndt_log() is what to use. */
+void ndt_log_message (const NdtLog *log, NdtLogLevel level, const gchar *category,
+    const gchar *format, ...) G_GNUC_PRINTF (4, 5);
+
+G_END_DECLS
