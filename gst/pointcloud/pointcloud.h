@@ -3,6 +3,8 @@
 
 #include <gst/pointcloud/gstpointcloudinfo.h>
 #include <gst/pointcloud/gstpointcloudallocation.h>
+#include <gst/pointcloud/gstpointcloudbox.h>
 #include <gst/pointcloud/gstpointcloudbuffer.h>
+#include <gst/pointcloud/gstpointcloudpose.h>
 #include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/gstposemeta.h>

@@ -228,3 +228,31 @@ ndt_text_fail (GError **error, const gchar *format, ...)
   g_set_error_literal (error, NDT_ERROR, NDT_ERROR_FORMAT, message);
   return FALSE;
 }
+
+gint
+ndt_text_parse_numbers (const gchar *text, double *values, guint max)
+{
+  guint n = 0;
+  for (;;) {
+    const gchar *start = text;
+    gchar *end;
+    while (g_ascii_isspace (*text))
+      text++;
+    if (*text == '\0')
+      return (gint)n;
+    if (n > 0) {
+      /* One separator: a number that is missing is an error, not the next one's place. */
+      if (*text == ',' || *text == ';')
+        text++;
+      else if (text == start)
+        return -1;
+      while (g_ascii_isspace (*text))
+        text++;
+    }
+    const double value = g_ascii_strtod (text, &end);
+    if (end == text || n == max || !isfinite (value))
+      return -1;
+    values[n++] = value;
+    text = end;
+  }
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading numbers from text that is not NUL-terminated, whatever the locale. Private. */
+/* Reading numbers from text, whatever the locale; tokens are not NUL-terminated. Private. */
 #pragma once
 
 #include <glib.h>
@@ -29,5 +29,9 @@ gboolean ndt_token_to_nanoseconds (const NdtToken *token, gint64 *value);
 gchar *ndt_token_dup (const NdtToken *token);
 /* Sets NDT_ERROR_FORMAT, where @error is not NULL. FALSE, for whoever reads to return. */
 gboolean ndt_text_fail (GError **error, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
+
+/* All numbers of a NUL-terminated @text: finite, separated by one comma or semicolon or by white
+ * space. Returns how many; -1 where there are more than @max, or anything else. */
+gint ndt_text_parse_numbers (const gchar *text, double *values, guint max);
 
 G_END_DECLS

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndtcore/base/ndt-error.h"
+#include "ndtcore/base/ndt-text.h"
 #include "ndt-formulas.h"
 
 void
@@ -264,31 +265,8 @@ gboolean
 ndt_pose_parse (const gchar *text, NdtPose *out, GError **error)
 {
   double v[7];
-  guint n = 0;
-  const gchar *p = text;
   g_return_val_if_fail (text != NULL, FALSE);
-  for (;;) {
-    gchar *end;
-    const gchar *start = p;
-    while (g_ascii_isspace (*p))
-      p++;
-    if (*p == '\0')
-      break;
-    if (n > 0) {
-      /* One separator: a number that is missing is an error, not the next one's place. */
-      if (*p == ',' || *p == ';')
-        p++;
-      else if (p == start)
-        goto bad;
-      while (g_ascii_isspace (*p))
-        p++;
-    }
-    const double value = g_ascii_strtod (p, &end);
-    if (end == p || n == G_N_ELEMENTS (v) || !isfinite (value))
-      goto bad;
-    v[n++] = value;
-    p = end;
-  }
+  const gint n = ndt_text_parse_numbers (text, v, G_N_ELEMENTS (v));
   if (n == 3 || n == 4 || n == 6) {
     const double to_rad = G_PI / 180;
     const double roll = n == 6 ? v[3] * to_rad : 0, pitch = n == 6 ? v[4] * to_rad : 0;
@@ -308,7 +286,6 @@ ndt_pose_parse (const gchar *text, NdtPose *out, GError **error)
       return TRUE;
     }
   }
-bad:
   g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
       "“%s” is no pose: give x,y,z[,yaw] or x,y,z,roll,pitch,yaw (metres, degrees) or "
       "x,y,z,qx,qy,qz,qw",

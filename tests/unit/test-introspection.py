@@ -58,6 +58,20 @@ def test_fields_are_not_shown():
     assert GLib.quark_to_string(info.frame_id) == "lidar"
 
 
+def test_poses_and_boxes():
+    pose = GstPointCloud.PointCloudPose.new_from_string("1,2,3,0,0,90")
+    assert pose.to_string().startswith("1,2,3,0,0,0.70710678"), pose.to_string()
+    assert GstPointCloud.PointCloudPose.new_from_string(pose.to_string()).to_string() == \
+        pose.to_string()
+    assert GstPointCloud.PointCloudBox.new_from_string("0 0 0 1 2 3").to_string() == "0,0,0,1,2,3"
+    try:
+        GstPointCloud.PointCloudPose.new_from_string("here")
+    except GLib.Error as error:
+        assert error.matches(Gst.ResourceError.quark(), Gst.ResourceError.SETTINGS), error.domain
+    else:
+        raise AssertionError("not refused")
+
+
 def test_refusal():
     caps = Gst.Caps.from_string(KITTI + ", point-step=20")
     try:

@@ -30,6 +30,10 @@ GST_START_TEST (test_structures)
   AT (GstPointCloudMap, map, 848);
   AT (GstPointCloudMap, data, 952);
   AT (GstPointCloudMap, n_points, 960);
+  fail_unless_equals_int (sizeof (GstPointCloudPose), 56);
+  AT (GstPointCloudPose, orientation, 24);
+  fail_unless_equals_int (sizeof (GstPointCloudBox), 48);
+  AT (GstPointCloudBox, max, 24);
   /* The library makes these: members may be added. */
   AT (GstPoseMeta, role, 16);
   AT (GstPoseMeta, status, 20);
