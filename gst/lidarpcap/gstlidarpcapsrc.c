@@ -8,15 +8,15 @@
  * each UDP datagram in a buffer, as udpsrc does on a network. Datagrams that were sent in fragments
  * are put together.
  *
- * PTS is the time of capture since the first datagram that #GstLidarPcapSrc:port and
- * #GstLidarPcapSrc:address let through. The same PTS come at full speed, which is the default, and
+ * PTS is the time of capture since the first datagram that #GstLidarPcapSrc:dst-port and
+ * #GstLidarPcapSrc:src-ip let through. The same PTS come at full speed, which is the default, and
  * with #GstLidarPcapSrc:is-live at the rate of the capture.
  *
  * A capture that is cut off or damaged ends there with a warning; what came before is pushed.
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 lidarpcapsrc location=velodyne/mrpt/sample_velodyne_hdl32.pcap port=2368 !
+ * gst-launch-1.0 lidarpcapsrc location=velodyne/mrpt/sample_velodyne_hdl32.pcap dst-port=2368 !
  * velodynedec ! fakesink
  * ]|
  */
@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "capture-file.h"
+#include "gst/common/gstrenamed.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_pcap_src_debug);
 #define GST_CAT_DEFAULT lidar_pcap_src_debug
@@ -35,7 +36,16 @@ GST_DEBUG_CATEGORY_STATIC (lidar_pcap_src_debug);
 /* Ports named in the warning that no datagram passed. */
 #define MAX_PORTS 8
 
-enum { PROP_0, PROP_LOCATION, PROP_PORT, PROP_ADDRESS, PROP_IS_LIVE, PROP_LOOP, PROP_STATS };
+enum {
+  PROP_0,
+  PROP_LOCATION,
+  PROP_DST_PORT,
+  PROP_SRC_IP,
+  PROP_IS_LIVE,
+  PROP_LOOP,
+  PROP_STATS,
+  PROP_RENAMED
+};
 
 typedef struct {
   guint16 port;     /* 0: any */
@@ -48,8 +58,8 @@ struct _GstLidarPcapSrc {
 
   /* under the object lock */
   gchar *location;
-  guint port;
-  gchar *address;
+  guint dst_port;
+  gchar *src_ip;
   gboolean loop;
   guint64 n_datagrams;
   guint64 n_filtered;
@@ -102,7 +112,7 @@ make_filter (GstLidarPcapSrc *self, guint port, const gchar *address, Filter *fi
   g_autoptr (GInetAddress) parsed = g_inet_address_new_from_string (address);
   if (!parsed) {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("The address \"%s\" is not one of IPv4 or IPv6, like 192.168.1.201.", address), (NULL));
+        ("The src-ip \"%s\" is no address of IPv4 or IPv6, like 192.168.1.201.", address), (NULL));
     return FALSE;
   }
   filter->version = g_inet_address_get_family (parsed) == G_SOCKET_FAMILY_IPV4 ? 4 : 6;
@@ -155,8 +165,8 @@ gst_lidar_pcap_src_start (GstBaseSrc *base)
   guint port;
   GST_OBJECT_LOCK (self);
   self->path = g_strdup (self->location);
-  address = g_strdup (self->address);
-  port = self->port;
+  address = g_strdup (self->src_ip);
+  port = self->dst_port;
   self->n_datagrams = self->n_filtered = 0;
   self->counts = (CaptureFileCounts){0};
   self->duration = GST_CLOCK_TIME_NONE;
@@ -223,7 +233,7 @@ warn_of_nothing (GstLidarPcapSrc *self)
     g_string_append_printf (
         ports, "%s%u", i > 0 ? ", " : "", g_array_index (self->other_ports, guint16, i));
   GST_ELEMENT_WARNING (self, STREAM, WRONG_TYPE,
-      ("The capture \"%s\" has no datagram that port and address let through; it has %s%s.",
+      ("The capture \"%s\" has no datagram that dst-port and src-ip let through; it has %s%s.",
           self->path, ports->len > 0 ? "some for port " : "no UDP at all", ports->str),
       (NULL));
 }
@@ -493,12 +503,12 @@ gst_lidar_pcap_src_set_property (GObject *object, guint id, const GValue *value,
     g_free (self->location);
     self->location = g_value_dup_string (value);
     break;
-  case PROP_PORT:
-    self->port = g_value_get_uint (value);
+  case PROP_DST_PORT:
+    self->dst_port = g_value_get_uint (value);
     break;
-  case PROP_ADDRESS:
-    g_free (self->address);
-    self->address = g_value_dup_string (value);
+  case PROP_SRC_IP:
+    g_free (self->src_ip);
+    self->src_ip = g_value_dup_string (value);
     break;
   case PROP_LOOP:
     self->loop = g_value_get_boolean (value);
@@ -532,11 +542,11 @@ gst_lidar_pcap_src_get_property (GObject *object, guint id, GValue *value, GPara
   case PROP_LOCATION:
     g_value_set_string (value, self->location);
     break;
-  case PROP_PORT:
-    g_value_set_uint (value, self->port);
+  case PROP_DST_PORT:
+    g_value_set_uint (value, self->dst_port);
     break;
-  case PROP_ADDRESS:
-    g_value_set_string (value, self->address);
+  case PROP_SRC_IP:
+    g_value_set_string (value, self->src_ip);
     break;
   case PROP_LOOP:
     g_value_set_boolean (value, self->loop);
@@ -556,7 +566,7 @@ gst_lidar_pcap_src_finalize (GObject *object)
 {
   GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (object);
   g_free (self->location);
-  g_free (self->address);
+  g_free (self->src_ip);
   g_array_unref (self->other_ports);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
@@ -569,6 +579,11 @@ gst_lidar_pcap_src_init (GstLidarPcapSrc *self)
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 
+static const GstRenamedProperty renamed[] = {
+    {"port", G_TYPE_UINT, "is called “dst-port” since 0.2"},
+    {"address", G_TYPE_STRING, "is called “src-ip” since 0.2"},
+};
+
 static void
 install_properties (GObjectClass *object_class)
 {
@@ -577,14 +592,14 @@ install_properties (GObjectClass *object_class)
   g_object_class_install_property (object_class, PROP_LOCATION,
       g_param_spec_string (
           "location", "Location", "The capture, a pcap or pcapng file", NULL, ready));
-  g_object_class_install_property (object_class, PROP_PORT,
-      g_param_spec_uint ("port", "Port",
+  g_object_class_install_property (object_class, PROP_DST_PORT,
+      g_param_spec_uint ("dst-port", "Destination Port",
           "UDP port that datagrams were sent to, as of udpsrc; 0: any", 0, G_MAXUINT16, 0, ready));
-  g_object_class_install_property (object_class, PROP_ADDRESS,
-      g_param_spec_string ("address", "Address",
+  g_object_class_install_property (object_class, PROP_SRC_IP,
+      g_param_spec_string ("src-ip", "Source IP",
           "IPv4 or IPv6 address that datagrams came from, the sensor's; NULL: any", NULL, ready));
   g_object_class_install_property (object_class, PROP_IS_LIVE,
-      g_param_spec_boolean ("is-live", "Is live",
+      g_param_spec_boolean ("is-live", "Is Live",
           "Push each datagram when it was captured, by the pipeline's clock, not as fast as can be",
           FALSE, ready));
   /**
@@ -620,8 +635,9 @@ gst_lidar_pcap_src_class_init (GstLidarPcapSrcClass *klass)
   object_class->finalize = gst_lidar_pcap_src_finalize;
   install_properties (object_class);
 
-  gst_element_class_set_static_metadata (element_class, "Lidar capture source", "Source/File",
-      "UDP payloads of a capture (pcap, pcapng), as udpsrc has them", "gst-ndt");
+  gst_element_class_set_static_metadata (element_class, "Lidar capture source",
+      "Source/File/PointCloud", "UDP payloads of a capture (pcap, pcapng), as udpsrc has them",
+      "The gst-ndt developers");
   gst_element_class_add_static_pad_template (element_class, &src_template);
 
   base_class->start = gst_lidar_pcap_src_start;
@@ -633,4 +649,5 @@ gst_lidar_pcap_src_class_init (GstLidarPcapSrcClass *klass)
   base_class->unlock_stop = gst_lidar_pcap_src_unlock_stop;
   base_class->query = gst_lidar_pcap_src_query;
   GST_PUSH_SRC_CLASS (klass)->create = gst_lidar_pcap_src_create;
+  gst_renamed_properties_install (object_class, PROP_RENAMED, renamed, G_N_ELEMENTS (renamed));
 }

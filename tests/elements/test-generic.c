@@ -339,7 +339,7 @@ prepare (GstElement *element, const gchar *folder)
   } else if (g_str_equal (name, "poseinject")) {
     set_file (element, "location", folder, "0 0 0 0 0 0 0 1\n");
   } else if (g_str_equal (name, "ousterdec")) {
-    set_file (element, "metadata", folder,
+    set_file (element, "metadata-location", folder,
         "{\"beam_altitude_angles\": [5, 0], \"beam_azimuth_angles\": [1, -1], "
         "\"prod_line\": \"OS-1-2\", \"lidar_mode\": \"32x10\"}");
   } else if (GST_OBJECT_FLAG_IS_SET (element, GST_ELEMENT_FLAG_SINK)) {

@@ -114,7 +114,7 @@ def ouster_sdk(data):
                 points += points_of(frame) if is_new else 0
             return points + (0 if is_new else points_of(frame))
 
-        race(capture, f"{folder}/{capture}.pcap", f"ousterdec metadata={folder}/{metadata}.json",
+        race(capture, f"{folder}/{capture}.pcap", f"ousterdec metadata-location={folder}/{metadata}.json",
              theirs, 1)
 
 

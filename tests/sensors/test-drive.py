@@ -52,7 +52,7 @@ def main():
                    (delayed_velodyne, 1800, "velodynedec cut-angle=180"),
                    (drive.hesai, 2000, "hesaidec cut-angle=270"),
                    (drive.robosense, 1800, "robosensedec cut-angle=180"),
-                   (drive.ouster, 1024, f"ousterdec metadata={folder}/ouster.json")]
+                   (drive.ouster, 1024, f"ousterdec metadata-location={folder}/ouster.json")]
         for number, (encode, columns, decoder) in enumerate(vendors, 1):
             name = encode.__name__
             try:

@@ -15,7 +15,7 @@ from decode import decode  # noqa: E402
 def nebula(data, name, calibration, cloud):
     folder = f"{data}/packets_nebula"
     scans, stats, warnings = decode(f"{folder}/{name}/{name}.pcap",
-                                    f"hesaidec calibration={folder}/calibration/{calibration}.csv")
+                                    f"hesaidec calibration-location={folder}/calibration/{calibration}.csv")
     assert not warnings and stats["packets"] > 1000 and stats["late"] == stats["gaps"] == 0, stats
     fields = compare.read_pcd(f"{folder}/{name}/{cloud}.pcd")
     theirs = np.stack([fields[c] for c in "xyz"], axis=1).astype(float)

@@ -377,7 +377,7 @@ GST_START_TEST (test_calibration)
       {"1,1,1\n", "1 lasers"}};
   g_autofree gchar *path = NULL;
   g_close (g_file_open_tmp ("hesai-XXXXXX.csv", &path, NULL), NULL);
-  g_autofree gchar *setting = g_strdup_printf ("model=xt32 calibration=\"%s\"", path);
+  g_autofree gchar *setting = g_strdup_printf ("model=xt32 calibration-location=\"%s\"", path);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
     g_file_set_contents (path, bad[i][0], -1, NULL);
     packet_harness_check_open_fails ("hesaidec", setting, bad[i][1]);

@@ -138,7 +138,7 @@ GST_START_TEST (test_links)
       g_byte_array_append (packet, (const guint8 *)"padding", 7);
       capture_add_frame (capture, 500 + k * 1000, cases[i].header, cases[i].size, packet);
     }
-    g_auto (Result) result = run (capture, "port=2368");
+    g_auto (Result) result = run (capture, "dst-port=2368");
     fail_unless_equals_int (result.buffers->len, 3);
     for (guint k = 0; k < 3; k++) {
       const guint8 data[] = {'a', (guint8)k};
@@ -168,11 +168,11 @@ GST_START_TEST (test_ipv6)
   g_autoptr (GByteArray) capture = capture_new (LINK_ETHERNET);
   capture_add_frame (capture, 0, header, sizeof header, udp);
   {
-    g_auto (Result) result = run (capture, "address=fe80::1");
+    g_auto (Result) result = run (capture, "src-ip=fe80::1");
     fail_unless_equals_int (result.buffers->len, 1);
     check_buffer (&result, 0, 0, "six", 3);
   }
-  g_auto (Result) other = run (capture, "address=fe80::2");
+  g_auto (Result) other = run (capture, "src-ip=fe80::2");
   fail_unless_equals_int (other.buffers->len, 0);
   fail_unless_equals_int (other.n_warnings, 1);
 }
@@ -218,7 +218,7 @@ GST_START_TEST (test_fragments)
     for (guint k = 0; k < 2; k++)
       add_fragment (capture, 61000000 + 2 * i + k, (guint16)(10 + k), udp[k], i);
 
-  g_auto (Result) result = run (capture, "port=7502");
+  g_auto (Result) result = run (capture, "dst-port=7502");
   fail_unless_equals_int (result.buffers->len, 5);
   /* The time of the fragment that made it whole. */
   check_buffer (&result, 0, 0, data[0], 6000);
@@ -248,18 +248,18 @@ GST_START_TEST (test_filter)
   g_autoptr (GByteArray) capture = make_numbered (4);
   capture_add_udp (capture, 5000, 8308, (const guint8 *)"other", 5);
   {
-    g_auto (Result) result = run (capture, "port=8308 address=192.168.1.201");
+    g_auto (Result) result = run (capture, "dst-port=8308 src-ip=192.168.1.201");
     fail_unless_equals_int (result.buffers->len, 1);
     check_buffer (&result, 0, 0, "other", 5);
     fail_unless_equals_uint64 (result.n_filtered, 4);
   }
   {
-    g_auto (Result) result = run (capture, "port=1");
+    g_auto (Result) result = run (capture, "dst-port=1");
     fail_unless_equals_int (result.buffers->len, 0);
     fail_unless (strstr (result.warning, "2368, 8308") != NULL, "%s", result.warning);
   }
   {
-    g_auto (Result) result = run (capture, "address=192.168.1");
+    g_auto (Result) result = run (capture, "src-ip=192.168.1");
     fail_unless (strstr (result.error, "\"192.168.1\"") != NULL, "%s", result.error);
   }
   g_auto (Result) all = run (capture, "");

@@ -32,7 +32,7 @@ CAPTURES = [
 
 def run(data, capture, metadata):
     folder = f"{data}/packets_ouster/pcaps"
-    return decode(f"{folder}/{capture}.pcap", f"ousterdec metadata={folder}/{metadata}.json")
+    return decode(f"{folder}/{capture}.pcap", f"ousterdec metadata-location={folder}/{metadata}.json")
 
 
 def planes(scan, rows):
@@ -137,7 +137,7 @@ def metadata_files(data):
     import subprocess
     folder = f"{data}/packets_ouster/metadata"
     for path in sorted(glob.glob(f"{folder}/*.json") + glob.glob(f"{folder}/malformed/*.json")):
-        line = f"gst-launch-1.0 -q fakesrc num-buffers=0 ! ousterdec metadata={path} ! fakesink"
+        line = f"gst-launch-1.0 -q fakesrc num-buffers=0 ! ousterdec metadata-location={path} ! fakesink"
         done = subprocess.run(line, shell=True, text=True, capture_output=True, timeout=300)
         if "malformed" not in path:
             assert done.returncode == 0, (path, done.stderr)

@@ -58,7 +58,7 @@ static GstHarness *
 open_harness (const gchar *profile)
 {
   g_autofree gchar *path = write_metadata (profile, "");
-  g_autofree gchar *line = g_strdup_printf ("ousterdec metadata=\"%s\"", path);
+  g_autofree gchar *line = g_strdup_printf ("ousterdec metadata-location=\"%s\"", path);
   GstHarness *harness = packet_harness_new (line);
   g_unlink (path);
   return harness;
@@ -271,7 +271,7 @@ GST_START_TEST (test_other_sensor)
     profile++;
   g_autofree gchar *path = write_metadata (profile->name,
       ", \"sensor_info\": {\"prod_line\": \"OS-1-16\", \"prod_sn\": \"122150000150\"}");
-  g_autofree gchar *line = g_strdup_printf ("ousterdec metadata=\"%s\"", path);
+  g_autofree gchar *line = g_strdup_printf ("ousterdec metadata-location=\"%s\"", path);
   g_autofree gchar *text = NULL;
   GstHarness *harness = packet_harness_new (line);
   guint8 packet[MAX_SIZE];
@@ -323,7 +323,7 @@ check_open_fails (const gchar *metadata, const gchar *text)
   if (metadata) {
     g_close (g_file_open_tmp ("ouster-XXXXXX.json", &path, NULL), NULL);
     g_file_set_contents (path, metadata, -1, NULL);
-    setting = g_strdup_printf ("metadata=%s", path);
+    setting = g_strdup_printf ("metadata-location=%s", path);
   }
   packet_harness_check_open_fails ("ousterdec", setting ? setting : "", text);
   if (path)

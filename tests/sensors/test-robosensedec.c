@@ -373,7 +373,7 @@ GST_START_TEST (test_calibration)
     g_string_append_printf (csv, "%g,%g\r\n", get_elevation (i), 0.5);
   g_close (g_file_open_tmp ("robosense-XXXXXX.csv", &path, NULL), NULL);
   g_file_set_contents (path, csv->str, -1, NULL);
-  g_autofree gchar *line = g_strdup_printf ("robosensedec calibration=\"%s\"", path);
+  g_autofree gchar *line = g_strdup_printf ("robosensedec calibration-location=\"%s\"", path);
   harness = packet_harness_new (line);
   make_difop (packet, 5);
   packet_harness_push (harness, packet, SIZE, 0);

@@ -80,7 +80,7 @@ GST_START_TEST (test_hdl_64e)
         i, (0.4 * i - 20) * G_PI / 180, (-1 - 0.01 * i) * G_PI / 180);
   g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
   g_file_set_contents (path, text->str, -1, NULL);
-  g_autofree gchar *line = g_strdup_printf ("velodynedec calibration=\"%s\"", path);
+  g_autofree gchar *line = g_strdup_printf ("velodynedec calibration-location=\"%s\"", path);
   GstHarness *harnesses[] = {
       packet_harness_new (__i__ < 2 ? "velodynedec" : "velodynedec model=hdl-64e"),
       packet_harness_new (line)};
@@ -129,7 +129,7 @@ GST_START_TEST (test_hdl_64e_dual)
         __i__ == 0 ? "" : ", vert_offset_correction: 1e-9");
   g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
   g_file_set_contents (path, text->str, -1, NULL);
-  g_autofree gchar *line = g_strdup_printf ("velodynedec calibration=\"%s\"", path);
+  g_autofree gchar *line = g_strdup_printf ("velodynedec calibration-location=\"%s\"", path);
   GstHarness *harness = packet_harness_new (line);
   g_unlink (path);
   velodyne_make_packet (packet, 0, 0, 0);

@@ -23,7 +23,7 @@ def nebula(name, cloud, resolution, data):
     right to the resolution is what the comparison with velodyne-decoder says."""
     folder = f"{data}/packets_nebula"
     scans, stats, warnings = decode(f"{folder}/{name}/{name}.pcap",
-                                    f"velodynedec calibration={folder}/calibration/{name.upper()}.yaml")
+                                    f"velodynedec calibration-location={folder}/calibration/{name.upper()}.yaml")
     assert not warnings and stats["packets"] > 300, (warnings, stats)
     fields = compare.read_pcd(f"{folder}/{name}/{cloud}.pcd")
     theirs = np.stack([fields[c] for c in "xyz"], axis=1).astype(float)

@@ -117,7 +117,7 @@ GST_START_TEST (test_times)
   g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
   g_file_set_contents (path, text->str, -1, NULL);
   g_autofree gchar *line = g_strdup_printf (
-      "velodynedec model=%s calibration=\"%s\"", __i__ == 0 ? "vls-128" : "hdl-64e", path);
+      "velodynedec model=%s calibration-location=\"%s\"", __i__ == 0 ? "vls-128" : "hdl-64e", path);
   GstHarness *harness = packet_harness_new (line);
   g_unlink (path);
   velodyne_make_packet (packet, 0, __i__ == 0 ? STRONGEST : 0, __i__ == 0 ? 0xa1 : 0);
@@ -467,7 +467,7 @@ GST_START_TEST (test_calibration)
         i, i);
   g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
   g_file_set_contents (path, text->str, -1, NULL);
-  quoted = g_strdup_printf ("velodynedec calibration=\"%s\"", path);
+  quoted = g_strdup_printf ("velodynedec calibration-location=\"%s\"", path);
   GstHarness *harness = packet_harness_new (quoted);
   push_packets (harness, 0, 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
@@ -484,12 +484,12 @@ GST_START_TEST (test_calibration)
   }
   packet_harness_free (harness);
 
-  with_model = g_strdup_printf ("model=vlp-32c calibration=\"%s\"", path);
+  with_model = g_strdup_printf ("model=vlp-32c calibration-location=\"%s\"", path);
   packet_harness_check_open_fails ("velodynedec", with_model, "16 lasers");
   static const gchar *const bad[][2] = {{"", "no list"}, {"lasers: []", "no list"},
       {"lasers:\n- {laser_id: 1}", "not 0 to 0"}, {"lasers:\n- {vert_correction: 1}", "laser_id"},
       {"lasers:\n- {laser_id: 0, vert_correction: nan}", "vert_correction"}};
-  g_autofree gchar *setting = g_strdup_printf ("calibration=\"%s\"", path);
+  g_autofree gchar *setting = g_strdup_printf ("calibration-location=\"%s\"", path);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
     g_file_set_contents (path, bad[i][0], -1, NULL);
     packet_harness_check_open_fails ("velodynedec", setting, bad[i][1]);

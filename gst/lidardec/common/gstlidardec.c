@@ -9,8 +9,8 @@
 #include "gst/common/gstsinkevents.h"
 #include "packet-memory.h"
 
-GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
-#define GST_CAT_DEFAULT lidar_dec_debug
+/* Of the derived class. */
+#define GST_CAT_DEFAULT (GST_LIDAR_DEC_GET_CLASS (self)->category)
 
 /* A warning of a kind is posted once in that time. */
 #define WARNING_INTERVAL (5 * G_USEC_PER_SEC)
@@ -25,6 +25,9 @@ GST_DEBUG_CATEGORY_STATIC (lidar_dec_debug);
 #define WAITING_TIME (3 * GST_SECOND)
 
 #define DEFAULT_FRAME_ID "lidar"
+
+/* What lidarpcapsrc sends, and bytes of no type; streams without caps, as of udpsrc, do as well. */
+#define PACKET_CAPS "application/x-udp-payload; application/octet-stream"
 
 enum { PROP_0, PROP_CUT_ANGLE, PROP_FRAME_ID, PROP_STATS };
 
@@ -77,7 +80,7 @@ typedef struct {
 } GstLidarDecPrivate;
 
 static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (PACKET_CAPS));
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
@@ -523,17 +526,19 @@ gst_lidar_dec_set_property (GObject *object, guint id, const GValue *value, GPar
 }
 
 static GstStructure *
-make_stats (const Counts *counts)
+make_stats (GstLidarDec *self, const Counts *counts)
 {
-  return gst_structure_new ("application/x-lidar-stats", "packets", G_TYPE_UINT64,
-      counts->n_packets, "other", G_TYPE_UINT64, counts->n_other, "bad-size", G_TYPE_UINT64,
-      counts->n_bad[WARNING_SIZE], "foreign", G_TYPE_UINT64, counts->n_bad[WARNING_FOREIGN],
-      "wrong-model", G_TYPE_UINT64, counts->n_bad[WARNING_MODEL], "corrupt", G_TYPE_UINT64,
-      counts->n_bad[WARNING_CORRUPT], "uncalibrated", G_TYPE_UINT64, counts->n_uncalibrated, "late",
-      G_TYPE_UINT64, counts->cutter.n_late, "duplicates", G_TYPE_UINT64,
-      counts->cutter.n_duplicates, "restarts", G_TYPE_UINT64, counts->cutter.n_restarts, "gaps",
-      G_TYPE_UINT64, counts->cutter.n_gaps, "stalled", G_TYPE_UINT64, counts->cutter.n_stalled,
-      "scans", G_TYPE_UINT64, counts->n_scans, NULL);
+  g_autofree gchar *name =
+      g_strdup_printf ("application/x-%s-stats", gst_debug_category_get_name (GST_CAT_DEFAULT));
+  return gst_structure_new (name, "packets", G_TYPE_UINT64, counts->n_packets, "other",
+      G_TYPE_UINT64, counts->n_other, "bad-size", G_TYPE_UINT64, counts->n_bad[WARNING_SIZE],
+      "foreign", G_TYPE_UINT64, counts->n_bad[WARNING_FOREIGN], "wrong-model", G_TYPE_UINT64,
+      counts->n_bad[WARNING_MODEL], "corrupt", G_TYPE_UINT64, counts->n_bad[WARNING_CORRUPT],
+      "uncalibrated", G_TYPE_UINT64, counts->n_uncalibrated, "late", G_TYPE_UINT64,
+      counts->cutter.n_late, "duplicates", G_TYPE_UINT64, counts->cutter.n_duplicates, "restarts",
+      G_TYPE_UINT64, counts->cutter.n_restarts, "gaps", G_TYPE_UINT64, counts->cutter.n_gaps,
+      "stalled", G_TYPE_UINT64, counts->cutter.n_stalled, "scans", G_TYPE_UINT64, counts->n_scans,
+      NULL);
 }
 
 static void
@@ -550,7 +555,7 @@ gst_lidar_dec_get_property (GObject *object, guint id, GValue *value, GParamSpec
     g_value_set_string (value, priv->frame_id);
     break;
   case PROP_STATS:
-    g_value_take_boxed (value, make_stats (&priv->published));
+    g_value_take_boxed (value, make_stats (self, &priv->published));
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -595,7 +600,6 @@ gst_lidar_dec_class_init (GstLidarDecClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  GST_DEBUG_CATEGORY_INIT (lidar_dec_debug, "lidardec", 0, "decoders of lidars' packets");
   object_class->set_property = gst_lidar_dec_set_property;
   object_class->get_property = gst_lidar_dec_get_property;
   object_class->finalize = gst_lidar_dec_finalize;
@@ -608,7 +612,7 @@ gst_lidar_dec_class_init (GstLidarDecClass *klass)
    * that number their scans themselves, Ouster's, cut where they do.
    */
   g_object_class_install_property (object_class, PROP_CUT_ANGLE,
-      g_param_spec_double ("cut-angle", "Cut angle",
+      g_param_spec_double ("cut-angle", "Cut Angle",
           "Azimuth at which scans are cut, degrees as the sensor counts them (0 to 360)", 0, 360, 0,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (object_class, PROP_FRAME_ID,

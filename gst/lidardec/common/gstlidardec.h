@@ -13,6 +13,7 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarDec, gst_lidar_dec, GST, LIDAR_DEC, GstElement
 
 /**
  * GstLidarDecClass:
+ * @category: of the element's log; it is named as the element
  * @open: makes the vendor's decoder from properties and sets @info's width and height for
  *   organized clouds; posts an error where it cannot
  * @close: frees it
@@ -30,6 +31,8 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarDec, gst_lidar_dec, GST, LIDAR_DEC, GstElement
  */
 struct _GstLidarDecClass {
   GstElementClass parent_class;
+
+  GstDebugCategory *category;
 
   gboolean (*open) (GstLidarDec *self, GstPointCloudInfo *info);
   void (*close) (GstLidarDec *self);

@@ -3,11 +3,13 @@
 
 #include "gstlidarmodeldec.h"
 
-enum { PROP_0, PROP_MODEL, PROP_CALIBRATION };
+#include "gst/common/gstrenamed.h"
+
+enum { PROP_0, PROP_MODEL, PROP_CALIBRATION_LOCATION, PROP_RENAMED };
 
 typedef struct {
-  gint model;         /* object lock */
-  gchar *calibration; /* object lock */
+  gint model;                  /* object lock */
+  gchar *calibration_location; /* object lock */
   gpointer decoder;
 } GstLidarModelDecPrivate;
 
@@ -25,7 +27,7 @@ gst_lidar_model_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
 
   GST_OBJECT_LOCK (dec);
   model = priv->model;
-  path = g_strdup (priv->calibration);
+  path = g_strdup (priv->calibration_location);
   GST_OBJECT_UNLOCK (dec);
   if (path && *path) {
     text = gst_lidar_dec_read_file (dec, "calibration", path);
@@ -80,9 +82,9 @@ gst_lidar_model_dec_set_property (GObject *object, guint id, const GValue *value
   case PROP_MODEL:
     priv->model = g_value_get_enum (value);
     break;
-  case PROP_CALIBRATION:
-    g_free (priv->calibration);
-    priv->calibration = g_value_dup_string (value);
+  case PROP_CALIBRATION_LOCATION:
+    g_free (priv->calibration_location);
+    priv->calibration_location = g_value_dup_string (value);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -100,8 +102,8 @@ gst_lidar_model_dec_get_property (GObject *object, guint id, GValue *value, GPar
   case PROP_MODEL:
     g_value_set_enum (value, priv->model);
     break;
-  case PROP_CALIBRATION:
-    g_value_set_string (value, priv->calibration);
+  case PROP_CALIBRATION_LOCATION:
+    g_value_set_string (value, priv->calibration_location);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -113,7 +115,7 @@ gst_lidar_model_dec_get_property (GObject *object, guint id, GValue *value, GPar
 static void
 gst_lidar_model_dec_finalize (GObject *object)
 {
-  g_free (PRIVATE (object)->calibration);
+  g_free (PRIVATE (object)->calibration_location);
   G_OBJECT_CLASS (gst_lidar_model_dec_parent_class)->finalize (object);
 }
 
@@ -137,6 +139,10 @@ gst_lidar_model_dec_class_init (GstLidarModelDecClass *klass)
   gst_type_mark_as_plugin_api (GST_TYPE_LIDAR_MODEL_DEC, 0);
 }
 
+static const GstRenamedProperty renamed[] = {
+    {"calibration", G_TYPE_STRING, "is called “calibration-location” since 0.2"},
+};
+
 void
 gst_lidar_model_dec_class_install (GstLidarModelDecClass *klass, GType models, const gchar *blurb)
 {
@@ -148,7 +154,8 @@ gst_lidar_model_dec_class_install (GstLidarModelDecClass *klass, GType models, c
   g_object_class_install_property (object_class, PROP_MODEL,
       g_param_spec_enum ("model", "Model", "Model of the sensor; packets of others are left out",
           models, 0, ready));
-  g_object_class_install_property (object_class, PROP_CALIBRATION,
-      g_param_spec_string ("calibration", "Calibration", blurb, NULL, ready));
+  g_object_class_install_property (object_class, PROP_CALIBRATION_LOCATION,
+      g_param_spec_string ("calibration-location", "Calibration Location", blurb, NULL, ready));
   gst_type_mark_as_plugin_api (models, 0);
+  gst_renamed_properties_install (object_class, PROP_RENAMED, renamed, G_N_ELEMENTS (renamed));
 }

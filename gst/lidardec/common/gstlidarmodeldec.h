@@ -30,7 +30,8 @@ struct _GstLidarModelDecClass {
   void (*reset) (gpointer decoder);
 };
 
-/* Installs the properties: "model", one of @models with 0 for what packets say, and "calibration",
+/* Installs the properties: "model", one of @models with 0 for what packets say, and
+ * "calibration-location",
  * of which @blurb says what file it is. */
 void gst_lidar_model_dec_class_install (
     GstLidarModelDecClass *klass, GType models, const gchar *blurb);

@@ -12,7 +12,7 @@
  * ## Example launch line
  * |[
  * gst-launch-1.0 lidarpcapsrc location=nebula/xt32/xt32.pcap !
- * hesaidec calibration=nebula/calibration/PandarXT32.csv ! fakesink
+ * hesaidec calibration-location=nebula/calibration/PandarXT32.csv ! fakesink
  * ]|
  */
 #include "config.h"
@@ -24,6 +24,8 @@
 struct _GstHesaiDec {
   GstLidarModelDec parent;
 };
+
+GST_DEBUG_CATEGORY_STATIC (hesaidec_debug);
 
 G_DEFINE_TYPE (GstHesaiDec, gst_hesai_dec, GST_TYPE_LIDAR_MODEL_DEC)
 GST_ELEMENT_REGISTER_DEFINE (hesaidec, "hesaidec", GST_RANK_NONE, GST_TYPE_HESAI_DEC)
@@ -88,6 +90,8 @@ gst_hesai_dec_class_init (GstHesaiDecClass *klass)
 {
   GstLidarModelDecClass *model_class = GST_LIDAR_MODEL_DEC_CLASS (klass);
 
+  GST_DEBUG_CATEGORY_INIT (hesaidec_debug, "hesaidec", 0, "Hesai decoder");
+  GST_LIDAR_DEC_CLASS (klass)->category = hesaidec_debug;
   model_class->create = gst_hesai_dec_create;
   model_class->destroy = gst_hesai_dec_destroy;
   model_class->decode = gst_hesai_dec_decode;
@@ -95,5 +99,6 @@ gst_hesai_dec_class_init (GstHesaiDecClass *klass)
   gst_lidar_model_dec_class_install (model_class, GST_TYPE_HESAI_DEC_MODEL,
       "The sensor's file of angle corrections (CSV); NULL: the manual's angles");
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Hesai decoder",
-      "Codec/Decoder/PointCloud", "Decodes packets of Hesai lidars into scans", "gst-ndt");
+      "Codec/Decoder/PointCloud", "Decodes packets of Hesai lidars into scans",
+      "The gst-ndt developers");
 }

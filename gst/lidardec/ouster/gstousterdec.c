@@ -13,8 +13,8 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 lidarpcapsrc location=ouster/pcaps/OS-0-128-U1_v2.3.0_1024x10.pcap port=7502 !
- * ousterdec metadata=ouster/pcaps/OS-0-128-U1_v2.3.0_1024x10.json ! fakesink
+ * gst-launch-1.0 lidarpcapsrc location=ouster/pcaps/OS-0-128-U1_v2.3.0_1024x10.pcap dst-port=7502 !
+ * ousterdec metadata-location=ouster/pcaps/OS-0-128-U1_v2.3.0_1024x10.json ! fakesink
  * ]|
  */
 #include "config.h"
@@ -23,17 +23,21 @@
 
 #include <string.h>
 
+#include "gst/common/gstrenamed.h"
+
 #include "ouster.h"
 
-enum { PROP_0, PROP_METADATA };
+enum { PROP_0, PROP_METADATA_LOCATION, PROP_RENAMED };
 
 struct _GstOusterDec {
   GstLidarDec parent;
 
-  gchar *metadata; /* object lock */
+  gchar *metadata_location; /* object lock */
   gchar clock[32];
   Ouster *ouster;
 };
+
+GST_DEBUG_CATEGORY_STATIC (ousterdec_debug);
 
 G_DEFINE_TYPE (GstOusterDec, gst_ouster_dec, GST_TYPE_LIDAR_DEC)
 GST_ELEMENT_REGISTER_DEFINE (ousterdec, "ousterdec", GST_RANK_NONE, GST_TYPE_OUSTER_DEC)
@@ -47,11 +51,11 @@ gst_ouster_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
   OusterMetadata metadata;
 
   GST_OBJECT_LOCK (self);
-  path = g_strdup (self->metadata);
+  path = g_strdup (self->metadata_location);
   GST_OBJECT_UNLOCK (self);
   if (!path || !*path) {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("No metadata are named: set \"metadata\" to the sensor's JSON file, which "
+        ("No metadata are named: set \"metadata-location\" to the sensor's JSON file, which "
          "http://SENSOR/api/v1/sensor/metadata gives."),
         (NULL));
     return FALSE;
@@ -100,9 +104,11 @@ static GstCaps *
 gst_ouster_dec_clock (GstLidarDec *dec)
 {
   const gchar *clock = GST_OUSTER_DEC (dec)->clock;
-  const gchar *epoch = strcmp (clock, "TIME_FROM_PTP_1588") == 0        ? "ptp"
-                       : strcmp (clock, "TIME_FROM_SYNC_PULSE_IN") == 0 ? "sync-pulse"
-                                                                        : "power-on";
+  const gchar *epoch = strcmp (clock, "TIME_FROM_SYNC_PULSE_IN") == 0 ? "sync-pulse" : "power-on";
+  /* The metadata do not say the domain; 0 is the default of IEEE 1588. */
+  if (strcmp (clock, "TIME_FROM_PTP_1588") == 0)
+    return gst_caps_new_simple ("timestamp/x-ptp", "version", G_TYPE_STRING, "IEEE1588-2008",
+        "domain", G_TYPE_INT, 0, NULL);
   return gst_caps_new_simple ("timestamp/x-lidar", "epoch", G_TYPE_STRING, epoch, NULL);
 }
 
@@ -110,13 +116,13 @@ static void
 gst_ouster_dec_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   GstOusterDec *self = GST_OUSTER_DEC (object);
-  if (id != PROP_METADATA) {
+  if (id != PROP_METADATA_LOCATION) {
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     return;
   }
   GST_OBJECT_LOCK (self);
-  g_free (self->metadata);
-  self->metadata = g_value_dup_string (value);
+  g_free (self->metadata_location);
+  self->metadata_location = g_value_dup_string (value);
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -124,19 +130,19 @@ static void
 gst_ouster_dec_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstOusterDec *self = GST_OUSTER_DEC (object);
-  if (id != PROP_METADATA) {
+  if (id != PROP_METADATA_LOCATION) {
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     return;
   }
   GST_OBJECT_LOCK (self);
-  g_value_set_string (value, self->metadata);
+  g_value_set_string (value, self->metadata_location);
   GST_OBJECT_UNLOCK (self);
 }
 
 static void
 gst_ouster_dec_finalize (GObject *object)
 {
-  g_free (GST_OUSTER_DEC (object)->metadata);
+  g_free (GST_OUSTER_DEC (object)->metadata_location);
   G_OBJECT_CLASS (gst_ouster_dec_parent_class)->finalize (object);
 }
 
@@ -145,17 +151,23 @@ gst_ouster_dec_init (GstOusterDec *self)
 {
 }
 
+static const GstRenamedProperty renamed[] = {
+    {"metadata", G_TYPE_STRING, "is called “metadata-location” since 0.2"},
+};
+
 static void
 gst_ouster_dec_class_init (GstOusterDecClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstLidarDecClass *dec_class = GST_LIDAR_DEC_CLASS (klass);
 
+  GST_DEBUG_CATEGORY_INIT (ousterdec_debug, "ousterdec", 0, "Ouster decoder");
+  dec_class->category = ousterdec_debug;
   object_class->set_property = gst_ouster_dec_set_property;
   object_class->get_property = gst_ouster_dec_get_property;
   object_class->finalize = gst_ouster_dec_finalize;
-  g_object_class_install_property (object_class, PROP_METADATA,
-      g_param_spec_string ("metadata", "Metadata",
+  g_object_class_install_property (object_class, PROP_METADATA_LOCATION,
+      g_param_spec_string ("metadata-location", "Metadata Location",
           "The sensor's metadata, a JSON file as its HTTP interface and ouster-sdk give it", NULL,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
 
@@ -167,5 +179,6 @@ gst_ouster_dec_class_init (GstOusterDecClass *klass)
   dec_class->clock = gst_ouster_dec_clock;
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Ouster decoder",
       "Codec/Decoder/PointCloud", "Decodes packets of Ouster lidars into organized scans",
-      "gst-ndt");
+      "The gst-ndt developers");
+  gst_renamed_properties_install (object_class, PROP_RENAMED, renamed, G_N_ELEMENTS (renamed));
 }

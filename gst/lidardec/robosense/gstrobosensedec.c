@@ -28,6 +28,8 @@ struct _GstRobosenseDec {
   GstLidarModelDec parent;
 };
 
+GST_DEBUG_CATEGORY_STATIC (robosensedec_debug);
+
 G_DEFINE_TYPE (GstRobosenseDec, gst_robosense_dec, GST_TYPE_LIDAR_MODEL_DEC)
 GST_ELEMENT_REGISTER_DEFINE (robosensedec, "robosensedec", GST_RANK_NONE, GST_TYPE_ROBOSENSE_DEC)
 
@@ -93,6 +95,8 @@ gst_robosense_dec_class_init (GstRobosenseDecClass *klass)
 {
   GstLidarModelDecClass *model_class = GST_LIDAR_MODEL_DEC_CLASS (klass);
 
+  GST_DEBUG_CATEGORY_INIT (robosensedec_debug, "robosensedec", 0, "RoboSense decoder");
+  GST_LIDAR_DEC_CLASS (klass)->category = robosensedec_debug;
   model_class->create = gst_robosense_dec_create;
   model_class->destroy = gst_robosense_dec_destroy;
   model_class->decode = gst_robosense_dec_decode;
@@ -101,5 +105,6 @@ gst_robosense_dec_class_init (GstRobosenseDecClass *klass)
   gst_lidar_model_dec_class_install (model_class, GST_TYPE_ROBOSENSE_DEC_MODEL,
       "The sensor's file of angles (CSV); NULL: those of its DIFOP packets");
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "RoboSense decoder",
-      "Codec/Decoder/PointCloud", "Decodes packets of RoboSense lidars into scans", "gst-ndt");
+      "Codec/Decoder/PointCloud", "Decodes packets of RoboSense lidars into scans",
+      "The gst-ndt developers");
 }

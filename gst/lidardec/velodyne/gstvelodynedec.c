@@ -28,6 +28,8 @@ struct _GstVelodyneDec {
   GstLidarModelDec parent;
 };
 
+GST_DEBUG_CATEGORY_STATIC (velodynedec_debug);
+
 G_DEFINE_TYPE (GstVelodyneDec, gst_velodyne_dec, GST_TYPE_LIDAR_MODEL_DEC)
 GST_ELEMENT_REGISTER_DEFINE (velodynedec, "velodynedec", GST_RANK_NONE, GST_TYPE_VELODYNE_DEC)
 
@@ -102,6 +104,8 @@ gst_velodyne_dec_class_init (GstVelodyneDecClass *klass)
 {
   GstLidarModelDecClass *model_class = GST_LIDAR_MODEL_DEC_CLASS (klass);
 
+  GST_DEBUG_CATEGORY_INIT (velodynedec_debug, "velodynedec", 0, "Velodyne decoder");
+  GST_LIDAR_DEC_CLASS (klass)->category = velodynedec_debug;
   model_class->create = gst_velodyne_dec_create;
   model_class->destroy = gst_velodyne_dec_destroy;
   model_class->decode = gst_velodyne_dec_decode;
@@ -113,5 +117,6 @@ gst_velodyne_dec_class_init (GstVelodyneDecClass *klass)
       "of "
       "the HDL-64E those in its packets");
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Velodyne decoder",
-      "Codec/Decoder/PointCloud", "Decodes packets of Velodyne lidars into scans", "gst-ndt");
+      "Codec/Decoder/PointCloud", "Decodes packets of Velodyne lidars into scans",
+      "The gst-ndt developers");
 }
