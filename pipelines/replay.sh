@@ -26,7 +26,7 @@ reference=() topics=() clock=() resume=
 while [[ ${1:-} == --* ]]; do
   case $1 in
   --reference) reference=(reference-location="${2:?$(usage)}" reference-match=time) && shift ;;
-  --topic) topics=(topics="${2:?$(usage)}") && shift ;;
+  --topic) topics=(topics="<\"${2:?$(usage)}\">") && shift ;;
   --realtime) clock=(! clocksync) ;;
   --resume) resume=yes ;;
   *) usage ;;

@@ -237,7 +237,7 @@ GST_START_TEST (test_topics)
   ReplayResult result;
   replay_record ("a.mcap", "");
   replay_run (&result,
-      "rosbagsrc location=%s/a.mcap attach-poses=false topics=*ground_truth "
+      "rosbagsrc location=%s/a.mcap attach-poses=false topics=\"<\\\"*ground_truth\\\">\" "
       "! fakesink name=out",
       replay_folder);
   fail_unless_equals_int (result.buffers->len, 20);
@@ -317,7 +317,7 @@ GST_START_TEST (test_errors_at_once)
       {"empty.mcap ! fakesink", GST_STATE_CHANGE_FAILURE},
       {"text.mcap ! fakesink", GST_STATE_CHANGE_FAILURE},
       {"none.mcap ! fakesink", GST_STATE_CHANGE_FAILURE},
-      {"good.mcap topics=/nothing ! fakesink", GST_STATE_CHANGE_FAILURE},
+      {"good.mcap topics=</nothing> ! fakesink", GST_STATE_CHANGE_FAILURE},
       {"good.mcap ! video/x-raw ! fakesink", GST_STATE_CHANGE_FAILURE},
   };
   g_autofree gchar *text = g_build_filename (replay_folder, "text.mcap", NULL);
@@ -348,9 +348,9 @@ GST_END_TEST
 /* A stream of nothing ends as well. */
 GST_START_TEST (test_nothing_wanted)
 {
-  static const gchar *const sources[] = {"rosbagsrc location=%s topics=%s",
-      "filesrc location=%s ! mcapdemux topics=%s",
-      "filesrc location=%s ! queue ! mcapdemux topics=%s"};
+  static const gchar *const sources[] = {"rosbagsrc location=%s topics=\"<\\\"%s\\\">\"",
+      "filesrc location=%s ! mcapdemux topics=\"<\\\"%s\\\">\"",
+      "filesrc location=%s ! queue ! mcapdemux topics=\"<\\\"%s\\\">\""};
   g_autofree gchar *path = g_build_filename (replay_folder, "a.mcap", NULL);
   replay_record ("a.mcap", "");
   for (guint i = 0; i < G_N_ELEMENTS (sources); i++) {

@@ -8,10 +8,10 @@
 #include <gio/gio.h>
 
 #include "gst/mcap/container/mcap-format.h"
+#include "gstbagerror.h"
 #include "gstbagstreams.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_bag_player_debug);
-#define GST_CAT_DEFAULT gst_bag_player_debug
+#define GST_CAT_DEFAULT (self->settings.streams.log)
 
 /* How far ahead time stamps are looked at for the earliest, which the segment begins with: headers
  * are of before the log time, by no more than a sensor's and a network's delay. */
@@ -63,19 +63,6 @@ set_task_state (GstBagPlayer *self, GstTaskState state)
   if (!self->is_stopped)
     gst_task_set_state (self->task, state);
   GST_OBJECT_UNLOCK (self->element);
-}
-
-void
-gst_bag_post_error (GstElement *element, const GError *error)
-{
-  if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_OPEN))
-    GST_ELEMENT_ERROR (element, RESOURCE, OPEN_READ, ("%s.", error->message), (NULL));
-  else if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_READ))
-    GST_ELEMENT_ERROR (element, RESOURCE, READ, ("%s.", error->message), (NULL));
-  else if (g_error_matches (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED))
-    GST_ELEMENT_ERROR (element, STREAM, FORMAT, ("%s.", error->message), (NULL));
-  else
-    GST_ELEMENT_ERROR (element, STREAM, DEMUX, ("%s.", error->message), (NULL));
 }
 
 static void
@@ -225,6 +212,10 @@ open_recording (GstBagPlayer *self, GError **error)
 
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   self->segment.duration = self->log_end - self->base;
+  GST_DEBUG_OBJECT (self->element,
+      "log times %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+      ", segments begin at %" G_GUINT64_FORMAT,
+      self->log_start, self->log_end, self->base);
   set_segment (self);
   gst_element_post_message (
       self->element, gst_message_new_duration_changed (GST_OBJECT (self->element)));
@@ -238,7 +229,7 @@ gst_bag_player_open (GstBagPlayer *self)
   g_rec_mutex_lock (&self->lock);
   gboolean done = open_recording (self, &error);
   if (error)
-    gst_bag_post_error (self->element, error);
+    gst_bag_error_post (self->element, error);
   /* Later there may be pads that are wanted, where not all are known yet. */
   if (done && (self->has_seen_all || bag_merger_has_all_channels (self->reader)))
     done = !gst_bag_streams_fail_unheard (self->streams);
@@ -314,7 +305,7 @@ stop_with_error (GstBagPlayer *self, const GError *error)
         ("The stream was ended before anything of the recording was read."), (NULL));
   if (!is_failure)
     return;
-  gst_bag_post_error (self->element, error);
+  gst_bag_error_post (self->element, error);
   post_progress (self, GST_PROGRESS_TYPE_ERROR);
   gst_bag_streams_push_event (self->streams, gst_event_new_eos ());
 }
@@ -374,10 +365,10 @@ GstBagPlayer *
 gst_bag_player_new (GstElement *element, const GstBagPlayerSettings *settings,
     GstPadEventFunction event, GstPadQueryFunction query, GstBagOpenFunc open, gpointer user_data)
 {
-  GST_DEBUG_CATEGORY_INIT (gst_bag_player_debug, "bagplayer", 0, "Playing of recordings");
   GstBagPlayer *self = g_atomic_rc_box_new0 (GstBagPlayer);
   self->element = element;
   self->settings = *settings;
+  self->settings.streams.topics = NULL; /* of streams alone */
   self->streams = gst_bag_streams_new (element, &settings->streams, event, query);
   self->open = open;
   self->user_data = user_data;
@@ -502,6 +493,7 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   if (is_known)
     return TRUE;
 
+  GST_DEBUG_OBJECT (self->element, "seek %" GST_PTR_FORMAT, event);
   if (flags & GST_SEEK_FLAG_FLUSH) {
     GstEvent *flush = gst_event_new_flush_start ();
     gst_event_set_seqnum (flush, gst_event_get_seqnum (event));
@@ -528,7 +520,7 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
     self->segment = segment;
     set_segment (self);
     if (!bag_merger_seek (self->reader, self->base + segment.position, &error)) {
-      gst_bag_post_error (self->element, error);
+      gst_bag_error_post (self->element, error);
       g_error_free (error);
     }
   }

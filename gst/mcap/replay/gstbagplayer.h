@@ -44,7 +44,4 @@ void gst_bag_player_set_playing (GstBagPlayer *self, gboolean playing);
 /* `messages`, `damaged` (guint64). */
 void gst_bag_player_get_stats (GstBagPlayer *self, guint64 *messages, guint64 *damaged);
 
-/* Posts an error of a reader. */
-void gst_bag_post_error (GstElement *element, const GError *error);
-
 G_END_DECLS

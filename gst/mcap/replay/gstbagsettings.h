@@ -5,30 +5,28 @@
 
 G_BEGIN_DECLS
 
-/* Pads of what is no message. */
-#define GST_BAG_ATTACHMENTS_PAD "attachments"
-#define GST_BAG_METADATA_PAD "metadata"
-
 typedef enum { GST_BAG_TIMESTAMPS_HEADER, GST_BAG_TIMESTAMPS_LOG } GstBagTimestamps;
 
-/* Properties of both elements; a snapshot is taken on start. */
+/* The properties of rosbagsrc and mcapdemux, of which a run of the element has a copy. */
 typedef struct {
-  gchar *topics;
+  gchar **topics; /* patterns; NULL or none: all */
   GstBagTimestamps timestamps;
   GstPoseRole pose_role;
   gboolean attach_poses;
   gboolean raw;
-  GstClockTime from; /* buffers with earlier time stamps are not sent */
-  GstClockTime to;   /* nor those with later ones */
+  GstClockTime from;     /* buffers with earlier time stamps are not sent */
+  GstClockTime to;       /* nor those with later ones */
+  GstDebugCategory *log; /* the element's */
 } GstBagSettings;
 
+/* The defaults of the properties. */
 void gst_bag_settings_init (GstBagSettings *self);
+/* @self is a copy of @other, to be cleared. */
+void gst_bag_settings_copy (GstBagSettings *self, const GstBagSettings *other);
 void gst_bag_settings_clear (GstBagSettings *self);
-/* Installs them with numbers from @first on. Returns the first number that is free then. */
-guint gst_bag_settings_install (GObjectClass *object_class, guint first);
-/* @id counts from @first. FALSE where it is none of these. To be called with the object locked. */
-gboolean gst_bag_settings_set (GstBagSettings *self, guint id, const GValue *value);
-gboolean gst_bag_settings_get (const GstBagSettings *self, guint id, GValue *value);
-void gst_bag_settings_add_templates (GstElementClass *element_class);
+
+/* A GstValueArray of strings from and to a NULL-terminated list; other values are left out. */
+gchar **gst_bag_strings_from_value (const GValue *array);
+void gst_bag_strings_to_value (gchar *const *strings, GValue *array);
 
 G_END_DECLS

@@ -12,8 +12,7 @@
 #include "gst/mcap/messages/gstbagrecords.h"
 #include "gstbagmessages.h"
 
-GST_DEBUG_CATEGORY_STATIC (gst_bag_streams_debug);
-#define GST_CAT_DEFAULT gst_bag_streams_debug
+#define GST_CAT_DEFAULT (self->settings.log)
 
 /* A pad that falls behind the others by this gets a GAP event, so that nothing waits for it. */
 #define GAP_AFTER GST_SECOND
@@ -86,11 +85,9 @@ GstBagStreams *
 gst_bag_streams_new (GstElement *element, const GstBagSettings *settings, GstPadEventFunction event,
     GstPadQueryFunction query)
 {
-  GST_DEBUG_CATEGORY_INIT (gst_bag_streams_debug, "bagstreams", 0, "Streams of recordings");
   GstBagStreams *self = g_new0 (GstBagStreams, 1);
   self->element = element;
-  self->settings = *settings;
-  self->settings.topics = g_strdup (settings->topics);
+  gst_bag_settings_copy (&self->settings, settings);
   self->event = event;
   self->query = query;
   self->streams = g_ptr_array_new_with_free_func (free_stream);
@@ -102,10 +99,9 @@ gst_bag_streams_new (GstElement *element, const GstBagSettings *settings, GstPad
   self->seqnum = gst_util_seqnum_next ();
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   if (settings->topics && *settings->topics) {
-    g_auto (GStrv) patterns = g_strsplit (settings->topics, ",", -1);
     self->topics = g_ptr_array_new_with_free_func ((GDestroyNotify)g_pattern_spec_free);
-    for (gchar **p = patterns; *p; p++)
-      g_ptr_array_add (self->topics, g_pattern_spec_new (g_strstrip (*p)));
+    for (gchar **topic = settings->topics; *topic; topic++)
+      g_ptr_array_add (self->topics, g_pattern_spec_new (*topic));
   }
   return self;
 }
@@ -165,7 +161,7 @@ add_pad (GstBagStreams *self, Stream *stream, const gchar *template, const gchar
   /* Sticky: seen by whoever is linked when the pad turns up. */
   if (stream->caps)
     gst_pad_push_event (stream->pad, gst_event_new_caps (stream->caps));
-  GST_DEBUG_OBJECT (stream->pad, "of %s", id);
+  GST_INFO_OBJECT (self->element, "pad %s has %s", name, id);
   g_ptr_array_add (self->shown, stream);
   gst_flow_combiner_add_pad (self->flow, stream->pad);
   gst_element_add_pad (self->element, stream->pad);
@@ -243,6 +239,7 @@ send_segment (GstBagStreams *self, Stream *stream)
   GstEvent *event = gst_event_new_segment (&self->segment);
   gst_event_set_seqnum (event, self->seqnum);
   stream->needs_segment = FALSE;
+  GST_DEBUG_OBJECT (stream->pad, "%" GST_SEGMENT_FORMAT, &self->segment);
   gst_pad_push_event (stream->pad, event);
 }
 
@@ -303,10 +300,11 @@ attach_poses (GstBagStreams *self, const BagMessage *message, GstBuffer *cloud)
 }
 
 static void
-set_caps (Stream *stream, GstCaps *caps)
+set_caps (GstBagStreams *self, Stream *stream, GstCaps *caps)
 {
   if (stream->caps && gst_caps_is_equal (stream->caps, caps))
     return;
+  GST_DEBUG_OBJECT (stream->pad, "caps %" GST_PTR_FORMAT, caps);
   gst_pad_push_event (stream->pad, gst_event_new_caps (caps));
   gst_caps_replace (&stream->caps, caps);
 }
@@ -336,7 +334,7 @@ make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, GEr
   buffer = bag_message_to_cloud (message, &caps, error);
   if (!buffer)
     return NULL;
-  set_caps (stream, caps);
+  set_caps (self, stream, caps);
   gint n, d;
   if (gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &n, &d) && n > 0)
     GST_BUFFER_DURATION (buffer) = gst_util_uint64_scale_int (GST_SECOND, d, n);
@@ -366,6 +364,8 @@ send_gaps (GstBagStreams *self, const Stream *current)
     if (current->position < from || current->position - from < GAP_AFTER)
       continue;
     send_segment (self, stream);
+    GST_DEBUG_OBJECT (stream->pad, "gap %" GST_TIME_FORMAT " to %" GST_TIME_FORMAT,
+        GST_TIME_ARGS (from), GST_TIME_ARGS (current->position));
     gst_pad_push_event (stream->pad, gst_event_new_gap (from, current->position - from));
     stream->position = current->position;
   }
@@ -400,7 +400,7 @@ push_sample (GstBagStreams *self, GstSample *sample)
 
   gst_bag_streams_add_record_pad (self, opcode);
   Stream *stream = *get_record_stream (self, opcode);
-  set_caps (stream, caps);
+  set_caps (self, stream, caps);
   send_segment (self, stream);
   return gst_flow_combiner_update_pad_flow (self->flow, stream->pad,
       gst_pad_push (stream->pad, gst_buffer_ref (gst_sample_get_buffer (sample))));
@@ -466,6 +466,8 @@ gst_bag_streams_push (GstBagStreams *self, const BagMessage *message)
   stream->discont = FALSE;
   stream->position = GST_BUFFER_PTS (buffer);
   send_gaps (self, stream);
+  GST_LOG_OBJECT (
+      stream->pad, "logged at %" G_GUINT64_FORMAT ": %" GST_PTR_FORMAT, message->log_time, buffer);
   return gst_flow_combiner_update_pad_flow (
       self->flow, stream->pad, gst_pad_push (stream->pad, buffer));
 }
@@ -490,6 +492,15 @@ gst_bag_streams_has_pads (const GstBagStreams *self)
   return self->shown->len > 0;
 }
 
+static void
+fail_without_topics (GstBagStreams *self)
+{
+  g_autofree gchar *wanted =
+      self->topics ? g_strjoinv ("\", \"", self->settings.topics) : g_strdup ("*");
+  GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
+      ("The recording has nothing of what is wanted: no topic is one of \"%s\".", wanted), (NULL));
+}
+
 gboolean
 gst_bag_streams_fail_unheard (GstBagStreams *self)
 {
@@ -502,10 +513,7 @@ gst_bag_streams_fail_unheard (GstBagStreams *self)
   if (gst_bag_streams_has_pads (self))
     GST_ELEMENT_FLOW_ERROR (self->element, GST_FLOW_NOT_LINKED);
   else
-    GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
-        ("The recording has nothing of what is wanted: no topic is one of \"%s\".",
-            self->settings.topics ? self->settings.topics : "*"),
-        (NULL));
+    fail_without_topics (self);
   return TRUE;
 }
 

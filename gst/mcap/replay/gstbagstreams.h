@@ -16,6 +16,10 @@ G_BEGIN_DECLS
  * another time than it was logged. BUFFER_OFFSET is its sequence number. */
 #define GST_BAG_PUBLISH_CAPS "timestamp/x-mcap-publish-time"
 
+/* Pads of what is no message. */
+#define GST_BAG_ATTACHMENTS_PAD "attachments"
+#define GST_BAG_METADATA_PAD "metadata"
+
 typedef struct _GstBagStreams GstBagStreams;
 
 /* Pads have these functions for events and queries. @settings are copied. */

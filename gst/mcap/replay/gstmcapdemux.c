@@ -12,7 +12,7 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=talker/talker.mcap ! mcapdemux topics=/topic ! fakesink
+ * gst-launch-1.0 filesrc location=talker/talker.mcap ! mcapdemux topics="</topic>" ! fakesink
  * silent=false -v
  * ]|
  */
@@ -28,7 +28,7 @@
 #include "gst/common/gstsinkevents.h"
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/container/mcap-stream.h"
-#include "gstbagcontrol.h"
+#include "gstbagerror.h"
 #include "gstbagstreams.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_mcap_demux_debug);
@@ -38,21 +38,17 @@ GST_DEBUG_CATEGORY_STATIC (gst_mcap_demux_debug);
  * segment of a stream, which cannot be looked ahead in, begins so much earlier. */
 #define STAMP_MARGIN GST_SECOND
 
-enum { PROP_0, PROP_STATS, PROP_SETTINGS /* and those after it */ };
-
 struct _GstMcapDemux {
-  GstElement parent;
+  GstBagBase parent;
   GstPad *sinkpad;
-
-  /* under the object lock */
-  GstBagSettings settings;
-  GstBagControl control; /* its player: pull mode */
 
   /* push mode, streaming thread */
   McapStream *stream;
   BagChannels channels;
   GHashTable *by_id; /* channel's number in the file: BagChannel */
   GstBagStreams *streams;
+  GstBagTimestamps timestamps;
+  guint64 n_messages;
   gboolean has_segment;
   guint32 seqnum;
 };
@@ -60,34 +56,8 @@ struct _GstMcapDemux {
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_MCAP_CAPS_NAME));
 
-G_DEFINE_TYPE (GstMcapDemux, gst_mcap_demux, GST_TYPE_ELEMENT)
+G_DEFINE_TYPE (GstMcapDemux, gst_mcap_demux, GST_TYPE_BAG_BASE)
 GST_ELEMENT_REGISTER_DEFINE (mcapdemux, "mcapdemux", GST_RANK_PRIMARY, GST_TYPE_MCAP_DEMUX)
-
-static gboolean
-gst_mcap_demux_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
-{
-  GstMcapDemux *self = GST_MCAP_DEMUX (parent);
-  gboolean done;
-  if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
-    return gst_pad_event_default (pad, parent, event);
-  done = gst_bag_control_seek (&self->control, GST_ELEMENT (self), event);
-  gst_event_unref (event);
-  return done;
-}
-
-static gboolean
-gst_mcap_demux_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
-{
-  GstMcapDemux *self = GST_MCAP_DEMUX (parent);
-  gboolean answered;
-  if (gst_bag_control_query (&self->control, GST_ELEMENT (self), query, &answered))
-    return answered;
-  /* What upstream knows of is bytes. */
-  if (GST_QUERY_TYPE (query) == GST_QUERY_DURATION ||
-      GST_QUERY_TYPE (query) == GST_QUERY_POSITION || GST_QUERY_TYPE (query) == GST_QUERY_SEEKING)
-    return FALSE;
-  return gst_pad_query_default (pad, parent, query);
-}
 
 /* Push mode */
 
@@ -104,13 +74,13 @@ static void
 start_stream (GstMcapDemux *self)
 {
   clear_stream (self);
-  GST_OBJECT_LOCK (self);
-  GstBagSettings settings = self->settings;
-  settings.topics = g_strdup (self->settings.topics);
-  self->control.n_messages = self->control.n_damaged = 0;
-  GST_OBJECT_UNLOCK (self);
+  GstBagSettings settings;
+  gst_bag_base_get_settings (GST_BAG_BASE (self), &settings);
+  self->n_messages = 0;
+  gst_bag_base_set_stats (GST_BAG_BASE (self), 0, 0);
+  self->timestamps = settings.timestamps;
   self->streams = gst_bag_streams_new (
-      GST_ELEMENT (self), &settings, gst_mcap_demux_src_event, gst_mcap_demux_src_query);
+      GST_ELEMENT (self), &settings, gst_bag_base_src_event, gst_bag_base_src_query);
   self->stream = mcap_stream_new ();
   self->by_id = g_hash_table_new (NULL, NULL);
   bag_channels_init (&self->channels);
@@ -123,10 +93,8 @@ static void
 take_warning (GstMcapDemux *self)
 {
   g_autofree gchar *warning = mcap_stream_take_warning (self->stream);
-  GST_OBJECT_LOCK (self);
-  self->control.n_damaged =
-      mcap_stream_get_n_damaged (self->stream) + gst_bag_streams_get_n_damaged (self->streams);
-  GST_OBJECT_UNLOCK (self);
+  gst_bag_base_set_stats (GST_BAG_BASE (self), self->n_messages,
+      mcap_stream_get_n_damaged (self->stream) + gst_bag_streams_get_n_damaged (self->streams));
   if (warning)
     GST_ELEMENT_WARNING (self, STREAM, DEMUX, ("%s", warning), (NULL));
 }
@@ -152,10 +120,7 @@ send_segment (GstMcapDemux *self, const BagMessage *message)
   GstSegment segment;
   const GstClockTime time = gst_bag_streams_get_time (self->streams, message);
   gst_segment_init (&segment, GST_FORMAT_TIME);
-  GST_OBJECT_LOCK (self);
-  const GstClockTime margin =
-      self->settings.timestamps == GST_BAG_TIMESTAMPS_HEADER ? STAMP_MARGIN : 0;
-  GST_OBJECT_UNLOCK (self);
+  const GstClockTime margin = self->timestamps == GST_BAG_TIMESTAMPS_HEADER ? STAMP_MARGIN : 0;
   const GstClockTime first = MIN (time, message->log_time);
   segment.start = segment.position = first > margin ? first - margin : 0;
   segment.time = 0;
@@ -179,9 +144,7 @@ push_message (GstMcapDemux *self, McapCursor *content)
       channel, read.sequence, read.log_time, read.publish_time, read.data, read.size};
   if (!self->has_segment)
     send_segment (self, &message);
-  GST_OBJECT_LOCK (self);
-  self->control.n_messages++;
-  GST_OBJECT_UNLOCK (self);
+  self->n_messages++;
   return gst_bag_streams_push (self->streams, &message);
 }
 
@@ -212,7 +175,7 @@ take_records (GstMcapDemux *self)
     flow = GST_FLOW_OK;
   if (error) {
     g_prefix_error (&error, "The stream cannot be read: ");
-    gst_bag_post_error (GST_ELEMENT (self), error);
+    gst_bag_error_post (GST_ELEMENT (self), error);
     return GST_FLOW_ERROR;
   }
   return flow;
@@ -294,7 +257,7 @@ is_source_ended (GstMcapDemux *self, guint64 offset)
   if (!gst_pad_peer_query_duration (self->sinkpad, GST_FORMAT_BYTES, &size) ||
       offset >= (guint64)size)
     return FALSE;
-  player = gst_bag_control_get (&self->control, GST_ELEMENT (self));
+  player = gst_bag_base_get_player (GST_BAG_BASE (self));
   if (player)
     gst_bag_player_end (player);
   g_clear_pointer (&player, gst_bag_player_unref);
@@ -342,14 +305,11 @@ static gboolean
 start_player (GstMcapDemux *self)
 {
   GstBagPlayerSettings settings = {.post_progress = FALSE};
-  GST_OBJECT_LOCK (self);
-  settings.streams = self->settings;
-  settings.streams.topics = g_strdup (self->settings.topics);
-  GST_OBJECT_UNLOCK (self);
-  GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings,
-      gst_mcap_demux_src_event, gst_mcap_demux_src_query, open_peer, self);
-  g_free (settings.streams.topics);
-  gst_bag_control_start (&self->control, GST_ELEMENT (self), player);
+  gst_bag_base_get_settings (GST_BAG_BASE (self), &settings.streams);
+  GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings, gst_bag_base_src_event,
+      gst_bag_base_src_query, open_peer, self);
+  gst_bag_settings_clear (&settings.streams);
+  gst_bag_base_start (GST_BAG_BASE (self), player);
   return TRUE;
 }
 
@@ -372,7 +332,7 @@ gst_mcap_demux_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, g
   else if (mode == GST_PAD_MODE_PULL && active)
     return start_player (self);
   else if (mode == GST_PAD_MODE_PULL)
-    gst_bag_control_stop (&self->control, GST_ELEMENT (self));
+    gst_bag_base_stop (GST_BAG_BASE (self));
   return TRUE;
 }
 
@@ -388,43 +348,16 @@ gst_mcap_demux_change_state (GstElement *element, GstStateChange transition)
 }
 
 static void
-gst_mcap_demux_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstMcapDemux *self = GST_MCAP_DEMUX (object);
-  GST_OBJECT_LOCK (self);
-  if (id < PROP_SETTINGS || !gst_bag_settings_set (&self->settings, id - PROP_SETTINGS, value))
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-gst_mcap_demux_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstMcapDemux *self = GST_MCAP_DEMUX (object);
-  if (id == PROP_STATS) {
-    g_value_take_boxed (value, gst_bag_control_get_stats (&self->control, GST_ELEMENT (self),
-                                   "application/x-mcapdemux-stats"));
-    return;
-  }
-  GST_OBJECT_LOCK (self);
-  if (id < PROP_SETTINGS || !gst_bag_settings_get (&self->settings, id - PROP_SETTINGS, value))
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
 gst_mcap_demux_finalize (GObject *object)
 {
   GstMcapDemux *self = GST_MCAP_DEMUX (object);
   clear_stream (self);
-  gst_bag_settings_clear (&self->settings);
   G_OBJECT_CLASS (gst_mcap_demux_parent_class)->finalize (object);
 }
 
 static void
 gst_mcap_demux_init (GstMcapDemux *self)
 {
-  gst_bag_settings_init (&self->settings);
   self->sinkpad = gst_pad_new_from_static_template (&sink_template, "sink");
   gst_pad_set_chain_function (self->sinkpad, gst_mcap_demux_chain);
   gst_pad_set_event_function (self->sinkpad, gst_mcap_demux_sink_event);
@@ -441,24 +374,12 @@ gst_mcap_demux_class_init (GstMcapDemuxClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
   GST_DEBUG_CATEGORY_INIT (gst_mcap_demux_debug, "mcapdemux", 0, "MCAP demuxer");
-  object_class->set_property = gst_mcap_demux_set_property;
-  object_class->get_property = gst_mcap_demux_get_property;
   object_class->finalize = gst_mcap_demux_finalize;
   element_class->change_state = gst_mcap_demux_change_state;
-
-  /**
-   * GstMcapDemux:stats:
-   *
-   * Of the last run: `messages` that were read (guint64), `damaged` chunks, records and messages
-   * that were left out (guint64).
-   */
-  g_object_class_install_property (object_class, PROP_STATS,
-      g_param_spec_boxed ("stats", "Statistics", "Numbers of messages and of what was left out",
-          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
-  gst_bag_settings_install (object_class, PROP_SETTINGS);
+  GST_BAG_BASE_CLASS (klass)->log = gst_mcap_demux_debug;
+  GST_BAG_BASE_CLASS (klass)->stats_name = "application/x-mcapdemux-stats";
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_bag_settings_add_templates (element_class);
-  gst_element_class_set_static_metadata (element_class, "MCAP demuxer", "Codec/Demuxer/PointCloud",
-      "Takes recordings in MCAP apart", "gst-ndt");
+  gst_element_class_set_static_metadata (element_class, "MCAP demuxer", "Codec/Demuxer",
+      "Takes recordings in MCAP apart", "The gst-ndt developers");
 }

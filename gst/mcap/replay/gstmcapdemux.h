@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <gst/gst.h>
+#include "gstbagbase.h"
 
 G_BEGIN_DECLS
 
@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 #define GST_MCAP_CAPS_NAME "application/x-mcap"
 
 #define GST_TYPE_MCAP_DEMUX (gst_mcap_demux_get_type ())
-G_DECLARE_FINAL_TYPE (GstMcapDemux, gst_mcap_demux, GST, MCAP_DEMUX, GstElement)
+G_DECLARE_FINAL_TYPE (GstMcapDemux, gst_mcap_demux, GST, MCAP_DEMUX, GstBagBase)
 
 GST_ELEMENT_REGISTER_DECLARE (mcapdemux)
 

@@ -20,7 +20,7 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 rosbagsrc location=talker/talker.mcap topics=/topic ! fakesink silent=false -v
+ * gst-launch-1.0 rosbagsrc location=talker/talker.mcap topics="</topic>" ! fakesink silent=false -v
  * ]|
  */
 #ifdef HAVE_CONFIG_H
@@ -30,34 +30,25 @@
 #include "gstrosbagsrc.h"
 
 #include "gst/mcap/ros/bag-files.h"
-#include "gstbagcontrol.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_rosbag_src_debug);
 #define GST_CAT_DEFAULT gst_rosbag_src_debug
 
-enum {
-  PROP_0,
-  PROP_LOCATION,
-  PROP_LOCATIONS,
-  PROP_START_TIME,
-  PROP_STOP_TIME,
-  PROP_STATS,
-  PROP_SETTINGS /* and those after it */
-};
+enum { PROP_0, PROP_LOCATION, PROP_LOCATIONS, PROP_START_TIME, PROP_STOP_TIME };
 
 struct _GstRosbagSrc {
-  GstElement parent;
+  GstBagBase parent;
 
   /* under the object lock */
   gchar *location;
   gchar **locations;
-  GstBagPlayerSettings settings;
-  GstBagControl control;
+  GstClockTime start_time;
+  GstClockTime stop_time;
 
   GPtrArray *places; /* snapshot of location and locations, for the player */
 };
 
-G_DEFINE_TYPE (GstRosbagSrc, gst_rosbag_src, GST_TYPE_ELEMENT)
+G_DEFINE_TYPE (GstRosbagSrc, gst_rosbag_src, GST_TYPE_BAG_BASE)
 GST_ELEMENT_REGISTER_DEFINE (rosbagsrc, "rosbagsrc", GST_RANK_NONE, GST_TYPE_ROSBAG_SRC)
 
 static BagMerger *
@@ -72,26 +63,15 @@ open_files (gpointer user_data, GError **error)
 }
 
 static gboolean
-gst_rosbag_src_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
-{
-  gboolean done;
-  if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
-    return gst_pad_event_default (pad, parent, event);
-  done = gst_bag_control_seek (&GST_ROSBAG_SRC (parent)->control, GST_ELEMENT (parent), event);
-  gst_event_unref (event);
-  return done;
-}
-
-static gboolean
 gst_rosbag_src_send_event (GstElement *element, GstEvent *event)
 {
-  GstRosbagSrc *self = GST_ROSBAG_SRC (element);
+  GstBagBase *self = GST_BAG_BASE (element);
   gboolean done;
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK) {
-    done = gst_bag_control_seek (&self->control, element, event);
+    done = gst_bag_base_seek (self, event);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     /* An application stops the stream so. */
-    GstBagPlayer *player = gst_bag_control_get (&self->control, element);
+    GstBagPlayer *player = gst_bag_base_get_player (self);
     done = player != NULL;
     if (player)
       gst_bag_player_end (player);
@@ -104,20 +84,10 @@ gst_rosbag_src_send_event (GstElement *element, GstEvent *event)
 }
 
 static gboolean
-gst_rosbag_src_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
-{
-  gboolean answered;
-  GstRosbagSrc *self = GST_ROSBAG_SRC (parent);
-  if (gst_bag_control_query (&self->control, GST_ELEMENT (self), query, &answered))
-    return answered;
-  return gst_pad_query_default (pad, parent, query);
-}
-
-static gboolean
 gst_rosbag_src_query (GstElement *element, GstQuery *query)
 {
   gboolean answered;
-  if (gst_bag_control_query (&GST_ROSBAG_SRC (element)->control, element, query, &answered))
+  if (gst_bag_base_answer (GST_BAG_BASE (element), query, &answered))
     return answered;
   return GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->query (element, query);
 }
@@ -133,33 +103,34 @@ start (GstRosbagSrc *self)
     g_ptr_array_add (self->places, g_strdup (self->location));
   for (gchar **l = self->locations; l && *l; l++)
     g_ptr_array_add (self->places, g_strdup (*l));
-  GstBagPlayerSettings settings = self->settings;
-  settings.streams.topics = g_strdup (self->settings.streams.topics);
+  const GstClockTime start_time = self->start_time, stop_time = self->stop_time;
   GST_OBJECT_UNLOCK (self);
 
   if (self->places->len == 0) {
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
         ("No recording is named: set location to a file or folder."), (NULL));
-    g_free (settings.streams.topics);
     return FALSE;
   }
-  settings.post_progress = TRUE;
-  GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings,
-      gst_rosbag_src_src_event, gst_rosbag_src_src_query, open_files, self);
-  g_free (settings.streams.topics);
+  GstBagPlayerSettings settings = {.post_progress = TRUE};
+  gst_bag_base_get_settings (GST_BAG_BASE (self), &settings.streams);
+  settings.streams.from = start_time;
+  settings.streams.to = stop_time;
+  GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings, gst_bag_base_src_event,
+      gst_bag_base_src_query, open_files, self);
+  gst_bag_settings_clear (&settings.streams);
   if (!gst_bag_player_open (player)) {
     gst_bag_player_stop (player);
     gst_bag_player_unref (player);
     return FALSE;
   }
-  gst_bag_control_start (&self->control, GST_ELEMENT (self), player);
+  gst_bag_base_start (GST_BAG_BASE (self), player);
   return TRUE;
 }
 
 static void
 set_playing (GstRosbagSrc *self, gboolean playing)
 {
-  GstBagPlayer *player = gst_bag_control_get (&self->control, GST_ELEMENT (self));
+  GstBagPlayer *player = gst_bag_base_get_player (GST_BAG_BASE (self));
   if (player)
     gst_bag_player_set_playing (player, playing);
   g_clear_pointer (&player, gst_bag_player_unref);
@@ -174,7 +145,7 @@ gst_rosbag_src_change_state (GstElement *element, GstStateChange transition)
   GstStateChangeReturn result =
       GST_ELEMENT_CLASS (gst_rosbag_src_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    gst_bag_control_stop (&self->control, element);
+    gst_bag_base_stop (GST_BAG_BASE (self));
   if (result == GST_STATE_CHANGE_FAILURE)
     return result;
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !start (self))
@@ -182,19 +153,6 @@ gst_rosbag_src_change_state (GstElement *element, GstStateChange transition)
   if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
     set_playing (self, TRUE);
   return result;
-}
-
-static gchar **
-dup_strings (const GValue *array)
-{
-  GPtrArray *strings = g_ptr_array_new ();
-  for (guint i = 0; i < gst_value_array_get_size (array); i++) {
-    const GValue *value = gst_value_array_get_value (array, i);
-    if (G_VALUE_HOLDS_STRING (value) && g_value_get_string (value))
-      g_ptr_array_add (strings, g_value_dup_string (value));
-  }
-  g_ptr_array_add (strings, NULL);
-  return (gchar **)g_ptr_array_free (strings, FALSE);
 }
 
 static void
@@ -209,18 +167,16 @@ gst_rosbag_src_set_property (GObject *object, guint id, const GValue *value, GPa
     break;
   case PROP_LOCATIONS:
     g_strfreev (self->locations);
-    self->locations = dup_strings (value);
+    self->locations = gst_bag_strings_from_value (value);
     break;
   case PROP_START_TIME:
-    self->settings.streams.from = g_value_get_uint64 (value);
+    self->start_time = g_value_get_uint64 (value);
     break;
   case PROP_STOP_TIME:
-    self->settings.streams.to = g_value_get_uint64 (value);
+    self->stop_time = g_value_get_uint64 (value);
     break;
   default:
-    if (id < PROP_SETTINGS ||
-        !gst_bag_settings_set (&self->settings.streams, id - PROP_SETTINGS, value))
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
   }
   GST_OBJECT_UNLOCK (self);
@@ -230,34 +186,22 @@ static void
 gst_rosbag_src_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstRosbagSrc *self = GST_ROSBAG_SRC (object);
-  if (id == PROP_STATS) {
-    g_value_take_boxed (value, gst_bag_control_get_stats (&self->control, GST_ELEMENT (self),
-                                   "application/x-rosbagsrc-stats"));
-    return;
-  }
   GST_OBJECT_LOCK (self);
   switch (id) {
   case PROP_LOCATION:
     g_value_set_string (value, self->location);
     break;
   case PROP_LOCATIONS:
-    for (gchar **l = self->locations; l && *l; l++) {
-      GValue string = G_VALUE_INIT;
-      g_value_init (&string, G_TYPE_STRING);
-      g_value_set_string (&string, *l);
-      gst_value_array_append_and_take_value (value, &string);
-    }
+    gst_bag_strings_to_value (self->locations, value);
     break;
   case PROP_START_TIME:
-    g_value_set_uint64 (value, self->settings.streams.from);
+    g_value_set_uint64 (value, self->start_time);
     break;
   case PROP_STOP_TIME:
-    g_value_set_uint64 (value, self->settings.streams.to);
+    g_value_set_uint64 (value, self->stop_time);
     break;
   default:
-    if (id < PROP_SETTINGS ||
-        !gst_bag_settings_get (&self->settings.streams, id - PROP_SETTINGS, value))
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
   }
   GST_OBJECT_UNLOCK (self);
@@ -269,7 +213,6 @@ gst_rosbag_src_finalize (GObject *object)
   GstRosbagSrc *self = GST_ROSBAG_SRC (object);
   g_free (self->location);
   g_strfreev (self->locations);
-  gst_bag_settings_clear (&self->settings.streams);
   g_clear_pointer (&self->places, g_ptr_array_unref);
   G_OBJECT_CLASS (gst_rosbag_src_parent_class)->finalize (object);
 }
@@ -277,7 +220,7 @@ gst_rosbag_src_finalize (GObject *object)
 static void
 gst_rosbag_src_init (GstRosbagSrc *self)
 {
-  gst_bag_settings_init (&self->settings.streams);
+  self->stop_time = G_MAXUINT64;
   GST_OBJECT_FLAG_SET (self, GST_ELEMENT_FLAG_SOURCE);
 }
 
@@ -295,6 +238,8 @@ gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
   element_class->change_state = gst_rosbag_src_change_state;
   element_class->send_event = gst_rosbag_src_send_event;
   element_class->query = gst_rosbag_src_query;
+  GST_BAG_BASE_CLASS (klass)->log = gst_rosbag_src_debug;
+  GST_BAG_BASE_CLASS (klass)->stats_name = "application/x-rosbagsrc-stats";
 
   /**
    * GstRosbagSrc:location:
@@ -316,24 +261,14 @@ gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
               G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS),
           flags));
   g_object_class_install_property (object_class, PROP_START_TIME,
-      g_param_spec_uint64 ("start-time", "Start time",
+      g_param_spec_uint64 ("start-time", "Start Time",
           "Earliest time stamp to send, in ns as recorded (of the Unix epoch in most recordings)",
           0, G_MAXUINT64, 0, flags));
   g_object_class_install_property (object_class, PROP_STOP_TIME,
-      g_param_spec_uint64 ("stop-time", "Stop time", "Latest time stamp to send, in ns as recorded",
+      g_param_spec_uint64 ("stop-time", "Stop Time", "Latest time stamp to send, in ns as recorded",
           0, G_MAXUINT64, G_MAXUINT64, flags));
-  /**
-   * GstRosbagSrc:stats:
-   *
-   * Of the last run: `messages` that were read (guint64; after a seek again), `damaged` chunks,
-   * records and messages that were left out (guint64).
-   */
-  g_object_class_install_property (object_class, PROP_STATS,
-      g_param_spec_boxed ("stats", "Statistics", "Numbers of messages and of what was left out",
-          GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
-  gst_bag_settings_install (object_class, PROP_SETTINGS);
 
-  gst_bag_settings_add_templates (element_class);
   gst_element_class_set_static_metadata (element_class, "Recording source",
-      "Source/File/PointCloud", "Plays recordings in MCAP and rosbag2 files", "gst-ndt");
+      "Source/File/PointCloud", "Plays recordings in MCAP and rosbag2 files",
+      "The gst-ndt developers");
 }
