@@ -2,7 +2,7 @@
 /* The CPU in the place of a device: it takes its time, and fails when told to. */
 #pragma once
 
-#include "gst/ndt/gstndtengine.h"
+#include "gst/ndt/engine/gstndtengine.h"
 
 G_BEGIN_DECLS
 

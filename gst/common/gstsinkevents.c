@@ -13,13 +13,18 @@ is_flushing (GstElement *element)
   return flushing;
 }
 
+/* What the pad's event function was, in the pad's event data. */
+typedef struct {
+  GstPadEventFunction function;
+} Wrapped;
+
 static GstFlowReturn
 handle_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
-  const GstPadEventFunction function = (GstPadEventFunction)pad->eventdata;
+  const Wrapped *wrapped = pad->eventdata;
   const GstEventType type = GST_EVENT_TYPE (event);
 
-  if (function (pad, parent, event))
+  if (wrapped->function (pad, parent, event))
     return GST_FLOW_OK;
   if (is_flushing (GST_ELEMENT (parent)))
     return GST_FLOW_FLUSHING;
@@ -30,6 +35,8 @@ handle_event (GstPad *pad, GstObject *parent, GstEvent *event)
 void
 gst_sink_events_tell_flushing (GstPad *sinkpad)
 {
-  gst_pad_set_event_full_function_full (
-      sinkpad, handle_event, (gpointer)GST_PAD_EVENTFUNC (sinkpad), NULL);
+  Wrapped *wrapped = g_new (Wrapped, 1);
+
+  wrapped->function = GST_PAD_EVENTFUNC (sinkpad);
+  gst_pad_set_event_full_function_full (sinkpad, handle_event, wrapped, g_free);
 }

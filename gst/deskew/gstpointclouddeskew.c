@@ -29,7 +29,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/common/gstndtposepad.h"
+#include "gst/common/gstposequeuepad.h"
 #include "gst/common/gstndtviews.h"
 #include "gst/common/gstsinkevents.h"
 #include "ndtcore/io/ndt-trajectory.h"
@@ -76,9 +76,9 @@ struct _GstPointCloudDeskew {
   GstPointCloudTimer *timer;
   GstPointCloudInfo info;
   NdtDeskewer *deskewer;
-  GstNdtPoses *poses; /* of the pose pads */
-  GArray *window;     /* of those, around a scan; NdtTimedPose */
-  GArray *trajectory; /* of the file, empty without one */
+  GstPoseQueue *poses; /* of the pose pads */
+  GArray *window;      /* of those, around a scan; NdtTimedPose */
+  GArray *trajectory;  /* of the file, empty without one */
   NdtPose mount;
   NdtTimedPose stations[3]; /* on the last scans, axis of PTS */
   guint n_stations;
@@ -179,25 +179,25 @@ query_upstream (GstPointCloudDeskew *self, GstQuery *query)
 {
   gboolean live;
   GstClockTime min;
-  return gst_ndt_pose_pads_query_latency (GST_ELEMENT (self), self->poses, query, &live, &min);
+  return gst_pose_queue_pads_query_latency (GST_ELEMENT (self), self->poses, query, &live, &min);
 }
 
 /* Until those have come that are of a scan's end. FALSE when flushing. */
 static gboolean
 wait_for_poses (GstPointCloudDeskew *self, gint64 begin, gint64 end, GstClockTime timeout)
 {
-  if (gst_ndt_poses_reached (self->poses, end))
+  if (gst_pose_queue_reached (self->poses, end))
     return TRUE;
   /* No query need have passed: sinks send none on before their first buffer. */
-  if (!gst_ndt_poses_knows_sources (self->poses)) {
+  if (!gst_pose_queue_knows_sources (self->poses)) {
     GstQuery *query = gst_query_new_latency ();
     query_upstream (self, query);
     gst_query_unref (query);
   }
-  gint64 deadline = gst_ndt_poses_get_deadline (self->poses, GST_ELEMENT (self), begin, timeout);
+  gint64 deadline = gst_pose_queue_get_deadline (self->poses, GST_ELEMENT (self), begin, timeout);
   if (deadline == 0)
     deadline = g_get_monotonic_time () + (gint64)GST_TIME_AS_USECONDS (timeout);
-  return gst_ndt_poses_wait (self->poses, end, GST_CLOCK_TIME_NONE, deadline);
+  return gst_pose_queue_wait (self->poses, end, GST_CLOCK_TIME_NONE, deadline);
 }
 
 /* By the poses of a pad, once they have come. FALSE as well where the pad is being flushed. */
@@ -208,15 +208,15 @@ follow_pads (GstPointCloudDeskew *self, GstBuffer *buffer, gint64 max_gap, GstCl
   const GstSegment *segment = gst_point_cloud_timer_get_segment (self->timer);
   const GstClockTime duration =
       GST_BUFFER_DURATION_IS_VALID (buffer) ? GST_BUFFER_DURATION (buffer) : 0;
-  const gint64 begin = gst_ndt_running_time (segment, GST_BUFFER_PTS (buffer));
-  const gint64 end = gst_ndt_running_time (segment, GST_BUFFER_PTS (buffer) + duration);
-  if (begin == GST_NDT_TIME_UNKNOWN || end == GST_NDT_TIME_UNKNOWN)
+  const gint64 begin = gst_pose_queue_running_time (segment, GST_BUFFER_PTS (buffer));
+  const gint64 end = gst_pose_queue_running_time (segment, GST_BUFFER_PTS (buffer) + duration);
+  if (begin == GST_POSE_QUEUE_NO_TIME || end == GST_POSE_QUEUE_NO_TIME)
     return FALSE;
-  gst_ndt_poses_scan (self->poses, begin);
+  gst_pose_queue_scan (self->poses, begin);
   if (!wait_for_poses (self, begin, end, timeout))
     return FALSE;
   g_array_set_size (self->window, 0);
-  gst_ndt_poses_get_window (self->poses, begin, end, self->window);
+  gst_pose_queue_get_window (self->poses, begin, end, self->window);
   ndt_pose_curve_init (&motion->curve, (const NdtTimedPose *)(gconstpointer)self->window->data,
       self->window->len, max_gap, 0);
   motion->pts = begin;
@@ -305,7 +305,7 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
     ndt_pose_curve_init (&motion.curve, (const NdtTimedPose *)(gconstpointer)self->trajectory->data,
         self->trajectory->len, max_gap, 0);
     motion.pts = (gint64)GST_BUFFER_PTS (buffer) + offset;
-  } else if (gst_ndt_poses_has_streams (self->poses))
+  } else if (gst_pose_queue_has_streams (self->poses))
     known = follow_pads (self, buffer, max_gap, timeout, &motion);
   else
     known = follow_stations (self, buffer, role, max_gap, &motion);
@@ -331,7 +331,7 @@ query_latency (GstPointCloudDeskew *self, GstQuery *query)
   if (!query_upstream (self, query))
     return FALSE;
   gst_query_parse_latency (query, &live, &min, &max);
-  if (live && gst_ndt_poses_has_streams (self->poses)) {
+  if (live && gst_pose_queue_has_streams (self->poses)) {
     GST_OBJECT_LOCK (self);
     min += self->pose_timeout;
     GST_OBJECT_UNLOCK (self);
@@ -355,7 +355,7 @@ gst_point_cloud_deskew_src_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEEK)
-    return gst_ndt_pose_pads_seek (GST_ELEMENT (self), self->poses, event);
+    return gst_pose_queue_pads_seek (GST_ELEMENT (self), self->poses, event);
   return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_deskew_parent_class)
       ->src_event (transform, event);
 }
@@ -364,7 +364,7 @@ static GstPad *
 gst_point_cloud_deskew_request_new_pad (
     GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps)
 {
-  return gst_ndt_pose_pad_request (
+  return gst_pose_queue_pad_request (
       element, GST_POINT_CLOUD_DESKEW (element)->poses, template, name);
 }
 
@@ -374,9 +374,9 @@ gst_point_cloud_deskew_change_state (GstElement *element, GstStateChange transit
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (element);
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
-    gst_ndt_poses_start (self->poses);
+    gst_pose_queue_start (self->poses);
   else if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    gst_ndt_poses_flush (self->poses);
+    gst_pose_queue_flush (self->poses);
   return GST_ELEMENT_CLASS (gst_point_cloud_deskew_parent_class)
       ->change_state (element, transition);
 }
@@ -398,9 +398,9 @@ gst_point_cloud_deskew_sink_event (GstBaseTransform *transform, GstEvent *event)
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
     event = gst_point_cloud_timer_segment (self->timer, event);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START) {
-    gst_ndt_poses_flush (self->poses);
+    gst_pose_queue_flush (self->poses);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    gst_ndt_poses_start (self->poses);
+    gst_pose_queue_start (self->poses);
     gst_point_cloud_timer_reset (self->timer);
     self->n_stations = 0;
   }
@@ -489,7 +489,7 @@ gst_point_cloud_deskew_stop (GstBaseTransform *transform)
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
   g_array_set_size (self->trajectory, 0);
-  gst_ndt_poses_clear (self->poses);
+  gst_pose_queue_clear (self->poses);
   g_clear_pointer (&self->deskewer, ndt_deskewer_free);
   g_clear_pointer (&self->points, g_free);
   self->capacity = 0;
@@ -589,7 +589,7 @@ gst_point_cloud_deskew_finalize (GObject *object)
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (object);
   gst_point_cloud_timer_free (self->timer);
-  gst_ndt_poses_free (self->poses);
+  gst_pose_queue_free (self->poses);
   g_array_unref (self->window);
   g_array_unref (self->trajectory);
   g_free (self->location);
@@ -657,11 +657,11 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
       "The gst-ndt authors");
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_ndt_pose_pad_class_init (element_class);
+  gst_pose_queue_pad_class_init (element_class);
   gst_type_mark_as_plugin_api (instant_get_type (), 0);
 
   element_class->request_new_pad = gst_point_cloud_deskew_request_new_pad;
-  element_class->release_pad = gst_ndt_pose_pad_release;
+  element_class->release_pad = gst_pose_queue_pad_release;
   element_class->change_state = gst_point_cloud_deskew_change_state;
   transform_class->query = gst_point_cloud_deskew_query;
   transform_class->start = gst_point_cloud_deskew_start;
@@ -680,7 +680,7 @@ static void
 gst_point_cloud_deskew_init (GstPointCloudDeskew *self)
 {
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
-  self->poses = gst_ndt_poses_new (pose_roles, G_N_ELEMENTS (pose_roles));
+  self->poses = gst_pose_queue_new (pose_roles, G_N_ELEMENTS (pose_roles));
   self->window = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
   self->trajectory = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
   self->max_gap = DEFAULT_MAX_GAP;
@@ -691,7 +691,7 @@ gst_point_cloud_deskew_init (GstPointCloudDeskew *self)
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
   gst_sink_events_tell_flushing (GST_BASE_TRANSFORM_SINK_PAD (self));
   gst_pad_set_iterate_internal_links_function (
-      GST_BASE_TRANSFORM_SINK_PAD (self), gst_ndt_pose_pad_iterate_scans);
+      GST_BASE_TRANSFORM_SINK_PAD (self), gst_pose_queue_pad_iterate_scans);
   gst_pad_set_iterate_internal_links_function (
-      GST_BASE_TRANSFORM_SRC_PAD (self), gst_ndt_pose_pad_iterate_scans);
+      GST_BASE_TRANSFORM_SRC_PAD (self), gst_pose_queue_pad_iterate_scans);
 }

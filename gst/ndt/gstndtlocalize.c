@@ -27,9 +27,8 @@
 #include "config.h"
 #endif
 
-#include "gstndtlocalizeprivate.h"
-
-#include "gstndtpose.h"
+#include "gstndtlocalizecontrol.h"
+#include "gstndtlocalizetask.h"
 
 GST_DEBUG_CATEGORY (gst_ndt_localize_debug);
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
@@ -67,10 +66,10 @@ gst_ndt_localize_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   const guint64 n_backwards = gst_point_cloud_timer_get_n_backwards (self->timer);
   buffer = gst_point_cloud_timer_stamp (self->timer, buffer);
   const gboolean backwards = gst_point_cloud_timer_get_n_backwards (self->timer) > n_backwards;
-  const gint64 time = gst_ndt_running_time (
+  const gint64 time = gst_pose_queue_running_time (
       gst_point_cloud_timer_get_segment (self->timer), GST_BUFFER_PTS (buffer));
-  if (time != GST_NDT_TIME_UNKNOWN)
-    gst_ndt_poses_scan (self->poses, time);
+  if (time != GST_POSE_QUEUE_NO_TIME)
+    gst_pose_queue_scan (self->poses, time);
   GST_OBJECT_LOCK (self);
   const gboolean live = self->is_live;
   GST_OBJECT_UNLOCK (self);
@@ -111,9 +110,10 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
   return TRUE;
 }
 
-/* Refused is told as what buffers are told: whoever pushes a sticky event that was refused once
- * more takes that for the flow, and combiners forgive NOT_LINKED and FLUSHING, but no error. After
- * an EOS comes no buffer to report why the task has stopped. */
+/* A queue that has stopped refuses an event with the flow of buffers, not with FALSE: GStreamer
+ * pushes a refused sticky event again before the next buffer and returns the result as that
+ * buffer's flow, and combiners (a funnel, a tee) tolerate NOT_LINKED and FLUSHING but no ERROR.
+ * After EOS no buffer follows that could return the flow, so the element posts the error itself. */
 static GstFlowReturn
 queue_event (GstNdtLocalize *self, GstEvent *event)
 {
@@ -141,13 +141,13 @@ begin_flushing (GstNdtLocalize *self)
 {
   gst_ndt_fifo_flush (self->fifo);
   gst_ndt_map_loader_set_flushing (self->loader, TRUE);
-  gst_ndt_poses_flush (self->poses);
+  gst_pose_queue_flush (self->poses);
 }
 
 static void
 end_flushing (GstNdtLocalize *self)
 {
-  gst_ndt_poses_start (self->poses);
+  gst_pose_queue_start (self->poses);
   gst_ndt_map_loader_set_flushing (self->loader, FALSE);
   gst_ndt_fifo_start (self->fifo);
 }
@@ -209,7 +209,7 @@ gst_ndt_localize_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     gst_ndt_playback_segment (&self->playback, gst_point_cloud_timer_get_segment (self->timer));
     break;
   case GST_EVENT_EOS:
-    gst_ndt_poses_scan (self->poses, G_MAXINT64);
+    gst_pose_queue_scan (self->poses, G_MAXINT64);
     break;
   default:
     break;
@@ -240,7 +240,7 @@ gst_ndt_localize_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
     gst_ndt_stats_qos (self->stats);
     break;
   case GST_EVENT_SEEK:
-    return gst_ndt_pose_pads_seek (GST_ELEMENT (self), self->poses, event);
+    return gst_pose_queue_pads_seek (GST_ELEMENT (self), self->poses, event);
   case GST_EVENT_RECONFIGURE:
     gst_ndt_fifo_resume (self->fifo);
     break;
@@ -267,7 +267,7 @@ query_latency (GstNdtLocalize *self, GstQuery *query)
   if (!gst_ndt_localize_query_upstream (self, query))
     return FALSE;
   gst_query_parse_latency (query, &live, &min, &max);
-  const gboolean waits = live && gst_ndt_poses_has_streams (self->poses);
+  const gboolean waits = live && gst_pose_queue_has_streams (self->poses);
 
   GST_OBJECT_LOCK (self);
   min += gst_ndt_localize_get_own_latency (self);
@@ -332,7 +332,7 @@ static GstPad *
 gst_ndt_localize_request_new_pad (
     GstElement *element, GstPadTemplate *template, const gchar *name, const GstCaps *caps)
 {
-  return gst_ndt_pose_pad_request (element, GST_NDT_LOCALIZE (element)->poses, template, name);
+  return gst_pose_queue_pad_request (element, GST_NDT_LOCALIZE (element)->poses, template, name);
 }
 
 static GstStateChangeReturn
@@ -385,7 +385,7 @@ get_stats (GstNdtLocalize *self)
   if (self->allocator)
     gst_ndt_allocator_get_counts (self->allocator, &n_pinned, &n_plain);
   GstStructure *stats = gst_ndt_stats_to_structure (self->stats, self->engine ? &counters : NULL);
-  gst_ndt_poses_get_counts (self->poses, &n_poses, &n_missing);
+  gst_pose_queue_get_counts (self->poses, &n_poses, &n_missing);
   gst_structure_set (stats, "pinned-memories", G_TYPE_UINT64, n_pinned, "plain-memories",
       G_TYPE_UINT64, n_plain, "poses", G_TYPE_UINT64, n_poses, "poses-missing", G_TYPE_UINT64,
       n_missing, NULL);
@@ -424,7 +424,7 @@ gst_ndt_localize_finalize (GObject *object)
   gst_ndt_map_loader_free (self->loader);
   gst_ndt_batch_free (self->batch);
   gst_point_cloud_timer_free (self->timer);
-  gst_ndt_poses_free (self->poses);
+  gst_pose_queue_free (self->poses);
   gst_ndt_fifo_free (self->fifo);
   gst_ndt_playback_reset (&self->playback);
   gst_ndt_stats_free (self->stats);
@@ -439,7 +439,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
 {
   self->stats = gst_ndt_stats_new ();
   self->fifo = gst_ndt_fifo_new (self->stats);
-  self->poses = gst_ndt_poses_new (pose_roles, G_N_ELEMENTS (pose_roles));
+  self->poses = gst_pose_queue_new (pose_roles, G_N_ELEMENTS (pose_roles));
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
   self->loader =
       gst_ndt_map_loader_new (gst_ndt_localize_wants_map, gst_ndt_localize_map_loaded, self);
@@ -454,7 +454,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   gst_pad_set_event_full_function (self->sinkpad, gst_ndt_localize_sink_event);
   gst_pad_set_query_function (self->sinkpad, gst_ndt_localize_sink_query);
   gst_pad_set_activatemode_function (self->sinkpad, gst_ndt_localize_sink_activate_mode);
-  gst_pad_set_iterate_internal_links_function (self->sinkpad, gst_ndt_pose_pad_iterate_scans);
+  gst_pad_set_iterate_internal_links_function (self->sinkpad, gst_pose_queue_pad_iterate_scans);
   GST_PAD_SET_PROXY_CAPS (self->sinkpad);
   /* Whether caps will do is said by set_caps(), with a reason. */
   GST_PAD_SET_ACCEPT_INTERSECT (self->sinkpad);
@@ -464,7 +464,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   gst_pad_set_event_function (self->srcpad, gst_ndt_localize_src_event);
   gst_pad_set_query_function (self->srcpad, gst_ndt_localize_src_query);
   gst_pad_set_activatemode_function (self->srcpad, gst_ndt_localize_src_activate_mode);
-  gst_pad_set_iterate_internal_links_function (self->srcpad, gst_ndt_pose_pad_iterate_scans);
+  gst_pad_set_iterate_internal_links_function (self->srcpad, gst_pose_queue_pad_iterate_scans);
   GST_PAD_SET_PROXY_CAPS (self->srcpad);
   gst_element_add_pad (GST_ELEMENT (self), self->srcpad);
 }
@@ -506,7 +506,7 @@ gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
   object_class->finalize = gst_ndt_localize_finalize;
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_ndt_localize_change_state);
   element_class->request_new_pad = GST_DEBUG_FUNCPTR (gst_ndt_localize_request_new_pad);
-  element_class->release_pad = GST_DEBUG_FUNCPTR (gst_ndt_pose_pad_release);
+  element_class->release_pad = GST_DEBUG_FUNCPTR (gst_pose_queue_pad_release);
 
   gst_ndt_settings_install_properties (object_class);
   /**
@@ -526,7 +526,7 @@ gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_ndt_pose_pad_class_init (element_class);
+  gst_pose_queue_pad_class_init (element_class);
   gst_element_class_set_static_metadata (element_class, "NDT localizer", "Filter/Analyzer/Lidar",
       "Localizes lidar scans in a map by the normal distributions transform", "gst-ndt authors");
 }

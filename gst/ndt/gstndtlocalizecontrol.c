@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtlocalizeprivate.h"
+#include "gstndtlocalizecontrol.h"
 
 #include <string.h>
 
-#define GST_CAT_DEFAULT gst_ndt_localize_debug
+#include "gst/ndt/settings/gstndtresolve.h"
+#include "gstndtlocalizemap.h"
+#include "gstndtlocalizereport.h"
 
-/* An error of ndtcore as one of GStreamer's. */
-static void
-post_error (GstNdtLocalize *self, const gchar *what, const GError *error)
-{
-  GstResourceError code = GST_RESOURCE_ERROR_FAILED;
-  if (error->domain == GST_RESOURCE_ERROR) {
-    code = (GstResourceError)error->code;
-  } else if (error->domain == NDT_ERROR) {
-    switch ((NdtError)error->code) {
-    case NDT_ERROR_INVALID_ARGUMENT:
-      code = GST_RESOURCE_ERROR_SETTINGS;
-      break;
-    case NDT_ERROR_IO:
-      code = GST_RESOURCE_ERROR_OPEN_READ;
-      break;
-    case NDT_ERROR_FORMAT:
-    case NDT_ERROR_EMPTY_MAP:
-      code = GST_RESOURCE_ERROR_READ;
-      break;
-    case NDT_ERROR_NO_DEVICE:
-      code = GST_RESOURCE_ERROR_NOT_FOUND;
-      break;
-    case NDT_ERROR_NO_MEMORY:
-      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
-      break;
-    default:
-      break;
-    }
-  }
-  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, code,
-      g_strdup_printf ("%s: %s.", what, error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
-}
+#define GST_CAT_DEFAULT gst_ndt_localize_debug
 
 void
 gst_ndt_changes_clear (GstNdtChanges *changes)
@@ -69,7 +40,7 @@ gst_ndt_localize_query_upstream (GstNdtLocalize *self, GstQuery *query)
   gboolean live;
   GstClockTime min;
 
-  if (!gst_ndt_pose_pads_query_latency (GST_ELEMENT (self), self->poses, query, &live, &min))
+  if (!gst_pose_queue_pads_query_latency (GST_ELEMENT (self), self->poses, query, &live, &min))
     return FALSE;
   GST_OBJECT_LOCK (self);
   self->is_live = live;
@@ -123,7 +94,7 @@ gst_ndt_localize_open (GstNdtLocalize *self)
 
   GstNdtEngine *engine = gst_ndt_engine_open (choice, &config, &reason, &error);
   if (!engine) {
-    post_error (self, "Cannot open the backend", error);
+    gst_ndt_localize_post_error (self, "Cannot open the backend", error);
     return FALSE;
   }
   if (reason && g_error_matches (reason, NDT_ERROR, NDT_ERROR_NO_DEVICE))
@@ -166,20 +137,8 @@ start_timer (GstNdtLocalize *self, const gchar *times_location)
   gst_point_cloud_timer_reset (self->timer);
   if (gst_point_cloud_timer_set_times_location (self->timer, times_location, &error))
     return TRUE;
-  post_error (self, "Cannot use times-location", error);
+  gst_ndt_localize_post_error (self, "Cannot use times-location", error);
   return FALSE;
-}
-
-void
-gst_ndt_localize_report_failure (GstNdtLocalize *self)
-{
-  g_autoptr (GError) failure = gst_ndt_engine_take_failure (self->engine);
-  if (!failure)
-    return;
-  gst_ndt_stats_fallback (self->stats);
-  GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
-      ("The device failed, going on with the CPU: %s.", failure->message), (NULL));
-  g_object_notify (G_OBJECT (self), "active-backend");
 }
 
 static gboolean
@@ -207,7 +166,7 @@ start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
     return TRUE;
   }
   g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
-  post_error (self, what, error);
+  gst_ndt_localize_post_error (self, what, error);
   return FALSE;
 }
 
@@ -235,7 +194,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
   if (!reopen (self))
     return FALSE;
   gst_ndt_stats_reset (self->stats);
-  gst_ndt_poses_clear (self->poses);
+  gst_pose_queue_clear (self->poses);
 
   GST_OBJECT_LOCK (self);
   g_autofree gchar *location = g_strdup (self->settings.map);
@@ -256,7 +215,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
 
   gst_ndt_engine_reset (self->engine);
   if (!valid || !gst_ndt_engine_set_params (self->engine, &params, &error)) {
-    post_error (self, "A property cannot be used", error);
+    gst_ndt_localize_post_error (self, "A property cannot be used", error);
     gst_ndt_localize_stop (self);
     return FALSE;
   }

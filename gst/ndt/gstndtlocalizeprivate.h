@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gst/common/gstndtposepad.h"
+#include "gst/common/gstposequeuepad.h"
 #include "gst/pointcloud/pointcloud.h"
-#include "gstndtengine.h"
-#include "gstndtfifo.h"
+#include "gst/ndt/engine/gstndtengine.h"
+#include "gst/ndt/queue/gstndtfifo.h"
 #include "gstndtlocalize.h"
-#include "gstndtmaploader.h"
-#include "gstndtplace.h"
-#include "gstndtpool.h"
-#include "gstndtsettings.h"
-#include "gstndtstats.h"
+#include "gst/ndt/engine/gstndtmaploader.h"
+#include "gst/ndt/queue/gstndtplace.h"
+#include "gst/ndt/engine/gstndtpool.h"
+#include "gst/ndt/settings/gstndtsettings.h"
+#include "gst/ndt/queue/gstndtstats.h"
 
 G_BEGIN_DECLS
 
@@ -96,7 +96,7 @@ struct _GstNdtLocalize {
   GstNdtFifo *fifo;
   GstNdtStats *stats;
   GstNdtMapLoader *loader;
-  GstNdtPoses *poses;
+  GstPoseQueue *poses;
 
   /* under the object lock */
   GstNdtSettings settings;      /* while running, all can be used: what cannot was refused */
@@ -131,71 +131,5 @@ struct _GstNdtLocalize {
   GstClockTime warned;   /* when the last warning about scans was posted */
   guint n_unwarned;
 };
-
-/* gstndtlocalizetask.c: everything that runs on the source pad's task. */
-GstNdtBatch *gst_ndt_batch_new (void);
-void gst_ndt_batch_free (GstNdtBatch *batch);
-void gst_ndt_localize_task (gpointer self);
-/* To start state, while there is no task. */
-void gst_ndt_localize_reset_task (GstNdtLocalize *self);
-/* What takes effect with a scan. @structure: transfer full. */
-void gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure);
-
-/* The map that scans are aligned with from now on comes from there. On the task, or while there is
- * none. */
-void gst_ndt_localize_note_map (GstNdtLocalize *self, const gchar *location);
-
-/* gstndtlocalizetiles.c: maps that follow the vehicle. On the task, or while there is none. */
-
-/* What is in memory from now on; @tiles NULL: all of the map. Takes references. */
-void gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMap *map,
-    gdouble radius, const gdouble position[2]);
-void gst_ndt_localize_clear_tiles (GstNdtLocalize *self);
-/* Uses the map of @changes. */
-void gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes);
-/* Has the map ready that a scan is to be aligned with. FALSE: flushing. */
-gboolean gst_ndt_localize_follow (
-    GstNdtLocalize *self, guint64 scan, const NdtObservation *observations, gboolean is_live);
-/* How many of @n scans from that one on are aligned with the same map. */
-guint gst_ndt_localize_count_followed (
-    GstNdtLocalize *self, guint64 scan, const NdtObservation *observations, guint n);
-/* In order, with each scan's result. */
-void gst_ndt_localize_scan_done (
-    GstNdtLocalize *self, guint64 scan, const NdtLocalization *localization);
-
-/* gstndtlocalizecontrol.c: settings, maps and poses from other threads. */
-
-/* Opens the backend. Posts an error on FALSE. */
-gboolean gst_ndt_localize_open (GstNdtLocalize *self);
-void gst_ndt_localize_close (GstNdtLocalize *self);
-/* Reads the map and prepares what the first scan needs. Posts an error on FALSE. */
-gboolean gst_ndt_localize_start (GstNdtLocalize *self);
-void gst_ndt_localize_stop (GstNdtLocalize *self);
-/* Says so where the engine has left its device. Whoever uses the engine calls it. */
-void gst_ndt_localize_report_failure (GstNdtLocalize *self);
-/* FALSE where the property is none of the settings'. While running, a text that cannot be read is
- * refused with a warning, and the one before stays. */
-gboolean gst_ndt_localize_set_setting (
-    GstNdtLocalize *self, guint id, const GValue *value, GParamSpec *pspec);
-/* The loader's callbacks. */
-gboolean gst_ndt_localize_wants_map (GstNdtMapRequest *request, gpointer self);
-void gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *map,
-    NdtMapTiles *tiles, const GError *error, gpointer self);
-/* What the element adds to the latency of what comes. With the object lock held. */
-GstClockTime gst_ndt_localize_get_own_latency (const GstNdtLocalize *self);
-/* How far scans may be ahead of a pose stream before they have to wait outside. */
-GstClockTime gst_ndt_localize_get_reach (GstClockTime pose_timeout);
-/* A LATENCY query to the sources of scans and poses. FALSE where that of scans does not answer. */
-gboolean gst_ndt_localize_query_upstream (GstNdtLocalize *self, GstQuery *query);
-/* What the element answers to LATENCY queries has changed, if it runs. */
-void gst_ndt_localize_post_latency (GstNdtLocalize *self);
-/* The "set-initial-pose" and "reset" actions. */
-gboolean gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text);
-void gst_ndt_localize_reset (GstNdtLocalize *self);
-/* The next scan is not where the one before was. */
-void gst_ndt_localize_restart (GstNdtLocalize *self, GstNdtPlace place);
-/* Moves changes to @taken. TRUE where there are any. */
-gboolean gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken);
-void gst_ndt_changes_clear (GstNdtChanges *changes);
 
 G_END_DECLS

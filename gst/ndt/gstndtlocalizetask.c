@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtlocalizeprivate.h"
+#include "gstndtlocalizetask.h"
 
 #include "gst/common/gstndtviews.h"
-#include "gstndtpose.h"
+#include "gstndtestimate.h"
+#include "gstndtlocalizecontrol.h"
+#include "gstndtlocalizemap.h"
+#include "gstndtlocalizereport.h"
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
-
-/* Warnings about scans are posted at most this often. */
-#define WARNING_INTERVAL (5 * GST_SECOND)
 
 typedef struct {
   GstNdtScan about;
@@ -64,34 +64,6 @@ gst_ndt_localize_reset_task (GstNdtLocalize *self)
   self->n_unwarned = 0;
 }
 
-#define NOT_ALIGNED "passes without alignment"
-
-/* One warning about scans now and then, however many there are: @what happens to one, and @why. */
-static void
-warn_about_scan (GstNdtLocalize *self, guint64 sequence, const gchar *what, const gchar *why)
-{
-  const GstClockTime now = gst_util_get_timestamp ();
-
-  GST_WARNING_OBJECT (self, "scan %" G_GUINT64_FORMAT " %s: %s", sequence, what, why);
-  if (GST_CLOCK_TIME_IS_VALID (self->warned) && now < self->warned + WARNING_INTERVAL) {
-    self->n_unwarned++;
-    return;
-  }
-  GST_ELEMENT_WARNING (self, STREAM, DECODE,
-      ("Scan %" G_GUINT64_FORMAT " %s: %s.", sequence, what, why),
-      ("%u more since the last warning", self->n_unwarned));
-  self->warned = now;
-  self->n_unwarned = 0;
-}
-
-void
-gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure)
-{
-  gst_structure_set (structure, "scan", G_TYPE_UINT64, scan, NULL);
-  gst_element_post_message (
-      GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
-}
-
 static void
 post_change (GstNdtLocalize *self, GstStructure *structure)
 {
@@ -139,25 +111,6 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
   gst_ndt_changes_clear (&taken->changes);
 }
 
-void
-gst_ndt_localize_note_map (GstNdtLocalize *self, const gchar *location)
-{
-  g_free (self->used_map);
-  self->used_map = g_strdup (location);
-  self->has_told_map = FALSE;
-}
-
-/* Downstream hears of the map before the first scan that is aligned with it. */
-static void
-tell_map (GstNdtLocalize *self)
-{
-  if (self->has_told_map || !self->used_map)
-    return;
-  self->has_told_map = gst_pad_push_event (self->srcpad,
-      gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
-          gst_structure_new ("ndt-map", "location", G_TYPE_STRING, self->used_map, NULL)));
-}
-
 static GstClockTime
 pose_time (const GstBuffer *buffer, GstNdtPoseTime which)
 {
@@ -178,7 +131,7 @@ pose_time (const GstBuffer *buffer, GstNdtPoseTime which)
 static gint64
 running_time (const GstNdtLocalize *self, GstClockTime time)
 {
-  return gst_ndt_running_time (&self->segment, time);
+  return gst_pose_queue_running_time (&self->segment, time);
 }
 
 /* When a scan is due by its stamp, by gst_util_get_timestamp(). FALSE where nobody knows. */
@@ -187,7 +140,7 @@ due_time (GstNdtLocalize *self, const GstNdtTaken *taken, const GstBuffer *buffe
     gint64 *due)
 {
   const gint64 time = running_time (self, GST_BUFFER_PTS (buffer));
-  if (time == GST_NDT_TIME_UNKNOWN)
+  if (time == GST_POSE_QUEUE_NO_TIME)
     return FALSE;
   const GstClockTime now_running = gst_element_get_current_running_time (GST_ELEMENT (self));
   if (!GST_CLOCK_TIME_IS_VALID (now_running))
@@ -246,7 +199,8 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item, 
   if (scan->malformed) {
     scan->map.n_points = 0;
     gst_ndt_stats_malformed (self->stats);
-    warn_about_scan (self, scan->about.sequence, NOT_ALIGNED, error->message);
+    gst_ndt_localize_warn_about_scan (
+        self, scan->about.sequence, GST_NDT_NOT_ALIGNED, error->message);
   }
   observation->points = gst_ndt_view_points (&scan->map);
   observation->time =
@@ -258,7 +212,7 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item, 
   }
   observation->deadline = deadline (self, batch, item, now);
   gst_ndt_pose_read (buffer, observation);
-  gst_ndt_poses_get (self->poses, running_time (self, scan->about.pose_time),
+  gst_pose_queue_get (self->poses, running_time (self, scan->about.pose_time),
       batch->taken.scans.pose_timeout, batch->taken.scans.pose_distance_limit, observation);
   batch->n_scans++;
 }
@@ -269,24 +223,6 @@ unmap_scan (Scan *scan)
   if (scan->mapped)
     gst_point_cloud_unmap (&scan->map);
   scan->mapped = FALSE;
-}
-
-/* The state is what the latest scan that was not skipped says. */
-static void
-post_state (GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan)
-{
-  if (localization->status == NDT_TRACK_SKIPPED)
-    return;
-  const gchar *state = ndt_track_status_to_string (localization->status);
-  if (g_strcmp0 (state, self->state) == 0)
-    return;
-
-  const gboolean recovered = localization->status == NDT_TRACK_TRACKING && self->state &&
-                             g_str_equal (self->state, ndt_track_status_to_string (NDT_TRACK_LOST));
-  gst_element_post_message (GST_ELEMENT (self),
-      gst_ndt_state_message_new (GST_OBJECT (self), recovered ? "relocalized" : state, self->state,
-          localization, scan, &self->segment));
-  self->state = state;
 }
 
 /* Pushes the events at the cursor, up to the next buffer; drops them where downstream takes no
@@ -327,24 +263,7 @@ count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *local
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_ALIGN, align);
   if (upload + align > self->batch->taken.scans.processing_deadline)
     gst_ndt_stats_late (self->stats);
-  if (localization->reject == NDT_REJECT_TOO_FEW_POINTS && !scan->malformed)
-    warn_about_scan (
-        self, scan->about.sequence, NOT_ALIGNED, "it has too few finite points in range");
-  else if (localization->reject == NDT_REJECT_NO_PAIRS)
-    warn_about_scan (self, scan->about.sequence, NOT_ALIGNED,
-        "none of its points lies near the map from where it was looked for; check initial-pose and "
-        "map");
-  else if (localization->reject == NDT_REJECT_NO_GUESS)
-    warn_about_scan (self, scan->about.sequence, NOT_ALIGNED,
-        "there is no pose to start from; set initial-pose, or give a scan a pose of role prior");
-  else if (localization->reject == NDT_REJECT_AMBIGUOUS)
-    warn_about_scan (self, scan->about.sequence, "was not found reliably",
-        "no place around where it was looked for fits much better than others; say better where it "
-        "starts, or check whether the map is of there");
-  else if (localization->reject == NDT_REJECT_MOTION)
-    warn_about_scan (self, scan->about.sequence, "is compensated by the velocity of an earlier one",
-        "nothing moves as far as from the scan before in the time between their stamps; stamp "
-        "scans by the sensor's clock, not by arrival");
+  gst_ndt_localize_warn_rejected (self, scan->about.sequence, localization, scan->malformed);
 }
 
 /* Each scan's result, in order: the scan leaves. */
@@ -369,12 +288,13 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
 
   count_scan (self, scan, localization);
   buffer = gst_buffer_make_writable (buffer);
-  const GstPoseMeta *meta = gst_ndt_pose_attach (
+  const GstPoseMeta *meta = gst_ndt_estimate_attach (
       buffer, localization, &scan->about, batch->taken.scans.map_frame, batch->sensor_frame);
-  post_state (self, localization, &scan->about);
+  gst_ndt_localize_post_state (self, localization, &scan->about);
   if (batch->taken.scans.post_messages)
-    gst_element_post_message (GST_ELEMENT (self), gst_ndt_pose_message_new (GST_OBJECT (self), meta,
-                                                      localization, &scan->about, &self->segment));
+    gst_element_post_message (
+        GST_ELEMENT (self), gst_ndt_estimate_message_new (GST_OBJECT (self), meta, localization,
+                                &scan->about, &self->segment));
 
   gst_ndt_stats_scan_out (self->stats);
   const GstFlowReturn flow = gst_pad_push (self->srcpad, buffer);
@@ -401,10 +321,10 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
 {
   const gint64 time = pose_running_time (self, batch, item);
 
-  if (gst_ndt_poses_reached (self->poses, time))
+  if (gst_pose_queue_reached (self->poses, time))
     return TRUE;
   /* No query need have passed: sinks send none on before their first buffer. */
-  if (!gst_ndt_poses_knows_sources (self->poses)) {
+  if (!gst_pose_queue_knows_sources (self->poses)) {
     GstQuery *query = gst_query_new_latency ();
     gst_ndt_localize_query_upstream (self, query);
     gst_query_unref (query);
@@ -414,10 +334,10 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
    */
   const GstClockTime timeout = batch->taken.scans.pose_timeout;
   const GstClockTime pts = GST_BUFFER_PTS (GST_BUFFER_CAST (item->object));
-  const gint64 deadline = gst_ndt_poses_get_deadline (
+  const gint64 deadline = gst_pose_queue_get_deadline (
       self->poses, GST_ELEMENT (self), running_time (self, pts), timeout);
   gst_ndt_fifo_open (self->fifo, time + (gint64)gst_ndt_localize_get_reach (timeout));
-  const gboolean ok = gst_ndt_poses_wait (self->poses, time, timeout, deadline);
+  const gboolean ok = gst_pose_queue_wait (self->poses, time, timeout, deadline);
   gst_ndt_fifo_open (self->fifo, G_MININT64);
   return ok;
 }
@@ -435,7 +355,7 @@ prepare_scans (GstNdtLocalize *self, GstNdtBatch *batch, guint first)
     const GstNdtItem *item = item_at (batch, i);
     if (!GST_IS_BUFFER (item->object))
       continue;
-    if (i > first && !gst_ndt_poses_reached (self->poses, pose_running_time (self, batch, item)))
+    if (i > first && !gst_pose_queue_reached (self->poses, pose_running_time (self, batch, item)))
       break;
     gst_ndt_stats_time (self->stats, GST_NDT_TIME_WAIT, taken - item->arrival);
     prepare_scan (self, batch, item, taken);
@@ -495,7 +415,7 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
   guint next = 0;
 
   take_changes (self, batch);
-  tell_map (self);
+  gst_ndt_localize_tell_map (self);
   batch->cursor = 0;
   batch->flow = GST_FLOW_OK;
   while (flow == GST_FLOW_OK && next < batch->items->len) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "gst/ndt/gstndtengine.h"
+#include "gst/ndt/engine/gstndtengine.h"
 #include "gst/ndt/gstndtlocalize.h"
 #include "gst/pointcloud/pointcloud.h"
 #include "tests/ndt-null.h"

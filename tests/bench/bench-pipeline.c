@@ -16,7 +16,7 @@
 #ifdef HAVE_NDT_CUDA
 #include "cuda/ndt-cuda-testing.h"
 #endif
-#include "gst/ndt/gstndtengine.h"
+#include "gst/ndt/engine/gstndtengine.h"
 #include "gst/ndt/gstndtlocalize.h"
 #include "gst/pointcloud/pointcloud.h"
 

@@ -7,7 +7,7 @@
 
 #include "gst/ndt/gstndtlocalize.h"
 #include "tests/ndt-harness.h"
-#include "gst/ndt/gstndtengine.h"
+#include "gst/ndt/engine/gstndtengine.h"
 #include "tests/ndt-null.h"
 
 #define N_SCANS 10000

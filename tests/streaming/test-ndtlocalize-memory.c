@@ -5,7 +5,7 @@
 #include <glib/gstdio.h>
 
 #include "gst/ndt/gstndtlocalize.h"
-#include "gst/ndt/gstndtpool.h"
+#include "gst/ndt/engine/gstndtpool.h"
 #include "ndtcore/io/ndt-pcd.h"
 #include "tests/ndt-device.h"
 #include "tests/ndt-harness.h"

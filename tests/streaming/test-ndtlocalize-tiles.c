@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gst/ndt/gstndtlocalize.h"
-#include "gst/ndt/gstndtmaploader.h"
+#include "gst/ndt/engine/gstndtmaploader.h"
 #include "tests/ndt-harness.h"
 #include "tests/ndt-street.h"
 #include "tests/ndt-tiles.h"

@@ -29,12 +29,12 @@ typedef struct {
 void gst_ndt_pose_read (GstBuffer *buffer, NdtObservation *observation);
 
 /* Replaces the estimate on a writable buffer. */
-GstPoseMeta *gst_ndt_pose_attach (GstBuffer *buffer, const NdtLocalization *localization,
+GstPoseMeta *gst_ndt_estimate_attach (GstBuffer *buffer, const NdtLocalization *localization,
     const GstNdtScan *scan, GQuark map_frame, GQuark sensor_frame);
 
 /* "ndt-pose": everything of the estimate and how it came about. @segment turns times into
  * stream time and running time. */
-GstMessage *gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
+GstMessage *gst_ndt_estimate_message_new (GstObject *source, const GstPoseMeta *meta,
     const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment);
 /* "ndt-state": @state is new with this scan; @previous is NULL for the first. */
 GstMessage *gst_ndt_state_message_new (GstObject *source, const gchar *state, const gchar *previous,

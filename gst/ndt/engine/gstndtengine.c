@@ -3,7 +3,7 @@
 #include "config.h"
 #endif
 
-#include "gstndtengine.h"
+#include "gst/ndt/engine/gstndtengine.h"
 
 #ifdef HAVE_NDT_CUDA
 #include "cuda/ndt-cuda.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtpose.h"
+#include "gstndtestimate.h"
 
 #include <string.h>
 
-#include "gst/common/gstndtposes.h"
+#include "gst/common/gstposequeue.h"
 
 static gboolean
 read_pose (GstBuffer *buffer, GstPoseRole role, NdtPose *pose)
@@ -22,7 +22,7 @@ gst_ndt_pose_read (GstBuffer *buffer, NdtObservation *observation)
   observation->has_prior = read_pose (buffer, GST_POSE_ROLE_PRIOR, &observation->prior);
   observation->has_prior_stddev =
       observation->has_prior &&
-      gst_ndt_pose_get_stddev (
+      gst_pose_queue_read_stddev (
           gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_PRIOR), observation->prior_stddev);
   observation->has_velocity = FALSE;
   observation->has_odometry = read_pose (buffer, GST_POSE_ROLE_ODOMETRY, &observation->odometry);
@@ -46,8 +46,8 @@ pose_status (NdtTrackStatus status)
 }
 
 GstPoseMeta *
-gst_ndt_pose_attach (GstBuffer *buffer, const NdtLocalization *localization, const GstNdtScan *scan,
-    GQuark map_frame, GQuark sensor_frame)
+gst_ndt_estimate_attach (GstBuffer *buffer, const NdtLocalization *localization,
+    const GstNdtScan *scan, GQuark map_frame, GQuark sensor_frame)
 {
   const NdtRegistration *registration = &localization->registration;
   GstPoseMeta *meta;
@@ -141,7 +141,7 @@ set_degenerate (GstStructure *structure, const NdtRegistration *registration)
 }
 
 GstMessage *
-gst_ndt_pose_message_new (GstObject *source, const GstPoseMeta *meta,
+gst_ndt_estimate_message_new (GstObject *source, const GstPoseMeta *meta,
     const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment)
 {
   const NdtRegistration *registration = &localization->registration;

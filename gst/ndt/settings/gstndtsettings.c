@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtsettings.h"
+#include "gst/ndt/settings/gstndtsettings.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "gst/ndt/settings/gstndtresolve.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "gstndtsettings.h"
 
 /* Numbers separated by commas, semicolons or white space. Returns how many, or -1 when there
  * are more than @max or something else. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtposes.h"
+#include "gstposequeue.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct {
   gdouble stddev[6];
 } Entry;
 
-struct _GstNdtPoseStream {
+struct _GstPoseStream {
   GstQueueArray *entries; /* Entry, in order of time */
   NdtTimedPose previous;  /* the one before them, if @has_previous */
   gboolean has_previous;
@@ -25,7 +25,7 @@ struct _GstNdtPoseStream {
   gint64 position; /* no pose before it will come */
 };
 
-struct _GstNdtPoses {
+struct _GstPoseQueue {
   GstPoseRole *roles;
   guint n_roles;
   guint next_number; /* of a stream */
@@ -45,7 +45,7 @@ struct _GstNdtPoses {
 };
 
 gint64
-gst_ndt_running_time (const GstSegment *segment, GstClockTime time)
+gst_pose_queue_running_time (const GstSegment *segment, GstClockTime time)
 {
   guint64 running_time;
 
@@ -61,15 +61,15 @@ gst_ndt_running_time (const GstSegment *segment, GstClockTime time)
 static void
 stream_free (gpointer data)
 {
-  GstNdtPoseStream *stream = data;
+  GstPoseStream *stream = data;
   gst_queue_array_free (stream->entries);
   g_free (stream);
 }
 
-GstNdtPoses *
-gst_ndt_poses_new (const GstPoseRole *roles, guint n_roles)
+GstPoseQueue *
+gst_pose_queue_new (const GstPoseRole *roles, guint n_roles)
 {
-  GstNdtPoses *poses = g_new0 (GstNdtPoses, 1);
+  GstPoseQueue *poses = g_new0 (GstPoseQueue, 1);
   poses->roles = g_memdup2 (roles, n_roles * sizeof (GstPoseRole));
   poses->n_roles = n_roles;
   g_mutex_init (&poses->lock);
@@ -81,7 +81,7 @@ gst_ndt_poses_new (const GstPoseRole *roles, guint n_roles)
 }
 
 void
-gst_ndt_poses_free (GstNdtPoses *poses)
+gst_pose_queue_free (GstPoseQueue *poses)
 {
   g_ptr_array_unref (poses->streams);
   g_cond_clear (&poses->changed);
@@ -91,15 +91,15 @@ gst_ndt_poses_free (GstNdtPoses *poses)
 }
 
 gboolean
-gst_ndt_poses_has_streams (const GstNdtPoses *poses)
+gst_pose_queue_has_streams (const GstPoseQueue *poses)
 {
   return g_atomic_int_get (&poses->n_streams) > 0;
 }
 
-GstNdtPoseStream *
-gst_ndt_poses_add_stream (GstNdtPoses *poses, guint *number)
+GstPoseStream *
+gst_pose_queue_add_stream (GstPoseQueue *poses, guint *number)
 {
-  GstNdtPoseStream *stream = g_new0 (GstNdtPoseStream, 1);
+  GstPoseStream *stream = g_new0 (GstPoseStream, 1);
   stream->entries = gst_queue_array_new_for_struct (sizeof (Entry), 64);
   stream->position = G_MININT64;
   g_mutex_lock (&poses->lock);
@@ -113,7 +113,7 @@ gst_ndt_poses_add_stream (GstNdtPoses *poses, guint *number)
 }
 
 void
-gst_ndt_poses_remove_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
+gst_pose_queue_remove_stream (GstPoseQueue *poses, GstPoseStream *stream)
 {
   g_mutex_lock (&poses->lock);
   g_ptr_array_remove (poses->streams, stream);
@@ -123,7 +123,7 @@ gst_ndt_poses_remove_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
 }
 
 static void
-reset_stream (GstNdtPoseStream *stream)
+reset_stream (GstPoseStream *stream)
 {
   gst_queue_array_clear (stream->entries);
   stream->has_previous = FALSE;
@@ -132,7 +132,7 @@ reset_stream (GstNdtPoseStream *stream)
 }
 
 void
-gst_ndt_poses_reset_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
+gst_pose_queue_reset_stream (GstPoseQueue *poses, GstPoseStream *stream)
 {
   g_mutex_lock (&poses->lock);
   reset_stream (stream);
@@ -141,7 +141,7 @@ gst_ndt_poses_reset_stream (GstNdtPoses *poses, GstNdtPoseStream *stream)
 }
 
 gchar *
-gst_ndt_poses_dup_roles (const GstNdtPoses *poses)
+gst_pose_queue_dup_roles (const GstPoseQueue *poses)
 {
   GString *names = g_string_new (NULL);
   GEnumClass *roles = g_type_class_ref (GST_TYPE_POSE_ROLE);
@@ -153,7 +153,7 @@ gst_ndt_poses_dup_roles (const GstNdtPoses *poses)
 }
 
 const GstPoseMeta *
-gst_ndt_poses_find (const GstNdtPoses *poses, GstBuffer *buffer)
+gst_pose_queue_find (const GstPoseQueue *poses, GstBuffer *buffer)
 {
   for (guint i = 0; i < poses->n_roles; i++) {
     const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, poses->roles[i]);
@@ -164,7 +164,7 @@ gst_ndt_poses_find (const GstNdtPoses *poses, GstBuffer *buffer)
 }
 
 gboolean
-gst_ndt_pose_get_stddev (const GstPoseMeta *meta, gdouble stddev[6])
+gst_pose_queue_read_stddev (const GstPoseMeta *meta, gdouble stddev[6])
 {
   gboolean any = FALSE;
   if (!meta->has_covariance)
@@ -180,7 +180,7 @@ gst_ndt_pose_get_stddev (const GstPoseMeta *meta, gdouble stddev[6])
 }
 
 void
-gst_ndt_poses_put (GstNdtPoses *poses, GstNdtPoseStream *stream, GstPoseRole role, gint64 time,
+gst_pose_queue_put (GstPoseQueue *poses, GstPoseStream *stream, GstPoseRole role, gint64 time,
     const NdtPose *pose, const gdouble *stddev)
 {
   Entry entry = {.timed = {time, *pose}, .has_stddev = stddev != NULL};
@@ -203,7 +203,7 @@ gst_ndt_poses_put (GstNdtPoses *poses, GstNdtPoseStream *stream, GstPoseRole rol
 }
 
 void
-gst_ndt_poses_advance (GstNdtPoses *poses, GstNdtPoseStream *stream, gint64 time)
+gst_pose_queue_advance (GstPoseQueue *poses, GstPoseStream *stream, gint64 time)
 {
   g_mutex_lock (&poses->lock);
   stream->position = MAX (stream->position, time);
@@ -212,7 +212,7 @@ gst_ndt_poses_advance (GstNdtPoses *poses, GstNdtPoseStream *stream, gint64 time
 }
 
 void
-gst_ndt_poses_start (GstNdtPoses *poses)
+gst_pose_queue_start (GstPoseQueue *poses)
 {
   g_mutex_lock (&poses->lock);
   poses->flushing = FALSE;
@@ -222,7 +222,7 @@ gst_ndt_poses_start (GstNdtPoses *poses)
 }
 
 void
-gst_ndt_poses_flush (GstNdtPoses *poses)
+gst_pose_queue_flush (GstPoseQueue *poses)
 {
   g_mutex_lock (&poses->lock);
   poses->flushing = TRUE;
@@ -231,7 +231,7 @@ gst_ndt_poses_flush (GstNdtPoses *poses)
 }
 
 gboolean
-gst_ndt_poses_knows_sources (GstNdtPoses *poses)
+gst_pose_queue_knows_sources (GstPoseQueue *poses)
 {
   g_mutex_lock (&poses->lock);
   const gboolean known = poses->knows_sources;
@@ -240,7 +240,7 @@ gst_ndt_poses_knows_sources (GstNdtPoses *poses)
 }
 
 void
-gst_ndt_poses_set_sources (GstNdtPoses *poses, gboolean live, GstClockTime latency)
+gst_pose_queue_set_sources (GstPoseQueue *poses, gboolean live, GstClockTime latency)
 {
   g_mutex_lock (&poses->lock);
   poses->knows_sources = TRUE;
@@ -251,14 +251,14 @@ gst_ndt_poses_set_sources (GstNdtPoses *poses, gboolean live, GstClockTime laten
 }
 
 gint64
-gst_ndt_poses_get_deadline (
-    GstNdtPoses *poses, GstElement *element, gint64 time, GstClockTime timeout)
+gst_pose_queue_get_deadline (
+    GstPoseQueue *poses, GstElement *element, gint64 time, GstClockTime timeout)
 {
   const GstClockTime now = gst_element_get_current_running_time (element);
 
   /* While the pipeline is paused no time runs. */
   if (GST_STATE (element) != GST_STATE_PLAYING || !GST_CLOCK_TIME_IS_VALID (now) ||
-      time == GST_NDT_TIME_UNKNOWN)
+      time == GST_POSE_QUEUE_NO_TIME)
     return 0;
   g_mutex_lock (&poses->lock);
   const gint64 end = time + (gint64)poses->latency + (gint64)timeout;
@@ -267,9 +267,9 @@ gst_ndt_poses_get_deadline (
 }
 
 void
-gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time)
+gst_pose_queue_scan (GstPoseQueue *poses, gint64 time)
 {
-  if (!gst_ndt_poses_has_streams (poses))
+  if (!gst_pose_queue_has_streams (poses))
     return;
   g_mutex_lock (&poses->lock);
   poses->scan = time;
@@ -279,7 +279,7 @@ gst_ndt_poses_scan (GstNdtPoses *poses, gint64 time)
 }
 
 gboolean
-gst_ndt_poses_begin_seek (GstNdtPoses *poses, guint32 seqnum, gboolean *result)
+gst_pose_queue_begin_seek (GstPoseQueue *poses, guint32 seqnum, gboolean *result)
 {
   g_mutex_lock (&poses->lock);
   const gboolean is_new = poses->seek != seqnum;
@@ -292,7 +292,7 @@ gst_ndt_poses_begin_seek (GstNdtPoses *poses, guint32 seqnum, gboolean *result)
 }
 
 void
-gst_ndt_poses_end_seek (GstNdtPoses *poses, guint32 seqnum, gboolean result)
+gst_pose_queue_end_seek (GstPoseQueue *poses, guint32 seqnum, gboolean result)
 {
   g_mutex_lock (&poses->lock);
   if (poses->seek == seqnum)
@@ -302,10 +302,10 @@ gst_ndt_poses_end_seek (GstNdtPoses *poses, guint32 seqnum, gboolean result)
 
 /* With the lock held. */
 static gboolean
-reached (const GstNdtPoses *poses, gint64 time)
+reached (const GstPoseQueue *poses, gint64 time)
 {
   for (guint i = 0; i < poses->streams->len; i++) {
-    const GstNdtPoseStream *stream = g_ptr_array_index (poses->streams, i);
+    const GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
     if (stream->position < time)
       return FALSE;
   }
@@ -313,23 +313,23 @@ reached (const GstNdtPoses *poses, gint64 time)
 }
 
 gboolean
-gst_ndt_poses_reached (GstNdtPoses *poses, gint64 time)
+gst_pose_queue_reached (GstPoseQueue *poses, gint64 time)
 {
-  if (!gst_ndt_poses_has_streams (poses))
+  if (!gst_pose_queue_has_streams (poses))
     return TRUE;
   g_mutex_lock (&poses->lock);
-  const gboolean all = time == GST_NDT_TIME_UNKNOWN || reached (poses, time);
+  const gboolean all = time == GST_POSE_QUEUE_NO_TIME || reached (poses, time);
   g_mutex_unlock (&poses->lock);
   return all;
 }
 
 gboolean
-gst_ndt_poses_wait (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gint64 deadline)
+gst_pose_queue_wait (GstPoseQueue *poses, gint64 time, GstClockTime timeout, gint64 deadline)
 {
   gboolean late = FALSE;
 
   g_mutex_lock (&poses->lock);
-  while (!poses->flushing && time != GST_NDT_TIME_UNKNOWN && !reached (poses, time) && !late &&
+  while (!poses->flushing && time != GST_POSE_QUEUE_NO_TIME && !reached (poses, time) && !late &&
          !(poses->live && poses->scan >= time && (guint64)poses->scan - (guint64)time >= timeout)) {
     if (poses->live && deadline > 0)
       late = !g_cond_wait_until (&poses->changed, &poses->lock, deadline);
@@ -360,7 +360,7 @@ peek_next (GstQueueArray *entries)
 /* With the lock held: the stream's pose at a time. */
 static gboolean
 interpolate (
-    GstNdtPoseStream *stream, gint64 time, GstClockTime timeout, gdouble distance, NdtPose *pose)
+    GstPoseStream *stream, gint64 time, GstClockTime timeout, gdouble distance, NdtPose *pose)
 {
   GstQueueArray *entries = stream->entries;
   const NdtTimedPose *next = peek_next (entries);
@@ -388,7 +388,7 @@ interpolate (
 /* With the lock held, after interpolate(): the velocity between the poses before and after a time;
  * at a pose, between the one before and it, since the next may not have come. */
 static gboolean
-get_velocity (const GstNdtPoseStream *stream, gint64 time, GstClockTime timeout, gdouble twist[6])
+get_velocity (const GstPoseStream *stream, gint64 time, GstClockTime timeout, gdouble twist[6])
 {
   const NdtTimedPose *from = gst_queue_array_peek_head_struct (stream->entries);
   const NdtTimedPose *to = peek_next (stream->entries);
@@ -409,7 +409,7 @@ get_velocity (const GstNdtPoseStream *stream, gint64 time, GstClockTime timeout,
 
 /* With the lock held, after interpolate(): the worse of the poses before and after. */
 static gboolean
-get_stddev (const GstNdtPoseStream *stream, gint64 time, gdouble stddev[6])
+get_stddev (const GstPoseStream *stream, gint64 time, gdouble stddev[6])
 {
   const Entry *before = gst_queue_array_peek_head_struct (stream->entries);
   const Entry *next = (const Entry *)peek_next (stream->entries);
@@ -422,16 +422,16 @@ get_stddev (const GstNdtPoseStream *stream, gint64 time, gdouble stddev[6])
 }
 
 void
-gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdouble distance,
+gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime timeout, gdouble distance,
     NdtObservation *observation)
 {
-  if (!gst_ndt_poses_has_streams (poses))
+  if (!gst_pose_queue_has_streams (poses))
     return;
   g_mutex_lock (&poses->lock);
   for (guint i = 0; i < poses->streams->len; i++) {
-    GstNdtPoseStream *stream = g_ptr_array_index (poses->streams, i);
+    GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
     NdtPose pose;
-    if (time == GST_NDT_TIME_UNKNOWN || !interpolate (stream, time, timeout, distance, &pose)) {
+    if (time == GST_POSE_QUEUE_NO_TIME || !interpolate (stream, time, timeout, distance, &pose)) {
       poses->n_missing++;
     } else if (stream->role == GST_POSE_ROLE_PRIOR && !observation->has_prior) {
       observation->has_prior = TRUE;
@@ -448,11 +448,11 @@ gst_ndt_poses_get (GstNdtPoses *poses, gint64 time, GstClockTime timeout, gdoubl
 }
 
 void
-gst_ndt_poses_get_window (GstNdtPoses *poses, gint64 from, gint64 to, GArray *window)
+gst_pose_queue_get_window (GstPoseQueue *poses, gint64 from, gint64 to, GArray *window)
 {
   g_mutex_lock (&poses->lock);
   for (guint i = 0; i < poses->streams->len && window->len == 0; i++) {
-    const GstNdtPoseStream *stream = g_ptr_array_index (poses->streams, i);
+    const GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
     GstQueueArray *entries = stream->entries;
     guint n_after = 0;
     const NdtTimedPose *third;
@@ -470,7 +470,7 @@ gst_ndt_poses_get_window (GstNdtPoses *poses, gint64 from, gint64 to, GArray *wi
 }
 
 void
-gst_ndt_poses_get_counts (GstNdtPoses *poses, guint64 *n_poses, guint64 *n_missing)
+gst_pose_queue_get_counts (GstPoseQueue *poses, guint64 *n_poses, guint64 *n_missing)
 {
   g_mutex_lock (&poses->lock);
   *n_poses = poses->n_poses;
@@ -479,7 +479,7 @@ gst_ndt_poses_get_counts (GstNdtPoses *poses, guint64 *n_poses, guint64 *n_missi
 }
 
 void
-gst_ndt_poses_clear (GstNdtPoses *poses)
+gst_pose_queue_clear (GstPoseQueue *poses)
 {
   g_mutex_lock (&poses->lock);
   for (guint i = 0; i < poses->streams->len; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtfifo.h"
+#include "gst/ndt/queue/gstndtfifo.h"
 
 #include <gst/base/gstqueuearray.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtposepad.h"
+#include "gstposequeuepad.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Of a pad; but for the stream, its streaming thread's. */
 typedef struct {
-  GstNdtPoses *poses;
-  GstNdtPoseStream *stream;
+  GstPoseQueue *poses;
+  GstPoseStream *stream;
   GstSegment segment;
   gboolean warned;
 } PosePad;
@@ -19,27 +19,27 @@ static GstFlowReturn
 chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 {
   PosePad *own = gst_pad_get_element_private (pad);
-  const GstPoseMeta *meta = gst_ndt_poses_find (own->poses, buffer);
+  const GstPoseMeta *meta = gst_pose_queue_find (own->poses, buffer);
   GstClockTime time = GST_BUFFER_PTS (buffer);
 
   if (meta && GST_CLOCK_TIME_IS_VALID (meta->timestamp))
     time = meta->timestamp;
-  const gint64 running_time = gst_ndt_running_time (&own->segment, time);
+  const gint64 running_time = gst_pose_queue_running_time (&own->segment, time);
   NdtPose pose;
   if (meta && meta->has_pose) {
     memcpy (pose.position, meta->position, sizeof pose.position);
     memcpy (pose.orientation, meta->orientation, sizeof pose.orientation);
   }
-  if (running_time == GST_NDT_TIME_UNKNOWN) {
+  if (running_time == GST_POSE_QUEUE_NO_TIME) {
     GST_DEBUG_OBJECT (pad, "a pose without a time");
   } else if (meta && meta->has_pose && ndt_pose_normalize (&pose)) {
     gdouble stddev[6];
-    gst_ndt_poses_put (own->poses, own->stream, meta->role, running_time, &pose,
-        gst_ndt_pose_get_stddev (meta, stddev) ? stddev : NULL);
+    gst_pose_queue_put (own->poses, own->stream, meta->role, running_time, &pose,
+        gst_pose_queue_read_stddev (meta, stddev) ? stddev : NULL);
   } else {
-    gst_ndt_poses_advance (own->poses, own->stream, running_time);
+    gst_pose_queue_advance (own->poses, own->stream, running_time);
     if (!meta && !own->warned) {
-      g_autofree gchar *roles = gst_ndt_poses_dup_roles (own->poses);
+      g_autofree gchar *roles = gst_pose_queue_dup_roles (own->poses);
       GST_ELEMENT_WARNING (parent, STREAM, WRONG_TYPE,
           ("Poses that have none of the roles %s are ignored: give them one where they come from, "
            "for example with pose-role=odometry at rosbagsrc.",
@@ -71,10 +71,10 @@ pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
   case GST_EVENT_STREAM_START:
     /* There is somebody to ask now who says what its latency is. */
     post_latency (GST_ELEMENT (parent));
-    gst_ndt_poses_reset_stream (own->poses, own->stream);
+    gst_pose_queue_reset_stream (own->poses, own->stream);
     break;
   case GST_EVENT_FLUSH_STOP:
-    gst_ndt_poses_reset_stream (own->poses, own->stream);
+    gst_pose_queue_reset_stream (own->poses, own->stream);
     break;
   case GST_EVENT_SEGMENT:
     gst_event_copy_segment (event, &own->segment);
@@ -83,12 +83,12 @@ pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
     gst_event_parse_gap (event, &time, &duration);
     if (GST_CLOCK_TIME_IS_VALID (duration))
       time += duration;
-    running_time = gst_ndt_running_time (&own->segment, time);
-    if (running_time != GST_NDT_TIME_UNKNOWN)
-      gst_ndt_poses_advance (own->poses, own->stream, running_time);
+    running_time = gst_pose_queue_running_time (&own->segment, time);
+    if (running_time != GST_POSE_QUEUE_NO_TIME)
+      gst_pose_queue_advance (own->poses, own->stream, running_time);
     break;
   case GST_EVENT_EOS:
-    gst_ndt_poses_advance (own->poses, own->stream, G_MAXINT64);
+    gst_pose_queue_advance (own->poses, own->stream, G_MAXINT64);
     break;
   default:
     break;
@@ -105,14 +105,14 @@ iterate_internal_links (GstPad *pad, GstObject *parent)
 }
 
 void
-gst_ndt_pose_pad_class_init (GstElementClass *klass)
+gst_pose_queue_pad_class_init (GstElementClass *klass)
 {
   gst_element_class_add_static_pad_template (klass, &pose_template);
 }
 
 GstPad *
-gst_ndt_pose_pad_request (
-    GstElement *element, GstNdtPoses *poses, GstPadTemplate *template, const gchar *name)
+gst_pose_queue_pad_request (
+    GstElement *element, GstPoseQueue *poses, GstPadTemplate *template, const gchar *name)
 {
   PosePad *own = g_new0 (PosePad, 1);
   g_autofree gchar *own_name = NULL;
@@ -123,7 +123,7 @@ gst_ndt_pose_pad_request (
   if (!name)
     n = G_MAXUINT;
   own->poses = poses;
-  own->stream = gst_ndt_poses_add_stream (poses, &n);
+  own->stream = gst_pose_queue_add_stream (poses, &n);
   if (!name)
     name = own_name = g_strdup_printf ("pose_%u", n);
 
@@ -137,7 +137,7 @@ gst_ndt_pose_pad_request (
   if (GST_STATE (element) > GST_STATE_READY || GST_STATE_TARGET (element) > GST_STATE_READY)
     gst_pad_set_active (pad, TRUE);
   if (!gst_element_add_pad (element, pad)) {
-    gst_ndt_poses_remove_stream (poses, own->stream);
+    gst_pose_queue_remove_stream (poses, own->stream);
     return NULL;
   }
   post_latency (element);
@@ -145,20 +145,20 @@ gst_ndt_pose_pad_request (
 }
 
 void
-gst_ndt_pose_pad_release (GstElement *element, GstPad *pad)
+gst_pose_queue_pad_release (GstElement *element, GstPad *pad)
 {
   PosePad *own = gst_pad_get_element_private (pad);
 
   gst_object_ref (pad);
   gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
-  gst_ndt_poses_remove_stream (own->poses, own->stream);
+  gst_pose_queue_remove_stream (own->poses, own->stream);
   gst_object_unref (pad);
   post_latency (element);
 }
 
 GstIterator *
-gst_ndt_pose_pad_iterate_scans (GstPad *pad, GstObject *parent)
+gst_pose_queue_pad_iterate_scans (GstPad *pad, GstObject *parent)
 {
   g_autoptr (GstPad) other = gst_element_get_static_pad (
       GST_ELEMENT (parent), gst_pad_get_direction (pad) == GST_PAD_SRC ? "sink" : "src");
@@ -178,14 +178,14 @@ is_pose_pad (GstPad *pad)
 }
 
 gboolean
-gst_ndt_pose_pads_seek (GstElement *element, GstNdtPoses *poses, GstEvent *seek)
+gst_pose_queue_pads_seek (GstElement *element, GstPoseQueue *poses, GstEvent *seek)
 {
   const guint32 seqnum = gst_event_get_seqnum (seek);
   g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
   g_autolist (GstPad) pads = NULL;
   gboolean result;
 
-  if (!gst_ndt_poses_begin_seek (poses, seqnum, &result)) {
+  if (!gst_pose_queue_begin_seek (poses, seqnum, &result)) {
     gst_event_unref (seek);
     return result;
   }
@@ -204,7 +204,7 @@ gst_ndt_pose_pads_seek (GstElement *element, GstNdtPoses *poses, GstEvent *seek)
           (NULL));
   }
   result = gst_pad_push_event (sink, seek);
-  gst_ndt_poses_end_seek (poses, seqnum, result);
+  gst_pose_queue_end_seek (poses, seqnum, result);
   return result;
 }
 
@@ -248,7 +248,7 @@ add_pose_pads (GstElement *element, Latency *latency)
 }
 
 gboolean
-gst_ndt_pose_pads_query_latency (GstElement *element, GstNdtPoses *poses, GstQuery *query,
+gst_pose_queue_pads_query_latency (GstElement *element, GstPoseQueue *poses, GstQuery *query,
     gboolean *scans_live, GstClockTime *scans_min)
 {
   g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
@@ -260,7 +260,7 @@ gst_ndt_pose_pads_query_latency (GstElement *element, GstNdtPoses *poses, GstQue
   *scans_live = latency.live;
   *scans_min = latency.min;
   add_pose_pads (element, &latency);
-  gst_ndt_poses_set_sources (poses, latency.live, latency.min);
+  gst_pose_queue_set_sources (poses, latency.live, latency.min);
   gst_query_set_latency (query, latency.live, latency.min, latency.max);
   return TRUE;
 }

@@ -3,7 +3,7 @@
 
 #include <gst/gst.h>
 
-#include "gstndtsettings.h"
+#include "gst/ndt/settings/gstndtsettings.h"
 #include "ndtcore/track/ndt-localizer.h"
 
 G_BEGIN_DECLS

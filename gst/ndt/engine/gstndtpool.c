@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtpool.h"
+#include "gst/ndt/engine/gstndtpool.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtstats.h"
+#include "gst/ndt/queue/gstndtstats.h"
 
 #include <stdlib.h>
 #include <string.h>

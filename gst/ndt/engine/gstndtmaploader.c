@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtmaploader.h"
+#include "gst/ndt/engine/gstndtmaploader.h"
 
 #include <string.h>
 

@@ -99,9 +99,4 @@ void gst_ndt_settings_get_scan_settings (const GstNdtSettings *settings, GstNdtS
 void gst_ndt_settings_describe (
     const GstNdtSettings *settings, guint64 ids, GObjectClass *klass, GstStructure *structure);
 
-/* gstndtresolve.c. The localizer's parameters with the texts read, checked as a whole, and the
- * initial pose if there is one. NDT_ERROR_INVALID_ARGUMENT names the property. */
-gboolean gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *params,
-    gboolean *has_initial_pose, NdtPose *initial_pose, GError **error);
-
 G_END_DECLS

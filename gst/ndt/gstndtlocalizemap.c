@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstndtlocalizeprivate.h"
+#include "gstndtlocalizemap.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "gstndtlocalizereport.h"
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
 
@@ -85,6 +87,24 @@ gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMa
   memcpy (self->tiles.center, position, sizeof self->tiles.center);
   ndt_map_tiles_get_counts (tiles, &counts);
   count_tiles (self, &counts);
+}
+
+void
+gst_ndt_localize_note_map (GstNdtLocalize *self, const gchar *location)
+{
+  g_free (self->used_map);
+  self->used_map = g_strdup (location);
+  self->has_told_map = FALSE;
+}
+
+void
+gst_ndt_localize_tell_map (GstNdtLocalize *self)
+{
+  if (self->has_told_map || !self->used_map)
+    return;
+  self->has_told_map = gst_pad_push_event (self->srcpad,
+      gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
+          gst_structure_new ("ndt-map", "location", G_TYPE_STRING, self->used_map, NULL)));
 }
 
 void

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstndtlocalizereport.h"
+
+#define GST_CAT_DEFAULT gst_ndt_localize_debug
+
+/* Warnings about scans are posted at most this often. */
+#define WARNING_INTERVAL (5 * GST_SECOND)
+
+void
+gst_ndt_localize_post_error (GstNdtLocalize *self, const gchar *what, const GError *error)
+{
+  GstResourceError code = GST_RESOURCE_ERROR_FAILED;
+  if (error->domain == GST_RESOURCE_ERROR) {
+    code = (GstResourceError)error->code;
+  } else if (error->domain == NDT_ERROR) {
+    switch ((NdtError)error->code) {
+    case NDT_ERROR_INVALID_ARGUMENT:
+      code = GST_RESOURCE_ERROR_SETTINGS;
+      break;
+    case NDT_ERROR_IO:
+      code = GST_RESOURCE_ERROR_OPEN_READ;
+      break;
+    case NDT_ERROR_FORMAT:
+    case NDT_ERROR_EMPTY_MAP:
+      code = GST_RESOURCE_ERROR_READ;
+      break;
+    case NDT_ERROR_NO_DEVICE:
+      code = GST_RESOURCE_ERROR_NOT_FOUND;
+      break;
+    case NDT_ERROR_NO_MEMORY:
+      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
+      break;
+    default:
+      break;
+    }
+  }
+  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, code,
+      g_strdup_printf ("%s: %s.", what, error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
+}
+
+void
+gst_ndt_localize_report_failure (GstNdtLocalize *self)
+{
+  g_autoptr (GError) failure = gst_ndt_engine_take_failure (self->engine);
+  if (!failure)
+    return;
+  gst_ndt_stats_fallback (self->stats);
+  GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
+      ("The device failed, going on with the CPU: %s.", failure->message), (NULL));
+  g_object_notify (G_OBJECT (self), "active-backend");
+}
+
+void
+gst_ndt_localize_warn_about_scan (
+    GstNdtLocalize *self, guint64 sequence, const gchar *what, const gchar *why)
+{
+  const GstClockTime now = gst_util_get_timestamp ();
+
+  GST_WARNING_OBJECT (self, "scan %" G_GUINT64_FORMAT " %s: %s", sequence, what, why);
+  if (GST_CLOCK_TIME_IS_VALID (self->warned) && now < self->warned + WARNING_INTERVAL) {
+    self->n_unwarned++;
+    return;
+  }
+  GST_ELEMENT_WARNING (self, STREAM, DECODE,
+      ("Scan %" G_GUINT64_FORMAT " %s: %s.", sequence, what, why),
+      ("%u more since the last warning", self->n_unwarned));
+  self->warned = now;
+  self->n_unwarned = 0;
+}
+
+void
+gst_ndt_localize_warn_rejected (
+    GstNdtLocalize *self, guint64 sequence, const NdtLocalization *localization, gboolean malformed)
+{
+  if (localization->reject == NDT_REJECT_TOO_FEW_POINTS && !malformed)
+    gst_ndt_localize_warn_about_scan (
+        self, sequence, GST_NDT_NOT_ALIGNED, "it has too few finite points in range");
+  else if (localization->reject == NDT_REJECT_NO_PAIRS)
+    gst_ndt_localize_warn_about_scan (self, sequence, GST_NDT_NOT_ALIGNED,
+        "none of its points lies near the map from where it was looked for; check initial-pose and "
+        "map");
+  else if (localization->reject == NDT_REJECT_NO_GUESS)
+    gst_ndt_localize_warn_about_scan (self, sequence, GST_NDT_NOT_ALIGNED,
+        "there is no pose to start from; set initial-pose, or give a scan a pose of role prior");
+  else if (localization->reject == NDT_REJECT_AMBIGUOUS)
+    gst_ndt_localize_warn_about_scan (self, sequence, "was not found reliably",
+        "no place around where it was looked for fits much better than others; say better where it "
+        "starts, or check whether the map is of there");
+  else if (localization->reject == NDT_REJECT_MOTION)
+    gst_ndt_localize_warn_about_scan (self, sequence,
+        "is compensated by the velocity of an earlier one",
+        "nothing moves as far as from the scan before in the time between their stamps; stamp "
+        "scans by the sensor's clock, not by arrival");
+}
+
+void
+gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure)
+{
+  gst_structure_set (structure, "scan", G_TYPE_UINT64, scan, NULL);
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
+}
+
+void
+gst_ndt_localize_post_state (
+    GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan)
+{
+  if (localization->status == NDT_TRACK_SKIPPED)
+    return;
+  const gchar *state = ndt_track_status_to_string (localization->status);
+  if (g_strcmp0 (state, self->state) == 0)
+    return;
+
+  const gboolean recovered = localization->status == NDT_TRACK_TRACKING && self->state &&
+                             g_str_equal (self->state, ndt_track_status_to_string (NDT_TRACK_LOST));
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_ndt_state_message_new (GST_OBJECT (self), recovered ? "relocalized" : state, self->state,
+          localization, scan, &self->segment));
+  self->state = state;
+}
