@@ -259,6 +259,20 @@ ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *par
   return backend->klass->evaluate (backend, slot, params, level, kind, poses, n_poses, sums, error);
 }
 
+NdtDeviceFrames *
+ndt_backend_open_frames (NdtBackend *backend, GError **error)
+{
+  if (!backend->klass->open_frames) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "The %s backend has no device for frames",
+        backend->klass->name);
+    return NULL;
+  }
+  NdtDeviceFrames *frames = backend->klass->open_frames (backend, error);
+  if (frames)
+    frames->log = backend->log;
+  return frames;
+}
+
 gpointer
 ndt_backend_alloc_host (NdtBackend *backend, gsize size)
 {

@@ -130,6 +130,7 @@ typedef struct {
   guint64 host_bytes;   /* held now, maps not counted */
 } NdtBackendCounters;
 
+typedef struct _NdtBackend NdtBackend;
 typedef struct _NdtBackendClass NdtBackendClass;
 
 /**
@@ -260,6 +261,9 @@ void ndt_backend_align_stop (NdtBackend *backend);
 guint ndt_backend_get_batch (const NdtBackend *backend);
 gboolean ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     guint level, NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
+/* (transfer full): for ndt_frame_tree_set_device(); closed before the backend. NULL with
+ * NDT_ERROR_NO_DEVICE of a backend without a device, with other errors where its device fails. */
+NdtDeviceFrames *ndt_backend_open_frames (NdtBackend *backend, GError **error);
 gpointer ndt_backend_alloc_host (NdtBackend *backend, gsize size);
 void ndt_backend_get_counters (NdtBackend *backend, NdtBackendCounters *counters);
 void ndt_backend_cancel (NdtBackend *backend, gboolean cancelled);

@@ -4,6 +4,7 @@
 
 #include <glib.h>
 
+#include "ndtcore/base/ndt-log.h"
 #include "ndtcore/scan/ndt-cloud.h"
 
 G_BEGIN_DECLS
@@ -46,9 +47,18 @@ typedef struct {
       NdtDeviceFrames *frames, gsize first, gsize n_points, float *out, GError **error);
 } NdtDeviceFramesClass;
 
-/* First member of a backend's own structure. */
+/* First member of a backend's own structure. @log: of the backend, nullable. */
 struct _NdtDeviceFrames {
   const NdtDeviceFramesClass *klass;
+  const NdtLog *log;
 };
+
+static inline void
+ndt_device_frames_close (NdtDeviceFrames *frames)
+{
+  frames->klass->close (frames);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtDeviceFrames, ndt_device_frames_close)
 
 G_END_DECLS

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/align/ndt-backend.h"
+#include "ndt-device-frames.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndt-frame-points.h"
 
@@ -73,8 +73,7 @@ ndt_frame_tree_new (void)
 void
 ndt_frame_tree_free (NdtFrameTree *tree)
 {
-  if (tree->device)
-    tree->device->klass->close (tree->device);
+  g_clear_pointer (&tree->device, ndt_device_frames_close);
   g_free (tree->attached);
   g_free (tree->attached_frames);
   g_free (tree->moved);
@@ -314,10 +313,10 @@ propagate (NdtFrameTree *tree)
 static void
 leave_device (NdtFrameTree *tree, GError *error)
 {
-  g_warning ("A frame tree goes on on the CPU: %s", error->message);
+  ndt_log (tree->device->log, NDT_LOG_WARNING, "frames", "a frame tree goes on on the CPU: %s",
+      error->message);
   g_error_free (error);
-  tree->device->klass->close (tree->device);
-  tree->device = NULL;
+  g_clear_pointer (&tree->device, ndt_device_frames_close);
 }
 
 static gboolean
@@ -361,19 +360,14 @@ use_device (NdtFrameTree *tree)
   return tree->device != NULL;
 }
 
-gboolean
-ndt_frame_tree_set_backend (NdtFrameTree *tree, NdtBackend *backend, GError **error)
+void
+ndt_frame_tree_set_device (NdtFrameTree *tree, NdtDeviceFrames *device)
 {
-  if (tree->device)
-    tree->device->klass->close (tree->device);
-  tree->device = NULL;
+  g_clear_pointer (&tree->device, ndt_device_frames_close);
+  tree->device = device;
   tree->device_has_tree = tree->attached_on_device = FALSE;
   tree->attached_is_new = TRUE;
   tree->n_moved = 0;
-  if (!backend || !backend->klass->open_frames)
-    return TRUE;
-  tree->device = backend->klass->open_frames (backend, error);
-  return tree->device != NULL;
 }
 
 gboolean

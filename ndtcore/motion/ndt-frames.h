@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-typedef struct _NdtBackend NdtBackend;
+typedef struct _NdtDeviceFrames NdtDeviceFrames;
 
 /* No frame: the parent of a root. */
 #define NDT_FRAME_NONE G_MAXUINT32
@@ -21,7 +21,7 @@ typedef struct _NdtBackend NdtBackend;
  * instant of firing makes motion compensation of it, several sensors' frames under one body
  * merge their clouds, articulated vehicles and scanner arms fit as they are.
  *
- * The CPU computes, or the device of a backend (ndt_frame_tree_set_backend()). Poses in the world
+ * The CPU computes, or the device of a backend (ndt_frame_tree_set_device()). Poses in the world
  * of trees of at most 32 levels agree to the bit, and so do points where the CPU fuses
  * multiplication and addition; deeper trees, which a device composes in another order, differ by
  * roundings.
@@ -33,18 +33,16 @@ typedef struct _NdtFrameTree NdtFrameTree;
 NdtFrameTree *ndt_frame_tree_new (void);
 void ndt_frame_tree_free (NdtFrameTree *tree);
 /**
- * ndt_frame_tree_set_backend:
- * @backend: (nullable): where to compute; has to outlive the tree, or another to be set before it
- *   is closed, and to be used by the tree's thread alone meanwhile. NULL, or one without a device:
- *   the CPU
+ * ndt_frame_tree_set_device:
+ * @device: (transfer full) (nullable): where to compute, of ndt_backend_open_frames(); its backend
+ *   has to outlive the tree, or another device to be set before the backend is closed, and to be
+ *   used by the tree's thread alone meanwhile. NULL: the CPU
  *
  * Frames and points that are attached stay, what they were moved to does not. Whatever goes wrong
- * on the device later, the tree warns and goes on on the CPU. Points beyond the backend's memory
- * budget go up in parts.
- *
- * Returns: FALSE, with the CPU, where the device does not work
+ * on the device later, the tree logs a warning to the backend's log and goes on on the CPU. Points
+ * beyond the backend's memory budget go up in parts.
  */
-gboolean ndt_frame_tree_set_backend (NdtFrameTree *tree, NdtBackend *backend, GError **error);
+void ndt_frame_tree_set_device (NdtFrameTree *tree, NdtDeviceFrames *device);
 /* Does a device compute? */
 gboolean ndt_frame_tree_is_on_device (const NdtFrameTree *tree);
 /* Forgets all frames; memory stays. */

@@ -155,13 +155,16 @@ measure_device (NdtBackend *backend, const Scene *s, guint per_frame, FILE *json
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (s->points, s->n_points);
   void *from = NULL, *to = NULL;
   cudaStream_t stream = NULL;
+  NdtDeviceFrames *device = NULL;
 
   ndt_frame_tree_add (tree, s->n, s->parents, s->poses, NULL);
   if (cudaMalloc (&from, half) != cudaSuccess || cudaMalloc (&to, half) != cudaSuccess ||
       cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking) != cudaSuccess ||
       cudaMemset (from, 1, half) != cudaSuccess || cudaDeviceSynchronize () != cudaSuccess ||
-      !ndt_frame_tree_set_backend (tree, backend, &error) ||
-      !ndt_frame_tree_attach (tree, &view, s->frames, &error) ||
+      !(device = ndt_backend_open_frames (backend, &error)))
+    g_error ("CUDA: %s", error ? error->message : cudaGetErrorString (cudaGetLastError ()));
+  ndt_frame_tree_set_device (tree, device);
+  if (!ndt_frame_tree_attach (tree, &view, s->frames, &error) ||
       !ndt_frame_tree_move (tree, 0, &error))
     g_error ("CUDA: %s", error ? error->message : cudaGetErrorString (cudaGetLastError ()));
   for (guint r = 0; r < RUNS; r++) {

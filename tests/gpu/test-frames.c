@@ -97,7 +97,7 @@ check_tree (NdtBackend *cuda, Shape shape, guint32 n)
    * at 2 km for each, mostly of either sign. */
   const double metres = 1e-9;
   add_frames (trees, random, shape, n / 3);
-  g_assert_true (ndt_frame_tree_set_backend (cuda_tree, cuda, &error));
+  ndt_frame_tree_set_device (cuda_tree, ndt_backend_open_frames (cuda, &error));
   g_assert_no_error (error);
   compare_world (trees, to_the_bit, metres);
   add_frames (trees, random, shape, n - n / 3);
@@ -115,7 +115,8 @@ check_tree (NdtBackend *cuda, Shape shape, guint32 n)
   g_autofree double *a = g_new (double, 3 * (gsize)n), *b = g_new (double, 3 * (gsize)n);
   g_autoptr (GRand) random_again = g_rand_new_with_seed (3);
   NdtFrameTree *const both[2] = {again, cpu_tree};
-  g_assert_true (ndt_frame_tree_set_backend (again, cuda, &error));
+  ndt_frame_tree_set_device (again, ndt_backend_open_frames (cuda, &error));
+  g_assert_no_error (error);
   ndt_frame_tree_clear (cpu_tree);
   add_frames (both, random_again, shape, n / 3);
   add_frames (both, random_again, shape, n - n / 3);
@@ -162,7 +163,7 @@ cloud_new (NdtBackend *cuda, guint32 n_frames, guint n)
     c.out[t] = g_new (float, 3 * (gsize)n + 1);
   }
   add_frames (c.trees, random, BUSHY, n_frames);
-  g_assert_true (ndt_frame_tree_set_backend (c.trees[1], cuda, &error));
+  ndt_frame_tree_set_device (c.trees[1], ndt_backend_open_frames (cuda, &error));
   g_assert_no_error (error);
   c.points = g_new (float, 3 * (gsize)n + 1);
   c.wide = g_new (double, 4 * (gsize)n + 1);
@@ -285,7 +286,7 @@ check_attached (NdtBackend *cuda, guint32 n_frames, guint n)
   }
   g_assert_true (ndt_frame_tree_is_on_device (c.trees[1]));
   /* On the CPU from here on. */
-  g_assert_true (ndt_frame_tree_set_backend (c.trees[1], NULL, &error));
+  ndt_frame_tree_set_device (c.trees[1], NULL);
   g_assert_false (ndt_frame_tree_get_moved (c.trees[1], 0, 1, c.out[1], &error));
   g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
   move_both (&c, 4);

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Includes go down only (docs/architecture.md, "Rooms").
+
+    test-layers.py SOURCE-ROOT
+
+Three rules, as tables; add a folder where it belongs:
+- LAYERS: a file of a folder includes headers of its own folder and of those before it in its list.
+- PLAIN: no file of these folders includes a header of GStreamer, gst* files (elements and their
+  helpers) of the folder excepted.
+- No circles: files of ndtcore and cuda whose functions call each other's.
+"""
+import os
+import re
+import sys
+
+# From the ground up.
+LAYERS = {
+    'ndtcore': ['base', 'math', 'scan', 'motion', 'map', 'io', 'align', 'track', 'tools'],
+}
+
+# What the folders may include beside their own and the system's headers.
+MAY_INCLUDE = {
+    'ndtcore': ['ndtcore'],
+    'cuda': ['cuda', 'ndtcore'],
+}
+
+# Folders without GStreamer, with all below. Files named gst* and plugin* are elements'.
+PLAIN = [
+    'ndtcore',
+    'cuda',
+    'gst/lidardec',
+    'gst/lidarpcap',
+    'gst/lidartest',
+    'gst/mcap/container',
+    'gst/mcap/ros',
+]
+
+# file: reason. An exception that is not needed fails.
+EXCEPTIONS = {
+    'gst/mcap/container/mcap-output.h':
+        'errors are GST_RESOURCE_ERROR: codes of GIO or of its own would do',
+}
+
+# Files that call each other: reasons in the comments.
+CIRCLES = [
+]
+
+SOURCES = ('.c', '.h', '.cu', '.cuh', '.cpp')
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.DOTALL)
+DEFINITION = re.compile(r'^(ndt_\w+) \((?=[^;]*?\)\s*\{)', re.MULTILINE)
+WORD = re.compile(r'\bndt_\w+')
+
+
+def sources(root, folder):
+    """Paths from @root of the C and CUDA files in @folder and below."""
+    for path, _, names in os.walk(os.path.join(root, folder)):
+        for name in sorted(names):
+            if name.endswith(SOURCES):
+                yield os.path.relpath(os.path.join(path, name), root)
+
+
+def includes(root, path):
+    """(from the project, path from @root or name of the system's header) of a file."""
+    with open(os.path.join(root, path), encoding='utf-8') as file:
+        text = file.read()
+    for quote, name in INCLUDE.findall(text):
+        beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+        if quote == '"' and os.path.exists(os.path.join(root, beside)):
+            yield True, beside
+        elif quote == '"' and os.path.exists(os.path.join(root, name)):
+            yield True, name
+        else:
+            yield False, name
+
+
+def is_element(path):
+    return os.path.basename(path).startswith(('gst', 'plugin'))
+
+
+def check_layers(root):
+    faults = []
+    for top, layers in LAYERS.items():
+        for folder in sorted(os.listdir(os.path.join(root, top))):
+            if os.path.isdir(os.path.join(root, top, folder)) and folder not in layers:
+                faults.append(f'{top}/{folder} is in no layer')
+        for path in sources(root, top):
+            layer = path.split('/')[1]
+            if path.count('/') != 2:
+                faults.append(f'{path} lies in no folder of a layer')
+                continue
+            for own, name in includes(root, path):
+                if own and name.startswith(top + '/'):
+                    other = name.split('/')[1]
+                    if other in layers and layers.index(other) > layers.index(layer):
+                        faults.append(f'{path} includes {name}, which lies above it')
+    for top, folders in MAY_INCLUDE.items():
+        for path in sources(root, top):
+            for own, name in includes(root, path):
+                if own and name.split('/')[0] not in folders:
+                    faults.append(f'{path} includes {name}: of the project it may use {folders}')
+    return faults
+
+
+def check_plain(root):
+    faults = []
+    needed = set()
+    for folder in PLAIN:
+        for path in sources(root, folder):
+            if is_element(path):
+                continue
+            for own, name in includes(root, path):
+                if (own and is_element(name)) or (not own and name.startswith('gst/')) or \
+                        name in EXCEPTIONS:
+                    needed.add(path)
+                    if path not in EXCEPTIONS and name not in EXCEPTIONS:
+                        faults.append(f'{path} includes {name}, which is of GStreamer')
+    for path in EXCEPTIONS:
+        if path not in needed:
+            faults.append(f'{path} is an exception that is not needed')
+    return faults
+
+
+def check_circles(root):
+    """Circles of files of ndtcore and cuda by what they call: layout makes functions easy to tell,
+    since the name of one that is defined begins its line."""
+    faults = []
+    for top in MAY_INCLUDE:
+        defined, texts = {}, {}
+        for path in sources(root, top):
+            with open(os.path.join(root, path), encoding='utf-8') as file:
+                texts[path] = COMMENT.sub('', file.read())
+            node = os.path.splitext(path)[0]
+            if not path.endswith('.h'):
+                for name in DEFINITION.findall(texts[path]):
+                    defined[name] = node
+        uses = {}
+        for path, text in texts.items():
+            node = os.path.splitext(path)[0]
+            if not path.endswith('.h'):
+                others = {defined[name] for name in WORD.findall(text) if name in defined}
+                uses.setdefault(node, set()).update(others - {node})
+        done = set()
+
+        def walk(node, way):
+            if node in way:
+                circle = way[way.index(node):]
+                if not any(set(circle) <= known for known in CIRCLES):
+                    faults.append(' -> '.join(circle + [node]))
+                return
+            if node in done:
+                return
+            for other in sorted(uses.get(node, ())):
+                walk(other, way + [node])
+            done.add(node)
+
+        for node in sorted(uses):
+            walk(node, [])
+    return faults
+
+
+def check_rules():
+    """The rules find what they forbid."""
+    import tempfile
+    with tempfile.TemporaryDirectory() as root:
+        for top in list(MAY_INCLUDE) + PLAIN:
+            os.makedirs(os.path.join(root, top), exist_ok=True)
+
+        def write(path, *names):
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), 'w', encoding='utf-8') as file:
+                file.writelines(f'#include {name}\n' for name in names)
+
+        write('ndtcore/align/ndt-a.h', '"ndtcore/base/ndt-b.h"')
+        write('ndtcore/base/ndt-b.h', '<glib.h>')
+        write('gst/mcap/ros/cdr.h')
+        for path in EXCEPTIONS:
+            write(path, '<gst/gst.h>')
+        ok = check_layers(root) == [] and check_plain(root) == [] and check_circles(root) == []
+        write('ndtcore/base/ndt-b.h', '"ndtcore/align/ndt-a.h"')
+        write('gst/mcap/ros/cdr.h', '<gst/gst.h>')
+        write('gst/mcap/ros/gstbag.h', '<gst/gst.h>')
+        write('gst/mcap/ros/bag.c', '"gstbag.h"')
+        write('ndtcore/new/ndt-c.c')
+        for name, other in (('a', 'b'), ('b', 'a')):
+            with open(os.path.join(root, f'cuda/ndt-cuda-{name}.c'), 'w', encoding='utf-8') as file:
+                file.write(f'int\nndt_cuda_{name} (int n)\n{{\n  return ndt_cuda_{other} (n);\n}}\n')
+        return ok and len(check_layers(root)) == 2 and len(check_plain(root)) == 2 and \
+            len(check_circles(root)) > 0
+
+
+def main():
+    root = sys.argv[1]
+    print('1..4')
+    failed = 0
+    tests = [('layers', check_layers), ('plain', check_plain), ('circles', check_circles)]
+    for i, (name, check) in enumerate(tests, 1):
+        faults = check(root)
+        for fault in faults:
+            print('# ' + fault)
+        print(f'{"not ok" if faults else "ok"} {i} {name}')
+        failed += bool(faults)
+    ok = check_rules()
+    print(f'{"ok" if ok else "not ok"} 4 rules')
+    return 1 if failed or not ok else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
