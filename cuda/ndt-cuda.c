@@ -5,22 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ndt-cuda-frames.h"
-#include "ndt-cuda-private.h"
-#include "ndt-cuda-testing.h"
+#include "cuda/align/ndt-cuda-private.h"
+#include "cuda/device/ndt-cuda-testing.h"
+#include "cuda/frames/ndt-cuda-frames.h"
 
 /* How far a point may move, in cells, before its voxels are looked up again. */
 #define DEFAULT_REUSE 0.125f
-
-gboolean
-ndt_cuda_enter (NdtCudaBackend *cuda, GError **error)
-{
-  /* What others left unread in this thread would be taken for an error of the next launch. */
-  (void)cudaGetLastError ();
-  return ndt_cuda_memory_usable (&cuda->memory, error) &&
-         ndt_cuda_check (
-             &cuda->memory, cudaSetDevice (cuda->device), "selecting the device", error);
-}
 
 /* ---- Maps and scans ---- */
 

@@ -14,6 +14,8 @@ int ndt_map_report_usage (GOptionContext *context, const gchar *text);
 /* The PCD files of inputs, which are files or folders, in the order of inputs and names. */
 GPtrArray *ndt_map_list_inputs (gchar **inputs, GError **error);
 
+int ndt_map_command_build (int argc, char **argv);
+int ndt_map_command_info (int argc, char **argv);
 int ndt_map_command_tile (int argc, char **argv);
 
 G_END_DECLS

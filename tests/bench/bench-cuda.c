@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/ndt-cuda-testing.h"
+#include "cuda/device/ndt-cuda-testing.h"
 #include "cuda/ndt-cuda.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/align/ndt-registration.h"

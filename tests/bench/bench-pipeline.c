@@ -14,7 +14,7 @@
 #include <string.h>
 
 #ifdef HAVE_NDT_CUDA
-#include "cuda/ndt-cuda-testing.h"
+#include "cuda/device/ndt-cuda-testing.h"
 #endif
 #include "gst/ndt/engine/gstndtengine.h"
 #include "gst/ndt/gstndtlocalize.h"

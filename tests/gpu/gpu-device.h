@@ -5,7 +5,7 @@
 #include "ndtcore/align/ndt-backend.h"
 
 #ifdef HAVE_NDT_CUDA
-#include "cuda/ndt-cuda-testing.h"
+#include "cuda/device/ndt-cuda-testing.h"
 #include "cuda/ndt-cuda.h"
 #define TEST_CUDA(what, value) ndt_cuda_testing_set (NDT_CUDA_TESTING_##what, value)
 #else

@@ -2,10 +2,10 @@
 /* A backend as its own files see it. Private to cuda/. */
 #pragma once
 
-#include "ndt-cuda-kernels.h"
-#include "ndt-cuda-map.h"
-#include "ndt-cuda-memory.h"
-#include "ndt-cuda-scan.h"
+#include "cuda/device/ndt-cuda-memory.h"
+#include "cuda/map/ndt-cuda-maps.h"
+#include "cuda/scan/ndt-cuda-scan.h"
+#include "ndt-cuda-align.h"
 
 G_BEGIN_DECLS
 
@@ -75,10 +75,12 @@ typedef struct {
   gint64 began_at; /* monotonic time of the last alignment, atomic */
 } NdtCudaBackend;
 
-/* Makes the backend's device the calling thread's current one, which it stays: as with CUDA's own
- * libraries, whoever uses several devices sets the one that is meant before each use. FALSE where
- * the device failed before. Any thread. */
-gboolean ndt_cuda_enter (NdtCudaBackend *cuda, GError **error);
+/* ndt_cuda_memory_enter() of the backend's device. */
+static inline gboolean
+ndt_cuda_enter (NdtCudaBackend *cuda, GError **error)
+{
+  return ndt_cuda_memory_enter (&cuda->memory, cuda->device, error);
+}
 
 /* Backends of the process that may share a device: from one to the other. */
 void ndt_cuda_share_join (NdtCudaBackend *cuda);

@@ -3,7 +3,7 @@
  * device. Private to cuda/. */
 #pragma once
 
-#include "ndt-cuda-frames.h"
+#include "cuda/frames/ndt-cuda-frames.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,7 +73,7 @@ cudaError_t ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *t
 }
 #else
 
-#include "ndt-cuda-memory.h"
+#include "cuda/device/ndt-cuda-memory.h"
 #include "ndtcore/motion/ndt-deskew.h"
 
 /**

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-cuda-memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "ndt-cuda-testing.h"
@@ -68,37 +67,13 @@ ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error)
   return usable;
 }
 
-static const gchar *testing[NDT_CUDA_TESTING_LIMITS + 1]; /* atomic, of interned strings */
-static gint n_calls; /* atomic, since a failure was asked for */
-
-void
-ndt_cuda_testing_set (NdtCudaTesting what, const gchar *value)
-{
-  if (what == NDT_CUDA_TESTING_FAIL)
-    g_atomic_int_set (&n_calls, 0);
-  g_atomic_pointer_set (&testing[what], (gpointer)g_intern_string (value));
-}
-
-const gchar *
-ndt_cuda_testing_get (NdtCudaTesting what)
-{
-  return g_atomic_pointer_get (&testing[what]);
-}
-
-guint64
-ndt_cuda_testing_get_free_memory (void)
-{
-  size_t n_free = 0, n_all = 0;
-  return cudaMemGetInfo (&n_free, &n_all) == cudaSuccess ? n_free : 0;
-}
-
 gboolean
-ndt_cuda_inject_failure (const gchar *kind)
+ndt_cuda_memory_enter (NdtCudaMemory *memory, int device, GError **error)
 {
-  const gchar *wish = ndt_cuda_testing_get (NDT_CUDA_TESTING_FAIL);
-  const gsize length = strlen (kind);
-  return wish && strncmp (wish, kind, length) == 0 && wish[length] == ':' &&
-         g_atomic_int_add (&n_calls, 1) + 1 == atoi (wish + length + 1);
+  /* What others left unread in this thread would be taken for an error of the next launch. */
+  (void)cudaGetLastError ();
+  return ndt_cuda_memory_usable (memory, error) &&
+         ndt_cuda_check (memory, cudaSetDevice (device), "selecting the device", error);
 }
 
 /* Scans differ in size: not each that is larger than all before is to wait for memory. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cuda/device/ndt-cuda-testing.h"
 #include "ndtcore/scan/ndt-scan-filter.h"
 #include "ndtcore/scan/ndt-scan-sample.h"
 

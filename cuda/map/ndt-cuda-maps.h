@@ -1,30 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Maps in device memory. Private to cuda/. */
+/* The maps of a backend. Private to cuda/. */
 #pragma once
 
-#include "ndt-cuda-kernels.h"
-#include "ndt-cuda-memory.h"
+#include "ndt-cuda-builder.h"
+#include "ndt-cuda-map.h"
 
 G_BEGIN_DECLS
-
-typedef struct {
-  NdtCudaBuffer memory;
-  NdtCudaLevel levels[NDT_CUDA_LEVELS];
-  gint32 n_levels; /* 0: none */
-} NdtCudaMap;
-
-/* What making a map from points takes: kept for the next one. */
-typedef struct {
-  cudaStream_t copy_stream;
-  cudaEvent_t copied[2];
-  cudaEvent_t used[2];
-  NdtCudaBuffer staging; /* on the host */
-  NdtCudaBuffer points[2];
-  NdtCudaBuffer table;
-  NdtCudaBuffer state;
-  NdtCudaBuffer work;
-  NdtCudaBuffer kept[NDT_CUDA_LEVELS];
-} NdtCudaBuilder;
 
 /**
  * NdtCudaMaps:
@@ -57,19 +38,10 @@ gboolean ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory,
 /* The aligning thread, with nothing running: the pending map becomes the active one. FALSE where
  * there is no map. */
 gboolean ndt_cuda_maps_take (NdtCudaMaps *maps);
-void ndt_cuda_maps_get (const NdtCudaMaps *maps, NdtCudaJob *job);
+/* The levels of the active map; returns how many there are. */
+gint32 ndt_cuda_maps_get (const NdtCudaMaps *maps, NdtCudaLevel levels[NDT_CUDA_LEVELS]);
 /* Another one for every map that was taken. */
 guint ndt_cuda_maps_get_number (const NdtCudaMaps *maps);
 double ndt_cuda_maps_get_resolution (const NdtCudaMaps *maps);
-
-/* Private to the files that make maps. */
-gboolean ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
-    const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
-    gboolean *crowded, cudaStream_t stream, GError **error);
-void ndt_cuda_builder_clear (NdtCudaBuilder *builder, NdtCudaMemory *memory);
-/* Memory for the levels of a map, whose n_voxels, block_shift and cells are set; their pointers
- * are set then. */
-gboolean ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
-    const gint32 cell_min[][3], const gint32 cell_max[][3], GError **error);
 
 G_END_DECLS

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cuda/device/ndt-cuda-testing.h"
 #include "ndtcore/motion/ndt-frames.h"
 
 G_STATIC_ASSERT (NDT_CUDA_FRAME_NONE == NDT_FRAME_NONE);

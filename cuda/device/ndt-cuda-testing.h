@@ -35,6 +35,8 @@ __attribute__ ((visibility ("default"))) void ndt_cuda_testing_set (
     NdtCudaTesting what, const gchar *value);
 /* NULL: nothing was set. */
 const gchar *ndt_cuda_testing_get (NdtCudaTesting what);
+/* Should this one fail, as NDT_CUDA_TESTING_FAIL asks? @kind: "alloc" or "launch". */
+gboolean ndt_cuda_inject_failure (const gchar *kind);
 
 /* Free bytes of the current thread's device; 0: it does not say. */
 __attribute__ ((visibility ("default"))) guint64 ndt_cuda_testing_get_free_memory (void);

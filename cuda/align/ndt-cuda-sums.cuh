@@ -2,7 +2,7 @@
 /* Sums in a fixed order. Private to cuda/. */
 #pragma once
 
-#include "ndt-cuda-kernels.h"
+#include "ndt-cuda-align.h"
 
 #define SEGMENTS 16
 #define STRANDS 16 /* of a segment */

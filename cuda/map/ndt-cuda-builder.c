@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndt-cuda-build.h"
+#include "ndt-cuda-builder.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndt-cuda-map.h"
+#include "cuda/device/ndt-cuda-testing.h"
+#include "ndt-cuda-build.h"
 
 /* Points that go up at a time, beside the work on those before: at most, and at least, where a
  * budget is small. */

@@ -65,7 +65,7 @@ cudaError_t ndt_cuda_frames_extract (const NdtCudaPose *world, uint32_t first, u
 }
 #else
 
-#include "ndt-cuda-memory.h"
+#include "cuda/device/ndt-cuda-memory.h"
 #include "ndtcore/motion/ndt-device-frames.h"
 
 /* On the current device; it and @memory outlive what is returned. */

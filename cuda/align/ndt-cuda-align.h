@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What the backend's C code and the kernels share. Private to cuda/. */
+/* Alignments: what the backend's C code and the kernels share. Private to cuda/. */
 #pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#include "ndtcore/math/ndt-types.h"
+#include "cuda/map/ndt-cuda-level.h"
+#include "cuda/scan/ndt-cuda-thin.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define NDT_CUDA_LEVELS 3
 
 /* Lanes of a warp for each point of a scan: 1, or 4 or 2 up to so many points. Sums depend on it,
  * so it depends on the scan alone. */
@@ -27,38 +26,6 @@ ndt_cuda_lanes (uint32_t n_points)
 /* Sums of a pass over the scan, in this order: score, gradient (6), Hessian (21), NVTL, matched
  * points, pairs, points. One a lane. */
 #define NDT_CUDA_VALUES 32
-/**
- * NdtCudaVoxel:
- * @cell: of x, y, z, the low ten bits each
- *
- * An NdtVoxel as the kernels read it: its first 16 bytes tell whether it is a pair.
- */
-typedef struct {
-  float mean[3];
-  uint32_t cell;
-  float icov[6];
-  uint32_t reserved[2];
-} NdtCudaVoxel;
-
-/**
- * NdtCudaLevel:
- * @grid: for each cell, x fastest, 1 + the index of its voxel or 0, with a frame of four empty
- * cells on every side; NULL where the map is too large for it: then there is the hash table
- * @grid_first: its first cell, of the frame
- * @grid_size: cells an axis
- */
-typedef struct {
-  const NdtCudaVoxel *voxels;
-  const NdtBlock *blocks;
-  const uint32_t *grid;
-  int32_t grid_first[3];
-  int32_t grid_size[3];
-  double resolution;
-  int64_t origin[3];
-  int32_t block_shift;
-  uint32_t n_voxels;
-} NdtCudaLevel;
-
 /**
  * NdtCudaResult:
  *
@@ -78,19 +45,6 @@ typedef struct {
 } NdtCudaResult;
 
 #define NDT_CUDA_STOP_CANCELLED 1000
-
-/**
- * NdtCudaSource:
- * @points: floats x, y, z; device memory or host memory that the device reads
- * @stride: floats from one point to the next
- * @n_points_device: where the device finds the number of points; NULL: it is @n_points
- */
-typedef struct {
-  const float *points;
-  const uint32_t *n_points_device;
-  uint32_t stride;
-  uint32_t n_points;
-} NdtCudaSource;
 
 /* Words of a message to a running sequence: the low half of each is a word of an NdtStart, the last
  * one's a command; the high half is the number that `finished' will receive. One a lane. */
@@ -209,62 +163,6 @@ uint32_t ndt_cuda_align_max_slots (
 /* Slots that a block of this shape needs to keep all of @n_points, with @lanes for each. */
 uint32_t ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_points);
 cudaError_t ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t stream);
-
-/* NdtVoxel to NdtCudaVoxel, in place; and the level's grid, if it has one. */
-cudaError_t ndt_cuda_prepare_level (const NdtCudaLevel *level, cudaStream_t stream);
-
-/* A leaf of the grid that thins a scan; all zero where there is none. */
-typedef struct {
-  uint64_t not_key; /* ~ndt_block_key() */
-  int64_t sum[3];
-  uint32_t n;
-  uint32_t not_first; /* ~index of its first point */
-} NdtCudaLeaf;
-
-/**
- * NdtCudaThin:
- * @x: first point's x, readable by the device, aligned to its type; likewise @y and @z
- * @stride: bytes
- * @slot_of: n_raw words of scratch
- * @counts: one word for each 1024 points of scratch
- * @leaves: 2^(64 - leaf_shift) of them, all zero before and after; NULL where leaf_size is 0
- * @points: receives at most n_raw packed points
- * @n_points: receives how many
- * @n_raw_device: where the device finds how many of @n_raw points there are; NULL: all
- * @sample: gives a sample by the rules of ndt-scan-sample.h, leaves being its cubes, in the place
- *   of centroids: at most NDT_SAMPLE_MOST points
- * @kept: of a sample: scratch, as @counts
- *
- * Members of the filter as in NdtScanFilter.
- */
-typedef struct {
-  const uint8_t *x;
-  const uint8_t *y;
-  const uint8_t *z;
-  uint64_t stride;
-  uint32_t n_raw;
-  int32_t is_double;
-  float min_range;
-  float max_range;
-  int32_t use_box;
-  float box_min[3];
-  float box_max[3];
-  float leaf_size;
-  uint32_t *slot_of;
-  uint32_t *counts;
-  NdtCudaLeaf *leaves;
-  int32_t leaf_shift;
-  float *points;
-  uint32_t *n_points;
-  const uint32_t *n_raw_device;
-  int32_t sample;
-  uint32_t *kept;
-} NdtCudaThin;
-
-#define NDT_CUDA_THIN_BLOCK 1024
-#define NDT_CUDA_THIN_LAUNCHES 3
-
-cudaError_t ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

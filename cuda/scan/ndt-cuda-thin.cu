@@ -4,7 +4,7 @@
  * launches: points into leaves, counts, output in order. */
 #include <cuda_runtime.h>
 
-#include "ndt-cuda-kernels.h"
+#include "ndt-cuda-thin.h"
 #include "ndtcore/scan/ndt-scan-filter.h"
 #include "ndtcore/scan/ndt-scan-sample.h"
 

@@ -45,6 +45,10 @@ gboolean ndt_cuda_check_launch (
     NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error);
 gboolean ndt_cuda_fail (NdtCudaMemory *memory, const gchar *what, GError **error);
 gboolean ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error);
+/* Makes @device the calling thread's current one, which it stays: as with CUDA's own libraries,
+ * whoever uses several devices sets the one that is meant before each use. FALSE where the device
+ * failed before. Any thread. */
+gboolean ndt_cuda_memory_enter (NdtCudaMemory *memory, int device, GError **error);
 
 /* What was in the buffer is lost where it grows, by a quarter at least; FALSE leaves it empty.
  *
@@ -99,9 +103,6 @@ void ndt_cuda_staging_clear (NdtCudaStaging *staging, NdtCudaMemory *memory);
 gpointer ndt_cuda_lock_alloc (gsize size);
 void ndt_cuda_lock_free (gpointer data, gsize size);
 gboolean ndt_cuda_is_locked (gconstpointer data, gsize size);
-
-/* Should this one fail, as a test asks (ndt-cuda-testing.h)? */
-gboolean ndt_cuda_inject_failure (const gchar *kind);
 
 void ndt_cuda_count_upload (NdtCudaMemory *memory, gsize bytes);
 void ndt_cuda_count_download (NdtCudaMemory *memory, gsize bytes);

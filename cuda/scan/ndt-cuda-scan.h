@@ -2,9 +2,9 @@
 /* Scans on their way to the device. Private to cuda/. */
 #pragma once
 
-#include "ndt-cuda-kernels.h"
-#include "ndt-cuda-memory.h"
+#include "cuda/device/ndt-cuda-memory.h"
 #include "ndt-cuda-motion.h"
+#include "ndt-cuda-thin.h"
 
 G_BEGIN_DECLS
 

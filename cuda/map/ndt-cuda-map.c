@@ -14,27 +14,6 @@ align_up (gsize size)
   return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-void
-ndt_cuda_maps_init (NdtCudaMaps *maps)
-{
-  memset (maps, 0, sizeof (*maps));
-  g_mutex_init (&maps->set_lock);
-  g_mutex_init (&maps->lock);
-}
-
-void
-ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory)
-{
-  if (maps->stream)
-    cudaStreamDestroy (maps->stream);
-  ndt_cuda_free (memory, &maps->active.memory);
-  ndt_cuda_free (memory, &maps->pending.memory);
-  ndt_cuda_free (memory, &maps->spare.memory);
-  ndt_cuda_builder_clear (&maps->builder, memory);
-  g_mutex_clear (&maps->set_lock);
-  g_mutex_clear (&maps->lock);
-}
-
 /* Cells of the grid, with its frame; 0 where it would be too large. */
 static gsize
 set_grid (NdtCudaLevel *level, const gint32 cell_min[3], const gint32 cell_max[3])
@@ -111,9 +90,8 @@ ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
   return reserve (map, memory, n_levels, cell_min, cell_max, FALSE, TRUE, error);
 }
 
-/* Copies the host's arrays. */
-static gboolean
-upload (
+gboolean
+ndt_cuda_map_upload (
     NdtCudaMap *to, NdtCudaMemory *memory, NdtVoxelMap *map, cudaStream_t stream, GError **error)
 {
   const guint n_levels = ndt_voxel_map_get_n_levels (map);
@@ -145,94 +123,4 @@ upload (
     ndt_cuda_count_upload (memory, voxel_size + block_size);
   }
   return ndt_cuda_check (memory, cudaStreamSynchronize (stream), "upload of the map", error);
-}
-
-/* The spare map's memory is the caller's until publish(); held with set_lock. */
-static gboolean
-prepare (NdtCudaMaps *maps, NdtCudaMemory *memory, GError **error)
-{
-  if (!maps->stream &&
-      !ndt_cuda_check (memory, cudaStreamCreateWithFlags (&maps->stream, cudaStreamNonBlocking),
-          "a stream for maps", error))
-    return FALSE;
-  /* What the last change of maps left over. */
-  g_mutex_lock (&maps->lock);
-  if (!maps->has_pending && !maps->spare.memory.data) {
-    maps->spare = maps->pending;
-    memset (&maps->pending, 0, sizeof (maps->pending));
-  }
-  g_mutex_unlock (&maps->lock);
-  return TRUE;
-}
-
-static void
-publish (NdtCudaMaps *maps)
-{
-  g_mutex_lock (&maps->lock);
-  const NdtCudaMap before = maps->pending;
-  maps->pending = maps->spare;
-  maps->spare = before;
-  maps->has_pending = TRUE;
-  g_mutex_unlock (&maps->lock);
-}
-
-gboolean
-ndt_cuda_maps_set (NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, GError **error)
-{
-  g_mutex_lock (&maps->set_lock);
-  const gboolean ok =
-      prepare (maps, memory, error) && upload (&maps->spare, memory, map, maps->stream, error);
-  if (ok)
-    publish (maps);
-  g_mutex_unlock (&maps->set_lock);
-  return ok;
-}
-
-gboolean
-ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory, const NdtVoxelMapParams *params,
-    const NdtCloudView *points, NdtVoxelMap **out_map, gboolean *crowded, GError **error)
-{
-  *crowded = FALSE;
-  g_mutex_lock (&maps->set_lock);
-  const gboolean ok =
-      prepare (maps, memory, error) && ndt_cuda_build (&maps->builder, &maps->spare, memory, params,
-                                           points, out_map, crowded, maps->stream, error);
-  if (ok)
-    publish (maps);
-  g_mutex_unlock (&maps->set_lock);
-  return ok;
-}
-
-gboolean
-ndt_cuda_maps_take (NdtCudaMaps *maps)
-{
-  g_mutex_lock (&maps->lock);
-  if (maps->has_pending) {
-    const NdtCudaMap before = maps->active;
-    maps->active = maps->pending;
-    maps->pending = before;
-    maps->has_pending = FALSE;
-    maps->n_taken++;
-  }
-  g_mutex_unlock (&maps->lock);
-  return maps->active.n_levels > 0;
-}
-
-void
-ndt_cuda_maps_get (const NdtCudaMaps *maps, NdtCudaJob *job)
-{
-  memcpy (job->levels, maps->active.levels, sizeof (job->levels));
-  job->n_levels = maps->active.n_levels;
-}
-
-guint
-ndt_cuda_maps_get_number (const NdtCudaMaps *maps)
-{
-  return maps->n_taken;
-}
-
-double
-ndt_cuda_maps_get_resolution (const NdtCudaMaps *maps)
-{
-  return maps->active.levels[0].resolution;
 }

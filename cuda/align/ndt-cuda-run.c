@@ -2,6 +2,7 @@
 /* Alignments: launches, messages and results. */
 #include <string.h>
 
+#include "cuda/device/ndt-cuda-testing.h"
 #include "ndt-cuda-private.h"
 #include "ndtcore/math/ndt-formulas.h"
 
@@ -177,7 +178,7 @@ fill_job (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params)
 {
   NdtCudaState *state = cuda->state.data;
   NdtCudaSignals *signals = cuda->signals.data;
-  ndt_cuda_maps_get (&cuda->maps, job);
+  job->n_levels = ndt_cuda_maps_get (&cuda->maps, job->levels);
   for (gint i = 0; i < job->n_levels; i++) {
     const NdtGauss gauss = ndt_gauss (params->outlier_ratio, job->levels[i].resolution);
     job->inverse_resolution[i] = (float)(1 / job->levels[i].resolution);
@@ -314,6 +315,7 @@ begin (NdtCudaBackend *cuda, GError **error)
   ndt_cuda_align_stop (&cuda->parent);
   return prepare (cuda, error);
 }
+
 static void
 read_result (NdtCudaBackend *cuda, const NdtAlignParams *params, guint index, NdtAlignResult *to)
 {

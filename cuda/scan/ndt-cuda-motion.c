@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cuda/device/ndt-cuda-testing.h"
 #include "ndtcore/motion/ndt-deskew-slots.h"
 
 static gsize

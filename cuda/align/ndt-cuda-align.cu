@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Alignments, whole on the device: one launch runs the optimizer of each start from guess to
+ * result. A *team* of blocks works on one alignment: a cluster, or a cooperative grid. Every block
+ * of a team adds up the same sums in the same order and runs the same optimizer, so that nothing
+ * but sums is exchanged, once a pass.
+ *
+ * A grid may be given a sequence of scans, each from a start that is known only once the scan
+ * before is done: it stays, reads the next scan meanwhile, and waits for a message of the host.
+ *
+ * Sums have one order, whatever the team: points in turn are a chunk, summed by a warp. Chunk c
+ * belongs to segment c mod 16 and there to strand (c / 16) mod 16. A strand adds its chunks in
+ * order; a segment is a binary tree over its strands; the total is one over the segments. */
+#include <cuda_runtime.h>
+
+#include "ndt-cuda-align.h"
+#include "ndt-cuda-cluster.cuh"
+#include "ndt-cuda-grid.cuh"
+
+size_t
+ndt_cuda_exchange_bytes (void)
+{
+  return 2 * MAX_TEAM * VALUES * sizeof (uint64_t);
+}
+
+typedef void (*Kernel) (const NdtCudaJob);
+
+template <int LANES>
+static Kernel
+choose_kernel_of (const NdtCudaShape *shape)
+{
+  if (!shape->grid)
+    return shape->threads == 512 ? align_clusters<512, LANES> : align_clusters<256, LANES>;
+  switch (shape->size) {
+  case 128:
+    return align_grid<256, 8, LANES>;
+  case 64:
+    return align_grid<256, 4, LANES>;
+  case 32:
+    return align_grid<256, 2, LANES>;
+  default:
+    return align_grid<256, 1, LANES>;
+  }
+}
+
+static Kernel
+choose_kernel (const NdtCudaShape *shape)
+{
+  switch (shape->lanes) {
+  case 1:
+    return choose_kernel_of<1> (shape);
+  case 2:
+    return choose_kernel_of<2> (shape);
+  case 4:
+    return choose_kernel_of<4> (shape);
+  default:
+    return choose_kernel_of<0> (shape);
+  }
+}
+
+static size_t
+slot_bytes (uint32_t lanes)
+{
+  return lanes == 1   ? sizeof (ChunkSlot<1>)
+         : lanes == 2 ? sizeof (ChunkSlot<2>)
+                      : sizeof (ChunkSlot<4>);
+}
+
+/* Shared memory that is asked for at the launch, with so many slots for so many lanes. */
+static size_t
+dynamic_bytes (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_slots)
+{
+  const size_t strands =
+      shape->grid ? 0 : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES * sizeof (float);
+  return strands + (n_slots + (size_t)shape->threads / 32) * slot_bytes (lanes);
+}
+
+static size_t
+taken_bytes (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes)
+{
+  return (size_t)limits->declared[shape->grid] + dynamic_bytes (shape, lanes, 0);
+}
+
+int
+ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape)
+{
+  bool fits = true;
+  for (uint32_t lanes = 1; lanes <= 4; lanes *= 2)
+    fits = fits && (!(shape->lanes & lanes) ||
+                       taken_bytes (limits, shape, lanes) <= (size_t)limits->max_shared);
+  return fits;
+}
+
+uint32_t
+ndt_cuda_align_least_lanes (const NdtCudaLimits *limits)
+{
+  uint32_t lanes = 1;
+  for (; lanes < 4; lanes *= 2) {
+    const NdtCudaShape cluster = {0, 1, 256, lanes, {}}, grid = {1, 16, 256, lanes, {}};
+    if (ndt_cuda_align_fits (limits, &cluster) ||
+        (limits->max_grid >= 16 && ndt_cuda_align_fits (limits, &grid)))
+      break;
+  }
+  return lanes;
+}
+
+uint32_t
+ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes)
+{
+  const size_t taken = taken_bytes (limits, shape, lanes);
+  return taken <= (size_t)limits->max_shared
+             ? (uint32_t)(((size_t)limits->max_shared - taken) / slot_bytes (lanes))
+             : 0;
+}
+
+uint32_t
+ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_points)
+{
+  const uint32_t chunk = 32 / lanes;
+  const uint32_t n_chunks = (n_points + chunk - 1) / chunk;
+  /* Whole rounds of what is dealt out in turn. */
+  const uint32_t per_round = shape->grid ? SEGMENTS * STRANDS : SEGMENTS;
+  return (n_chunks + per_round - 1) / per_round * (per_round / (uint32_t)shape->size);
+}
+
+cudaError_t
+ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
+{
+  cudaError_t e =
+      cudaDeviceGetAttribute (&limits->n_processors, cudaDevAttrMultiProcessorCount, device);
+  if (e == cudaSuccess)
+    e = cudaDeviceGetAttribute (
+        &limits->max_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  int major = 0, cooperative = 0;
+  if (e == cudaSuccess)
+    e = cudaDeviceGetAttribute (&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (e == cudaSuccess)
+    e = cudaDeviceGetAttribute (&cooperative, cudaDevAttrCooperativeLaunch, device);
+  if (e != cudaSuccess)
+    return e;
+
+  limits->declared[0] = limits->declared[1] = 0;
+  /* Code for earlier devices has no clusters, also where a later one runs it. */
+  bool has_clusters = major >= 9;
+  for (uint32_t lanes : {0, 1, 2, 4}) {
+    const NdtCudaShape shapes[] = {{0, 1, 256, lanes, {}}, {0, 1, 512, lanes, {}},
+        {1, 128, 256, lanes, {}}, {1, 64, 256, lanes, {}}, {1, 32, 256, lanes, {}},
+        {1, 16, 256, lanes, {}}};
+    for (const NdtCudaShape &shape : shapes) {
+      cudaFuncAttributes attributes;
+      const void *kernel = (const void *)choose_kernel (&shape);
+      e = cudaFuncGetAttributes (&attributes, kernel);
+      if (e == cudaSuccess && limits->declared[shape.grid] < (int)attributes.sharedSizeBytes)
+        limits->declared[shape.grid] = (int)attributes.sharedSizeBytes;
+      if (e == cudaSuccess)
+        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+            limits->max_shared - (int)attributes.sharedSizeBytes);
+      has_clusters = has_clusters && e == cudaSuccess && attributes.ptxVersion >= 90;
+      if (e == cudaSuccess && !shape.grid && has_clusters)
+        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+      if (e != cudaSuccess)
+        return e;
+    }
+  }
+
+  limits->max_cluster = 1;
+#if CUDART_VERSION >= 12000
+  if (has_clusters) {
+    for (int size = 16; size > 1 && limits->max_cluster == 1; size /= 2) {
+      int n = 0, n512 = 0;
+      cudaLaunchConfig_t config = {};
+      cudaLaunchAttribute attribute = {};
+      attribute.id = cudaLaunchAttributeClusterDimension;
+      attribute.val.clusterDim.x = (unsigned)size;
+      attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+      config.gridDim = dim3 ((unsigned)size);
+      config.attrs = &attribute;
+      config.numAttrs = 1;
+      for (int threads = 256; threads <= 512; threads += 256) {
+        const NdtCudaShape shape = {0, size, threads, 0, {}};
+        const void *kernel = (const void *)choose_kernel (&shape);
+        config.blockDim = dim3 ((unsigned)threads);
+        config.dynamicSmemBytes = dynamic_bytes (&shape, 2, 32);
+        if (cudaOccupancyMaxActiveClusters (threads == 256 ? &n : &n512, kernel, &config) !=
+            cudaSuccess) {
+          (void)cudaGetLastError ();
+          n = 0;
+        }
+      }
+      if (n > 0 && n512 > 0)
+        limits->max_cluster = size;
+    }
+  }
+#endif
+  /* One block a processor, where one fits with the least that it needs. */
+  const NdtCudaShape grid = {1, 128, 256, 0, {}};
+  int blocks = 0;
+  if (cooperative && cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid),
+                         256, dynamic_bytes (&grid, 1, 1)) != cudaSuccess) {
+    (void)cudaGetLastError ();
+    blocks = 0;
+  }
+  limits->max_grid = blocks > 0 ? limits->n_processors : 0;
+  return cudaSuccess;
+}
+
+cudaError_t
+ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t stream)
+{
+  size_t dynamic = 0;
+  job->lanes = shape->lanes;
+  for (uint32_t k = 0, lanes = 1; lanes <= 4; k++, lanes *= 2) {
+    const size_t size = dynamic_bytes (shape, lanes, shape->n_slots[k]);
+    job->n_slots[k] = shape->n_slots[k];
+    if (shape->lanes & lanes && size > dynamic)
+      dynamic = size;
+  }
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute = {};
+  config.blockDim = dim3 ((unsigned)shape->threads);
+  config.dynamicSmemBytes = dynamic;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  if (shape->grid) {
+    config.gridDim = dim3 ((unsigned)shape->size);
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+  } else {
+    config.gridDim = dim3 ((unsigned)shape->size * job->n_starts);
+    if (shape->size > 1) {
+      attribute.id = cudaLaunchAttributeClusterDimension;
+      attribute.val.clusterDim.x = (unsigned)shape->size;
+      attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    } else {
+      config.numAttrs = 0;
+    }
+  }
+  void *args[] = {job};
+  return cudaLaunchKernelExC (&config, (const void *)choose_kernel (shape), args);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* A grid of blocks for one start after the other. Private to ndt-cuda-align.cu. */
+#pragma once
+
+#include "ndt-cuda-slots.cuh"
+
+#define MAX_TEAM 128
+/* Chunk sums that a block of a grid keeps before it adds them to its strands. */
+#define CHUNK_BUFFER 64
+/* Polls of another block's sums before the wait counts as failed: half a minute. The first ones of
+ * a grid may wait for processors that other grids have. */
+#define MAX_POLLS (1 << 26)
+
+/* A value with the number of the exchange that it belongs to: valid once both have arrived,
+ * without a fence or a barrier. */
+__device__ __forceinline__ void
+publish (uint64_t *slot, uint32_t sequence, uint32_t value)
+{
+  const uint64_t word = (uint64_t)sequence << 32 | value;
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(slot), "l"(word) : "memory");
+}
+
+__device__ __forceinline__ uint64_t
+look (const uint64_t *slot)
+{
+  uint64_t word;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(slot) : "memory");
+  return word;
+}
+
+/* Waits for @PARTS rows of VALUES words of each of two segments, the first one's before the
+ * other's, value i in lane i. Returns false where they do not come. */
+template <int PARTS>
+__device__ __forceinline__ bool
+collect (const uint64_t *rows, uint32_t sequence, uint32_t lane, float v[2 * PARTS])
+{
+  uint64_t words[2 * PARTS];
+  for (uint32_t polls = 0; polls < MAX_POLLS; polls++) {
+    bool complete = true;
+#pragma unroll
+    for (int i = 0; i < 2 * PARTS; i++)
+      words[i] = look (rows + (i % PARTS * SEGMENTS + i / PARTS) * VALUES + lane);
+#pragma unroll
+    for (int i = 0; i < 2 * PARTS; i++)
+      complete = complete && (uint32_t)(words[i] >> 32) == sequence;
+    if (__all_sync (0xffffffffu, complete)) {
+#pragma unroll
+      for (int i = 0; i < 2 * PARTS; i++)
+        v[i] = __uint_as_float ((uint32_t)words[i]);
+      return true;
+    }
+  }
+  return false;
+}
+
+__device__ __forceinline__ uint64_t
+now_ns ()
+{
+  uint64_t t;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+  return t;
+}
+
+/* Waits for the message with the number @tag, word i to words[i]; says whether it is to go on. The
+ * host tells one block, which tells the others, so that all do the same when it comes late. By a
+ * warp of each block. */
+__device__ bool
+receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_CUDA_MESSAGE])
+{
+  const bool reads = lane < NDT_CUDA_MESSAGE;
+  const uint64_t none = (uint64_t)tag << 32;
+  uint64_t word = none;
+  bool failed = false;
+  if (blockIdx.x == 0) {
+    const uint64_t give_up = now_ns () + job.patience;
+    bool late = false, complete;
+    do {
+      if (reads)
+        asm volatile("ld.relaxed.sys.global.u64 %0, [%1];"
+                     : "=l"(word)
+                     : "l"(job.mailbox + lane)
+                     : "memory");
+      complete = __all_sync (0xffffffffu, !reads || word >> 32 == tag);
+      late = __shfl_sync (0xffffffffu, now_ns () > give_up, 0);
+    } while (!complete && !late);
+    if (!complete) {
+      word = none | NDT_CUDA_QUIT;
+      if (lane == 0) {
+        __threadfence_system (); /* after the last result */
+        *job.ended = job.ticket;
+        __threadfence_system ();
+      }
+    }
+    if (reads)
+      publish (job.message + lane, tag, (uint32_t)word);
+  } else {
+    uint32_t polls = 0;
+    do {
+      if (reads)
+        word = look (job.message + lane);
+      failed = ++polls == MAX_POLLS;
+    } while (!failed && !__all_sync (0xffffffffu, !reads || word >> 32 == tag));
+    if (failed && lane == 0)
+      *job.fault = 1;
+  }
+  if (reads)
+    words[lane] = (uint32_t)word;
+  __syncwarp ();
+  return !failed && words[NDT_CUDA_MESSAGE - 1] == NDT_CUDA_GO;
+}
+
+/* @PARTS: blocks of a segment. */
+template <int PARTS> struct GridShared {
+  static constexpr uint32_t PER = STRANDS / PARTS; /* strands of a block */
+  Control control;
+  float chunks[CHUNK_BUFFER * VALUES];
+  float strands[PER * VALUES];
+  double pairs[SEGMENTS / 2 * VALUES]; /* of segments */
+  uint32_t message[NDT_CUDA_MESSAGE];
+  int32_t goes_on;
+};
+
+/* The alignment from start number @start. Returns whether the next one is to follow. @sequence: of
+ * the last exchange. */
+template <int THREADS, int PARTS, int LANES>
+__device__ __forceinline__ bool
+align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *dynamic,
+    const NdtCudaSource &source, uint32_t n_points, uint32_t start, uint32_t &sequence)
+{
+  constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
+  constexpr uint32_t PER = GridShared<PARTS>::PER, ROUND = CHUNK_BUFFER / PER;
+  Control &control = shared.control;
+  float *chunks = shared.chunks, *strands = shared.strands;
+  double *pairs = shared.pairs;
+  static_assert (SEGMENTS == 2 * WARPS, "each warp collects two segments");
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const uint32_t segment = blockIdx.x % SEGMENTS, part = blockIdx.x / SEGMENTS;
+  ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)dynamic;
+  const uint32_t n_slots = job.n_slots[LANES / 2];
+  ChunkSlot<LANES> *scratch = slots + n_slots + warp;
+  const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
+  /* Local chunk l of the block. */
+  const auto chunk_of = [&] (uint32_t l) {
+    return segment + SEGMENTS * (STRANDS * (l / PER) + part * PER + l % PER);
+  };
+
+  if (start == 0 || job.sources) {
+    for (uint32_t i = threadIdx.x; i < n_slots * CHUNK && chunk_of (i / CHUNK) < n_chunks;
+         i += THREADS)
+      fill_slot<LANES> (
+          source, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points, i % CHUNK);
+  } else {
+    for (uint32_t i = threadIdx.x; i < 32 * n_slots; i += THREADS)
+      slots[i / 32].meta[i % 32] = NO_TAG << 8;
+  }
+  if (warp == 0) {
+    const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
+    bool go = true;
+    if (start > 0 && job.sources) {
+      go = receive (job, job.ticket + start, lane, shared.message);
+      from = shared.message;
+    }
+    if (go)
+      begin (job, &control, from, choose_reuse<LANES> (job), lane);
+    if (lane == 0)
+      shared.goes_on = go;
+  }
+  __syncthreads ();
+  if (!shared.goes_on)
+    return false;
+
+  for (uint32_t pass = 0;; pass++) {
+    /* The answer is on its way while the warp works on its points. */
+    const int32_t cancelled =
+        blockIdx.x == 0 && threadIdx.x == 31 ? look_for_cancel (job, pass) : 0;
+    sequence++;
+
+    /* Strands, some chunks of each at a time. */
+    for (uint32_t first = 0;; first += ROUND * PER) {
+      for (uint32_t l = first + warp; l < first + ROUND * PER && chunk_of (l) < n_chunks;
+           l += WARPS) {
+        const bool kept = l < n_slots;
+        chunks[(l - first) * VALUES + lane] =
+            chunk_values<LANES, true> (control.frame, source.points, source.stride, n_points,
+                CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane);
+      }
+      __syncthreads ();
+      for (uint32_t s = warp; s < PER; s += WARPS) {
+        float sum = first == 0 ? 0 : strands[s * VALUES + lane];
+        for (uint32_t l = first + s; l < first + ROUND * PER && chunk_of (l) < n_chunks; l += PER)
+          sum += chunks[(l - first) * VALUES + lane];
+        strands[s * VALUES + lane] = sum;
+      }
+      __syncthreads ();
+      if (chunk_of (first + ROUND * PER) >= n_chunks)
+        break;
+    }
+
+    /* Each block's part of its segment goes to all; each warp collects two segments. */
+    uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
+    if (warp == 0) {
+      float sum = tree_sum_rows<PER> (strands, lane);
+      if (cancelled)
+        sum = CANCELLED;
+      publish (rows + blockIdx.x * VALUES + lane, sequence, __float_as_uint (sum));
+    }
+    float v[2 * PARTS];
+    if (!collect<PARTS> (rows + 2 * warp * VALUES, sequence, lane, v)) {
+      control.failed = 1;
+      *job.fault = 1;
+    }
+    pairs[warp * VALUES + lane] = (double)tree_sum<PARTS> (v) + (double)tree_sum<PARTS> (v + PARTS);
+    __syncthreads ();
+    if (warp == 0)
+      advance (job, &control, pair_sum (pairs, lane), lane);
+    __syncthreads ();
+    if (!control.go_on)
+      break;
+  }
+  if (control.failed)
+    return false;
+  if (blockIdx.x == 0 && warp == 0)
+    write_result (job, &control, start, lane);
+  __syncthreads ();
+  return true;
+}
+
+template <int THREADS, int PARTS, int LANES>
+__global__ void
+__launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob job)
+{
+  extern __shared__ __align__ (16) unsigned char dynamic[];
+  __shared__ GridShared<PARTS> shared;
+  uint32_t sequence = *job.sequence;
+  bool go = true;
+  for (uint32_t start = 0; go && start < job.n_starts; start++) {
+    const NdtCudaSource source = start > 0 && job.sources ? job.sources[start] : job.source;
+    const uint32_t n_points = count_points (source);
+    const uint32_t lanes = LANES ? LANES : choose_lanes (job, n_points);
+    if (lanes == 4)
+      go = align_in_grid<THREADS, PARTS, 4> (
+          job, shared, dynamic, source, n_points, start, sequence);
+    else if (lanes == 2)
+      go = align_in_grid<THREADS, PARTS, 2> (
+          job, shared, dynamic, source, n_points, start, sequence);
+    else
+      go = align_in_grid<THREADS, PARTS, 1> (
+          job, shared, dynamic, source, n_points, start, sequence);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0 && !shared.control.failed)
+    *job.sequence = sequence;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* ndt-map info: says what is in a map. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ndt-map-tool.h"
+#include "ndtcore/base/ndt-error.h"
+#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-map-tiles.h"
+
+typedef struct {
+  double resolution;
+  gint min_points;
+  gint levels;
+  gchar **inputs;
+} Info;
+
+/* Of a folder: how many tiles there are, and how large. */
+static gboolean
+print_tiles (const gchar *path, const NdtVoxelMapParams *params, GError **error)
+{
+  double size[2] = {0, 0};
+  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+    return TRUE;
+  g_autoptr (NdtMapTiles) tiles = ndt_map_tiles_open (path, params, error);
+  if (!tiles)
+    return FALSE;
+  const guint n = ndt_map_tiles_get_n_tiles (tiles);
+  for (guint i = 0; i < n; i++) {
+    double min[2], max[2];
+    ndt_map_tiles_get_box (tiles, i, min, max);
+    for (guint k = 0; k < 2; k++)
+      size[k] = MAX (size[k], max[k] - min[k]);
+  }
+  printf ("tiles: %u\n", n);
+  printf ("largest tile: %.3f m x %.3f m\n", size[0], size[1]);
+  return TRUE;
+}
+
+static int
+run_info (const Info *info, GOptionContext *context)
+{
+  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  double min[3], max[3];
+
+  if (!info->inputs || info->inputs[1])
+    return ndt_map_report_usage (context, "info needs one map");
+  params.resolution = info->resolution;
+  params.min_points = (guint)MAX (info->min_points, 0);
+  params.n_levels = (guint)MAX (info->levels, 0);
+  const gint64 start = g_get_monotonic_time ();
+  g_autoptr (NdtVoxelMap) map = ndt_map_load (info->inputs[0], &params, &error);
+  const double seconds = (double)(g_get_monotonic_time () - start) * 1e-6;
+  if (!map && g_error_matches (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT))
+    return ndt_map_report_usage (NULL, error->message);
+  if (!map || !print_tiles (info->inputs[0], &params, &error))
+    return ndt_map_report (error);
+
+  ndt_voxel_map_get_bounds (map, min, max);
+  printf ("points: %" G_GUINT64_FORMAT "\n", ndt_voxel_map_get_n_points (map));
+  for (guint axis = 0; axis < 3; axis++)
+    printf (
+        "%c: %.3f to %.3f m (%.3f m)\n", "xyz"[axis], min[axis], max[axis], max[axis] - min[axis]);
+  for (guint l = 0; l < ndt_voxel_map_get_n_levels (map); l++) {
+    const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, l);
+    printf ("voxels of %g m: %u\n", level->resolution, level->n_voxels);
+  }
+  const gsize bytes = ndt_voxel_map_get_bytes (map);
+  printf ("bytes: %" G_GSIZE_FORMAT "\n", bytes);
+  printf ("bytes per voxel: %.1f\n",
+      (double)bytes / (double)ndt_voxel_map_get_level (map, 0)->n_voxels);
+  printf ("load time: %.3f s\n", seconds);
+  return EXIT_SUCCESS;
+}
+
+int
+ndt_map_command_info (int argc, char **argv)
+{
+  Info info = {.resolution = 2, .min_points = 6, .levels = 3};
+  const GOptionEntry entries[] = {
+      {"resolution", 'r', 0, G_OPTION_ARG_DOUBLE, &info.resolution,
+          "Edge of a voxel, 0.01 to 1000 (default 2)", "METRES"},
+      {"levels", 0, 0, G_OPTION_ARG_INT, &info.levels,
+          "Levels, each of twice the edge, 1 to 3 (default 3)", "N"},
+      {"min-points", 0, 0, G_OPTION_ARG_INT, &info.min_points,
+          "Points that make a voxel, from 3 on (default 6)", "N"},
+      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &info.inputs, NULL, NULL},
+      {NULL},
+  };
+  g_autoptr (GOptionContext) context =
+      g_option_context_new ("MAP - loads a map as ndtlocalize does and says what is in it");
+  g_autoptr (GError) error = NULL;
+  g_option_context_set_summary (context, "MAP is a PCD file or a folder of PCD files.");
+  g_option_context_add_main_entries (context, entries, NULL);
+  int status;
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    status = ndt_map_report_usage (context, error->message);
+  else
+    status = run_info (&info, context);
+  g_strfreev (info.inputs);
+  return status;
+}
