@@ -31,15 +31,18 @@ mcap_put_u64 (GByteArray *out, guint64 value)
   g_byte_array_append (out, bytes, sizeof bytes);
 }
 
-/* NULL is "". */
+/* NULL is "". What is no UTF-8 is made so: readers refuse a whole file for one such string. */
 static inline void
 mcap_put_string (GByteArray *out, const gchar *value)
 {
-  gsize size = value ? strlen (value) : 0;
+  g_autofree gchar *valid =
+      value && !g_utf8_validate (value, -1, NULL) ? g_utf8_make_valid (value, -1) : NULL;
+  const gchar *text = valid ? valid : value;
+  gsize size = text ? strlen (text) : 0;
 
   mcap_put_u32 (out, size);
   if (size > 0)
-    g_byte_array_append (out, (const guint8 *)value, size);
+    g_byte_array_append (out, (const guint8 *)text, size);
 }
 
 /* String → string, in the order of the keys; NULL is empty. */

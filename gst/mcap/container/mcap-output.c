@@ -36,13 +36,16 @@ struct _McapOutput {
   gboolean stop;
 };
 
+G_DEFINE_QUARK (mcap - output - error - quark, mcap_output_error)
+
 static void
 set_error (GError **error, const gchar *path, const gchar *what, gint code, gint number)
 {
   gboolean full = number == ENOSPC || number == EDQUOT || number == EFBIG;
+  g_autofree gchar *shown = g_filename_display_name (path);
 
-  g_set_error (error, GST_RESOURCE_ERROR, full ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : code,
-      "%s \"%s\": %s", what, path, g_strerror (number));
+  g_set_error (error, MCAP_OUTPUT_ERROR, full ? MCAP_OUTPUT_ERROR_FULL : code, "%s \"%s\": %s",
+      what, path, g_strerror (number));
 }
 
 static gint
@@ -103,22 +106,23 @@ mcap_output_open (const gchar *path, gboolean overwrite, gint64 sync_interval, G
   /* Waits for nobody, as opening a pipe would. */
   int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (overwrite ? O_TRUNC : O_EXCL);
   McapOutput *self;
+  g_autofree gchar *shown = g_filename_display_name (path);
   struct stat about;
   int fd = open (path, flags, 0666);
 
   if (overwrite && stat (path, &about) == 0 && S_ISFIFO (about.st_mode)) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
-        "\"%s\" is a pipe: mcapmux and a sink for bytes record to those", path);
+    g_set_error (error, MCAP_OUTPUT_ERROR, MCAP_OUTPUT_ERROR_OPEN,
+        "\"%s\" is a pipe: mcapmux and a sink for bytes record to those", shown);
     if (fd >= 0)
       close (fd);
     return NULL;
   }
   if (fd < 0) {
     if (errno == EEXIST)
-      g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
-          "\"%s\" exists: choose another location or set overwrite=true", path);
+      g_set_error (error, MCAP_OUTPUT_ERROR, MCAP_OUTPUT_ERROR_EXISTS,
+          "\"%s\" exists: choose another location or set overwrite=true", shown);
     else
-      set_error (error, path, "Could not open", GST_RESOURCE_ERROR_OPEN_WRITE, errno);
+      set_error (error, path, "Could not open", MCAP_OUTPUT_ERROR_OPEN, errno);
     return NULL;
   }
   self = g_new0 (McapOutput, 1);
@@ -161,7 +165,7 @@ mcap_output_reserve (McapOutput *self, guint64 size, GError **error)
   if (number == ENOSPC || number == EDQUOT || number == EFBIG)
     number = try_reserve (self, end);
   if (number == ENOSPC || number == EDQUOT || number == EFBIG) {
-    set_error (error, self->path, "No room to record in", GST_RESOURCE_ERROR_WRITE, number);
+    set_error (error, self->path, "No room to record in", MCAP_OUTPUT_ERROR_WRITE, number);
     return FALSE;
   }
   /* A file system that knows no reservation: writing shows what fits. */
@@ -214,7 +218,7 @@ mcap_output_write (McapOutput *self, const McapPart *parts, guint n_parts, GErro
   if (number == 0)
     number = write_all (self->fd, iov, n_parts);
   if (number != 0) {
-    set_error (error, self->path, "Could not write to", GST_RESOURCE_ERROR_WRITE, number);
+    set_error (error, self->path, "Could not write to", MCAP_OUTPUT_ERROR_WRITE, number);
     /* What stands there stays readable to the last byte. */
     if (ftruncate (self->fd, self->position) == 0)
       lseek (self->fd, self->position, SEEK_SET);
@@ -246,7 +250,7 @@ mcap_output_close (McapOutput *self, GError **error)
   if (close (self->fd) != 0 && errno != EINTR && number == 0)
     number = errno;
   if (number != 0)
-    set_error (error, self->path, "Could not finish", GST_RESOURCE_ERROR_CLOSE, number);
+    set_error (error, self->path, "Could not finish", MCAP_OUTPUT_ERROR_CLOSE, number);
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->cond);
   g_free (self->path);

@@ -2,18 +2,31 @@
 #pragma once
 
 /* A file that only grows, whose end is kept safe: room for what has to follow is reserved before
- * anything is written, and what is written goes to the disk at intervals, in a thread. Errors are
- * GST_RESOURCE_ERROR; a full disk is NO_SPACE_LEFT. */
-
-#include <gst/gst.h>
+ * anything is written, and what is written goes to the disk at intervals, in a thread. */
 
 #include "mcap-writer.h"
 
 G_BEGIN_DECLS
 
+#define MCAP_OUTPUT_ERROR (mcap_output_error_quark ())
+GQuark mcap_output_error_quark (void);
+
+/* @MCAP_OUTPUT_ERROR_OPEN: the file cannot be opened for writing
+ * @MCAP_OUTPUT_ERROR_EXISTS: a file of this name exists and is not to be replaced
+ * @MCAP_OUTPUT_ERROR_WRITE: a write, or the disk behind an earlier one, failed
+ * @MCAP_OUTPUT_ERROR_FULL: no room on the disk, or a limit of the file's size
+ * @MCAP_OUTPUT_ERROR_CLOSE: what was written could not be finished */
+typedef enum {
+  MCAP_OUTPUT_ERROR_OPEN,
+  MCAP_OUTPUT_ERROR_EXISTS,
+  MCAP_OUTPUT_ERROR_WRITE,
+  MCAP_OUTPUT_ERROR_FULL,
+  MCAP_OUTPUT_ERROR_CLOSE,
+} McapOutputError;
+
 typedef struct _McapOutput McapOutput;
 
-/* @overwrite: FALSE, a file of this name is an error (GST_RESOURCE_ERROR_OPEN_WRITE).
+/* @overwrite: FALSE, a file of this name is an error.
  * @sync_interval: µs between two fdatasync(), 0: never, not even when it is closed. */
 McapOutput *mcap_output_open (
     const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error);

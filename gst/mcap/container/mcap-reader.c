@@ -2,6 +2,7 @@
 #include "mcap-reader.h"
 
 #include "mcap-format.h"
+#include "mcap-unpack.h"
 #include "mcap-index.h"
 
 struct _McapReader {

@@ -120,13 +120,4 @@ const McapChannel *mcap_table_get_channel (const McapTable *table, guint id);
 /* Of a channel, NULL where it has none. */
 const McapSchema *mcap_table_get_schema (const McapTable *table, const McapChannel *channel);
 
-/* Unpacks the records of a chunk into @out and checks their CRC. Memory grows with what comes out,
- * not with what the chunk says. */
-gboolean mcap_unpack (
-    const McapChunk *chunk, const guint8 *data, gsize size, GByteArray *out, GError **error);
-
-/* Unpacks zstd frames, as long as they give no more than @limit bytes. */
-gboolean mcap_unpack_zstd (
-    const guint8 *data, gsize size, gsize limit, GByteArray *out, GError **error);
-
 G_END_DECLS

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mcap-format.h"
+#include "mcap-unpack.h"
 
 typedef enum { STATE_MAGIC, STATE_RECORDS, STATE_END, STATE_FAILED } State;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "mcap-unpack.h"
+
 #include <lz4frame.h>
 #include <zstd.h>
 
 #include "mcap-format.h"
-#include "mcap-records.h"
 
 /* Makes room for more output, at most @limit bytes of it in all. Returns where it goes and how much
  * there is room for; 0 at the limit. */
@@ -14,6 +15,16 @@ make_room (GByteArray *out, gsize used, gsize limit, guint8 **room)
     g_byte_array_set_size (out, (guint)MIN (limit, MAX ((gsize)65536, used * 2)));
   *room = out->data ? out->data + used : NULL;
   return out->len - used;
+}
+
+/* Whether to stop after a step of either decompressor. @result is 0 at the end of a frame, all of
+ * which has come out by then. Input that is used up is the end of the data there, also where the
+ * output is full: another step would begin the next frame. Within a frame it is the end only where
+ * room was left, as what remains in the decompressor would have come out. */
+static gboolean
+is_done (gsize result, gsize input_left, gsize room_left)
+{
+  return input_left == 0 && (result == 0 || room_left > 0);
 }
 
 gboolean
@@ -35,7 +46,7 @@ mcap_unpack_zstd (const guint8 *data, gsize size, gsize limit, GByteArray *out, 
       problem = ZSTD_getErrorName (result);
     else if (used > limit)
       problem = "more comes out than there should";
-    else if (output.pos < left && input.pos == size)
+    else if (is_done (result, size - input.pos, left - output.pos))
       break;
   }
   ZSTD_freeDStream (stream);
@@ -67,7 +78,7 @@ unpack_lz4 (const guint8 *data, gsize size, gsize limit, GByteArray *out, GError
       problem = LZ4F_getErrorName (result);
     else if (used > limit)
       problem = "more comes out than there should";
-    else if (n_out < left && taken == size)
+    else if (is_done (result, size - taken, left - n_out))
       break;
   }
   LZ4F_freeDecompressionContext (context);

@@ -3,35 +3,48 @@
 #include "config.h"
 #endif
 
-#include "gstmcapbase-private.h"
+#include "gstmcapbase.h"
 
 #include <string.h>
 
-#include "gst/mcap/messages/gstbagrecords.h"
-#include "gstmcappipeline.h"
 #include "gst/mcap/container/mcap-format.h"
-
-GST_DEBUG_CATEGORY (gst_mcap_base_debug);
-#define GST_CAT_DEFAULT gst_mcap_base_debug
+#include "gst/mcap/messages/gstbagrecords.h"
+#include "gstmcapalarm.h"
+#include "gstmcappipeline.h"
+#include "gstmcaprequest.h"
+#include "gstmcaptimes.h"
 
 enum { PROP_0, PROP_SETTINGS };
 
 static guint prop_stats;
 
-static void gst_mcap_base_child_proxy_init (GstChildProxyInterface *interface);
+typedef struct {
+  /* under the object lock */
+  GstMcapSettings settings;
+  GstMcapCounts counts;
+  guint64 dropped;      /* buffers that are no scan */
+  GHashTable *reserved; /* names of pads that are being added */
+  GstMcapAlarm *alarm;  /* in PAUSED and PLAYING */
+
+  /* under the lock of the file */
+  GMutex lock;
+  GstMcapFile file;
+  GQueue messages;
+  gboolean running; /* PAUSED or PLAYING; inputs that are let go of may come later */
+  gboolean has_ended;
+  gboolean has_failed;
+  gboolean described; /* the pipeline is, as far as there is one */
+  GstMcapTimes times;
+  GstMcapOrigins origins;
+  gboolean groups_differ;
+} GstMcapBasePrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstMcapBase, gst_mcap_base, GST_TYPE_ELEMENT,
     G_ADD_PRIVATE (GstMcapBase)
-        G_IMPLEMENT_INTERFACE (GST_TYPE_CHILD_PROXY, gst_mcap_base_child_proxy_init)
-            GST_DEBUG_CATEGORY_INIT (gst_mcap_base_debug, "mcapwrite", 0, "MCAP recording"))
+        G_IMPLEMENT_INTERFACE (GST_TYPE_CHILD_PROXY, gst_mcap_request_child_proxy_init))
 
 #define GET_PRIVATE(self) ((GstMcapBasePrivate *)gst_mcap_base_get_instance_private (self))
-
-GstMcapBasePrivate *
-gst_mcap_base_get_private (GstMcapBase *self)
-{
-  return GET_PRIVATE (self);
-}
+#define CATEGORY(self) (GST_MCAP_BASE_GET_CLASS (self)->category)
 
 static GstStaticPadTemplate cloud_template = GST_STATIC_PAD_TEMPLATE (
     "cloud_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
@@ -45,7 +58,7 @@ static GstStaticPadTemplate data_template =
 void
 gst_mcap_base_lock (GstMcapBase *self)
 {
-  g_rec_mutex_lock (GST_MCAP_BASE_GET_CLASS (self)->get_lock (self));
+  g_mutex_lock (&GET_PRIVATE (self)->lock);
 }
 
 void
@@ -56,7 +69,7 @@ gst_mcap_base_unlock (GstMcapBase *self)
   GstMessage *message;
 
   g_queue_init (&priv->messages);
-  g_rec_mutex_unlock (GST_MCAP_BASE_GET_CLASS (self)->get_lock (self));
+  g_mutex_unlock (&priv->lock);
   while ((message = g_queue_pop_head (&messages)))
     gst_element_post_message (GST_ELEMENT (self), message);
 }
@@ -67,11 +80,171 @@ gst_mcap_base_post (GstMcapBase *self, GstMessage *message)
   g_queue_push_tail (&GET_PRIVATE (self)->messages, message);
 }
 
-void
-gst_mcap_base_post_error (GstMcapBase *self, const GError *error)
+static void
+post_error (GstMcapBase *self, const GError *error)
 {
-  gst_mcap_base_post (self, gst_message_new_error (GST_OBJECT (self), (GError *)error, NULL));
+  g_autoptr (GError) shown = gst_mcap_file_make_error (error);
+
+  GST_CAT_ERROR_OBJECT (CATEGORY (self), self, "%s", shown->message);
+  gst_mcap_base_post (self, gst_message_new_error (GST_OBJECT (self), shown, NULL));
 }
+
+/* The file, with the lock held */
+
+GstMcapFile *
+gst_mcap_base_get_file (GstMcapBase *self)
+{
+  return &GET_PRIVATE (self)->file;
+}
+
+GstMcapOrigins
+gst_mcap_base_get_origins (GstMcapBase *self)
+{
+  return GET_PRIVATE (self)->origins;
+}
+
+gboolean
+gst_mcap_base_has_ended (GstMcapBase *self)
+{
+  return GET_PRIVATE (self)->has_ended;
+}
+
+gboolean
+gst_mcap_base_has_failed (GstMcapBase *self)
+{
+  return GET_PRIVATE (self)->has_failed;
+}
+
+static gboolean
+write_parts (gpointer user_data, const McapPart *parts, guint n_parts, GError **error)
+{
+  return GST_MCAP_BASE_GET_CLASS (user_data)->write (user_data, parts, n_parts, error);
+}
+
+gboolean
+gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  const gboolean uses_clock = priv->times.used == GST_MCAP_LOG_TIME_CLOCK;
+  GstMcapSettings settings;
+  gboolean ok;
+
+  gst_mcap_settings_init (&settings);
+  GST_OBJECT_LOCK (self);
+  gst_mcap_settings_copy (&settings, &priv->settings);
+  GST_OBJECT_UNLOCK (self);
+  ok = gst_mcap_file_open (&priv->file, &settings, log_time, uses_clock ? "clock" : "pts", error);
+  gst_mcap_settings_clear (&settings);
+  return ok;
+}
+
+static void
+update_counts (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  const GstMcapCounts counts = gst_mcap_file_get_counts (&priv->file);
+  guint64 chunks;
+
+  GST_OBJECT_LOCK (self);
+  chunks = priv->counts.chunks;
+  priv->counts = counts;
+  GST_OBJECT_UNLOCK (self);
+  if (counts.chunks > chunks)
+    GST_CAT_DEBUG_OBJECT (CATEGORY (self), self,
+        "%" G_GUINT64_FORMAT " chunks, %" G_GUINT64_FORMAT " messages and %" G_GUINT64_FORMAT
+        " bytes are written",
+        counts.chunks, counts.messages, counts.bytes);
+}
+
+static gboolean
+end (GstMcapBase *self, gboolean eos, GError **error)
+{
+  const gboolean ok = GST_MCAP_BASE_GET_CLASS (self)->end (self, eos, error);
+
+  update_counts (self);
+  return ok;
+}
+
+/* What has been written becomes a complete file, whose end has its room. */
+static void
+fail (GstMcapBase *self, const GError *error)
+{
+  GET_PRIVATE (self)->has_failed = TRUE;
+  end (self, FALSE, NULL);
+  post_error (self, error);
+}
+
+static void
+check_end (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autoptr (GError) error = NULL;
+  gboolean any = FALSE, all = TRUE;
+
+  GST_OBJECT_LOCK (self);
+  for (GList *l = GST_ELEMENT (self)->sinkpads; l; l = l->next) {
+    GstMcapPad *pad = l->data;
+
+    any |= pad->eos;
+    all &= pad->eos || !gst_pad_is_linked (l->data);
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (!any || !all || !priv->running || priv->has_ended || priv->has_failed)
+    return;
+  GST_CAT_DEBUG_OBJECT (CATEGORY (self), self, "all linked inputs have ended");
+  priv->has_ended = TRUE;
+  if (!end (self, TRUE, &error)) {
+    priv->has_failed = TRUE;
+    post_error (self, error);
+  }
+}
+
+/* Without the lock, after it was held to write. */
+static GstFlowReturn
+drain (GstMcapBase *self, GstPad *pad)
+{
+  GstMcapBaseClass *klass = GST_MCAP_BASE_GET_CLASS (self);
+
+  return klass->drain ? klass->drain (self, pad) : GST_FLOW_OK;
+}
+
+/* The alarm */
+
+/* @time: of g_get_monotonic_time(), 0: none. */
+static void
+set_alarm (GstMcapBase *self, gint64 time)
+{
+  GST_OBJECT_LOCK (self);
+  if (time > 0 && GET_PRIVATE (self)->alarm)
+    gst_mcap_alarm_set (GET_PRIVATE (self)->alarm, time);
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* Closes a chunk that is due, and ends the recording where an input that was waited for is gone. */
+static gint64
+on_alarm (gpointer user_data)
+{
+  GstMcapBase *self = user_data;
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autoptr (GError) error = NULL;
+  gint64 due;
+
+  gst_mcap_base_lock (self);
+  check_end (self);
+  due = priv->has_failed ? 0 : gst_mcap_file_get_due (&priv->file);
+  if (due > 0 && due <= g_get_monotonic_time ()) {
+    due = 0;
+    if (gst_mcap_file_flush (&priv->file, &error))
+      update_counts (self);
+    else
+      fail (self, error);
+  }
+  gst_mcap_base_unlock (self);
+  drain (self, NULL);
+  return due;
+}
+
+/* Before the first buffer */
 
 /* Which log times a recording has is decided once. */
 static void
@@ -94,6 +267,8 @@ decide_log_time (GstMcapBase *self, GstPad *pad)
   if (priv->times.used == GST_MCAP_LOG_TIME_AUTO)
     priv->times.used = log_time;
   gst_mcap_base_unlock (self);
+  GST_CAT_INFO_OBJECT (CATEGORY (self), self, "log times are those of the %s",
+      log_time == GST_MCAP_LOG_TIME_CLOCK ? "clock" : "buffers");
 }
 
 /* How the pipeline is when something comes, when pads are linked and caps are known. Not with the
@@ -117,7 +292,7 @@ describe_pipeline (GstMcapBase *self)
     pipeline = gst_mcap_pipeline_describe (GST_ELEMENT (self));
   gst_mcap_base_lock (self);
   if (!priv->described)
-    priv->pipeline = g_steal_pointer (&pipeline);
+    priv->file.pipeline = g_steal_pointer (&pipeline);
   priv->described = TRUE;
   gst_mcap_base_unlock (self);
 }
@@ -131,22 +306,27 @@ count_dropped (GstMcapBase *self, GstMcapPad *pad, const GError *error)
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
 
   GST_OBJECT_LOCK (self);
-  priv->counts.dropped++;
+  priv->dropped++;
   GST_OBJECT_UNLOCK (self);
-  GST_WARNING_OBJECT (pad, "%s", error->message);
-  if (!pad->warned)
-    gst_mcap_base_post (self, gst_message_new_warning (GST_OBJECT (self), (GError *)error, NULL));
+  GST_CAT_WARNING_OBJECT (CATEGORY (self), pad, "%s", error->message);
+  if (!pad->warned) {
+    g_autoptr (GError) shown = gst_mcap_file_make_error (error);
+    gst_mcap_base_post (self, gst_message_new_warning (GST_OBJECT (self), shown, NULL));
+  }
   pad->warned = TRUE;
 }
 
 static GstFlowReturn
 record (GstMcapBase *self, GstMcapPad *pad, GstBuffer *buffer)
 {
-  GstMcapBaseClass *klass = GST_MCAP_BASE_GET_CLASS (self);
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  const gsize size = gst_buffer_get_size (buffer);
   g_autoptr (GError) error = NULL;
   guint64 log_time;
+  gint64 stamp;
 
+  if (!priv->running)
+    return GST_FLOW_FLUSHING;
   if (priv->has_failed)
     return GST_FLOW_ERROR;
   if (pad->eos)
@@ -155,25 +335,23 @@ record (GstMcapBase *self, GstMcapPad *pad, GstBuffer *buffer)
   pad->last_time = log_time;
   if (pad->is_attachment)
     log_time = bag_record_get_time (buffer, MCAP_LOG_TIME_CAPS, log_time);
+  stamp = gst_mcap_buffer_get_stamp (buffer, log_time);
   priv->has_ended = FALSE;
-  if (klass->prepare (self, log_time, gst_buffer_get_size (buffer), &error) &&
-      gst_mcap_recorder_add (&priv->recorder, pad, buffer, log_time,
-          gst_mcap_buffer_get_stamp (buffer, log_time), &error)) {
-    gst_mcap_base_note_map (self, pad, log_time);
-    if (!gst_mcap_base_add_maps (self, FALSE, &error)) {
-      gst_mcap_base_fail (self, error);
-      return GST_FLOW_ERROR;
-    }
-    gst_mcap_base_update_counts (self);
-    gst_mcap_base_watch_chunk (self);
-    return klass->drain (self);
+  GST_CAT_LOG_OBJECT (CATEGORY (self), pad,
+      "%" G_GSIZE_FORMAT " bytes at log time %" G_GUINT64_FORMAT ", stamp %" G_GINT64_FORMAT, size,
+      log_time, stamp);
+  if (GST_MCAP_BASE_GET_CLASS (self)->prepare (self, log_time, size, &error) &&
+      gst_mcap_file_add (&priv->file, pad, buffer, log_time, stamp, &error)) {
+    update_counts (self);
+    set_alarm (self, gst_mcap_file_get_due (&priv->file));
+    return GST_FLOW_OK;
   }
   if (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT) ||
       g_error_matches (error, MCAP_WRITER_ERROR, MCAP_WRITER_ERROR_TOO_LARGE)) {
     count_dropped (self, pad, error);
-    return klass->drain (self);
+    return GST_FLOW_OK;
   }
-  gst_mcap_base_fail (self, error);
+  fail (self, error);
   return GST_FLOW_ERROR;
 }
 
@@ -201,54 +379,25 @@ gst_mcap_base_chain (GstPad *sinkpad, GstObject *parent, GstBuffer *buffer)
   flow = record (self, pad, buffer);
   gst_mcap_base_unlock (self);
   gst_buffer_unref (buffer);
-  return flow;
+  return flow == GST_FLOW_OK ? drain (self, sinkpad) : flow;
 }
 
-/* Caps of this plugin have what their records need; others are as they are. */
-static gboolean
-check_data_caps (const GstStructure *caps)
-{
-  if (gst_structure_has_name (caps, MCAP_MESSAGE_CAPS))
-    return gst_structure_has_field_typed (caps, MCAP_CAPS_MESSAGE_ENCODING, G_TYPE_STRING) &&
-           gst_structure_has_field (caps, MCAP_CAPS_SCHEMA_NAME) ==
-               gst_structure_has_field (caps, MCAP_CAPS_SCHEMA_ENCODING);
-  if (gst_structure_has_name (caps, MCAP_ATTACHMENT_CAPS) ||
-      gst_structure_has_name (caps, MCAP_METADATA_CAPS))
-    return gst_structure_has_field_typed (caps, MCAP_CAPS_NAME, G_TYPE_STRING);
-  return TRUE;
-}
+/* Events */
 
 static gboolean
 set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
 {
-  const GstStructure *structure = gst_caps_get_structure (caps, 0);
   g_autoptr (GError) error = NULL;
-  GstPointCloudInfo info;
+  gboolean ok;
 
-  gst_point_cloud_info_init (&info);
-  if (pad->kind == GST_MCAP_PAD_CLOUD) {
-    if (!gst_point_cloud_info_from_caps (&info, caps, &error)) {
-      GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("Clouds of these caps cannot be recorded"),
-          ("%s", error->message));
-      return FALSE;
-    }
-    gst_point_cloud_timer_set_info (pad->timer, &info);
-  } else if (!check_data_caps (structure)) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("Messages of these caps cannot be recorded"),
-        ("%" GST_PTR_FORMAT " lacks a name, or the encoding of its messages or of its schema",
-            caps));
-    return FALSE;
-  }
+  GST_CAT_INFO_OBJECT (CATEGORY (self), pad, "caps %" GST_PTR_FORMAT, caps);
   gst_mcap_base_lock (self);
-  pad->info = info;
-  pad->is_attachment =
-      pad->kind == GST_MCAP_PAD_DATA && gst_structure_has_name (structure, MCAP_ATTACHMENT_CAPS);
-  pad->is_metadata =
-      pad->kind == GST_MCAP_PAD_DATA && gst_structure_has_name (structure, MCAP_METADATA_CAPS);
-  gst_caps_replace (&pad->caps, caps);
-  pad->generation = 0;
+  ok = gst_mcap_pad_set_caps (pad, caps, &error);
   gst_mcap_base_unlock (self);
-  return TRUE;
+  if (!ok)
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("What has these caps cannot be recorded"),
+        ("%s: %" GST_PTR_FORMAT, error->message, caps));
+  return ok;
 }
 
 /* ndtlocalize tells which map what follows is aligned with. */
@@ -265,35 +414,12 @@ take_map (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
   if (!wanted || !gst_structure_has_name (structure, "ndt-map") ||
       !(location = gst_structure_get_string (structure, "location")))
     return;
+  GST_CAT_DEBUG_OBJECT (CATEGORY (self), pad, "map \"%s\"", location);
   gst_mcap_base_lock (self);
   g_clear_pointer (&pad->map, gst_mcap_map_unref);
   pad->map = gst_mcap_map_new (location);
   pad->map_generation = 0;
   gst_mcap_base_unlock (self);
-}
-
-void
-gst_mcap_base_check_end (GstMcapBase *self)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  g_autoptr (GError) error = NULL;
-  gboolean any = FALSE, all = TRUE;
-
-  GST_OBJECT_LOCK (self);
-  for (GList *l = GST_ELEMENT (self)->sinkpads; l; l = l->next) {
-    GstMcapPad *pad = l->data;
-
-    any |= pad->eos;
-    all &= pad->eos || !gst_pad_is_linked (l->data);
-  }
-  GST_OBJECT_UNLOCK (self);
-  if (!any || !all || priv->has_ended || priv->has_failed)
-    return;
-  priv->has_ended = TRUE;
-  if (!GST_MCAP_BASE_GET_CLASS (self)->end (self, TRUE, &error)) {
-    priv->has_failed = TRUE;
-    gst_mcap_base_post_error (self, error);
-  }
 }
 
 static void
@@ -304,48 +430,97 @@ set_eos (GstMcapBase *self, GstMcapPad *pad, gboolean eos)
   GST_OBJECT_UNLOCK (self);
 }
 
+static void
+start_stream (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
+{
+  GstMcapBaseClass *klass = GST_MCAP_BASE_GET_CLASS (self);
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  guint group_id = GST_GROUP_ID_INVALID;
+  GstMcapOrigins origins;
+  gboolean is_new;
+
+  gst_event_parse_group_id (event, &group_id);
+  set_eos (self, pad, FALSE);
+  gst_mcap_base_lock (self);
+  is_new = priv->origins.stream_start == GST_SEQNUM_INVALID || priv->origins.group_id != group_id;
+  if (priv->origins.stream_start == GST_SEQNUM_INVALID)
+    priv->origins.group_id = group_id;
+  priv->groups_differ |= priv->origins.group_id != group_id;
+  if (priv->groups_differ)
+    priv->origins.group_id = GST_GROUP_ID_INVALID;
+  priv->origins.stream_start = gst_event_get_seqnum (event);
+  origins = priv->origins;
+  gst_mcap_base_unlock (self);
+  if (is_new && klass->stream_started)
+    klass->stream_started (self, &origins);
+}
+
+static void
+set_segment (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
+{
+  const guint32 seqnum = gst_event_get_seqnum (event);
+
+  gst_mcap_base_lock (self);
+  GET_PRIVATE (self)->origins.segment = seqnum;
+  gst_mcap_base_unlock (self);
+  if (pad->timer) /* which takes the event */
+    gst_event_unref (gst_point_cloud_timer_segment (pad->timer, gst_event_ref (event)));
+  else
+    gst_event_copy_segment (event, &pad->segment);
+}
+
+static void
+take_eos (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
+{
+  if (GST_MCAP_BASE_GET_CLASS (self)->wait (self, GST_PAD (pad)) != GST_FLOW_OK)
+    return;
+  describe_pipeline (self);
+  gst_mcap_base_lock (self);
+  GET_PRIVATE (self)->origins.eos = gst_event_get_seqnum (event);
+  set_eos (self, pad, TRUE);
+  check_end (self);
+  gst_mcap_base_unlock (self);
+  drain (self, GST_PAD (pad));
+}
+
+static void
+stop_flush (GstMcapBase *self, GstMcapPad *pad)
+{
+  if (pad->timer)
+    gst_point_cloud_timer_reset (pad->timer);
+  gst_segment_init (&pad->segment, GST_FORMAT_TIME);
+  set_eos (self, pad, FALSE);
+  /* After an end it comes again. */
+  gst_mcap_base_lock (self);
+  GET_PRIVATE (self)->has_ended = FALSE;
+  gst_mcap_base_unlock (self);
+}
+
 static gboolean
 gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
 {
   GstMcapBase *self = GST_MCAP_BASE (parent);
   GstMcapPad *pad = GST_MCAP_PAD (sinkpad);
   gboolean ok = TRUE;
+  GstCaps *caps;
 
+  GST_CAT_DEBUG_OBJECT (CATEGORY (self), pad, "%" GST_PTR_FORMAT, event);
   switch (GST_EVENT_TYPE (event)) {
-  case GST_EVENT_CAPS: {
-    GstCaps *caps;
-
+  case GST_EVENT_CAPS:
     gst_event_parse_caps (event, &caps);
     ok = set_caps (self, pad, caps);
     break;
-  }
   case GST_EVENT_SEGMENT:
-    if (pad->timer)
-      event = gst_point_cloud_timer_segment (pad->timer, event);
-    else
-      gst_event_copy_segment (event, &pad->segment);
+    set_segment (self, pad, event);
     break;
   case GST_EVENT_STREAM_START:
-    set_eos (self, pad, FALSE);
+    start_stream (self, pad, event);
     break;
   case GST_EVENT_EOS:
-    if (GST_MCAP_BASE_GET_CLASS (self)->wait (self, sinkpad) != GST_FLOW_OK)
-      break;
-    describe_pipeline (self);
-    set_eos (self, pad, TRUE);
-    gst_mcap_base_lock (self);
-    gst_mcap_base_check_end (self);
-    gst_mcap_base_unlock (self);
+    take_eos (self, pad, event);
     break;
   case GST_EVENT_FLUSH_STOP:
-    if (pad->timer)
-      gst_point_cloud_timer_reset (pad->timer);
-    gst_segment_init (&pad->segment, GST_FORMAT_TIME);
-    set_eos (self, pad, FALSE);
-    /* After an end it comes again. */
-    gst_mcap_base_lock (self);
-    GET_PRIVATE (self)->has_ended = FALSE;
-    gst_mcap_base_unlock (self);
+    stop_flush (self, pad);
     ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
     break;
   case GST_EVENT_FLUSH_START:
@@ -374,49 +549,31 @@ activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
   return TRUE;
 }
 
-static GstPad *
-gst_mcap_base_request_new_pad (
-    GstElement *element, GstPadTemplate *templ, const gchar *name, const GstCaps *caps)
+static void
+prepare_pad (GstElement *element, GstPad *pad)
 {
-  static const gchar *const prefixes[] = {"cloud_", "pose_", "data_"};
-  g_autofree gchar *free_name = NULL;
-  GstMcapPadKind kind = GST_MCAP_PAD_CLOUD;
-  guint index = 0;
-  GstPad *pad;
-
-  while (!g_str_has_prefix (GST_PAD_TEMPLATE_NAME_TEMPLATE (templ), prefixes[kind]))
-    kind++;
-  if (name && g_str_has_prefix (name, prefixes[kind]))
-    index = g_ascii_strtoull (name + strlen (prefixes[kind]), NULL, 10);
-  else
-    for (;; index++) {
-      g_autofree gchar *candidate = g_strdup_printf ("%s%u", prefixes[kind], index);
-      GstPad *taken = gst_element_get_static_pad (element, candidate);
-
-      if (taken == NULL) {
-        name = free_name = g_steal_pointer (&candidate);
-        break;
-      }
-      gst_object_unref (taken);
-    }
-
-  pad = gst_mcap_pad_new (templ, kind, name, index);
-  if (kind == GST_MCAP_PAD_CLOUD)
+  if (GST_MCAP_PAD (pad)->kind == GST_MCAP_PAD_CLOUD)
     GST_MCAP_PAD (pad)->timer = gst_point_cloud_timer_new (element);
   gst_pad_set_chain_function (pad, gst_mcap_base_chain);
   gst_pad_set_event_function (pad, gst_mcap_base_sink_event);
   gst_pad_set_activatemode_function (pad, activate_mode);
-  gst_pad_set_active (pad, TRUE);
-  gst_element_add_pad (element, pad);
-  gst_child_proxy_child_added (GST_CHILD_PROXY (element), G_OBJECT (pad), GST_OBJECT_NAME (pad));
+}
+
+static GstPad *
+gst_mcap_base_request_new_pad (
+    GstElement *element, GstPadTemplate *templ, const gchar *name, const GstCaps *caps)
+{
+  GstPad *pad =
+      gst_mcap_request_pad (element, GET_PRIVATE (element)->reserved, templ, name, prepare_pad);
+
+  if (pad == NULL)
+    GST_CAT_WARNING_OBJECT (CATEGORY (element), element, "there is a pad %s already", name);
   return pad;
 }
 
 static void
 gst_mcap_base_release_pad (GstElement *element, GstPad *pad)
 {
-  GstMcapBase *self = GST_MCAP_BASE (element);
-
   gst_object_ref (pad);
   gst_child_proxy_child_removed (GST_CHILD_PROXY (element), G_OBJECT (pad), GST_OBJECT_NAME (pad));
   gst_pad_set_active (pad, FALSE);
@@ -424,41 +581,7 @@ gst_mcap_base_release_pad (GstElement *element, GstPad *pad)
   gst_object_unref (pad);
   /* The others may have been waiting for this one's end, which mcapmux pushes: not in an
    * application's thread, which has to go on where what is downstream is paused. */
-  GST_OBJECT_LOCK (self);
-  if (GET_PRIVATE (self)->alarm)
-    gst_mcap_alarm_set (GET_PRIVATE (self)->alarm, g_get_monotonic_time ());
-  GST_OBJECT_UNLOCK (self);
-}
-
-static GObject *
-get_child_by_index (GstChildProxy *proxy, guint index)
-{
-  GstPad *pad;
-
-  GST_OBJECT_LOCK (proxy);
-  pad = g_list_nth_data (GST_ELEMENT (proxy)->sinkpads, index);
-  if (pad)
-    gst_object_ref (pad);
-  GST_OBJECT_UNLOCK (proxy);
-  return (GObject *)pad;
-}
-
-static guint
-get_children_count (GstChildProxy *proxy)
-{
-  guint n;
-
-  GST_OBJECT_LOCK (proxy);
-  n = GST_ELEMENT (proxy)->numsinkpads;
-  GST_OBJECT_UNLOCK (proxy);
-  return n;
-}
-
-static void
-gst_mcap_base_child_proxy_init (GstChildProxyInterface *interface)
-{
-  interface->get_child_by_index = get_child_by_index;
-  interface->get_children_count = get_children_count;
+  set_alarm (GST_MCAP_BASE (element), g_get_monotonic_time ());
 }
 
 /* States */
@@ -468,20 +591,48 @@ reset (GstMcapBase *self)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
 
-  g_clear_pointer (&priv->recorder.writer, mcap_writer_free);
-  gst_mcap_base_forget_maps (self);
-  g_clear_pointer (&priv->pipeline, g_free);
+  gst_mcap_file_reset (&priv->file);
   priv->described = FALSE;
-  priv->recorder.generation = 0;
   priv->has_ended = priv->has_failed = FALSE;
   memset (&priv->times, 0, sizeof priv->times);
-  priv->finished_messages = priv->finished_chunks = priv->finished_bytes = 0;
-  priv->chunk_number = 0;
+  priv->origins = (GstMcapOrigins){.group_id = GST_GROUP_ID_INVALID};
+  priv->groups_differ = FALSE;
 }
 
 static void
-reset_pads (GstMcapBase *self)
+start (GstMcapBase *self)
 {
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  GstMcapAlarm *alarm = gst_mcap_alarm_new (on_alarm, self);
+
+  gst_mcap_base_lock (self);
+  reset (self);
+  priv->running = TRUE;
+  gst_mcap_base_unlock (self);
+  GST_OBJECT_LOCK (self);
+  memset (&priv->counts, 0, sizeof priv->counts);
+  priv->dropped = 0;
+  priv->alarm = alarm;
+  GST_OBJECT_UNLOCK (self);
+}
+
+static void
+stop (GstMcapBase *self)
+{
+  GstMcapBasePrivate *priv = GET_PRIVATE (self);
+  g_autoptr (GError) error = NULL;
+  GstMcapAlarm *alarm;
+
+  GST_OBJECT_LOCK (self);
+  alarm = g_steal_pointer (&priv->alarm);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&alarm, gst_mcap_alarm_free);
+  gst_mcap_base_lock (self);
+  priv->running = FALSE;
+  if (!end (self, FALSE, &error))
+    post_error (self, error);
+  reset (self);
+  gst_mcap_base_unlock (self);
   GST_OBJECT_LOCK (self);
   for (GList *l = GST_ELEMENT (self)->sinkpads; l; l = l->next)
     gst_mcap_pad_reset (l->data);
@@ -492,35 +643,13 @@ static GstStateChangeReturn
 gst_mcap_base_change_state (GstElement *element, GstStateChange transition)
 {
   GstMcapBase *self = GST_MCAP_BASE (element);
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
   GstStateChangeReturn result;
-  GstMcapAlarm *alarm;
 
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
-    reset (self);
-    GST_OBJECT_LOCK (self);
-    memset (&priv->counts, 0, sizeof priv->counts);
-    GST_OBJECT_UNLOCK (self);
-    alarm = gst_mcap_alarm_new (gst_mcap_base_on_alarm, self);
-    GST_OBJECT_LOCK (self);
-    priv->alarm = alarm;
-    GST_OBJECT_UNLOCK (self);
-  }
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
+    start (self);
   result = GST_ELEMENT_CLASS (gst_mcap_base_parent_class)->change_state (element, transition);
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
-    g_autoptr (GError) error = NULL;
-
-    GST_OBJECT_LOCK (self);
-    alarm = g_steal_pointer (&priv->alarm);
-    GST_OBJECT_UNLOCK (self);
-    g_clear_pointer (&alarm, gst_mcap_alarm_free);
-    gst_mcap_base_lock (self);
-    if (!GST_MCAP_BASE_GET_CLASS (self)->end (self, FALSE, &error))
-      gst_mcap_base_post_error (self, error);
-    gst_mcap_base_unlock (self);
-    reset (self);
-    reset_pads (self);
-  }
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    stop (self);
   return result;
 }
 
@@ -530,11 +659,10 @@ static void
 gst_mcap_base_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
 {
   GstMcapBase *self = GST_MCAP_BASE (object);
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
   gboolean known;
 
   GST_OBJECT_LOCK (self);
-  known = gst_mcap_settings_set (&priv->settings, id - PROP_SETTINGS, value);
+  known = gst_mcap_settings_set (&GET_PRIVATE (self)->settings, id - PROP_SETTINGS, value);
   GST_OBJECT_UNLOCK (self);
   if (!known)
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
@@ -545,15 +673,15 @@ make_stats (GstMcapBase *self)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
   GstMcapBaseClass *klass = GST_MCAP_BASE_GET_CLASS (self);
+  g_autofree gchar *name =
+      g_strdup_printf ("application/x-%s-stats", gst_debug_category_get_name (klass->category));
   GstStructure *stats;
-  GstMcapCounts counts;
 
   GST_OBJECT_LOCK (self);
-  counts = priv->counts;
+  stats = gst_structure_new (name, "messages", G_TYPE_UINT64, priv->counts.messages, "bytes",
+      G_TYPE_UINT64, priv->counts.bytes, "chunks", G_TYPE_UINT64, priv->counts.chunks, "files",
+      G_TYPE_UINT64, priv->counts.files, "dropped", G_TYPE_UINT64, priv->dropped, NULL);
   GST_OBJECT_UNLOCK (self);
-  stats = gst_structure_new ("application/x-mcap-stats", "messages", G_TYPE_UINT64, counts.messages,
-      "bytes", G_TYPE_UINT64, counts.bytes, "chunks", G_TYPE_UINT64, counts.chunks, "files",
-      G_TYPE_UINT64, counts.files, "dropped", G_TYPE_UINT64, counts.dropped, NULL);
   if (klass->add_stats)
     klass->add_stats (self, stats);
   return stats;
@@ -563,7 +691,6 @@ static void
 gst_mcap_base_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
 {
   GstMcapBase *self = GST_MCAP_BASE (object);
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
   gboolean known;
 
   if (id == prop_stats) {
@@ -571,7 +698,7 @@ gst_mcap_base_get_property (GObject *object, guint id, GValue *value, GParamSpec
     return;
   }
   GST_OBJECT_LOCK (self);
-  known = gst_mcap_settings_get (&priv->settings, id - PROP_SETTINGS, value);
+  known = gst_mcap_settings_get (&GET_PRIVATE (self)->settings, id - PROP_SETTINGS, value);
   GST_OBJECT_UNLOCK (self);
   if (!known)
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
@@ -582,12 +709,11 @@ gst_mcap_base_finalize (GObject *object)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (GST_MCAP_BASE (object));
 
-  gst_mcap_recorder_clear (&priv->recorder);
+  gst_mcap_file_clear (&priv->file);
   g_queue_clear_full (&priv->messages, (GDestroyNotify)gst_message_unref);
-  gst_mcap_base_forget_maps (GST_MCAP_BASE (object));
-  g_hash_table_unref (priv->attached_maps);
-  g_free (priv->pipeline);
   gst_mcap_settings_clear (&priv->settings);
+  g_hash_table_unref (priv->reserved);
+  g_mutex_clear (&priv->lock);
   G_OBJECT_CLASS (gst_mcap_base_parent_class)->finalize (object);
 }
 
@@ -612,7 +738,7 @@ gst_mcap_base_class_init (GstMcapBaseClass *klass)
 
   prop_stats = gst_mcap_settings_install (object_class, PROP_SETTINGS);
   g_object_class_install_property (object_class, prop_stats,
-      g_param_spec_boxed ("stats", "stats",
+      g_param_spec_boxed ("stats", "Statistics",
           "Messages, bytes and chunks written, files, buffers dropped because they are no scan",
           GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 
@@ -625,9 +751,9 @@ gst_mcap_base_init (GstMcapBase *self)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
 
-  gst_mcap_recorder_init (&priv->recorder);
+  g_mutex_init (&priv->lock);
+  gst_mcap_file_init (&priv->file, write_parts, self);
   g_queue_init (&priv->messages);
-  g_queue_init (&priv->maps);
-  priv->attached_maps = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   gst_mcap_settings_init (&priv->settings);
+  priv->reserved = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstmcappad.h"
 
+#include "gst/mcap/container/mcap-format.h"
+
 enum { PROP_0, PROP_TOPIC, PROP_POSE_TOPIC, PROP_FRAME_ID, PROP_PARENT_FRAME_ID };
 
 G_DEFINE_TYPE (GstMcapPad, gst_mcap_pad, GST_TYPE_PAD)
@@ -74,10 +76,11 @@ gst_mcap_pad_finalize (GObject *object)
 }
 
 static void
-install_string (GObjectClass *klass, guint id, const gchar *name, const gchar *blurb)
+install_string (
+    GObjectClass *klass, guint id, const gchar *name, const gchar *nick, const gchar *blurb)
 {
   g_object_class_install_property (klass, id,
-      g_param_spec_string (name, name, blurb, NULL,
+      g_param_spec_string (name, nick, blurb, NULL,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
 }
 
@@ -96,7 +99,7 @@ gst_mcap_pad_class_init (GstMcapPadClass *klass)
    * Topic of the pad's messages. Unset: `/points`, `/pose` or `/data`, with the pad's number
    * behind it from the second pad on; of messages from a recording, the topic they had there.
    */
-  install_string (object_class, PROP_TOPIC, "topic",
+  install_string (object_class, PROP_TOPIC, "topic", "Topic",
       "Topic of the messages (unset: /points, /pose or /data, numbered from the second pad on)");
   /**
    * GstMcapPad:pose-topic:
@@ -104,11 +107,11 @@ gst_mcap_pad_class_init (GstMcapPadClass *klass)
    * Topic of the estimated poses that clouds carry; other roles have theirs below it. Unset: the
    * cloud's topic and `/pose`. Empty: the poses of this pad are not recorded.
    */
-  install_string (object_class, PROP_POSE_TOPIC, "pose-topic",
+  install_string (object_class, PROP_POSE_TOPIC, "pose-topic", "Pose Topic",
       "Topic of the poses on clouds (unset: the cloud's and /pose; empty: they are not recorded)");
-  install_string (object_class, PROP_FRAME_ID, "frame-id",
+  install_string (object_class, PROP_FRAME_ID, "frame-id", "Frame ID",
       "Frame of the clouds, and child frame of poses that name none (unset: the caps', or lidar)");
-  install_string (object_class, PROP_PARENT_FRAME_ID, "parent-frame-id",
+  install_string (object_class, PROP_PARENT_FRAME_ID, "parent-frame-id", "Parent Frame ID",
       "Parent frame of poses that name none (unset: map, or odom for odometry)");
 }
 
@@ -143,4 +146,43 @@ gst_mcap_pad_reset (GstMcapPad *self)
   self->eos = FALSE;
   self->warned = FALSE;
   self->generation = 0;
+}
+
+/* Caps of this plugin have what their records need; others are as they are. */
+static gboolean
+is_complete (const GstStructure *caps)
+{
+  if (gst_structure_has_name (caps, MCAP_MESSAGE_CAPS))
+    return gst_structure_has_field_typed (caps, MCAP_CAPS_MESSAGE_ENCODING, G_TYPE_STRING) &&
+           gst_structure_has_field (caps, MCAP_CAPS_SCHEMA_NAME) ==
+               gst_structure_has_field (caps, MCAP_CAPS_SCHEMA_ENCODING);
+  if (gst_structure_has_name (caps, MCAP_ATTACHMENT_CAPS) ||
+      gst_structure_has_name (caps, MCAP_METADATA_CAPS))
+    return gst_structure_has_field_typed (caps, MCAP_CAPS_NAME, G_TYPE_STRING);
+  return TRUE;
+}
+
+gboolean
+gst_mcap_pad_set_caps (GstMcapPad *self, GstCaps *caps, GError **error)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  const gboolean is_data = self->kind == GST_MCAP_PAD_DATA;
+  GstPointCloudInfo info;
+
+  gst_point_cloud_info_init (&info);
+  if (self->kind == GST_MCAP_PAD_CLOUD) {
+    if (!gst_point_cloud_info_from_caps (&info, caps, error))
+      return FALSE;
+    gst_point_cloud_timer_set_info (self->timer, &info);
+  } else if (!is_complete (structure)) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "Caps lack a name, or the encoding of messages or of their schema");
+    return FALSE;
+  }
+  self->info = info;
+  self->is_attachment = is_data && gst_structure_has_name (structure, MCAP_ATTACHMENT_CAPS);
+  self->is_metadata = is_data && gst_structure_has_name (structure, MCAP_METADATA_CAPS);
+  gst_caps_replace (&self->caps, caps);
+  self->generation = 0;
+  return TRUE;
 }

@@ -33,7 +33,7 @@ struct _GstMcapPad {
   gchar *parent_frame_id;
   gboolean changed; /* any of them, since the names below were made */
 
-  /* under the element's lock */
+  /* under the lock of the file */
   GstPointCloudTimer *timer; /* clouds */
   GstPointCloudInfo info;
   GstCaps *caps;
@@ -64,6 +64,9 @@ struct _GstMcapPad {
 
 GstPad *gst_mcap_pad_new (
     GstPadTemplate *templ, GstMcapPadKind kind, const gchar *name, guint index);
+/* With the lock of the file. FALSE and GST_STREAM_ERROR: they are of nothing that can be recorded.
+ */
+gboolean gst_mcap_pad_set_caps (GstMcapPad *self, GstCaps *caps, GError **error);
 /* Forgets a stream: caps, segment, end. */
 void gst_mcap_pad_reset (GstMcapPad *self);
 

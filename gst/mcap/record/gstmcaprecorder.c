@@ -35,8 +35,6 @@ void
 gst_mcap_recorder_clear (GstMcapRecorder *self)
 {
   g_clear_pointer (&self->writer, mcap_writer_free);
-  g_clear_pointer (&self->tf_topic, g_free);
-  g_clear_pointer (&self->diagnostics_topic, g_free);
   g_clear_pointer (&self->scratch, g_byte_array_unref);
 }
 
@@ -240,7 +238,7 @@ prepare_diagnostics_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **er
   metadata = new_metadata ();
   if (pad->kind == GST_MCAP_PAD_CLOUD)
     set_metadata (metadata, MCAP_META_CLOUD, pad->main_topic);
-  pad->have_diagnostics_channel = add_ros_channel (self, self->diagnostics_topic,
+  pad->have_diagnostics_channel = add_ros_channel (self, self->settings->diagnostics_topic,
       ROS_TYPE_DIAGNOSTICS, metadata, &pad->diagnostics_channel, error);
   return pad->have_diagnostics_channel;
 }
@@ -249,8 +247,8 @@ static gboolean
 prepare_tf_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
 {
   if (!pad->have_tf_channel)
-    pad->have_tf_channel =
-        add_ros_channel (self, self->tf_topic, ROS_TYPE_TF, NULL, &pad->tf_channel, error);
+    pad->have_tf_channel = add_ros_channel (
+        self, self->settings->tf_topic, ROS_TYPE_TF, NULL, &pad->tf_channel, error);
   return pad->have_tf_channel;
 }
 
@@ -284,7 +282,7 @@ add_pose (GstMcapRecorder *self, GstMcapPad *pad, const GstPoseMeta *meta, guint
   if (child == NULL)
     child = pad->cloud_frame;
 
-  if (is_set (self->diagnostics_topic)) {
+  if (is_set (self->settings->diagnostics_topic)) {
     if (!prepare_diagnostics_channel (self, pad, error))
       return FALSE;
     g_byte_array_set_size (self->scratch, 0);
@@ -294,7 +292,7 @@ add_pose (GstMcapRecorder *self, GstMcapPad *pad, const GstPoseMeta *meta, guint
   }
   if (!meta->has_pose)
     return TRUE;
-  if (is_set (self->tf_topic) && meta->role == self->tf_role) {
+  if (is_set (self->settings->tf_topic) && meta->role == self->settings->tf_role) {
     if (!prepare_tf_channel (self, pad, error))
       return FALSE;
     g_byte_array_set_size (self->scratch, 0);

@@ -2,17 +2,16 @@
 #pragma once
 
 #include "gstmcappad.h"
+#include "gstmcapsettings.h"
 #include "gst/mcap/container/mcap-writer.h"
 
 G_BEGIN_DECLS
 
 /* Turns buffers into messages of a file. */
 typedef struct {
-  McapWriter *writer; /* NULL: no file is open */
-  guint generation;   /* number of the file, from 1 */
-  gchar *tf_topic;
-  gchar *diagnostics_topic;
-  GstPoseRole tf_role;
+  McapWriter *writer;              /* NULL: no file is open */
+  guint generation;                /* number of the file, from 1 */
+  const GstMcapSettings *settings; /* borrowed; of the file at hand */
   GByteArray *scratch;
 } GstMcapRecorder;
 

@@ -3,30 +3,6 @@
 
 #include <string.h>
 
-#define DEFAULT_CHUNK_SIZE (4 << 20)
-#define MAX_CHUNK_SIZE (1 << 30)
-#define DEFAULT_CHUNK_DURATION GST_SECOND
-#define DEFAULT_COMPRESSION MCAP_WRITER_COMPRESSION_NONE
-#define DEFAULT_TF_TOPIC "/tf"
-#define DEFAULT_DIAGNOSTICS_TOPIC "/diagnostics"
-#define DEFAULT_TF_ROLE GST_POSE_ROLE_ESTIMATE
-#define DEFAULT_LOG_TIME GST_MCAP_LOG_TIME_AUTO
-#define DEFAULT_ATTACH_PIPELINE TRUE
-
-enum {
-  COMPRESSION,
-  CHUNK_SIZE,
-  CHUNK_DURATION,
-  TF_TOPIC,
-  TF_ROLE,
-  DIAGNOSTICS_TOPIC,
-  LOG_TIME,
-  METADATA,
-  ATTACH_PIPELINE,
-  N_SETTINGS
-};
-
-#define TYPE_COMPRESSION (compression_get_type ())
 static GType
 compression_get_type (void)
 {
@@ -42,7 +18,6 @@ compression_get_type (void)
   return type;
 }
 
-#define TYPE_LOG_TIME (log_time_get_type ())
 static GType
 log_time_get_type (void)
 {
@@ -58,145 +33,205 @@ log_time_get_type (void)
   return type;
 }
 
+typedef enum { ENUM, UINT, UINT64, BOOLEAN, STRING, STRUCTURE } Kind;
+
+typedef struct {
+  const gchar *name;
+  const gchar *nick;
+  const gchar *blurb;
+  gsize at; /* in GstMcapSettings */
+  Kind kind;
+  GType (*type) (void); /* of an enum */
+  guint64 min;          /* of a number */
+  guint64 max;
+  guint64 initial;
+  const gchar *text; /* default of a string */
+} Property;
+
+#define AT(member) G_STRUCT_OFFSET (GstMcapSettings, member)
+
+static const Property properties[] = {
+    {"compression", "Compression", "Compression of chunks", AT (compression), ENUM,
+        compression_get_type, .initial = MCAP_WRITER_COMPRESSION_NONE},
+    {"chunk-size", "Chunk Size",
+        "Bytes of messages after which a chunk is written; a longer message has its own",
+        AT (chunk_size), UINT, .min = 1, .max = 1 << 30, .initial = 4 << 20},
+    {"chunk-duration", "Chunk Duration",
+        "Log time that a chunk spans at most, and time of day after which it is written in any "
+        "case, ns (0: any)",
+        AT (chunk_duration), UINT64, .max = G_MAXUINT64, .initial = GST_SECOND},
+    {"tf-topic", "TF Topic", "Topic of poses as transforms (empty: they are not recorded)",
+        AT (tf_topic), STRING, .text = "/tf"},
+    {"tf-role", "TF Role", "Role of the poses that are recorded as transforms", AT (tf_role), ENUM,
+        gst_pose_role_get_type, .initial = GST_POSE_ROLE_ESTIMATE},
+    {"diagnostics-topic", "Diagnostics Topic",
+        "Topic of scores and status of poses (empty: they are not recorded)",
+        AT (diagnostics_topic), STRING, .text = "/diagnostics"},
+    {"log-time", "Log Time", "What the log time of messages is", AT (log_time), ENUM,
+        log_time_get_type, .initial = GST_MCAP_LOG_TIME_AUTO},
+    {"metadata", "Metadata", "Metadata of each file: its name and fields become a metadata record",
+        AT (metadata), STRUCTURE},
+    {"attach-pipeline", "Attach Pipeline",
+        "Attach the pipeline's description and the checksums of the maps that its clouds were "
+        "aligned with to each file",
+        AT (attach_pipeline), BOOLEAN, .initial = TRUE},
+};
+
+#define MEMBER(self, property, type) G_STRUCT_MEMBER (type, self, (property)->at)
+
+/* @self: all zeros. */
+static void
+set_default (GstMcapSettings *self, const Property *property)
+{
+  switch (property->kind) {
+  case ENUM:
+    MEMBER (self, property, gint) = (gint)property->initial;
+    break;
+  case UINT:
+    MEMBER (self, property, guint) = (guint)property->initial;
+    break;
+  case UINT64:
+    MEMBER (self, property, guint64) = property->initial;
+    break;
+  case BOOLEAN:
+    MEMBER (self, property, gboolean) = property->initial != 0;
+    break;
+  case STRING:
+    MEMBER (self, property, gchar *) = g_strdup (property->text);
+    break;
+  case STRUCTURE:
+    break;
+  }
+}
+
 void
 gst_mcap_settings_init (GstMcapSettings *self)
 {
   memset (self, 0, sizeof *self);
-  self->compression = DEFAULT_COMPRESSION;
-  self->chunk_size = DEFAULT_CHUNK_SIZE;
-  self->chunk_duration = DEFAULT_CHUNK_DURATION;
-  self->tf_topic = g_strdup (DEFAULT_TF_TOPIC);
-  self->tf_role = DEFAULT_TF_ROLE;
-  self->diagnostics_topic = g_strdup (DEFAULT_DIAGNOSTICS_TOPIC);
-  self->log_time = DEFAULT_LOG_TIME;
-  self->attach_pipeline = DEFAULT_ATTACH_PIPELINE;
+  for (guint i = 0; i < G_N_ELEMENTS (properties); i++)
+    set_default (self, &properties[i]);
 }
 
 void
 gst_mcap_settings_clear (GstMcapSettings *self)
 {
-  g_clear_pointer (&self->tf_topic, g_free);
-  g_clear_pointer (&self->diagnostics_topic, g_free);
-  g_clear_pointer (&self->metadata, gst_structure_free);
+  for (guint i = 0; i < G_N_ELEMENTS (properties); i++) {
+    if (properties[i].kind == STRING)
+      g_clear_pointer (&MEMBER (self, &properties[i], gchar *), g_free);
+    else if (properties[i].kind == STRUCTURE)
+      g_clear_pointer (&MEMBER (self, &properties[i], GstStructure *), gst_structure_free);
+  }
 }
 
-#define READY_PROPERTY (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
+void
+gst_mcap_settings_copy (GstMcapSettings *to, const GstMcapSettings *from)
+{
+  gst_mcap_settings_clear (to);
+  *to = *from;
+  for (guint i = 0; i < G_N_ELEMENTS (properties); i++) {
+    const Property *property = &properties[i];
+
+    if (property->kind == STRING)
+      MEMBER (to, property, gchar *) = g_strdup (MEMBER (from, property, gchar *));
+    else if (property->kind == STRUCTURE && MEMBER (from, property, GstStructure *))
+      MEMBER (to, property, GstStructure *) =
+          gst_structure_copy (MEMBER (from, property, GstStructure *));
+  }
+}
+
+#define FLAGS (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
+
+static GParamSpec *
+make_pspec (const Property *p)
+{
+  switch (p->kind) {
+  case ENUM:
+    return g_param_spec_enum (p->name, p->nick, p->blurb, p->type (), (gint)p->initial, FLAGS);
+  case UINT:
+    return g_param_spec_uint (
+        p->name, p->nick, p->blurb, (guint)p->min, (guint)p->max, (guint)p->initial, FLAGS);
+  case UINT64:
+    return g_param_spec_uint64 (p->name, p->nick, p->blurb, p->min, p->max, p->initial, FLAGS);
+  case BOOLEAN:
+    return g_param_spec_boolean (p->name, p->nick, p->blurb, p->initial != 0, FLAGS);
+  case STRING:
+    return g_param_spec_string (p->name, p->nick, p->blurb, p->text, FLAGS);
+  case STRUCTURE:
+  default:
+    return g_param_spec_boxed (p->name, p->nick, p->blurb, GST_TYPE_STRUCTURE, FLAGS);
+  }
+}
 
 guint
 gst_mcap_settings_install (GObjectClass *klass, guint first)
 {
-  g_object_class_install_property (klass, first + COMPRESSION,
-      g_param_spec_enum ("compression", "compression", "Compression of chunks", TYPE_COMPRESSION,
-          DEFAULT_COMPRESSION, READY_PROPERTY));
-  g_object_class_install_property (klass, first + CHUNK_SIZE,
-      g_param_spec_uint ("chunk-size", "chunk-size",
-          "Bytes of messages after which a chunk is written; a longer message has its own", 1,
-          MAX_CHUNK_SIZE, DEFAULT_CHUNK_SIZE, READY_PROPERTY));
-  g_object_class_install_property (klass, first + CHUNK_DURATION,
-      g_param_spec_uint64 ("chunk-duration", "chunk-duration",
-          "Log time that a chunk spans at most, and time of day after which it is written in any "
-          "case, ns (0: any)",
-          0, G_MAXUINT64, DEFAULT_CHUNK_DURATION, READY_PROPERTY));
-  g_object_class_install_property (klass, first + TF_TOPIC,
-      g_param_spec_string ("tf-topic", "tf-topic",
-          "Topic of poses as transforms (empty: they are not recorded)", DEFAULT_TF_TOPIC,
-          READY_PROPERTY));
-  g_object_class_install_property (klass, first + TF_ROLE,
-      g_param_spec_enum ("tf-role", "tf-role", "Role of the poses that are recorded as transforms",
-          GST_TYPE_POSE_ROLE, DEFAULT_TF_ROLE, READY_PROPERTY));
-  g_object_class_install_property (klass, first + DIAGNOSTICS_TOPIC,
-      g_param_spec_string ("diagnostics-topic", "diagnostics-topic",
-          "Topic of scores and status of poses (empty: they are not recorded)",
-          DEFAULT_DIAGNOSTICS_TOPIC, READY_PROPERTY));
-  g_object_class_install_property (klass, first + LOG_TIME,
-      g_param_spec_enum ("log-time", "log-time", "What the log time of messages is", TYPE_LOG_TIME,
-          DEFAULT_LOG_TIME, READY_PROPERTY));
-  g_object_class_install_property (klass, first + METADATA,
-      g_param_spec_boxed ("metadata", "metadata",
-          "Metadata of each file: its name and fields become a metadata record", GST_TYPE_STRUCTURE,
-          READY_PROPERTY));
-  g_object_class_install_property (klass, first + ATTACH_PIPELINE,
-      g_param_spec_boolean ("attach-pipeline", "attach-pipeline",
-          "Attach the pipeline's description and the checksums of the maps that its clouds were "
-          "aligned with to each file",
-          DEFAULT_ATTACH_PIPELINE, READY_PROPERTY));
-
-  gst_type_mark_as_plugin_api (TYPE_COMPRESSION, 0);
-  gst_type_mark_as_plugin_api (TYPE_LOG_TIME, 0);
-  return first + N_SETTINGS;
+  for (guint i = 0; i < G_N_ELEMENTS (properties); i++)
+    g_object_class_install_property (klass, first + i, make_pspec (&properties[i]));
+  gst_type_mark_as_plugin_api (compression_get_type (), 0);
+  gst_type_mark_as_plugin_api (log_time_get_type (), 0);
+  return first + G_N_ELEMENTS (properties);
 }
 
 gboolean
 gst_mcap_settings_set (GstMcapSettings *self, guint id, const GValue *value)
 {
-  switch (id) {
-  case COMPRESSION:
-    self->compression = g_value_get_enum (value);
-    return TRUE;
-  case CHUNK_SIZE:
-    self->chunk_size = g_value_get_uint (value);
-    return TRUE;
-  case CHUNK_DURATION:
-    self->chunk_duration = g_value_get_uint64 (value);
-    return TRUE;
-  case TF_TOPIC:
-    g_free (self->tf_topic);
-    self->tf_topic = g_value_dup_string (value);
-    return TRUE;
-  case TF_ROLE:
-    self->tf_role = g_value_get_enum (value);
-    return TRUE;
-  case DIAGNOSTICS_TOPIC:
-    g_free (self->diagnostics_topic);
-    self->diagnostics_topic = g_value_dup_string (value);
-    return TRUE;
-  case LOG_TIME:
-    self->log_time = g_value_get_enum (value);
-    return TRUE;
-  case METADATA:
-    g_clear_pointer (&self->metadata, gst_structure_free);
-    self->metadata = g_value_dup_boxed (value);
-    return TRUE;
-  case ATTACH_PIPELINE:
-    self->attach_pipeline = g_value_get_boolean (value);
-    return TRUE;
-  default:
+  const Property *property;
+
+  if (id >= G_N_ELEMENTS (properties))
     return FALSE;
+  property = &properties[id];
+  switch (property->kind) {
+  case ENUM:
+    MEMBER (self, property, gint) = g_value_get_enum (value);
+    break;
+  case UINT:
+    MEMBER (self, property, guint) = g_value_get_uint (value);
+    break;
+  case UINT64:
+    MEMBER (self, property, guint64) = g_value_get_uint64 (value);
+    break;
+  case BOOLEAN:
+    MEMBER (self, property, gboolean) = g_value_get_boolean (value);
+    break;
+  case STRING:
+    g_free (MEMBER (self, property, gchar *));
+    MEMBER (self, property, gchar *) = g_value_dup_string (value);
+    break;
+  case STRUCTURE:
+    g_clear_pointer (&MEMBER (self, property, GstStructure *), gst_structure_free);
+    MEMBER (self, property, GstStructure *) = g_value_dup_boxed (value);
+    break;
   }
+  return TRUE;
 }
 
 gboolean
 gst_mcap_settings_get (const GstMcapSettings *self, guint id, GValue *value)
 {
-  switch (id) {
-  case COMPRESSION:
-    g_value_set_enum (value, self->compression);
-    return TRUE;
-  case CHUNK_SIZE:
-    g_value_set_uint (value, self->chunk_size);
-    return TRUE;
-  case CHUNK_DURATION:
-    g_value_set_uint64 (value, self->chunk_duration);
-    return TRUE;
-  case TF_TOPIC:
-    g_value_set_string (value, self->tf_topic);
-    return TRUE;
-  case TF_ROLE:
-    g_value_set_enum (value, self->tf_role);
-    return TRUE;
-  case DIAGNOSTICS_TOPIC:
-    g_value_set_string (value, self->diagnostics_topic);
-    return TRUE;
-  case LOG_TIME:
-    g_value_set_enum (value, self->log_time);
-    return TRUE;
-  case METADATA:
-    g_value_set_boxed (value, self->metadata);
-    return TRUE;
-  case ATTACH_PIPELINE:
-    g_value_set_boolean (value, self->attach_pipeline);
-    return TRUE;
-  default:
+  const Property *property;
+
+  if (id >= G_N_ELEMENTS (properties))
     return FALSE;
+  property = &properties[id];
+  switch (property->kind) {
+  case ENUM:
+    g_value_set_enum (value, MEMBER (self, property, gint));
+    break;
+  case UINT:
+    g_value_set_uint (value, MEMBER (self, property, guint));
+    break;
+  case UINT64:
+    g_value_set_uint64 (value, MEMBER (self, property, guint64));
+    break;
+  case BOOLEAN:
+    g_value_set_boolean (value, MEMBER (self, property, gboolean));
+    break;
+  case STRING:
+    g_value_set_string (value, MEMBER (self, property, gchar *));
+    break;
+  case STRUCTURE:
+    g_value_set_boxed (value, MEMBER (self, property, GstStructure *));
+    break;
   }
+  return TRUE;
 }

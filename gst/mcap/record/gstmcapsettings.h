@@ -26,8 +26,11 @@ typedef struct {
   gboolean attach_pipeline;
 } GstMcapSettings;
 
+/* All at their defaults. */
 void gst_mcap_settings_init (GstMcapSettings *self);
 void gst_mcap_settings_clear (GstMcapSettings *self);
+/* @to is initialized; what it had is freed. */
+void gst_mcap_settings_copy (GstMcapSettings *to, const GstMcapSettings *from);
 /* Properties are numbered from @first on; returns the first number that is free. */
 guint gst_mcap_settings_install (GObjectClass *klass, guint first);
 /* FALSE: none of these. @id: counted from that of the first. */

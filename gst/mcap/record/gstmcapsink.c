@@ -38,7 +38,8 @@
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/container/mcap-location.h"
 
-#define GST_CAT_DEFAULT gst_mcap_base_debug
+GST_DEBUG_CATEGORY_STATIC (gst_mcap_sink_debug);
+#define GST_CAT_DEFAULT gst_mcap_sink_debug
 
 #define DEFAULT_SYNC_INTERVAL GST_SECOND
 
@@ -57,8 +58,6 @@ enum {
 
 struct _GstMcapSink {
   GstMcapBase parent;
-
-  GRecMutex lock;
 
   /* properties, under the object lock */
   gchar *location;
@@ -85,31 +84,27 @@ struct _GstMcapSink {
 G_DEFINE_TYPE (GstMcapSink, gst_mcap_sink, GST_TYPE_MCAP_BASE)
 GST_ELEMENT_REGISTER_DEFINE (mcapsink, "mcapsink", GST_RANK_NONE, GST_TYPE_MCAP_SINK)
 
-static GRecMutex *
-gst_mcap_sink_get_lock (GstMcapBase *base)
-{
-  return &GST_MCAP_SINK (base)->lock;
-}
-
 /* Files */
 
 static gboolean
 gst_mcap_sink_write (GstMcapBase *base, const McapPart *parts, guint n_parts, GError **error)
 {
   GstMcapSink *self = GST_MCAP_SINK (base);
-  guint64 size = mcap_writer_get_summary_size (gst_mcap_base_get_writer (base));
+  GstMcapFile *written = gst_mcap_base_get_file (base);
+  guint64 size = mcap_writer_get_summary_size (written->recorder.writer);
 
   for (guint i = 0; i < n_parts; i++)
     size += parts[i].size;
-  return (gst_mcap_base_is_finishing (base) || mcap_output_reserve (self->file, size, error)) &&
+  return (written->finishing || mcap_output_reserve (self->file, size, error)) &&
          mcap_output_write (self->file, parts, n_parts, error);
 }
 
-/* Finishes the file at hand. */
+/* Finishes the file at hand. @failed: a write to it did. */
 static gboolean
-close_file (GstMcapSink *self, GError **error)
+close_file (GstMcapSink *self, gboolean failed, GError **error)
 {
   GstMcapBase *base = GST_MCAP_BASE (self);
+  GstMcapFile *written = gst_mcap_base_get_file (base);
   g_autofree gchar *location = NULL;
   McapOutput *file = self->file;
   guint64 bytes, messages = 0;
@@ -117,14 +112,17 @@ close_file (GstMcapSink *self, GError **error)
 
   if (file == NULL)
     return TRUE;
-  if (gst_mcap_base_get_writer (base))
-    ok = gst_mcap_base_finish (base, &messages, error);
+  if (gst_mcap_file_is_open (written))
+    ok = gst_mcap_file_finish (written, failed, &messages, error);
   GST_OBJECT_LOCK (self);
   self->file = NULL;
   location = g_steal_pointer (&self->current_location);
   GST_OBJECT_UNLOCK (self);
   bytes = mcap_output_get_position (file);
   ok = mcap_output_close (file, ok ? error : NULL) && ok;
+  GST_INFO_OBJECT (self,
+      "finished %s: %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT " messages%s", location, bytes,
+      messages, ok && !failed ? "" : ", after an error");
   gst_mcap_base_post (
       base, gst_message_new_element (GST_OBJECT (self),
                 gst_structure_new ("mcap-file-closed", "location", G_TYPE_STRING, location, "bytes",
@@ -163,6 +161,7 @@ open_file (GstMcapSink *self, guint64 log_time, GError **error)
     g_propagate_error (error, g_steal_pointer (&failure));
     return FALSE;
   }
+  GST_INFO_OBJECT (self, "opened %s", path);
   GST_OBJECT_LOCK (self);
   self->file = file;
   g_free (self->current_location);
@@ -174,10 +173,18 @@ open_file (GstMcapSink *self, guint64 log_time, GError **error)
 }
 
 static gboolean
+rotate (GstMcapSink *self, guint64 log_time, GError **error)
+{
+  GST_DEBUG_OBJECT (
+      self, "file %u begins at log time %" G_GUINT64_FORMAT, self->next_number, log_time);
+  return close_file (self, FALSE, error) && open_file (self, log_time, error);
+}
+
+static gboolean
 gst_mcap_sink_prepare (GstMcapBase *base, guint64 log_time, guint64 size, GError **error)
 {
   GstMcapSink *self = GST_MCAP_SINK (base);
-  McapWriter *writer = gst_mcap_base_get_writer (base);
+  McapWriter *writer = gst_mcap_base_get_file (base)->recorder.writer;
   guint64 max_bytes, max_time, expected;
   gboolean has_messages;
 
@@ -199,14 +206,8 @@ gst_mcap_sink_prepare (GstMcapBase *base, guint64 log_time, guint64 size, GError
   if (has_messages &&
       ((max_bytes > 0 && expected > max_bytes) ||
           (max_time > 0 && log_time >= self->file_time && log_time - self->file_time >= max_time)))
-    return close_file (self, error) && open_file (self, log_time, error);
+    return rotate (self, log_time, error);
   return TRUE;
-}
-
-static GstFlowReturn
-gst_mcap_sink_drain (GstMcapBase *base)
-{
-  return GST_FLOW_OK;
 }
 
 /* A bin forgets the end of its sinks when it pauses, and what ends meanwhile is told when it plays
@@ -220,23 +221,40 @@ post_eos (GstMcapSink *self, gboolean again)
   tells = self->playing && (again || !self->told_eos);
   self->told_eos |= tells;
   g_mutex_unlock (&self->wait_lock);
-  if (tells)
-    gst_mcap_base_post (GST_MCAP_BASE (self), gst_message_new_eos (GST_OBJECT (self)));
+  if (tells) {
+    GstMessage *message = gst_message_new_eos (GST_OBJECT (self));
+
+    gst_message_set_seqnum (message, gst_mcap_base_get_origins (GST_MCAP_BASE (self)).eos);
+    gst_mcap_base_post (GST_MCAP_BASE (self), message);
+  }
 }
 
 static gboolean
 gst_mcap_sink_end (GstMcapBase *base, gboolean eos, GError **error)
 {
   GstMcapSink *self = GST_MCAP_SINK (base);
+  const gboolean failed = gst_mcap_base_has_failed (base);
 
   /* A recording of nothing is a file as well. */
   if (eos && !self->has_opened && !open_file (self, 0, error))
     return FALSE;
-  if (!close_file (self, error))
+  if (!close_file (self, failed, error))
     return FALSE;
   if (eos)
     post_eos (self, TRUE);
   return TRUE;
+}
+
+/* As GstBaseSink does, for its bin. */
+static void
+gst_mcap_sink_stream_started (GstMcapBase *base, const GstMcapOrigins *origins)
+{
+  GstMessage *message = gst_message_new_stream_start (GST_OBJECT (base));
+
+  gst_message_set_seqnum (message, origins->stream_start);
+  if (origins->group_id != GST_GROUP_ID_INVALID)
+    gst_message_set_group_id (message, origins->group_id);
+  gst_element_post_message (GST_ELEMENT (base), message);
 }
 
 /* Waiting for PLAYING */
@@ -443,7 +461,6 @@ gst_mcap_sink_finalize (GObject *object)
 
   g_free (self->location);
   g_free (self->current_location);
-  g_rec_mutex_clear (&self->lock);
   g_mutex_clear (&self->wait_lock);
   g_cond_clear (&self->wait_cond);
   G_OBJECT_CLASS (gst_mcap_sink_parent_class)->finalize (object);
@@ -464,11 +481,12 @@ gst_mcap_sink_class_init (GstMcapSinkClass *klass)
   object_class->finalize = gst_mcap_sink_finalize;
   element_class->change_state = gst_mcap_sink_change_state;
   element_class->send_event = gst_mcap_sink_send_event;
+  GST_DEBUG_CATEGORY_INIT (gst_mcap_sink_debug, "mcapsink", 0, "MCAP recorder");
+  base_class->category = gst_mcap_sink_debug;
   base_class->write = gst_mcap_sink_write;
   base_class->prepare = gst_mcap_sink_prepare;
-  base_class->drain = gst_mcap_sink_drain;
   base_class->end = gst_mcap_sink_end;
-  base_class->get_lock = gst_mcap_sink_get_lock;
+  base_class->stream_started = gst_mcap_sink_stream_started;
   base_class->wait = gst_mcap_sink_wait;
   base_class->flush = gst_mcap_sink_flush;
   base_class->add_stats = gst_mcap_sink_add_stats;
@@ -480,10 +498,10 @@ gst_mcap_sink_class_init (GstMcapSinkClass *klass)
    * already unless #GstMcapSink:overwrite is set.
    */
   g_object_class_install_property (object_class, PROP_LOCATION,
-      g_param_spec_string ("location", "location",
+      g_param_spec_string ("location", "Location",
           "File to record in, or a pattern with one %05d for numbered files", NULL, ready));
   g_object_class_install_property (object_class, PROP_OVERWRITE,
-      g_param_spec_boolean ("overwrite", "overwrite",
+      g_param_spec_boolean ("overwrite", "Overwrite",
           "Replace files that exist; otherwise one that does is an error, or a number skipped",
           FALSE, ready));
   /**
@@ -493,10 +511,10 @@ gst_mcap_sink_class_init (GstMcapSinkClass *klass)
    * single message may be larger.
    */
   g_object_class_install_property (object_class, PROP_MAX_SIZE_BYTES,
-      g_param_spec_uint64 ("max-size-bytes", "max-size-bytes",
+      g_param_spec_uint64 ("max-size-bytes", "Max Size Bytes",
           "Bytes after which the next file begins (0: any)", 0, G_MAXUINT64, 0, playing));
   g_object_class_install_property (object_class, PROP_MAX_SIZE_TIME,
-      g_param_spec_uint64 ("max-size-time", "max-size-time",
+      g_param_spec_uint64 ("max-size-time", "Max Size Time",
           "Log time, ns, after which the next file begins (0: any)", 0, G_MAXUINT64, 0, playing));
   /**
    * GstMcapSink:sync-interval:
@@ -505,21 +523,20 @@ gst_mcap_sink_class_init (GstMcapSinkClass *klass)
    * than that and the chunk at hand.
    */
   g_object_class_install_property (object_class, PROP_SYNC_INTERVAL,
-      g_param_spec_uint64 ("sync-interval", "sync-interval",
+      g_param_spec_uint64 ("sync-interval", "Sync Interval",
           "Time between two fdatasync of a file, ns (0: never, not even at its end)", 0,
           G_MAXUINT64, DEFAULT_SYNC_INTERVAL, ready));
   g_object_class_install_property (object_class, PROP_CURRENT_LOCATION,
-      g_param_spec_string ("current-location", "current-location",
+      g_param_spec_string ("current-location", "Current Location",
           "File being recorded, NULL: none", NULL, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 
-  gst_element_class_set_static_metadata (element_class, "MCAP recorder", "Sink/File",
-      "Records clouds, poses and other data in MCAP files", "gst-ndt authors");
+  gst_element_class_set_static_metadata (element_class, "MCAP recorder", "Sink/File/PointCloud",
+      "Records clouds, poses and other data in MCAP files", "The gst-ndt developers");
 }
 
 static void
 gst_mcap_sink_init (GstMcapSink *self)
 {
-  g_rec_mutex_init (&self->lock);
   g_mutex_init (&self->wait_lock);
   g_cond_init (&self->wait_cond);
   self->sync_interval = DEFAULT_SYNC_INTERVAL;

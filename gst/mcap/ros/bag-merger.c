@@ -11,6 +11,7 @@
 #include "bag-files.h"
 #include "bag-sqlite.h"
 #include "gst/mcap/container/mcap-format.h"
+#include "gst/mcap/container/mcap-unpack.h"
 
 /* One file. It is closed while none of its messages are at hand, so that recordings of more files
  * than a process may have open can be read. */

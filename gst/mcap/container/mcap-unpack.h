@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "mcap-records.h"
+
+G_BEGIN_DECLS
+
+/* Unpacks the records of a chunk into @out and checks their CRC. Memory grows with what comes out,
+ * not with what the chunk says. */
+gboolean mcap_unpack (
+    const McapChunk *chunk, const guint8 *data, gsize size, GByteArray *out, GError **error);
+
+/* Unpacks zstd frames, as long as they give no more than @limit bytes. */
+gboolean mcap_unpack_zstd (
+    const guint8 *data, gsize size, gsize limit, GByteArray *out, GError **error);
+
+G_END_DECLS

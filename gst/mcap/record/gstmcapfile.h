@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "gstmcaprecorder.h"
+#include "gstmcapsettings.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  guint64 messages;
+  guint64 bytes;
+  guint64 chunks;
+  guint64 files;
+} GstMcapCounts;
+
+/* The MCAP file that mcapsink and mcapmux write: its beginning, its chunks over time, its end; and
+ * counts over all files of a recording. Not thread-safe. */
+typedef struct {
+  GstMcapRecorder recorder; /* its writer: NULL, no file is open */
+  GstMcapSettings settings; /* that the file was opened with */
+  gchar *pipeline;          /* attached to each file that is opened, NULL: nothing */
+
+  McapWriteFunc write;
+  gpointer user_data;
+  gboolean finishing;
+  GstMcapCounts finished; /* of files before this one; files: and this one */
+  GQueue maps;            /* uses of maps in this file whose checksums are not attached yet … */
+  GHashTable *attached_maps; /* … and the text of those that are */
+  gint64 chunk_time;         /* monotonic, µs, of the first message of the chunk at hand */
+  guint64 chunk_number;      /* its number in all files, from 1; 0: none */
+} GstMcapFile;
+
+/* @write gets the bytes of all files. */
+void gst_mcap_file_init (GstMcapFile *self, McapWriteFunc write, gpointer user_data);
+void gst_mcap_file_clear (GstMcapFile *self);
+/* Begins a recording: no file, no counts. */
+void gst_mcap_file_reset (GstMcapFile *self);
+
+/* Begins a file: a writer with its header, metadata and attachments. @log_time: of the attachments;
+ * @axis: what log times are, for the metadata record. */
+gboolean gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings, guint64 log_time,
+    const gchar *axis, GError **error);
+gboolean gst_mcap_file_is_open (const GstMcapFile *self);
+/* A buffer of @pad as messages; see gst_mcap_recorder_add(). */
+gboolean gst_mcap_file_add (GstMcapFile *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,
+    gint64 stamp, GError **error);
+/* When the chunk at hand has to be written, of g_get_monotonic_time(); 0: not before it is full. */
+gint64 gst_mcap_file_get_due (GstMcapFile *self);
+/* Writes the chunk at hand. */
+gboolean gst_mcap_file_flush (GstMcapFile *self, GError **error);
+/* Ends the file, as a complete one also where a write fails or, with @failed, failed before. None
+ * is open afterwards. @messages: those of the file. */
+gboolean gst_mcap_file_finish (
+    GstMcapFile *self, gboolean failed, guint64 *messages, GError **error);
+/* Forgets the file at hand. */
+void gst_mcap_file_discard (GstMcapFile *self);
+GstMcapCounts gst_mcap_file_get_counts (const GstMcapFile *self);
+
+/* An error of the functions above, or of McapOutput, as one that applications know: of
+ * GST_RESOURCE_ERROR or GST_STREAM_ERROR. */
+GError *gst_mcap_file_make_error (const GError *error);
+
+G_END_DECLS
