@@ -521,6 +521,88 @@ GST_START_TEST (test_flush_of_one)
 }
 GST_END_TEST;
 
+static gpointer
+push_caps (gpointer source)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("pointcloud/x-raw,format=XYZ_F64LE");
+
+  gst_pad_push_event (source, gst_event_new_caps (caps));
+  return GINT_TO_POINTER (gst_pad_push (source, make_scan (10, 1)));
+}
+
+/* An input whose thread has its turn after one that is held up downstream. */
+GST_START_TEST (test_release_while_another_is_blocked)
+{
+  gint blocked = FALSE;
+  GThread *threads[2];
+  gulong probe;
+  GstPad *src;
+  Two two;
+
+  two_start (&two);
+  src = gst_element_get_static_pad (two.harness->element, "src");
+  probe = gst_pad_add_probe (src,
+      GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST,
+      tell_blocked, &blocked, NULL);
+  threads[0] = g_thread_new ("push", push_flow, two.sources[0]);
+  while (!g_atomic_int_get (&blocked))
+    g_usleep (1000);
+  threads[1] = g_thread_new ("caps", push_caps, two.sources[1]);
+  g_usleep (20000); /* for it to wait; where it does not yet, there is nothing to find */
+  gst_pad_set_active (two.inputs[1], FALSE);
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (threads[1])), GST_FLOW_FLUSHING);
+  gst_pad_remove_probe (src, probe);
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (threads[0])), GST_FLOW_OK);
+  gst_object_unref (src);
+  two_stop (&two);
+}
+GST_END_TEST;
+
+/* Events of the stream have the sequence numbers and the group of those that they are made of. */
+GST_START_TEST (test_origins)
+{
+  GstElement *mux = gst_object_ref_sink (gst_element_factory_make ("mcapmux", NULL));
+  GstHarness *harness = gst_harness_new_with_element (mux, NULL, "src");
+  GstPad *input = gst_element_request_pad_simple (mux, "data_%u");
+  GstPad *source = gst_pad_new ("from", GST_PAD_SRC);
+  GstEvent *events[3] = {gst_event_new_stream_start ("stream")};
+  const GstEventType types[] = {GST_EVENT_STREAM_START, GST_EVENT_SEGMENT, GST_EVENT_EOS};
+  guint32 seqnums[3];
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  events[1] = gst_event_new_segment (&segment);
+  events[2] = gst_event_new_eos ();
+  gst_event_set_group_id (events[0], 7654321);
+  gst_element_set_state (mux, GST_STATE_PLAYING);
+  fail_unless_equals_int (gst_pad_link (source, input), GST_PAD_LINK_OK);
+  gst_pad_set_active (source, TRUE);
+  for (guint i = 0; i < 3; i++) {
+    seqnums[i] = gst_event_get_seqnum (events[i]);
+    gst_pad_push_event (source, events[i]);
+  }
+  for (guint found = 0; found < 3;) {
+    GstEvent *event = gst_harness_pull_event (harness);
+    guint group_id = 0;
+
+    fail_unless (event != NULL);
+    if (GST_EVENT_TYPE (event) == types[found]) {
+      fail_unless_equals_int (gst_event_get_seqnum (event), seqnums[found]);
+      if (found == 0)
+        fail_unless (gst_event_parse_group_id (event, &group_id) && group_id == 7654321);
+      found++;
+    }
+    gst_event_unref (event);
+  }
+  gst_pad_set_active (source, FALSE);
+  gst_element_release_request_pad (mux, input);
+  gst_object_unref (input);
+  gst_object_unref (source);
+  gst_harness_teardown (harness);
+  gst_object_unref (mux);
+}
+GST_END_TEST;
+
 static Suite *
 mcapmux_suite (void)
 {
@@ -540,6 +622,8 @@ mcapmux_suite (void)
   tcase_add_test (tests, test_flush_of_two);
   tcase_add_test (tests, test_seek_of_two);
   tcase_add_test (tests, test_flush_of_one);
+  tcase_add_test (tests, test_release_while_another_is_blocked);
+  tcase_add_test (tests, test_origins);
   return suite;
 }
 

@@ -563,8 +563,8 @@ static GstPad *
 gst_mcap_base_request_new_pad (
     GstElement *element, GstPadTemplate *templ, const gchar *name, const GstCaps *caps)
 {
-  GstPad *pad =
-      gst_mcap_request_pad (element, GET_PRIVATE (element)->reserved, templ, name, prepare_pad);
+  GstPad *pad = gst_mcap_request_pad (
+      element, GET_PRIVATE (GST_MCAP_BASE (element))->reserved, templ, name, prepare_pad);
 
   if (pad == NULL)
     GST_CAT_WARNING_OBJECT (CATEGORY (element), element, "there is a pad %s already", name);

@@ -3,6 +3,11 @@
 #include "config.h"
 #endif
 
+/* gst_debug_bin_to_dot_data() is not used: a recording goes to people whom a pipeline's secrets do
+ * not concern, and GStreamer prints the properties of all elements or of none, no user and password
+ * left out. It prints addresses of memory and whole type definitions (in caps) as well, and nothing
+ * at all where GStreamer is built without its debug system. */
+
 #include "gstmcappipeline.h"
 
 #include <string.h>
@@ -31,13 +36,35 @@ is_own (GstElement *element)
   return own;
 }
 
-/* Without what may be a user and a password: as much as there can be before an @. */
+/* The end of the word at @text: a blank, a quote or the end of the string. */
+static const gchar *
+find_word_end (const gchar *text)
+{
+  while (*text && *text != '"' && !g_ascii_isspace (*text))
+    text++;
+  return text;
+}
+
+/* Valid UTF-8 (names of files need not be) without what may be a user and a password: as much as
+ * there can be between :// and the last @ of a word. In time proportional to the text. */
 static gchar *
 hide_user (const gchar *text)
 {
-  g_autoptr (GRegex) regex = g_regex_new ("://[^\\s\"]*@", 0, 0, NULL);
+  g_autofree gchar *valid = g_utf8_make_valid (text, -1);
+  GString *shown = g_string_new (NULL);
+  const gchar *rest = valid, *scheme;
 
-  return g_regex_replace_literal (regex, text, -1, 0, "://***@", 0, NULL);
+  while ((scheme = strstr (rest, "://"))) {
+    const gchar *start = scheme + 3, *end = find_word_end (start);
+    const gchar *at = g_strrstr_len (start, end - start, "@");
+
+    g_string_append_len (shown, rest, start - rest);
+    if (at)
+      g_string_append (shown, "***");
+    rest = at ? at : start;
+  }
+  g_string_append (shown, rest);
+  return g_string_free (shown, FALSE);
 }
 
 /* As it may stand in quotes. */
@@ -254,6 +281,7 @@ gst_mcap_pipeline_describe (GstElement *element)
 {
   GstElement *top = get_top (element);
   GString *text = NULL;
+  gchar *valid;
 
   if (GST_IS_BIN (top)) {
     text = g_string_new ("digraph pipeline {\n  rankdir=LR;\n  node [shape=box];\n");
@@ -261,5 +289,9 @@ gst_mcap_pipeline_describe (GstElement *element)
     g_string_append (text, "}\n");
   }
   gst_object_unref (top);
-  return text ? g_string_free (text, FALSE) : NULL;
+  if (text == NULL)
+    return NULL;
+  valid = g_utf8_make_valid (text->str, (gssize)text->len);
+  g_string_free (text, TRUE);
+  return valid;
 }

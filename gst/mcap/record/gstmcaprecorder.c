@@ -147,6 +147,13 @@ add_main_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
       structure ? gst_structure_get_name (structure) : "", metadata, &pad->main_channel, error);
 }
 
+/* NULL stays NULL. Applications may set anything; readers want UTF-8. */
+static gchar *
+dup_valid (const gchar *name)
+{
+  return name ? g_utf8_make_valid (name, -1) : NULL;
+}
+
 static void
 set_names (GstMcapPad *pad)
 {
@@ -164,7 +171,7 @@ set_names (GstMcapPad *pad)
   GST_OBJECT_LOCK (pad);
   pad->changed = FALSE;
   if (pad->topic || from_caps)
-    pad->main_topic = g_strdup (pad->topic ? pad->topic : from_caps);
+    pad->main_topic = dup_valid (pad->topic ? pad->topic : from_caps);
   else if (pad->index == 0)
     pad->main_topic = g_strdup (defaults[pad->kind]);
   else
@@ -172,14 +179,14 @@ set_names (GstMcapPad *pad)
   if (pad->kind == GST_MCAP_PAD_POSE)
     pad->poses_topic = g_strdup (pad->main_topic);
   else if (pad->pose_topic)
-    pad->poses_topic = g_strdup (pad->pose_topic);
+    pad->poses_topic = dup_valid (pad->pose_topic);
   else
     pad->poses_topic = g_strconcat (pad->main_topic, "/pose", NULL);
   if (pad->frame_id || pad->info.frame_id == 0)
-    pad->cloud_frame = g_strdup (pad->frame_id ? pad->frame_id : DEFAULT_FRAME);
+    pad->cloud_frame = dup_valid (pad->frame_id ? pad->frame_id : DEFAULT_FRAME);
   else
     pad->cloud_frame = g_strdup (g_quark_to_string (pad->info.frame_id));
-  pad->pose_parent_frame = g_strdup (pad->parent_frame_id);
+  pad->pose_parent_frame = dup_valid (pad->parent_frame_id);
   GST_OBJECT_UNLOCK (pad);
 }
 

@@ -106,6 +106,7 @@ close_file (GstMcapSink *self, gboolean failed, GError **error)
   GstMcapBase *base = GST_MCAP_BASE (self);
   GstMcapFile *written = gst_mcap_base_get_file (base);
   g_autofree gchar *location = NULL;
+  g_autofree gchar *shown = NULL;
   McapOutput *file = self->file;
   guint64 bytes, messages = 0;
   gboolean ok = TRUE;
@@ -118,14 +119,16 @@ close_file (GstMcapSink *self, gboolean failed, GError **error)
   self->file = NULL;
   location = g_steal_pointer (&self->current_location);
   GST_OBJECT_UNLOCK (self);
+  /* Fields of structures are UTF-8, which names of files need not be. */
+  shown = g_filename_display_name (location);
   bytes = mcap_output_get_position (file);
   ok = mcap_output_close (file, ok ? error : NULL) && ok;
   GST_INFO_OBJECT (self,
-      "finished %s: %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT " messages%s", location, bytes,
+      "finished %s: %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT " messages%s", shown, bytes,
       messages, ok && !failed ? "" : ", after an error");
   gst_mcap_base_post (
       base, gst_message_new_element (GST_OBJECT (self),
-                gst_structure_new ("mcap-file-closed", "location", G_TYPE_STRING, location, "bytes",
+                gst_structure_new ("mcap-file-closed", "location", G_TYPE_STRING, shown, "bytes",
                     G_TYPE_UINT64, bytes, "messages", G_TYPE_UINT64, messages, NULL)));
   return ok;
 }
@@ -313,6 +316,7 @@ static gboolean
 check_location (GstMcapSink *self)
 {
   g_autofree gchar *location = NULL;
+  g_autofree gchar *shown = NULL;
   gboolean splits, valid;
 
   GST_OBJECT_LOCK (self);
@@ -320,6 +324,7 @@ check_location (GstMcapSink *self)
   splits = self->max_size_bytes > 0 || self->max_size_time > 0;
   GST_OBJECT_UNLOCK (self);
 
+  shown = location ? g_filename_display_name (location) : NULL;
   valid = mcap_location_check (location, &self->numbered);
   if (location == NULL || *location == '\0')
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
@@ -327,12 +332,11 @@ check_location (GstMcapSink *self)
   else if (!valid)
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("\"%s\" is no pattern of file names: it may have one %%05d, and %%%% for a percent sign",
-            location),
+            shown),
         (NULL));
   else if (splits && !self->numbered)
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("Several files need several names: put a %%05d into the location \"%s\"", location),
-        (NULL));
+        ("Several files need several names: put a %%05d into the location \"%s\"", shown), (NULL));
   else
     return TRUE;
   return FALSE;
