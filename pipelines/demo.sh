@@ -17,5 +17,5 @@ ninja -C build
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 pipelines/simulate.sh results 300 | tee "$log"
-echo "The map, the trajectory, the true one and the errors of each scan are in results/"
+echo "The map, the trajectory, the true one and the errors of each scan are in results/; results/drive.png shows them"
 echo "demo: $(tail -n 1 "$log")"

@@ -7,7 +7,7 @@
 #
 # FOLDER (results) gets map.pcd, drive.mcap (the scans with their poses, for rosbagsrc and the tools of
 # ROS 2), trajectory.txt (TUM: time x y z qx qy qz qw), trajectory.csv (status, scores and error of each
-# scan as well) and truth.txt. SCANS: 300. More arguments are properties of
+# scan as well), truth.txt, and drive.png (map, trajectory and errors). SCANS: 300. More arguments are properties of
 # ndtlocalize. The last line tells how it went.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
@@ -74,6 +74,9 @@ gst-launch-1.0 -v multifilesrc location="$scratch/drive/%06d.bin" \
   localized. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv" \
   reference-location="$folder/truth.txt" reference-match=index >"$scratch/log" 2>&1 ||
   { cat "$scratch/log" >&2; exit 1; }
+
+ndt-map picture --trajectory "$folder/trajectory.csv" --errors "$folder/truth.txt" \
+  --output "$folder/drive.png" "$folder/map.pcd" >/dev/null
 
 seconds=$(sed -n 's/^Execution ended after \([0-9]*\):\([0-9]*\):\([0-9.]*\)$/\1 \2 \3/p' "$scratch/log" |
   awk '{ print 3600 * $1 + 60 * $2 + $3 }')

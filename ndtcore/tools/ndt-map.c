@@ -7,13 +7,33 @@
 
 #include "ndt-map-tool.h"
 
+#ifndef HAVE_CAIRO
+int
+ndt_map_command_picture (int argc, char **argv)
+{
+  g_printerr ("ndt-map: built without Cairo (-Dcairo=enabled), so that it draws nothing\n");
+  return EXIT_FAILURE;
+}
+#endif
+
 static const gchar usage[] =
     "Usage:\n"
     "  ndt-map build [OPTION...] -o MAP.pcd INPUT...   joins PCD files or scans into a map\n"
     "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
     "  ndt-map info [OPTION...] MAP                    says what is in a map\n"
+    "  ndt-map picture [OPTION...] -o FILE.png MAP...  draws a map and trajectories\n"
     "  ndt-map COMMAND --help                          options of a command\n"
     "  ndt-map --version\n";
+
+static const struct {
+  const gchar *name;
+  int (*run) (int argc, char **argv);
+} commands[] = {
+    {"build", ndt_map_command_build},
+    {"info", ndt_map_command_info},
+    {"picture", ndt_map_command_picture},
+    {"tile", ndt_map_command_tile},
+};
 
 int
 main (int argc, char **argv)
@@ -30,10 +50,10 @@ main (int argc, char **argv)
     puts ("ndt-map " VERSION);
     return EXIT_SUCCESS;
   }
-  int (*run) (int, char **) = strcmp (command, "build") == 0  ? ndt_map_command_build
-                              : strcmp (command, "tile") == 0 ? ndt_map_command_tile
-                              : strcmp (command, "info") == 0 ? ndt_map_command_info
-                                                              : NULL;
+  int (*run) (int, char **) = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (g_str_equal (command, commands[i].name))
+      run = commands[i].run;
   if (!run) {
     fputs (usage, stderr);
     return EXIT_USAGE;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* A map and trajectories seen from above, and errors over time, drawn by Cairo. */
+#pragma once
+
+#include <cairo.h>
+
+#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/scan/ndt-cloud.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  NDT_PICTURE_HEIGHT,  /* a pixel has the colour of its highest point's height */
+  NDT_PICTURE_DENSITY, /* … of the logarithm of its number of points */
+} NdtPictureColor;
+
+/**
+ * NdtPicture:
+ *
+ * A drawing in the making: first the bounds, then points, then what lies above them.
+ */
+typedef struct _NdtPicture NdtPicture;
+
+/**
+ * ndt_picture_new:
+ * @min: x and y of the lower left corner of what is shown, metres
+ * @max: of the upper right corner, beyond @min
+ * @width: pixels, 100 to 16384; the height follows from the bounds, 100 to 16384
+ * @plot_height: pixels below the map for plots, 0: none
+ */
+NdtPicture *ndt_picture_new (
+    const double min[2], const double max[2], guint width, guint plot_height);
+void ndt_picture_free (NdtPicture *picture);
+
+/* Adds finite points within the bounds. */
+void ndt_picture_add_points (NdtPicture *picture, const NdtCloudView *points);
+/* Draws what was added, with a grid whose lines have coordinates, a scale bar and a bar of colours;
+ * @title: (nullable). To be called once, before what follows. */
+void ndt_picture_draw_map (NdtPicture *picture, NdtPictureColor color, const gchar *title);
+/* The poses as a line, broken where a pose is missing, in the colour @index of a palette of six;
+ * @label: of the legend. */
+void ndt_picture_draw_trajectory (
+    NdtPicture *picture, const NdtTrajectory *trajectory, guint index, const gchar *label);
+/* @n errors in metres and degrees at @seconds below the map, which has to have room for plots. */
+void ndt_picture_draw_errors (NdtPicture *picture, const double *seconds, const double *metres,
+    const double *degrees, gsize n);
+
+/**
+ * ndt_picture_write:
+ * @path: ends in ".png" or ".svg"
+ *
+ * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT of another ending, %NDT_ERROR_IO
+ */
+gboolean ndt_picture_write (NdtPicture *picture, const gchar *path, GError **error);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtPicture, ndt_picture_free)
+
+G_END_DECLS
