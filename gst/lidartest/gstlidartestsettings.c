@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
-#include "lidar-scanner.h"
+#include "ndtcore/sim/scanner/ndt-sim-scanner.h"
 
 static const GstLidarTestSettings default_settings = {
-    .world = LIDAR_WORLD_TOWN,
+    .world = NDT_SIM_WORLD_TOWN,
     .rings = 64,
     .columns = 1024,
     .max_range = 100,
@@ -18,7 +18,6 @@ static const GstLidarTestSettings default_settings = {
     .longitudinal_acceleration = 1.5,
     .odometry_translation_noise = 0.02,
     .odometry_rotation_noise = 0.1,
-    .map_spacing = 0.25,
 };
 
 enum {
@@ -42,8 +41,6 @@ enum {
   PROP_ODOMETRY,
   PROP_ODOMETRY_TRANSLATION_NOISE,
   PROP_ODOMETRY_ROTATION_NOISE,
-  PROP_MAP_LOCATION,
-  PROP_MAP_SPACING,
   PROP_OFFSET,
   PROP_N_THREADS,
 };
@@ -69,8 +66,6 @@ static const gsize field_offsets[] = {
     [PROP_ODOMETRY] = offsetof (GstLidarTestSettings, odometry),
     [PROP_ODOMETRY_TRANSLATION_NOISE] = offsetof (GstLidarTestSettings, odometry_translation_noise),
     [PROP_ODOMETRY_ROTATION_NOISE] = offsetof (GstLidarTestSettings, odometry_rotation_noise),
-    [PROP_MAP_LOCATION] = offsetof (GstLidarTestSettings, map_location),
-    [PROP_MAP_SPACING] = offsetof (GstLidarTestSettings, map_spacing),
     [PROP_OFFSET] = offsetof (GstLidarTestSettings, offset),
     [PROP_N_THREADS] = offsetof (GstLidarTestSettings, n_threads),
 };
@@ -80,10 +75,10 @@ gst_lidar_test_src_world_get_type (void)
 {
   static GType type = 0;
   static const GEnumValue values[] = {
-      {LIDAR_WORLD_TOWN, "Streets with houses, poles, trees and parked cars", "town"},
-      {LIDAR_WORLD_TUNNEL, "A road tunnel closed to a ring", "tunnel"},
-      {LIDAR_WORLD_HIGHWAY, "A highway with few features", "highway"},
-      {LIDAR_WORLD_HALL, "A warehouse with racks and columns", "hall"},
+      {NDT_SIM_WORLD_TOWN, "Streets with houses, poles, trees and parked cars", "town"},
+      {NDT_SIM_WORLD_TUNNEL, "A road tunnel closed to a ring", "tunnel"},
+      {NDT_SIM_WORLD_HIGHWAY, "A highway with few features", "highway"},
+      {NDT_SIM_WORLD_HALL, "A warehouse with racks and columns", "hall"},
       {0, NULL, NULL},
   };
 
@@ -176,14 +171,12 @@ void
 gst_lidar_test_settings_copy (const GstLidarTestSettings *settings, GstLidarTestSettings *copy)
 {
   *copy = *settings;
-  copy->map_location = g_strdup (settings->map_location);
   copy->offset = g_strdup (settings->offset);
 }
 
 void
 gst_lidar_test_settings_clear (GstLidarTestSettings *settings)
 {
-  g_clear_pointer (&settings->map_location, g_free);
   g_clear_pointer (&settings->offset, g_free);
 }
 
@@ -223,7 +216,7 @@ gst_lidar_test_settings_install (GObjectClass *klass)
           GST_TYPE_LIDAR_TEST_SRC_WORLD, default_settings.world, FLAGS));
   install_uint (klass, PROP_SEED, "seed", "Seed", "Seed of the world; any", 0, G_MAXUINT);
   install_uint (klass, PROP_NOISE_SEED, "noise-seed", "Noise seed",
-      "Seed of noise, dropout, odometry, traffic and the map's noise; any", 0, G_MAXUINT);
+      "Seed of noise, dropout, odometry and traffic; any", 0, G_MAXUINT);
   g_object_class_install_property (klass, PROP_RINGS,
       g_param_spec_enum ("rings", "Rings", "Model of the sensor by its number of rings",
           GST_TYPE_LIDAR_TEST_SRC_RINGS, default_settings.rings, FLAGS));
@@ -232,7 +225,7 @@ gst_lidar_test_settings_install (GObjectClass *klass)
   install_double (
       klass, PROP_MAX_RANGE, "max-range", "Maximum range", "Farthest return, metres", 1, 1000);
   install_double (klass, PROP_RANGE_NOISE, "range-noise", "Range noise",
-      "Standard deviation of a range and of the map's points, metres", 0, 1);
+      "Standard deviation of a range, metres", 0, 1);
   install_double (klass, PROP_DROPOUT, "dropout", "Dropout",
       "Fraction of the returns that are lost, 0 to 1", 0, 1);
   install_boolean (klass, PROP_MOTION_DISTORTION, "motion-distortion", "Motion distortion",
@@ -241,7 +234,7 @@ gst_lidar_test_settings_install (GObjectClass *klass)
   install_double (klass, PROP_MOUNT_HEIGHT, "mount-height", "Mount height",
       "Height of the sensor above the ground, metres", 0.3, 4);
   install_uint (klass, PROP_MOVING_OBJECTS, "moving-objects", "Moving objects",
-      "Number of other vehicles on the round; they are not in the map", 0, LIDAR_MAX_VEHICLES);
+      "Number of other vehicles on the round; they are not in the map", 0, NDT_SIM_MAX_VEHICLES);
   install_double (klass, PROP_SPEED, "speed", "Speed",
       "Speed on straights in m/s, lower in turns; 0 stands still, -1 takes what fits the world "
       "(town 8, tunnel 14, highway 25, hall 1.5)",
@@ -263,15 +256,10 @@ gst_lidar_test_settings_install (GObjectClass *klass)
   install_double (klass, PROP_ODOMETRY_ROTATION_NOISE, "odometry-rotation-noise",
       "Odometry rotation noise", "Standard deviation of each axis of a step's rotation, degrees", 0,
       45);
-  g_object_class_install_property (klass, PROP_MAP_LOCATION,
-      g_param_spec_string ("map-location", "Map location",
-          "PCD file that a map of the world is written to on start; none if not set", NULL, FLAGS));
-  install_double (klass, PROP_MAP_SPACING, "map-spacing", "Map spacing",
-      "Distance between the map's points on a surface, metres", 0.1, 10);
   g_object_class_install_property (klass, PROP_OFFSET,
       g_param_spec_string ("offset", "Offset",
           "Coordinates \"x,y,z\" in metres of the world's origin in the map's frame, added to "
-          "ground truth and map; the map is then stored in double; none if not set",
+          "ground truth (ndt-map simulate --offset moves the map); none if not set",
           NULL, FLAGS));
   install_uint (klass, PROP_N_THREADS, "n-threads", "Threads",
       "Threads that cast rays; 0: one per processor; the result is the same", 0, 256);

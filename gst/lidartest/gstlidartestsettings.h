@@ -7,7 +7,7 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  gint world; /* LidarWorldKind */
+  gint world; /* NdtSimWorldKind */
   guint seed;
   guint noise_seed;
   gint rings;
@@ -26,8 +26,6 @@ typedef struct {
   gboolean odometry;
   gdouble odometry_translation_noise;
   gdouble odometry_rotation_noise;
-  gchar *map_location;
-  gdouble map_spacing;
   gchar *offset;
   guint n_threads;
 } GstLidarTestSettings;

@@ -25,8 +25,10 @@
  * pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1 ! fakesink dump=false
  * ]| Twenty scans of a town.
  * |[
- * gst-launch-1.0 lidartestsrc num-buffers=1 world=hall map-location=hall.pcd ! fakesink
- * ]| Writes a map of the hall.
+ * ndt-map simulate --world=hall hall.pcd
+ * gst-launch-1.0 lidartestsrc num-buffers=5 world=hall !
+ * ndtlocalize map=hall.pcd initial-pose=0,0,1.8 ! fakesink
+ * ]| A map of the hall, and scans of it localized in the map.
  */
 #include "config.h"
 
@@ -37,9 +39,10 @@
 #include <gst/pointcloud/pointcloud.h>
 
 #include "gstlidartestsettings.h"
-#include "lidar-map.h"
-#include "lidar-odometry.h"
-#include "lidar-scanner.h"
+#include "gst/common/gstrenamed.h"
+#include "ndtcore/sim/scanner/ndt-sim-odometry.h"
+#include "ndtcore/sim/scanner/ndt-sim-scanner.h"
+#include "ndtcore/sim/world/ndt-sim-map.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_test_src_debug);
 #define GST_CAT_DEFAULT lidar_test_src_debug
@@ -48,6 +51,14 @@ GST_DEBUG_CATEGORY_STATIC (lidar_test_src_debug);
 
 /* The other properties are those of the settings. */
 #define PROP_IS_LIVE GST_LIDAR_TEST_SETTINGS_END
+#define PROP_RENAMED (GST_LIDAR_TEST_SETTINGS_END + 1)
+
+static const GstRenamedProperty renamed_properties[] = {
+    {"map-location", G_TYPE_STRING,
+        "is gone since 0.2: “ndt-map simulate OUT.pcd” writes the map, with options that are named "
+        "like the properties world, seed, noise-seed, range-noise and offset"},
+    {"map-spacing", G_TYPE_DOUBLE, "is the option “--map-spacing” of “ndt-map simulate” since 0.2"},
+};
 
 struct _GstLidarTestSrc {
   GstPushSrc parent;
@@ -58,12 +69,12 @@ struct _GstLidarTestSrc {
   gdouble origin[3]; /* of the world in the map's frame */
   gboolean with_odometry;
   guint n_rings, n_columns;
-  LidarWorld *world;
-  LidarMotion *motion;
-  LidarMotion *traffic; /* NULL: the same as motion */
-  LidarScanner *scanner;
-  LidarReturn *returns;
-  LidarOdometry odometry;
+  NdtSimWorld *world;
+  NdtSimMotion *motion;
+  NdtSimMotion *traffic; /* NULL: the same as motion */
+  NdtSimScanner *scanner;
+  NdtSimReturn *returns;
+  NdtSimOdometry odometry;
   guint64 n_scans; /* pushed since start */
 
   /* A change of the framerate counts from where it comes. */
@@ -117,51 +128,15 @@ gst_lidar_test_src_get_property (GObject *object, guint id, GValue *value, GPara
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
 }
 
-/* "x,y,z" */
-static gboolean
-parse_offset (const gchar *text, gdouble out[3])
-{
-  guint i;
-
-  for (i = 0; i < 3; i++) {
-    gchar *end;
-    out[i] = g_ascii_strtod (text, &end);
-    if (end == text || !isfinite (out[i]))
-      return FALSE;
-    text = end + strspn (end, " ");
-    if (i < 2 && *text++ != ',')
-      return FALSE;
-  }
-  return *text == '\0';
-}
-
-static gboolean
-write_map (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
-{
-  g_autoptr (GError) error = NULL;
-
-  /* The map has noise of its own: it is not what the sensor sees. */
-  if (lidar_map_write (self->world, settings->map_location, settings->map_spacing,
-          settings->range_noise, lidar_hash (settings->noise_seed, 5, 0),
-          settings->offset ? self->origin : NULL, &error))
-    return TRUE;
-  GST_ELEMENT_ERROR (self, RESOURCE, OPEN_WRITE,
-      ("The map could not be written to \"%s\"; check that the folder exists and that you may "
-       "write to it.",
-          settings->map_location),
-      ("%s", error->message));
-  return FALSE;
-}
-
 static gboolean
 gst_lidar_test_src_stop (GstBaseSrc *base)
 {
   GstLidarTestSrc *self = GST_LIDAR_TEST_SRC (base);
 
-  g_clear_pointer (&self->scanner, lidar_scanner_free);
-  g_clear_pointer (&self->traffic, lidar_motion_free);
-  g_clear_pointer (&self->motion, lidar_motion_free);
-  g_clear_pointer (&self->world, lidar_world_free);
+  g_clear_pointer (&self->scanner, ndt_sim_scanner_free);
+  g_clear_pointer (&self->traffic, ndt_sim_motion_free);
+  g_clear_pointer (&self->motion, ndt_sim_motion_free);
+  g_clear_pointer (&self->world, ndt_sim_world_free);
   g_clear_pointer (&self->returns, g_free);
   return TRUE;
 }
@@ -169,7 +144,7 @@ gst_lidar_test_src_stop (GstBaseSrc *base)
 static void
 make_scanner (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
 {
-  const LidarSensor sensor = {
+  const NdtSimSensor sensor = {
       .n_rings = (guint)settings->rings,
       .n_columns = settings->columns,
       .max_range = settings->max_range,
@@ -181,30 +156,30 @@ make_scanner (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
       .noise_seed = settings->noise_seed,
       .n_vehicles = settings->moving_objects,
   };
-  self->world = lidar_world_new ((LidarWorldKind)settings->world, settings->seed);
-  LidarDriver driver = {
+  self->world = ndt_sim_world_new ((NdtSimWorldKind)settings->world, settings->seed);
+  NdtSimDriver driver = {
       .speed = settings->speed < 0 ? self->world->default_speed : settings->speed,
       .lateral_acceleration = settings->lateral_acceleration,
       .longitudinal_acceleration = settings->longitudinal_acceleration,
   };
-  self->motion = lidar_motion_new (self->world->path, &driver, settings->start_offset);
+  self->motion = ndt_sim_motion_new (self->world->path, &driver, settings->start_offset);
   if (driver.speed == 0) {
     driver.speed = self->world->default_speed;
-    self->traffic = lidar_motion_new (self->world->path, &driver, settings->start_offset);
+    self->traffic = ndt_sim_motion_new (self->world->path, &driver, settings->start_offset);
   }
-  self->scanner = lidar_scanner_new (self->world, self->motion,
+  self->scanner = ndt_sim_scanner_new (self->world, self->motion,
       self->traffic ? self->traffic : self->motion, &sensor, settings->n_threads);
   self->n_rings = (guint)settings->rings;
   self->n_columns = settings->columns;
-  self->returns = g_new (LidarReturn, (gsize)self->n_rings * self->n_columns);
+  self->returns = g_new (NdtSimReturn, (gsize)self->n_rings * self->n_columns);
 }
 
-/* Makes everything from the settings, and writes the map. */
+/* Makes everything from the settings. */
 static gboolean
 set_up (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
 {
   memset (self->origin, 0, sizeof self->origin);
-  if (settings->offset && !parse_offset (settings->offset, self->origin)) {
+  if (settings->offset && !ndt_sim_map_parse_offset (settings->offset, self->origin)) {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("The offset \"%s\" is not three numbers of metres like \"388096,3948996,0\".",
             settings->offset),
@@ -213,13 +188,13 @@ set_up (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
   }
   make_scanner (self, settings);
   self->with_odometry = settings->odometry;
-  lidar_odometry_init (&self->odometry, settings->odometry_translation_noise,
-      settings->odometry_rotation_noise * LIDAR_DEG, settings->noise_seed);
+  ndt_sim_odometry_init (&self->odometry, settings->odometry_translation_noise,
+      settings->odometry_rotation_noise * NDT_SIM_DEG, settings->noise_seed);
   gst_point_cloud_info_init (&self->info);
   self->n_scans = 0;
   self->first_time = 0;
   self->first_scan = 0;
-  return !settings->map_location || write_map (self, settings);
+  return TRUE;
 }
 
 static gboolean
@@ -337,7 +312,7 @@ write_points (const GstLidarTestSrc *self, gdouble duration, guint8 *out)
 {
   const gsize step = self->info.point_step;
   const GstPointCloudFormat format = self->info.format;
-  const LidarReturn *returns = self->returns;
+  const NdtSimReturn *returns = self->returns;
   gsize n = 0;
   guint column, ring;
 
@@ -351,7 +326,7 @@ write_points (const GstLidarTestSrc *self, gdouble duration, guint8 *out)
 
       if (returns->range == 0)
         continue;
-      lidar_scanner_get_beam (self->scanner, column, ring, beam);
+      ndt_sim_scanner_get_beam (self->scanner, column, ring, beam);
       for (i = 0; i < 3; i++)
         point[i] = (gfloat)(returns->range * beam[i]);
       point[3] = returns->intensity;
@@ -401,7 +376,7 @@ gst_lidar_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
       gst_buffer_unmap (buffer, &map);
     return GST_FLOW_ERROR;
   }
-  lidar_scanner_cast (self->scanner, self->n_scans, start_seconds, end_seconds, self->returns);
+  ndt_sim_scanner_cast (self->scanner, self->n_scans, start_seconds, end_seconds, self->returns);
   n_points = write_points (self, end_seconds - start_seconds, map.data);
   gst_buffer_unmap (buffer, &map);
   gst_buffer_resize (buffer, 0, (gssize)(n_points * self->info.point_step));
@@ -413,10 +388,10 @@ gst_lidar_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
   GST_BUFFER_OFFSET_END (buffer) = self->n_scans + 1;
   GST_BUFFER_FLAG_SET (buffer, GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE);
 
-  lidar_scanner_get_pose (self->scanner, end_seconds, &pose);
+  ndt_sim_scanner_get_pose (self->scanner, end_seconds, &pose);
   if (self->with_odometry) {
     NdtPose odometry;
-    lidar_odometry_step (&self->odometry, &pose, &odometry);
+    ndt_sim_odometry_step (&self->odometry, &pose, &odometry);
     add_pose (self, buffer, GST_POSE_ROLE_ODOMETRY, &odometry, "odom");
   }
   for (i = 0; i < 3; i++)
@@ -509,4 +484,6 @@ gst_lidar_test_src_class_init (GstLidarTestSrcClass *klass)
 
   gst_type_mark_as_plugin_api (GST_TYPE_LIDAR_TEST_SRC_WORLD, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_LIDAR_TEST_SRC_RINGS, 0);
+  gst_renamed_properties_install (
+      object_class, PROP_RENAMED, renamed_properties, G_N_ELEMENTS (renamed_properties));
 }

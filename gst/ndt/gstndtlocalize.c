@@ -18,7 +18,7 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 lidartestsrc num-buffers=1 map-location=town.pcd ! fakesink
+ * ndt-map simulate town.pcd
  * gst-launch-1.0 lidartestsrc num-buffers=20 ! \
  *   ndtlocalize map=town.pcd initial-pose=0,0,1.8 ! trajectorysink location=poses.txt
  * ]|

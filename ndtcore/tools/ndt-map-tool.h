@@ -17,6 +17,7 @@ GPtrArray *ndt_map_list_inputs (gchar **inputs, GError **error);
 int ndt_map_command_build (int argc, char **argv);
 int ndt_map_command_info (int argc, char **argv);
 int ndt_map_command_picture (int argc, char **argv);
+int ndt_map_command_simulate (int argc, char **argv);
 int ndt_map_command_tile (int argc, char **argv);
 
 G_END_DECLS

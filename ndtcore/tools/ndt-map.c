@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ndt-map: builds, cuts and inspects maps. Exit status 0: done, 1: failed, 2: wrong usage. */
+/* ndt-map: builds, simulates, cuts and inspects maps. Exit status 0: done, 1: failed, 2: wrong
+ * usage. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ ndt_map_command_picture (int argc, char **argv)
 static const gchar usage[] =
     "Usage:\n"
     "  ndt-map build [OPTION...] -o MAP.pcd INPUT...   joins PCD files or scans into a map\n"
+    "  ndt-map simulate [OPTION...] OUT.pcd            writes a map of a simulated world\n"
     "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
     "  ndt-map info [OPTION...] MAP                    says what is in a map\n"
     "  ndt-map picture [OPTION...] -o FILE.png MAP...  draws a map and trajectories\n"
@@ -32,6 +34,7 @@ static const struct {
     {"build", ndt_map_command_build},
     {"info", ndt_map_command_info},
     {"picture", ndt_map_command_picture},
+    {"simulate", ndt_map_command_simulate},
     {"tile", ndt_map_command_tile},
 };
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "gst/lidartest/lidar-scanner.h"
+#include "ndtcore/sim/scanner/ndt-sim-scanner.h"
 
 static gboolean
 same_bytes (GstBuffer *a, GstBuffer *b)
@@ -63,8 +63,8 @@ GST_START_TEST (test_caps)
     fail_unless (isfinite (p[0]) && isfinite (p[1]) && isfinite (p[2]));
     fail_unless (p[3] >= 0 && p[3] <= 1);
     if (ring) {
-      const gdouble elevation = atan2 (p[2], hypot (p[0], p[1])) / LIDAR_DEG;
-      const gdouble azimuth = atan2 (p[1], p[0]) / LIDAR_DEG;
+      const gdouble elevation = atan2 (p[2], hypot (p[0], p[1])) / NDT_SIM_DEG;
+      const gdouble azimuth = atan2 (p[1], p[0]) / NDT_SIM_DEG;
       const gdouble number = gst_point_cloud_map_get_value (&map, ring, i, 0);
       const gdouble seconds = gst_point_cloud_map_get_value (&map, time, i, 0);
       const gdouble turned = fmod (540 - azimuth, 360); /* clockwise, from the back */
@@ -182,12 +182,12 @@ GST_END_TEST;
 
 /* Whole metres along the path. */
 static gdouble
-sharpest_turn (const LidarPath *path)
+sharpest_turn (const NdtSimPath *path)
 {
   gdouble best = 0, sharpest = 0;
 
-  for (gdouble s = 0; s < lidar_path_get_length (path); s++) {
-    const gdouble curvature = fabs (lidar_path_at (path, s, 0).curvature);
+  for (gdouble s = 0; s < ndt_sim_path_get_length (path); s++) {
+    const gdouble curvature = fabs (ndt_sim_path_at (path, s, 0).curvature);
     if (curvature > sharpest) {
       sharpest = curvature;
       best = s;
@@ -202,15 +202,15 @@ check_truth (gboolean distortion)
 {
   const guint seed = 3, n_scans = 4;
   const gdouble lateral = -0.5;
-  g_autoptr (LidarWorld) world = lidar_world_new (LIDAR_WORLD_TOWN, seed);
+  g_autoptr (NdtSimWorld) world = ndt_sim_world_new (NDT_SIM_WORLD_TOWN, seed);
   const gdouble start_offset = sharpest_turn (world->path) - 1;
   g_autofree gchar *all = g_strdup_printf ("seed=%u range-noise=0 moving-objects=0 "
                                            "start-offset=%.1f path-offset=%g motion-distortion=%d "
                                            "mount-height=2",
       seed, start_offset, lateral, distortion);
   GstHarness *h = harness (all, "pointcloud/x-raw,format=XYZIRT,framerate=10/1");
-  const LidarDriver driver = {8, 2, 1.5};
-  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, &driver, start_offset);
+  const NdtSimDriver driver = {8, 2, 1.5};
+  g_autoptr (NdtSimMotion) motion = ndt_sim_motion_new (world->path, &driver, start_offset);
   guint n_points = 0, n_off = 0;
   gdouble turned = 0;
   NdtPose previous;
@@ -224,7 +224,7 @@ check_truth (gboolean distortion)
     NdtPose expected;
     gdouble metres, radians;
 
-    lidar_motion_pose (motion, end, 2, lateral, &expected);
+    ndt_sim_motion_pose (motion, end, 2, lateral, &expected);
     fail_unless (memcmp (&expected, &truth, sizeof truth) == 0);
     if (k > 0) {
       ndt_pose_difference (&previous, &truth, &metres, &radians);
@@ -239,13 +239,13 @@ check_truth (gboolean distortion)
       gfloat f[6];
       gdouble p[3], q[3], length, time;
       NdtPose pose = truth;
-      LidarRay ray;
-      LidarHit hit;
+      NdtSimRay ray;
+      NdtSimHit hit;
 
       memcpy (f, map.data + i, sizeof f);
       time = (gdouble)GST_BUFFER_PTS (buffer) / GST_SECOND + f[5];
       if (distortion)
-        lidar_motion_pose (motion, time, 2, lateral, &pose);
+        ndt_sim_motion_pose (motion, time, 2, lateral, &pose);
       for (guint axis = 0; axis < 3; axis++)
         p[axis] = f[axis];
       length = sqrt (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
@@ -258,7 +258,7 @@ check_truth (gboolean distortion)
       /* Floats of up to 100 m are off by 4e-6 m and their directions by 6e-8 rad, which a grazing
        * angle of at least 0.01 enlarges to 6e-4 m. At an edge a ray may miss what it had hit:
        * that is rare. */
-      if (!lidar_world_cast (world, &ray, LIDAR_MIN_RANGE, 200, &hit) || hit.cosine < 0.01 ||
+      if (!ndt_sim_world_cast (world, &ray, NDT_SIM_MIN_RANGE, 200, &hit) || hit.cosine < 0.01 ||
           fabs (hit.range - length) > 0.001)
         n_off++;
     }
@@ -327,7 +327,7 @@ GST_START_TEST (test_odometry)
   }
   /* Three axes with 5 % and 1° each; 59 steps of three axes: 4 standard errors are 21 %. */
   fail_unless (fabs (sqrt (square_metres / (3 * travelled)) / 0.05 - 1) < 0.21);
-  fail_unless (fabs (sqrt (square_radians / (3 * (n - 1))) / LIDAR_DEG - 1) < 0.21);
+  fail_unless (fabs (sqrt (square_radians / (3 * (n - 1))) / NDT_SIM_DEG - 1) < 0.21);
   gst_harness_teardown (exact);
   gst_harness_teardown (noisy);
 }

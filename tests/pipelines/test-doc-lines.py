@@ -46,7 +46,7 @@ def main():
     data = os.environ.get("NDT_TEST_DATA") or os.path.join(root, "..", "shared", "data")
     files = [os.path.join(root, "README.md")]
     files += sorted(glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True))
-    files += sorted(glob.glob(os.path.join(root, "gst", "*", "*.c")))
+    files += sorted(glob.glob(os.path.join(root, "gst", "**", "*.c"), recursive=True))
     number = failed = 0
     for path in files:
         with tempfile.TemporaryDirectory() as folder:

@@ -52,8 +52,7 @@ def run(*command, status=0, **kwargs):
 
 
 def make_map():
-    run("gst-launch-1.0", "-q", "lidartestsrc", "num-buffers=1", "map-location=town.pcd", "!",
-        "fakesink")
+    run(os.environ["NDT_MAP"], "simulate", "town.pcd")
 
 
 def make_truth(scans):

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gst/lidartest/lidar-map.h"
-#include "gst/lidartest/lidar-scanner.h"
+#include "ndtcore/sim/world/ndt-sim-map.h"
+#include "ndtcore/sim/scanner/ndt-sim-scanner.h"
 #include "ndtcore/track/ndt-localizer.h"
 #include "ndtcore/io/ndt-map-file.h"
 #include "ndtcore/io/ndt-pcd.h"
@@ -101,22 +101,22 @@ free_drive (Drive *stream)
 /* Ten scans a second of 16 rings at @speed, in a map with cells of 2 m; @moving: with points that
  * are measured on the way. */
 static inline void
-simulate_drive (Drive *stream, LidarWorldKind kind, double speed, gboolean moving)
+simulate_drive (Drive *stream, NdtSimWorldKind kind, double speed, gboolean moving)
 {
   enum { COLUMNS = 360, RINGS = 16 };
-  const LidarDriver driver = {speed, 2, 1.5};
-  const LidarSensor sensor = {.n_rings = RINGS,
+  const NdtSimDriver driver = {speed, 2, 1.5};
+  const NdtSimSensor sensor = {.n_rings = RINGS,
       .n_columns = COLUMNS,
       .max_range = 60,
       .range_noise = 0.02,
       .motion_distortion = moving,
       .mount_height = 1.8,
       .noise_seed = 1};
-  g_autoptr (LidarWorld) world = lidar_world_new (kind, 1);
-  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, &driver, 0);
-  g_autoptr (LidarScanner) scanner = lidar_scanner_new (world, motion, motion, &sensor, 0);
-  g_autoptr (GArray) points = lidar_map_sample (world, 0.4, 0.02, 1);
-  g_autofree LidarReturn *returns = g_new (LidarReturn, COLUMNS * RINGS);
+  g_autoptr (NdtSimWorld) world = ndt_sim_world_new (kind, 1);
+  g_autoptr (NdtSimMotion) motion = ndt_sim_motion_new (world->path, &driver, 0);
+  g_autoptr (NdtSimScanner) scanner = ndt_sim_scanner_new (world, motion, motion, &sensor, 0);
+  g_autoptr (GArray) points = ndt_sim_map_sample (world, 0.4, 0.02, 1);
+  g_autofree NdtSimReturn *returns = g_new (NdtSimReturn, COLUMNS * RINGS);
   const NdtCloudView view =
       ndt_cloud_view_xyz_f64 ((const double *)(gpointer)points->data, points->len);
   NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
@@ -128,21 +128,21 @@ simulate_drive (Drive *stream, LidarWorldKind kind, double speed, gboolean movin
     const double start = 5 + PERIOD * i, end = start + PERIOD;
     float *scan = stream->scans[i] = g_new (float, 3 * COLUMNS * RINGS);
     float *times = stream->point_times[i] = moving ? g_new (float, COLUMNS *RINGS) : NULL;
-    lidar_scanner_cast (scanner, i, start, end, returns);
+    ndt_sim_scanner_cast (scanner, i, start, end, returns);
     for (guint c = 0; c < COLUMNS; c++)
       for (guint r = 0; r < RINGS; r++) {
         double beam[3];
         const float range = returns[c * RINGS + r].range;
         if (!(range > 0))
           continue;
-        lidar_scanner_get_beam (scanner, c, r, beam);
+        ndt_sim_scanner_get_beam (scanner, c, r, beam);
         for (guint k = 0; k < 3; k++)
           scan[3 * stream->sizes[i] + k] = (float)(beam[k] * (double)range);
         if (moving)
           times[stream->sizes[i]] = (float)(PERIOD * c / COLUMNS);
         stream->sizes[i]++;
       }
-    lidar_scanner_get_pose (scanner, end, &stream->truths[i]);
+    ndt_sim_scanner_get_pose (scanner, end, &stream->truths[i]);
     stream->times[i] = (gint64)llround (1e9 * end);
   }
 }

@@ -234,7 +234,7 @@ test_town (gconstpointer data)
   /* By one wrong stamp the velocity is wrong for that scan and the next, which are compensated by
    * it: off by up to half of a scan's way, and degraded where nothing moves so. */
   Drive stream = {.tolerance = moving ? 0.75 : 0.5, .patience = moving ? 8 : 0};
-  simulate_drive (&stream, LIDAR_WORLD_TOWN, moving ? 15 : 8, moving);
+  simulate_drive (&stream, NDT_SIM_WORLD_TOWN, moving ? 15 : 8, moving);
   ndt_localizer_params_init (&params);
   params.deskew = moving;
   drive_all (&stream, &params, HELD);

@@ -117,8 +117,8 @@ test_open (gconstpointer data)
   static const Run alone = {-1, 0, 0, 0}, led = {NOISE, 0, 0, 0}, held = {NOISE, 0.01, 0, 0};
   static const double outliers[] = {-5, 8, -20, 20, -200, 200}, starts[] = {-12, -6, -3, 3, 6, 12};
   Drive drive = {0};
-  simulate_drive (
-      &drive, on_highway ? LIDAR_WORLD_HIGHWAY : LIDAR_WORLD_TUNNEL, on_highway ? 25 : 14, FALSE);
+  simulate_drive (&drive, on_highway ? NDT_SIM_WORLD_HIGHWAY : NDT_SIM_WORLD_TUNNEL,
+      on_highway ? 25 : 14, FALSE);
   /* In the tunnel it stays behind, and its scores say that all is well. */
   const Errors a = localize (&drive, &alone);
   if (!on_highway)
@@ -156,7 +156,7 @@ test_deskewed (void)
 {
   static const Run held = {NOISE, 0.01, 0, 0};
   Drive drive = {0};
-  simulate_drive (&drive, LIDAR_WORLD_TUNNEL, 14, TRUE);
+  simulate_drive (&drive, NDT_SIM_WORLD_TUNNEL, 14, TRUE);
   const Errors h = localize (&drive, &held);
   g_assert_cmpfloat (h.worst, <, 2);
   g_assert_cmpfloat (h.mean, <, NOISE);

@@ -4,8 +4,10 @@ lidar of each vendor would send."""
 
 import calendar
 import json
+import os
 import random
 import struct
+import subprocess
 
 import gi
 import numpy as np
@@ -53,6 +55,11 @@ def simulate(columns):
     pipeline.set_state(Gst.State.NULL)
     assert message and message.type == Gst.MessageType.EOS, "the simulation failed"
     return np.array(scans)
+
+
+def write_map(path):
+    """Of the town."""
+    subprocess.run([os.environ["NDT_MAP"], "simulate", path], check=True, stdout=subprocess.DEVNULL)
 
 
 def channels(returns, unit, order, big_endian=False, size=3):

@@ -43,7 +43,8 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         drive.ouster_metadata(f"{folder}/ouster.json")
-        launch(f"{drive.SIMULATION} map-location={folder}/town.pcd ! "
+        drive.write_map(f"{folder}/town.pcd")
+        launch(f"{drive.SIMULATION} ! "
                f"trajectorysink role=ground-truth location={folder}/truth.txt sync=false")
         with open(f"{folder}/truth.txt", encoding="ascii") as file:
             poses = [line.split() for line in file if not line.startswith("#")]

@@ -106,7 +106,8 @@ def fast(_, scans):
 
 def localized(folder, scans):
     """The drive at its own rate, localized meanwhile."""
-    subprocess.run(f"gst-launch-1.0 -q {drive.SIMULATION} map-location={folder}/town.pcd ! "
+    drive.write_map(f"{folder}/town.pcd")
+    subprocess.run(f"gst-launch-1.0 -q {drive.SIMULATION} ! "
                    f"trajectorysink role=ground-truth location={folder}/truth.txt "
                    "sync=false",
                    shell=True, check=True, timeout=LIMIT)

@@ -12,6 +12,7 @@
 #include "gst/ndt/gstndtlocalize.h"
 #include "tests/ndt-harness.h"
 #include "tests/ndt-wait.h"
+#include "tests/ndt-world.h"
 
 #define N_STREAMS 2
 #define PERIOD (50 * GST_MSECOND)
@@ -47,18 +48,8 @@ write_world (void)
 {
   g_autofree gchar *folder = g_dir_make_tmp ("ndt-live-XXXXXX", NULL);
   gchar *map = g_build_filename (folder, "map.pcd", NULL);
-  g_autofree gchar *text =
-      g_strdup_printf ("lidartestsrc world=hall num-buffers=1 rings=16 columns=16 "
-                       "map-location=%s ! fakesink",
-          map);
-  g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);
-  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
 
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  g_autoptr (GstMessage) message =
-      gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_EOS);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
+  ndt_world_write_map (NDT_SIM_WORLD_HALL, map);
   return map;
 }
 

@@ -5,6 +5,7 @@
 usage: test-ndt-map.py NDT_MAP
 """
 
+import hashlib
 import os
 import re
 import subprocess
@@ -266,6 +267,27 @@ def test_tile_larger_than_memory():
         assert have < 72_000_000 + (2 * 64 << 20) + (30 << 20), have
 
 
+# Of the maps that lidartestsrc of version 0.1 wrote with the properties of the same names.
+SIMULATED = {
+    (): "f533e662affe5088b311f440c52333f3f8da40a5f3c53f7f601e9726182b0b3f",
+    ("--world=tunnel", "--seed", "1", "--noise-seed", "3", "--map-spacing=0.7"):
+        "530ff20e7c7b810134321347443231215587909fa923054a701505f35e4a4219",
+    ("--world=highway", "--map-spacing=1", "--range-noise=0.05"):
+        "3cb3344ac676d34451e3272a92b66069f81983be92779114566fa7868df1d978",
+    ("--world=hall", "--seed=4294967295", "--offset=388096,3948996,0", "--map-spacing=0.5"):
+        "ea3e8d4fd0603c73b82de04282fcbf51f25959e39c891837b45f5403057a5937",
+}
+
+
+def test_simulate():
+    for options, digest in SIMULATED.items():
+        output = run("simulate", *options, path("world.pcd"))
+        with open(path("world.pcd"), "rb") as file:
+            assert hashlib.sha256(file.read()).hexdigest() == digest, options
+        assert value(run("info", path("world.pcd")), "points") == value(output, "points written")
+        os.remove(path("world.pcd"))
+
+
 def test_wrong_usage():
     for arguments in ([], ["frobnicate"], ["build"], ["build", "a.pcd"], ["info"],
                       ["info", "a", "b"], ["build", "-o", "x", "--leaf", "-1", "y"],
@@ -274,6 +296,10 @@ def test_wrong_usage():
                       ["build", "-o", "x", "-t", "z", "--min-range", "3", "--max-range", "2", "y"],
                       ["tile"], ["tile", "a.pcd"], ["tile", "-o", "x"],
                       ["tile", "-o", "x", "-s", "0", "y"], ["tile", "-o", "x", "-s", "-5", "y"],
+                      ["simulate"], ["simulate", "a", "b"], ["simulate", "--world=moon", "a"],
+                      ["simulate", "--seed=-1", "a"], ["simulate", "--noise-seed=4294967296", "a"],
+                      ["simulate", "--range-noise=nan", "a"], ["simulate", "--map-spacing=0", "a"],
+                      ["simulate", "--offset=1,2", "a"], ["simulate", "--offset=1,2,inf", "a"],
                       ["tile", "-o", "x", "-s", "nan", "y"], ["tile", "-o", "x", "-s", "inf", "y"]):
         run(*arguments, status=2)
     write("one.pcd", np.zeros((1, 3)))
@@ -281,7 +307,7 @@ def test_wrong_usage():
                       ["--min-points", "-1"]):
         run("info", *arguments, path("one.pcd"), status=2)
     for arguments in (["--help"], ["--version"], ["build", "--help"], ["info", "--help"],
-                      ["tile", "--help"]):
+                      ["tile", "--help"], ["simulate", "--help"]):
         assert "ndt-map" in run(*arguments)
 
 
@@ -310,6 +336,7 @@ def test_failures():
             (["build", "-o", out, "-l", "0.1", path("apart.pcd")], "leaves of 0.1 m"),
             (["build", "-o", path("no/such/folder.pcd"), path("few.pcd")], "cannot write"),
             (["build", "-o", out, "-t", path("missing.txt"), path("few.pcd")], "missing.txt"),
+            (["simulate", path("no/such/folder.pcd")], "cannot write"),
             (["info", path("broken")], "does not list"),
             (["tile", "-o", path("cut-tiles"), path("few.pcd"), cut], "truncated"),
             (["tile", "-o", path("none-tiles"), path("none.pcd")], "no points"),

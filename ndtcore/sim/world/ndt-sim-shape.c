@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-shape.h"
+#include "ndt-sim-shape.h"
 
 static inline double
 dot3 (const double a[3], const double b[3])
@@ -16,12 +16,12 @@ cross3 (const double a[3], const double b[3], double out[3])
 }
 
 void
-lidar_shape_bounds (const LidarShape *shape, double min[3], double max[3])
+ndt_sim_shape_bounds (const NdtSimShape *shape, double min[3], double max[3])
 {
   guint i;
 
   switch (shape->kind) {
-  case LIDAR_SHAPE_BOX: {
+  case NDT_SIM_SHAPE_BOX: {
     const double c = fabs (shape->box.cos_yaw), s = fabs (shape->box.sin_yaw);
     const double half[3] = {c * shape->box.half[0] + s * shape->box.half[1],
         s * shape->box.half[0] + c * shape->box.half[1], shape->box.half[2]};
@@ -31,7 +31,7 @@ lidar_shape_bounds (const LidarShape *shape, double min[3], double max[3])
     }
     break;
   }
-  case LIDAR_SHAPE_FRUSTUM: {
+  case NDT_SIM_SHAPE_FRUSTUM: {
     const double r = MAX (shape->frustum.r0, shape->frustum.r1);
     min[0] = shape->frustum.x - r;
     max[0] = shape->frustum.x + r;
@@ -41,14 +41,14 @@ lidar_shape_bounds (const LidarShape *shape, double min[3], double max[3])
     max[2] = shape->frustum.z1;
     break;
   }
-  case LIDAR_SHAPE_ELLIPSOID:
+  case NDT_SIM_SHAPE_ELLIPSOID:
     for (i = 0; i < 3; i++) {
       const double r = i < 2 ? shape->ellipsoid.radius : shape->ellipsoid.height;
       min[i] = shape->ellipsoid.centre[i] - r;
       max[i] = shape->ellipsoid.centre[i] + r;
     }
     break;
-  case LIDAR_SHAPE_TRIANGLE:
+  case NDT_SIM_SHAPE_TRIANGLE:
     for (i = 0; i < 3; i++) {
       const double u = shape->triangle.u[i], v = shape->triangle.v[i];
       min[i] = shape->triangle.p[i] + MIN (0, MIN (u, v));
@@ -59,13 +59,13 @@ lidar_shape_bounds (const LidarShape *shape, double min[3], double max[3])
 }
 
 void
-lidar_shape_move (LidarShape *shape, double x, double y, double yaw)
+ndt_sim_shape_move (NdtSimShape *shape, double x, double y, double yaw)
 {
   double s, c;
 
-  lidar_sincos (yaw, &s, &c);
+  ndt_sim_sincos (yaw, &s, &c);
   switch (shape->kind) {
-  case LIDAR_SHAPE_BOX: {
+  case NDT_SIM_SHAPE_BOX: {
     const double *centre = shape->box.centre;
     const double moved[2] = {x + c * centre[0] - s * centre[1], y + s * centre[0] + c * centre[1]};
     const double cosine = shape->box.cos_yaw, sine = shape->box.sin_yaw;
@@ -74,19 +74,19 @@ lidar_shape_move (LidarShape *shape, double x, double y, double yaw)
     shape->box.sin_yaw = s * cosine + c * sine;
     break;
   }
-  case LIDAR_SHAPE_FRUSTUM: {
+  case NDT_SIM_SHAPE_FRUSTUM: {
     const double old_x = shape->frustum.x, old_y = shape->frustum.y;
     shape->frustum.x = x + c * old_x - s * old_y;
     shape->frustum.y = y + s * old_x + c * old_y;
     break;
   }
-  case LIDAR_SHAPE_ELLIPSOID: {
+  case NDT_SIM_SHAPE_ELLIPSOID: {
     const double *centre = shape->ellipsoid.centre;
     const double moved[2] = {x + c * centre[0] - s * centre[1], y + s * centre[0] + c * centre[1]};
     memcpy (shape->ellipsoid.centre, moved, sizeof moved);
     break;
   }
-  case LIDAR_SHAPE_TRIANGLE: {
+  case NDT_SIM_SHAPE_TRIANGLE: {
     double *const vectors[3] = {shape->triangle.p, shape->triangle.u, shape->triangle.v};
     guint i;
     for (i = 0; i < 3; i++) {
@@ -103,7 +103,7 @@ lidar_shape_move (LidarShape *shape, double x, double y, double yaw)
 
 /* The box's axes as the world's. */
 static inline void
-box_to_local (const LidarShape *shape, const double v[3], double out[3])
+box_to_local (const NdtSimShape *shape, const double v[3], double out[3])
 {
   out[0] = shape->box.cos_yaw * v[0] + shape->box.sin_yaw * v[1];
   out[1] = shape->box.cos_yaw * v[1] - shape->box.sin_yaw * v[0];
@@ -111,7 +111,7 @@ box_to_local (const LidarShape *shape, const double v[3], double out[3])
 }
 
 static inline double
-intersect_box (const LidarShape *shape, const LidarRay *ray, double near)
+intersect_box (const NdtSimShape *shape, const NdtSimRay *ray, double near)
 {
   const double relative[3] = {ray->origin[0] - shape->box.centre[0],
       ray->origin[1] - shape->box.centre[1], ray->origin[2] - shape->box.centre[2]};
@@ -142,7 +142,7 @@ intersect_box (const LidarShape *shape, const LidarRay *ray, double near)
 }
 
 static inline double
-intersect_frustum (const LidarShape *shape, const LidarRay *ray, double near)
+intersect_frustum (const NdtSimShape *shape, const NdtSimRay *ray, double near)
 {
   const double z0 = shape->frustum.z0, z1 = shape->frustum.z1;
   const double slope = (shape->frustum.r1 - shape->frustum.r0) / (z1 - z0);
@@ -181,7 +181,7 @@ intersect_frustum (const LidarShape *shape, const LidarRay *ray, double near)
 }
 
 static inline double
-intersect_ellipsoid (const LidarShape *shape, const LidarRay *ray, double near)
+intersect_ellipsoid (const NdtSimShape *shape, const NdtSimRay *ray, double near)
 {
   /* Stretched along z to a sphere. */
   const double stretch = shape->ellipsoid.radius / shape->ellipsoid.height;
@@ -206,7 +206,7 @@ intersect_ellipsoid (const LidarShape *shape, const LidarRay *ray, double near)
 }
 
 static inline double
-intersect_triangle (const LidarShape *shape, const LidarRay *ray, double near)
+intersect_triangle (const NdtSimShape *shape, const NdtSimRay *ray, double near)
 {
   /* Wider than rounding: no ray slips between two triangles that share an edge. */
   const double margin = 1e-9;
@@ -231,28 +231,28 @@ intersect_triangle (const LidarShape *shape, const LidarRay *ray, double near)
 }
 
 double
-lidar_shape_intersect (const LidarShape *shape, const LidarRay *ray, double near)
+ndt_sim_shape_intersect (const NdtSimShape *shape, const NdtSimRay *ray, double near)
 {
   switch (shape->kind) {
-  case LIDAR_SHAPE_BOX:
+  case NDT_SIM_SHAPE_BOX:
     return intersect_box (shape, ray, near);
-  case LIDAR_SHAPE_FRUSTUM:
+  case NDT_SIM_SHAPE_FRUSTUM:
     return intersect_frustum (shape, ray, near);
-  case LIDAR_SHAPE_ELLIPSOID:
+  case NDT_SIM_SHAPE_ELLIPSOID:
     return intersect_ellipsoid (shape, ray, near);
-  case LIDAR_SHAPE_TRIANGLE:
+  case NDT_SIM_SHAPE_TRIANGLE:
     return intersect_triangle (shape, ray, near);
   }
   g_return_val_if_reached (INFINITY);
 }
 
 void
-lidar_shape_normal (const LidarShape *shape, const double point[3], double normal[3])
+ndt_sim_shape_normal (const NdtSimShape *shape, const double point[3], double normal[3])
 {
   double length;
 
   switch (shape->kind) {
-  case LIDAR_SHAPE_BOX: {
+  case NDT_SIM_SHAPE_BOX: {
     const double relative[3] = {point[0] - shape->box.centre[0], point[1] - shape->box.centre[1],
         point[2] - shape->box.centre[2]};
     double local[3], n[3] = {0, 0, 0};
@@ -273,7 +273,7 @@ lidar_shape_normal (const LidarShape *shape, const double point[3], double norma
     normal[2] = n[2];
     return;
   }
-  case LIDAR_SHAPE_FRUSTUM: {
+  case NDT_SIM_SHAPE_FRUSTUM: {
     const double z0 = shape->frustum.z0, z1 = shape->frustum.z1;
     const double slope = (shape->frustum.r1 - shape->frustum.r0) / (z1 - z0);
     const double x = point[0] - shape->frustum.x, y = point[1] - shape->frustum.y;
@@ -291,14 +291,14 @@ lidar_shape_normal (const LidarShape *shape, const double point[3], double norma
     }
     break;
   }
-  case LIDAR_SHAPE_ELLIPSOID: {
+  case NDT_SIM_SHAPE_ELLIPSOID: {
     const double stretch = shape->ellipsoid.radius / shape->ellipsoid.height;
     normal[0] = point[0] - shape->ellipsoid.centre[0];
     normal[1] = point[1] - shape->ellipsoid.centre[1];
     normal[2] = (point[2] - shape->ellipsoid.centre[2]) * stretch * stretch;
     break;
   }
-  case LIDAR_SHAPE_TRIANGLE:
+  case NDT_SIM_SHAPE_TRIANGLE:
     cross3 (shape->triangle.u, shape->triangle.v, normal);
     break;
   }
@@ -309,10 +309,10 @@ lidar_shape_normal (const LidarShape *shape, const double point[3], double norma
 }
 
 gboolean
-lidar_shape_contains (const LidarShape *shape, const double point[3], double margin)
+ndt_sim_shape_contains (const NdtSimShape *shape, const double point[3], double margin)
 {
   switch (shape->kind) {
-  case LIDAR_SHAPE_BOX: {
+  case NDT_SIM_SHAPE_BOX: {
     const double relative[3] = {point[0] - shape->box.centre[0], point[1] - shape->box.centre[1],
         point[2] - shape->box.centre[2]};
     double local[3];
@@ -322,7 +322,7 @@ lidar_shape_contains (const LidarShape *shape, const double point[3], double mar
            fabs (local[1]) <= shape->box.half[1] + margin &&
            fabs (local[2]) <= shape->box.half[2] + margin;
   }
-  case LIDAR_SHAPE_FRUSTUM: {
+  case NDT_SIM_SHAPE_FRUSTUM: {
     const double z0 = shape->frustum.z0, z1 = shape->frustum.z1;
     const double x = point[0] - shape->frustum.x, y = point[1] - shape->frustum.y;
     const double radius = shape->frustum.r0 +
@@ -331,7 +331,7 @@ lidar_shape_contains (const LidarShape *shape, const double point[3], double mar
     return point[2] >= z0 - margin && point[2] <= z1 + margin && radius >= 0 &&
            x * x + y * y <= radius * radius;
   }
-  case LIDAR_SHAPE_ELLIPSOID: {
+  case NDT_SIM_SHAPE_ELLIPSOID: {
     const double radius = shape->ellipsoid.radius + margin;
     const double height = shape->ellipsoid.height + margin;
     const double x = (point[0] - shape->ellipsoid.centre[0]) / radius;
@@ -339,7 +339,7 @@ lidar_shape_contains (const LidarShape *shape, const double point[3], double mar
     const double z = (point[2] - shape->ellipsoid.centre[2]) / height;
     return radius > 0 && height > 0 && x * x + y * y + z * z <= 1;
   }
-  case LIDAR_SHAPE_TRIANGLE:
+  case NDT_SIM_SHAPE_TRIANGLE:
     return FALSE;
   }
   g_return_val_if_reached (FALSE);
@@ -353,13 +353,13 @@ n_cells (double length, double spacing)
 
 /* A jittered position in cell i of n, as a fraction. */
 static double
-cell_position (guint i, guint n, LidarRandom *random)
+cell_position (guint i, guint n, NdtSimRandom *random)
 {
-  return (i + lidar_random_range (random, 0, 1)) / n;
+  return (i + ndt_sim_random_range (random, 0, 1)) / n;
 }
 
 static void
-sample_box (const LidarShape *shape, double spacing, LidarRandom *random, LidarSampleFunc func,
+sample_box (const NdtSimShape *shape, double spacing, NdtSimRandom *random, NdtSimSampleFunc func,
     gpointer user_data)
 {
   const double *half = shape->box.half;
@@ -394,26 +394,26 @@ sample_box (const LidarShape *shape, double spacing, LidarRandom *random, LidarS
 
 /* Points of a surface of revolution: a ring at height z with radius r. */
 static void
-sample_ring (const LidarShape *shape, double x, double y, double z, double r, double spacing,
-    LidarRandom *random, LidarSampleFunc func, gpointer user_data)
+sample_ring (const NdtSimShape *shape, double x, double y, double z, double r, double spacing,
+    NdtSimRandom *random, NdtSimSampleFunc func, gpointer user_data)
 {
-  const guint n = n_cells (2 * LIDAR_PI * r, spacing);
+  const guint n = n_cells (2 * NDT_SIM_PI * r, spacing);
   guint i;
 
   for (i = 0; i < n; i++) {
     double s, c, point[3], normal[3];
-    lidar_sincos (2 * LIDAR_PI * cell_position (i, n, random), &s, &c);
+    ndt_sim_sincos (2 * NDT_SIM_PI * cell_position (i, n, random), &s, &c);
     point[0] = x + r * c;
     point[1] = y + r * s;
     point[2] = z;
-    lidar_shape_normal (shape, point, normal);
+    ndt_sim_shape_normal (shape, point, normal);
     func (point, normal, user_data);
   }
 }
 
 static void
-sample_frustum (const LidarShape *shape, double spacing, LidarRandom *random, LidarSampleFunc func,
-    gpointer user_data)
+sample_frustum (const NdtSimShape *shape, double spacing, NdtSimRandom *random,
+    NdtSimSampleFunc func, gpointer user_data)
 {
   const double z0 = shape->frustum.z0, z1 = shape->frustum.z1;
   const double r0 = shape->frustum.r0, r1 = shape->frustum.r1;
@@ -437,24 +437,24 @@ sample_frustum (const LidarShape *shape, double spacing, LidarRandom *random, Li
 }
 
 static void
-sample_ellipsoid (const LidarShape *shape, double spacing, LidarRandom *random,
-    LidarSampleFunc func, gpointer user_data)
+sample_ellipsoid (const NdtSimShape *shape, double spacing, NdtSimRandom *random,
+    NdtSimSampleFunc func, gpointer user_data)
 {
   const double radius = shape->ellipsoid.radius, height = shape->ellipsoid.height;
-  const guint n = n_cells (LIDAR_PI * MAX (radius, height), spacing);
+  const guint n = n_cells (NDT_SIM_PI * MAX (radius, height), spacing);
   guint i;
 
   for (i = 0; i < n; i++) {
     double s, c;
-    lidar_sincos (LIDAR_PI * cell_position (i, n, random), &s, &c);
+    ndt_sim_sincos (NDT_SIM_PI * cell_position (i, n, random), &s, &c);
     sample_ring (shape, shape->ellipsoid.centre[0], shape->ellipsoid.centre[1],
         shape->ellipsoid.centre[2] + height * c, radius * s, spacing, random, func, user_data);
   }
 }
 
 static void
-sample_triangle (const LidarShape *shape, double spacing, LidarRandom *random, LidarSampleFunc func,
-    gpointer user_data)
+sample_triangle (const NdtSimShape *shape, double spacing, NdtSimRandom *random,
+    NdtSimSampleFunc func, gpointer user_data)
 {
   const double *u = shape->triangle.u, *v = shape->triangle.v;
   const guint nu = n_cells (sqrt (dot3 (u, u)), spacing),
@@ -462,7 +462,7 @@ sample_triangle (const LidarShape *shape, double spacing, LidarRandom *random, L
   double normal[3];
   guint i, j, k;
 
-  lidar_shape_normal (shape, shape->triangle.p, normal);
+  ndt_sim_shape_normal (shape, shape->triangle.p, normal);
   for (i = 0; i < nu; i++) {
     for (j = 0; j < nv; j++) {
       const double a = cell_position (i, nu, random), b = cell_position (j, nv, random);
@@ -477,20 +477,20 @@ sample_triangle (const LidarShape *shape, double spacing, LidarRandom *random, L
 }
 
 void
-lidar_shape_sample (const LidarShape *shape, double spacing, LidarRandom *random,
-    LidarSampleFunc func, gpointer user_data)
+ndt_sim_shape_sample (const NdtSimShape *shape, double spacing, NdtSimRandom *random,
+    NdtSimSampleFunc func, gpointer user_data)
 {
   switch (shape->kind) {
-  case LIDAR_SHAPE_BOX:
+  case NDT_SIM_SHAPE_BOX:
     sample_box (shape, spacing, random, func, user_data);
     break;
-  case LIDAR_SHAPE_FRUSTUM:
+  case NDT_SIM_SHAPE_FRUSTUM:
     sample_frustum (shape, spacing, random, func, user_data);
     break;
-  case LIDAR_SHAPE_ELLIPSOID:
+  case NDT_SIM_SHAPE_ELLIPSOID:
     sample_ellipsoid (shape, spacing, random, func, user_data);
     break;
-  case LIDAR_SHAPE_TRIANGLE:
+  case NDT_SIM_SHAPE_TRIANGLE:
     sample_triangle (shape, spacing, random, func, user_data);
     break;
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-bvh.h"
+#include "ndt-sim-bvh.h"
 
 #define MAX_LEAF 3
 #define MAX_DEPTH 64
@@ -16,7 +16,7 @@ typedef struct {
 } Node;
 
 struct _LidarBvh {
-  const LidarShape *shapes;
+  const NdtSimShape *shapes;
   guint32 *order; /* indices of shapes, leaf by leaf */
   Node *nodes;
   guint n_nodes;
@@ -131,7 +131,7 @@ split (const Bounds *bounds, guint32 *order, guint n, const Bounds *all, double 
 }
 
 static void
-build (LidarBvh *bvh, const Bounds *bounds, guint node_index, guint first, guint n, guint depth,
+build (NdtSimBvh *bvh, const Bounds *bounds, guint node_index, guint first, guint n, guint depth,
     double *areas)
 {
   Node *node = &bvh->nodes[node_index];
@@ -161,10 +161,10 @@ build (LidarBvh *bvh, const Bounds *bounds, guint node_index, guint first, guint
   build (bvh, bounds, left + 1, first + n_left, n - n_left, depth + 1, areas);
 }
 
-LidarBvh *
-lidar_bvh_new (const LidarShape *shapes, guint n_shapes)
+NdtSimBvh *
+ndt_sim_bvh_new (const NdtSimShape *shapes, guint n_shapes)
 {
-  LidarBvh *bvh = g_new0 (LidarBvh, 1);
+  NdtSimBvh *bvh = g_new0 (NdtSimBvh, 1);
   g_autofree Bounds *bounds = g_new (Bounds, n_shapes);
   g_autofree double *areas = g_new (double, n_shapes);
   guint i;
@@ -173,7 +173,7 @@ lidar_bvh_new (const LidarShape *shapes, guint n_shapes)
   bvh->order = g_new (guint32, n_shapes);
   for (i = 0; i < n_shapes; i++) {
     bvh->order[i] = i;
-    lidar_shape_bounds (&shapes[i], bounds[i].min, bounds[i].max);
+    ndt_sim_shape_bounds (&shapes[i], bounds[i].min, bounds[i].max);
   }
   if (n_shapes > 0) {
     bvh->nodes = g_new (Node, 2 * n_shapes);
@@ -184,7 +184,7 @@ lidar_bvh_new (const LidarShape *shapes, guint n_shapes)
 }
 
 void
-lidar_bvh_free (LidarBvh *bvh)
+ndt_sim_bvh_free (NdtSimBvh *bvh)
 {
   if (bvh == NULL)
     return;
@@ -214,8 +214,8 @@ enter_node (const Node *node, const float origin[3], const float inverse[3], flo
 }
 
 double
-lidar_bvh_intersect (
-    const LidarBvh *bvh, const LidarRay *ray, double near, double far, const LidarShape **shape)
+ndt_sim_bvh_intersect (
+    const NdtSimBvh *bvh, const NdtSimRay *ray, double near, double far, const NdtSimShape **shape)
 {
   struct {
     guint32 node;
@@ -271,7 +271,7 @@ lidar_bvh_intersect (
     }
     for (i = 0; i < node->count; i++) {
       const guint32 index = bvh->order[node->first + i];
-      const double t = lidar_shape_intersect (&bvh->shapes[index], ray, near);
+      const double t = ndt_sim_shape_intersect (&bvh->shapes[index], ray, near);
       if (t < best || (t == best && index < best_index)) {
         best = t;
         best_index = index;
@@ -285,8 +285,8 @@ lidar_bvh_intersect (
 }
 
 gboolean
-lidar_bvh_foreach_at (const LidarBvh *bvh, const double point[3], double margin, LidarBvhFunc func,
-    gpointer user_data)
+ndt_sim_bvh_foreach_at (const NdtSimBvh *bvh, const double point[3], double margin,
+    NdtSimBvhFunc func, gpointer user_data)
 {
   guint32 stack[MAX_DEPTH];
   guint n_stack = 0, i;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "lidar-bvh.h"
-#include "lidar-path.h"
-#include "lidar-shape.h"
+#include "ndt-sim-bvh.h"
+#include "ndt-sim-path.h"
+#include "ndt-sim-shape.h"
 
 G_BEGIN_DECLS
 
 typedef enum {
-  LIDAR_WORLD_TOWN,
-  LIDAR_WORLD_TUNNEL,
-  LIDAR_WORLD_HIGHWAY,
-  LIDAR_WORLD_HALL,
-} LidarWorldKind;
+  NDT_SIM_WORLD_TOWN,
+  NDT_SIM_WORLD_TUNNEL,
+  NDT_SIM_WORLD_HIGHWAY,
+  NDT_SIM_WORLD_HALL,
+} NdtSimWorldKind;
 
-#define LIDAR_WORLD_MAX_LANES 6
+/* "town", "tunnel", "highway" or "hall". FALSE where @name is none of these. */
+gboolean ndt_sim_world_kind_from_name (const gchar *name, NdtSimWorldKind *kind);
+
+#define NDT_SIM_WORLD_MAX_LANES 6
 
 /**
- * LidarLane:
+ * NdtSimLane:
  * @lateral: metres to the left of the path
  * @rate: speed as a multiple of the sensor's; negative: oncoming
  *
@@ -26,10 +29,10 @@ typedef enum {
 typedef struct {
   double lateral;
   double rate;
-} LidarLane;
+} NdtSimLane;
 
 /**
- * LidarWorld:
+ * NdtSimWorld:
  * @kind: what it is
  * @shapes: all static surfaces but the ground
  * @bvh: over @shapes
@@ -46,36 +49,36 @@ typedef struct {
  * anywhere.
  */
 typedef struct {
-  LidarWorldKind kind;
-  GArray *shapes; /* of LidarShape */
-  LidarBvh *bvh;
-  LidarPath *path;
+  NdtSimWorldKind kind;
+  GArray *shapes; /* of NdtSimShape */
+  NdtSimBvh *bvh;
+  NdtSimPath *path;
   double default_speed;
   double ground_margin;
   float ground_reflectivity;
   guint n_lanes;
-  LidarLane lanes[LIDAR_WORLD_MAX_LANES];
+  NdtSimLane lanes[NDT_SIM_WORLD_MAX_LANES];
   double vehicle_size[3];
-} LidarWorld;
+} NdtSimWorld;
 
 /* Half the width and the height of the free corridor around the path, metres. */
-#define LIDAR_WORLD_CLEAR_WIDTH 1.1
-#define LIDAR_WORLD_CLEAR_HEIGHT 4.2
+#define NDT_SIM_WORLD_CLEAR_WIDTH 1.1
+#define NDT_SIM_WORLD_CLEAR_HEIGHT 4.2
 
-LidarWorld *lidar_world_new (LidarWorldKind kind, guint64 seed);
-void lidar_world_free (LidarWorld *world);
+NdtSimWorld *ndt_sim_world_new (NdtSimWorldKind kind, guint64 seed);
+void ndt_sim_world_free (NdtSimWorld *world);
 
 /* What a ray hit. */
 typedef struct {
   double range;
   float reflectivity;
   float cosine; /* between the ray and the surface's normal, 0 to 1 */
-} LidarHit;
+} NdtSimHit;
 
 /* Nearest static surface, the ground included. FALSE where none is between @near and @far. */
-gboolean lidar_world_cast (
-    const LidarWorld *world, const LidarRay *ray, double near, double far, LidarHit *hit);
+gboolean ndt_sim_world_cast (
+    const NdtSimWorld *world, const NdtSimRay *ray, double near, double far, NdtSimHit *hit);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LidarWorld, lidar_world_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtSimWorld, ndt_sim_world_free)
 
 G_END_DECLS

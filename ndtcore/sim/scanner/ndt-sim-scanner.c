@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-scanner.h"
+#include "ndt-sim-scanner.h"
 
 #include "ndtcore/base/ndt-workers.h"
 
@@ -18,16 +18,16 @@ typedef struct {
 
 /* A vehicle where it is at one instant, with a sphere around it. */
 typedef struct {
-  LidarShape shapes[SHAPES_PER_VEHICLE];
+  NdtSimShape shapes[SHAPES_PER_VEHICLE];
   double centre[3];
   double radius;
 } PlacedVehicle;
 
 struct _LidarScanner {
-  const LidarWorld *world;
-  const LidarMotion *motion;
-  const LidarMotion *traffic;
-  LidarSensor sensor;
+  const NdtSimWorld *world;
+  const NdtSimMotion *motion;
+  const NdtSimMotion *traffic;
+  NdtSimSensor sensor;
   Vehicle *vehicles;
   double *columns; /* cosine and sine of each column's azimuth */
   double *rings;   /* cosine and sine of each ring's elevation */
@@ -37,11 +37,11 @@ struct _LidarScanner {
   /* The scan that is being cast. */
   guint64 scan;
   double start, end;
-  LidarReturn *returns;
+  NdtSimReturn *returns;
 };
 
 gboolean
-lidar_sensor_get_elevation (guint n_rings, guint ring, double *degrees)
+ndt_sim_sensor_get_elevation (guint n_rings, guint ring, double *degrees)
 {
   *degrees = 0;
   if (ring >= n_rings)
@@ -67,19 +67,20 @@ lidar_sensor_get_elevation (guint n_rings, guint ring, double *degrees)
 
 static void
 place_vehicle (
-    const LidarScanner *scanner, const Vehicle *vehicle, double time, PlacedVehicle *placed)
+    const NdtSimScanner *scanner, const Vehicle *vehicle, double time, PlacedVehicle *placed)
 {
-  const double s = lidar_motion_distance (scanner->traffic, vehicle->rate * time + vehicle->delay);
-  const LidarPathPoint point = lidar_path_at (scanner->world->path, s, vehicle->lateral);
+  const double s =
+      ndt_sim_motion_distance (scanner->traffic, vehicle->rate * time + vehicle->delay);
+  const NdtSimPathPoint point = ndt_sim_path_at (scanner->world->path, s, vehicle->lateral);
   const double length = vehicle->size[0], width = vehicle->size[1], height = vehicle->size[2];
   guint i;
 
   for (i = 0; i < SHAPES_PER_VEHICLE; i++) {
-    LidarShape *shape = &placed->shapes[i];
+    NdtSimShape *shape = &placed->shapes[i];
     const double z0 = i == 0 ? 0.12 * height : 0.5 * height;
     const double z1 = i == 0 ? 0.6 * height : height;
 
-    shape->kind = LIDAR_SHAPE_BOX;
+    shape->kind = NDT_SIM_SHAPE_BOX;
     shape->reflectivity = vehicle->reflectivity;
     shape->box.centre[0] = point.x;
     shape->box.centre[1] = point.y;
@@ -87,7 +88,7 @@ place_vehicle (
     shape->box.half[0] = (i == 0 ? length : 0.6 * length) / 2;
     shape->box.half[1] = (i == 0 ? width : 0.9 * width) / 2;
     shape->box.half[2] = (z1 - z0) / 2;
-    lidar_sincos (point.heading, &shape->box.sin_yaw, &shape->box.cos_yaw);
+    ndt_sim_sincos (point.heading, &shape->box.sin_yaw, &shape->box.cos_yaw);
   }
   placed->centre[0] = point.x;
   placed->centre[1] = point.y;
@@ -96,7 +97,7 @@ place_vehicle (
 }
 
 static gboolean
-passes_near (const PlacedVehicle *placed, const LidarRay *ray)
+passes_near (const PlacedVehicle *placed, const NdtSimRay *ray)
 {
   double d[3], along = 0, square = 0;
   guint i;
@@ -112,7 +113,7 @@ passes_near (const PlacedVehicle *placed, const LidarRay *ray)
 /* The vehicles that are in reach of the sensor. */
 static guint
 place_vehicles (
-    const LidarScanner *scanner, const NdtPose *pose, double time, PlacedVehicle *placed)
+    const NdtSimScanner *scanner, const NdtPose *pose, double time, PlacedVehicle *placed)
 {
   guint n = 0, i;
 
@@ -145,7 +146,8 @@ rotate (const NdtPose *pose, const double v[3], double out[3])
 }
 
 void
-lidar_scanner_get_beam (const LidarScanner *scanner, guint column, guint ring, double direction[3])
+ndt_sim_scanner_get_beam (
+    const NdtSimScanner *scanner, guint column, guint ring, double direction[3])
 {
   const double cos_elevation = scanner->rings[2 * ring];
 
@@ -155,37 +157,37 @@ lidar_scanner_get_beam (const LidarScanner *scanner, guint column, guint ring, d
 }
 
 static void
-cast_column (const LidarScanner *scanner, guint column)
+cast_column (const NdtSimScanner *scanner, guint column)
 {
-  const LidarSensor *sensor = &scanner->sensor;
+  const NdtSimSensor *sensor = &scanner->sensor;
   const double time = sensor->motion_distortion ? scanner->start + (scanner->end - scanner->start) *
                                                                        column / sensor->n_columns
                                                 : scanner->end;
-  LidarReturn *out = scanner->returns + (gsize)column * sensor->n_rings;
-  PlacedVehicle placed[LIDAR_MAX_VEHICLES];
+  NdtSimReturn *out = scanner->returns + (gsize)column * sensor->n_rings;
+  PlacedVehicle placed[NDT_SIM_MAX_VEHICLES];
   NdtPose pose;
-  LidarRay ray;
+  NdtSimRay ray;
   guint n_placed, ring, i, k;
 
-  lidar_scanner_get_pose (scanner, time, &pose);
+  ndt_sim_scanner_get_pose (scanner, time, &pose);
   memcpy (ray.origin, pose.position, sizeof ray.origin);
   n_placed = place_vehicles (scanner, &pose, time, placed);
 
   for (ring = 0; ring < sensor->n_rings; ring++) {
     const guint64 firing = (guint64)column * sensor->n_rings + ring;
-    const guint64 bits = lidar_hash (sensor->noise_seed, scanner->scan, 2 * firing);
+    const guint64 bits = ndt_sim_hash (sensor->noise_seed, scanner->scan, 2 * firing);
     double beam[3], range;
-    LidarHit hit = {INFINITY, 0, 0};
+    NdtSimHit hit = {INFINITY, 0, 0};
 
-    lidar_scanner_get_beam (scanner, column, ring, beam);
+    ndt_sim_scanner_get_beam (scanner, column, ring, beam);
     rotate (&pose, beam, ray.direction);
-    lidar_world_cast (scanner->world, &ray, LIDAR_MIN_RANGE, sensor->max_range, &hit);
+    ndt_sim_world_cast (scanner->world, &ray, NDT_SIM_MIN_RANGE, sensor->max_range, &hit);
     for (i = 0; i < n_placed; i++) {
       if (!passes_near (&placed[i], &ray))
         continue;
       for (k = 0; k < SHAPES_PER_VEHICLE; k++) {
-        const LidarShape *shape = &placed[i].shapes[k];
-        const double t = lidar_shape_intersect (shape, &ray, LIDAR_MIN_RANGE);
+        const NdtSimShape *shape = &placed[i].shapes[k];
+        const double t = ndt_sim_shape_intersect (shape, &ray, NDT_SIM_MIN_RANGE);
         if (t < hit.range && t <= sensor->max_range) {
           hit.range = t;
           hit.reflectivity = shape->reflectivity;
@@ -198,12 +200,12 @@ cast_column (const LidarScanner *scanner, guint column)
     out[ring].intensity = 0;
     if (hit.range == INFINITY)
       continue;
-    if (sensor->dropout > 0 && lidar_unit (lidar_hash (sensor->noise_seed, scanner->scan,
+    if (sensor->dropout > 0 && ndt_sim_unit (ndt_sim_hash (sensor->noise_seed, scanner->scan,
                                    2 * firing + 1)) < sensor->dropout)
       continue;
     range = hit.range;
     if (sensor->range_noise > 0)
-      range += sensor->range_noise * lidar_normal (bits);
+      range += sensor->range_noise * ndt_sim_normal (bits);
     if (range <= 0)
       continue;
     out[ring].range = (float)range;
@@ -214,7 +216,7 @@ cast_column (const LidarScanner *scanner, guint column)
 static void
 cast_chunk (guint task, gpointer data)
 {
-  const LidarScanner *scanner = data;
+  const NdtSimScanner *scanner = data;
   const guint first = task * CHUNK;
   const guint last = MIN (first + CHUNK, scanner->sensor.n_columns);
   guint column;
@@ -224,8 +226,8 @@ cast_chunk (guint task, gpointer data)
 }
 
 void
-lidar_scanner_cast (
-    LidarScanner *scanner, guint64 scan, double start, double end, LidarReturn *returns)
+ndt_sim_scanner_cast (
+    NdtSimScanner *scanner, guint64 scan, double start, double end, NdtSimReturn *returns)
 {
   scanner->scan = scan;
   scanner->start = start;
@@ -236,41 +238,41 @@ lidar_scanner_cast (
 }
 
 void
-lidar_scanner_get_pose (const LidarScanner *scanner, double seconds, NdtPose *pose)
+ndt_sim_scanner_get_pose (const NdtSimScanner *scanner, double seconds, NdtPose *pose)
 {
-  lidar_motion_pose (
+  ndt_sim_motion_pose (
       scanner->motion, seconds, scanner->sensor.mount_height, scanner->sensor.lateral, pose);
 }
 
 static void
-make_vehicles (LidarScanner *scanner)
+make_vehicles (NdtSimScanner *scanner)
 {
-  const LidarWorld *world = scanner->world;
-  const double period = lidar_motion_get_period (scanner->traffic);
+  const NdtSimWorld *world = scanner->world;
+  const double period = ndt_sim_motion_get_period (scanner->traffic);
   const guint n = scanner->sensor.n_vehicles;
   guint i, k;
 
   scanner->vehicles = g_new (Vehicle, n);
   for (i = 0; i < n; i++) {
-    LidarRandom random = {lidar_hash (scanner->sensor.noise_seed, 3, i), 0};
+    NdtSimRandom random = {ndt_sim_hash (scanner->sensor.noise_seed, 3, i), 0};
     Vehicle *vehicle = &scanner->vehicles[i];
-    const LidarLane *lane = &world->lanes[i % world->n_lanes];
+    const NdtSimLane *lane = &world->lanes[i % world->n_lanes];
 
     vehicle->lateral = lane->lateral;
     vehicle->rate = lane->rate;
     /* Spread over the round, none where the sensor starts. */
-    vehicle->delay = period * (i + lidar_random_range (&random, 0.4, 1)) / (n + 1);
+    vehicle->delay = period * (i + ndt_sim_random_range (&random, 0.4, 1)) / (n + 1);
     for (k = 0; k < 3; k++)
-      vehicle->size[k] = world->vehicle_size[k] * lidar_random_range (&random, 0.8, 1);
-    vehicle->reflectivity = (float)lidar_random_range (&random, 0.2, 0.7);
+      vehicle->size[k] = world->vehicle_size[k] * ndt_sim_random_range (&random, 0.8, 1);
+    vehicle->reflectivity = (float)ndt_sim_random_range (&random, 0.2, 0.7);
   }
 }
 
-LidarScanner *
-lidar_scanner_new (const LidarWorld *world, const LidarMotion *motion, const LidarMotion *traffic,
-    const LidarSensor *sensor, guint n_threads)
+NdtSimScanner *
+ndt_sim_scanner_new (const NdtSimWorld *world, const NdtSimMotion *motion,
+    const NdtSimMotion *traffic, const NdtSimSensor *sensor, guint n_threads)
 {
-  LidarScanner *scanner = g_new0 (LidarScanner, 1);
+  NdtSimScanner *scanner = g_new0 (NdtSimScanner, 1);
   guint i;
 
   scanner->world = world;
@@ -280,20 +282,20 @@ lidar_scanner_new (const LidarWorld *world, const LidarMotion *motion, const Lid
   make_vehicles (scanner);
   scanner->columns = g_new (double, 2 * sensor->n_columns);
   for (i = 0; i < sensor->n_columns; i++)
-    lidar_sincos (LIDAR_PI - 2 * LIDAR_PI * i / sensor->n_columns, &scanner->columns[2 * i + 1],
-        &scanner->columns[2 * i]);
+    ndt_sim_sincos (NDT_SIM_PI - 2 * NDT_SIM_PI * i / sensor->n_columns,
+        &scanner->columns[2 * i + 1], &scanner->columns[2 * i]);
   scanner->rings = g_new (double, 2 * sensor->n_rings);
   for (i = 0; i < sensor->n_rings; i++) {
     double degrees;
-    lidar_sensor_get_elevation (sensor->n_rings, i, &degrees);
-    lidar_sincos (degrees * LIDAR_DEG, &scanner->rings[2 * i + 1], &scanner->rings[2 * i]);
+    ndt_sim_sensor_get_elevation (sensor->n_rings, i, &degrees);
+    ndt_sim_sincos (degrees * NDT_SIM_DEG, &scanner->rings[2 * i + 1], &scanner->rings[2 * i]);
   }
   scanner->workers = ndt_workers_new (n_threads);
   return scanner;
 }
 
 void
-lidar_scanner_free (LidarScanner *scanner)
+ndt_sim_scanner_free (NdtSimScanner *scanner)
 {
   if (scanner == NULL)
     return;

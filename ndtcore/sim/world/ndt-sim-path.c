@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lidar-path.h"
+#include "ndt-sim-path.h"
 
 /* Metres between samples of a path; chords and the interpolation between them are then exact to
  * some micrometres at the tightest turns. */
@@ -11,7 +11,7 @@ struct _LidarPath {
   double length;
   double step;
   guint n; /* samples; one more is stored, the first again after a round */
-  LidarPathPoint *points;
+  NdtSimPathPoint *points;
 };
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
 static double
 turn_heading (double u)
 {
-  return u - lidar_sin (2 * LIDAR_PI * u) / (2 * LIDAR_PI);
+  return u - ndt_sim_sin (2 * NDT_SIM_PI * u) / (2 * NDT_SIM_PI);
 }
 
 /* Where a turn of length 1 gets to from the origin along x up to fraction u; Simpson's rule. */
@@ -40,7 +40,7 @@ turn_position (double angle, double u, double *x, double *y)
   for (i = 0; i <= n; i++) {
     const double weight = i == 0 || i == n ? 1 : i % 2 ? 4 : 2;
     double s, c;
-    lidar_sincos (angle * turn_heading (u * i / n), &s, &c);
+    ndt_sim_sincos (angle * turn_heading (u * i / n), &s, &c);
     *x += weight * c;
     *y += weight * s;
   }
@@ -49,10 +49,10 @@ turn_position (double angle, double u, double *x, double *y)
 }
 
 /* The part of the path at @along metres from the start of this corner's curve. */
-static LidarPathPoint
+static NdtSimPathPoint
 corner_at (const Corner *corner, double along)
 {
-  LidarPathPoint point = {0, 0, corner->heading, 0};
+  NdtSimPathPoint point = {0, 0, corner->heading, 0};
   double x = 0, y = 0, s, c;
 
   if (along < corner->length) {
@@ -61,24 +61,24 @@ corner_at (const Corner *corner, double along)
     x *= corner->length;
     y *= corner->length;
     point.heading += corner->angle * turn_heading (u);
-    lidar_sincos (2 * LIDAR_PI * u, &s, &c);
+    ndt_sim_sincos (2 * NDT_SIM_PI * u, &s, &c);
     point.curvature = corner->angle / corner->length * (1 - c);
   } else {
-    lidar_sincos (corner->angle, &s, &c);
+    ndt_sim_sincos (corner->angle, &s, &c);
     x = corner->setback + (corner->setback + along - corner->length) * c;
     y = (corner->setback + along - corner->length) * s;
     point.heading += corner->angle;
   }
-  lidar_sincos (corner->heading, &s, &c);
+  ndt_sim_sincos (corner->heading, &s, &c);
   point.x = corner->x + c * x - s * y;
   point.y = corner->y + s * x + c * y;
   return point;
 }
 
-LidarPath *
-lidar_path_new (const LidarPathCorner *corners, guint n_corners)
+NdtSimPath *
+ndt_sim_path_new (const NdtSimPathCorner *corners, guint n_corners)
 {
-  LidarPath *path;
+  NdtSimPath *path;
   g_autofree Corner *turns = g_new0 (Corner, n_corners);
   g_autofree double *starts = g_new (double, n_corners + 1); /* of the curves, along the path */
   g_autofree double *edges = g_new (double, n_corners);      /* length of the edge to corner i */
@@ -88,20 +88,20 @@ lidar_path_new (const LidarPathCorner *corners, guint n_corners)
   g_return_val_if_fail (n_corners >= 3, NULL);
 
   for (i = 0; i < n_corners; i++) {
-    const LidarPathCorner *before = &corners[(i + n_corners - 1) % n_corners];
-    const LidarPathCorner *here = &corners[i], *after = &corners[(i + 1) % n_corners];
+    const NdtSimPathCorner *before = &corners[(i + n_corners - 1) % n_corners];
+    const NdtSimPathCorner *here = &corners[i], *after = &corners[(i + 1) % n_corners];
     const double ax = here->x - before->x, ay = here->y - before->y;
     const double bx = after->x - here->x, by = after->y - here->y;
     double x, y, s, c;
 
     edges[i] = sqrt (ax * ax + ay * ay);
     if (i == 0)
-      heading = lidar_atan2 (ay, ax);
+      heading = ndt_sim_atan2 (ay, ax);
     turns[i].heading = heading;
-    turns[i].angle = lidar_atan2 (ax * by - ay * bx, ax * bx + ay * by);
+    turns[i].angle = ndt_sim_atan2 (ax * by - ay * bx, ax * bx + ay * by);
     turns[i].length = here->turn_length;
     turn_position (turns[i].angle, 1, &x, &y);
-    lidar_sincos (turns[i].angle, &s, &c);
+    ndt_sim_sincos (turns[i].angle, &s, &c);
     turns[i].setback = x / (1 + c);
     heading += turns[i].angle;
   }
@@ -110,7 +110,7 @@ lidar_path_new (const LidarPathCorner *corners, guint n_corners)
     double s, c;
     turns[i].length = MIN (turns[i].length, room / turns[i].setback);
     turns[i].setback *= turns[i].length;
-    lidar_sincos (turns[i].heading, &s, &c);
+    ndt_sim_sincos (turns[i].heading, &s, &c);
     turns[i].x = corners[i].x - turns[i].setback * c;
     turns[i].y = corners[i].y - turns[i].setback * s;
   }
@@ -122,18 +122,18 @@ lidar_path_new (const LidarPathCorner *corners, guint n_corners)
     starts[i + 1] = total;
   }
 
-  path = g_new0 (LidarPath, 1);
+  path = g_new0 (NdtSimPath, 1);
   path->length = total - first;
   path->n = (guint)MAX (3, path->length / STEP);
   path->step = path->length / path->n;
-  path->points = g_new (LidarPathPoint, path->n + 1);
+  path->points = g_new (NdtSimPathPoint, path->n + 1);
   for (i = 0, at = 0; i < path->n; i++) {
     const double s = i * path->step;
     while (s >= starts[at] && at < n_corners)
       at++;
     if (at == 0) {
       double sine, cosine;
-      lidar_sincos (turns[0].heading, &sine, &cosine);
+      ndt_sim_sincos (turns[0].heading, &sine, &cosine);
       path->points[i].x = turns[0].x - (first - s) * cosine;
       path->points[i].y = turns[0].y - (first - s) * sine;
       path->points[i].heading = turns[0].heading;
@@ -148,7 +148,7 @@ lidar_path_new (const LidarPathCorner *corners, guint n_corners)
 }
 
 void
-lidar_path_free (LidarPath *path)
+ndt_sim_path_free (NdtSimPath *path)
 {
   if (path == NULL)
     return;
@@ -157,15 +157,15 @@ lidar_path_free (LidarPath *path)
 }
 
 void
-lidar_path_move_to_start (LidarPath *path)
+ndt_sim_path_move_to_start (NdtSimPath *path)
 {
-  const LidarPathPoint start = path->points[0];
+  const NdtSimPathPoint start = path->points[0];
   double sine, cosine;
   guint i;
 
-  lidar_sincos (start.heading, &sine, &cosine);
+  ndt_sim_sincos (start.heading, &sine, &cosine);
   for (i = 0; i <= path->n; i++) {
-    LidarPathPoint *point = &path->points[i];
+    NdtSimPathPoint *point = &path->points[i];
     const double x = point->x - start.x, y = point->y - start.y;
 
     point->x = cosine * x + sine * y;
@@ -175,36 +175,36 @@ lidar_path_move_to_start (LidarPath *path)
 }
 
 double
-lidar_path_get_length (const LidarPath *path)
+ndt_sim_path_get_length (const NdtSimPath *path)
 {
   return path->length;
 }
 
-LidarPathPoint
-lidar_path_at (const LidarPath *path, double s, double lateral)
+NdtSimPathPoint
+ndt_sim_path_at (const NdtSimPath *path, double s, double lateral)
 {
   const double rounds = floor (s / path->length);
   const double turns = path->points[path->n].heading - path->points[0].heading;
   const double position = MAX (0, s - rounds * path->length) / path->step;
   const guint i = MIN ((guint)position, path->n - 1);
   const double f = position - i, g = 1 - f;
-  const LidarPathPoint *a = &path->points[i], *b = a + 1;
-  LidarPathPoint point;
+  const NdtSimPathPoint *a = &path->points[i], *b = a + 1;
+  NdtSimPathPoint point;
   double sa, ca, sb, cb;
 
   /* Cubic Hermite with the headings as tangents. */
   const double h0 = (1 + 2 * f) * g * g, h1 = f * g * g * path->step;
   const double h2 = f * f * (3 - 2 * f), h3 = -f * f * g * path->step;
 
-  lidar_sincos (a->heading, &sa, &ca);
-  lidar_sincos (b->heading, &sb, &cb);
+  ndt_sim_sincos (a->heading, &sa, &ca);
+  ndt_sim_sincos (b->heading, &sb, &cb);
   point.x = h0 * a->x + h1 * ca + h2 * b->x + h3 * cb;
   point.y = h0 * a->y + h1 * sa + h2 * b->y + h3 * sb;
   point.heading = g * a->heading + f * b->heading + rounds * turns;
   point.curvature = g * a->curvature + f * b->curvature;
   if (lateral != 0) {
     double sh, ch;
-    lidar_sincos (point.heading, &sh, &ch);
+    ndt_sim_sincos (point.heading, &sh, &ch);
     point.x -= lateral * sh;
     point.y += lateral * ch;
   }
@@ -212,17 +212,17 @@ lidar_path_at (const LidarPath *path, double s, double lateral)
 }
 
 struct _LidarMotion {
-  const LidarPath *path;
+  const NdtSimPath *path;
   double start;      /* along the path at time 0 */
   double start_time; /* entry of times that belongs to it */
   double *times;     /* at each sample of the path, and after a round */
   double *speeds;
 };
 
-LidarMotion *
-lidar_motion_new (const LidarPath *path, const LidarDriver *driver, double start)
+NdtSimMotion *
+ndt_sim_motion_new (const NdtSimPath *path, const NdtSimDriver *driver, double start)
 {
-  LidarMotion *motion = g_new0 (LidarMotion, 1);
+  NdtSimMotion *motion = g_new0 (NdtSimMotion, 1);
   const guint n = path->n;
   const double speed = driver->speed;
   double v, position;
@@ -274,7 +274,7 @@ lidar_motion_new (const LidarPath *path, const LidarDriver *driver, double start
 }
 
 void
-lidar_motion_free (LidarMotion *motion)
+ndt_sim_motion_free (NdtSimMotion *motion)
 {
   if (motion == NULL)
     return;
@@ -284,15 +284,15 @@ lidar_motion_free (LidarMotion *motion)
 }
 
 double
-lidar_motion_get_period (const LidarMotion *motion)
+ndt_sim_motion_get_period (const NdtSimMotion *motion)
 {
   return motion->times ? motion->times[motion->path->n] : 0;
 }
 
 double
-lidar_motion_distance (const LidarMotion *motion, double time)
+ndt_sim_motion_distance (const NdtSimMotion *motion, double time)
 {
-  const LidarPath *path = motion->path;
+  const NdtSimPath *path = motion->path;
   guint low = 0, high = path->n;
   double period, t, v0, v1;
 
@@ -316,19 +316,19 @@ lidar_motion_distance (const LidarMotion *motion, double time)
 
 /* A wave along the path, of a length near @wavelength that fits a round; 0 at the start. */
 static double
-wave (const LidarPath *path, double s, double wavelength)
+wave (const NdtSimPath *path, double s, double wavelength)
 {
   const double n = MAX (1, floor (path->length / wavelength + 0.5));
-  return lidar_sin (2 * LIDAR_PI * n * s / path->length);
+  return ndt_sim_sin (2 * NDT_SIM_PI * n * s / path->length);
 }
 
 void
-lidar_motion_pose (
-    const LidarMotion *motion, double time, double height, double lateral, NdtPose *pose)
+ndt_sim_motion_pose (
+    const NdtSimMotion *motion, double time, double height, double lateral, NdtPose *pose)
 {
-  const LidarPath *path = motion->path;
-  const double s = lidar_motion_distance (motion, time);
-  const LidarPathPoint point = lidar_path_at (path, s, lateral);
+  const NdtSimPath *path = motion->path;
+  const double s = ndt_sim_motion_distance (motion, time);
+  const NdtSimPathPoint point = ndt_sim_path_at (path, s, lateral);
   const double roll =
       0.006 * wave (path, s, 53) + 0.003 * wave (path, s, 19) + 0.05 * point.curvature;
   const double pitch = 0.005 * wave (path, s, 41) + 0.002 * wave (path, s, 17);
@@ -338,9 +338,9 @@ lidar_motion_pose (
   pose->position[0] = point.x;
   pose->position[1] = point.y;
   pose->position[2] = height + heave;
-  lidar_sincos (roll / 2, &sr, &cr);
-  lidar_sincos (pitch / 2, &sp, &cp);
-  lidar_sincos (point.heading / 2, &sy, &cy);
+  ndt_sim_sincos (roll / 2, &sr, &cr);
+  ndt_sim_sincos (pitch / 2, &sp, &cp);
+  ndt_sim_sincos (point.heading / 2, &sy, &cy);
   pose->orientation[0] = sr * cp * cy - cr * sp * sy;
   pose->orientation[1] = cr * sp * cy + sr * cp * sy;
   pose->orientation[2] = cr * cp * sy - sr * sp * cy;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "lidar-world.h"
+#include "ndtcore/sim/world/ndt-sim-world.h"
 
 G_BEGIN_DECLS
 
 /* Hits that are nearer are the vehicle's own: no return, metres. */
-#define LIDAR_MIN_RANGE 0.5
-#define LIDAR_MAX_VEHICLES 200
+#define NDT_SIM_MIN_RANGE 0.5
+#define NDT_SIM_MAX_VEHICLES 200
 
 /**
- * LidarSensor:
+ * NdtSimSensor:
  * @n_rings: 16, 32, 64 or 128
  * @n_columns: firings of all rings in a round, at least 1
  * @max_range: metres
@@ -21,7 +21,7 @@ G_BEGIN_DECLS
  * @mount_height: metres above the road
  * @lateral: metres to the left of the path
  * @noise_seed: of noise and dropout
- * @n_vehicles: other vehicles in the world, at most %LIDAR_MAX_VEHICLES
+ * @n_vehicles: other vehicles in the world, at most %NDT_SIM_MAX_VEHICLES
  *
  * A rotating lidar. Column 0 looks back (−x); the rotation is clockwise seen from above.
  */
@@ -36,41 +36,41 @@ typedef struct {
   double lateral;
   guint64 noise_seed;
   guint n_vehicles;
-} LidarSensor;
+} NdtSimSensor;
 
 /* @range 0: no return. */
 typedef struct {
   float range;     /* metres */
   float intensity; /* 0 to 1 */
-} LidarReturn;
+} NdtSimReturn;
 
 /**
- * LidarScanner:
+ * NdtSimScanner:
  *
  * Casts the rays of scans. The world and the motions have to live as long.
  */
-typedef struct _LidarScanner LidarScanner;
+typedef struct _LidarScanner NdtSimScanner;
 
 /* Elevation of a ring in degrees, ring 0 the lowest; 0 and FALSE where there is no such sensor. */
-gboolean lidar_sensor_get_elevation (guint n_rings, guint ring, double *degrees);
+gboolean ndt_sim_sensor_get_elevation (guint n_rings, guint ring, double *degrees);
 
 /* @traffic: how other vehicles move; may be @motion. @n_threads: 0: one per processor
  * that the process may use. */
-LidarScanner *lidar_scanner_new (const LidarWorld *world, const LidarMotion *motion,
-    const LidarMotion *traffic, const LidarSensor *sensor, guint n_threads);
-void lidar_scanner_free (LidarScanner *scanner);
+NdtSimScanner *ndt_sim_scanner_new (const NdtSimWorld *world, const NdtSimMotion *motion,
+    const NdtSimMotion *traffic, const NdtSimSensor *sensor, guint n_threads);
+void ndt_sim_scanner_free (NdtSimScanner *scanner);
 
 /* Casts scan number @scan, which lasts from @start to @end seconds, into n_columns × n_rings
  * returns, column by column in the order of firing. The result depends on the arguments alone, not
  * on the calls before or on the number of threads. */
-void lidar_scanner_cast (
-    LidarScanner *scanner, guint64 scan, double start, double end, LidarReturn *returns);
+void ndt_sim_scanner_cast (
+    NdtSimScanner *scanner, guint64 scan, double start, double end, NdtSimReturn *returns);
 /* Unit vector of a beam in the sensor's frame (x forward, y left, z up). */
-void lidar_scanner_get_beam (
-    const LidarScanner *scanner, guint column, guint ring, double direction[3]);
+void ndt_sim_scanner_get_beam (
+    const NdtSimScanner *scanner, guint column, guint ring, double direction[3]);
 /* Pose of the sensor in the world @seconds after time 0. */
-void lidar_scanner_get_pose (const LidarScanner *scanner, double seconds, NdtPose *pose);
+void ndt_sim_scanner_get_pose (const NdtSimScanner *scanner, double seconds, NdtPose *pose);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (LidarScanner, lidar_scanner_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtSimScanner, ndt_sim_scanner_free)
 
 G_END_DECLS

@@ -9,14 +9,14 @@
 
 G_BEGIN_DECLS
 
-#define LIDAR_PI 3.14159265358979323846
-#define LIDAR_DEG (LIDAR_PI / 180)
+#define NDT_SIM_PI 3.14159265358979323846
+#define NDT_SIM_DEG (NDT_SIM_PI / 180)
 
 /* Sine and cosine to about 1e-15 for |x| < 1e6. */
 static inline void
-lidar_sincos (double x, double *s, double *c)
+ndt_sim_sincos (double x, double *s, double *c)
 {
-  const double k = floor (x * (2 / LIDAR_PI) + 0.5);
+  const double k = floor (x * (2 / NDT_SIM_PI) + 0.5);
   /* π/2 in two parts, the first with enough trailing zeros for k · part to be exact. */
   const double r = (x - k * 1.57079632673412561417) - k * 6.07710050650619224932e-11;
   const double r2 = r * r;
@@ -59,16 +59,16 @@ lidar_sincos (double x, double *s, double *c)
 }
 
 static inline double
-lidar_sin (double x)
+ndt_sim_sin (double x)
 {
   double s, c;
-  lidar_sincos (x, &s, &c);
+  ndt_sim_sincos (x, &s, &c);
   return s;
 }
 
 /* Angle of (x, y) in (−π, π], to about 1e-15; 0 for the origin. */
 static inline double
-lidar_atan2 (double y, double x)
+ndt_sim_atan2 (double y, double x)
 {
   const double norm = sqrt (x * x + y * y);
   double angle, s, c;
@@ -80,11 +80,11 @@ lidar_atan2 (double y, double x)
   y /= norm;
   /* A start within 0.1 rad; then Newton steps by the sine of what is left (cubic). */
   if (fabs (y) <= fabs (x))
-    angle = x > 0 ? y / x * 0.88 : (y < 0 ? -LIDAR_PI : LIDAR_PI) + y / x * 0.88;
+    angle = x > 0 ? y / x * 0.88 : (y < 0 ? -NDT_SIM_PI : NDT_SIM_PI) + y / x * 0.88;
   else
-    angle = (y > 0 ? LIDAR_PI / 2 : -LIDAR_PI / 2) - x / y * 0.88;
+    angle = (y > 0 ? NDT_SIM_PI / 2 : -NDT_SIM_PI / 2) - x / y * 0.88;
   for (i = 0; i < 4; i++) {
-    lidar_sincos (angle, &s, &c);
+    ndt_sim_sincos (angle, &s, &c);
     angle += y * c - x * s;
   }
   return angle;
@@ -92,7 +92,7 @@ lidar_atan2 (double y, double x)
 
 /* Natural logarithm of a positive, normal number, to about 1e-15. */
 static inline double
-lidar_log (double x)
+ndt_sim_log (double x)
 {
   guint64 bits;
   gint exponent;
@@ -122,7 +122,7 @@ lidar_log (double x)
 
 /* SplitMix64's finalizer: every bit of the result depends on every bit of @x. */
 static inline guint64
-lidar_mix (guint64 x)
+ndt_sim_mix (guint64 x)
 {
   x += G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
   x = (x ^ (x >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
@@ -132,54 +132,54 @@ lidar_mix (guint64 x)
 
 /* A random number that depends on its arguments alone: nothing has to be drawn before it. */
 static inline guint64
-lidar_hash (guint64 seed, guint64 stream, guint64 counter)
+ndt_sim_hash (guint64 seed, guint64 stream, guint64 counter)
 {
-  return lidar_mix (lidar_mix (lidar_mix (seed) ^ stream) ^ counter);
+  return ndt_sim_mix (ndt_sim_mix (ndt_sim_mix (seed) ^ stream) ^ counter);
 }
 
 /* [0, 1) */
 static inline double
-lidar_unit (guint64 bits)
+ndt_sim_unit (guint64 bits)
 {
   return (double)(bits >> 11) * (1.0 / 9007199254740992.0);
 }
 
 /* Standard normal deviate from 64 random bits (Box and Muller); within ±6.8. */
 static inline double
-lidar_normal (guint64 bits)
+ndt_sim_normal (guint64 bits)
 {
   const double u = ((double)(bits >> 32) + 0.5) * (1.0 / 4294967296.0);
   const double v = (double)(bits & 0xffffffff) * (1.0 / 4294967296.0);
   double s, c;
 
-  lidar_sincos (2 * LIDAR_PI * v, &s, &c);
-  return sqrt (-2 * lidar_log (u)) * c;
+  ndt_sim_sincos (2 * NDT_SIM_PI * v, &s, &c);
+  return sqrt (-2 * ndt_sim_log (u)) * c;
 }
 
 /* A sequence of random numbers, for the generation of worlds. */
 typedef struct {
   guint64 seed;
   guint64 counter;
-} LidarRandom;
+} NdtSimRandom;
 
 /* Uniform in [low, high). A statement draws one number at most: the order in which a call's
  * arguments are evaluated is the compiler's. */
 static inline double
-lidar_random_range (LidarRandom *random, double low, double high)
+ndt_sim_random_range (NdtSimRandom *random, double low, double high)
 {
-  return low + (high - low) * lidar_unit (lidar_hash (random->seed, 0, random->counter++));
+  return low + (high - low) * ndt_sim_unit (ndt_sim_hash (random->seed, 0, random->counter++));
 }
 
 static inline gboolean
-lidar_random_chance (LidarRandom *random, double probability)
+ndt_sim_random_chance (NdtSimRandom *random, double probability)
 {
-  return lidar_random_range (random, 0, 1) < probability;
+  return ndt_sim_random_range (random, 0, 1) < probability;
 }
 
 static inline double
-lidar_random_normal (LidarRandom *random)
+ndt_sim_random_normal (NdtSimRandom *random)
 {
-  return lidar_normal (lidar_hash (random->seed, 0, random->counter++));
+  return ndt_sim_normal (ndt_sim_hash (random->seed, 0, random->counter++));
 }
 
 G_END_DECLS

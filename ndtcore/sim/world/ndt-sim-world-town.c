@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks of houses between straight streets; distances across a street are from its axis. */
-#include "lidar-builder.h"
+#include "ndt-sim-builder.h"
 
 #define N_X 4        /* streets along y */
 #define N_Y 3        /* streets along x */
@@ -14,8 +14,8 @@
 #define HOUSE_DEPTH 11.0
 
 typedef struct {
-  LidarWorld *world;
-  LidarRandom *random;
+  NdtSimWorld *world;
+  NdtSimRandom *random;
   double x[N_X];
   double y[N_Y];
 } Town;
@@ -31,7 +31,7 @@ static void
 add_front_box (Town *town, const Front *front, double u0, double u1, double v0, double v1,
     double z0, double z1, float reflectivity)
 {
-  lidar_world_add_box (town->world, front->x + u0 * front->ux + v0 * front->vx,
+  ndt_sim_world_add_box (town->world, front->x + u0 * front->ux + v0 * front->vx,
       front->y + u0 * front->uy + v0 * front->vy, z0, front->x + u1 * front->ux + v1 * front->vx,
       front->y + u1 * front->uy + v1 * front->vy, z1, reflectivity);
 }
@@ -40,28 +40,28 @@ add_front_box (Town *town, const Front *front, double u0, double u1, double v0, 
 static void
 add_facade (Town *town, const Front *front, double width, double height, double recess)
 {
-  LidarRandom *random = town->random;
-  const double storey = lidar_random_range (random, 2.8, 3.4);
+  NdtSimRandom *random = town->random;
+  const double storey = ndt_sim_random_range (random, 2.8, 3.4);
   const guint n_storeys = (guint)MAX (1, floor (height / storey));
-  const double bay_width = lidar_random_range (random, 2.4, 3.6);
+  const double bay_width = ndt_sim_random_range (random, 2.4, 3.6);
   const guint n_bays = (guint)MAX (1, floor (width / bay_width));
-  const double bay = width / n_bays, window = bay * lidar_random_range (random, 0.4, 0.6);
-  const double sill = lidar_random_range (random, 0.8, 1.0);
-  const guint door = (guint)lidar_random_range (random, 0, n_bays);
-  const gboolean balconies = lidar_random_chance (random, 0.4);
-  const float wall = (float)lidar_random_range (random, 0.3, 0.7);
-  const double back = recess + LIDAR_SUNK;
+  const double bay = width / n_bays, window = bay * ndt_sim_random_range (random, 0.4, 0.6);
+  const double sill = ndt_sim_random_range (random, 0.8, 1.0);
+  const guint door = (guint)ndt_sim_random_range (random, 0, n_bays);
+  const gboolean balconies = ndt_sim_random_chance (random, 0.4);
+  const float wall = (float)ndt_sim_random_range (random, 0.3, 0.7);
+  const double back = recess + NDT_SIM_SUNK;
   double edge = 0;
   guint i, k;
 
   for (i = 0; i <= n_bays; i++) {
     const double end = i < n_bays ? (i + 0.5) * bay - window / 2 : width;
-    add_front_box (town, front, edge, end, 0, back, -LIDAR_SUNK, height, wall);
+    add_front_box (town, front, edge, end, 0, back, -NDT_SIM_SUNK, height, wall);
     edge = end + window;
   }
   /* From the head of one storey's windows to the sill of the next; a little behind the piers. */
   for (k = 0; k <= n_storeys; k++) {
-    const double z0 = k == 0 ? -LIDAR_SUNK : k * storey - 0.45;
+    const double z0 = k == 0 ? -NDT_SIM_SUNK : k * storey - 0.45;
     const double z1 = k == n_storeys ? height - 0.02 : k * storey + sill;
     if (k == 0 && n_bays > 1) {
       const double door0 = (door + 0.5) * bay - window / 2, door1 = door0 + window;
@@ -72,16 +72,16 @@ add_facade (Town *town, const Front *front, double width, double height, double 
     }
   }
   add_front_box (
-      town, front, -0.1, width + 0.1, -0.25, back, height - 0.3, height + 0.2, LIDAR_CONCRETE);
+      town, front, -0.1, width + 0.1, -0.25, back, height - 0.3, height + 0.2, NDT_SIM_CONCRETE);
   for (k = 1; balconies && k < n_storeys; k++) {
     for (i = 0; i < n_bays; i++) {
       const double u0 = i * bay + 0.2, u1 = (i + 1) * bay - 0.2, z = k * storey;
-      if (!lidar_random_chance (random, 0.4))
+      if (!ndt_sim_random_chance (random, 0.4))
         continue;
-      add_front_box (town, front, u0, u1, -1.1, LIDAR_SUNK, z - 0.15, z, LIDAR_CONCRETE);
-      add_front_box (town, front, u0, u1, -1.1, -1.05, z - 0.1, z + 1, LIDAR_METAL);
-      add_front_box (town, front, u0, u0 + 0.05, -1.1, 0.05, z - 0.1, z + 1, LIDAR_METAL);
-      add_front_box (town, front, u1 - 0.05, u1, -1.1, 0.05, z - 0.1, z + 1, LIDAR_METAL);
+      add_front_box (town, front, u0, u1, -1.1, NDT_SIM_SUNK, z - 0.15, z, NDT_SIM_CONCRETE);
+      add_front_box (town, front, u0, u1, -1.1, -1.05, z - 0.1, z + 1, NDT_SIM_METAL);
+      add_front_box (town, front, u0, u0 + 0.05, -1.1, 0.05, z - 0.1, z + 1, NDT_SIM_METAL);
+      add_front_box (town, front, u1 - 0.05, u1, -1.1, 0.05, z - 0.1, z + 1, NDT_SIM_METAL);
     }
   }
 }
@@ -90,16 +90,16 @@ add_facade (Town *town, const Front *front, double width, double height, double 
 static void
 add_house (Town *town, const Front *front, double width, gboolean left, gboolean right)
 {
-  LidarRandom *random = town->random;
-  const double height = lidar_random_range (random, 6.5, 17);
-  const double depth = HOUSE_DEPTH - 1.5, recess = lidar_random_range (random, 0.15, 0.35);
+  NdtSimRandom *random = town->random;
+  const double height = ndt_sim_random_range (random, 6.5, 17);
+  const double depth = HOUSE_DEPTH - 1.5, recess = ndt_sim_random_range (random, 0.15, 0.35);
   const double u0 = left ? recess : 0, u1 = right ? width - recess : width;
   const Front left_front = {front->x + depth * front->vx, front->y + depth * front->vy, -front->vx,
       -front->vy, front->ux, front->uy};
   const Front right_front = {front->x + width * front->ux, front->y + width * front->uy, front->vx,
       front->vy, -front->ux, -front->uy};
 
-  add_front_box (town, front, u0, u1, recess, depth, -LIDAR_SUNK, height, LIDAR_GLASS);
+  add_front_box (town, front, u0, u1, recess, depth, -NDT_SIM_SUNK, height, NDT_SIM_GLASS);
   add_facade (town, front, width, height, recess);
   if (left)
     add_facade (town, &left_front, depth, height, recess);
@@ -111,32 +111,32 @@ add_house (Town *town, const Front *front, double width, gboolean left, gboolean
 static void
 add_row (Town *town, const Front *front, double length, gboolean corners)
 {
-  LidarRandom *random = town->random;
+  NdtSimRandom *random = town->random;
   double at = 0;
 
   while (at < length) {
     const double left = length - at;
-    double width = lidar_random_range (random, 9, 20), setback = 0;
+    double width = ndt_sim_random_range (random, 9, 20), setback = 0;
     Front house = *front;
 
     if (left - width < 9)
       width = left;
     if (width < 4)
       break;
-    if (lidar_random_chance (random, 0.5))
-      setback = lidar_random_range (random, 0.2, 1.5);
+    if (ndt_sim_random_chance (random, 0.5))
+      setback = ndt_sim_random_range (random, 0.2, 1.5);
     house.x += at * front->ux + setback * front->vx;
     house.y += at * front->uy + setback * front->vy;
     add_house (town, &house, width, corners && at == 0, corners && width == left);
     at += width;
-    if (width < left && lidar_random_chance (random, 0.35)) {
+    if (width < left && ndt_sim_random_chance (random, 0.35)) {
       /* A yard behind a wall. */
-      const double gap = lidar_random_range (random, 2.5, 5);
-      const double v = lidar_random_range (random, 0.3, 3);
+      const double gap = ndt_sim_random_range (random, 2.5, 5);
+      const double v = ndt_sim_random_range (random, 0.3, 3);
       if (length - at - gap < 9)
         continue;
-      add_front_box (town, front, at - 0.5, at + gap + 0.5, v, v + 0.25, -LIDAR_SUNK,
-          lidar_random_range (random, 1.2, 2.2), LIDAR_CONCRETE);
+      add_front_box (town, front, at - 0.5, at + gap + 0.5, v, v + 0.25, -NDT_SIM_SUNK,
+          ndt_sim_random_range (random, 1.2, 2.2), NDT_SIM_CONCRETE);
       at += gap;
     }
   }
@@ -147,41 +147,41 @@ add_row (Town *town, const Front *front, double length, gboolean corners)
 static void
 add_kerbside (Town *town, const Front *front, double length)
 {
-  LidarRandom *random = town->random;
-  const double yaw = lidar_atan2 (front->uy, front->ux);
+  NdtSimRandom *random = town->random;
+  const double yaw = ndt_sim_atan2 (front->uy, front->ux);
   const double clear = CROSSING - KERB;
   double at;
 
-  for (at = 1.5; at < length - 1; at += lidar_random_range (random, 6, 11)) {
-    const double v = lidar_random_range (random, 0.5, 0.9);
+  for (at = 1.5; at < length - 1; at += ndt_sim_random_range (random, 6, 11)) {
+    const double v = ndt_sim_random_range (random, 0.5, 0.9);
     const double x = front->x + at * front->ux + v * front->vx;
     const double y = front->y + at * front->uy + v * front->vy;
-    const double what = lidar_random_range (random, 0, 1);
-    const gboolean backwards = lidar_random_chance (random, 0.5);
+    const double what = ndt_sim_random_range (random, 0, 1);
+    const gboolean backwards = ndt_sim_random_chance (random, 0.5);
 
     if (what < 0.35 && at > clear && at < length - clear) {
-      lidar_world_add_tree (town->world, random, x, y);
+      ndt_sim_world_add_tree (town->world, random, x, y);
     } else if (what < 0.6) {
-      lidar_world_add_frustum (town->world, x, y, -LIDAR_SUNK, 7.5, 0.1, 0.06, LIDAR_METAL);
-      add_front_box (town, front, at - 0.1, at + 0.1, v - 2.2, v, 7.4, 7.6, LIDAR_METAL);
+      ndt_sim_world_add_frustum (town->world, x, y, -NDT_SIM_SUNK, 7.5, 0.1, 0.06, NDT_SIM_METAL);
+      add_front_box (town, front, at - 0.1, at + 0.1, v - 2.2, v, 7.4, 7.6, NDT_SIM_METAL);
     } else if (what < 0.75) {
-      lidar_world_add_sign (town->world, x, y, backwards ? yaw + LIDAR_PI : yaw,
-          lidar_random_range (random, 2.3, 3), 0.6);
+      ndt_sim_world_add_sign (town->world, x, y, backwards ? yaw + NDT_SIM_PI : yaw,
+          ndt_sim_random_range (random, 2.3, 3), 0.6);
     } else if (what < 0.87) {
       add_front_box (
-          town, front, at, at + 1.2, v, v + 0.8, KERB_HEIGHT - LIDAR_SUNK, 1.4, LIDAR_PLASTER);
+          town, front, at, at + 1.2, v, v + 0.8, KERB_HEIGHT - NDT_SIM_SUNK, 1.4, NDT_SIM_PLASTER);
     } else {
-      lidar_world_add_frustum (town->world, x, y, -LIDAR_SUNK, 1, 0.12, 0.12, LIDAR_METAL);
+      ndt_sim_world_add_frustum (town->world, x, y, -NDT_SIM_SUNK, 1, 0.12, 0.12, NDT_SIM_METAL);
     }
   }
-  for (at = clear; at < length - clear; at += lidar_random_range (random, 5.8, 7)) {
-    const double v = PARKING - KERB + lidar_random_range (random, -0.15, 0.1);
-    const double skew = lidar_random_range (random, -0.03, 0.03);
-    const gboolean backwards = lidar_random_chance (random, 0.2);
-    if (!lidar_random_chance (random, 0.6))
+  for (at = clear; at < length - clear; at += ndt_sim_random_range (random, 5.8, 7)) {
+    const double v = PARKING - KERB + ndt_sim_random_range (random, -0.15, 0.1);
+    const double skew = ndt_sim_random_range (random, -0.03, 0.03);
+    const gboolean backwards = ndt_sim_random_chance (random, 0.2);
+    if (!ndt_sim_random_chance (random, 0.6))
       continue;
-    lidar_world_add_car (town->world, random, front->x + at * front->ux + v * front->vx,
-        front->y + at * front->uy + v * front->vy, yaw + skew + (backwards ? LIDAR_PI : 0));
+    ndt_sim_world_add_car (town->world, random, front->x + at * front->ux + v * front->vx,
+        front->y + at * front->uy + v * front->vy, yaw + skew + (backwards ? NDT_SIM_PI : 0));
   }
 }
 
@@ -196,7 +196,7 @@ add_block (Town *town, double x0, double y0, double x1, double y1)
   const Front north_row = {x1 - p, y1 - p, -1, 0, 0, -1};
   const Front west_row = {x0 + p, y1 - d, 0, -1, 1, 0};
 
-  lidar_world_add_box (town->world, x0, y0, -LIDAR_SUNK, x1, y1, KERB_HEIGHT, LIDAR_CONCRETE);
+  ndt_sim_world_add_box (town->world, x0, y0, -NDT_SIM_SUNK, x1, y1, KERB_HEIGHT, NDT_SIM_CONCRETE);
   add_row (town, &south_row, width - 2 * p, TRUE);
   add_row (town, &north_row, width - 2 * p, TRUE);
   add_row (town, &east_row, height - 2 * d, FALSE);
@@ -208,11 +208,11 @@ add_block (Town *town, double x0, double y0, double x1, double y1)
 }
 
 /* A round on the right-hand side of the streets, with turns to both sides. */
-static LidarPath *
+static NdtSimPath *
 make_path (const Town *town)
 {
   static const guint nodes[][2] = {{0, 0}, {1, 0}, {1, 1}, {2, 1}, {2, 0}, {3, 0}, {3, 2}, {0, 2}};
-  LidarPathCorner corners[G_N_ELEMENTS (nodes)];
+  NdtSimPathCorner corners[G_N_ELEMENTS (nodes)];
   const guint n = G_N_ELEMENTS (nodes);
   guint i;
 
@@ -228,20 +228,20 @@ make_path (const Town *town)
     corners[i].y = town->y[here[1]] - LANE * (ax + bx);
     corners[i].turn_length = ax * by - ay * bx > 0 ? 24 : 16;
   }
-  return lidar_path_new (corners, n);
+  return ndt_sim_path_new (corners, n);
 }
 
 void
-lidar_world_build_town (LidarWorld *world, LidarRandom *random)
+ndt_sim_world_build_town (NdtSimWorld *world, NdtSimRandom *random)
 {
-  static const LidarLane lanes[] = {{2 * LANE, -1}, {0, 1}};
+  static const NdtSimLane lanes[] = {{2 * LANE, -1}, {0, 1}};
   Town town = {world, random};
   gint i, j;
 
   for (i = 1; i < N_X; i++)
-    town.x[i] = town.x[i - 1] + lidar_random_range (random, 62, 82);
+    town.x[i] = town.x[i - 1] + ndt_sim_random_range (random, 62, 82);
   for (i = 1; i < N_Y; i++)
-    town.y[i] = town.y[i - 1] + lidar_random_range (random, 62, 82);
+    town.y[i] = town.y[i - 1] + ndt_sim_random_range (random, 62, 82);
 
   for (i = 0; i <= N_X; i++) {
     for (j = 0; j <= N_Y; j++)
@@ -253,7 +253,7 @@ lidar_world_build_town (LidarWorld *world, LidarRandom *random)
   world->path = make_path (&town);
   world->default_speed = 8;
   world->ground_margin = 60;
-  world->ground_reflectivity = LIDAR_ASPHALT;
+  world->ground_reflectivity = NDT_SIM_ASPHALT;
   world->n_lanes = G_N_ELEMENTS (lanes);
   memcpy (world->lanes, lanes, sizeof lanes);
   world->vehicle_size[0] = 4.6;

@@ -8,7 +8,7 @@
 G_BEGIN_DECLS
 
 /**
- * LidarOdometry:
+ * NdtSimOdometry:
  * @translation_noise: standard deviation of each axis of a step, as a fraction of its length
  * @rotation_noise: standard deviation of each axis of a step's rotation vector, rad
  * @seed: of the noise
@@ -24,11 +24,11 @@ typedef struct {
   guint64 n_steps;
   NdtPose truth; /* of the last step */
   NdtPose pose;
-} LidarOdometry;
+} NdtSimOdometry;
 
-void lidar_odometry_init (
-    LidarOdometry *odometry, double translation_noise, double rotation_noise, guint64 seed);
+void ndt_sim_odometry_init (
+    NdtSimOdometry *odometry, double translation_noise, double rotation_noise, guint64 seed);
 /* Takes the next true pose; @pose receives that of the odometry, the identity at the first call. */
-void lidar_odometry_step (LidarOdometry *odometry, const NdtPose *truth, NdtPose *pose);
+void ndt_sim_odometry_step (NdtSimOdometry *odometry, const NdtPose *truth, NdtPose *pose);
 
 G_END_DECLS
