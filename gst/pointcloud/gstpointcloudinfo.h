@@ -134,16 +134,24 @@ typedef struct {
 GST_POINT_CLOUD_API GType gst_point_cloud_info_get_type (void);
 
 /**
- * GST_POINT_CLOUD_CAPS_MAKE:
+ * GST_POINT_CLOUD_FORMATS_ALL:
  *
- * Template of what the elements take: any format. It says nothing of layout and framerate, so that
- * caps without them are a subset of it, as the check of caps on a pad wants.
+ * List of all formats, for #GST_POINT_CLOUD_CAPS_MAKE.
  *
- * Since: 0.1
+ * Since: 0.2
  */
-#define GST_POINT_CLOUD_CAPS_MAKE                                                                  \
-  GST_POINT_CLOUD_CAPS_NAME                                                                        \
-  ", format=(string){ XYZ_F32LE, XYZI_F32LE, XYZ_F64LE, XYZIRT, CUSTOM }"
+#define GST_POINT_CLOUD_FORMATS_ALL "{ XYZ_F32LE, XYZI_F32LE, XYZ_F64LE, XYZIRT, CUSTOM }"
+
+/**
+ * GST_POINT_CLOUD_CAPS_MAKE: (skip)
+ * @formats: a format or a list of them, such as #GST_POINT_CLOUD_FORMATS_ALL, as a string literal
+ *
+ * Caps of a pad template. They say nothing of layout and framerate, so that caps without them are a
+ * subset, which a pad's check of caps asks for.
+ *
+ * Since: 0.2
+ */
+#define GST_POINT_CLOUD_CAPS_MAKE(formats) GST_POINT_CLOUD_CAPS_NAME ", format=(string)" formats
 
 GST_POINT_CLOUD_API guint gst_point_field_type_get_size (GstPointFieldType type);
 GST_POINT_CLOUD_API const gchar *gst_point_field_type_to_string (GstPointFieldType type);

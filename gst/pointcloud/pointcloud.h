@@ -6,5 +6,6 @@
 #include <gst/pointcloud/gstpointcloudbox.h>
 #include <gst/pointcloud/gstpointcloudbuffer.h>
 #include <gst/pointcloud/gstpointcloudpose.h>
+#include <gst/pointcloud/gstpointcloudsegment.h>
 #include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/gstposemeta.h>

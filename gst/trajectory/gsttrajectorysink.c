@@ -87,8 +87,8 @@ struct _GstTrajectorySink {
   gboolean warned_reference_time;
 };
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
+    GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
 
 G_DEFINE_TYPE (GstTrajectorySink, gst_trajectory_sink, GST_TYPE_BASE_SINK)
 GST_ELEMENT_REGISTER_DEFINE (

@@ -367,8 +367,8 @@ GST_END_TEST;
  * be one, and so do the caps that an info makes. */
 GST_START_TEST (test_template)
 {
-  static GstStaticPadTemplate template = GST_STATIC_PAD_TEMPLATE (
-      "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
+  static GstStaticPadTemplate template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
+      GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
   static const struct {
     const gchar *caps;
     gboolean accepted;

@@ -46,10 +46,12 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstMcapBase, gst_mcap_base, GST_TYPE_ELEMENT,
 #define GET_PRIVATE(self) ((GstMcapBasePrivate *)gst_mcap_base_get_instance_private (self))
 #define CATEGORY(self) (GST_MCAP_BASE_GET_CLASS (self)->category)
 
-static GstStaticPadTemplate cloud_template = GST_STATIC_PAD_TEMPLATE (
-    "cloud_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
-static GstStaticPadTemplate pose_template = GST_STATIC_PAD_TEMPLATE ("pose_%u", GST_PAD_SINK,
-    GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POSE_CAPS_NAME "; " GST_POINT_CLOUD_CAPS_MAKE));
+static GstStaticPadTemplate cloud_template = GST_STATIC_PAD_TEMPLATE ("cloud_%u", GST_PAD_SINK,
+    GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
+static GstStaticPadTemplate pose_template =
+    GST_STATIC_PAD_TEMPLATE ("pose_%u", GST_PAD_SINK, GST_PAD_REQUEST,
+        GST_STATIC_CAPS (
+            GST_POSE_CAPS_NAME "; " GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
 static GstStaticPadTemplate data_template =
     GST_STATIC_PAD_TEMPLATE ("data_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS_ANY);
 

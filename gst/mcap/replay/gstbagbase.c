@@ -29,8 +29,8 @@ typedef struct {
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (GstBagBase, gst_bag_base, GST_TYPE_ELEMENT)
 #define GET_PRIVATE(self) ((GstBagBasePrivate *)gst_bag_base_get_instance_private (self))
 
-static GstStaticPadTemplate cloud_template = GST_STATIC_PAD_TEMPLATE (
-    "cloud_%u", GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE));
+static GstStaticPadTemplate cloud_template = GST_STATIC_PAD_TEMPLATE ("cloud_%u", GST_PAD_SRC,
+    GST_PAD_SOMETIMES, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
 static GstStaticPadTemplate pose_template = GST_STATIC_PAD_TEMPLATE (
     "pose_%u", GST_PAD_SRC, GST_PAD_SOMETIMES, GST_STATIC_CAPS (GST_POSE_CAPS_NAME));
 static GstStaticPadTemplate message_template = GST_STATIC_PAD_TEMPLATE (
