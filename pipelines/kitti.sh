@@ -17,5 +17,5 @@ shift 4
 exec gst-launch-1.0 -q \
   multifilesrc location="$sequence/velodyne/%06d.bin" \
   caps=pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1 ! \
-  ndtlocalize map="$map" initial-pose="$initial_pose" times-location="$sequence/times.txt" "$@" ! \
+  ndtlocalize map-location="$map" initial-pose="$initial_pose" times-location="$sequence/times.txt" "$@" ! \
   trajectorysink location="$output" print-summary=true

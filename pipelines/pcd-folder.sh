@@ -16,5 +16,5 @@ shift 5
 
 exec gst-launch-1.0 -q \
   multifilesrc location="$folder/%06d.pcd" ! pcddec framerate="$rate/1" ! \
-  ndtlocalize map="$map" initial-pose="$initial_pose" "$@" ! \
+  ndtlocalize map-location="$map" initial-pose="$initial_pose" "$@" ! \
   trajectorysink location="$output" print-summary=true

@@ -144,7 +144,8 @@ main (int argc, char **argv)
 
   g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (app.pipeline), "localizer");
   g_autoptr (GstElement) files = gst_bin_get_by_name (GST_BIN (app.pipeline), "files");
-  g_object_set (localizer, "map", argv[1], "initial-pose", argv[2], "post-messages", TRUE, NULL);
+  g_object_set (localizer, "map-location", argv[1], "post-messages", TRUE, NULL);
+  gst_util_set_object_arg (G_OBJECT (localizer), "initial-pose", argv[2]);
   g_object_set (files, "location", location, NULL);
   g_autoptr (GstPad) pad = gst_element_get_static_pad (localizer, "src");
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_scan, &app, NULL);

@@ -37,8 +37,8 @@ class Recorder:
             "max-size-bytes=0 max-size-time=0 ! ndtlocalize name=localizer ! "
             "multifilesink name=files")
         localizer = self.pipeline.get_by_name("localizer")
-        localizer.set_property("map", map_location)
-        localizer.set_property("initial-pose", initial_pose)
+        localizer.set_property("map-location", map_location)
+        Gst.util_set_object_arg(localizer, "initial-pose", initial_pose)
         localizer.set_property("post-messages", True)
         files = self.pipeline.get_by_name("files")
         files.set_property("location", os.path.join(folder, "velodyne", "%06d.bin"))

@@ -112,7 +112,7 @@ show ()
 # In a group of its own: an interrupt of the terminal ends the stream, and the files are finished.
 set -m
 gst-launch-1.0 -e rosbagsrc location="$recording" "${topics[@]}" "${start[@]}" ! pointcloud/x-raw \
-  "${clock[@]}" ! ndtlocalize map="$map" initial-pose="$initial_pose" "$@" ! tee name=localized ! \
+  "${clock[@]}" ! ndtlocalize map-location="$map" initial-pose="$initial_pose" "$@" ! tee name=localized ! \
   queue ! trajectorysink location="$folder/trajectory.txt.part" \
   localized. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv.part" \
   "${reference[@]}" \

@@ -1,10 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-harness.h"
 
+#include <gobject/gvaluecollector.h>
 #include <gst/check/gstcheck.h>
 #include <string.h>
 
 #include "ndt-wait.h"
+
+/* Poses, boxes and lists are given as a launch line has them; the others as g_object_set() has
+ * them. */
+static void
+set_valist (GstElement *element, const gchar *name, va_list args)
+{
+  GObject *object = G_OBJECT (element);
+
+  for (; name; name = va_arg (args, const gchar *)) {
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (object), name);
+    fail_unless (spec != NULL, "ndtlocalize has no property %s", name);
+    if (G_TYPE_IS_BOXED (spec->value_type) || spec->value_type == GST_TYPE_ARRAY) {
+      const gchar *text = va_arg (args, const gchar *);
+      gst_util_set_object_arg (object, name, text ? text : "");
+      continue;
+    }
+    GValue value = G_VALUE_INIT;
+    gchar *problem = NULL;
+    G_VALUE_COLLECT_INIT (&value, spec->value_type, args, 0, &problem);
+    fail_unless (problem == NULL, "%s: %s", name, problem);
+    g_object_set_property (object, name, &value);
+    g_value_unset (&value);
+  }
+}
+
+void
+ndt_harness_set (GstElement *element, const gchar *first_property, ...)
+{
+  va_list args;
+
+  va_start (args, first_property);
+  set_valist (element, first_property, args);
+  va_end (args);
+}
+
+gchar *
+ndt_harness_get (GstElement *element, const gchar *property)
+{
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), property);
+  GValue value = G_VALUE_INIT;
+
+  g_value_init (&value, spec->value_type);
+  g_object_get_property (G_OBJECT (element), property, &value);
+  gchar *text = gst_value_serialize (&value);
+  g_value_unset (&value);
+  return text;
+}
 
 GstHarness *
 ndt_harness_new (const gchar *first_property, ...)
@@ -15,9 +63,9 @@ ndt_harness_new (const gchar *first_property, ...)
 
   fail_unless (element != NULL);
   gst_element_set_bus (element, bus);
-  g_object_set (element, "map", ndt_room_map (), "resolution", 1.0, "threads", 1, NULL);
+  g_object_set (element, "map-location", ndt_room_map (), "resolution", 1.0, "n-threads", 1, NULL);
   va_start (args, first_property);
-  g_object_set_valist (G_OBJECT (element), first_property, args);
+  set_valist (element, first_property, args);
   va_end (args);
   GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
   gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);

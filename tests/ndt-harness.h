@@ -9,8 +9,13 @@
 
 G_BEGIN_DECLS
 
-/* An ndtlocalize with a bus and the properties given, in a playing harness. */
+/* An ndtlocalize with a bus and the properties given, in a playing harness. Properties that are
+ * poses, boxes or lists are given as text, as a launch line has them. */
 GstHarness *ndt_harness_new (const gchar *first_property, ...) G_GNUC_NULL_TERMINATED;
+/* g_object_set() with such texts. */
+void ndt_harness_set (GstElement *element, const gchar *first_property, ...) G_GNUC_NULL_TERMINATED;
+/* A property as text. */
+gchar *ndt_harness_get (GstElement *element, const gchar *property);
 void ndt_harness_free (GstHarness *h);
 /* True pose of a scan as initial-pose takes it. */
 gchar *ndt_harness_pose (guint index);

@@ -360,7 +360,7 @@ peek_next (GstQueueArray *entries)
 /* With the lock held: the stream's pose at a time. */
 static gboolean
 interpolate (
-    GstPoseStream *stream, gint64 time, GstClockTime timeout, gdouble distance, NdtPose *pose)
+    GstPoseStream *stream, gint64 time, GstClockTime max_gap, gdouble distance, NdtPose *pose)
 {
   GstQueueArray *entries = stream->entries;
   const NdtTimedPose *next = peek_next (entries);
@@ -376,8 +376,7 @@ interpolate (
     *pose = before->pose;
     return TRUE;
   }
-  if (!next || (guint64)time - (guint64)before->time > timeout ||
-      (guint64)next->time - (guint64)time > timeout ||
+  if (!next || (max_gap > 0 && (guint64)next->time - (guint64)before->time > max_gap) ||
       (distance > 0 && distance_between (&before->pose, &next->pose) > distance))
     return FALSE;
   ndt_pose_interpolate (&before->pose, &next->pose,
@@ -388,7 +387,7 @@ interpolate (
 /* With the lock held, after interpolate(): the velocity between the poses before and after a time;
  * at a pose, between the one before and it, since the next may not have come. */
 static gboolean
-get_velocity (const GstPoseStream *stream, gint64 time, GstClockTime timeout, gdouble twist[6])
+get_velocity (const GstPoseStream *stream, gint64 time, GstClockTime max_gap, gdouble twist[6])
 {
   const NdtTimedPose *from = gst_queue_array_peek_head_struct (stream->entries);
   const NdtTimedPose *to = peek_next (stream->entries);
@@ -398,7 +397,8 @@ get_velocity (const GstPoseStream *stream, gint64 time, GstClockTime timeout, gd
     from = stream->has_previous ? &stream->previous : NULL;
   }
   if (!from || !to || from->time >= to->time ||
-      (guint64)to->time - (guint64)from->time > MIN (timeout, GST_SECOND))
+      (guint64)to->time - (guint64)from->time >
+          (max_gap > 0 ? MIN (max_gap, GST_SECOND) : GST_SECOND))
     return FALSE;
   ndt_pose_between (&from->pose, &to->pose, &step);
   ndt_pose_log (&step, twist);
@@ -422,7 +422,7 @@ get_stddev (const GstPoseStream *stream, gint64 time, gdouble stddev[6])
 }
 
 void
-gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime timeout, gdouble distance,
+gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime max_gap, gdouble distance,
     NdtObservation *observation)
 {
   if (!gst_pose_queue_has_streams (poses))
@@ -431,7 +431,7 @@ gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime timeout, gdou
   for (guint i = 0; i < poses->streams->len; i++) {
     GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
     NdtPose pose;
-    if (time == GST_POSE_QUEUE_NO_TIME || !interpolate (stream, time, timeout, distance, &pose)) {
+    if (time == GST_POSE_QUEUE_NO_TIME || !interpolate (stream, time, max_gap, distance, &pose)) {
       poses->n_missing++;
     } else if (stream->role == GST_POSE_ROLE_PRIOR && !observation->has_prior) {
       observation->has_prior = TRUE;
@@ -441,7 +441,7 @@ gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime timeout, gdou
       observation->has_odometry = TRUE;
       observation->odometry = pose;
       /* Absolute poses jump from one to the next. */
-      observation->has_velocity = get_velocity (stream, time, timeout, observation->velocity);
+      observation->has_velocity = get_velocity (stream, time, max_gap, observation->velocity);
     }
   }
   g_mutex_unlock (&poses->lock);

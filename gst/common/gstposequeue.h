@@ -82,11 +82,12 @@ gboolean gst_pose_queue_reached (GstPoseQueue *poses, gint64 time);
  * that is newer by @timeout, where no clock runs. FALSE when flushing. */
 gboolean gst_pose_queue_wait (
     GstPoseQueue *poses, gint64 time, GstClockTime timeout, gint64 deadline);
-/* Fills in what @observation lacks from the poses before and after @time, each at most @timeout
- * away, and at most @distance metres from one another (0: any). A prior is as uncertain as the
- * worse of them. Poses that lie before are forgotten. With odometry comes the velocity that these
- * poses tell. */
-void gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime timeout, gdouble distance,
+/* Interpolates what @observation lacks at @time between the poses before and after, which are at
+ * most
+ * @max_gap and @distance metres from one another (0: no limit). A prior is as uncertain as the
+ * worse of them. Poses that lie before are forgotten. Odometry has the velocity between its poses,
+ * where these are at most a second apart. */
+void gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime max_gap, gdouble distance,
     NdtObservation *observation);
 
 /* The first stream's poses around @from to @to: those between, two before and two after, in order,

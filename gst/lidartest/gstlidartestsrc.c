@@ -27,7 +27,7 @@
  * |[
  * ndt-map simulate --world=hall hall.pcd
  * gst-launch-1.0 lidartestsrc num-buffers=5 world=hall !
- * ndtlocalize map=hall.pcd initial-pose=0,0,1.8 ! fakesink
+ * ndtlocalize map-location=hall.pcd initial-pose=0,0,1.8 ! fakesink
  * ]| A map of the hall, and scans of it localized in the map.
  */
 #include "config.h"

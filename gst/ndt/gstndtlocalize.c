@@ -20,20 +20,32 @@
  * |[
  * ndt-map simulate town.pcd
  * gst-launch-1.0 lidartestsrc num-buffers=20 ! \
- *   ndtlocalize map=town.pcd initial-pose=0,0,1.8 ! trajectorysink location=poses.txt
+ *   ndtlocalize map-location=town.pcd initial-pose=0,0,1.8 ! trajectorysink location=poses.txt
  * ]|
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
+#include "gst/common/gstrenamed.h"
 #include "gstndtlocalizecontrol.h"
 #include "gstndtlocalizetask.h"
 
 GST_DEBUG_CATEGORY (gst_ndt_localize_debug);
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
 
-enum { PROP_ACTIVE_BACKEND = GST_NDT_PROP_ELEMENT, PROP_STATS };
+enum { PROP_ACTIVE_BACKEND = GST_NDT_PROP_ELEMENT, PROP_STATS, PROP_RENAMED };
+
+static const GstRenamedProperty renamed_properties[] = {
+    {"map", G_TYPE_STRING, "is called “map-location” since 0.2"},
+    {"deadline", G_TYPE_UINT64, "is called “max-lateness” since 0.2"},
+    {"threads", G_TYPE_UINT, "is called “n-threads” since 0.2"},
+    {"step-size", G_TYPE_DOUBLE, "is called “max-translation-step” since 0.2"},
+    {"pose-timeout", G_TYPE_UINT64,
+        "is two since 0.2: “max-pose-gap”, between poses that are interpolated, and "
+        "“pose-latency”, "
+        "which live scans wait for poses"},
+};
 
 static const GstPoseRole pose_roles[] = {GST_POSE_ROLE_PRIOR, GST_POSE_ROLE_ODOMETRY};
 
@@ -45,7 +57,8 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
 
-G_DEFINE_TYPE (GstNdtLocalize, gst_ndt_localize, GST_TYPE_ELEMENT)
+G_DEFINE_TYPE_WITH_CODE (GstNdtLocalize, gst_ndt_localize, GST_TYPE_ELEMENT,
+    G_IMPLEMENT_INTERFACE (GST_TYPE_PRESET, NULL))
 GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (ndtlocalize, "ndtlocalize", GST_RANK_NONE,
     GST_TYPE_NDT_LOCALIZE,
     GST_DEBUG_CATEGORY_INIT (gst_ndt_localize_debug, "ndtlocalize", 0, "NDT localization"))
@@ -272,12 +285,12 @@ query_latency (GstNdtLocalize *self, GstQuery *query)
   GST_OBJECT_LOCK (self);
   min += gst_ndt_localize_get_own_latency (self);
   if (waits)
-    min += self->settings.pose_timeout;
+    min += self->settings.pose_latency;
   if (!GST_CLOCK_TIME_IS_VALID (max) || !GST_CLOCK_TIME_IS_VALID (self->scan_duration))
     max = GST_CLOCK_TIME_NONE;
   else
     max += gst_ndt_fifo_get_capacity (self->settings.batch_size) * self->scan_duration +
-           (waits ? gst_ndt_localize_get_reach (self->settings.pose_timeout) : 0);
+           (waits ? gst_ndt_localize_get_reach (self->settings.pose_latency) : 0);
   GST_OBJECT_UNLOCK (self);
 
   GST_DEBUG_OBJECT (self,
@@ -515,11 +528,11 @@ gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
    * "cpu" or "cuda"; %NULL in state NULL. Notified when it changes.
    */
   g_object_class_install_property (object_class, PROP_ACTIVE_BACKEND,
-      g_param_spec_string ("active-backend", "active-backend",
+      g_param_spec_string ("active-backend", "Active Backend",
           "What aligns now: \"cpu\" or \"cuda\" (unset in state NULL)", NULL,
           G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
   g_object_class_install_property (object_class, PROP_STATS,
-      g_param_spec_boxed ("stats", "stats",
+      g_param_spec_boxed ("stats", "Statistics",
           "Counts since the element left READY; times in nanoseconds", GST_TYPE_STRUCTURE,
           G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
   install_signals (object_class);
@@ -527,6 +540,10 @@ gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_pose_queue_pad_class_init (element_class);
-  gst_element_class_set_static_metadata (element_class, "NDT localizer", "Filter/Analyzer/Lidar",
-      "Localizes lidar scans in a map by the normal distributions transform", "gst-ndt authors");
+  gst_element_class_set_static_metadata (element_class, "NDT localizer",
+      "Filter/Analyzer/PointCloud",
+      "Localizes lidar scans in a map by the normal distributions transform",
+      "The gst-ndt developers");
+  gst_renamed_properties_install (
+      object_class, PROP_RENAMED, renamed_properties, G_N_ELEMENTS (renamed_properties));
 }

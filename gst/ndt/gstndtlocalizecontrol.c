@@ -29,9 +29,9 @@ gst_ndt_localize_get_own_latency (const GstNdtLocalize *self)
 }
 
 GstClockTime
-gst_ndt_localize_get_reach (GstClockTime pose_timeout)
+gst_ndt_localize_get_reach (GstClockTime pose_latency)
 {
-  return MAX (pose_timeout, 2 * GST_SECOND);
+  return MAX (pose_latency, 2 * GST_SECOND);
 }
 
 gboolean
@@ -65,8 +65,7 @@ gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken)
   gst_ndt_changes_clear (pending);
   if (taken->changes.settings) {
     taken->settings = gst_structure_new_empty ("ndt-settings");
-    gst_ndt_settings_describe (
-        &self->settings, taken->changes.settings, G_OBJECT_GET_CLASS (self), taken->settings);
+    gst_ndt_settings_describe (&self->settings, taken->changes.settings, taken->settings);
     gst_ndt_settings_resolve (
         &self->settings, &taken->params, &has_initial_pose, &initial_pose, NULL);
   }
@@ -148,7 +147,8 @@ start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
   g_autoptr (NdtMapTiles) tiles = NULL;
   if (!location || location[0] == '\0') {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("No map: set the property \"map\" to a PCD file or a folder of PCD files."), (NULL));
+        ("No map: set the property \"map-location\" to a PCD file or a folder of PCD files."),
+        (NULL));
     return FALSE;
   }
   g_autoptr (GError) error = NULL;
@@ -197,7 +197,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
   gst_pose_queue_clear (self->poses);
 
   GST_OBJECT_LOCK (self);
-  g_autofree gchar *location = g_strdup (self->settings.map);
+  g_autofree gchar *location = g_strdup (self->settings.map_location);
   g_autofree gchar *times_location = g_strdup (self->settings.times_location);
   GstNdtMapRequest request = {
       location, self->settings.map_params, self->settings.map_radius, {0, 0}};
@@ -318,7 +318,7 @@ gst_ndt_localize_wants_map (GstNdtMapRequest *request, gpointer user_data)
 
   GST_OBJECT_LOCK (self);
   const gboolean running = self->running;
-  request->path = g_strdup (self->settings.map ? self->settings.map : "");
+  request->path = g_strdup (self->settings.map_location ? self->settings.map_location : "");
   request->params = self->settings.map_params;
   request->radius = self->map_radius;
   /* Where the next scan will be looked for. */
@@ -346,10 +346,10 @@ refuse_map (GstNdtLocalize *self, const gchar *path, const NdtVoxelMapParams *pa
   gboolean map_is_back = FALSE, params_are_back = FALSE;
 
   GST_OBJECT_LOCK (self);
-  if (g_strcmp0 (settings->map ? settings->map : "", path) == 0) {
+  if (g_strcmp0 (settings->map_location ? settings->map_location : "", path) == 0) {
     if (g_strcmp0 (path, self->map) != 0) {
-      g_free (settings->map);
-      settings->map = g_strdup (self->map);
+      g_free (settings->map_location);
+      settings->map_location = g_strdup (self->map);
       map_is_back = TRUE;
     } else if (are_equal (params, &settings->map_params)) {
       settings->map_params = self->map_params;
@@ -359,7 +359,7 @@ refuse_map (GstNdtLocalize *self, const gchar *path, const NdtVoxelMapParams *pa
   const gboolean again = map_is_back && !are_equal (&settings->map_params, &self->map_params);
   GST_OBJECT_UNLOCK (self);
   if (map_is_back)
-    g_object_notify (G_OBJECT (self), "map");
+    g_object_notify (G_OBJECT (self), "map-location");
   if (params_are_back) {
     g_object_notify (G_OBJECT (self), "resolution");
     g_object_notify (G_OBJECT (self), "covariance-estimate");

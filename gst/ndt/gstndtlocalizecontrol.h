@@ -23,7 +23,7 @@ void gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *
 /* What the element adds to the latency of what comes. With the object lock held. */
 GstClockTime gst_ndt_localize_get_own_latency (const GstNdtLocalize *self);
 /* How far scans may be ahead of a pose stream before they have to wait outside. */
-GstClockTime gst_ndt_localize_get_reach (GstClockTime pose_timeout);
+GstClockTime gst_ndt_localize_get_reach (GstClockTime pose_latency);
 /* A LATENCY query to the sources of scans and poses. FALSE where that of scans does not answer. */
 gboolean gst_ndt_localize_query_upstream (GstNdtLocalize *self, GstQuery *query);
 /* What the element answers to LATENCY queries has changed, if it runs. */

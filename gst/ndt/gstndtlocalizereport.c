@@ -78,7 +78,7 @@ gst_ndt_localize_warn_rejected (
   else if (localization->reject == NDT_REJECT_NO_PAIRS)
     gst_ndt_localize_warn_about_scan (self, sequence, GST_NDT_NOT_ALIGNED,
         "none of its points lies near the map from where it was looked for; check initial-pose and "
-        "map");
+        "map-location");
   else if (localization->reject == NDT_REJECT_NO_GUESS)
     gst_ndt_localize_warn_about_scan (self, sequence, GST_NDT_NOT_ALIGNED,
         "there is no pose to start from; set initial-pose, or give a scan a pose of role prior");

@@ -162,11 +162,11 @@ deadline (GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item
   const GstNdtTaken *taken = &batch->taken;
   gint64 since = (gint64)item->arrival, due;
 
-  if (taken->scans.deadline == 0 || GST_STATE (self) != GST_STATE_PLAYING)
+  if (taken->scans.max_lateness == 0 || GST_STATE (self) != GST_STATE_PLAYING)
     return 0;
   if (due_time (self, taken, GST_BUFFER_CAST (item->object), (gint64)now, &due))
     since = taken->is_live ? MIN (since, due) + (gint64)taken->spare_latency : MAX (since, due);
-  return MAX ((since + (gint64)taken->scans.deadline) / (gint64)GST_USECOND, 1);
+  return MAX ((since + (gint64)taken->scans.max_lateness) / (gint64)GST_USECOND, 1);
 }
 
 /* Of the scans from @first on, whose buffers are those at the cursor. A push may take as long as
@@ -213,7 +213,7 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item, 
   observation->deadline = deadline (self, batch, item, now);
   gst_ndt_pose_read (buffer, observation);
   gst_pose_queue_get (self->poses, running_time (self, scan->about.pose_time),
-      batch->taken.scans.pose_timeout, batch->taken.scans.pose_distance_limit, observation);
+      batch->taken.scans.max_pose_gap, batch->taken.scans.pose_distance_limit, observation);
   batch->n_scans++;
 }
 
@@ -304,7 +304,7 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
 
   const GstClockTime pushed = gst_util_get_timestamp ();
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_PUSH, pushed - done);
-  if (batch->taken.scans.deadline > 0)
+  if (batch->taken.scans.max_lateness > 0)
     set_deadlines (self, batch, batch->first + index + 1, pushed);
 }
 
@@ -332,7 +332,7 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
   /* A source that brings both by one thread is held up by a full queue of scans, and with it the
    * poses that they wait for: take scans until its GAPs come, which rosbagsrc sends after a second.
    */
-  const GstClockTime timeout = batch->taken.scans.pose_timeout;
+  const GstClockTime timeout = batch->taken.scans.pose_latency;
   const GstClockTime pts = GST_BUFFER_PTS (GST_BUFFER_CAST (item->object));
   const gint64 deadline = gst_pose_queue_get_deadline (
       self->poses, GST_ELEMENT (self), running_time (self, pts), timeout);

@@ -83,8 +83,9 @@ run_fast (const gchar *backend, guint batch_size, GstBuffer **scans, gdouble *cl
   ndt_room_pose (0, &pose);
   g_autofree gchar *start = ndt_pose_to_string (&pose);
   GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
-  g_object_set (element, "map", ndt_room_map (), "resolution", 1.0, "threads", 1, "initial-pose",
-      start, "batch-size", batch_size, NULL);
+  g_object_set (element, "map-location", ndt_room_map (), "resolution", 1.0, "n-threads", 1,
+      "batch-size", batch_size, NULL);
+  gst_util_set_object_arg (G_OBJECT (element), "initial-pose", start);
   gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
   GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
   gst_object_unref (element);
@@ -155,8 +156,9 @@ main (int argc, char **argv)
   gdouble times[G_N_ELEMENTS (batch_sizes)][N_RUNS], processor[G_N_ELEMENTS (batch_sizes)][N_RUNS];
   for (guint r = 0; r < N_RUNS; r++) {
     for (guint i = 0; i < G_N_ELEMENTS (batch_sizes); i++) {
-      g_autofree gchar *localizer = g_strdup_printf (
-          "ndtlocalize backend=cuda map=%s batch-size=%u", ndt_room_map (), batch_sizes[i]);
+      g_autofree gchar *localizer =
+          g_strdup_printf ("ndtlocalize backend=cuda map-location=%s batch-size=%u",
+              ndt_room_map (), batch_sizes[i]);
       run (batch_sizes[i] == 0 ? "queue ! identity" : localizer, &times[i][r], &processor[i][r]);
     }
   }

@@ -89,9 +89,10 @@ static void
 stream_open (Stream *stream)
 {
   GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
-  g_object_set (element, "map", map_path, "initial-pose", initial_pose, "batch-size",
-      stream->c->batch_size, "scan-leaf-size", (gdouble)leaf_size, NULL);
+  g_object_set (element, "map-location", map_path, "batch-size", stream->c->batch_size,
+      "scan-leaf-size", (gdouble)leaf_size, NULL);
   gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
+  gst_util_set_object_arg (G_OBJECT (element), "initial-pose", initial_pose);
   stream->h = gst_harness_new_with_element (element, "sink", "src");
   gst_object_unref (element);
   gst_harness_set_drop_buffers (stream->h, TRUE);
@@ -302,10 +303,10 @@ main (int argc, char **argv)
   leaf_size = 0.5f;
   run_cases ("Raw scans, thinned to a point per half metre");
 
-  g_autofree gchar *localize =
-      g_strdup_printf ("! ndtlocalize backend=%s map=%s initial-pose=0,0,1.8", backend, map_path);
+  g_autofree gchar *localize = g_strdup_printf (
+      "! ndtlocalize backend=%s map-location=%s initial-pose=0,0,1.8", backend, map_path);
   g_autofree gchar *on_cpu =
-      g_strdup_printf ("! ndtlocalize backend=cpu map=%s initial-pose=0,0,1.8", map_path);
+      g_strdup_printf ("! ndtlocalize backend=cpu map-location=%s initial-pose=0,0,1.8", map_path);
   if (!only) {
     g_print ("\nlidartestsrc world=town rings=16 ! queue ! ndtlocalize ! fakesink\n");
     g_print ("%-40s %12s %12s\n", "", "scans/s", "us a scan");

@@ -328,7 +328,7 @@ prepare (GstElement *element, const gchar *folder)
   const gchar *name = GST_OBJECT_NAME (gst_element_get_factory (element));
 
   if (g_str_equal (name, "ndtlocalize")) {
-    g_object_set (element, "map", ndt_room_map (), NULL);
+    g_object_set (element, "map-location", ndt_room_map (), NULL);
   } else if (g_str_equal (name, "lidarpcapsrc")) {
     const gchar *root =
         g_getenv ("NDT_TEST_ROOT"); /* set where the tests run elsewhere than built */

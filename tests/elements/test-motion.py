@@ -64,7 +64,7 @@ def deskew(work):
     errors = {}
     for on in "false", "true":
         pairs = run(f"{SOURCE} num-buffers=200 motion-distortion=true noise-seed=2 "
-                    f"! ndtlocalize map={work}/map.pcd initial-pose=0,0,1.8 scan-leaf-size=1 "
+                    f"! ndtlocalize map-location={work}/map.pcd initial-pose=0,0,1.8 scan-leaf-size=1 "
                     f"min-range=3 deskew={on}")
         assert len(pairs) == 200
         errors[on] = distances(pairs)[3:]
@@ -86,7 +86,7 @@ def coarse(work):
     for sensor in "rings=32 columns=512", "rings=16 columns=256":
         pipeline = Gst.parse_launch(
             f"lidartestsrc seed=3 {sensor} num-buffers=120 motion-distortion=true noise-seed=2 "
-            f"! ndtlocalize name=n map={work}/map.pcd initial-pose=0,0,1.8 scan-leaf-size=1 deskew=true "
+            f"! ndtlocalize name=n map-location={work}/map.pcd initial-pose=0,0,1.8 scan-leaf-size=1 deskew=true "
             "! fakesink")
         pipeline.set_state(Gst.State.PLAYING)
         pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
@@ -102,7 +102,7 @@ def late(work):
     random = np.random.default_rng(1)
     pipeline = Gst.parse_launch(
         f"{SOURCE} num-buffers=60 motion-distortion=true noise-seed=2 ! identity name=delay "
-        f"signal-handoffs=true ! ndtlocalize name=n map={work}/map.pcd initial-pose=0,0,1.8 "
+        f"signal-handoffs=true ! ndtlocalize name=n map-location={work}/map.pcd initial-pose=0,0,1.8 "
         "scan-leaf-size=1 min-range=3 deskew=true ! appsink name=sink sync=false max-buffers=4")
 
     def delay(_, buffer):
@@ -138,7 +138,7 @@ def first(work):
                       "motion-distortion=true")
             truth = run(source)[0][1]
             start = ",".join(map(str, truth["position"] + truth["orientation"]))
-            errors[on] = distances(run(f"{source} ! ndtlocalize map={work}/map.pcd scan-leaf-size=1 "
+            errors[on] = distances(run(f"{source} ! ndtlocalize map-location={work}/map.pcd scan-leaf-size=1 "
                                        f"min-range=3 initial-pose={start} deskew={on}"))[0]
         print(f"# first scan at {speed} m/s, {place} m: {errors['false']:.3f} m, "
               f"deskew {errors['true']:.3f} m")
@@ -153,7 +153,7 @@ def by_odometry(work):
     for steps in (), (0, 200), (0, 100):
         pipeline = Gst.parse_launch(
             f"lidartestsrc seed=3 rings=32 columns=512 speed={speed} num-buffers=1 noise-seed=2 "
-            f"motion-distortion=true ! ndtlocalize name=n map={work}/map.pcd scan-leaf-size=1 min-range=3 "
+            f"motion-distortion=true ! ndtlocalize name=n map-location={work}/map.pcd scan-leaf-size=1 min-range=3 "
             "initial-pose=0,0,1.8 deskew=true ! appsink name=sink sync=false "
             + ("appsrc name=poses format=time caps=pose/x-raw ! n.pose_0" if steps else ""))
         for at in steps:
@@ -177,7 +177,7 @@ def by_odometry(work):
 def steady(work, element):
     """Mean error of localizing distorted scans that an element has compensated."""
     pairs = run(f"{SOURCE} num-buffers=60 motion-distortion=true noise-seed=2 ! {element} "
-                f"! ndtlocalize map={work}/map.pcd initial-pose=0,0,1.8 scan-leaf-size=1 min-range=3")
+                f"! ndtlocalize map-location={work}/map.pcd initial-pose=0,0,1.8 scan-leaf-size=1 min-range=3")
     assert len(pairs) == 60
     error = distances(pairs)[5:].mean()
     print(f"# {element.split()[0]}: mean {error:.4f} m")
@@ -218,7 +218,7 @@ def mount(work):
     mount = np.eye(4)
     mount[:3, :3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
     mount[:3, 3] = [1.5, -0.5, 2]
-    localize = f"ndtlocalize map={work}/map.pcd scan-leaf-size=1 min-range=3"
+    localize = f"ndtlocalize map-location={work}/map.pcd scan-leaf-size=1 min-range=3"
     # The path starts at the origin along x: the body stands across it, its origin at R (-mount).
     start = matrix(run(f"{SOURCE} num-buffers=1 ! {localize} initial-pose=0,0,1.8")[0][1])
     body = start @ np.linalg.inv(mount)

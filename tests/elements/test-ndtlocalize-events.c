@@ -432,7 +432,7 @@ GST_START_TEST (test_latency_of_pose_pads)
   /* With the second that a scan may wait for poses. */
   assert_latency (h, TRUE, 1120 * GST_MSECOND, GST_CLOCK_TIME_NONE);
   max = 200 * GST_MSECOND;
-  g_object_set (h->element, "pose-timeout", 50 * GST_MSECOND, NULL);
+  g_object_set (h->element, "pose-latency", 50 * GST_MSECOND, NULL);
   assert_latency (h, TRUE, 170 * GST_MSECOND, 2400 * GST_MSECOND);
   count_latency_messages (h);
 
@@ -442,7 +442,7 @@ GST_START_TEST (test_latency_of_pose_pads)
   assert_latency (h, TRUE, 20 * GST_MSECOND, GST_CLOCK_TIME_NONE); /* the harness's own */
 
   /* What does not change the answer says nothing. */
-  g_object_set (h->element, "deadline", GST_SECOND, "max-range", 50.0, NULL);
+  g_object_set (h->element, "max-lateness", GST_SECOND, "max-range", 50.0, NULL);
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (1)));
   fail_unless_equals_int (count_latency_messages (h), 0);
   gst_pad_set_active (source, FALSE);
@@ -474,7 +474,7 @@ answer_live (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 GST_START_TEST (test_deadline_counts_from_the_source)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("initial-pose", start, "deadline", 20 * GST_SECOND, NULL);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "max-lateness", 20 * GST_SECOND, NULL);
   gboolean live = FALSE;
 
   gst_harness_use_testclock (h);

@@ -20,7 +20,7 @@ start_error (const gchar *map)
   g_autoptr (GstBus) bus = gst_bus_new ();
 
   gst_element_set_bus (element, bus);
-  g_object_set (element, "map", map, NULL);
+  g_object_set (element, "map-location", map, NULL);
   fail_unless_equals_int (
       gst_element_set_state (element, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
   fail_unless_equals_int (
@@ -50,8 +50,8 @@ assert_start_error (const gchar *map, GstResourceError code, const gchar *why)
 
 GST_START_TEST (test_no_map)
 {
-  assert_start_error (NULL, GST_RESOURCE_ERROR_SETTINGS, "map");
-  assert_start_error ("", GST_RESOURCE_ERROR_SETTINGS, "map");
+  assert_start_error (NULL, GST_RESOURCE_ERROR_SETTINGS, "map-location");
+  assert_start_error ("", GST_RESOURCE_ERROR_SETTINGS, "map-location");
 }
 GST_END_TEST
 
@@ -116,7 +116,7 @@ GST_START_TEST (test_map_folder)
   fail_unless (strstr (error->message, "has no PCD files") != NULL, "%s", error->message);
   g_rmdir (empty);
 
-  GstHarness *h = ndt_harness_new ("map", folder, "initial-pose", start, NULL);
+  GstHarness *h = ndt_harness_new ("map-location", folder, "initial-pose", start, NULL);
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
   ndt_harness_free (h);
 }
@@ -129,7 +129,7 @@ GST_START_TEST (test_recovers_from_failed_start)
 
   fail_unless_equals_int (
       gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-  g_object_set (element, "map", ndt_room_map (), NULL);
+  g_object_set (element, "map-location", ndt_room_map (), NULL);
   fail_unless_equals_int (
       gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
   gst_element_set_state (element, GST_STATE_NULL);
@@ -169,7 +169,7 @@ GST_START_TEST (test_no_caps)
   GstSegment segment;
 
   gst_element_set_bus (element, bus);
-  g_object_set (element, "map", ndt_room_map (), NULL);
+  g_object_set (element, "map-location", ndt_room_map (), NULL);
   GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
   gst_harness_play (h);
   gst_segment_init (&segment, GST_FORMAT_TIME);
@@ -350,7 +350,8 @@ GST_START_TEST (test_times_location)
   g_autoptr (GstBus) bus = gst_bus_new ();
 
   gst_element_set_bus (element, bus);
-  g_object_set (element, "map", ndt_room_map (), "times-location", "/nowhere/times.txt", NULL);
+  g_object_set (
+      element, "map-location", ndt_room_map (), "times-location", "/nowhere/times.txt", NULL);
   fail_unless_equals_int (
       gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   g_autoptr (GError) error = ndt_harness_error (element, GST_MESSAGE_ERROR);

@@ -58,7 +58,7 @@ note_map (GObject *object, GParamSpec *spec, gpointer user_data)
   gchar **noted = user_data;
   g_mutex_lock (&lock);
   g_free (*noted);
-  g_object_get (object, "map", noted, NULL);
+  g_object_get (object, "map-location", noted, NULL);
   g_mutex_unlock (&lock);
 }
 
@@ -71,7 +71,7 @@ GST_START_TEST (test_map_changes_while_playing)
 
   ndt_room_write_map (moved, offset);
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
-  g_object_set (h->element, "map", moved, NULL);
+  g_object_set (h->element, "map-location", moved, NULL);
   assert_new_map (h, moved);
 
   NdtPose pose;
@@ -88,8 +88,8 @@ GST_START_TEST (test_map_changes_while_playing)
   /* One that cannot be read changes nothing … */
   g_autofree gchar *noted = NULL;
   const gulong handler =
-      g_signal_connect (h->element, "notify::map", G_CALLBACK (note_map), &noted);
-  g_object_set (h->element, "map", "/nowhere/map.pcd", NULL);
+      g_signal_connect (h->element, "notify::map-location", G_CALLBACK (note_map), &noted);
+  g_object_set (h->element, "map-location", "/nowhere/map.pcd", NULL);
   g_autoptr (GError) warning = wait_for_warning (h);
   fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ));
   fail_unless (strstr (warning->message, "/nowhere/map.pcd") &&
@@ -98,7 +98,7 @@ GST_START_TEST (test_map_changes_while_playing)
   fail_unless_equals_int (ndt_harness_pass_status (h, scan_with (1, GST_POSE_ROLE_PRIOR, &pose)),
       GST_POSE_STATUS_TRACKING);
   g_autofree gchar *location = NULL;
-  g_object_get (h->element, "map", &location, NULL);
+  g_object_get (h->element, "map-location", &location, NULL);
   fail_unless_equals_string (location, moved);
   g_signal_handler_disconnect (h->element, handler);
   fail_unless_equals_string (noted, moved);
@@ -107,7 +107,7 @@ GST_START_TEST (test_map_changes_while_playing)
   g_object_set (h->element, "resolution", 1.5, NULL);
   assert_new_map (h, moved);
   /* nor of what is set beside it. */
-  g_object_set (h->element, "map", "/nowhere/map.pcd", "resolution", 2.0, NULL);
+  g_object_set (h->element, "map-location", "/nowhere/map.pcd", "resolution", 2.0, NULL);
   assert_new_map (h, moved);
   gdouble resolution;
   g_object_get (h->element, "resolution", &resolution, NULL);
@@ -121,7 +121,7 @@ GST_START_TEST (test_map_changes_while_playing)
   fail_unless (empty != NULL);
   g_object_get (h->element, "resolution", &resolution, NULL);
   fail_unless (resolution == 2.0);
-  g_object_set (h->element, "map", ndt_room_map (), NULL);
+  g_object_set (h->element, "map-location", ndt_room_map (), NULL);
   assert_new_map (h, ndt_room_map ());
   ndt_harness_free (h);
   g_unlink (moved);
@@ -145,7 +145,7 @@ GST_START_TEST (test_change_while_map_is_refused)
   const int opened = inotify_init1 (IN_CLOEXEC);
   fail_unless (inotify_add_watch (opened, ndt_room_map (), IN_OPEN) >= 0);
 
-  g_object_set (h->element, "map", folder, NULL);
+  g_object_set (h->element, "map-location", folder, NULL);
   fail_unless_equals_int (read (opened, &event, sizeof event), sizeof event);
   g_object_set (h->element, "resolution", 2.0, NULL);
   assert_new_map (h, ndt_room_map ());
@@ -153,7 +153,7 @@ GST_START_TEST (test_change_while_map_is_refused)
 
   gdouble resolution;
   g_autofree gchar *location = NULL;
-  g_object_get (h->element, "resolution", &resolution, "map", &location, NULL);
+  g_object_get (h->element, "resolution", &resolution, "map-location", &location, NULL);
   fail_unless (resolution == 2.0);
   fail_unless_equals_string (location, ndt_room_map ());
   g_autoptr (GError) warning = wait_for_warning (h);
@@ -242,7 +242,7 @@ GST_START_TEST (test_unusable_ranges)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
   GstHarness *h = ndt_harness_new ("initial-pose", start, "max-range", 50.0, NULL);
-  gfloat min_range = -1;
+  gdouble min_range = -1;
   g_object_set (h->element, "min-range", 60.0, NULL);
   g_object_get (h->element, "min-range", &min_range, NULL);
   fail_unless (min_range == 0);
@@ -255,8 +255,8 @@ GST_START_TEST (test_unusable_ranges)
   GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
   g_autoptr (GstBus) bus = gst_bus_new ();
   gst_element_set_bus (element, bus);
-  g_object_set (
-      element, "map", ndt_room_map (), "min-range", 50.0, "max-range", 10.0, "backend", 2, NULL);
+  g_object_set (element, "map-location", ndt_room_map (), "min-range", 50.0, "max-range", 10.0,
+      "backend", 2, NULL);
   fail_unless_equals_int (
       gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
   g_autoptr (GError) error = ndt_harness_error (element, GST_MESSAGE_ERROR);
@@ -269,36 +269,33 @@ GST_START_TEST (test_unusable_ranges)
 }
 GST_END_TEST
 
-/* Values that no bound holds are said and change nothing. */
-GST_START_TEST (test_unusable_texts)
+/* A list that cannot be used is said and changes nothing. */
+GST_START_TEST (test_unusable_lists)
 {
   static const struct {
     const gchar *property;
     const gchar *value;
+    const gchar *said;
   } cases[] = {
-      {"initial-pose", "1,2"},
-      {"initial-pose", "nowhere"},
-      {"crop-box", "0,0,0,1,1"},
-      {"crop-box", "1,0,0,0,1,1"},
-      {"fixed-covariance", "1,1,1,1,1,-1"},
-      {"fixed-covariance", ""},
-      {"covariance-offsets", "1,2,3"},
+      {"fixed-covariance", "<1,1,1,1,1,-1>", "<1, 1, 1, 1, 1, -1>"},
+      {"fixed-covariance", "<1,1>", "six variances"},
+      {"covariance-offsets", "<1,2,3>", "<1, 2, 3>"},
+      {"covariance-offsets", "<1,2>", "2 to 32 pairs"},
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     /* While playing: a warning that names both, and the value before stays. */
     g_autofree gchar *start = ndt_harness_pose (0);
     GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
-    g_autofree gchar *before = NULL, *after = NULL;
     g_autofree gchar *beginning =
         g_strdup_printf ("The property %s stays as it was: ", cases[i].property);
-    g_object_get (h->element, cases[i].property, &before, NULL);
-    g_object_set (h->element, cases[i].property, cases[i].value, NULL);
-    g_object_get (h->element, cases[i].property, &after, NULL);
+    g_autofree gchar *before = ndt_harness_get (h->element, cases[i].property);
+    ndt_harness_set (h->element, cases[i].property, cases[i].value, NULL);
+    g_autofree gchar *after = ndt_harness_get (h->element, cases[i].property);
     fail_unless_equals_string (before, after);
     g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
     fail_unless (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
     fail_unless (
-        g_str_has_prefix (warning->message, beginning) && strstr (warning->message, cases[i].value),
+        g_str_has_prefix (warning->message, beginning) && strstr (warning->message, cases[i].said),
         "%s", warning->message);
 
     /* It does not stand in the way of others. */
@@ -319,7 +316,8 @@ GST_START_TEST (test_unusable_texts)
     GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
     g_autoptr (GstBus) bus = gst_bus_new ();
     gst_element_set_bus (element, bus);
-    g_object_set (element, "map", ndt_room_map (), cases[i].property, cases[i].value, NULL);
+    ndt_harness_set (
+        element, "map-location", ndt_room_map (), cases[i].property, cases[i].value, NULL);
     fail_unless_equals_int (
         gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
     g_autoptr (GstMessage) message = ndt_harness_message (element, GST_MESSAGE_ERROR, NULL);
@@ -331,6 +329,75 @@ GST_START_TEST (test_unusable_texts)
     gst_element_set_bus (element, NULL);
     gst_element_set_state (element, GST_STATE_NULL);
     gst_object_unref (element);
+  }
+}
+GST_END_TEST
+
+/* A text that is no pose, box or list never becomes a value. */
+GST_START_TEST (test_unreadable_texts)
+{
+  static const struct {
+    const gchar *property;
+    const gchar *value;
+  } cases[] = {
+      {"initial-pose", "1,2"},
+      {"initial-pose", "nowhere"},
+      {"sensor-pose", "1,2,3,0,0,0,0"},
+      {"crop-box", "0,0,0,1,1"},
+      {"crop-box", "1,0,0,0,1,1"},
+      {"fixed-covariance", "here"},
+  };
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "sensor-pose", "0,0,1", "crop-box",
+      "-100,-100,-100,100,100,100", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree gchar *before = ndt_harness_get (h->element, cases[i].property);
+    ndt_harness_set (h->element, cases[i].property, cases[i].value, NULL);
+    g_autofree gchar *after = ndt_harness_get (h->element, cases[i].property);
+    fail_unless_equals_string (before, after);
+    g_autoptr (GstElement) element = NULL;
+    g_autoptr (GError) error = NULL;
+    g_autofree gchar *line =
+        g_strdup_printf ("ndtlocalize %s=%s", cases[i].property, cases[i].value);
+    element = gst_parse_launch_full (line, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+    fail_unless (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_COULD_NOT_SET_PROPERTY));
+  }
+  /* What is written is what is read, also in a preset. */
+  g_autofree gchar *pose = ndt_harness_get (h->element, "initial-pose");
+  fail_unless (strstr (pose, start) != NULL, "%s is not %s", pose, start);
+  fail_unless (GST_IS_PRESET (h->element));
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Names of the release before: the element does not start, and names the one that is. */
+GST_START_TEST (test_renamed)
+{
+  static const struct {
+    const gchar *name;
+    const gchar *value;
+    const gchar *now;
+  } cases[] = {
+      {"map", "map.pcd", "map-location"},
+      {"deadline", "5", "max-lateness"},
+      {"threads", "2", "n-threads"},
+      {"step-size", "0.1", "max-translation-step"},
+      {"pose-timeout", "100", "pose-latency"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GstElement) element =
+        gst_object_ref_sink (gst_element_factory_make ("ndtlocalize", NULL));
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    gst_element_set_bus (element, bus);
+    gst_util_set_object_arg (G_OBJECT (element), cases[i].name, cases[i].value);
+    fail_unless_equals_int (
+        gst_element_set_state (element, GST_STATE_READY), GST_STATE_CHANGE_FAILURE);
+    g_autoptr (GError) error = ndt_harness_error (element, GST_MESSAGE_ERROR);
+    fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+    fail_unless (strstr (error->message, cases[i].now) != NULL, "%s", error->message);
+    ndt_harness_drop_messages (element);
+    gst_element_set_bus (element, NULL);
+    gst_element_set_state (element, GST_STATE_NULL);
   }
 }
 GST_END_TEST
@@ -352,7 +419,9 @@ ndtlocalize_properties_suite (void)
   tcase_add_test (tc, test_map_changes_while_playing);
   tcase_add_test (tc, test_change_while_map_is_refused);
   tcase_add_test (tc, test_property_bounds);
-  tcase_add_test (tc, test_unusable_texts);
+  tcase_add_test (tc, test_unusable_lists);
+  tcase_add_test (tc, test_unreadable_texts);
+  tcase_add_test (tc, test_renamed);
   tcase_add_test (tc, test_unusable_ranges);
   return suite;
 }

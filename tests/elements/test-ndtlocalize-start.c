@@ -6,7 +6,7 @@
 
 #include "tests/ndt-harness.h"
 
-#define UNCERTAIN "2,2,0.3,180"
+#define UNCERTAIN "<2,2,0.3,180>"
 
 /* Metres from where a scan is, and turned round. */
 static NdtPose
@@ -87,7 +87,7 @@ GST_START_TEST (test_candidates)
   g_autofree gchar *initial = ndt_pose_to_string (&off);
   GstHarness *h =
       ndt_harness_new ("resolution", 1.0, "initial-pose", initial, "initial-pose-uncertainty",
-          "2,2,0.3,1,1,180", "initial-pose-candidates", 1234, "post-messages", TRUE, NULL);
+          "<2,2,0.3,1,1,180>", "initial-pose-candidates", 1234, "post-messages", TRUE, NULL);
   g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (0));
   assert_tracks (out, 0);
   g_autoptr (GstMessage) message =
@@ -111,7 +111,7 @@ GST_START_TEST (test_action)
   const NdtPose off = off_pose (20);
   g_autofree gchar *text = ndt_pose_to_string (&off);
   gboolean set = FALSE;
-  g_object_set (h->element, "initial-pose-uncertainty", UNCERTAIN, NULL);
+  ndt_harness_set (h->element, "initial-pose-uncertainty", UNCERTAIN, NULL);
   g_signal_emit_by_name (h->element, "set-initial-pose", text, &set);
   fail_unless (set);
   g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (20));
@@ -182,27 +182,28 @@ GST_START_TEST (test_ambiguous)
 }
 GST_END_TEST;
 
-/* Texts that are none are refused: while playing the value before stays, at the start it is an
- * error. */
+/* Lists that are no uncertainty are refused: while playing the value before stays, at the start it
+ * is an error. */
 GST_START_TEST (test_refused)
 {
   static const gchar *const bad[] = {
-      "5", "5,5", "1,2,3", "1,2,3,-4", "1,2,3,4,5", "a", "1,2,3,nan"};
+      "<5>", "<5,5>", "<1,2,3>", "<1,2,3,-4>", "<1,2,3,4,5>", "<1,2,3,4,5,6,7>"};
   GstHarness *h = ndt_harness_new ("initial-pose-uncertainty", UNCERTAIN, NULL);
+  g_autofree gchar *before = ndt_harness_get (h->element, "initial-pose-uncertainty");
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {
-    g_autofree gchar *value = NULL;
-    g_object_set (h->element, "initial-pose-uncertainty", bad[i], NULL);
+    ndt_harness_set (h->element, "initial-pose-uncertainty", bad[i], NULL);
     g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
     fail_unless (warning && strstr (warning->message, "initial-pose-uncertainty"), "%s", bad[i]);
-    g_object_get (h->element, "initial-pose-uncertainty", &value, NULL);
-    fail_unless_equals_string (value, UNCERTAIN);
+    g_autofree gchar *value = ndt_harness_get (h->element, "initial-pose-uncertainty");
+    fail_unless_equals_string (value, before);
   }
   ndt_harness_free (h);
 
   GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
   g_autoptr (GstBus) bus = gst_bus_new ();
   gst_element_set_bus (element, bus);
-  g_object_set (element, "map", ndt_room_map (), "initial-pose-uncertainty", "5", NULL);
+  ndt_harness_set (
+      element, "map-location", ndt_room_map (), "initial-pose-uncertainty", "<5>", NULL);
   fail_unless_equals_int (
       gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   g_autoptr (GError) error = ndt_harness_error (element, GST_MESSAGE_ERROR);

@@ -180,7 +180,7 @@ GST_START_TEST (test_no_initial_pose)
   fail_unless_equals_int (
       ndt_harness_pass_status (h, ndt_room_scan (6)), GST_POSE_STATUS_INITIALIZING);
   /* The property does what the action does. */
-  g_object_set (h->element, "initial-pose", pose, NULL);
+  ndt_harness_set (h->element, "initial-pose", pose, NULL);
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (3)), GST_POSE_STATUS_TRACKING);
   g_signal_emit_by_name (h->element, "reset");
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (3)), GST_POSE_STATUS_TRACKING);
@@ -395,7 +395,7 @@ GST_START_TEST (test_states)
   GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
   g_autofree gchar *backend = NULL;
 
-  g_object_set (element, "map", ndt_room_map (), NULL);
+  g_object_set (element, "map-location", ndt_room_map (), NULL);
   g_object_get (element, "active-backend", &backend, NULL);
   fail_unless (backend == NULL);
   for (guint i = 0; i < 3; i++) {
@@ -431,7 +431,7 @@ GST_START_TEST (test_start_that_fails_elsewhere)
   gboolean accepted = TRUE;
 
   gst_element_set_bus (element, bus);
-  g_object_set (element, "map", ndt_room_map (), NULL);
+  g_object_set (element, "map-location", ndt_room_map (), NULL);
   gst_pad_set_activate_function (pad, refuse_activation);
   gst_element_add_pad (element, pad);
   fail_unless_equals_int (
@@ -516,7 +516,7 @@ GST_START_TEST (test_thinning)
   assert_near_truth (out, 0);
   fail_unless_equals_uint64 (gst_buffer_get_size (out), size);
 
-  g_object_set (h->element, "crop-box", "100,100,100,101,101,101", NULL);
+  ndt_harness_set (h->element, "crop-box", "100,100,100,101,101,101", NULL);
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (1)), GST_POSE_STATUS_SKIPPED);
   fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-too-few-points"), 1);
   ndt_harness_free (h);
@@ -530,7 +530,7 @@ GST_START_TEST (test_pose_covariances)
 
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
     GstHarness *h =
-        ndt_harness_new ("initial-pose", start, "fixed-covariance", "4,4,4,1,1,1", NULL);
+        ndt_harness_new ("initial-pose", start, "fixed-covariance", "<4,4,4,1,1,1>", NULL);
     gst_util_set_object_arg (G_OBJECT (h->element), "pose-covariance", kinds[i]);
     g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (0));
     const GstPoseMeta *meta = ndt_harness_estimate (out);

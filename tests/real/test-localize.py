@@ -54,7 +54,7 @@ def kitti(folder, _):
     numbers = localize(
         f"multifilesrc location={folder}/scans/%06d.pcd ! pcddec framerate=5/1 "
         f"! poseinject location={folder}/poses.txt match=index role=ground-truth "
-        f"! ndtlocalize map={folder}/map_even_0.25.pcd resolution=1 "
+        f"! ndtlocalize map-location={folder}/map_even_0.25.pcd resolution=1 "
         f"initial-pose={first_pose(folder + '/poses.txt')} "
         "! trajectorysink reference-role=ground-truth print-summary=true")
     assert_within(numbers, 50, 0.05, 0.2)
@@ -69,7 +69,7 @@ def balm(folder, _):
             f"multifilesrc location={folder}/scans/%06d.pcd ! pcddec framerate=1/1 "
             f"! {poses} role=ground-truth ! {poses} role=prior count=1 "
             f"! {poses} role=odometry relative-translation-noise=0.05 rotation-noise=1 seed={seed} "
-            f"! ndtlocalize map={folder}/map_even_0.20.pcd resolution=1 "
+            f"! ndtlocalize map-location={folder}/map_even_0.20.pcd resolution=1 "
             "! trajectorysink reference-role=ground-truth print-summary=true")
         assert_within(numbers, 50, 0.10, 0.5)
 
@@ -114,7 +114,7 @@ def apollo(folder, work):
             f"multifilesrc location={folder}/pcds/%d.pcd index=2 stop-index=2 "
             f"! pcddec framerate=10/1 "
             f"! poseinject location={work}/truth.txt match=index role=ground-truth "
-            f"! ndtlocalize map={work}/map.pcd resolution={resolution} initial-pose={start} "
+            f"! ndtlocalize map-location={work}/map.pcd resolution={resolution} initial-pose={start} "
             "scan-leaf-size=0.5 ! trajectorysink reference-role=ground-truth print-summary=true")
         assert_within(numbers, 1, 0.05, 0.3)
 

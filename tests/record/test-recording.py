@@ -95,7 +95,7 @@ class Provenance(Folder):
         pipeline = Gst.parse_launch(
             f"lidartestsrc num-buffers=3 ! ndtlocalize name=ndt ! mcapsink location={path} "
             "metadata=drive,vehicle=bus,number=(int)7")
-        pipeline.get_by_name("ndt").set_property("map", map_path)
+        pipeline.get_by_name("ndt").set_property("map-location", map_path)
         pipeline.set_state(Gst.State.PLAYING)
         wait(pipeline)
         pipeline.set_state(Gst.State.NULL)
@@ -125,10 +125,10 @@ class Provenance(Folder):
             "lidartestsrc is-live=true rings=16 columns=64 ! ndtlocalize name=ndt ! "
             f"mcapsink location={path} log-time=pts")
         ndt = pipeline.get_by_name("ndt")
-        ndt.set_property("map", maps[0])
+        ndt.set_property("map-location", maps[0])
         pipeline.set_state(Gst.State.PLAYING)
         bus = pipeline.get_bus()
-        ndt.set_property("map", maps[1])
+        ndt.set_property("map-location", maps[1])
         while True:
             message = bus.timed_pop_filtered(
                 60 * SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.ERROR)
@@ -158,7 +158,7 @@ class Provenance(Folder):
         with open(map_path, "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()
         pipeline = Gst.parse_launch(
-            f"lidartestsrc is-live=true rings=16 columns=64 ! ndtlocalize map={map_path} "
+            f"lidartestsrc is-live=true rings=16 columns=64 ! ndtlocalize map-location={map_path} "
             f"initial-pose=0,0,1.8 ! mcapsink location={path}")
         pipeline.set_state(Gst.State.PLAYING)
         wanted, content, deadline = f"{digest}  {map_path}\n".encode(), b"", time.monotonic() + 120

@@ -80,7 +80,7 @@ GST_START_TEST (test_sequence)
   if (!sequence)
     return;
   g_autofree gchar *localize =
-      g_strdup_printf ("ndtlocalize map=%s/map_even_0.50.pcd resolution=1 backend=cpu "
+      g_strdup_printf ("ndtlocalize map-location=%s/map_even_0.50.pcd resolution=1 backend=cpu "
                        "initial-pose=0.343,0.007,0,0.85",
           sequence);
   replay_run (&original,

@@ -242,7 +242,7 @@ GST_START_TEST (test_deadline)
   ndt_device_hold ();
   fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (1)), GST_FLOW_OK);
   ndt_device_wait ();
-  g_object_set (h->element, "deadline", limit, NULL);
+  g_object_set (h->element, "max-lateness", limit, NULL);
   push_scans (&pusher);
   g_usleep (2 * limit / GST_USECOND);
   ndt_device_release ();
@@ -266,7 +266,7 @@ GST_START_TEST (test_deadline)
   fail_unless_equals_uint64 (ndt_harness_count (h, "skipped"), n_late);
 
   /* It ends with the backlog. */
-  g_object_set (h->element, "deadline", G_GUINT64_CONSTANT (0), "batch-timeout",
+  g_object_set (h->element, "max-lateness", G_GUINT64_CONSTANT (0), "batch-timeout",
       G_GUINT64_CONSTANT (0), NULL);
   fail_unless_equals_int (
       ndt_harness_pass_status (h, ndt_room_scan (10)), GST_POSE_STATUS_TRACKING);
@@ -282,7 +282,7 @@ GST_START_TEST (test_deadline_of_a_replay)
 
   set_running_time (h, 0);
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
-  g_object_set (h->element, "deadline", 150 * GST_MSECOND, NULL);
+  g_object_set (h->element, "max-lateness", 150 * GST_MSECOND, NULL);
   g_atomic_int_set (&ndt_device.delay_ms, 100);
   /* From 1000 s on, while the clock stands at 0. */
   GstBuffer *scan = ndt_room_scan (1);

@@ -280,7 +280,7 @@ GST_END_TEST
 
 /* Properties that may be set while playing and change no result, or have a message of their own. */
 static const gchar *others[] = {"batch-size", "batch-timeout", "processing-deadline",
-    "post-messages", "initial-pose", "map", "resolution", "covariance-estimate"};
+    "post-messages", "initial-pose", "map-location", "resolution", "covariance-estimate"};
 
 static gboolean
 is_announced (const GParamSpec *spec, GType type)

@@ -60,7 +60,7 @@ run (const gchar *between, Cost *best)
 GST_START_TEST (test_cost)
 {
   g_autofree gchar *localizer =
-      g_strdup_printf ("ndtlocalize backend=cuda map=%s", ndt_room_map ());
+      g_strdup_printf ("ndtlocalize backend=cuda map-location=%s", ndt_room_map ());
   Cost queue = {0}, ours = {0};
 
   const GstClockTime end = gst_util_get_timestamp () + MAX_TIME;

@@ -30,7 +30,7 @@ pipeline_new (const gchar *between)
 {
   g_autofree gchar *text =
       g_strdup_printf ("lidartestsrc name=source world=hall rings=16 columns=64 n-threads=1 %s "
-                       "! ndtlocalize name=localizer threads=1 batch-size=4 map=%s "
+                       "! ndtlocalize name=localizer n-threads=1 batch-size=4 map-location=%s "
                        "! fakesink name=sink sync=false",
           between, ndt_room_map ());
   g_autoptr (GError) error = NULL;
@@ -144,7 +144,7 @@ ask (GstElement *localizer, GRand *random)
 
   g_object_get (localizer, "stats", &stats, "active-backend", &backend, NULL);
   fail_unless (stats != NULL);
-  g_object_set (localizer, "max-range", (gfloat)g_rand_double_range (random, 5, 50), NULL);
+  g_object_set (localizer, "max-range", g_rand_double_range (random, 5, 50), NULL);
 }
 
 /* State changes at random moments from another thread, while this one asks and sets: none fails or
@@ -239,8 +239,8 @@ GST_END_TEST
 static void
 replace_map (GstElement *localizer, GRand *random)
 {
-  g_object_set (
-      localizer, "map", ndt_room_map (), "resolution", g_rand_boolean (random) ? 1.0 : 2.0, NULL);
+  g_object_set (localizer, "map-location", ndt_room_map (), "resolution",
+      g_rand_boolean (random) ? 1.0 : 2.0, NULL);
 }
 
 /* Maps replaced while scans are aligned: none is lost or out of order. */
@@ -261,7 +261,7 @@ write_properties (GstElement *localizer, GRand *random)
 {
   gboolean accepted;
 
-  g_object_set (localizer, "max-range", (gfloat)g_rand_double_range (random, 5, 50), "batch-size",
+  ndt_harness_set (localizer, "max-range", g_rand_double_range (random, 5, 50), "batch-size",
       g_rand_int_range (random, 1, 65), "post-messages", g_rand_boolean (random), "outlier-ratio",
       g_rand_double_range (random, 0.1, 0.9), "map-frame",
       g_rand_boolean (random) ? "map" : "world", "initial-pose",

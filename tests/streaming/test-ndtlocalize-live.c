@@ -105,7 +105,7 @@ pipeline_new (const gchar *map, Stream *streams)
         "lidartestsrc name=source%u is-live=true world=hall rings=16 columns=90 n-threads=1 "
         "start-offset=%u ! pointcloud/x-raw,framerate=20/1 "
         "! queue max-size-buffers=64 max-size-bytes=0 max-size-time=0 "
-        "! ndtlocalize name=localizer%u threads=1 resolution=1 batch-size=%u map=%s "
+        "! ndtlocalize name=localizer%u n-threads=1 resolution=1 batch-size=%u map-location=%s "
         "! fakesink name=sink%u sync=true max-lateness=0 ",
         i, 3 * i, i, 1 + 3 * i, map, i);
   g_autoptr (GError) error = NULL;
@@ -266,7 +266,8 @@ GST_START_TEST (test_held_by_the_sink)
       "lidartestsrc name=source is-live=true world=hall rings=16 columns=90 n-threads=1 speed=0.1 "
       "! pointcloud/x-raw,framerate=1/1 "
       "! queue max-size-buffers=100 max-size-bytes=0 max-size-time=0 "
-      "! ndtlocalize threads=1 resolution=1 batch-size=1 deadline=20000000000 map=%s "
+      "! ndtlocalize n-threads=1 resolution=1 batch-size=1 max-lateness=20000000000 "
+      "map-location=%s "
       "! fakesink name=sink sync=true",
       map);
   g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);

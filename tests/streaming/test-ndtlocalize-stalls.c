@@ -194,7 +194,7 @@ GST_START_TEST (test_backlog_upstream)
   g_autofree gchar *text = g_strdup_printf (
       "lidartestsrc name=source is-live=true world=hall rings=16 columns=16 n-threads=1 "
       "! pointcloud/x-raw,framerate=20/1 ! queue max-size-buffers=200 max-size-time=0 "
-      "! ndtlocalize name=localizer threads=1 batch-size=1 max-skips=1000 deadline=500000000 "
+      "! ndtlocalize name=localizer n-threads=1 batch-size=1 max-skips=1000 max-lateness=500000000 "
       "map=%s "
       "! fakesink name=sink",
       ndt_room_map ());
@@ -242,7 +242,8 @@ GST_START_TEST (test_paused_replay)
   g_autofree gchar *text = g_strdup_printf (
       "lidartestsrc name=source num-buffers=20 world=hall rings=16 columns=16 n-threads=1 "
       "! pointcloud/x-raw,framerate=20/1 "
-      "! ndtlocalize name=localizer threads=1 batch-size=64 deadline=2000000000 map=%s "
+      "! ndtlocalize name=localizer n-threads=1 batch-size=64 max-lateness=2000000000 "
+      "map-location=%s "
       "! fakesink sync=true",
       ndt_room_map ());
   g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);

@@ -97,8 +97,8 @@ static GstHarness *
 harness_at (gdouble x)
 {
   g_autofree gchar *pose = pose_at (x);
-  return ndt_harness_new (
-      "backend", 2 /* cpu */, "map", tiles, "map-radius", RADIUS, "initial-pose", pose, NULL);
+  return ndt_harness_new ("backend", 2 /* cpu */, "map-location", tiles, "map-radius", RADIUS,
+      "initial-pose", pose, NULL);
 }
 
 /* Where the scan at x is found: within 5 cm of the truth. */
@@ -193,7 +193,7 @@ static void
 drive (Drive *found, gint backend, const gchar *map, gdouble radius, guint batch_size)
 {
   g_autofree gchar *pose = pose_at (0);
-  GstHarness *h = ndt_harness_new ("backend", backend, "map", map, "map-radius", radius,
+  GstHarness *h = ndt_harness_new ("backend", backend, "map-location", map, "map-radius", radius,
       "initial-pose", pose, "batch-size", batch_size, NULL);
 
   memset (found->poses, 0, sizeof found->poses);
@@ -439,7 +439,7 @@ GST_START_TEST (test_start)
   static const gchar *const starts[] = {"", "1000,1000,2"};
   for (guint i = 0; i < G_N_ELEMENTS (starts); i++) {
     GstHarness *h = ndt_harness_new (
-        "backend", 2, "map", tiles, "map-radius", RADIUS, "initial-pose", starts[i], NULL);
+        "backend", 2, "map-location", tiles, "map-radius", RADIUS, "initial-pose", starts[i], NULL);
     const GstPoseStatus status = ndt_harness_pass_status (h, ndt_street_scan (200));
     fail_unless_equals_int (status, i == 0 ? GST_POSE_STATUS_INITIALIZING : GST_POSE_STATUS_LOST);
     fail_unless_equals_uint64 (ndt_harness_count (h, "tiles") == 1, i == 1);
@@ -471,8 +471,8 @@ GST_START_TEST (test_unreadable)
   g_autoptr (GstElement) element = gst_element_factory_make ("ndtlocalize", NULL);
   g_autoptr (GstBus) bus = gst_bus_new ();
   gst_element_set_bus (element, bus);
-  g_object_set (
-      element, "map", tiles, "map-radius", RADIUS, "initial-pose", "100,0,1.8", "backend", 2, NULL);
+  ndt_harness_set (element, "map-location", tiles, "map-radius", RADIUS, "initial-pose",
+      "100,0,1.8", "backend", 2, NULL);
   g_autofree gchar *saved = NULL;
   gsize size;
   g_assert_true (g_file_get_contents (tile, &saved, &size, NULL));
@@ -536,17 +536,17 @@ GST_START_TEST (test_change)
   fail_unless (get_resolution (take_map_message (h)) == 1.25);
 
   /* Refused: the tiles before follow on. */
-  g_object_set (h->element, "map", "/nowhere", NULL);
+  g_object_set (h->element, "map-location", "/nowhere", NULL);
   g_autofree gchar *location = NULL;
   GError *warning = NULL;
   stand_until (h, x, (warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING)) != NULL);
   fail_unless (strstr (warning->message, "/nowhere") != NULL, "%s", warning->message);
   g_clear_error (&warning);
-  g_object_get (h->element, "map", &location, NULL);
+  g_object_get (h->element, "map-location", &location, NULL);
   fail_unless_equals_string (location, tiles);
 
   /* The whole map as the one tile of a file. */
-  g_object_set (h->element, "map", whole, NULL);
+  g_object_set (h->element, "map-location", whole, NULL);
   stand_until (h, x, ndt_harness_count (h, "tiles") == 1);
   drive_to (h, x);
   assert_no_warning (h);

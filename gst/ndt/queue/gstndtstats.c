@@ -258,7 +258,7 @@ gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counte
   *counts = stats->counts;
   g_mutex_unlock (&stats->lock);
 
-  GstStructure *structure = gst_structure_new ("ndt-stats", "scans-in", G_TYPE_UINT64,
+  GstStructure *structure = gst_structure_new ("application/x-ndtlocalize-stats", "scans-in", G_TYPE_UINT64,
       counts->scans_in, "scans-out", G_TYPE_UINT64, counts->scans_out, "dropped", G_TYPE_UINT64,
       counts->dropped, "aligned", G_TYPE_UINT64, counts->aligned, "iterations", G_TYPE_UINT64,
       counts->iterations, "late", G_TYPE_UINT64, counts->late, "backwards", G_TYPE_UINT64,

@@ -4,99 +4,99 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers separated by commas, semicolons or white space. Returns how many, or -1 when there
- * are more than @max or something else. */
-static gint
-parse_numbers (const gchar *text, gdouble *values, guint max)
+static void
+resolve_filter (const GstNdtSettings *settings, NdtScanFilter *filter)
 {
-  guint n = 0;
-  for (;;) {
-    text += strspn (text, ",; \t\n");
-    if (*text == '\0')
-      return (gint)n;
-    gchar *end;
-    const gdouble value = g_ascii_strtod (text, &end);
-    if (end == text || !isfinite (value) || n == max)
-      return -1;
-    values[n++] = value;
-    text = end;
+  const GstPointCloudBox *box = settings->crop_box;
+
+  filter->min_range = (float)settings->min_range;
+  filter->max_range = (float)settings->max_range;
+  filter->leaf_size = (float)settings->scan_leaf_size;
+  filter->use_box = box != NULL;
+  for (guint i = 0; box && i < 3; i++) {
+    filter->box_min[i] = (float)box->min[i];
+    filter->box_max[i] = (float)box->max[i];
   }
 }
 
+/* NDT_ERROR_INVALID_ARGUMENT; @what is what the numbers should be. FALSE, to be returned. */
 static gboolean
-resolve_crop_box (const gchar *text, NdtScanFilter *filter, GError **error)
+refuse_numbers (
+    const gchar *property, const GstNdtNumbers *numbers, const gchar *what, GError **error)
 {
-  gdouble v[6];
-  filter->use_box = text && text[strspn (text, " \t")] != '\0';
-  if (!filter->use_box)
-    return TRUE;
-  if (parse_numbers (text, v, 6) != 6 || v[0] > v[3] || v[1] > v[4] || v[2] > v[5]) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "crop-box \"%s\" is not \"xmin,ymin,zmin,xmax,ymax,zmax\" with each minimum at most its "
-        "maximum",
-        text);
-    return FALSE;
-  }
-  for (guint i = 0; i < 3; i++) {
-    filter->box_min[i] = (float)v[i];
-    filter->box_max[i] = (float)v[3 + i];
-  }
-  return TRUE;
+  g_autofree gchar *text = gst_ndt_numbers_to_string (numbers);
+  g_set_error (
+      error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "%s %s is not %s", property, text, what);
+  return FALSE;
 }
 
 static gboolean
 resolve_covariance (
     const GstNdtSettings *settings, NdtRegistrationParams *registration, GError **error)
 {
-  gdouble v[2 * NDT_MAX_OFFSETS];
-  const gchar *fixed = settings->fixed_covariance ? settings->fixed_covariance : "";
-  gboolean valid = parse_numbers (fixed, v, 6) == 6;
-  for (guint i = 0; valid && i < 6; i++)
-    valid = v[i] > 0;
-  if (!valid) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "fixed-covariance \"%s\" is not six variances above 0 (x, y, z in m², rotations in rad²)",
-        fixed);
-    return FALSE;
-  }
-  memcpy (registration->fixed_variance, v, 6 * sizeof (gdouble));
+  const GstNdtNumbers *fixed = &settings->fixed_covariance,
+                      *offsets = &settings->covariance_offsets;
+  gboolean valid = fixed->n == 0 || fixed->n == 6;
 
-  const gchar *offsets = settings->covariance_offsets ? settings->covariance_offsets : "";
-  const gint n = parse_numbers (offsets, v, G_N_ELEMENTS (v));
-  if (n < 4 || n % 2 != 0) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "covariance-offsets \"%s\" is not \"x1,y1 x2,y2 …\" with 2 to %d pairs", offsets,
-        NDT_MAX_OFFSETS);
-    return FALSE;
+  for (guint i = 0; valid && i < fixed->n; i++)
+    valid = fixed->values[i] > 0;
+  if (!valid)
+    return refuse_numbers ("fixed-covariance", fixed,
+        "six variances above 0 (x, y, z in m², rotations in rad²)", error);
+  if (fixed->n > 0)
+    memcpy (registration->fixed_variance, fixed->values, 6 * sizeof (gdouble));
+
+  if (offsets->n == 0)
+    return TRUE;
+  if (offsets->n < 4 || offsets->n > G_N_ELEMENTS (offsets->values) || offsets->n % 2 != 0) {
+    g_autofree gchar *what =
+        g_strdup_printf ("<x1, y1, x2, y2, …> of 2 to %d pairs", NDT_MAX_OFFSETS);
+    return refuse_numbers ("covariance-offsets", offsets, what, error);
   }
-  registration->n_offsets = (guint)n / 2;
-  for (gint i = 0; i < n / 2; i++) {
-    registration->offset_x[i] = v[2 * i];
-    registration->offset_y[i] = v[2 * i + 1];
+  registration->n_offsets = offsets->n / 2;
+  for (guint i = 0; i < registration->n_offsets; i++) {
+    registration->offset_x[i] = offsets->values[2 * i];
+    registration->offset_y[i] = offsets->values[2 * i + 1];
   }
   return TRUE;
 }
 
 static gboolean
-resolve_uncertainty (const gchar *text, NdtPoseSearch *start, GError **error)
+resolve_uncertainty (const GstNdtNumbers *numbers, NdtPoseSearch *start, GError **error)
 {
-  gdouble v[6];
+  const guint n = numbers->n;
+  gboolean valid = n == 0 || n == 4 || n == 6;
+
   memset (start->stddev, 0, sizeof start->stddev);
-  if (!text || text[strspn (text, " \t")] == '\0')
-    return TRUE;
-  const gint n = parse_numbers (text, v, 6);
-  gboolean valid = n == 4 || n == 6;
-  for (gint i = 0; valid && i < n; i++)
-    valid = v[i] >= 0;
-  if (!valid) {
+  for (guint i = 0; valid && i < n; i++)
+    valid = numbers->values[i] >= 0;
+  if (!valid)
+    return refuse_numbers ("initial-pose-uncertainty", numbers,
+        "<x, y, z, yaw> or <x, y, z, roll, pitch, yaw>, standard deviations in m and degrees, each "
+        "0 "
+        "or above",
+        error);
+  for (guint i = 0; i < n; i++)
+    start->stddev[n == 4 && i == 3 ? 5 : i] =
+        i < 3 ? numbers->values[i] : numbers->values[i] * G_PI / 180;
+  return TRUE;
+}
+
+static gboolean
+resolve_pose (const gchar *property, const GstPointCloudPose *from, NdtPose *pose, GError **error)
+{
+  memcpy (pose->position, from->position, sizeof pose->position);
+  memcpy (pose->orientation, from->orientation, sizeof pose->orientation);
+  NdtPose normal = *pose;
+  if (!ndt_pose_normalize (&normal)) {
     g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "initial-pose-uncertainty \"%s\" is not \"x,y,z,yaw\" or \"x,y,z,roll,pitch,yaw\", "
-        "standard deviations in m and degrees, each 0 or above",
-        text);
+        "%s is not finite, or has no orientation", property);
     return FALSE;
   }
-  for (gint i = 0; i < n; i++)
-    start->stddev[n == 4 && i == 3 ? 5 : i] = i < 3 ? v[i] : v[i] * G_PI / 180;
+  /* A unit quaternion stays to the bit what was written. */
+  const gdouble *q = pose->orientation;
+  if (fabs (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1) >= 1e-15)
+    *pose = normal;
   return TRUE;
 }
 
@@ -105,20 +105,15 @@ gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *pa
     gboolean *has_initial_pose, NdtPose *initial_pose, GError **error)
 {
   *params = settings->params;
-  if (settings->sensor_pose && settings->sensor_pose[0] != '\0' &&
-      !ndt_pose_parse (settings->sensor_pose, &params->sensor_pose, error)) {
-    g_prefix_error (error, "sensor-pose: ");
+  *has_initial_pose = settings->initial_pose != NULL;
+  resolve_filter (settings, &params->filter);
+  if (settings->sensor_pose &&
+      !resolve_pose ("sensor-pose", settings->sensor_pose, &params->sensor_pose, error))
     return FALSE;
-  }
-  if (!resolve_crop_box (settings->crop_box, &params->filter, error) ||
-      !resolve_covariance (settings, &params->registration, error) ||
-      !resolve_uncertainty (settings->initial_pose_uncertainty, &params->start, error))
+  if (settings->initial_pose &&
+      !resolve_pose ("initial-pose", settings->initial_pose, initial_pose, error))
     return FALSE;
-
-  *has_initial_pose = settings->initial_pose && settings->initial_pose[0] != '\0';
-  if (*has_initial_pose && !ndt_pose_parse (settings->initial_pose, initial_pose, error)) {
-    g_prefix_error (error, "initial-pose: ");
-    return FALSE;
-  }
-  return ndt_localizer_params_check (params, error);
+  return resolve_covariance (settings, &params->registration, error) &&
+         resolve_uncertainty (&settings->initial_pose_uncertainty, &params->start, error) &&
+         ndt_localizer_params_check (params, error);
 }

@@ -3,6 +3,7 @@
 
 #include <gst/gst.h>
 
+#include "gst/pointcloud/pointcloud.h"
 #include "ndtcore/track/ndt-localizer.h"
 
 G_BEGIN_DECLS
@@ -20,22 +21,41 @@ typedef enum {
 } GstNdtPoseTime;
 
 /**
- * GstNdtSettings:
+ * GstNdtNumbers:
+ * @n: how many were given; those beyond the capacity of @values are lost
  *
- * The values of ndtlocalize's properties, in the units of ndtcore (rad, where properties
- * have degrees). Texts are kept as they were given and read by gst_ndt_settings_resolve().
+ * A list of numbers, as a GstValueArray of doubles has them. The default of such a property is empty,
+ * since a GstParamSpecArray has no other: it means the values that @params has.
  */
 typedef struct {
-  gchar *map;
+  guint n;
+  gdouble values[2 * NDT_MAX_OFFSETS];
+} GstNdtNumbers;
+
+/* "<1, 2, 3>", as a launch line has it: for messages. */
+gchar *gst_ndt_numbers_to_string (const GstNdtNumbers *numbers);
+
+/**
+ * GstNdtSettings:
+ *
+ * The values of ndtlocalize's properties, in the units of ndtcore (rad, where properties have
+ * degrees). gst_ndt_settings_resolve() reads those that are not members of @params into a copy of
+ * it.
+ */
+typedef struct {
+  gchar *map_location;
   NdtVoxelMapParams map_params;
   gdouble map_radius;
   NdtLocalizerParams params;
-  gchar *crop_box;
-  gchar *fixed_covariance;
-  gchar *covariance_offsets;
-  gchar *initial_pose;
-  gchar *initial_pose_uncertainty;
-  gchar *sensor_pose;
+  gdouble min_range;
+  gdouble max_range;
+  gdouble scan_leaf_size;
+  GstPointCloudBox *crop_box;
+  GstNdtNumbers fixed_covariance;
+  GstNdtNumbers covariance_offsets;
+  GstPointCloudPose *initial_pose;
+  GstNdtNumbers initial_pose_uncertainty;
+  GstPointCloudPose *sensor_pose;
 
   GstNdtBackend backend;
   NdtBackendConfig config;
@@ -43,8 +63,9 @@ typedef struct {
   guint batch_size;
   GstClockTime batch_timeout;
   GstClockTime processing_deadline;
-  GstClockTime deadline;
-  GstClockTime pose_timeout;
+  GstClockTime max_lateness;
+  GstClockTime max_pose_gap; /* 0: no limit */
+  GstClockTime pose_latency;
   gdouble pose_distance_limit;
 
   GstNdtPoseTime pose_time;
@@ -75,9 +96,10 @@ typedef struct {
   GQuark map_frame;
   GQuark sensor_frame;
   GstNdtPoseTime pose_time;
-  GstClockTime pose_timeout;
+  GstClockTime max_pose_gap;
+  GstClockTime pose_latency;
   gdouble pose_distance_limit;
-  GstClockTime deadline;
+  GstClockTime max_lateness;
   GstClockTime processing_deadline;
   gboolean post_messages;
 } GstNdtScanSettings;
@@ -97,6 +119,6 @@ gboolean gst_ndt_settings_get_property (const GstNdtSettings *settings, guint id
 void gst_ndt_settings_get_scan_settings (const GstNdtSettings *settings, GstNdtScanSettings *scans);
 /* Adds the values of the properties whose numbers are bits of @ids to fields of their names. */
 void gst_ndt_settings_describe (
-    const GstNdtSettings *settings, guint64 ids, GObjectClass *klass, GstStructure *structure);
+    const GstNdtSettings *settings, guint64 ids, GstStructure *structure);
 
 G_END_DECLS
