@@ -258,14 +258,14 @@ gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counte
   *counts = stats->counts;
   g_mutex_unlock (&stats->lock);
 
-  GstStructure *structure = gst_structure_new ("application/x-ndtlocalize-stats", "scans-in", G_TYPE_UINT64,
-      counts->scans_in, "scans-out", G_TYPE_UINT64, counts->scans_out, "dropped", G_TYPE_UINT64,
-      counts->dropped, "aligned", G_TYPE_UINT64, counts->aligned, "iterations", G_TYPE_UINT64,
-      counts->iterations, "late", G_TYPE_UINT64, counts->late, "backwards", G_TYPE_UINT64,
-      counts->backwards, "malformed", G_TYPE_UINT64, counts->malformed, "qos-events", G_TYPE_UINT64,
-      counts->qos, "fallbacks", G_TYPE_UINT64, counts->fallbacks, "batches", G_TYPE_UINT64,
-      counts->batches, "map-points", G_TYPE_UINT64, counts->map_points, "map-voxels", G_TYPE_UINT64,
-      counts->map_voxels, "map-bytes", G_TYPE_UINT64, counts->map_bytes, NULL);
+  GstStructure *structure = gst_structure_new ("application/x-ndtlocalize-stats", "scans-in",
+      G_TYPE_UINT64, counts->scans_in, "scans-out", G_TYPE_UINT64, counts->scans_out, "dropped",
+      G_TYPE_UINT64, counts->dropped, "aligned", G_TYPE_UINT64, counts->aligned, "iterations",
+      G_TYPE_UINT64, counts->iterations, "late", G_TYPE_UINT64, counts->late, "backwards",
+      G_TYPE_UINT64, counts->backwards, "malformed", G_TYPE_UINT64, counts->malformed, "qos-events",
+      G_TYPE_UINT64, counts->qos, "fallbacks", G_TYPE_UINT64, counts->fallbacks, "batches",
+      G_TYPE_UINT64, counts->batches, "map-points", G_TYPE_UINT64, counts->map_points, "map-voxels",
+      G_TYPE_UINT64, counts->map_voxels, "map-bytes", G_TYPE_UINT64, counts->map_bytes, NULL);
   for (guint i = 0; i < N_STATUS; i++)
     set_uint64 (structure, "", ndt_track_status_to_string (i), counts->status[i]);
   for (guint i = NDT_REJECT_NONE + 1; i < N_REJECT; i++)

@@ -24,8 +24,8 @@ typedef enum {
  * GstNdtNumbers:
  * @n: how many were given; those beyond the capacity of @values are lost
  *
- * A list of numbers, as a GstValueArray of doubles has them. The default of such a property is empty,
- * since a GstParamSpecArray has no other: it means the values that @params has.
+ * A list of numbers, as a GstValueArray of doubles has them. The default of such a property is
+ * empty, since a GstParamSpecArray has no other: it means the values that @params has.
  */
 typedef struct {
   guint n;
