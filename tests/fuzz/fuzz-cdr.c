@@ -28,14 +28,14 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     g_log_set_always_fatal (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
   }
   g_autoptr (GError) error = NULL;
-  GstCaps *caps = NULL;
-  GstBuffer *cloud = bag_message_to_cloud (&message, &caps, &error);
+  BagCloudCaps caps = {0};
+  GstBuffer *cloud = bag_message_to_cloud (&message, NULL, &caps, &error);
   g_assert_true ((cloud != NULL) == (error == NULL));
   if (cloud) {
     GstPointCloudInfo info;
     GstMapInfo map;
     volatile guint total = 0;
-    gst_point_cloud_info_from_caps (&info, caps, &error);
+    gst_point_cloud_info_from_caps (&info, caps.caps, &error);
     g_assert_no_error (error);
     g_assert_true (gst_buffer_map (cloud, &map, GST_MAP_READ));
     g_assert_cmpuint (map.size % info.point_step, ==, 0);
@@ -44,15 +44,15 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
       total += map.data[i];
     gst_buffer_unmap (cloud, &map);
     gst_buffer_unref (cloud);
-    gst_caps_unref (caps);
   }
+  bag_cloud_caps_clear (&caps);
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
     GstBuffer *buffer = gst_buffer_new ();
     guint diagnosed = 0;
     bag_message_get_stamp (&message, kinds[i]);
     if (kinds[i] != BAG_KIND_DIAGNOSTICS)
-      bag_message_add_poses (&message, kinds[i], GST_POSE_ROLE_ESTIMATE, buffer, NULL);
-    bag_message_complete_pose (&message, kinds[i], buffer, &diagnosed, NULL);
+      bag_message_add_poses (&message, kinds[i], GST_POSE_ROLE_ESTIMATE, 0, 1, NULL, buffer, NULL);
+    bag_message_complete_pose (&message, kinds[i], NULL, buffer, &diagnosed, NULL);
     gst_buffer_unref (buffer);
   }
   return 0;

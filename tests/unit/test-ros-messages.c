@@ -49,7 +49,7 @@ test_cloud (void)
     ros_write_point_cloud2_head (bytes, stamps[i], "lidar", &info, 5);
     for (guint b = 0; b < 5 * info.point_step + 1; b++)
       g_byte_array_append (bytes, (const guint8[]){1}, 1);
-    g_assert_true (ros_read_point_cloud2 (&cloud, bytes->data, bytes->len, &error));
+    g_assert_true (ros_read_point_cloud2 (&cloud, bytes->data, bytes->len, NULL, &error));
     g_assert_no_error (error);
     g_assert_cmpint (cloud.stamp, ==, stamps[i]);
     g_assert_cmpstr (cloud.frame_id, ==, "lidar");
@@ -61,7 +61,7 @@ test_cloud (void)
     ros_point_cloud2_clear (&cloud);
     for (guint size = 0; size < bytes->len; size++) {
       g_autofree guint8 *cut = g_memdup2 (bytes->data, size);
-      g_assert_false (ros_read_point_cloud2 (&cloud, cut, size, NULL));
+      g_assert_false (ros_read_point_cloud2 (&cloud, cut, size, NULL, NULL));
     }
   }
 }
@@ -80,7 +80,7 @@ test_organized_cloud (void)
   ros_write_point_cloud2_head (bytes, 0, NULL, &info, 6);
   g_byte_array_set_size (bytes, bytes->len + 6 * 12 + 1);
   bytes->data[bytes->len - 1] = 0;
-  g_assert_true (ros_read_point_cloud2 (&cloud, bytes->data, bytes->len, NULL));
+  g_assert_true (ros_read_point_cloud2 (&cloud, bytes->data, bytes->len, NULL, NULL));
   g_assert_cmpuint (cloud.info.width, ==, 3);
   g_assert_cmpuint (cloud.info.height, ==, 2);
   g_assert_cmpuint (cloud.row_step, ==, 36);
@@ -154,7 +154,7 @@ test_diagnostics (void)
 
   fill_meta (&meta);
   ros_write_diagnostics (bytes, stamps[3], "/pose", &meta);
-  g_assert_true (ros_read_diagnostics (&read, &stamp, bytes->data, bytes->len, &error));
+  g_assert_true (ros_read_diagnostics (&read, &stamp, bytes->data, bytes->len, NULL, &error));
   g_assert_no_error (error);
   g_assert_cmpint (stamp, ==, stamps[3]);
   /* The pose itself is not in it. */
@@ -173,7 +173,7 @@ test_diagnostics (void)
   g_assert_true (read.matched_ratio == meta.matched_ratio);
   for (guint size = 0; size < bytes->len; size++) {
     g_autoptr (GError) cut = NULL;
-    g_assert_false (ros_read_diagnostics (&read, &stamp, bytes->data, size, &cut));
+    g_assert_false (ros_read_diagnostics (&read, &stamp, bytes->data, size, NULL, &cut));
     g_assert_error (cut, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_DAMAGED);
   }
 }

@@ -39,17 +39,19 @@ attachment_to_sample (McapCursor *content)
 }
 
 static GstSample *
-metadata_to_sample (McapCursor *content)
+metadata_to_sample (McapCursor *content, GstBagNames *names)
 {
   McapMetadata metadata = {0};
   GstSample *sample = NULL;
   if (mcap_parse_metadata (content, &metadata)) {
     GHashTableIter iter;
     gpointer key, value;
+    GQuark quark;
     g_autoptr (GstStructure) map = gst_structure_new_empty (MCAP_CAPS_METADATA);
     g_hash_table_iter_init (&iter, metadata.entries);
     while (g_hash_table_iter_next (&iter, &key, &value))
-      gst_structure_set (map, key, G_TYPE_STRING, value, NULL);
+      if (gst_bag_names_take (names, key, &quark) && quark)
+        gst_structure_id_set (map, quark, G_TYPE_STRING, value, NULL);
     g_autoptr (GstCaps) caps = gst_caps_new_simple (MCAP_METADATA_CAPS, MCAP_CAPS_NAME,
         G_TYPE_STRING, metadata.name, MCAP_CAPS_METADATA, GST_TYPE_STRUCTURE, map, NULL);
     g_autoptr (GstBuffer) buffer = gst_buffer_new ();
@@ -60,8 +62,8 @@ metadata_to_sample (McapCursor *content)
 }
 
 GstSample *
-bag_record_to_sample (guint8 opcode, McapCursor *content)
+bag_record_to_sample (guint8 opcode, McapCursor *content, GstBagNames *names)
 {
   return opcode == MCAP_OP_ATTACHMENT ? attachment_to_sample (content)
-                                      : metadata_to_sample (content);
+                                      : metadata_to_sample (content, names);
 }

@@ -22,6 +22,15 @@ damaged (GError **error, const gchar *type)
   return FALSE;
 }
 
+gboolean
+ros_set_too_many_names (GError **error)
+{
+  g_set_error_literal (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_UNSUPPORTED,
+      "The recording has too many different names of frames and fields, or longer ones than 1024 "
+      "bytes: see the property max-names");
+  return FALSE;
+}
+
 static void
 write_header (CdrWriter *w, gint64 stamp, const gchar *frame_id)
 {
@@ -111,22 +120,26 @@ recognize_format (GstPointCloudInfo *info)
 }
 
 static gboolean
-read_fields (CdrReader *r, GstPointCloudInfo *info, gboolean *too_many)
+read_fields (CdrReader *r, GstPointCloudInfo *info, GstBagNames *names, gboolean *too_many,
+    gboolean *too_many_names)
 {
   guint32 n = cdr_read_length (r, MIN_POINT_FIELD);
 
   *too_many = n > GST_POINT_CLOUD_MAX_FIELDS;
+  *too_many_names = FALSE;
   for (guint32 i = 0; i < n && !cdr_reader_failed (r); i++) {
     g_autofree gchar *name = cdr_read_string (r);
     guint32 offset = cdr_read_u32 (r);
     guint8 type = cdr_read_u8 (r);
     guint32 count = cdr_read_u32 (r);
+    GQuark quark;
 
-    if (cdr_reader_failed (r) || *too_many)
+    if (cdr_reader_failed (r) || *too_many || *too_many_names)
       continue;
+    *too_many_names = !gst_bag_names_take (names, name, &quark);
     /* Field by field, since gst_point_cloud_info_validate() names what is wrong. Some drivers write
      * a count of 0 for one element. */
-    info->fields[i].name = g_intern_string (name);
+    info->fields[i].name = quark ? g_quark_to_string (quark) : g_intern_static_string ("");
     info->fields[i].type = type;
     info->fields[i].offset = offset;
     info->fields[i].count = MAX (count, 1);
@@ -136,11 +149,12 @@ read_fields (CdrReader *r, GstPointCloudInfo *info, gboolean *too_many)
 }
 
 gboolean
-ros_read_point_cloud2 (RosPointCloud2 *self, const guint8 *data, gsize size, GError **error)
+ros_read_point_cloud2 (
+    RosPointCloud2 *self, const guint8 *data, gsize size, GstBagNames *names, GError **error)
 {
   g_autofree gchar *frame_id = NULL;
   g_autoptr (GError) invalid = NULL;
-  gboolean too_many, is_bigendian;
+  gboolean too_many, too_many_names, is_bigendian;
   guint64 row, needed;
   CdrReader r;
 
@@ -152,7 +166,7 @@ ros_read_point_cloud2 (RosPointCloud2 *self, const guint8 *data, gsize size, GEr
   frame_id = cdr_read_string (&r);
   self->height = cdr_read_u32 (&r);
   self->width = cdr_read_u32 (&r);
-  if (!read_fields (&r, &self->info, &too_many))
+  if (!read_fields (&r, &self->info, names, &too_many, &too_many_names))
     return damaged (error, ROS_TYPE_POINT_CLOUD2);
   is_bigendian = cdr_read_u8 (&r) != 0;
   self->info.point_step = cdr_read_u32 (&r);
@@ -173,6 +187,8 @@ ros_read_point_cloud2 (RosPointCloud2 *self, const guint8 *data, gsize size, GEr
         "A point has more than %u fields", GST_POINT_CLOUD_MAX_FIELDS);
     return FALSE;
   }
+  if (too_many_names)
+    return ros_set_too_many_names (error);
   if (self->height > 1) {
     self->info.width = self->width;
     self->info.height = self->height;
@@ -188,15 +204,23 @@ ros_read_point_cloud2 (RosPointCloud2 *self, const guint8 *data, gsize size, GEr
     return FALSE;
   }
   row = (guint64)self->width * self->info.point_step;
-  if (self->height > 1 && self->row_step < row)
-    return damaged (error, ROS_TYPE_POINT_CLOUD2);
+  /* Some drivers leave row_step at 0: rows without padding, where the data are as long. */
+  if (self->height > 1 && self->row_step == 0 && row * self->height == self->data_size)
+    self->row_step = (guint32)row;
+  if (self->height > 1 && self->row_step < row) {
+    g_set_error (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_UNSUPPORTED,
+        "A cloud of %u rows says that a row has row_step=%u bytes, but %u points of %u bytes have "
+        "%" G_GUINT64_FORMAT,
+        self->height, self->row_step, self->width, self->info.point_step, row);
+    return FALSE;
+  }
   /* Both factors are below 2^32 and their product is compared with what is there, so that an
    * overflow is none: height - 1 rows of 2^32 bytes need less than 2^64. */
   needed = self->height > 0 ? (guint64)(self->height - 1) * self->row_step : 0;
   if (row > self->data_size || needed > self->data_size - row)
     return damaged (error, ROS_TYPE_POINT_CLOUD2);
-  if (*frame_id)
-    self->info.frame_id = g_quark_from_string (frame_id);
+  if (!gst_bag_names_take (names, frame_id, &self->info.frame_id))
+    return ros_set_too_many_names (error);
   self->frame_id = g_steal_pointer (&frame_id);
   return TRUE;
 }
@@ -377,7 +401,8 @@ ros_write_diagnostics (GByteArray *out, gint64 stamp, const gchar *name, const G
 
 /* TRUE: one of ours. */
 static gboolean
-set_meta_value (GstPoseMeta *meta, const gchar *key, const gchar *value)
+set_meta_value (GstPoseMeta *meta, const gchar *key, const gchar *value, GstBagNames *names,
+    gboolean *too_many_names)
 {
   gint v;
 
@@ -394,9 +419,9 @@ set_meta_value (GstPoseMeta *meta, const gchar *key, const gchar *value)
   else if (g_str_equal (key, "has-covariance"))
     meta->has_covariance = g_str_equal (value, "true");
   else if (g_str_equal (key, "parent-frame"))
-    meta->parent_frame = *value ? g_quark_from_string (value) : 0;
+    *too_many_names |= !gst_bag_names_take (names, value, &meta->parent_frame);
   else if (g_str_equal (key, "child-frame"))
-    meta->child_frame = *value ? g_quark_from_string (value) : 0;
+    *too_many_names |= !gst_bag_names_take (names, value, &meta->child_frame);
   else if (g_str_equal (key, "sequence"))
     meta->sequence = g_ascii_strtoull (value, NULL, 10);
   else if (g_str_equal (key, "transformation-probability"))
@@ -413,11 +438,11 @@ set_meta_value (GstPoseMeta *meta, const gchar *key, const gchar *value)
 }
 
 gboolean
-ros_read_diagnostics (
-    GstPoseMeta *meta, gint64 *stamp, const guint8 *data, gsize size, GError **error)
+ros_read_diagnostics (GstPoseMeta *meta, gint64 *stamp, const guint8 *data, gsize size,
+    GstBagNames *names, GError **error)
 {
   GstPoseMeta result = *meta;
-  gboolean has_role = FALSE;
+  gboolean has_role = FALSE, too_many_names = FALSE;
   gint64 time;
   guint32 n;
   CdrReader r;
@@ -437,12 +462,15 @@ ros_read_diagnostics (
       g_autofree gchar *key = cdr_read_string (&r);
       g_autofree gchar *value = cdr_read_string (&r);
 
-      if (!cdr_reader_failed (&r) && n == 1 && set_meta_value (&result, key, value))
+      if (!cdr_reader_failed (&r) && n == 1 &&
+          set_meta_value (&result, key, value, names, &too_many_names))
         has_role |= g_str_equal (key, "role");
     }
   }
   if (cdr_reader_failed (&r))
     return damaged (error, ROS_TYPE_DIAGNOSTICS);
+  if (too_many_names)
+    return ros_set_too_many_names (error);
   if (!has_role)
     return FALSE;
   *meta = result;

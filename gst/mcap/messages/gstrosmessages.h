@@ -7,6 +7,7 @@
 #include <gst/pointcloud/pointcloud.h>
 
 #include "gst/mcap/ros/ros-schemas.h"
+#include "gstbagnames.h"
 
 G_BEGIN_DECLS
 
@@ -32,15 +33,16 @@ typedef struct {
   guint32 width; /* points of a row */
   /* point_step and fields, CUSTOM or the known format that they are. Organized where height > 1. */
   GstPointCloudInfo info;
-  guint32 row_step;   /* bytes; at least width × point_step where there is more than one row */
+  guint32 row_step;   /* bytes; at least width × point_step; of a message's 0 that */
   const guint8 *data; /* inside the message */
   gsize data_size;    /* at least (height − 1) × row_step + width × point_step */
   gboolean is_dense;
 } RosPointCloud2;
 
-/* On failure nothing has to be cleared. */
+/* @names bounds how many names of fields and frames may be new; NULL: no bound. On failure nothing
+ * has to be cleared. */
 gboolean ros_read_point_cloud2 (
-    RosPointCloud2 *self, const guint8 *data, gsize size, GError **error);
+    RosPointCloud2 *self, const guint8 *data, gsize size, GstBagNames *names, GError **error);
 void ros_point_cloud2_clear (RosPointCloud2 *self);
 
 /* A pose of a child frame in a parent frame. Of a meta without a covariance zeros are written. */
@@ -71,7 +73,9 @@ gboolean ros_read_pose (RosPose *self, const guint8 *data, gsize size, GError **
 GArray *ros_read_tf (const guint8 *data, gsize size, GError **error);
 /* Sets what ros_write_diagnostics() wrote, child_frame included, in @meta; keys that are not there
  * leave it as it was. FALSE without an error: a DiagnosticArray of something else. */
-gboolean ros_read_diagnostics (
-    GstPoseMeta *meta, gint64 *stamp, const guint8 *data, gsize size, GError **error);
+gboolean ros_read_diagnostics (GstPoseMeta *meta, gint64 *stamp, const guint8 *data, gsize size,
+    GstBagNames *names, GError **error);
+/* ROS_MESSAGE_ERROR_UNSUPPORTED: the bound of names is reached. */
+gboolean ros_set_too_many_names (GError **error);
 
 G_END_DECLS

@@ -15,6 +15,7 @@ enum {
   PROP_POSE_ROLE,
   PROP_ATTACH_POSES,
   PROP_RAW,
+  PROP_MAX_NAMES,
   PROP_STATS,
 };
 
@@ -47,6 +48,10 @@ gst_bag_timestamps_get_type (void)
 {
   static gsize type = 0;
   static const GEnumValue values[] = {
+      {GST_BAG_TIMESTAMPS_AUTO,
+          "That of the message's header; the log time of all where clouds' headers are of another "
+          "clock",
+          "auto"},
       {GST_BAG_TIMESTAMPS_HEADER, "That of the message's header; its log time where it has none",
           "header"},
       {GST_BAG_TIMESTAMPS_LOG, "When it was recorded", "log"},
@@ -219,6 +224,9 @@ gst_bag_base_set_property (GObject *object, guint id, const GValue *value, GPara
   case PROP_RAW:
     settings->raw = g_value_get_boolean (value);
     break;
+  case PROP_MAX_NAMES:
+    settings->max_names = g_value_get_uint (value);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -250,6 +258,9 @@ gst_bag_base_get_property (GObject *object, guint id, GValue *value, GParamSpec 
     break;
   case PROP_RAW:
     g_value_set_boolean (value, settings->raw);
+    break;
+  case PROP_MAX_NAMES:
+    g_value_set_uint (value, settings->max_names);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -299,7 +310,7 @@ gst_bag_base_class_init (GstBagBaseClass *klass)
       g_param_spec_enum ("timestamps", "Time Stamps",
           "Where the time stamps of clouds and poses are from; those of other messages are log "
           "times",
-          GST_TYPE_BAG_TIMESTAMPS, GST_BAG_TIMESTAMPS_HEADER, flags));
+          GST_TYPE_BAG_TIMESTAMPS, GST_BAG_TIMESTAMPS_AUTO, flags));
   g_object_class_install_property (object_class, PROP_POSE_ROLE,
       g_param_spec_enum ("pose-role", "Pose Role",
           "Role of poses whose channel does not say it and that are no odometry",
@@ -313,6 +324,16 @@ gst_bag_base_class_init (GstBagBaseClass *klass)
           "Pass all messages as they stand, clouds and poses as well, and attachments and metadata "
           "records, to be recorded anew",
           FALSE, flags));
+  /**
+   * GstBagBase:max-names:
+   *
+   * Names of frames, fields and keys of a recording stay in memory for the life of the process.
+   * Messages with more of them that are new are left out, with a warning.
+   */
+  g_object_class_install_property (object_class, PROP_MAX_NAMES,
+      g_param_spec_uint ("max-names", "Max Names",
+          "How many different names of frames, fields and keys a recording may have", 0, G_MAXUINT,
+          4096, flags));
   /**
    * GstBagBase:stats:
    *

@@ -19,21 +19,23 @@ bag_channel_get_role (const BagChannel *channel, GstPoseRole role)
 }
 
 static void
-set_metadata (GstStructure *caps, GHashTable *metadata)
+set_metadata (GstStructure *caps, GHashTable *metadata, GstBagNames *names)
 {
   GHashTableIter iter;
   gpointer key, value;
+  GQuark quark;
   if (g_hash_table_size (metadata) == 0)
     return;
   g_autoptr (GstStructure) map = gst_structure_new_empty ("metadata");
   g_hash_table_iter_init (&iter, metadata);
   while (g_hash_table_iter_next (&iter, &key, &value))
-    gst_structure_set (map, key, G_TYPE_STRING, value, NULL);
+    if (gst_bag_names_take (names, key, &quark) && quark)
+      gst_structure_id_set (map, quark, G_TYPE_STRING, value, NULL);
   gst_structure_set (caps, MCAP_CAPS_CHANNEL_METADATA, GST_TYPE_STRUCTURE, map, NULL);
 }
 
 GstCaps *
-bag_channel_get_message_caps (const BagChannel *channel)
+bag_channel_get_message_caps (const BagChannel *channel, GstBagNames *names)
 {
   GstCaps *caps = gst_caps_new_simple (MCAP_MESSAGE_CAPS, MCAP_CAPS_TOPIC, G_TYPE_STRING,
       channel->topic, MCAP_CAPS_MESSAGE_ENCODING, G_TYPE_STRING, channel->message_encoding, NULL);
@@ -46,7 +48,7 @@ bag_channel_get_message_caps (const BagChannel *channel)
         MCAP_CAPS_SCHEMA_ENCODING, G_TYPE_STRING, channel->schema_encoding, MCAP_CAPS_SCHEMA_DATA,
         GST_TYPE_BUFFER, text, NULL);
   }
-  set_metadata (structure, channel->metadata);
+  set_metadata (structure, channel->metadata, names);
   return caps;
 }
 
@@ -59,25 +61,91 @@ bag_channel_get_pose_caps (const BagChannel *channel)
 
 /* Clouds */
 
-/* The caps that the recorded stream had, where the message's points are as they say. They know what
- * a message does not: the framerate. */
+/* Names that the text of caps may have, each before an equals sign. */
+#define MAX_CAPS_LENGTH 4096
+
+/* The caps that the recorded stream had; NULL where the channel does not say them, or not in a
+ * form that a stream can have. */
 static GstCaps *
-get_recorded_caps (const BagChannel *channel, const GstPointCloudInfo *info)
+parse_recorded_caps (const BagChannel *channel, GstBagNames *names)
 {
   const gchar *text = g_hash_table_lookup (channel->metadata, MCAP_META_CAPS);
-  g_autoptr (GstCaps) caps = text ? gst_caps_from_string (text) : NULL;
-  GstPointCloudInfo recorded;
+  GstPointCloudInfo info;
+  guint n = 1;
 
-  if (!caps || !gst_caps_is_fixed (caps) || !gst_point_cloud_info_from_caps (&recorded, caps, NULL))
+  if (!text || strlen (text) > MAX_CAPS_LENGTH)
     return NULL;
+  for (const gchar *p = text; *p; p++)
+    n += *p == '=';
+  if (!gst_bag_names_take_some (names, n))
+    return NULL;
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+  if (!caps || !gst_caps_is_fixed (caps) || !gst_point_cloud_info_from_caps (&info, caps, NULL))
+    return NULL;
+  return g_steal_pointer (&caps);
+}
+
+/* Metadata know what a message does not: format and framerate. They are believed where the
+ * message's points are as they say. */
+static gboolean
+is_as_recorded (const GstPointCloudInfo *info, const GstCaps *caps)
+{
+  GstPointCloudInfo recorded;
   GstPointCloudInfo expected = *info;
+  if (!gst_point_cloud_info_from_caps (&recorded, caps, NULL))
+    return FALSE;
   expected.format = recorded.format;
   expected.fps_n = recorded.fps_n;
   expected.fps_d = recorded.fps_d;
   /* A stream that names no frame gets one when it is recorded. */
   if (recorded.frame_id == 0)
     expected.frame_id = 0;
-  return gst_point_cloud_info_is_equal (&expected, &recorded) ? g_steal_pointer (&caps) : NULL;
+  return gst_point_cloud_info_is_equal (&expected, &recorded);
+}
+
+void
+bag_cloud_caps_clear (BagCloudCaps *self)
+{
+  gst_clear_caps (&self->caps);
+  gst_clear_caps (&self->recorded);
+  self->channel = NULL;
+}
+
+static gboolean
+update_caps (BagCloudCaps *self, const BagChannel *channel, const GstPointCloudInfo *info,
+    GstBagNames *names, GError **error)
+{
+  GstPointCloudInfo held;
+
+  if (self->caps && self->channel == channel && gst_point_cloud_info_is_equal (&self->info, info))
+    return TRUE;
+  if (self->channel != channel) {
+    gst_clear_caps (&self->recorded);
+    self->recorded = parse_recorded_caps (channel, names);
+  }
+  gst_clear_caps (&self->caps);
+  self->channel = channel;
+  self->info = *info;
+  g_autoptr (GstCaps) caps = self->recorded && is_as_recorded (info, self->recorded)
+                                 ? gst_caps_ref (self->recorded)
+                                 : gst_point_cloud_info_to_caps (info);
+  /* Types that there are not and names with commas come back otherwise, or not at all. */
+  if (!gst_point_cloud_info_from_caps (&held, caps, error))
+    return FALSE;
+  self->caps = g_steal_pointer (&caps);
+  return TRUE;
+}
+
+gboolean
+bag_message_get_cloud_caps (
+    const BagMessage *message, GstBagNames *names, BagCloudCaps *caps, GError **error)
+{
+  RosPointCloud2 cloud;
+  if (!ros_read_point_cloud2 (&cloud, message->data, message->size, names, error))
+    return FALSE;
+  const gboolean done = update_caps (caps, message->channel, &cloud.info, names, error);
+  ros_point_cloud2_clear (&cloud);
+  return done;
 }
 
 static GstBuffer *
@@ -97,24 +165,18 @@ copy_points (const RosPointCloud2 *cloud)
 }
 
 GstBuffer *
-bag_message_to_cloud (const BagMessage *message, GstCaps **caps, GError **error)
+bag_message_to_cloud (
+    const BagMessage *message, GstBagNames *names, BagCloudCaps *caps, GError **error)
 {
   RosPointCloud2 cloud;
-  GstPointCloudInfo held;
-  if (!ros_read_point_cloud2 (&cloud, message->data, message->size, error))
+  GstBuffer *buffer = NULL;
+  if (!ros_read_point_cloud2 (&cloud, message->data, message->size, names, error))
     return NULL;
-  *caps = get_recorded_caps (message->channel, &cloud.info);
-  if (!*caps)
-    *caps = gst_point_cloud_info_to_caps (&cloud.info);
-  /* Types that there are not and names with commas come back otherwise, or not at all. */
-  if (!gst_point_cloud_info_from_caps (&held, *caps, error)) {
-    gst_clear_caps (caps);
-    ros_point_cloud2_clear (&cloud);
-    return NULL;
+  if (update_caps (caps, message->channel, &cloud.info, names, error)) {
+    buffer = copy_points (&cloud);
+    if (cloud.is_dense)
+      GST_BUFFER_FLAG_SET (buffer, GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE);
   }
-  GstBuffer *buffer = copy_points (&cloud);
-  if (cloud.is_dense)
-    GST_BUFFER_FLAG_SET (buffer, GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE);
   ros_point_cloud2_clear (&cloud);
   return buffer;
 }
@@ -163,12 +225,6 @@ read_poses (const BagMessage *message, BagKind kind, GError **error)
   return poses;
 }
 
-static GQuark
-get_frame (const gchar *name)
-{
-  return name && *name ? g_quark_from_string (name) : 0;
-}
-
 /* Zeros stand for no covariance. */
 static gboolean
 has_covariance (const RosPose *pose)
@@ -179,28 +235,34 @@ has_covariance (const RosPose *pose)
   return FALSE;
 }
 
-static void
-set_pose (GstPoseMeta *meta, const RosPose *pose)
+/* The meta's time is left to the caller. */
+static gboolean
+set_pose (GstPoseMeta *meta, const RosPose *pose, GstBagNames *names, GError **error)
 {
   meta->has_pose = TRUE;
   memcpy (meta->position, pose->position, sizeof meta->position);
   memcpy (meta->orientation, pose->orientation, sizeof meta->orientation);
-  meta->parent_frame = get_frame (pose->parent_frame);
-  if (pose->child_frame)
-    meta->child_frame = get_frame (pose->child_frame);
-  meta->timestamp = pose->stamp >= 0 ? (GstClockTime)pose->stamp : GST_CLOCK_TIME_NONE;
   meta->has_covariance = has_covariance (pose);
   memcpy (meta->covariance, pose->covariance, sizeof meta->covariance);
+  if (!gst_bag_names_take (names, pose->parent_frame, &meta->parent_frame) ||
+      (pose->child_frame && !gst_bag_names_take (names, pose->child_frame, &meta->child_frame)))
+    return ros_set_too_many_names (error);
+  return TRUE;
 }
 
 gboolean
-bag_message_add_poses (
-    const BagMessage *message, BagKind kind, GstPoseRole role, GstBuffer *buffer, GError **error)
+bag_message_add_poses (const BagMessage *message, BagKind kind, GstPoseRole role, gint64 shift,
+    GstClockTime time, GstBagNames *names, GstBuffer *buffer, GError **error)
 {
   g_autoptr (GArray) poses = read_poses (message, kind, error);
   for (guint i = 0; poses && i < poses->len; i++) {
+    const RosPose *pose = &g_array_index (poses, RosPose, i);
     GstPoseMeta *meta = gst_buffer_add_pose_meta (buffer, role, NULL, NULL);
-    set_pose (meta, &g_array_index (poses, RosPose, i));
+    if (!set_pose (meta, pose, names, error))
+      return FALSE;
+    /* Stamps of 0, and those that the shift would take before 0, say nothing. */
+    meta->timestamp =
+        pose->stamp > 0 && pose->stamp + shift >= 0 ? (GstClockTime)(pose->stamp + shift) : time;
     meta->sequence = message->sequence;
   }
   return poses != NULL;
@@ -214,19 +276,19 @@ get_pose (GstBuffer *buffer, GstPoseRole role)
 }
 
 static gboolean
-complete_by_diagnostics (
-    const BagMessage *message, GstBuffer *buffer, guint *diagnosed, GError **error)
+complete_by_diagnostics (const BagMessage *message, GstBagNames *names, GstBuffer *buffer,
+    guint *diagnosed, GError **error)
 {
   GstPoseMeta known = {.timestamp = GST_CLOCK_TIME_NONE};
   gint64 stamp;
   GError *failure = NULL;
-  if (!ros_read_diagnostics (&known, &stamp, message->data, message->size, &failure)) {
+  if (!ros_read_diagnostics (&known, &stamp, message->data, message->size, names, &failure)) {
     if (failure)
       g_propagate_error (error, failure);
     return failure == NULL;
   }
   GstPoseMeta *meta = get_pose (buffer, known.role);
-  ros_read_diagnostics (meta, &stamp, message->data, message->size, NULL);
+  ros_read_diagnostics (meta, &stamp, message->data, message->size, names, NULL);
   if (!GST_CLOCK_TIME_IS_VALID (meta->timestamp) && stamp >= 0)
     meta->timestamp = (GstClockTime)stamp;
   *diagnosed |= 1u << known.role;
@@ -234,11 +296,11 @@ complete_by_diagnostics (
 }
 
 gboolean
-bag_message_complete_pose (
-    const BagMessage *message, BagKind kind, GstBuffer *buffer, guint *diagnosed, GError **error)
+bag_message_complete_pose (const BagMessage *message, BagKind kind, GstBagNames *names,
+    GstBuffer *buffer, guint *diagnosed, GError **error)
 {
   if (kind == BAG_KIND_DIAGNOSTICS)
-    return complete_by_diagnostics (message, buffer, diagnosed, error);
+    return complete_by_diagnostics (message, names, buffer, diagnosed, error);
   /* A transform says what the pose said, of which role it does not. */
   if (kind == BAG_KIND_TF)
     return TRUE;
@@ -249,7 +311,10 @@ bag_message_complete_pose (
   const GstPoseRole role = bag_channel_get_role (message->channel, GST_POSE_ROLE_ESTIMATE);
   GstPoseMeta *meta = get_pose (buffer, role);
   const GstPoseMeta before = *meta;
-  set_pose (meta, &g_array_index (poses, RosPose, 0));
+  const RosPose *pose = &g_array_index (poses, RosPose, 0);
+  if (!set_pose (meta, pose, names, error))
+    return FALSE;
+  meta->timestamp = pose->stamp >= 0 ? (GstClockTime)pose->stamp : GST_CLOCK_TIME_NONE;
   if (*diagnosed & 1u << role) {
     meta->has_pose = before.has_pose;
     meta->has_covariance = before.has_covariance;

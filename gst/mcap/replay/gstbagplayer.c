@@ -17,6 +17,9 @@
  * are of before the log time, by no more than a sensor's and a network's delay. */
 #define LOOK_AHEAD (2 * GST_SECOND)
 #define LOOK_AHEAD_MESSAGES 1000
+/* How much is read for a topic's first cloud, whose caps have to be known before anything can be
+ * said on its pad: of drivers that start seconds late, beside cameras. */
+#define LOOK_AHEAD_SIZE (256u << 20)
 
 #define PROGRESS_INTERVAL (G_USEC_PER_SEC / 2)
 
@@ -111,31 +114,47 @@ post_progress (GstBagPlayer *self, GstProgressType type)
       self->element, gst_message_new_progress (GST_OBJECT (self->element), type, "replay", text));
 }
 
-/* The time stamps that come first, and the channels of these messages. */
+typedef struct {
+  guint64 log_time;
+  GstClockTime stamp;
+} Look;
+
+/* Looks at what comes first: the channels and clocks of these messages, the earliest of their time
+ * stamps, and the caps of clouds, which may come late. */
 static gboolean
 look_ahead (GstBagPlayer *self, guint64 from, GstClockTime *earliest, GError **error)
 {
+  const GstBagTimes *times = gst_bag_streams_get_times (self->streams);
+  g_autoptr (GArray) looks = g_array_new (FALSE, FALSE, sizeof (Look));
   GError *failure = NULL;
   BagMessage message;
+  gboolean is_end = TRUE;
+  gsize size = 0;
 
-  *earliest = from;
   if (!bag_merger_seek (self->reader, from, error))
     return FALSE;
-  for (guint n = 0; n < LOOK_AHEAD_MESSAGES; n++) {
-    if (!bag_merger_next (self->reader, &message, &failure)) {
-      self->has_seen_all = failure == NULL;
+  for (guint n = 0; bag_merger_next (self->reader, &message, &failure); n++) {
+    const gboolean is_first = n < LOOK_AHEAD_MESSAGES && message.log_time <= from + LOOK_AHEAD;
+    size += message.size;
+    if (!is_first && (size > LOOK_AHEAD_SIZE || !gst_bag_streams_lack_caps (self->streams))) {
+      is_end = FALSE;
       break;
     }
-    if (message.log_time > from + LOOK_AHEAD)
-      break;
-    gst_bag_streams_add_channel (self->streams, message.channel);
-    const GstClockTime time = gst_bag_streams_get_time (self->streams, &message);
-    *earliest = MAX (MIN (*earliest, time), self->settings.streams.from);
+    const Look look = {message.log_time, gst_bag_streams_look_at (self->streams, &message)};
+    if (is_first)
+      g_array_append_val (looks, look);
   }
+  self->has_seen_all = is_end && !failure;
   if (failure) {
     g_propagate_error (error, failure);
     return FALSE;
   }
+  *earliest = gst_bag_times_from_log (times, from);
+  for (guint i = 0; i < looks->len; i++) {
+    const Look *look = &g_array_index (looks, Look, i);
+    *earliest = MIN (*earliest, gst_bag_times_get (times, look->stamp, look->log_time));
+  }
+  *earliest = MAX (*earliest, self->settings.streams.from);
   return bag_merger_seek (self->reader, from, error);
 }
 
@@ -185,33 +204,50 @@ push_record (gpointer user_data, guint8 opcode, McapCursor *content)
   return sink->flow == GST_FLOW_OK;
 }
 
+/* What is played, and where its time stamps begin. */
+static gboolean
+set_range (GstBagPlayer *self, GError **error)
+{
+  const GstBagTimes *times = gst_bag_streams_get_times (self->streams);
+  const guint64 from = gst_bag_times_to_log (times, self->settings.streams.from);
+  const guint64 to = gst_bag_times_to_log (times, self->settings.streams.to);
+  if (!bag_merger_get_range (self->reader, &self->log_start, &self->log_end))
+    self->log_start = self->log_end = 0;
+  self->log_start = MIN (MAX (self->log_start, from), (guint64)G_MAXINT64);
+  self->log_end = CLAMP (self->log_end, self->log_start, to);
+  return look_ahead (self, self->log_start, &self->base, error);
+}
+
 static gboolean
 open_recording (GstBagPlayer *self, GError **error)
 {
   self->reader = self->open (self->user_data, error);
   if (!self->reader)
     return FALSE;
-  if (!bag_merger_get_range (self->reader, &self->log_start, &self->log_end))
-    self->log_start = self->log_end = 0;
   for (guint i = 0; i < bag_merger_get_n_channels (self->reader); i++)
     gst_bag_streams_add_channel (self->streams, bag_merger_get_channel (self->reader, i));
-  self->log_start = MIN (MAX (self->log_start, self->settings.streams.from), (guint64)G_MAXINT64);
-  self->log_end = CLAMP (self->log_end, self->log_start, self->settings.streams.to);
-  if (!look_ahead (self, self->log_start, &self->base, error))
+  if (!set_range (self, error))
+    return FALSE;
+  /* What is asked for is in time stamps, and now it is known which log times these are. */
+  if (gst_bag_streams_get_times (self->streams)->axis != 0 && !set_range (self, error))
     return FALSE;
   post_warning (self);
   if (!has_content (self)) {
     g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "The recording has no messages");
     return FALSE;
   }
+  gst_bag_streams_add_pads (self->streams);
   if (has_record (self, MCAP_OP_ATTACHMENT))
     gst_bag_streams_add_record_pad (self->streams, MCAP_OP_ATTACHMENT);
   if (has_record (self, MCAP_OP_METADATA))
     gst_bag_streams_add_record_pad (self->streams, MCAP_OP_METADATA);
-  gst_element_no_more_pads (self->element);
+  if (self->has_seen_all || bag_merger_has_all_channels (self->reader))
+    gst_bag_streams_end_pads (self->streams);
 
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
-  self->segment.duration = self->log_end - self->base;
+  const GstClockTime last =
+      gst_bag_times_from_log (gst_bag_streams_get_times (self->streams), self->log_end);
+  self->segment.duration = last - MIN (last, self->base);
   GST_DEBUG_OBJECT (self->element,
       "log times %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
       ", segments begin at %" G_GUINT64_FORMAT,
@@ -251,6 +287,7 @@ push_records (GstBagPlayer *self, GstFlowReturn *flow, GError **error)
 static void
 end (GstBagPlayer *self)
 {
+  gst_bag_streams_end_pads (self->streams);
   if (gst_bag_streams_fail_unheard (self->streams))
     return;
   post_progress (self, GST_PROGRESS_TYPE_COMPLETE);
@@ -264,12 +301,12 @@ end (GstBagPlayer *self)
     gst_element_post_message (self->element, message);
     GstEvent *event = gst_event_new_segment_done (GST_FORMAT_TIME, stop);
     gst_event_set_seqnum (event, self->seqnum);
-    gst_bag_streams_push_event (self->streams, event);
+    gst_bag_streams_push_end (self->streams, event);
     return;
   }
   GstEvent *event = gst_event_new_eos ();
   gst_event_set_seqnum (event, self->seqnum);
-  gst_bag_streams_push_event (self->streams, event);
+  gst_bag_streams_push_end (self->streams, event);
 }
 
 static void
@@ -282,7 +319,7 @@ stop_with_flow (GstBagPlayer *self, GstFlowReturn flow)
   } else if (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS) {
     GST_ELEMENT_FLOW_ERROR (self->element, flow);
     post_progress (self, GST_PROGRESS_TYPE_ERROR);
-    gst_bag_streams_push_event (self->streams, gst_event_new_eos ());
+    gst_bag_streams_push_end (self->streams, gst_event_new_eos ());
   }
 }
 
@@ -307,7 +344,7 @@ stop_with_error (GstBagPlayer *self, const GError *error)
     return;
   gst_bag_error_post (self->element, error);
   post_progress (self, GST_PROGRESS_TYPE_ERROR);
-  gst_bag_streams_push_event (self->streams, gst_event_new_eos ());
+  gst_bag_streams_push_end (self->streams, gst_event_new_eos ());
 }
 
 /* What was logged a little later may have an earlier time stamp. */
@@ -317,7 +354,9 @@ is_after_stop (GstBagPlayer *self, const BagMessage *message)
   GstClockTime stop = self->settings.streams.to;
   if (GST_CLOCK_TIME_IS_VALID (self->segment.stop))
     stop = MIN (stop, self->base + self->segment.stop);
-  return message->log_time > stop && message->log_time - stop > LOOK_AHEAD;
+  const GstClockTime time =
+      gst_bag_times_from_log (gst_bag_streams_get_times (self->streams), message->log_time);
+  return time > stop && time - stop > LOOK_AHEAD;
 }
 
 static void
@@ -350,10 +389,12 @@ loop (gpointer user_data)
     stop_with_flow (self, GST_FLOW_EOS);
     return;
   }
+  const GstClockTime time =
+      gst_bag_times_from_log (gst_bag_streams_get_times (self->streams), message.log_time);
   GST_OBJECT_LOCK (self->element);
   self->n_messages++;
-  if (message.log_time >= self->base)
-    self->position = self->segment.position = message.log_time - self->base;
+  if (time >= self->base)
+    self->position = self->segment.position = MIN (time - self->base, self->segment.duration);
   GST_OBJECT_UNLOCK (self->element);
   post_progress (self, GST_PROGRESS_TYPE_CONTINUE);
   flow = gst_bag_streams_push (self->streams, &message);
@@ -437,6 +478,7 @@ gst_bag_player_set_playing (GstBagPlayer *self, gboolean playing)
 void
 gst_bag_player_end (GstBagPlayer *self)
 {
+  gst_bag_streams_end_pads (self->streams);
   GST_OBJECT_LOCK (self->element);
   self->is_ended = TRUE;
   GST_OBJECT_UNLOCK (self->element);
@@ -456,6 +498,27 @@ push_flush_start (GstElement *element, GstPad *pad, gpointer user_data)
 {
   gst_pad_push_event (pad, gst_event_ref (user_data));
   return TRUE;
+}
+
+/* Where a seek would begin or end; -1 for no end. */
+static gint64
+get_target (GstSeekType type, gint64 value, guint64 current, guint64 duration)
+{
+  if (type == GST_SEEK_TYPE_NONE)
+    return (gint64)current;
+  if (type == GST_SEEK_TYPE_END)
+    return MAX (value + (gint64)duration, 0);
+  return value;
+}
+
+/* gst_segment_do_seek() takes for granted that the end is not before the start. */
+static gboolean
+is_in_order (const GstSegment *segment, GstSeekType start_type, gint64 start, GstSeekType stop_type,
+    gint64 stop)
+{
+  const gint64 first = get_target (start_type, start, segment->start, segment->duration);
+  const gint64 last = get_target (stop_type, stop, segment->stop, segment->duration);
+  return last < 0 || first <= last;
 }
 
 gboolean
@@ -480,10 +543,8 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   if (!is_open || format != GST_FORMAT_TIME || rate <= 0)
     return FALSE;
   /* What cannot be done is refused before anything is flushed. */
-  if (start_type == GST_SEEK_TYPE_SET && stop_type == GST_SEEK_TYPE_SET && stop >= 0 &&
-      start > stop)
-    return FALSE;
-  if (!gst_segment_do_seek (&trial, rate, format, flags, start_type, start, stop_type, stop, NULL))
+  if (!is_in_order (&trial, start_type, start, stop_type, stop) ||
+      !gst_segment_do_seek (&trial, rate, format, flags, start_type, start, stop_type, stop, NULL))
     return FALSE;
   /* Each branch downstream brings the same one. */
   GST_OBJECT_LOCK (self->element);
@@ -508,6 +569,7 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   }
   GstSegment segment = self->segment;
   const gboolean valid =
+      is_in_order (&segment, start_type, start, stop_type, stop) &&
       gst_segment_do_seek (&segment, rate, format, flags, start_type, start, stop_type, stop, NULL);
   self->seqnum = gst_event_get_seqnum (event);
   if (flags & GST_SEEK_FLAG_FLUSH) {
@@ -519,7 +581,10 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   if (valid) {
     self->segment = segment;
     set_segment (self);
-    if (!bag_merger_seek (self->reader, self->base + segment.position, &error)) {
+    if (!bag_merger_seek (self->reader,
+            gst_bag_times_to_log (
+                gst_bag_streams_get_times (self->streams), self->base + segment.position),
+            &error)) {
       gst_bag_error_post (self->element, error);
       g_error_free (error);
     }

@@ -4,8 +4,10 @@
 void
 gst_bag_settings_init (GstBagSettings *self)
 {
-  *self = (GstBagSettings){
-      .pose_role = GST_POSE_ROLE_ESTIMATE, .attach_poses = TRUE, .to = G_MAXUINT64};
+  *self = (GstBagSettings){.pose_role = GST_POSE_ROLE_ESTIMATE,
+      .attach_poses = TRUE,
+      .max_names = 4096,
+      .to = G_MAXUINT64};
 }
 
 void

@@ -5,7 +5,11 @@
 
 G_BEGIN_DECLS
 
-typedef enum { GST_BAG_TIMESTAMPS_HEADER, GST_BAG_TIMESTAMPS_LOG } GstBagTimestamps;
+typedef enum {
+  GST_BAG_TIMESTAMPS_AUTO,
+  GST_BAG_TIMESTAMPS_HEADER,
+  GST_BAG_TIMESTAMPS_LOG
+} GstBagTimestamps;
 
 /* The properties of rosbagsrc and mcapdemux, of which a run of the element has a copy. */
 typedef struct {
@@ -14,6 +18,7 @@ typedef struct {
   GstPoseRole pose_role;
   gboolean attach_poses;
   gboolean raw;
+  guint max_names;       /* of frames, fields and keys, that are new to the process */
   GstClockTime from;     /* buffers with earlier time stamps are not sent */
   GstClockTime to;       /* nor those with later ones */
   GstDebugCategory *log; /* the element's */

@@ -11,74 +11,78 @@
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/messages/gstbagrecords.h"
 #include "gstbagmessages.h"
+#include "gstbagposes.h"
+#include "gstbagtimes.h"
 
 #define GST_CAT_DEFAULT (self->settings.log)
 
 /* A pad that falls behind the others by this gets a GAP event, so that nothing waits for it. */
 #define GAP_AFTER GST_SECOND
+/* Pads are looked at for that no more often than this, since there may be thousands. */
+#define GAP_CHECK_INTERVAL (GAP_AFTER / 8)
 
-/* Poses that wait for their cloud; more are of clouds that do not come. */
-#define MAX_PENDING 64
+/* Stamps of before 2001 are no time of day. */
+#define EARLIEST_UNIX (G_GUINT64_CONSTANT (1000000000) * GST_SECOND)
 
 typedef struct {
-  BagKind kind;
-  GstPad *pad;  /* NULL: not wanted, or absorbed */
-  gchar *cloud; /* topic of the cloud that poses are absorbed by */
-  GstPoseRole role;
-  GstCaps *caps;
+  const BagTopic *topic;     /* NULL: attachments or metadata records */
+  GstPad *pad;               /* NULL: none yet, not wanted, or poses that are attached */
+  const BagChannel *channel; /* whose caps the pad has; of poses and messages */
+  BagCloudCaps cloud;
+  GstCaps *caps; /* that were sent; nothing that is sticky may go out before */
   gboolean needs_segment;
   gboolean discont;
+  gboolean has_stamp; /* one was seen */
   GstClockTime position;
   guint64 n_bad;
 } Stream;
 
-/* The poses of a cloud that has not come yet. */
-typedef struct {
-  guint64 log_time;
-  gchar *cloud;
-  GstBuffer *poses;
-  guint diagnosed;
-} Pending;
-
 struct _GstBagStreams {
   GstElement *element;
   GstBagSettings settings;
-  GPtrArray *topics; /* GPatternSpec, NULL: all */
   GstPadEventFunction event;
   GstPadQueryFunction query;
 
-  GPtrArray *streams; /* by the channel's number */
-  GPtrArray *shown;   /* Stream, borrowed: those with pads */
+  BagTopics *topics;
+  GPtrArray *streams;  /* Stream, by the topic's number */
+  GPtrArray *channels; /* Stream, borrowed, by the channel's number */
+  guint n_ready;       /* topics whose pads were made */
+  gboolean has_all_pads;
+  GPtrArray *shown; /* Stream, borrowed: those with pads */
   Stream *attachments;
   Stream *metadata;
   GQueue records; /* GstSample: those that wait for a pad of messages */
-  GQueue pending;
+  GstBagPoses poses;
+  GstBagTimes times;
+  gboolean has_told_clock;
+  GstBagNames names;
   GstFlowCombiner *flow;
   GstCaps *publish_caps; /* of the meta with a message's publish time */
   GstCaps *stamp_caps;   /* of that with a cloud's stamp, where PTS is the log time */
-  guint n_pads[3];
   guint group_id;
   GstSegment segment;
   guint32 seqnum;
-  guint64 n_damaged; /* under the object lock */
+  GstClockTime newest;      /* time stamp since the segment began */
+  GstClockTime gap_checked; /* the newest when pads were looked at */
+  guint64 n_damaged;        /* under the object lock */
 };
+
+static Stream *
+stream_new (const BagTopic *topic)
+{
+  Stream *stream = g_new0 (Stream, 1);
+  stream->topic = topic;
+  stream->position = GST_CLOCK_TIME_NONE;
+  return stream;
+}
 
 static void
 free_stream (gpointer data)
 {
   Stream *stream = data;
-  g_free (stream->cloud);
+  bag_cloud_caps_clear (&stream->cloud);
   gst_clear_caps (&stream->caps);
   g_free (stream);
-}
-
-static void
-free_pending (gpointer data)
-{
-  Pending *pending = data;
-  g_free (pending->cloud);
-  gst_buffer_unref (pending->poses);
-  g_free (pending);
 }
 
 GstBagStreams *
@@ -90,19 +94,19 @@ gst_bag_streams_new (GstElement *element, const GstBagSettings *settings, GstPad
   gst_bag_settings_copy (&self->settings, settings);
   self->event = event;
   self->query = query;
+  self->topics = bag_topics_new (settings->topics, settings->raw, settings->attach_poses);
   self->streams = g_ptr_array_new_with_free_func (free_stream);
+  self->channels = g_ptr_array_new ();
   self->shown = g_ptr_array_new ();
+  self->names.left = settings->max_names;
+  gst_bag_times_init (&self->times, settings->timestamps);
+  gst_bag_poses_init (&self->poses);
   self->flow = gst_flow_combiner_new ();
   self->publish_caps = gst_caps_new_empty_simple (GST_BAG_PUBLISH_CAPS);
   self->stamp_caps = gst_caps_new_empty_simple ("timestamp/x-unix");
   self->group_id = gst_util_group_id_next ();
   self->seqnum = gst_util_seqnum_next ();
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
-  if (settings->topics && *settings->topics) {
-    self->topics = g_ptr_array_new_with_free_func ((GDestroyNotify)g_pattern_spec_free);
-    for (gchar **topic = settings->topics; *topic; topic++)
-      g_ptr_array_add (self->topics, g_pattern_spec_new (*topic));
-  }
   return self;
 }
 
@@ -116,32 +120,49 @@ gst_bag_streams_free (GstBagStreams *self)
     gst_element_remove_pad (self->element, stream->pad);
   }
   g_ptr_array_unref (self->shown);
+  g_ptr_array_unref (self->channels);
   g_ptr_array_unref (self->streams);
+  bag_topics_free (self->topics);
   g_clear_pointer (&self->attachments, free_stream);
   g_clear_pointer (&self->metadata, free_stream);
   g_queue_clear_full (&self->records, (GDestroyNotify)gst_sample_unref);
-  g_queue_clear_full (&self->pending, free_pending);
+  gst_bag_poses_clear (&self->poses);
   gst_flow_combiner_free (self->flow);
   gst_caps_unref (self->publish_caps);
   gst_caps_unref (self->stamp_caps);
-  g_clear_pointer (&self->topics, g_ptr_array_unref);
   gst_bag_settings_clear (&self->settings);
   g_free (self);
 }
 
-static gboolean
-is_wanted (const GstBagStreams *self, const gchar *topic)
+/* Pads */
+
+static void
+set_caps (GstBagStreams *self, Stream *stream, GstCaps *caps)
 {
-  for (guint i = 0; self->topics && i < self->topics->len; i++)
-    if (g_pattern_spec_match_string (g_ptr_array_index (self->topics, i), topic))
-      return TRUE;
-  return self->topics == NULL;
+  if (stream->caps && (stream->caps == caps || gst_caps_is_equal (stream->caps, caps)))
+    return;
+  GST_DEBUG_OBJECT (stream->pad, "caps %" GST_PTR_FORMAT, caps);
+  gst_pad_push_event (stream->pad, gst_event_new_caps (caps));
+  gst_caps_replace (&stream->caps, caps);
 }
 
-/* @id: what tells the stream from others; @caps: NULL, they come with the first buffer. */
+/* Of poses and messages, whose caps are those of the channel. */
 static void
-add_pad (GstBagStreams *self, Stream *stream, const gchar *template, const gchar *name,
-    const gchar *id, GstCaps *caps)
+set_channel_caps (GstBagStreams *self, Stream *stream, const BagChannel *channel)
+{
+  if (stream->channel == channel)
+    return;
+  stream->channel = channel;
+  g_autoptr (GstCaps) caps = stream->topic->kind == BAG_KIND_MESSAGE
+                                 ? bag_channel_get_message_caps (channel, &self->names)
+                                 : bag_channel_get_pose_caps (channel);
+  set_caps (self, stream, caps);
+}
+
+/* @id: what tells the stream from others. */
+static void
+add_pad (
+    GstBagStreams *self, Stream *stream, const gchar *template, const gchar *name, const gchar *id)
 {
   GstElementClass *klass = GST_ELEMENT_GET_CLASS (self->element);
 
@@ -157,10 +178,11 @@ add_pad (GstBagStreams *self, Stream *stream, const gchar *template, const gchar
   gst_event_set_group_id (start, self->group_id);
   gst_event_set_seqnum (start, self->seqnum);
   gst_pad_push_event (stream->pad, start);
-  gst_caps_replace (&stream->caps, caps);
   /* Sticky: seen by whoever is linked when the pad turns up. */
-  if (stream->caps)
-    gst_pad_push_event (stream->pad, gst_event_new_caps (stream->caps));
+  if (stream->cloud.caps)
+    set_caps (self, stream, stream->cloud.caps);
+  else if (stream->topic && stream->topic->kind != BAG_KIND_CLOUD)
+    set_channel_caps (self, stream, stream->topic->channel);
   GST_INFO_OBJECT (self->element, "pad %s has %s", name, id);
   g_ptr_array_add (self->shown, stream);
   gst_flow_combiner_add_pad (self->flow, stream->pad);
@@ -170,51 +192,118 @@ add_pad (GstBagStreams *self, Stream *stream, const gchar *template, const gchar
   stream->discont = TRUE;
 }
 
-static void
-add_channel_pad (GstBagStreams *self, Stream *stream, const BagChannel *channel)
+static Stream *
+get_stream (GstBagStreams *self, const BagChannel *channel)
 {
-  static const gchar *const names[] = {"cloud_%u", "pose_%u", "message_%u"};
-  const guint which = stream->kind == BAG_KIND_CLOUD ? 0 : stream->kind == BAG_KIND_MESSAGE ? 2 : 1;
-  g_autofree gchar *name = g_strdup_printf (names[which], self->n_pads[which]++);
-  g_autoptr (GstCaps) caps = which == 1   ? bag_channel_get_pose_caps (channel)
-                             : which == 2 ? bag_channel_get_message_caps (channel)
-                                          : NULL;
-  add_pad (self, stream, names[which], name, channel->topic, caps);
+  if (channel->number >= self->channels->len)
+    g_ptr_array_set_size (self->channels, (gint)channel->number + 1);
+  Stream *stream = g_ptr_array_index (self->channels, channel->number);
+  if (stream)
+    return stream;
+  const BagTopic *topic = bag_topics_add (self->topics, channel);
+  if (topic->number == self->streams->len)
+    g_ptr_array_add (self->streams, stream_new (topic));
+  stream = g_ptr_array_index (self->streams, topic->number);
+  g_ptr_array_index (self->channels, channel->number) = stream;
+  return stream;
 }
 
 void
 gst_bag_streams_add_channel (GstBagStreams *self, const BagChannel *channel)
 {
-  while (self->streams->len <= channel->number)
-    g_ptr_array_add (self->streams, NULL);
-  if (g_ptr_array_index (self->streams, channel->number))
-    return;
+  get_stream (self, channel);
+}
 
-  Stream *stream = g_new0 (Stream, 1);
-  const gchar *cloud = bag_channel_get_cloud (channel);
-  g_ptr_array_index (self->streams, channel->number) = stream;
-  stream->kind = bag_channel_get_kind (channel);
-  stream->role = bag_channel_get_role (channel, self->settings.pose_role);
-  stream->position = GST_CLOCK_TIME_NONE;
-  if (self->settings.raw)
-    stream->kind = BAG_KIND_MESSAGE;
-  else if (self->settings.attach_poses && cloud && stream->kind > BAG_KIND_CLOUD)
-    stream->cloud = g_strdup (cloud);
-  else if (stream->kind == BAG_KIND_DIAGNOSTICS)
-    stream->kind = BAG_KIND_MESSAGE;
-  if (!stream->cloud && is_wanted (self, channel->topic))
-    add_channel_pad (self, stream, channel);
+gboolean
+gst_bag_streams_lack_caps (const GstBagStreams *self)
+{
+  for (guint i = 0; i < self->streams->len; i++) {
+    const Stream *stream = g_ptr_array_index (self->streams, i);
+    if (stream->topic->pad && stream->topic->kind == BAG_KIND_CLOUD && !stream->cloud.caps)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+void
+gst_bag_streams_add_pads (GstBagStreams *self)
+{
+  for (; self->n_ready < self->streams->len; self->n_ready++) {
+    Stream *stream = g_ptr_array_index (self->streams, self->n_ready);
+    if (stream->topic->pad)
+      add_pad (self, stream, bag_kind_get_pad_template (stream->topic->kind), stream->topic->pad,
+          stream->topic->channel->topic);
+  }
+}
+
+void
+gst_bag_streams_end_pads (GstBagStreams *self)
+{
+  if (!self->has_all_pads)
+    gst_element_no_more_pads (self->element);
+  self->has_all_pads = TRUE;
+}
+
+/* Times */
+
+static void
+tell_clock (GstBagStreams *self, const BagMessage *message, GstClockTime stamp)
+{
+  const gdouble seconds = ((gdouble)message->log_time - (gdouble)stamp) / GST_SECOND;
+  const gboolean is_long = ABS (seconds) > 1e6;
+  const BagChannel *channel = message->channel;
+  const gchar *result =
+      self->times.wants_header ? "Log times are moved by as much to meet the stamps"
+      : self->times.use_log    ? "The log times are used for all topics, so that clouds and poses "
+                                 "meet; timestamps=header keeps the stamps"
+                               : "Its log times are used";
+  g_autofree gchar *text = g_strdup_printf (
+      "The header stamps of topic \"%s\" are of another clock than the times at which its messages "
+      "were logged, %.3f %s %s them. %s.",
+      channel->topic, ABS (seconds) / (is_long ? 86400 : 1), is_long ? "days" : "s",
+      seconds > 0 ? "before" : "after", result);
+
+  /* Of our own recordings log times may be those of the stream, from 0 on, as they were meant. */
+  if (g_hash_table_contains (channel->metadata, MCAP_META_CAPS) || self->has_told_clock) {
+    GST_INFO_OBJECT (self->element, "%s", text);
+    return;
+  }
+  self->has_told_clock = TRUE;
+  GST_ELEMENT_WARNING (self->element, STREAM, DECODE, ("%s", text), (NULL));
+}
+
+/* By the first stamp of each topic. */
+static void
+learn_clock (GstBagStreams *self, Stream *stream, const BagMessage *message, GstClockTime stamp)
+{
+  if (stream->has_stamp || stream->topic->kind == BAG_KIND_MESSAGE || stream->topic->cloud)
+    return;
+  stream->has_stamp = GST_CLOCK_TIME_IS_VALID (stamp);
+  /* What does not change is stamped once, long before, and sent again to whoever comes. */
+  if (g_str_has_suffix (message->channel->topic, "tf_static"))
+    return;
+  const gboolean uses_log = self->times.use_log;
+  if (gst_bag_times_learn (&self->times, stream->topic->kind, stamp, message->log_time) &&
+      !uses_log)
+    tell_clock (self, message, stamp);
 }
 
 GstClockTime
-gst_bag_streams_get_time (GstBagStreams *self, const BagMessage *message)
+gst_bag_streams_look_at (GstBagStreams *self, const BagMessage *message)
 {
-  const BagKind kind =
-      self->settings.raw ? BAG_KIND_MESSAGE : bag_channel_get_kind (message->channel);
-  GstClockTime time = GST_CLOCK_TIME_NONE;
-  if (self->settings.timestamps == GST_BAG_TIMESTAMPS_HEADER)
-    time = bag_message_get_stamp (message, kind);
-  return GST_CLOCK_TIME_IS_VALID (time) ? time : MIN (message->log_time, (guint64)G_MAXINT64);
+  Stream *stream = get_stream (self, message->channel);
+  const GstClockTime stamp = bag_message_get_stamp (message, stream->topic->kind);
+  learn_clock (self, stream, message, stamp);
+  /* What is wrong with it is said when it is sent. */
+  if (stream->topic->kind == BAG_KIND_CLOUD && stream->topic->pad && !stream->cloud.caps)
+    bag_message_get_cloud_caps (message, &self->names, &stream->cloud, NULL);
+  return stream->topic->cloud ? GST_CLOCK_TIME_NONE : stamp;
+}
+
+const GstBagTimes *
+gst_bag_streams_get_times (const GstBagStreams *self)
+{
+  return &self->times;
 }
 
 void
@@ -222,7 +311,9 @@ gst_bag_streams_set_segment (GstBagStreams *self, const GstSegment *segment, gui
 {
   self->segment = *segment;
   self->seqnum = seqnum;
-  g_queue_clear_full (&self->pending, free_pending);
+  self->newest = self->gap_checked = segment->start;
+  self->times.has_axis = TRUE;
+  gst_bag_poses_clear (&self->poses);
   for (guint i = 0; i < self->shown->len; i++) {
     Stream *stream = g_ptr_array_index (self->shown, i);
     stream->needs_segment = TRUE;
@@ -231,16 +322,20 @@ gst_bag_streams_set_segment (GstBagStreams *self, const GstSegment *segment, gui
   }
 }
 
-static void
+/* FALSE where caps, which have to go before it, are not known. */
+static gboolean
 send_segment (GstBagStreams *self, Stream *stream)
 {
+  if (!stream->caps)
+    return FALSE;
   if (!stream->needs_segment)
-    return;
+    return TRUE;
   GstEvent *event = gst_event_new_segment (&self->segment);
   gst_event_set_seqnum (event, self->seqnum);
   stream->needs_segment = FALSE;
   GST_DEBUG_OBJECT (stream->pad, "%" GST_SEGMENT_FORMAT, &self->segment);
   gst_pad_push_event (stream->pad, event);
+  return TRUE;
 }
 
 /* A message that cannot be turned into what its pad has is left out. */
@@ -257,67 +352,18 @@ leave_out (GstBagStreams *self, Stream *stream, const BagMessage *message, const
   return GST_FLOW_OK;
 }
 
-static GstFlowReturn
-absorb_pose (GstBagStreams *self, Stream *stream, const BagMessage *message)
-{
-  g_autoptr (GError) error = NULL;
-  Pending *pending = NULL;
-
-  for (GList *l = self->pending.tail; l && !pending; l = l->prev) {
-    Pending *other = l->data;
-    if (other->log_time == message->log_time && strcmp (other->cloud, stream->cloud) == 0)
-      pending = other;
-  }
-  if (!pending) {
-    pending = g_new0 (Pending, 1);
-    pending->log_time = message->log_time;
-    pending->cloud = g_strdup (stream->cloud);
-    pending->poses = gst_buffer_new ();
-    g_queue_push_tail (&self->pending, pending);
-    if (self->pending.length > MAX_PENDING)
-      free_pending (g_queue_pop_head (&self->pending));
-  }
-  if (!bag_message_complete_pose (
-          message, stream->kind, pending->poses, &pending->diagnosed, &error))
-    return leave_out (self, stream, message, error);
-  return GST_FLOW_OK;
-}
-
-static void
-attach_poses (GstBagStreams *self, const BagMessage *message, GstBuffer *cloud)
-{
-  for (GList *l = self->pending.head, *next; l; l = next) {
-    Pending *pending = l->data;
-    next = l->next;
-    if (strcmp (pending->cloud, message->channel->topic) != 0 ||
-        pending->log_time > message->log_time)
-      continue;
-    if (pending->log_time == message->log_time)
-      gst_buffer_copy_into (cloud, pending->poses, GST_BUFFER_COPY_META, 0, -1);
-    g_queue_delete_link (&self->pending, l);
-    free_pending (pending);
-  }
-}
-
-static void
-set_caps (GstBagStreams *self, Stream *stream, GstCaps *caps)
-{
-  if (stream->caps && gst_caps_is_equal (stream->caps, caps))
-    return;
-  GST_DEBUG_OBJECT (stream->pad, "caps %" GST_PTR_FORMAT, caps);
-  gst_pad_push_event (stream->pad, gst_event_new_caps (caps));
-  gst_caps_replace (&stream->caps, caps);
-}
-
 /* The buffer of a message, with all but what is the same for all. NULL and @error where there can
- * be none. */
+ * be none. @stamp: of its header; @time: its time stamp. */
 static GstBuffer *
-make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, GError **error)
+make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, GstClockTime stamp,
+    GstClockTime time, GError **error)
 {
+  const gint64 shift = GST_CLOCK_TIME_IS_VALID (stamp) ? (gint64)time - (gint64)stamp : 0;
   GstBuffer *buffer;
-  GstCaps *caps = NULL;
 
-  if (stream->kind == BAG_KIND_MESSAGE) {
+  if (stream->topic->kind != BAG_KIND_CLOUD)
+    set_channel_caps (self, stream, message->channel);
+  if (stream->topic->kind == BAG_KIND_MESSAGE) {
     buffer = message->size > 0 ? gst_buffer_new_memdup (message->data, message->size)
                                : gst_buffer_new ();
     if (message->publish_time != message->log_time)
@@ -325,27 +371,27 @@ make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, GEr
           buffer, self->publish_caps, message->publish_time, GST_CLOCK_TIME_NONE);
     return buffer;
   }
-  if (stream->kind != BAG_KIND_CLOUD) {
+  if (stream->topic->kind != BAG_KIND_CLOUD) {
+    const GstPoseRole role = bag_channel_get_role (message->channel, self->settings.pose_role);
     buffer = gst_buffer_new ();
-    if (!bag_message_add_poses (message, stream->kind, stream->role, buffer, error))
+    if (!bag_message_add_poses (
+            message, stream->topic->kind, role, shift, time, &self->names, buffer, error))
       gst_clear_buffer (&buffer);
     return buffer;
   }
-  buffer = bag_message_to_cloud (message, &caps, error);
+  buffer = bag_message_to_cloud (message, &self->names, &stream->cloud, error);
   if (!buffer)
     return NULL;
-  set_caps (self, stream, caps);
+  set_caps (self, stream, stream->cloud.caps);
   gint n, d;
-  if (gst_structure_get_fraction (gst_caps_get_structure (caps, 0), "framerate", &n, &d) && n > 0)
+  if (gst_structure_get_fraction (
+          gst_caps_get_structure (stream->cloud.caps, 0), "framerate", &n, &d) &&
+      n > 0)
     GST_BUFFER_DURATION (buffer) = gst_util_uint64_scale_int (GST_SECOND, d, n);
-  gst_caps_unref (caps);
-  if (self->settings.timestamps == GST_BAG_TIMESTAMPS_LOG) {
-    const GstClockTime stamp = bag_message_get_stamp (message, BAG_KIND_CLOUD);
-    if (GST_CLOCK_TIME_IS_VALID (stamp) && stamp != message->log_time)
-      gst_buffer_add_reference_timestamp_meta (
-          buffer, self->stamp_caps, stamp, GST_CLOCK_TIME_NONE);
-  }
-  attach_poses (self, message, buffer);
+  if (self->times.use_log && GST_CLOCK_TIME_IS_VALID (stamp) && stamp != time &&
+      stamp >= EARLIEST_UNIX)
+    gst_buffer_add_reference_timestamp_meta (buffer, self->stamp_caps, stamp, GST_CLOCK_TIME_NONE);
+  gst_bag_poses_attach (&self->poses, message, shift, buffer);
   return buffer;
 }
 
@@ -353,21 +399,22 @@ make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, GEr
 static void
 send_gaps (GstBagStreams *self, const Stream *current)
 {
-  if (!GST_CLOCK_TIME_IS_VALID (current->position))
+  self->newest = MAX (self->newest, current->position);
+  if (self->newest - self->gap_checked < GAP_CHECK_INTERVAL)
     return;
+  self->gap_checked = self->newest;
   for (guint i = 0; i < self->shown->len; i++) {
     Stream *stream = g_ptr_array_index (self->shown, i);
     if (stream == current || !gst_pad_is_linked (stream->pad))
       continue;
     const GstClockTime from =
         GST_CLOCK_TIME_IS_VALID (stream->position) ? stream->position : self->segment.start;
-    if (current->position < from || current->position - from < GAP_AFTER)
+    if (self->newest < from || self->newest - from < GAP_AFTER || !send_segment (self, stream))
       continue;
-    send_segment (self, stream);
     GST_DEBUG_OBJECT (stream->pad, "gap %" GST_TIME_FORMAT " to %" GST_TIME_FORMAT,
-        GST_TIME_ARGS (from), GST_TIME_ARGS (current->position));
-    gst_pad_push_event (stream->pad, gst_event_new_gap (from, current->position - from));
-    stream->position = current->position;
+        GST_TIME_ARGS (from), GST_TIME_ARGS (self->newest));
+    gst_pad_push_event (stream->pad, gst_event_new_gap (from, self->newest - from));
+    stream->position = self->newest;
   }
 }
 
@@ -384,9 +431,8 @@ gst_bag_streams_add_record_pad (GstBagStreams *self, guint8 opcode)
   Stream **stream = get_record_stream (self, opcode);
   if (*stream || !self->settings.raw)
     return;
-  *stream = g_new0 (Stream, 1);
-  (*stream)->position = GST_CLOCK_TIME_NONE;
-  add_pad (self, *stream, name, name, name, NULL);
+  *stream = stream_new (NULL);
+  add_pad (self, *stream, name, name, name);
 }
 
 static GstFlowReturn
@@ -423,7 +469,7 @@ gst_bag_streams_push_record (GstBagStreams *self, guint8 opcode, McapCursor *con
 {
   if (!self->settings.raw)
     return GST_FLOW_OK;
-  GstSample *sample = bag_record_to_sample (opcode, content);
+  GstSample *sample = bag_record_to_sample (opcode, content, &self->names);
   if (sample) {
     g_queue_push_tail (&self->records, sample);
     return gst_bag_streams_has_pads (self) ? gst_bag_streams_push_records (self) : GST_FLOW_OK;
@@ -442,20 +488,25 @@ GstFlowReturn
 gst_bag_streams_push (GstBagStreams *self, const BagMessage *message)
 {
   g_autoptr (GError) error = NULL;
-  gst_bag_streams_add_channel (self, message->channel);
-  Stream *stream = g_ptr_array_index (self->streams, message->channel->number);
+  Stream *stream = get_stream (self, message->channel);
+  const GstClockTime stamp = gst_bag_streams_look_at (self, message);
+  gst_bag_streams_add_pads (self);
 
   if (self->records.length > 0 && gst_bag_streams_has_pads (self)) {
     const GstFlowReturn flow = gst_bag_streams_push_records (self);
     if (flow != GST_FLOW_OK)
       return flow;
   }
-  if (stream->cloud)
-    return absorb_pose (self, stream, message);
-  const GstClockTime time = gst_bag_streams_get_time (self, message);
+  if (stream->topic->cloud) {
+    if (gst_bag_poses_add (
+            &self->poses, stream->topic->cloud, stream->topic->kind, message, &self->names, &error))
+      return GST_FLOW_OK;
+    return leave_out (self, stream, message, error);
+  }
+  const GstClockTime time = gst_bag_times_get (&self->times, stamp, message->log_time);
   if (!stream->pad || time < self->settings.from || time > self->settings.to)
     return GST_FLOW_OK;
-  GstBuffer *buffer = make_buffer (self, stream, message, &error);
+  GstBuffer *buffer = make_buffer (self, stream, message, stamp, time, &error);
   if (!buffer)
     return leave_out (self, stream, message, error);
   send_segment (self, stream);
@@ -473,17 +524,34 @@ gst_bag_streams_push (GstBagStreams *self, const BagMessage *message)
 }
 
 gboolean
+gst_bag_streams_push_end (GstBagStreams *self, GstEvent *event)
+{
+  for (guint i = 0; i < self->shown->len; i++)
+    send_segment (self, g_ptr_array_index (self->shown, i));
+  return gst_bag_streams_push_event (self, event);
+}
+
+typedef struct {
+  GstEvent *event;
+  gboolean result;
+} Pushed;
+
+static gboolean
+push_event (GstElement *element, GstPad *pad, gpointer user_data)
+{
+  Pushed *pushed = user_data;
+  pushed->result &= gst_pad_push_event (pad, gst_event_ref (pushed->event));
+  return TRUE;
+}
+
+gboolean
 gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event)
 {
-  gboolean result = TRUE;
-  for (guint i = 0; i < self->shown->len; i++) {
-    Stream *stream = g_ptr_array_index (self->shown, i);
-    if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-      send_segment (self, stream);
-    result &= gst_pad_push_event (stream->pad, gst_event_ref (event));
-  }
+  /* Of the element's own list, which is locked while it is copied. */
+  Pushed pushed = {event, TRUE};
+  gst_element_foreach_src_pad (self->element, push_event, &pushed);
   gst_event_unref (event);
-  return result;
+  return pushed.result;
 }
 
 gboolean

@@ -118,10 +118,13 @@ static void
 send_segment (GstMcapDemux *self, const BagMessage *message)
 {
   GstSegment segment;
-  const GstClockTime time = gst_bag_streams_get_time (self->streams, message);
+  const GstClockTime stamp = gst_bag_streams_look_at (self->streams, message);
+  const GstBagTimes *times = gst_bag_streams_get_times (self->streams);
+  const GstClockTime time = gst_bag_times_get (times, stamp, message->log_time);
+  const GstClockTime logged = gst_bag_times_from_log (times, message->log_time);
   gst_segment_init (&segment, GST_FORMAT_TIME);
-  const GstClockTime margin = self->timestamps == GST_BAG_TIMESTAMPS_HEADER ? STAMP_MARGIN : 0;
-  const GstClockTime first = MIN (time, message->log_time);
+  const GstClockTime margin = self->timestamps != GST_BAG_TIMESTAMPS_LOG ? STAMP_MARGIN : 0;
+  const GstClockTime first = MIN (time, logged);
   segment.start = segment.position = first > margin ? first - margin : 0;
   segment.time = 0;
   gst_bag_streams_set_segment (self->streams, &segment, self->seqnum);
@@ -164,6 +167,7 @@ take_records (GstMcapDemux *self)
       const BagChannel *channel = find_channel (self, id);
       if (channel)
         gst_bag_streams_add_channel (self->streams, channel);
+      gst_bag_streams_add_pads (self->streams);
     } else if (opcode == MCAP_OP_MESSAGE) {
       flow = push_message (self, &content);
     } else if (opcode == MCAP_OP_ATTACHMENT || opcode == MCAP_OP_METADATA) {
@@ -208,10 +212,10 @@ handle_eos (GstMcapDemux *self, GstEvent *event)
     if (!mcap_stream_is_complete (self->stream))
       GST_ELEMENT_WARNING (self, STREAM, DEMUX,
           ("The stream ended before MCAP's end: what was not whole is lost."), (NULL));
-    gst_element_no_more_pads (GST_ELEMENT (self));
+    gst_bag_streams_end_pads (self->streams);
     gst_bag_streams_fail_unheard (self->streams);
   }
-  return gst_bag_streams_push_event (self->streams, event);
+  return gst_bag_streams_push_end (self->streams, event);
 }
 
 static gboolean

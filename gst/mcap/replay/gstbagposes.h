@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "gstbagmessages.h"
+
+G_BEGIN_DECLS
+
+/* Poses that were recorded from the metas of clouds, until the cloud comes that they belong to: it
+ * has their log time and stands after them. */
+typedef struct {
+  GQueue pending;
+} GstBagPoses;
+
+void gst_bag_poses_init (GstBagPoses *self);
+void gst_bag_poses_clear (GstBagPoses *self);
+
+/* Takes a pose, transform or diagnostics of a cloud of the topic @cloud. */
+gboolean gst_bag_poses_add (GstBagPoses *self, const gchar *cloud, BagKind kind,
+    const BagMessage *message, GstBagNames *names, GError **error);
+/* Attaches those of the cloud @message to @buffer. @shift is added to their instants, which are
+ * their headers' stamps. */
+void gst_bag_poses_attach (
+    GstBagPoses *self, const BagMessage *message, gint64 shift, GstBuffer *buffer);
+
+G_END_DECLS
