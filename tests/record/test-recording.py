@@ -6,6 +6,7 @@ checksums, attachments (TAP)."""
 import hashlib
 import os
 import struct
+import subprocess
 import time
 
 import unittest_tap
