@@ -3,81 +3,28 @@
 
 #include "gstlidardec.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
 #include "gst/common/gstsinkevents.h"
-#include "packet-memory.h"
+#include "gstlidardecprivate.h"
 
 /* Of the derived class. */
 #define GST_CAT_DEFAULT (GST_LIDAR_DEC_GET_CLASS (self)->category)
 
-/* A warning of a kind is posted once in that time. */
-#define WARNING_INTERVAL (5 * G_USEC_PER_SEC)
-
 /* Until a round is known: most sensors turn ten times a second. */
 #define DEFAULT_PERIOD (100 * GST_MSECOND)
-
-/* Packets that wait for the lasers' angles: three seconds of the fastest sensor. */
-#define MAX_WAITING 16384
-
-/* Packets that wait for so long are warned of: the HDL-64E S2 in the tests takes 2.4 s. */
-#define WAITING_TIME (3 * GST_SECOND)
 
 #define DEFAULT_FRAME_ID "lidar"
 
 /* What lidarpcapsrc sends, and bytes of no type; streams without caps, as of udpsrc, do as well. */
 #define PACKET_CAPS "application/x-udp-payload; application/octet-stream"
 
-enum { PROP_0, PROP_CUT_ANGLE, PROP_FRAME_ID, PROP_STATS };
+/* Of a file that a property names. */
+#define MAX_FILE_SIZE (16 << 20)
 
-typedef enum {
-  WARNING_SIZE = PACKET_ERROR_SIZE,
-  WARNING_FOREIGN = PACKET_ERROR_FOREIGN,
-  WARNING_MODEL = PACKET_ERROR_MODEL,
-  WARNING_CORRUPT = PACKET_ERROR_CORRUPT,
-  WARNING_UNCALIBRATED,
-  WARNING_WAITING,
-  WARNING_ORDER,
-  WARNING_RESTART,
-  WARNING_STALLED,
-  N_WARNINGS,
-} Warning;
-
-typedef struct {
-  guint64 n_packets;
-  guint64 n_other;
-  guint64 n_uncalibrated;
-  guint64 n_bad[N_WARNINGS];
-  guint64 n_scans;
-  PacketCutterCounts cutter;
-} Counts;
-
-typedef struct {
-  GstPad *sinkpad;
-  GstPad *srcpad;
-
-  /* under the object lock */
-  gdouble cut_angle;
-  gchar *frame_id;
-  Counts published;
-  GstClockTime period; /* that LATENCY says */
-
-  /* streaming thread */
-  GstPointCloudInfo info;
-  GstPointCloudTimer *timer;
-  GstPointCloudAllocation *allocation;
-  PacketCutter *cutter; /* NULL: not open */
-  GstCaps *clock;
-  gboolean is_calibrated; /* there were points */
-  GQueue waiting;         /* of GstBuffer, until it is */
-  Counts counts;
-  gboolean has_caps;
-  gboolean has_segment;
-  GstSegment segment; /* as it came */
-  gboolean is_discont;
-  gint64 last_warning[N_WARNINGS]; /* monotonic, 0: none yet */
-} GstLidarDecPrivate;
+enum { PROP_0, PROP_CUT_ANGLE, PROP_FRAME_ID, PROP_SRC_IP, PROP_STATS };
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (PACKET_CAPS));
@@ -89,21 +36,10 @@ G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (GstLidarDec, gst_lidar_dec, GST_TYPE_ELEMEN
 #define PRIVATE(self) ((GstLidarDecPrivate *)gst_lidar_dec_get_instance_private (self))
 #define parent_class gst_lidar_dec_parent_class
 
-/* Posts @text, with how often it happened so far, unless one of its kind was posted just now. */
-static void G_GNUC_PRINTF (4, 5)
-    warn (GstLidarDec *self, Warning kind, guint64 n, const gchar *format, ...)
+GstLidarDecPrivate *
+gst_lidar_dec_get_private (GstLidarDec *self)
 {
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  const gint64 now = g_get_monotonic_time ();
-  if (priv->last_warning[kind] > 0 && now - priv->last_warning[kind] < WARNING_INTERVAL)
-    return;
-  priv->last_warning[kind] = now;
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree gchar *text = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  GST_ELEMENT_WARNING (
-      self, STREAM, DECODE, ("%s (%" G_GUINT64_FORMAT " so far)", text, n), (NULL));
+  return PRIVATE (self);
 }
 
 gchar *
@@ -111,7 +47,12 @@ gst_lidar_dec_read_file (GstLidarDec *self, const gchar *what, const gchar *path
 {
   g_autoptr (GError) error = NULL;
   gchar *text = NULL;
-  if (!g_file_get_contents (path, &text, NULL, &error))
+  GStatBuf about;
+  /* A pipe would block, a device has no end. */
+  if (g_stat (path, &about) == 0 && (!S_ISREG (about.st_mode) || about.st_size > MAX_FILE_SIZE))
+    GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ,
+        ("The %s \"%s\" is no regular file of at most 16 MiB.", what, path), (NULL));
+  else if (!g_file_get_contents (path, &text, NULL, &error))
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ,
         ("The %s \"%s\" cannot be read: %s.", what, path, error->message), (NULL));
   return text;
@@ -123,6 +64,7 @@ open_decoder (GstLidarDec *self)
   GstLidarDecPrivate *priv = PRIVATE (self);
   GstPointCloudInfo *info = &priv->info;
   const guint time_offset = G_STRUCT_OFFSET (PacketPoint, time);
+  g_autofree gchar *src_ip = NULL;
   gdouble cut_angle;
 
   gst_point_cloud_info_init (info);
@@ -139,16 +81,24 @@ open_decoder (GstLidarDec *self)
   if (priv->frame_id && *priv->frame_id)
     info->frame_id = g_quark_from_string (priv->frame_id);
   cut_angle = priv->cut_angle;
-  priv->published = (Counts){0};
+  src_ip = g_strdup (priv->src_ip);
+  priv->published = (GstLidarCounts){0};
   priv->period = DEFAULT_PERIOD;
   GST_OBJECT_UNLOCK (self);
 
+  if (!gst_lidar_source_open (&priv->source, src_ip)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+        ("The src-ip \"%s\" is no address of IPv4 or IPv6, like 192.168.1.201.", src_ip), (NULL));
+    return FALSE;
+  }
   if (!GST_LIDAR_DEC_GET_CLASS (self)->open (self, info))
     return FALSE;
   priv->clock = GST_LIDAR_DEC_GET_CLASS (self)->clock (self);
   priv->cutter = packet_cutter_new (cut_angle);
-  priv->counts = (Counts){0};
+  priv->counts = (GstLidarCounts){0};
   priv->has_caps = priv->has_segment = priv->is_calibrated = FALSE;
+  priv->knows_live = priv->has_time_of_day = FALSE;
+  priv->model = NULL;
   priv->is_discont = TRUE;
   memset (priv->last_warning, 0, sizeof priv->last_warning);
   gst_point_cloud_timer_reset (priv->timer);
@@ -163,243 +113,11 @@ close_decoder (GstLidarDec *self)
     return;
   GST_LIDAR_DEC_GET_CLASS (self)->close (self);
   gst_point_cloud_allocation_reset (priv->allocation);
+  gst_lidar_source_close (&priv->source);
   g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
+  g_queue_clear_full (&priv->held, (GDestroyNotify)gst_buffer_unref);
   g_clear_pointer (&priv->cutter, packet_cutter_free);
   gst_clear_caps (&priv->clock);
-}
-
-static gboolean
-push_caps (GstLidarDec *self)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  if (priv->has_caps)
-    return TRUE;
-  g_autoptr (GstCaps) caps = gst_point_cloud_info_to_caps (&priv->info);
-  priv->has_caps = gst_pad_push_event (priv->srcpad, gst_event_new_caps (caps));
-  return priv->has_caps;
-}
-
-/* LATENCY is a round; a sensor's rate is steady to a few per mille. */
-static void
-update_period (GstLidarDec *self)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  const GstClockTime period = (GstClockTime)packet_cutter_get_period (priv->cutter);
-  gboolean changed;
-  GST_OBJECT_LOCK (self);
-  changed = period > 0 && (period > priv->period + priv->period / 50 ||
-                              period < priv->period - priv->period / 50);
-  if (changed)
-    priv->period = period;
-  GST_OBJECT_UNLOCK (self);
-  if (changed)
-    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
-}
-
-/* Takes @scan over. */
-static GstFlowReturn
-push_scan (GstLidarDec *self, PacketScan *scan)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  if (!push_caps (self)) {
-    packet_scan_free (scan);
-    return GST_PAD_IS_FLUSHING (priv->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
-  }
-  const gsize size = scan->n_points * sizeof (PacketPoint);
-  GstBuffer *buffer = gst_point_cloud_allocation_copy (priv->allocation, scan->points, size);
-  if (!buffer) {
-    PacketPoint *points = g_steal_pointer (&scan->points);
-    buffer =
-        gst_buffer_new_wrapped_full (0, points, size, 0, size, points, packet_memory_give_back);
-  }
-  GST_BUFFER_PTS (buffer) = (GstClockTime)scan->pts;
-  GST_BUFFER_DURATION (buffer) = (GstClockTime)scan->duration;
-  if (!scan->is_organized)
-    GST_BUFFER_FLAG_SET (buffer, GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE);
-  if (priv->is_discont)
-    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
-  priv->is_discont = FALSE;
-  if (scan->time >= 0)
-    gst_buffer_add_reference_timestamp_meta (
-        buffer, priv->clock, (GstClockTime)scan->time, GST_BUFFER_DURATION (buffer));
-  packet_scan_free (scan);
-  priv->counts.n_scans++;
-  return gst_pad_push (priv->srcpad, buffer);
-}
-
-static GstFlowReturn
-push_scans (GstLidarDec *self)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  GstFlowReturn flow = GST_FLOW_OK;
-  PacketScan *scan;
-  while (flow == GST_FLOW_OK && (scan = packet_cutter_pop (priv->cutter))) {
-    update_period (self);
-    flow = push_scan (self, scan);
-  }
-  return flow;
-}
-
-static void
-publish (GstLidarDec *self)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  const PacketCutterCounts before = priv->counts.cutter;
-  const PacketCutterCounts now = packet_cutter_get_counts (priv->cutter);
-  priv->counts.cutter = now;
-  GST_OBJECT_LOCK (self);
-  priv->published = priv->counts;
-  GST_OBJECT_UNLOCK (self);
-  if (now.n_late > before.n_late)
-    warn (self, WARNING_ORDER, now.n_late,
-        "A packet came when its scan was pushed already; its points are left out.");
-  if (now.n_restarts > before.n_restarts)
-    warn (self, WARNING_RESTART, now.n_restarts,
-        "The sensor's clock jumped back: it was restarted or synchronized.");
-  if (now.n_stalled > before.n_stalled)
-    warn (self, WARNING_STALLED, now.n_stalled,
-        "The azimuth stands still; points that make no scan are left out.");
-}
-
-/* FALSE: the stream cannot go on. */
-static gboolean
-handle_bad_packet (GstLidarDec *self, const GError *error)
-{
-  static const gchar *const kinds[] = {[PACKET_ERROR_SIZE] = "A packet has another size",
-      [PACKET_ERROR_FOREIGN] = "A packet is not of this kind of sensor",
-      [PACKET_ERROR_MODEL] = "A packet is of another model",
-      [PACKET_ERROR_CORRUPT] = "A packet is corrupted"};
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  if (error->domain != PACKET_ERROR) {
-    GST_ELEMENT_ERROR (self, STREAM, DECODE, ("Cannot decode: %s.", error->message), (NULL));
-    return FALSE;
-  }
-  const guint64 n = ++priv->counts.n_bad[error->code];
-  warn (
-      self, (Warning)error->code, n, "%s and is left out: %s.", kinds[error->code], error->message);
-  return TRUE;
-}
-
-/* Takes @buffer over. */
-static GstFlowReturn
-decode_packet (GstLidarDec *self, GstBuffer *buffer)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  const GstClockTime pts = GST_BUFFER_PTS (buffer);
-  g_autoptr (GError) error = NULL;
-  gboolean is_data = TRUE;
-  GstMapInfo map;
-
-  if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
-    GST_ELEMENT_ERROR (self, RESOURCE, READ, ("A packet cannot be mapped."), (NULL));
-    gst_buffer_unref (buffer);
-    return GST_FLOW_ERROR;
-  }
-  if (GST_BUFFER_IS_DISCONT (buffer))
-    packet_cutter_set_discont (priv->cutter);
-  packet_cutter_set_arrival (priv->cutter, GST_CLOCK_TIME_IS_VALID (pts) ? (gint64)pts : -1);
-  const gboolean decoded = GST_LIDAR_DEC_GET_CLASS (self)->decode (
-      self, map.data, map.size, priv->cutter, &is_data, &error);
-  gst_buffer_unmap (buffer, &map);
-  gst_buffer_unref (buffer);
-  if (!decoded && !handle_bad_packet (self, error))
-    return GST_FLOW_ERROR;
-  if (decoded && !is_data)
-    priv->counts.n_other++;
-  else if (decoded)
-    priv->is_calibrated = TRUE;
-  return push_scans (self);
-}
-
-static GstFlowReturn
-decode_waiting (GstLidarDec *self)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  GstFlowReturn flow = GST_FLOW_OK;
-  GstBuffer *buffer;
-  while (flow == GST_FLOW_OK && (buffer = g_queue_pop_head (&priv->waiting)))
-    flow = decode_packet (self, buffer);
-  return flow;
-}
-
-/* Packets that will not be decoded for want of angles. */
-static void
-count_uncalibrated (GstLidarDec *self, guint n)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  priv->counts.n_uncalibrated += n;
-  if (n > 0)
-    warn (self, WARNING_UNCALIBRATED, priv->counts.n_uncalibrated,
-        "The sensor has not sent its lasers' angles, packets are left out: set the calibration, or "
-        "let its packets of the other kind arrive here as well.");
-}
-
-/* Whoever waits for scans is told why there are none before packets are lost. */
-static void
-check_waiting (GstLidarDec *self)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  const GstClockTime first = GST_BUFFER_PTS ((GstBuffer *)g_queue_peek_head (&priv->waiting));
-  const GstClockTime last = GST_BUFFER_PTS ((GstBuffer *)g_queue_peek_tail (&priv->waiting));
-  if (GST_CLOCK_TIME_IS_VALID (first) && GST_CLOCK_TIME_IS_VALID (last) &&
-      last >= first + WAITING_TIME)
-    warn (self, WARNING_WAITING, g_queue_get_length (&priv->waiting),
-        "There are no scans yet, packets wait: the sensor has not sent its lasers' angles. Set the "
-        "calibration, or let its packets of the other kind arrive here as well.");
-}
-
-/* Looks for the lasers' angles in @buffer, which is taken over, and keeps it. */
-static GstFlowReturn
-wait_for_calibration (GstLidarDec *self, GstBuffer *buffer)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  GstLidarDecClass *klass = GST_LIDAR_DEC_GET_CLASS (self);
-  g_autoptr (GError) error = NULL;
-  GstMapInfo map;
-  gboolean is_known = TRUE;
-  if (klass->calibrate && gst_buffer_map (buffer, &map, GST_MAP_READ)) {
-    is_known = klass->calibrate (self, map.data, map.size, &error);
-    gst_buffer_unmap (buffer, &map);
-  }
-  if (error) {
-    gst_buffer_unref (buffer);
-    return handle_bad_packet (self, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
-  }
-  g_queue_push_tail (&priv->waiting, buffer);
-  if (is_known)
-    return decode_waiting (self);
-  check_waiting (self);
-  if (g_queue_get_length (&priv->waiting) > MAX_WAITING) {
-    gst_buffer_unref (g_queue_pop_head (&priv->waiting));
-    count_uncalibrated (self, 1);
-  }
-  return GST_FLOW_OK;
-}
-
-static GstFlowReturn
-gst_lidar_dec_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
-{
-  GstLidarDec *self = GST_LIDAR_DEC (parent);
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  GstFlowReturn flow;
-  priv->counts.n_packets++;
-  flow = priv->is_calibrated ? decode_packet (self, buffer) : wait_for_calibration (self, buffer);
-  publish (self);
-  return flow;
-}
-
-/* Ends the scan in the making and pushes it. */
-static void
-drain (GstLidarDec *self)
-{
-  GstLidarDecPrivate *priv = PRIVATE (self);
-  count_uncalibrated (self, g_queue_get_length (&priv->waiting));
-  g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
-  packet_cutter_flush (priv->cutter);
-  if (GST_LIDAR_DEC_GET_CLASS (self)->flush)
-    GST_LIDAR_DEC_GET_CLASS (self)->flush (self, priv->cutter);
-  push_scans (self);
-  publish (self);
 }
 
 /* What comes next need not follow what came. */
@@ -425,6 +143,8 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     gst_point_cloud_allocation_reset (priv->allocation);
     packet_cutter_reset (priv->cutter);
     g_queue_clear_full (&priv->waiting, (GDestroyNotify)gst_buffer_unref);
+    g_queue_clear_full (&priv->held, (GDestroyNotify)gst_buffer_unref);
+    GST_DEBUG_OBJECT (self, "flushed");
     reset (self);
     priv->is_discont = TRUE;
     priv->has_segment = FALSE;
@@ -438,21 +158,23 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     }
     /* What came is of the segment before. */
     if (priv->has_segment) {
-      drain (self);
+      gst_lidar_dec_drain (self);
       reset (self);
       packet_cutter_set_discont (priv->cutter);
     }
-    push_caps (self);
+    gst_lidar_dec_push_caps (self);
+    GST_DEBUG_OBJECT (self, "segment %" GST_SEGMENT_FORMAT, segment);
     gst_segment_copy_into (segment, &priv->segment);
     priv->has_segment = TRUE;
     return gst_pad_push_event (priv->srcpad, gst_point_cloud_timer_segment (priv->timer, event));
   case GST_EVENT_EOS:
-    drain (self);
+    gst_lidar_dec_drain (self);
+    gst_lidar_dec_check_end (self);
     return gst_pad_event_default (pad, parent, event);
   default:
     /* Caps come after the start of the stream and before all else. */
     if (GST_EVENT_IS_SERIALIZED (event) && GST_EVENT_TYPE (event) > GST_EVENT_CAPS)
-      push_caps (self);
+      gst_lidar_dec_push_caps (self);
     return gst_pad_event_default (pad, parent, event);
   }
 }
@@ -490,12 +212,24 @@ gst_lidar_dec_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
   return TRUE;
 }
 
+static void
+get_counts (GstElement *element, GstLidarCounts *counts)
+{
+  GST_OBJECT_LOCK (element);
+  *counts = PRIVATE (GST_LIDAR_DEC (element))->published;
+  GST_OBJECT_UNLOCK (element);
+}
+
 static GstStateChangeReturn
 gst_lidar_dec_change_state (GstElement *element, GstStateChange transition)
 {
   GstLidarDec *self = GST_LIDAR_DEC (element);
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !open_decoder (self))
     return GST_STATE_CHANGE_FAILURE;
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
+    gst_lidar_watch_start (&PRIVATE (self)->watch);
+  if (transition == GST_STATE_CHANGE_PLAYING_TO_PAUSED)
+    gst_lidar_watch_stop (&PRIVATE (self)->watch);
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY ||
@@ -518,6 +252,10 @@ gst_lidar_dec_set_property (GObject *object, guint id, const GValue *value, GPar
     g_free (priv->frame_id);
     priv->frame_id = g_value_dup_string (value);
     break;
+  case PROP_SRC_IP:
+    g_free (priv->src_ip);
+    priv->src_ip = g_value_dup_string (value);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -526,19 +264,11 @@ gst_lidar_dec_set_property (GObject *object, guint id, const GValue *value, GPar
 }
 
 static GstStructure *
-make_stats (GstLidarDec *self, const Counts *counts)
+make_stats (GstLidarDec *self, const GstLidarCounts *counts)
 {
   g_autofree gchar *name =
       g_strdup_printf ("application/x-%s-stats", gst_debug_category_get_name (GST_CAT_DEFAULT));
-  return gst_structure_new (name, "packets", G_TYPE_UINT64, counts->n_packets, "other",
-      G_TYPE_UINT64, counts->n_other, "bad-size", G_TYPE_UINT64, counts->n_bad[WARNING_SIZE],
-      "foreign", G_TYPE_UINT64, counts->n_bad[WARNING_FOREIGN], "wrong-model", G_TYPE_UINT64,
-      counts->n_bad[WARNING_MODEL], "corrupt", G_TYPE_UINT64, counts->n_bad[WARNING_CORRUPT],
-      "uncalibrated", G_TYPE_UINT64, counts->n_uncalibrated, "late", G_TYPE_UINT64,
-      counts->cutter.n_late, "duplicates", G_TYPE_UINT64, counts->cutter.n_duplicates, "restarts",
-      G_TYPE_UINT64, counts->cutter.n_restarts, "gaps", G_TYPE_UINT64, counts->cutter.n_gaps,
-      "stalled", G_TYPE_UINT64, counts->cutter.n_stalled, "scans", G_TYPE_UINT64, counts->n_scans,
-      NULL);
+  return gst_lidar_counts_to_structure (counts, name);
 }
 
 static void
@@ -553,6 +283,9 @@ gst_lidar_dec_get_property (GObject *object, guint id, GValue *value, GParamSpec
     break;
   case PROP_FRAME_ID:
     g_value_set_string (value, priv->frame_id);
+    break;
+  case PROP_SRC_IP:
+    g_value_set_string (value, priv->src_ip);
     break;
   case PROP_STATS:
     g_value_take_boxed (value, make_stats (self, &priv->published));
@@ -569,6 +302,8 @@ gst_lidar_dec_finalize (GObject *object)
 {
   GstLidarDecPrivate *priv = PRIVATE (GST_LIDAR_DEC (object));
   g_free (priv->frame_id);
+  g_free (priv->src_ip);
+  g_mutex_clear (&priv->watch.mutex);
   gst_point_cloud_allocation_free (priv->allocation);
   gst_point_cloud_timer_free (priv->timer);
   G_OBJECT_CLASS (parent_class)->finalize (object);
@@ -589,6 +324,10 @@ gst_lidar_dec_init (GstLidarDec *self)
   gst_pad_use_fixed_caps (priv->srcpad);
   gst_element_add_pad (GST_ELEMENT (self), priv->srcpad);
   priv->frame_id = g_strdup (DEFAULT_FRAME_ID);
+  priv->watch.element = GST_ELEMENT (self);
+  priv->watch.pad = priv->sinkpad;
+  priv->watch.get_counts = get_counts;
+  g_mutex_init (&priv->watch.mutex);
   priv->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
   priv->allocation = gst_point_cloud_allocation_new (priv->srcpad);
   priv->period = DEFAULT_PERIOD;
@@ -619,14 +358,25 @@ gst_lidar_dec_class_init (GstLidarDecClass *klass)
       g_param_spec_string ("frame-id", "Frame", "Frame of the points, for caps", DEFAULT_FRAME_ID,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
   /**
+   * GstLidarDec:src-ip:
+   *
+   * Address of the sensor whose packets are decoded, where packets say theirs (a GstNetAddressMeta,
+   * as udpsrc and lidarpcapsrc add it). NULL: that of the first packet that can be decoded. Those
+   * of others are counted as `other-source` and left out, as scans of several sensors would mix.
+   */
+  g_object_class_install_property (object_class, PROP_SRC_IP,
+      g_param_spec_string ("src-ip", "Source IP",
+          "IPv4 or IPv6 address of the sensor; NULL: the first one whose packets can be decoded",
+          NULL, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
+  /**
    * GstLidarDec:stats:
    *
    * Since the start, all guint64: `packets` that came; `other` ones without points (position,
-   * inertia); those left out for `bad-size`, as `foreign`, of a `wrong-model`, `corrupt`,
-   * `uncalibrated` (the sensor did not send its lasers' angles), `late`
-   * (out of order, their scan pushed already, perhaps only in part) and `duplicates`; `restarts` of
-   * the sensor's clock; `gaps` of half a round or more; scans thrown away because the azimuth
-   * `stalled`; `scans` pushed.
+   * inertia); those left out from an `other-source`, for `bad-size`, as `foreign`, of a
+   * `wrong-model`, `corrupt`, `uncalibrated` (the sensor did not send its lasers' angles), `late`
+   * (out of order, their scan pushed already, perhaps only in part), `duplicates` and of a
+   * `bad-time` that follows on nothing; `restarts`: jumps of the sensor's clock; `gaps` of half a
+   * round or more; scans thrown away because the azimuth `stalled`; `scans` pushed.
    */
   g_object_class_install_property (object_class, PROP_STATS,
       g_param_spec_boxed ("stats", "Statistics", "Numbers of packets and scans since the start",

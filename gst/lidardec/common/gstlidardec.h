@@ -24,6 +24,7 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarDec, gst_lidar_dec, GST, LIDAR_DEC, GstElement
  *   sensor's other packets. Errors of another domain than PACKET_ERROR end the stream.
  * @flush: ends the scan in the making, where that is not the cutter's; may be NULL
  * @reset: forgets it; may be NULL
+ * @get_model: name of the sensor's model, of static memory; NULL: not known yet; may be NULL
  * @clock: names the epoch of the sensor's clock, caps of the GstReferenceTimestampMeta
  *
  * Base class of decoders of lidars' packets. Subclasses add their model's properties and set
@@ -41,6 +42,7 @@ struct _GstLidarDecClass {
       gboolean *is_data, GError **error);
   void (*flush) (GstLidarDec *self, PacketCutter *cutter);
   void (*reset) (GstLidarDec *self);
+  const gchar *(*get_model) (GstLidarDec *self);
   GstCaps *(*clock) (GstLidarDec *self);
 };
 

@@ -41,6 +41,9 @@ gst_lidar_model_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
   else if (!priv->decoder)
     GST_ELEMENT_ERROR (
         dec, RESOURCE, SETTINGS, ("The model cannot be decoded: %s.", error->message), (NULL));
+  if (priv->decoder)
+    GST_CAT_INFO_OBJECT (GST_LIDAR_DEC_GET_CLASS (dec)->category, dec, "calibration: %s",
+        text ? path : "none named");
   return priv->decoder != NULL;
 }
 
@@ -48,6 +51,12 @@ static void
 gst_lidar_model_dec_close (GstLidarDec *dec)
 {
   g_clear_pointer (&PRIVATE (dec)->decoder, GST_LIDAR_MODEL_DEC_GET_CLASS (dec)->destroy);
+}
+
+static const gchar *
+gst_lidar_model_dec_get_model (GstLidarDec *dec)
+{
+  return GST_LIDAR_MODEL_DEC_GET_CLASS (dec)->get_model (PRIVATE (dec)->decoder);
 }
 
 static gboolean
@@ -133,6 +142,7 @@ gst_lidar_model_dec_class_init (GstLidarModelDecClass *klass)
   object_class->finalize = gst_lidar_model_dec_finalize;
   dec_class->open = gst_lidar_model_dec_open;
   dec_class->close = gst_lidar_model_dec_close;
+  dec_class->get_model = gst_lidar_model_dec_get_model;
   dec_class->decode = gst_lidar_model_dec_decode;
   dec_class->calibrate = gst_lidar_model_dec_calibrate;
   dec_class->reset = gst_lidar_model_dec_reset;

@@ -22,16 +22,3 @@ packet_date_to_ns (const gint date[6], gint64 microseconds)
   const gint64 seconds = (days * 24 + date[3]) * 3600 + date[4] * 60 + date[5];
   return (seconds * G_USEC_PER_SEC + microseconds) * 1000;
 }
-
-gint64
-packet_clock_unwrap (PacketClock *clock, gint64 value, gint64 wrap)
-{
-  if (clock->is_set && value < clock->last - wrap / 2)
-    clock->passed++;
-  /* A late packet from before the wrap. */
-  else if (clock->is_set && value > clock->last + wrap / 2 && clock->passed > 0)
-    return (clock->passed - 1) * wrap + value;
-  clock->is_set = TRUE;
-  clock->last = value;
-  return clock->passed * wrap + value;
-}

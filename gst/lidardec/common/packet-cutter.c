@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "packet-guard.h"
 #include "packet-memory.h"
 #include "packet-timeline.h"
 
@@ -13,17 +14,38 @@
 #define DEFAULT_PERIOD (100 * MSEC)
 /* The slowest sensors turn five times a second. */
 #define MAX_PERIOD (200 * MSEC)
-/* A packet that the network held back is late by less than that. */
-#define MAX_REORDER (1000 * MSEC)
+/* By how much packets may come earlier than the distance of the clocks so far lets expect. */
+#define MAX_EARLY (50 * MSEC)
+/* Where arrival is not known, more than that is not taken for an interruption. */
+#define MAX_STEP (1000 * MSEC)
+
+/* Least jumps of azimuth, degrees, that are taken for the end of a field of view: at once, and
+ * where the same jump was in the turn before. Lost packets make jumps as well. */
+#define BLIND_AT_ONCE 60
+#define BLIND_TWICE 10
+/* A firing lies in the blind part where it is that far within, and edges that are no further apart
+ * are the same: packets hold up to 5 degrees. */
+#define BLIND_MARGIN 6
+/* Of the time that a jump should take at the rate of the turn: it may differ by that, and 2 ms. */
+#define BLIND_TIME 0.25
+/* Degrees of a scan that tell the rate of the turn. */
+#define MIN_TURNED 3
+/* More is an interruption, or azimuths of a damaged packet; less follows on. */
+#define MAX_AZIMUTH_STEP 5
 
 /* Of a scan: 0.4 s of two returns of 128 lasers. More are packets that came again and again. */
 #define MAX_POINTS ((gsize)1 << 21)
 
-/* More is a clock that was set, where arrival is not known. */
-#define MAX_JUMP (3600 * 1000 * MSEC)
+/* Azimuths, degrees. */
+typedef struct {
+  gdouble from, to;
+} Sector;
 
 struct _PacketCutter {
   gdouble angle;
+  gboolean has_blind;
+  Sector blind; /* between its edges nothing comes */
+  Sector last_jump;
   PacketMemory *memory; /* of points */
   PacketCutterCounts counts;
   GQueue finished; /* of PacketScan */
@@ -33,10 +55,12 @@ struct _PacketCutter {
   gboolean is_whole; /* it began at the angle */
   PacketScan scan;
   gsize capacity;
-  gsize usual;           /* points of the scan before */
-  gint64 last_time;      /* of the last firing in order */
-  gdouble last_relative; /* its azimuth from the angle on */
+  gsize usual;          /* points of the scan before */
+  gint64 last_time;     /* of the last firing in order */
+  gdouble last_azimuth; /* its azimuth */
   gint64 period;
+  gdouble turned;      /* degrees of the turn, in steps that follow on each other … */
+  gint64 turning_time; /* … and the time that they took */
 
   /* the packet */
   gboolean has_packet;
@@ -44,9 +68,12 @@ struct _PacketCutter {
   gint64 next_arrival;
   gint64 arrival; /* as the timeline has it */
   gint64 packet_time;
-  gint64 newest_time; /* of all packets */
-  gint64 newest_arrival;
-  gboolean is_late; /* counted already */
+  gint64 newest_time;    /* of all packets … */
+  gint64 newest_arrival; /* … as the timeline has it */
+  PacketGuard guard;
+  gboolean is_held;
+  gboolean has_jumped; /* the next packet begins the new time */
+  gboolean is_late;    /* counted already */
   PacketTimeline timeline;
 };
 
@@ -63,7 +90,8 @@ PacketCutter *
 packet_cutter_new (gdouble angle)
 {
   PacketCutter *self = g_new0 (PacketCutter, 1);
-  self->angle = angle;
+  self->angle = angle < 360 ? angle : 0;
+  self->last_jump = (Sector){-1, -1};
   self->next_arrival = -1;
   self->memory = packet_memory_new ();
   g_queue_init (&self->finished);
@@ -91,8 +119,9 @@ packet_cutter_reset (PacketCutter *self)
 {
   drop_points (self);
   g_queue_clear_full (&self->finished, (GDestroyNotify)packet_scan_free);
-  self->has_packet = self->is_discont = FALSE;
+  self->has_packet = self->is_discont = self->is_held = self->has_jumped = FALSE;
   self->next_arrival = -1;
+  packet_guard_reset (&self->guard);
   packet_timeline_reset (&self->timeline);
 }
 
@@ -100,6 +129,7 @@ void
 packet_cutter_set_arrival (PacketCutter *self, gint64 arrival)
 {
   self->next_arrival = arrival;
+  self->is_held = FALSE;
 }
 
 void
@@ -109,34 +139,108 @@ packet_cutter_set_discont (PacketCutter *self)
 }
 
 gboolean
+packet_cutter_get_newest (const PacketCutter *self, gint64 *time)
+{
+  *time = self->newest_time;
+  return self->has_packet;
+}
+
+gboolean
+packet_cutter_is_held (const PacketCutter *self)
+{
+  return self->is_held;
+}
+
+guint
+packet_cutter_get_n_kept (const PacketCutter *self)
+{
+  return self->guard.are_behind ? 0 : self->guard.n_others;
+}
+
+gboolean
+packet_cutter_has_jumped (const PacketCutter *self)
+{
+  return self->has_jumped;
+}
+
+void
+packet_cutter_count_bad_times (PacketCutter *self, guint n)
+{
+  self->counts.n_bad_times += n;
+}
+
+/* The sensor's clock was set, to @time. */
+static void
+jump (PacketCutter *self, gint64 time)
+{
+  self->counts.n_restarts++;
+  self->counts.jump = time - self->newest_time;
+  packet_cutter_flush (self);
+  /* Where arrival is not known, the instant of a jump is not either. */
+  self->newest_arrival += DEFAULT_PERIOD;
+  self->newest_time = time;
+  self->has_jumped = FALSE;
+  packet_guard_set (&self->guard, time);
+  packet_timeline_reset (&self->timeline);
+}
+
+static gboolean
+is_early (const PacketCutter *self, gint64 time)
+{
+  if (self->next_arrival < 0)
+    return time > self->newest_time + MAX_STEP;
+  return packet_timeline_is_early (&self->timeline, time, self->next_arrival, MAX_EARLY);
+}
+
+/* FALSE: the packet is left out. */
+static gboolean
+check_time (PacketCutter *self, gint64 time, gboolean is_discont)
+{
+  const PacketGuard before = self->guard;
+  if (self->has_jumped || (self->guard.is_set && is_discont && time < self->newest_time)) {
+    jump (self, time);
+    return TRUE;
+  }
+  switch (packet_guard_check (&self->guard, time, !is_discont && is_early (self, time))) {
+  case PACKET_TIME_NEXT:
+  case PACKET_TIME_BEHIND:
+    return TRUE;
+  case PACKET_TIME_DUPLICATE:
+    self->counts.n_duplicates++;
+    return FALSE;
+  case PACKET_TIME_SET:
+    if (before.are_behind) {
+      /* Those that told so were taken for late ones of this scan: their times in it are wrong. */
+      drop_points (self);
+      jump (self, time);
+      return TRUE;
+    }
+    self->guard.n_others = before.n_others + 1;
+    self->has_jumped = TRUE;
+    break;
+  case PACKET_TIME_HELD:
+    break;
+  }
+  self->is_held = TRUE;
+  return FALSE;
+}
+
+gboolean
 packet_cutter_begin_packet (PacketCutter *self, gint64 time)
 {
   const gint64 arrival = self->next_arrival;
   const gboolean is_discont = self->is_discont;
-  const gint64 max_reorder = is_discont ? 0 : MAX_REORDER;
-  self->is_discont = FALSE;
-  if (self->has_packet && time == self->newest_time) {
-    self->counts.n_duplicates++;
+  self->is_discont = self->is_held = FALSE;
+  if (!check_time (self, time, is_discont))
     return FALSE;
-  }
-  if (self->has_packet && time < self->newest_time - max_reorder) {
-    self->counts.n_restarts++;
-    packet_cutter_flush (self);
-    /* Where arrival is not known, the instant of a restart is not either. */
-    self->newest_arrival += time < self->newest_time ? DEFAULT_PERIOD : 0;
-    self->newest_time = time;
-    packet_timeline_reset (&self->timeline);
-  }
   if (is_discont)
     packet_timeline_reset (&self->timeline);
   if (arrival >= 0) {
     packet_timeline_add (&self->timeline, time, arrival);
     self->arrival = time + self->timeline.offset;
-  } else if (self->has_packet)
-    /* A clock that is set forward must not take the stream with it. */
-    self->arrival = MAX (self->newest_arrival + MIN (time - self->newest_time, MAX_JUMP), 0);
-  else
-    self->arrival = 0;
+  } else {
+    self->arrival = self->has_packet ? MAX (self->newest_arrival + time - self->newest_time, 0) : 0;
+  }
   if (!self->has_packet || time >= self->newest_time) {
     self->newest_time = time;
     self->newest_arrival = self->arrival;
@@ -223,18 +327,114 @@ begin_scan (PacketCutter *self, gint64 time, gboolean is_whole)
   packet_cutter_begin_scan (self, &self->scan, time);
 }
 
+/* From an azimuth to the next, in [0, 360); they are at least 0 and less than 720 apart. */
+static gdouble
+get_turn (gdouble from, gdouble to)
+{
+  const gdouble turn = to - from + (to < from ? 360 : 0);
+  return turn < 360 ? turn : turn - 360;
+}
+
+static gdouble
+get_cut_angle (const PacketCutter *self)
+{
+  if (!self->has_blind)
+    return self->angle;
+  return self->blind.from + get_turn (self->blind.from, self->blind.to) / 2;
+}
+
+static gboolean
+are_near (gdouble a, gdouble b)
+{
+  const gdouble turn = get_turn (a, b);
+  return a >= 0 && b >= 0 && MIN (turn, 360 - turn) < BLIND_MARGIN;
+}
+
+/* Whether the sensor turned on by @turn in the time since the last firing and sent nothing. */
+static gboolean
+is_blind (const PacketCutter *self, gint64 time, gdouble turn)
+{
+  if (turn < BLIND_TWICE || self->turned < MIN_TURNED)
+    return FALSE;
+  const gdouble expected = turn * (gdouble)self->turning_time / self->turned;
+  return fabs ((gdouble)(time - self->last_time) - expected) < BLIND_TIME * expected + 2.0 * MSEC;
+}
+
+/* Learns the field of view from a jump of the azimuth. */
+static void
+learn_blind (PacketCutter *self, gdouble azimuth, gdouble turn)
+{
+  const Sector jump = {self->last_azimuth, azimuth};
+  const gboolean is_known = self->has_blind && are_near (jump.from, self->blind.from) &&
+                            are_near (jump.to, self->blind.to);
+  const gboolean came_twice =
+      are_near (jump.from, self->last_jump.from) && are_near (jump.to, self->last_jump.to);
+  self->last_jump = jump;
+  if (is_known || turn >= BLIND_AT_ONCE || (came_twice && !self->has_blind)) {
+    /* A scan that began at another angle is no whole turn. */
+    self->is_whole &= is_known;
+    self->has_blind = TRUE;
+    self->blind = jump;
+  }
+}
+
+/* Something comes from where nothing came: it was an interruption. */
+static void
+forget_blind (PacketCutter *self, gdouble azimuth)
+{
+  const gdouble within = get_turn (self->blind.from, azimuth);
+  const gdouble size = get_turn (self->blind.from, self->blind.to);
+  if (within > BLIND_MARGIN && within < size - BLIND_MARGIN) {
+    self->has_blind = self->is_whole = FALSE;
+    self->last_jump = (Sector){-1, -1};
+    self->counts.n_gaps++;
+  }
+}
+
+/* Whether the turn from the last firing to this one passes the angle of the cut. A motor that
+ * trembles around it makes no turn. */
+static gboolean
+passes_cut (const PacketCutter *self, gdouble azimuth, gboolean is_jump)
+{
+  const gdouble angle = get_cut_angle (self);
+  const gdouble from = get_turn (angle, self->last_azimuth), to = get_turn (angle, azimuth);
+  return is_jump ? to < get_turn (self->last_azimuth, azimuth) : to < from - 180;
+}
+
+static void
+count_turn (PacketCutter *self, gint64 time, gdouble turn)
+{
+  if (turn > MAX_AZIMUTH_STEP)
+    return;
+  self->turned += turn;
+  self->turning_time += time - self->last_time;
+  /* The rate is that of the last turns. */
+  if (self->turned > 720) {
+    self->turned /= 2;
+    self->turning_time /= 2;
+  }
+}
+
 /* Ends the scan in the making where this firing is not of it, and begins one. FALSE: the firing is
  * of a scan that is no more. */
 static gboolean
-place (PacketCutter *self, gint64 time, gdouble relative)
+place (PacketCutter *self, gint64 time, gdouble azimuth)
 {
   const gint64 period = self->period > 0 ? self->period : DEFAULT_PERIOD;
   if (self->has_scan && time < self->last_time)
     return time >= self->scan.time;
-  if (self->has_scan && time - self->last_time > period / 2) {
+  if (self->has_blind)
+    forget_blind (self, azimuth);
+  const gdouble turn = get_turn (self->last_azimuth, azimuth);
+  const gboolean is_jump = self->has_scan && is_blind (self, time, turn);
+  if (is_jump)
+    learn_blind (self, azimuth, turn);
+  else if (self->has_scan)
+    count_turn (self, time, turn);
+  if (self->has_scan && !is_jump && time - self->last_time > period / 2) {
     self->counts.n_gaps++;
     cut_short (self);
-  } else if (self->has_scan && relative < self->last_relative - 180) {
+  } else if (self->has_scan && passes_cut (self, azimuth, is_jump)) {
     if (self->is_whole)
       self->period = MIN (time - self->scan.time, MAX_PERIOD);
     cut (self, time);
@@ -242,14 +442,16 @@ place (PacketCutter *self, gint64 time, gdouble relative)
   } else if (self->has_scan && time - self->scan.time > 2 * MAX_PERIOD) {
     self->counts.n_stalled++;
     drop_points (self);
-  } else if (self->has_scan && relative > self->last_relative + 180) {
-    /* A motor that trembles around the angle makes no round. */
-    relative = self->last_relative;
+  } else if (self->has_scan && !is_jump &&
+             get_turn (get_cut_angle (self), azimuth) >
+                 get_turn (get_cut_angle (self), self->last_azimuth) + 180) {
+    /* Back over the angle. */
+    azimuth = self->last_azimuth;
   }
   if (!self->has_scan)
     begin_scan (self, time, FALSE);
   self->last_time = time;
-  self->last_relative = relative;
+  self->last_azimuth = azimuth;
   return TRUE;
 }
 
@@ -278,10 +480,7 @@ PacketPoint *
 packet_cutter_begin_firing (
     PacketCutter *self, gint64 time, gdouble azimuth, guint n, gfloat *seconds)
 {
-  gdouble relative = azimuth - self->angle;
-  if (relative < 0 || relative >= 360)
-    relative -= 360 * floor (relative / 360);
-  if (!place (self, time, relative) || self->scan.n_points + n > MAX_POINTS) {
+  if (!place (self, time, azimuth) || self->scan.n_points + n > MAX_POINTS) {
     packet_cutter_count_late (self);
     return NULL;
   }

@@ -51,29 +51,47 @@ GQuark packet_error_quark (void);
 typedef struct {
   guint64 n_late;       /* packets whose scan was pushed already, wholly or in part */
   guint64 n_duplicates; /* packets that came twice */
-  guint64 n_restarts;   /* jumps back of the sensor's clock */
+  guint64 n_restarts;   /* jumps of the sensor's clock, back or ahead */
+  gint64 jump;          /* the last one, ns */
+  guint64 n_bad_times;  /* packets whose time follows on nothing */
   guint64 n_gaps;       /* interruptions of half a round or more */
   guint64 n_stalled;    /* scans that were discarded because the azimuth stood still */
 } PacketCutterCounts;
 
 typedef struct _PacketCutter PacketCutter;
 
-/* Cuts where the azimuth passes @angle, degrees of [0, 360). */
+/* Cuts where the azimuth passes @angle, degrees of [0, 360); where the sensor has a field of view,
+ * in the middle of what it does not see. */
 PacketCutter *packet_cutter_new (gdouble angle);
 void packet_cutter_free (PacketCutter *self);
 
 /* Forgets the scan in the making, finished ones and all times. Counts stay. */
 void packet_cutter_reset (PacketCutter *self);
 
-/* Says when the next packet arrived; negative: not known, it follows the sensor's clock. */
+/* Says when the next packet arrived; negative: not known, it follows the sensor's clock. To be
+ * called before each packet. */
 void packet_cutter_set_arrival (PacketCutter *self, gint64 arrival);
 
 /* Says that the next packet does not follow on the last: it is no late one where it is older, and
  * the sensor's clock is compared with arrival anew. */
 void packet_cutter_set_discont (PacketCutter *self);
 
-/* Begins a packet whose first firing was at @time. FALSE: it came before and is left out. */
+/* Begins a packet whose first firing was at @time. FALSE: it is left out, as it came before, or as
+ * its time does not follow on those of the packets before; packet_cutter_is_held() tells. */
 gboolean packet_cutter_begin_packet (PacketCutter *self, gint64 time);
+
+/* Whether the packet begun last is left out as its time follows on nothing. It is to be kept, as
+ * are the last packet_cutter_get_n_kept() of them in a row, whose times follow on each other;
+ * others are foreign ones. Where packet_cutter_has_jumped() the sensor's clock was set, and those
+ * that are kept are decoded again, in their order. */
+gboolean packet_cutter_is_held (const PacketCutter *self);
+guint packet_cutter_get_n_kept (const PacketCutter *self);
+gboolean packet_cutter_has_jumped (const PacketCutter *self);
+/* Counts @n packets that were kept and will not be decoded. */
+void packet_cutter_count_bad_times (PacketCutter *self, guint n);
+
+/* Time of the newest packet; FALSE: there was none. */
+gboolean packet_cutter_get_newest (const PacketCutter *self, gint64 *time);
 
 /* Begins a firing; @azimuth in degrees. Returns room for @n points that packet_cutter_commit()
  * ends, or NULL: its scan was pushed already. @seconds is its time in the scan. */
@@ -89,8 +107,8 @@ void packet_cutter_begin_scan (PacketCutter *self, PacketScan *scan, gint64 time
 void packet_cutter_take_scan (PacketCutter *self, PacketScan *scan);
 /* Counts a packet as one of a scan that was pushed already. */
 void packet_cutter_count_late (PacketCutter *self);
-/* How often the sensor's clock jumped back. A decoder that keeps something from packet to packet
- * begins anew when it changes. */
+/* How often the sensor's clock jumped. A decoder that keeps something from packet to packet begins
+ * anew when it changes. */
 guint64 packet_cutter_get_n_restarts (const PacketCutter *self);
 
 /* Ends the scan in the making. */

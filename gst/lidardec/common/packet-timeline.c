@@ -48,6 +48,14 @@ get_least (const PacketTimeline *self)
   return least;
 }
 
+gboolean
+packet_timeline_is_early (const PacketTimeline *self, gint64 time, gint64 arrival, gint64 margin)
+{
+  /* Where arrival jumped back nothing is known. */
+  return self->is_set && arrival >= self->newest_arrival - MAX_GAP &&
+         arrival - time < get_least (self) - margin;
+}
+
 void
 packet_timeline_add (PacketTimeline *self, gint64 time, gint64 arrival)
 {

@@ -28,6 +28,11 @@ typedef struct {
 /* Begins anew with the next packet. */
 void packet_timeline_reset (PacketTimeline *self);
 
+/* Whether a packet of @time that arrives at @arrival comes earlier than the one that was held back
+ * least lets expect, by more than @margin. FALSE where no packet came yet. */
+gboolean packet_timeline_is_early (
+    const PacketTimeline *self, gint64 time, gint64 arrival, gint64 margin);
+
 /* Takes into account that what was measured at @time arrived at @arrival. */
 void packet_timeline_add (PacketTimeline *self, gint64 time, gint64 arrival);
 

@@ -66,6 +66,12 @@ gst_hesai_dec_destroy (gpointer decoder)
   hesai_free (decoder);
 }
 
+static const gchar *
+gst_hesai_dec_get_model (gpointer decoder)
+{
+  return hesai_get_model (decoder);
+}
+
 static gboolean
 gst_hesai_dec_decode (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
@@ -94,6 +100,7 @@ gst_hesai_dec_class_init (GstHesaiDecClass *klass)
   GST_LIDAR_DEC_CLASS (klass)->category = hesaidec_debug;
   model_class->create = gst_hesai_dec_create;
   model_class->destroy = gst_hesai_dec_destroy;
+  model_class->get_model = gst_hesai_dec_get_model;
   model_class->decode = gst_hesai_dec_decode;
   GST_LIDAR_DEC_CLASS (klass)->clock = gst_hesai_dec_clock;
   gst_lidar_model_dec_class_install (model_class, GST_TYPE_HESAI_DEC_MODEL,

@@ -81,12 +81,6 @@ struct _Hesai {
   const PacketTurn *azimuths; /* by hundredths of a degree */
 };
 
-const gchar *
-hesai_model_get_name (HesaiModel model)
-{
-  return models[model].name;
-}
-
 /* Once the model is known. */
 static gboolean
 set_model (Hesai *self, HesaiModel number, GError **error)
@@ -147,6 +141,12 @@ void
 hesai_free (Hesai *self)
 {
   g_free (self);
+}
+
+const gchar *
+hesai_get_model (const Hesai *self)
+{
+  return self->model == HESAI_MODEL_AUTO ? NULL : models[self->model].name;
 }
 
 static gboolean

@@ -18,13 +18,14 @@ typedef enum {
   HESAI_N_MODELS,
 } HesaiModel;
 
-const gchar *hesai_model_get_name (HesaiModel model);
-
 typedef struct _Hesai Hesai;
 
 /* With the nominal calibration where @calibration is NULL. */
 Hesai *hesai_new (HesaiModel model, const HesaiCalibration *calibration, GError **error);
 void hesai_free (Hesai *self);
+
+/* Name of the model that packets are of; NULL: none told it yet. */
+const gchar *hesai_get_model (const Hesai *self);
 
 /* Decodes a packet into firings; @is_data says whether it held any, or was one of the sensor's
  * other packets. */

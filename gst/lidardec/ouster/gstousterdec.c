@@ -38,6 +38,7 @@ struct _GstOusterDec {
 };
 
 GST_DEBUG_CATEGORY_STATIC (ousterdec_debug);
+#define GST_CAT_DEFAULT ousterdec_debug
 
 G_DEFINE_TYPE (GstOusterDec, gst_ouster_dec, GST_TYPE_LIDAR_DEC)
 GST_ELEMENT_REGISTER_DEFINE (ousterdec, "ousterdec", GST_RANK_NONE, GST_TYPE_OUSTER_DEC)
@@ -70,6 +71,9 @@ gst_ouster_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
   }
   self->ouster = ouster_new (&metadata);
   g_strlcpy (self->clock, metadata.clock, sizeof self->clock);
+  GST_INFO_OBJECT (self, "%s: %s, %u beams, %u columns, %s", path,
+      *metadata.product ? metadata.product : "a sensor without a name", metadata.n_beams,
+      metadata.columns, ouster_profile_get_name (metadata.profile));
   info->width = metadata.columns;
   info->height = metadata.n_beams * ouster_profile_get_layout (metadata.profile)->n_returns;
   return TRUE;

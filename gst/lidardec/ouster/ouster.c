@@ -17,6 +17,9 @@
 #define LEGACY_COLUMN_FOOTER 4
 
 #define MAX_PACKET_COLUMNS 64
+/* ns from the first column of a packet to its last: 64 of 512 columns of a turn of 200 ms take 25.
+ */
+#define MAX_PACKET_TIME ((gint64)50000000)
 
 #define IMU_SIZE 48
 #define TYPE_LIDAR 1
@@ -35,6 +38,7 @@ struct _Ouster {
   gboolean *is_written; /* its columns */
   guint32 frame;
   gint64 last_time; /* of its columns */
+  gboolean skips;   /* the rest of that frame: the clock was set within it */
   guint64 n_restarts;
 };
 
@@ -72,6 +76,7 @@ ouster_new (const OusterMetadata *metadata)
 void
 ouster_reset (Ouster *self)
 {
+  self->skips = FALSE;
   g_clear_pointer (&self->scan, packet_scan_free);
 }
 
@@ -153,13 +158,17 @@ typedef struct {
   const guint8 *pixels;
 } Column;
 
+/* The column of a packet whose first one is of @time, which is not looked at for that one. */
 static Column
-get_column (const Ouster *self, const guint8 *data, guint i)
+get_column (const Ouster *self, const guint8 *data, guint i, const gint64 *first_time)
 {
   const guint8 *at = data + (self->is_legacy ? 0 : HEADER) + i * self->column_size;
   Column column = {.number = packet_read_le16 (at + 8)};
   const guint64 time = packet_read_le64 (at);
   column.time = (gint64)MIN (time, (guint64)G_MAXINT64 / 2);
+  /* The clock was set within the packet. */
+  if (first_time && (column.time < *first_time || column.time > *first_time + MAX_PACKET_TIME))
+    column.time = *first_time;
   if (self->is_legacy) {
     column.pixels = at + LEGACY_COLUMN_HEADER;
     column.is_valid =
@@ -253,7 +262,7 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
   if (!check_serial (self, data, error))
     return FALSE;
   for (guint i = 0; i < self->metadata.packet_columns; i++) {
-    const Column column = get_column (self, data, i);
+    const Column column = get_column (self, data, i, NULL);
     if (!column.is_valid || column.number < self->metadata.columns)
       continue;
     g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT, "it has column %u, but a frame has %u",
@@ -266,11 +275,11 @@ check_packet (const Ouster *self, const guint8 *data, gsize size, gboolean *is_d
 /* Decodes the columns from number @first of the packet on, as long as they follow each other in the
  * frame. Returns the number of the next. */
 static guint
-decode_columns (Ouster *self, const guint8 *data, guint first)
+decode_columns (Ouster *self, const guint8 *data, guint first, gint64 time)
 {
   const OusterProfileLayout *layout = self->layout;
   gfloat times[MAX_PACKET_COLUMNS];
-  const Column begin = get_column (self, data, first);
+  const Column begin = get_column (self, data, first, &time);
   Column column = begin;
   guint n = 0;
   if (!begin.is_valid)
@@ -282,7 +291,7 @@ decode_columns (Ouster *self, const guint8 *data, guint first)
     self->last_time = MAX (self->last_time, column.time);
     if (first + ++n == self->metadata.packet_columns)
       break;
-    column = get_column (self, data, first + n);
+    column = get_column (self, data, first + n, &time);
   }
   for (guint i = 0; i < layout->n_returns; i++) {
     const OusterPixels pixels = {.column_size = self->column_size,
@@ -312,20 +321,26 @@ ouster_decode (Ouster *self, const guint8 *data, gsize size, PacketCutter *cutte
   guint first = 0;
   if (!check_packet (self, data, size, is_data, error))
     return FALSE;
-  while (
-      *is_data && first < self->metadata.packet_columns && !get_column (self, data, first).is_valid)
+  while (*is_data && first < self->metadata.packet_columns &&
+         !get_column (self, data, first, NULL).is_valid)
     first++;
   /* Outside of the window that is set there are no valid columns. */
   if (!*is_data || first == self->metadata.packet_columns)
     return TRUE;
 
-  const gint64 time = get_column (self, data, first).time;
+  const gint64 time = get_column (self, data, first, NULL).time;
   const guint32 frame = get_frame (self, data);
   if (!packet_cutter_begin_packet (cutter, time))
     return TRUE;
   if (packet_cutter_get_n_restarts (cutter) != self->n_restarts) {
     self->n_restarts = packet_cutter_get_n_restarts (cutter);
+    self->skips = self->scan != NULL;
     ouster_flush (self, cutter);
+  }
+  self->skips &= frame == self->frame;
+  if (self->skips) {
+    packet_cutter_count_late (cutter);
+    return TRUE;
   }
   if (self->scan && frame != self->frame) {
     if (time < self->last_time) {
@@ -337,6 +352,6 @@ ouster_decode (Ouster *self, const guint8 *data, gsize size, PacketCutter *cutte
   if (!self->scan)
     begin (self, cutter, frame, time);
   for (guint i = first; i < self->metadata.packet_columns;)
-    i = decode_columns (self, data, i);
+    i = decode_columns (self, data, i, time);
   return TRUE;
 }

@@ -65,6 +65,12 @@ gst_robosense_dec_destroy (gpointer decoder)
   robosense_free (decoder);
 }
 
+static const gchar *
+gst_robosense_dec_get_model (gpointer decoder)
+{
+  return robosense_get_model (decoder);
+}
+
 static gboolean
 gst_robosense_dec_decode (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
@@ -99,6 +105,7 @@ gst_robosense_dec_class_init (GstRobosenseDecClass *klass)
   GST_LIDAR_DEC_CLASS (klass)->category = robosensedec_debug;
   model_class->create = gst_robosense_dec_create;
   model_class->destroy = gst_robosense_dec_destroy;
+  model_class->get_model = gst_robosense_dec_get_model;
   model_class->decode = gst_robosense_dec_decode;
   model_class->calibrate = gst_robosense_dec_calibrate;
   GST_LIDAR_DEC_CLASS (klass)->clock = gst_robosense_dec_clock;

@@ -143,6 +143,12 @@ robosense_free (Robosense *self)
   g_free (self);
 }
 
+const gchar *
+robosense_get_model (const Robosense *self)
+{
+  return self->model == ROBOSENSE_MODEL_AUTO ? NULL : models[self->model].name;
+}
+
 /* A sign and hundredths of a degree. */
 static gboolean
 read_angle (const guint8 *data, gdouble *angle)

@@ -22,6 +22,9 @@ Robosense *robosense_new (
     RobosenseModel model, const RobosenseCalibration *calibration, GError **error);
 void robosense_free (Robosense *self);
 
+/* Name of the model that packets are of; NULL: none told it yet. */
+const gchar *robosense_get_model (const Robosense *self);
+
 /* Takes angles from a packet that has them. Whether there are some, from whichever; @error is set
  * where there are none and the packet is not one that waits for them. */
 gboolean robosense_calibrate (Robosense *self, const guint8 *data, gsize size, GError **error);

@@ -68,6 +68,12 @@ gst_velodyne_dec_destroy (gpointer decoder)
   velodyne_free (decoder);
 }
 
+static const gchar *
+gst_velodyne_dec_get_model (gpointer decoder)
+{
+  return velodyne_get_model (decoder);
+}
+
 static gboolean
 gst_velodyne_dec_decode (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
@@ -108,6 +114,7 @@ gst_velodyne_dec_class_init (GstVelodyneDecClass *klass)
   GST_LIDAR_DEC_CLASS (klass)->category = velodynedec_debug;
   model_class->create = gst_velodyne_dec_create;
   model_class->destroy = gst_velodyne_dec_destroy;
+  model_class->get_model = gst_velodyne_dec_get_model;
   model_class->decode = gst_velodyne_dec_decode;
   model_class->calibrate = gst_velodyne_dec_calibrate;
   model_class->reset = gst_velodyne_dec_reset;

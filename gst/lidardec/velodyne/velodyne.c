@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "gst/lidardec/common/packet-beams.h"
-#include "gst/lidardec/common/packet-clock.h"
 #include "velodyne-status.h"
 
 #define PACKET_SIZE 1206
@@ -16,7 +15,12 @@
 #define MAX_LASERS PACKET_MAX_BEAMS
 #define MAX_FIRINGS 2 /* of a block */
 
-#define HOUR ((gint64)3600 * 1000000000)
+#define SECOND ((gint64)1000000000)
+#define HOUR (3600 * SECOND)
+
+/* µs of the hour. Sensors that lost their GPS count over it; what is more than ten minutes over has
+ * to follow on the packets before. */
+#define MAX_STAMP 4200000000u
 
 #define MODE_LAST 0x38
 #define MODE_DUAL 0x39
@@ -71,16 +75,10 @@ struct _Velodyne {
   gint64 firing_times[N_BLOCKS * MAX_FIRINGS]; /* ns since the packet's first */
   const PacketTurn *azimuths;                  /* by hundredths of a degree */
   BeamCache caches[N_CACHED];
-  PacketClock clock;
+  gboolean begins;    /* the next packet does not follow on those before */
   gint last_step;     /* of azimuth, of the last group that has one */
   guint last_azimuth; /* of the last group */
 };
-
-const gchar *
-velodyne_model_get_name (VelodyneModel model)
-{
-  return models[model].name;
-}
 
 static gint64
 get_laser_time (const Velodyne *self, guint laser)
@@ -178,10 +176,16 @@ velodyne_free (Velodyne *self)
   g_free (self);
 }
 
+const gchar *
+velodyne_get_model (const Velodyne *self)
+{
+  return self->model == VELODYNE_MODEL_AUTO ? NULL : models[self->model].name;
+}
+
 void
 velodyne_reset (Velodyne *self)
 {
-  self->clock = (PacketClock){0};
+  self->begins = TRUE;
 }
 
 /* The beams of a block's firings, where the azimuth goes on by @step until the next block's. */
@@ -486,6 +490,28 @@ are_in_fours (const guint8 *data)
   return packet_read_le16 (azimuths) != packet_read_le16 (azimuths + 4 * BLOCK_SIZE);
 }
 
+/* The sensor's time goes on over the hour, and where its counter does: the one that is nearest to
+ * the newest packet's. */
+static gint64
+get_time (const Velodyne *self, guint32 stamp, const PacketCutter *cutter)
+{
+  const gint64 time = (gint64)stamp * 1000;
+  gint64 newest;
+  if (self->begins || !packet_cutter_get_newest (cutter, &newest))
+    return time;
+  const gint64 hours = (newest - time + (newest >= time ? HOUR / 2 : -HOUR / 2)) / HOUR;
+  return time + MAX (hours, 0) * HOUR;
+}
+
+/* Whether a stamp is less than a second behind the newest packet's. */
+static gboolean
+follows (const Velodyne *self, guint32 stamp, const PacketCutter *cutter)
+{
+  gint64 newest;
+  const gint64 time = get_time (self, stamp, cutter);
+  return packet_cutter_get_newest (cutter, &newest) && time >= newest && time < newest + SECOND;
+}
+
 gboolean
 velodyne_decode (Velodyne *self, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
@@ -506,7 +532,7 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, PacketCutter *c
   layout.n_groups = N_BLOCKS / (layout.n_banks * layout.n_returns);
   layout.kind = mode == MODE_LAST ? PACKET_RETURN_LAST : PACKET_RETURN_STRONGEST;
   const guint32 stamp = packet_read_le32 (data + N_BLOCKS * BLOCK_SIZE);
-  if (stamp > 3600000000u) {
+  if (stamp > MAX_STAMP && !follows (self, stamp, cutter)) {
     g_set_error (error, PACKET_ERROR, PACKET_ERROR_CORRUPT,
         "its time, %u microseconds, is not within an hour", stamp);
     return FALSE;
@@ -515,9 +541,10 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, PacketCutter *c
     return FALSE;
   if (is_dual != self->is_dual)
     set_times (self, is_dual);
-  const gint64 time = packet_clock_unwrap (&self->clock, (gint64)stamp * 1000, HOUR);
+  const gint64 time = get_time (self, stamp, cutter);
   if (!packet_cutter_begin_packet (cutter, time))
     return TRUE;
+  self->begins = FALSE;
   for (guint group = 0; group < layout.n_groups; group++)
     decode_group (self, &layout, group, time, cutter);
   return TRUE;

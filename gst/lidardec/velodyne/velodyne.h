@@ -6,14 +6,15 @@
 
 G_BEGIN_DECLS
 
-const gchar *velodyne_model_get_name (VelodyneModel model);
-
 typedef struct _Velodyne Velodyne;
 
 /* With the nominal calibration where @calibration is NULL, that of the HDL-64E from its packets. */
 Velodyne *velodyne_new (
     VelodyneModel model, const VelodyneCalibration *calibration, GError **error);
 void velodyne_free (Velodyne *self);
+
+/* Name of the model that packets are of; NULL: none told it yet. */
+const gchar *velodyne_get_model (const Velodyne *self);
 
 /* Other packets follow, of the same sensor: from elsewhere in its hours. */
 void velodyne_reset (Velodyne *self);
