@@ -229,8 +229,8 @@ gst_lidar_test_settings_install (GObjectClass *klass)
   install_double (klass, PROP_DROPOUT, "dropout", "Dropout",
       "Fraction of the returns that are lost, 0 to 1", 0, 1);
   install_boolean (klass, PROP_MOTION_DISTORTION, "motion-distortion", "Motion distortion",
-      "Fire each column from where the sensor is at that instant; otherwise all from the pose at "
-      "the end of the scan");
+      "Fire each column from where the sensor is at that instant, with poses of the scan's end; "
+      "otherwise points and poses are of the PTS");
   install_double (klass, PROP_MOUNT_HEIGHT, "mount-height", "Mount height",
       "Height of the sensor above the ground, metres", 0.3, 4);
   install_uint (klass, PROP_MOVING_OBJECTS, "moving-objects", "Moving objects",
@@ -249,7 +249,7 @@ gst_lidar_test_settings_install (GObjectClass *klass)
       "Distance of the sensor to the left of the path, metres", -1, 1);
   install_boolean (klass, PROP_ODOMETRY, "odometry", "Odometry",
       "Attach a pose with the role odometry as well: the true steps with noise, accumulated from "
-      "the identity at the end of the first scan");
+      "the identity at the first");
   install_double (klass, PROP_ODOMETRY_TRANSLATION_NOISE, "odometry-translation-noise",
       "Odometry translation noise",
       "Standard deviation of each axis of a step, as a fraction of the step's length", 0, 1);

@@ -8,10 +8,12 @@
  * every run and with any number of threads.
  *
  * A buffer is one round of the sensor. Its PTS is the instant of the first firing, its DURATION the
- * time of a round, and its poses are those at the end, PTS + DURATION. Points are in the sensor's
+ * time of a round. Points are in the sensor's
  * frame (x forward, y left, z up, metres) in the order of firing; beams without a return have no
  * point. With #GstLidarTestSrc:motion-distortion each column of points is seen from where the
- * sensor is when it fires; otherwise all are seen from the pose at the end.
+ * sensor is when it fires, which the field `time` says, and the poses are those at the end, PTS +
+ * DURATION. Otherwise a scan is of one instant, the PTS: all points are seen from the pose at it,
+ * `time` is 0, and the poses are those at it. The meta of a pose says which instant it is of.
  *
  * The path is a round that starts at the world's origin along x, so that the first pose is near
  * `0,0,1.8` with the default #GstLidarTestSrc:mount-height; the ground is at z = 0.
@@ -67,6 +69,7 @@ struct _GstLidarTestSrc {
 
   /* Made on start from the settings. */
   gdouble origin[3]; /* of the world in the map's frame */
+  gboolean motion_distortion;
   gboolean with_odometry;
   guint n_rings, n_columns;
   NdtSimWorld *world;
@@ -187,6 +190,7 @@ set_up (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
     return FALSE;
   }
   make_scanner (self, settings);
+  self->motion_distortion = settings->motion_distortion;
   self->with_odometry = settings->odometry;
   ndt_sim_odometry_init (&self->odometry, settings->odometry_translation_noise,
       settings->odometry_rotation_noise * NDT_SIM_DEG, settings->noise_seed);
@@ -306,7 +310,8 @@ gst_lidar_test_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
   return GST_BASE_SRC_CLASS (parent_class)->decide_allocation (base, query);
 }
 
-/* Writes the returns of the scan as points and returns how many there are. */
+/* Writes the returns of the scan as points and returns how many there are. @duration: seconds over
+ * which they were fired, 0 for a scan of one instant. */
 static gsize
 write_points (const GstLidarTestSrc *self, gdouble duration, guint8 *out)
 {
@@ -344,13 +349,13 @@ write_points (const GstLidarTestSrc *self, gdouble duration, guint8 *out)
 
 static void
 add_pose (GstLidarTestSrc *self, GstBuffer *buffer, GstPoseRole role, const NdtPose *pose,
-    const gchar *frame)
+    GstClockTime time, const gchar *frame)
 {
   GstPoseMeta *meta = gst_buffer_add_pose_meta (buffer, role, pose->position, pose->orientation);
 
   meta->parent_frame = g_quark_from_string (frame);
   meta->child_frame = self->info.frame_id;
-  meta->timestamp = GST_BUFFER_PTS (buffer) + GST_BUFFER_DURATION (buffer);
+  meta->timestamp = time;
   meta->sequence = self->n_scans;
 }
 
@@ -361,7 +366,9 @@ gst_lidar_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
   const GstClockTime start = scan_time (self, self->n_scans);
   const GstClockTime end = scan_time (self, self->n_scans + 1);
   const gdouble start_seconds = (gdouble)start / GST_SECOND;
-  const gdouble end_seconds = (gdouble)end / GST_SECOND;
+  /* Of the poses, and of the last firing. */
+  const GstClockTime last = self->motion_distortion ? end : start;
+  const gdouble last_seconds = (gdouble)last / GST_SECOND;
   GstMapInfo map = GST_MAP_INFO_INIT;
   NdtPose pose;
   gsize n_points;
@@ -376,8 +383,8 @@ gst_lidar_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
       gst_buffer_unmap (buffer, &map);
     return GST_FLOW_ERROR;
   }
-  ndt_sim_scanner_cast (self->scanner, self->n_scans, start_seconds, end_seconds, self->returns);
-  n_points = write_points (self, end_seconds - start_seconds, map.data);
+  ndt_sim_scanner_cast (self->scanner, self->n_scans, start_seconds, last_seconds, self->returns);
+  n_points = write_points (self, last_seconds - start_seconds, map.data);
   gst_buffer_unmap (buffer, &map);
   gst_buffer_resize (buffer, 0, (gssize)(n_points * self->info.point_step));
 
@@ -388,15 +395,15 @@ gst_lidar_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
   GST_BUFFER_OFFSET_END (buffer) = self->n_scans + 1;
   GST_BUFFER_FLAG_SET (buffer, GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE);
 
-  ndt_sim_scanner_get_pose (self->scanner, end_seconds, &pose);
+  ndt_sim_scanner_get_pose (self->scanner, last_seconds, &pose);
   if (self->with_odometry) {
     NdtPose odometry;
     ndt_sim_odometry_step (&self->odometry, &pose, &odometry);
-    add_pose (self, buffer, GST_POSE_ROLE_ODOMETRY, &odometry, "odom");
+    add_pose (self, buffer, GST_POSE_ROLE_ODOMETRY, &odometry, last, "odom");
   }
   for (i = 0; i < 3; i++)
     pose.position[i] += self->origin[i];
-  add_pose (self, buffer, GST_POSE_ROLE_GROUND_TRUTH, &pose, "map");
+  add_pose (self, buffer, GST_POSE_ROLE_GROUND_TRUTH, &pose, last, "map");
   self->n_scans++;
   return GST_FLOW_OK;
 }

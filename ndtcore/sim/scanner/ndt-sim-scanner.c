@@ -23,7 +23,7 @@ typedef struct {
   double radius;
 } PlacedVehicle;
 
-struct _LidarScanner {
+struct _NdtSimScanner {
   const NdtSimWorld *world;
   const NdtSimMotion *motion;
   const NdtSimMotion *traffic;

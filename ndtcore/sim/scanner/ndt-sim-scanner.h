@@ -17,7 +17,7 @@ G_BEGIN_DECLS
  * @range_noise: standard deviation along the beam, metres
  * @dropout: fraction of returns that are lost, 0 to 1
  * @motion_distortion: each column is fired from where the sensor is at that instant; otherwise all
- *   from where it is at the end of the scan
+ *   from where it is at the end of the scan, which may be its start
  * @mount_height: metres above the road
  * @lateral: metres to the left of the path
  * @noise_seed: of noise and dropout
@@ -49,7 +49,7 @@ typedef struct {
  *
  * Casts the rays of scans. The world and the motions have to live as long.
  */
-typedef struct _LidarScanner NdtSimScanner;
+typedef struct _NdtSimScanner NdtSimScanner;
 
 /* Elevation of a ring in degrees, ring 0 the lowest; 0 and FALSE where there is no such sensor. */
 gboolean ndt_sim_sensor_get_elevation (guint n_rings, guint ring, double *degrees);

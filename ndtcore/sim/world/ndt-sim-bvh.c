@@ -15,7 +15,7 @@ typedef struct {
   guint32 count; /* shapes of a leaf; 0: inner node */
 } Node;
 
-struct _LidarBvh {
+struct _NdtSimBvh {
   const NdtSimShape *shapes;
   guint32 *order; /* indices of shapes, leaf by leaf */
   Node *nodes;

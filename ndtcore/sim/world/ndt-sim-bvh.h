@@ -11,7 +11,7 @@ G_BEGIN_DECLS
  * A tree of bounding boxes over shapes that somebody else owns and that do not change. Reading
  * it is thread-safe.
  */
-typedef struct _LidarBvh NdtSimBvh;
+typedef struct _NdtSimBvh NdtSimBvh;
 
 NdtSimBvh *ndt_sim_bvh_new (const NdtSimShape *shapes, guint n_shapes);
 void ndt_sim_bvh_free (NdtSimBvh *bvh);

@@ -7,7 +7,7 @@
 /* Steps in which the shape of a corner is integrated. */
 #define CORNER_STEPS 128
 
-struct _LidarPath {
+struct _NdtSimPath {
   double length;
   double step;
   guint n; /* samples; one more is stored, the first again after a round */
@@ -211,7 +211,7 @@ ndt_sim_path_at (const NdtSimPath *path, double s, double lateral)
   return point;
 }
 
-struct _LidarMotion {
+struct _NdtSimMotion {
   const NdtSimPath *path;
   double start;      /* along the path at time 0 */
   double start_time; /* entry of times that belongs to it */

@@ -12,7 +12,7 @@ G_BEGIN_DECLS
  * A closed curve on the plane: a polygon whose corners are rounded so that the curvature has no
  * jumps. Immutable.
  */
-typedef struct _LidarPath NdtSimPath;
+typedef struct _NdtSimPath NdtSimPath;
 
 typedef struct {
   double x, y;      /* metres */
@@ -43,7 +43,7 @@ NdtSimPathPoint ndt_sim_path_at (const NdtSimPath *path, double s, double latera
  * A drive along a path: fast on straights, slower in turns, as a driver does it. Periodic.
  * Immutable.
  */
-typedef struct _LidarMotion NdtSimMotion;
+typedef struct _NdtSimMotion NdtSimMotion;
 
 /**
  * NdtSimDriver:
