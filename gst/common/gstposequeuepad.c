@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+GST_DEBUG_CATEGORY_STATIC (gst_pose_queue_debug);
+#define GST_CAT_DEFAULT gst_pose_queue_debug
+
 /* Of a pad; but for the stream, its streaming thread's. */
 typedef struct {
   GstPoseQueue *poses;
@@ -34,6 +37,8 @@ chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
     GST_DEBUG_OBJECT (pad, "a pose without a time");
   } else if (meta && meta->has_pose && ndt_pose_normalize (&pose)) {
     gdouble stddev[6];
+    GST_LOG_OBJECT (pad, "pose of running time %" GST_STIME_FORMAT " at (%.3f, %.3f, %.3f)",
+        GST_STIME_ARGS (running_time), pose.position[0], pose.position[1], pose.position[2]);
     gst_pose_queue_put (own->poses, own->stream, meta->role, running_time, &pose,
         gst_pose_queue_read_stddev (meta, stddev) ? stddev : NULL);
   } else {
@@ -78,6 +83,7 @@ pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
     break;
   case GST_EVENT_SEGMENT:
     gst_event_copy_segment (event, &own->segment);
+    GST_DEBUG_OBJECT (pad, "segment %" GST_SEGMENT_FORMAT, &own->segment);
     break;
   case GST_EVENT_GAP:
     gst_event_parse_gap (event, &time, &duration);
@@ -107,6 +113,7 @@ iterate_internal_links (GstPad *pad, GstObject *parent)
 void
 gst_pose_queue_pad_class_init (GstElementClass *klass)
 {
+  GST_DEBUG_CATEGORY_INIT (gst_pose_queue_debug, "posequeue", 0, "streams of poses");
   gst_element_class_add_static_pad_template (klass, &pose_template);
 }
 

@@ -29,6 +29,7 @@
 
 #include "gst/common/gstrenamed.h"
 #include "gstndtlocalizecontrol.h"
+#include "gstndtlocalizereport.h"
 #include "gstndtlocalizetask.h"
 
 GST_DEBUG_CATEGORY (gst_ndt_localize_debug);
@@ -110,6 +111,7 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
     return FALSE;
   }
   gst_point_cloud_timer_set_info (self->timer, &info);
+  GST_INFO_OBJECT (self, "caps %" GST_PTR_FORMAT, caps);
 
   const GstClockTime duration = info.fps_n > 0
                                     ? gst_util_uint64_scale (GST_SECOND, info.fps_d, info.fps_n)
@@ -168,6 +170,7 @@ end_flushing (GstNdtLocalize *self)
 static gboolean
 flush_start (GstNdtLocalize *self, GstEvent *event)
 {
+  GST_DEBUG_OBJECT (self, "flush begins");
   /* Downstream first: the task may be blocked in a push. */
   const gboolean ret = gst_pad_push_event (self->srcpad, event);
   begin_flushing (self);
@@ -182,6 +185,7 @@ flush_stop (GstNdtLocalize *self, GstEvent *event)
 {
   gboolean reset_time;
   gst_event_parse_flush_stop (event, &reset_time);
+  GST_DEBUG_OBJECT (self, "flush ends, time %s", reset_time ? "begins anew" : "goes on");
 
   const gboolean ret = gst_pad_push_event (self->srcpad, event);
   cancel (self, FALSE);
@@ -220,6 +224,8 @@ gst_ndt_localize_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
   case GST_EVENT_SEGMENT:
     event = gst_point_cloud_timer_segment (self->timer, event);
     gst_ndt_playback_segment (&self->playback, gst_point_cloud_timer_get_segment (self->timer));
+    GST_INFO_OBJECT (
+        self, "segment %" GST_SEGMENT_FORMAT, gst_point_cloud_timer_get_segment (self->timer));
     break;
   case GST_EVENT_EOS:
     gst_pose_queue_scan (self->poses, G_MAXINT64);
@@ -262,6 +268,7 @@ gst_ndt_localize_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
     GST_OBJECT_LOCK (self);
     self->pipeline_latency = latency;
     GST_OBJECT_UNLOCK (self);
+    GST_DEBUG_OBJECT (self, "the pipeline's latency is %" GST_TIME_FORMAT, GST_TIME_ARGS (latency));
     break;
   default:
     break;
@@ -459,6 +466,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   self->batch = gst_ndt_batch_new ();
   self->scan_duration = GST_CLOCK_TIME_NONE;
   gst_ndt_settings_init (&self->settings);
+  gst_ndt_localize_init_log (self);
   gst_ndt_fifo_set_limits (self->fifo, self->settings.batch_size, self->settings.batch_timeout);
   gst_ndt_localize_reset_task (self);
 

@@ -87,10 +87,12 @@ gst_ndt_localize_open (GstNdtLocalize *self)
 
   GST_OBJECT_LOCK (self);
   const GstNdtBackend choice = self->settings.backend;
-  const NdtBackendConfig config = self->settings.config;
+  NdtBackendConfig config = self->settings.config;
   self->backend_changed = FALSE;
   GST_OBJECT_UNLOCK (self);
 
+  gst_ndt_localize_update_log (self);
+  config.log = &self->log;
   GstNdtEngine *engine = gst_ndt_engine_open (choice, &config, &reason, &error);
   if (!engine) {
     gst_ndt_localize_post_error (self, "Cannot open the backend", error);
@@ -102,6 +104,7 @@ gst_ndt_localize_open (GstNdtLocalize *self)
     GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ_WRITE,
         ("The CUDA device does not work, aligning on the CPU: %s.", reason->message), (NULL));
 
+  GST_INFO_OBJECT (self, "backend %s", gst_ndt_engine_get_name (engine));
   GstNdtAllocator *allocator =
       gst_ndt_engine_has_host_memory (engine) ? gst_ndt_allocator_new (engine) : NULL;
   GST_OBJECT_LOCK (self);
@@ -156,6 +159,9 @@ start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
   if (map && gst_ndt_engine_set_map (self->engine, map, &error)) {
     gst_ndt_localize_report_failure (self);
     gst_ndt_stats_map (self->stats, map);
+    GST_INFO_OBJECT (self, "map \"%s\": %u voxels of %g m from %" G_GUINT64_FORMAT " points",
+        location, ndt_voxel_map_get_level (map, 0)->n_voxels, request->params.resolution,
+        (guint64)ndt_voxel_map_get_n_points (map));
     gst_ndt_localize_set_tiles (self, tiles, map, request->radius, request->position);
     gst_ndt_localize_note_map (self, location);
     GST_OBJECT_LOCK (self);
@@ -200,7 +206,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
   g_autofree gchar *location = g_strdup (self->settings.map_location);
   g_autofree gchar *times_location = g_strdup (self->settings.times_location);
   GstNdtMapRequest request = {
-      location, self->settings.map_params, self->settings.map_radius, {0, 0}};
+      location, self->settings.map_params, self->settings.map_radius, {0, 0}, &self->log};
   const gboolean valid =
       gst_ndt_settings_resolve (&self->settings, &params, &has_initial_pose, &initial_pose, &error);
   gst_ndt_changes_clear (&self->changes);
@@ -321,6 +327,7 @@ gst_ndt_localize_wants_map (GstNdtMapRequest *request, gpointer user_data)
   request->path = g_strdup (self->settings.map_location ? self->settings.map_location : "");
   request->params = self->settings.map_params;
   request->radius = self->map_radius;
+  request->log = &self->log;
   /* Where the next scan will be looked for. */
   memcpy (request->position,
       self->changes.has_initial_pose ? self->changes.initial_pose.position : self->position,

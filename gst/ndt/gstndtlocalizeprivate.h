@@ -93,6 +93,7 @@ struct _GstNdtLocalize {
 
   GstPad *sinkpad;
   GstPad *srcpad;
+  NdtLog log; /* of ndtcore, forwarded to the element's category */
   GstNdtFifo *fifo;
   GstNdtStats *stats;
   GstNdtMapLoader *loader;

@@ -6,6 +6,72 @@
 /* Warnings about scans are posted at most this often. */
 #define WARNING_INTERVAL (5 * GST_SECOND)
 
+/* ndtcore's levels are GStreamer's but for FIXME, and its last is of each scan. */
+static const GstDebugLevel levels[] = {
+    [NDT_LOG_NONE] = GST_LEVEL_NONE,
+    [NDT_LOG_ERROR] = GST_LEVEL_ERROR,
+    [NDT_LOG_WARNING] = GST_LEVEL_WARNING,
+    [NDT_LOG_INFO] = GST_LEVEL_INFO,
+    [NDT_LOG_DEBUG] = GST_LEVEL_DEBUG,
+    [NDT_LOG_TRACE] = GST_LEVEL_LOG,
+};
+
+static void
+forward_log (NdtLogLevel level, const gchar *category, const gchar *message, gpointer user_data)
+{
+  GST_CAT_LEVEL_LOG (
+      gst_ndt_localize_debug, levels[level], G_OBJECT (user_data), "%s: %s", category, message);
+}
+
+void
+gst_ndt_localize_init_log (GstNdtLocalize *self)
+{
+  self->log.func = forward_log;
+  self->log.user_data = self;
+  gst_ndt_localize_update_log (self);
+}
+
+void
+gst_ndt_localize_update_log (GstNdtLocalize *self)
+{
+  const GstDebugLevel threshold = gst_debug_category_get_threshold (gst_ndt_localize_debug);
+  NdtLogLevel level = NDT_LOG_TRACE;
+
+  while (level > NDT_LOG_NONE && levels[level] > threshold)
+    level--;
+  ndt_log_set_level (&self->log, level);
+}
+
+void
+gst_ndt_localize_log_scan (
+    GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan)
+{
+  const NdtRegistration *r = &localization->registration;
+  const gdouble *p = r->pose.position;
+  const gchar *prediction = ndt_prediction_to_string (localization->prediction);
+
+  GST_LOG_OBJECT (self,
+      "scan %" G_GUINT64_FORMAT " of %" GST_TIME_FORMAT ": %s, by %s at (%.3f, %.3f, %.3f), "
+      "tp %.4g, nvtl %.4g, matched %.3f, %u points, %u iterations, upload %.3f ms, align %.3f ms",
+      scan->sequence, GST_TIME_ARGS (scan->pose_time),
+      ndt_track_status_to_string (localization->status), prediction, p[0], p[1], p[2],
+      r->transformation_probability, r->nvtl, r->matched_ratio, r->n_points, r->iterations,
+      1e-6 * (gdouble)localization->upload_time, 1e-6 * (gdouble)localization->align_time);
+  if (localization->reject != NDT_REJECT_NONE)
+    GST_DEBUG_OBJECT (self,
+        "scan %" G_GUINT64_FORMAT " rejected: %s, tp %.4g, nvtl %.4g, matched %.3f, %u points; "
+        "%u in a row",
+        scan->sequence, ndt_reject_to_string (localization->reject), r->transformation_probability,
+        r->nvtl, r->matched_ratio, r->n_points, localization->n_skipped);
+  if (r->n_starts > 1)
+    GST_DEBUG_OBJECT (self,
+        "scan %" G_GUINT64_FORMAT " searched by %s from %u poses: best nvtl %.4g, runner-up %.4g",
+        scan->sequence, prediction, r->n_starts, r->nvtl, r->runner_up);
+  if (localization->relocalized)
+    GST_DEBUG_OBJECT (
+        self, "scan %" G_GUINT64_FORMAT " found again by %s", scan->sequence, prediction);
+}
+
 void
 gst_ndt_localize_post_error (GstNdtLocalize *self, const gchar *what, const GError *error)
 {
@@ -97,6 +163,7 @@ void
 gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure)
 {
   gst_structure_set (structure, "scan", G_TYPE_UINT64, scan, NULL);
+  GST_INFO_OBJECT (self, "from scan %" G_GUINT64_FORMAT " on: %" GST_PTR_FORMAT, scan, structure);
   gst_element_post_message (
       GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
 }
@@ -111,6 +178,8 @@ gst_ndt_localize_post_state (
   if (g_strcmp0 (state, self->state) == 0)
     return;
 
+  GST_INFO_OBJECT (self, "scan %" G_GUINT64_FORMAT ": state %s after %s", scan->sequence, state,
+      self->state ? self->state : "none");
   const gboolean recovered = localization->status == NDT_TRACK_TRACKING && self->state &&
                              g_str_equal (self->state, ndt_track_status_to_string (NDT_TRACK_LOST));
   gst_element_post_message (GST_ELEMENT (self),

@@ -10,6 +10,14 @@ G_BEGIN_DECLS
 /* What happens to a scan that is not aligned. */
 #define GST_NDT_NOT_ALIGNED "passes without alignment"
 
+/* Makes self->log forward ndtcore's messages to the element's category. */
+void gst_ndt_localize_init_log (GstNdtLocalize *self);
+/* Takes over the category's threshold, which may change at any time. */
+void gst_ndt_localize_update_log (GstNdtLocalize *self);
+/* A scan's result: LOG, and DEBUG where something was decided about it. */
+void gst_ndt_localize_log_scan (
+    GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan);
+
 /* An error of ndtcore as one of GStreamer's. */
 void gst_ndt_localize_post_error (GstNdtLocalize *self, const gchar *what, const GError *error);
 /* Warns where the engine has left its device. Whoever uses the engine calls it. */

@@ -77,9 +77,14 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
   GstNdtTaken *taken = &batch->taken;
   /* Only the first scan of a batch is elsewhere: a flush or a new segment comes before it. */
   const GstNdtPlace place = item_at (batch, 0)->place;
-  if (place != GST_NDT_PLACE_NEXT)
+  if (place != GST_NDT_PLACE_NEXT) {
+    GST_DEBUG_OBJECT (self, "scan %" G_GUINT64_FORMAT " does not follow the one before: it is %s",
+        self->sequence,
+        place == GST_NDT_PLACE_BEGINNING ? "where the stream began" : "elsewhere in the stream");
     gst_ndt_localize_restart (self, place);
+  }
   const gboolean any = gst_ndt_localize_take (self, taken);
+  gst_ndt_localize_update_log (self);
   g_autoptr (GError) error = NULL;
 
   batch->sensor_frame = taken->scans.sensor_frame;
@@ -280,6 +285,8 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
   unmap_scan (scan);
   gst_ndt_localize_scan_done (self, scan->about.sequence, localization);
   if (batch->flow != GST_FLOW_OK) {
+    GST_DEBUG_OBJECT (self, "scan %" G_GUINT64_FORMAT " dropped: downstream returned %s",
+        scan->about.sequence, gst_flow_get_name (batch->flow));
     gst_buffer_unref (buffer);
     gst_ndt_stats_dropped (self->stats);
     push_events (self, batch);
@@ -287,6 +294,7 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
   }
 
   count_scan (self, scan, localization);
+  gst_ndt_localize_log_scan (self, localization, &scan->about);
   buffer = gst_buffer_make_writable (buffer);
   const GstPoseMeta *meta = gst_ndt_estimate_attach (
       buffer, localization, &scan->about, batch->taken.scans.map_frame, batch->sensor_frame);
@@ -332,13 +340,15 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
   /* A source that brings both by one thread is held up by a full queue of scans, and with it the
    * poses that they wait for: take scans until its GAPs come, which rosbagsrc sends after a second.
    */
-  const GstClockTime timeout = batch->taken.scans.pose_latency;
+  const GstClockTime timeout = batch->taken.scans.pose_latency, begin = gst_util_get_timestamp ();
   const GstClockTime pts = GST_BUFFER_PTS (GST_BUFFER_CAST (item->object));
   const gint64 deadline = gst_pose_queue_get_deadline (
       self->poses, GST_ELEMENT (self), running_time (self, pts), timeout);
   gst_ndt_fifo_open (self->fifo, time + (gint64)gst_ndt_localize_get_reach (timeout));
   const gboolean ok = gst_pose_queue_wait (self->poses, time, timeout, deadline);
   gst_ndt_fifo_open (self->fifo, G_MININT64);
+  GST_LOG_OBJECT (self, "waited %.3f ms for the poses of running time %" GST_STIME_FORMAT,
+      1e-6 * (gdouble)(gst_util_get_timestamp () - begin), GST_STIME_ARGS (time));
   return ok;
 }
 
@@ -361,6 +371,7 @@ prepare_scans (GstNdtLocalize *self, GstNdtBatch *batch, guint first)
     prepare_scan (self, batch, item, taken);
   }
   gst_ndt_stats_batch (self->stats, batch->n_scans);
+  GST_LOG_OBJECT (self, "batch of %u scans", batch->n_scans);
   return i;
 }
 
@@ -426,6 +437,9 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
       flow = localize_scans (self, batch);
     }
   }
+  if (batch->cursor < batch->items->len)
+    GST_DEBUG_OBJECT (self, "%u scans and events dropped: %s", batch->items->len - batch->cursor,
+        gst_flow_get_name (flow));
   for (; batch->cursor < batch->items->len; batch->cursor++) {
     GstMiniObject *object = item_at (batch, batch->cursor)->object;
     if (GST_IS_BUFFER (object))

@@ -43,6 +43,7 @@ gst_ndt_map_read (const GstNdtMapRequest *request, NdtMapTiles **tiles, GError *
   g_autoptr (NdtMapTiles) opened = ndt_map_tiles_open (request->path, &request->params, error);
   if (!opened)
     return NULL;
+  ndt_map_tiles_set_log (opened, request->log);
   g_autoptr (GError) failure = NULL;
   g_autoptr (GError) none = NULL;
   g_autoptr (NdtVoxelMap) map =

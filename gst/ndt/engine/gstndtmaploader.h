@@ -13,12 +13,14 @@ G_BEGIN_DECLS
  * @params: of the voxel map
  * @radius: of what is to be in memory, metres; 0: all of it
  * @position: x and y, metres, that this is around
+ * @log: (nullable): of the tiles; has to outlive them
  */
 typedef struct {
   gchar *path;
   NdtVoxelMapParams params;
   gdouble radius;
   gdouble position[2];
+  const NdtLog *log;
 } GstNdtMapRequest;
 
 /* Reads a map. With a radius @tiles receives (transfer full) what follows the vehicle, and a tile
