@@ -81,6 +81,15 @@ ndt_harness_free (GstHarness *h)
   gst_harness_teardown (h);
 }
 
+void
+ndt_harness_push_segment (GstHarness *h, GstFormat format, guint64 start)
+{
+  GstSegment segment;
+  gst_segment_init (&segment, format);
+  segment.start = segment.time = start;
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+}
+
 gchar *
 ndt_harness_pose (guint index)
 {

@@ -17,6 +17,8 @@ void ndt_harness_set (GstElement *element, const gchar *first_property, ...) G_G
 /* A property as text. */
 gchar *ndt_harness_get (GstElement *element, const gchar *property);
 void ndt_harness_free (GstHarness *h);
+/* A segment that begins at @start, in stream time as well. */
+void ndt_harness_push_segment (GstHarness *h, GstFormat format, guint64 start);
 /* True pose of a scan as initial-pose takes it. */
 gchar *ndt_harness_pose (guint index);
 /* The estimate on a scan that has left. */
