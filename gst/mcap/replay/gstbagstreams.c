@@ -10,6 +10,7 @@
 
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/messages/gstbagrecords.h"
+#include "gst/mcap/ros/bag-info.h"
 #include "gstbagmessages.h"
 #include "gstbagposes.h"
 #include "gstbagtimes.h"
@@ -560,13 +561,33 @@ gst_bag_streams_has_pads (const GstBagStreams *self)
   return self->shown->len > 0;
 }
 
+/* Says what there is, and what would be needed. */
 static void
-fail_without_topics (GstBagStreams *self)
+fail_unheard (GstBagStreams *self)
 {
-  g_autofree gchar *wanted =
-      self->topics ? g_strjoinv ("\", \"", self->settings.topics) : g_strdup ("*");
-  GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
-      ("The recording has nothing of what is wanted: no topic is one of \"%s\".", wanted), (NULL));
+  g_autofree gchar *topics = bag_topics_describe (self->topics);
+  gboolean has_clouds = FALSE;
+
+  for (guint i = 0; i < bag_topics_get_n (self->topics) && !has_clouds; i++)
+    has_clouds = bag_topics_get (self->topics, i)->kind == BAG_KIND_CLOUD;
+  if (!gst_bag_streams_has_pads (self)) {
+    g_autofree gchar *wanted =
+        self->settings.topics ? g_strjoinv ("\", \"", self->settings.topics) : g_strdup ("*");
+    GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
+        ("The recording has nothing of what is wanted: no topic is one of \"%s\" (property "
+         "topics). It has:\n%s",
+            wanted, topics),
+        (NULL));
+  } else if (!has_clouds && !self->settings.raw) {
+    GST_ELEMENT_ERROR (self->element, STREAM, FORMAT,
+        ("The recording has no topic of clouds that can be decoded, and no other pad is linked. It "
+         "has:\n%s",
+            topics),
+        (NULL));
+  } else {
+    GST_ELEMENT_ERROR (self->element, STREAM, FAILED,
+        ("No pad of the recording is linked. It has:\n%s", topics), (NULL));
+  }
 }
 
 gboolean
@@ -578,10 +599,7 @@ gst_bag_streams_fail_unheard (GstBagStreams *self)
     if (gst_pad_is_linked (pad) || gst_pad_is_blocked (pad))
       return FALSE;
   }
-  if (gst_bag_streams_has_pads (self))
-    GST_ELEMENT_FLOW_ERROR (self->element, GST_FLOW_NOT_LINKED);
-  else
-    fail_without_topics (self);
+  fail_unheard (self);
   return TRUE;
 }
 

@@ -164,6 +164,11 @@ bag_file_get_kind (const gchar *path, GError **error)
     return BAG_FILE_SQLITE;
   if (n >= 4 && memcmp (bytes, "\x28\xb5\x2f\xfd", 4) == 0)
     return BAG_FILE_ZSTD;
+  if (n >= 8 && memcmp (bytes, "#ROSBAG ", 8) == 0) {
+    g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+        "it is a bag of ROS 1, which has to be converted to ROS 2 (rosbags-convert)");
+    return BAG_FILE_UNKNOWN;
+  }
   g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_FORMAT,
       n == 0 ? "it is empty" : "it is neither MCAP nor one of rosbag2's SQLite3 files");
   return BAG_FILE_UNKNOWN;
