@@ -368,6 +368,46 @@ GST_START_TEST (test_seek_past_stop)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+set_duration (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+  GST_BUFFER_DURATION (buffer) = 99 * GST_MSECOND + GST_BUFFER_PTS (buffer) / 1000 + 7;
+  GST_PAD_PROBE_INFO_DATA (info) = buffer;
+  return GST_PAD_PROBE_OK;
+}
+
+/* Decoders of packets know no framerate: scans have durations of their own, which come back. */
+GST_START_TEST (test_duration)
+{
+  static const gchar *const sources[] = {"rosbagsrc location=%s/a.mcap",
+      "filesrc location=%s/a.mcap ! mcapdemux", "filesrc location=%s/a.mcap ! queue ! mcapdemux"};
+  ReplayResult result;
+  g_autofree gchar *line =
+      g_strdup_printf (REPLAY_SOURCE " name=in ! mcapsink location=%s/a.mcap", replay_folder);
+  GstElement *pipeline = replay_launch (line, &result);
+  GstElement *in = gst_bin_get_by_name (GST_BIN (pipeline), "in");
+  GstPad *pad = gst_element_get_static_pad (in, "src");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, set_duration, NULL, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  replay_wait (pipeline, &result);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pad);
+  gst_object_unref (in);
+  gst_object_unref (pipeline);
+  replay_clear (&result);
+  for (guint i = 0; i < G_N_ELEMENTS (sources); i++) {
+    g_autofree gchar *source = g_strdup_printf (sources[i], replay_folder);
+    replay_run (&result, "%s ! fakesink name=out", source);
+    fail_unless_equals_int (result.buffers->len, 20);
+    for (guint j = 0; j < 20; j++)
+      fail_unless_equals_uint64 (GST_BUFFER_DURATION (g_ptr_array_index (result.buffers, j)),
+          99 * GST_MSECOND + j * 100 * GST_USECOND + 7);
+    replay_clear (&result);
+  }
+}
+GST_END_TEST
+
 static Suite *
 rosbagsrc_times_suite (void)
 {
@@ -380,6 +420,7 @@ rosbagsrc_times_suite (void)
   tcase_add_test (tc, test_log_times_of_poses);
   tcase_add_test (tc, test_seek_of_other_clock);
   tcase_add_test (tc, test_own_clock);
+  tcase_add_test (tc, test_duration);
   tcase_add_test (tc, test_late_cloud);
   tcase_add_test (tc, test_channels_of_a_topic);
   tcase_add_test (tc, test_late_channel);

@@ -182,7 +182,7 @@ static void
 test_schemas (void)
 {
   static const gchar *const types[] = {
-      ROS_TYPE_POINT_CLOUD2, ROS_TYPE_POSE, ROS_TYPE_TF, ROS_TYPE_DIAGNOSTICS};
+      ROS_TYPE_POINT_CLOUD2, ROS_TYPE_POSE, ROS_TYPE_TF, ROS_TYPE_DIAGNOSTICS, ROS_TYPE_DURATION};
 
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)
     g_assert_nonnull (ros_schema (types[i]));

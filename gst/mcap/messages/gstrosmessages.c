@@ -313,6 +313,30 @@ ros_read_tf (const guint8 *data, gsize size, GError **error)
   return g_steal_pointer (&poses);
 }
 
+void
+ros_write_duration (GByteArray *out, GstClockTime duration)
+{
+  CdrWriter w;
+
+  cdr_writer_init (&w, out);
+  cdr_write_i32 (&w, (gint32)MIN (duration / GST_SECOND, G_MAXINT32));
+  cdr_write_u32 (&w, (guint32)(duration % GST_SECOND));
+}
+
+gboolean
+ros_read_duration (GstClockTime *duration, const guint8 *data, gsize size, GError **error)
+{
+  CdrReader r;
+
+  cdr_reader_init (&r, data, size);
+  const gint32 seconds = cdr_read_i32 (&r);
+  const guint32 nanoseconds = cdr_read_u32 (&r);
+  if (cdr_reader_failed (&r) || seconds < 0)
+    return damaged (error, ROS_TYPE_DURATION);
+  *duration = (GstClockTime)seconds * GST_SECOND + nanoseconds;
+  return TRUE;
+}
+
 /* Diagnostics */
 
 static const gchar *

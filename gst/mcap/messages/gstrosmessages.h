@@ -57,6 +57,10 @@ void ros_write_tf (GByteArray *out, gint64 stamp, const gchar *parent_frame,
 void ros_write_diagnostics (
     GByteArray *out, gint64 stamp, const gchar *name, const GstPoseMeta *meta);
 
+/* A builtin_interfaces/msg/Duration in ns, which a scan's DURATION is recorded as. */
+void ros_write_duration (GByteArray *out, GstClockTime duration);
+gboolean ros_read_duration (GstClockTime *duration, const guint8 *data, gsize size, GError **error);
+
 typedef struct {
   gint64 stamp;
   gchar *parent_frame;

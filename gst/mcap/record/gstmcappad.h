@@ -58,6 +58,8 @@ struct _GstMcapPad {
   guint have_pose_channels; /* bit: role */
   guint16 diagnostics_channel;
   gboolean have_diagnostics_channel;
+  guint16 duration_channel;
+  gboolean have_duration_channel;
   guint16 tf_channel;
   gboolean have_tf_channel;
 };

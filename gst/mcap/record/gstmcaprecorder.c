@@ -205,7 +205,7 @@ prepare_pad (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
   pad->generation = 0;
   set_names (pad);
   pad->have_pose_channels = 0;
-  pad->have_diagnostics_channel = pad->have_tf_channel = FALSE;
+  pad->have_diagnostics_channel = pad->have_duration_channel = pad->have_tf_channel = FALSE;
   if (!add_main_channel (self, pad, error))
     return FALSE;
   pad->generation = self->generation;
@@ -248,6 +248,19 @@ prepare_diagnostics_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **er
   pad->have_diagnostics_channel = add_ros_channel (self, self->settings->diagnostics_topic,
       ROS_TYPE_DIAGNOSTICS, metadata, &pad->diagnostics_channel, error);
   return pad->have_diagnostics_channel;
+}
+
+static gboolean
+prepare_duration_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
+{
+  if (pad->have_duration_channel)
+    return TRUE;
+  g_autoptr (GHashTable) metadata = new_metadata ();
+  g_autofree gchar *topic = g_strconcat (pad->main_topic, "/duration", NULL);
+  set_metadata (metadata, MCAP_META_CLOUD, pad->main_topic);
+  pad->have_duration_channel =
+      add_ros_channel (self, topic, ROS_TYPE_DURATION, metadata, &pad->duration_channel, error);
+  return pad->have_duration_channel;
 }
 
 static gboolean
@@ -338,6 +351,25 @@ add_poses (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 lo
   return TRUE;
 }
 
+/* A PointCloud2 has no duration. Where the framerate in the caps gives it, it is not written. */
+static gboolean
+add_duration (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,
+    gint64 stamp, GError **error)
+{
+  const GstClockTime duration = GST_BUFFER_DURATION (buffer);
+  const GstPointCloudInfo *info = &pad->info;
+
+  if (!GST_CLOCK_TIME_IS_VALID (duration) ||
+      (info->fps_n > 0 &&
+          duration == gst_util_uint64_scale_int (GST_SECOND, info->fps_d, info->fps_n)))
+    return TRUE;
+  if (!prepare_duration_channel (self, pad, error))
+    return FALSE;
+  g_byte_array_set_size (self->scratch, 0);
+  ros_write_duration (self->scratch, duration);
+  return add_scratch (self, pad->duration_channel, log_time, stamp, error);
+}
+
 static gboolean
 add_cloud (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,
     gint64 stamp, GError **error)
@@ -355,6 +387,7 @@ add_cloud (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 lo
     return FALSE;
   }
   ok = mcap_writer_make_room (self->writer, map.map.size + POSES_SIZE, log_time, error) &&
+       add_duration (self, pad, buffer, log_time, stamp, error) &&
        add_poses (self, pad, buffer, log_time, stamp, error);
   if (ok) {
     g_byte_array_set_size (self->scratch, 0);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "gst/mcap/messages/gstrosmessages.h"
+
 /* More are of clouds that do not come. */
 #define MAX_PENDING 64
 
@@ -12,6 +14,7 @@ typedef struct {
   gchar *cloud;
   GstBuffer *poses;
   guint diagnosed;
+  GstClockTime duration;
 } Pending;
 
 static void
@@ -51,10 +54,13 @@ gst_bag_poses_add (GstBagPoses *self, const gchar *cloud, BagKind kind, const Ba
     pending->log_time = message->log_time;
     pending->cloud = g_strdup (cloud);
     pending->poses = gst_buffer_new ();
+    pending->duration = GST_CLOCK_TIME_NONE;
     g_queue_push_tail (&self->pending, pending);
     if (self->pending.length > MAX_PENDING)
       free_pending (g_queue_pop_head (&self->pending));
   }
+  if (kind == BAG_KIND_DURATION)
+    return ros_read_duration (&pending->duration, message->data, message->size, error);
   return bag_message_complete_pose (
       message, kind, names, pending->poses, &pending->diagnosed, error);
 }
@@ -82,6 +88,8 @@ gst_bag_poses_attach (GstBagPoses *self, const BagMessage *message, gint64 shift
     if (pending->log_time == message->log_time) {
       if (shift != 0)
         gst_buffer_foreach_meta (pending->poses, shift_pose, &shift);
+      if (GST_CLOCK_TIME_IS_VALID (pending->duration))
+        GST_BUFFER_DURATION (buffer) = pending->duration;
       gst_buffer_copy_into (buffer, pending->poses, GST_BUFFER_COPY_META, 0, -1);
     }
     g_queue_delete_link (&self->pending, l);

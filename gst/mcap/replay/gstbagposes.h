@@ -5,8 +5,8 @@
 
 G_BEGIN_DECLS
 
-/* Poses that were recorded from the metas of clouds, until the cloud comes that they belong to: it
- * has their log time and stands after them. */
+/* Poses that were recorded from the metas of clouds, and DURATIONs, until the cloud comes that they
+ * belong to: it has their log time and stands after them. */
 typedef struct {
   GQueue pending;
 } GstBagPoses;
@@ -14,11 +14,11 @@ typedef struct {
 void gst_bag_poses_init (GstBagPoses *self);
 void gst_bag_poses_clear (GstBagPoses *self);
 
-/* Takes a pose, transform or diagnostics of a cloud of the topic @cloud. */
+/* Takes a pose, transform, diagnostics or duration of a cloud of the topic @cloud. */
 gboolean gst_bag_poses_add (GstBagPoses *self, const gchar *cloud, BagKind kind,
     const BagMessage *message, GstBagNames *names, GError **error);
-/* Attaches those of the cloud @message to @buffer. @shift is added to their instants, which are
- * their headers' stamps. */
+/* Attaches those of the cloud @message to @buffer, whose DURATION is set where one was recorded.
+ * @shift is added to their instants, which are their headers' stamps. */
 void gst_bag_poses_attach (
     GstBagPoses *self, const BagMessage *message, gint64 shift, GstBuffer *buffer);
 

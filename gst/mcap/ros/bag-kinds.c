@@ -39,6 +39,8 @@ bag_channel_get_kind (const BagChannel *channel)
       return types[i].kind;
   if (bag_channel_get_cloud (channel) && is_type (channel->schema_name, ROS_TYPE_DIAGNOSTICS))
     return BAG_KIND_DIAGNOSTICS;
+  if (bag_channel_get_cloud (channel) && is_type (channel->schema_name, ROS_TYPE_DURATION))
+    return BAG_KIND_DURATION;
   return BAG_KIND_MESSAGE;
 }
 
@@ -52,7 +54,8 @@ guint64
 bag_message_get_stamp (const BagMessage *message, BagKind kind)
 {
   CdrReader reader;
-  if (kind == BAG_KIND_MESSAGE || !cdr_reader_init (&reader, message->data, message->size))
+  if (kind == BAG_KIND_MESSAGE || kind == BAG_KIND_DURATION ||
+      !cdr_reader_init (&reader, message->data, message->size))
     return BAG_NO_STAMP;
   if (kind == BAG_KIND_TF && cdr_read_length (&reader, 1) == 0)
     return BAG_NO_STAMP;

@@ -17,6 +17,7 @@ typedef enum {
   BAG_KIND_POSE_WITH_COVARIANCE,
   BAG_KIND_ODOMETRY,
   BAG_KIND_TF,
+  BAG_KIND_DURATION,    /* only of clouds that mcapsink recorded */
   BAG_KIND_DIAGNOSTICS, /* only of poses that were attached to clouds */
 } BagKind;
 

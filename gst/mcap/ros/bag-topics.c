@@ -75,7 +75,7 @@ bag_topics_add (BagTopics *self, const BagChannel *channel)
   BagKind kind = self->raw ? BAG_KIND_MESSAGE : bag_channel_get_kind (channel);
   if (kind <= BAG_KIND_CLOUD)
     cloud = NULL;
-  if (kind == BAG_KIND_DIAGNOSTICS && !cloud)
+  if ((kind == BAG_KIND_DIAGNOSTICS || kind == BAG_KIND_DURATION) && !cloud)
     kind = BAG_KIND_MESSAGE;
 
   /* Lengths keep names that contain the separator apart. */

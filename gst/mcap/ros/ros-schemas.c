@@ -106,6 +106,9 @@ static const gchar diagnostics[] =
     DEPENDS ("diagnostic_msgs/KeyValue")
     "string key\n"
     "string value\n";
+static const gchar duration[] =
+    "int32 sec\n"
+    "uint32 nanosec\n";
 /* clang-format on */
 
 const gchar *
@@ -119,6 +122,7 @@ ros_schema (const gchar *type)
       {ROS_TYPE_POSE, pose},
       {ROS_TYPE_TF, tf},
       {ROS_TYPE_DIAGNOSTICS, diagnostics},
+      {ROS_TYPE_DURATION, duration},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (schemas); i++)
