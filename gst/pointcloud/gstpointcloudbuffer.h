@@ -43,6 +43,9 @@ GST_POINT_CLOUD_API void gst_point_cloud_unmap (GstPointCloudMap *map);
 GST_POINT_CLOUD_API gdouble gst_point_cloud_map_get_value (
     const GstPointCloudMap *map, const GstPointField *field, gsize index, guint element);
 
+GST_POINT_CLOUD_API gboolean gst_point_cloud_map_check (
+    const GstPointCloudMap *map, GError **error);
+
 GST_POINT_CLOUD_API gssize gst_point_cloud_buffer_get_n_points (
     GstBuffer *buffer, const GstPointCloudInfo *info);
 GST_POINT_CLOUD_API GBytes *gst_point_cloud_buffer_get_xyz (
