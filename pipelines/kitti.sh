@@ -13,9 +13,8 @@ set -euo pipefail
 sequence=$1 map=$2 initial_pose=$3 output=$4
 shift 4
 
-# Caps alone tell the elements what the files hold; they have no headers.
 exec gst-launch-1.0 -q \
-  multifilesrc location="$sequence/velodyne/%06d.bin" \
-  caps=pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1 ! \
-  ndtlocalize map-location="$map" initial-pose="$initial_pose" times-location="$sequence/times.txt" "$@" ! \
+  multifilesrc location="$sequence/velodyne/%06d.bin" ! \
+  rawpointcloudparse format=XYZI_F32LE framerate=10/1 times-location="$sequence/times.txt" ! \
+  ndtlocalize map-location="$map" initial-pose="$initial_pose" "$@" ! \
   trajectorysink location="$output" print-summary=true

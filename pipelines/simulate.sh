@@ -65,8 +65,8 @@ initial_pose=$(awk '!/^#/ {
   }' "$folder/truth.txt")
 
 echo "Localizing from $initial_pose (x, y, z, yaw)"
-gst-launch-1.0 -v multifilesrc location="$scratch/drive/%06d.bin" \
-  caps=pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1 ! \
+gst-launch-1.0 -v multifilesrc location="$scratch/drive/%06d.bin" ! \
+  rawpointcloudparse format=XYZ_F32LE framerate=10/1 ! \
   ndtlocalize map-location="$folder/map.pcd" initial-pose="$initial_pose" scan-leaf-size=0.5 "$@" ! \
   tee name=localized ! \
   queue ! mcapsink overwrite=true location="$folder/drive.mcap" \
