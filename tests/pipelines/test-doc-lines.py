@@ -44,14 +44,16 @@ def main():
     root, tools = sys.argv[1:]
     os.environ["PATH"] = tools + ":" + os.environ["PATH"]
     data = os.environ.get("NDT_TEST_DATA") or os.path.join(root, "..", "shared", "data")
-    files = [os.path.join(root, "README.md")]
+    readme = os.path.join(root, "README.md")
+    files = [readme]
     files += sorted(glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True))
     files += sorted(glob.glob(os.path.join(root, "gst", "**", "*.c"), recursive=True))
     number = failed = 0
     for path in files:
         with tempfile.TemporaryDirectory() as folder:
             have = set()
-            for link, name in DATA.items():
+            # Who reads the README has the repository alone.
+            for link, name in DATA.items() if path != readme else ():
                 if os.path.isdir(os.path.join(data, name)):
                     os.symlink(os.path.realpath(os.path.join(data, name)),
                                os.path.join(folder, link))
@@ -59,7 +61,7 @@ def main():
             for i, block in enumerate(blocks(path)):
                 number += 1
                 name = f"{os.path.relpath(path, root)}:{i + 1}"
-                missing = [link for link in DATA if link not in have
+                missing = [link for link in DATA if link not in have and path != readme
                            and re.search(rf"\b{link}/", block)]
                 if missing and os.environ.get("CI") != "true":
                     print(f"ok {number} {name} # SKIP {DATA[missing[0]]} is not in {data}")
