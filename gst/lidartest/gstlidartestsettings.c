@@ -126,8 +126,8 @@ gst_lidar_test_settings_set (GstLidarTestSettings *settings, guint id, const GVa
     *(gboolean *)field = g_value_get_boolean (value);
     break;
   default:
-    g_free (*(gchar **)field);
-    *(gchar **)field = g_value_dup_string (value);
+    g_clear_pointer ((GstPointCloudPose **)field, gst_point_cloud_pose_free);
+    *(GstPointCloudPose **)field = g_value_dup_boxed (value);
     break;
   }
   return TRUE;
@@ -155,7 +155,7 @@ gst_lidar_test_settings_get (const GstLidarTestSettings *settings, guint id, GVa
     g_value_set_boolean (value, *(const gboolean *)field);
     break;
   default:
-    g_value_set_string (value, *(gchar *const *)field);
+    g_value_set_boxed (value, *(GstPointCloudPose *const *)field);
     break;
   }
   return TRUE;
@@ -171,13 +171,14 @@ void
 gst_lidar_test_settings_copy (const GstLidarTestSettings *settings, GstLidarTestSettings *copy)
 {
   *copy = *settings;
-  copy->offset = g_strdup (settings->offset);
+  if (settings->offset)
+    copy->offset = gst_point_cloud_pose_copy (settings->offset);
 }
 
 void
 gst_lidar_test_settings_clear (GstLidarTestSettings *settings)
 {
-  g_clear_pointer (&settings->offset, g_free);
+  g_clear_pointer (&settings->offset, gst_point_cloud_pose_free);
 }
 
 #define FLAGS (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
@@ -215,7 +216,7 @@ gst_lidar_test_settings_install (GObjectClass *klass)
       g_param_spec_enum ("world", "World", "What the sensor is driven through",
           GST_TYPE_LIDAR_TEST_SRC_WORLD, default_settings.world, FLAGS));
   install_uint (klass, PROP_SEED, "seed", "Seed", "Seed of the world; any", 0, G_MAXUINT);
-  install_uint (klass, PROP_NOISE_SEED, "noise-seed", "Noise seed",
+  install_uint (klass, PROP_NOISE_SEED, "noise-seed", "Noise Seed",
       "Seed of noise, dropout, odometry and traffic; any", 0, G_MAXUINT);
   g_object_class_install_property (klass, PROP_RINGS,
       g_param_spec_enum ("rings", "Rings", "Model of the sensor by its number of rings",
@@ -223,44 +224,44 @@ gst_lidar_test_settings_install (GObjectClass *klass)
   install_uint (
       klass, PROP_COLUMNS, "columns", "Columns", "Firings of all rings in a round", 16, 8192);
   install_double (
-      klass, PROP_MAX_RANGE, "max-range", "Maximum range", "Farthest return, metres", 1, 1000);
-  install_double (klass, PROP_RANGE_NOISE, "range-noise", "Range noise",
+      klass, PROP_MAX_RANGE, "max-range", "Maximum Range", "Farthest return, metres", 1, 1000);
+  install_double (klass, PROP_RANGE_NOISE, "range-noise", "Range Noise",
       "Standard deviation of a range, metres", 0, 1);
   install_double (klass, PROP_DROPOUT, "dropout", "Dropout",
       "Fraction of the returns that are lost, 0 to 1", 0, 1);
-  install_boolean (klass, PROP_MOTION_DISTORTION, "motion-distortion", "Motion distortion",
+  install_boolean (klass, PROP_MOTION_DISTORTION, "motion-distortion", "Motion Distortion",
       "Fire each column from where the sensor is at that instant, with poses of the scan's end; "
       "otherwise points and poses are of the PTS");
-  install_double (klass, PROP_MOUNT_HEIGHT, "mount-height", "Mount height",
+  install_double (klass, PROP_MOUNT_HEIGHT, "mount-height", "Mount Height",
       "Height of the sensor above the ground, metres", 0.3, 4);
-  install_uint (klass, PROP_MOVING_OBJECTS, "moving-objects", "Moving objects",
+  install_uint (klass, PROP_MOVING_OBJECTS, "moving-objects", "Moving Objects",
       "Number of other vehicles on the round; they are not in the map", 0, NDT_SIM_MAX_VEHICLES);
   install_double (klass, PROP_SPEED, "speed", "Speed",
       "Speed on straights in m/s, lower in turns; 0 stands still, -1 takes what fits the world "
       "(town 8, tunnel 14, highway 25, hall 1.5)",
       -1, 60);
-  install_double (klass, PROP_LATERAL_ACCELERATION, "lateral-acceleration", "Lateral acceleration",
+  install_double (klass, PROP_LATERAL_ACCELERATION, "lateral-acceleration", "Lateral Acceleration",
       "Turns are taken so fast that the acceleration across is at most this, m/s²", 0.1, 30);
   install_double (klass, PROP_LONGITUDINAL_ACCELERATION, "longitudinal-acceleration",
-      "Longitudinal acceleration", "Acceleration of speeding up and of braking, m/s²", 0.1, 30);
-  install_double (klass, PROP_START_OFFSET, "start-offset", "Start offset",
+      "Longitudinal Acceleration", "Acceleration of speeding up and of braking, m/s²", 0.1, 30);
+  install_double (klass, PROP_START_OFFSET, "start-offset", "Start Offset",
       "Place on the round at time 0, metres along the path; wraps around", -1e6, 1e6);
-  install_double (klass, PROP_PATH_OFFSET, "path-offset", "Path offset",
+  install_double (klass, PROP_PATH_OFFSET, "path-offset", "Path Offset",
       "Distance of the sensor to the left of the path, metres", -1, 1);
   install_boolean (klass, PROP_ODOMETRY, "odometry", "Odometry",
       "Attach a pose with the role odometry as well: the true steps with noise, accumulated from "
       "the identity at the first");
   install_double (klass, PROP_ODOMETRY_TRANSLATION_NOISE, "odometry-translation-noise",
-      "Odometry translation noise",
+      "Odometry Translation Noise",
       "Standard deviation of each axis of a step, as a fraction of the step's length", 0, 1);
   install_double (klass, PROP_ODOMETRY_ROTATION_NOISE, "odometry-rotation-noise",
-      "Odometry rotation noise", "Standard deviation of each axis of a step's rotation, degrees", 0,
+      "Odometry Rotation Noise", "Standard deviation of each axis of a step's rotation, degrees", 0,
       45);
   g_object_class_install_property (klass, PROP_OFFSET,
-      g_param_spec_string ("offset", "Offset",
+      g_param_spec_boxed ("offset", "Offset",
           "Coordinates \"x,y,z\" in metres of the world's origin in the map's frame, added to "
-          "ground truth (ndt-map simulate --offset moves the map); none if not set",
-          NULL, FLAGS));
+          "ground truth (ndt-map simulate --offset moves the map); not turned",
+          GST_TYPE_POINT_CLOUD_POSE, FLAGS));
   install_uint (klass, PROP_N_THREADS, "n-threads", "Threads",
       "Threads that cast rays; 0: one per processor; the result is the same", 0, 256);
 }

@@ -2,7 +2,7 @@
 /* What the properties of lidartestsrc set. */
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/pointcloud/pointcloud.h>
 
 G_BEGIN_DECLS
 
@@ -26,7 +26,7 @@ typedef struct {
   gboolean odometry;
   gdouble odometry_translation_noise;
   gdouble odometry_rotation_noise;
-  gchar *offset;
+  GstPointCloudPose *offset; /* nullable */
   guint n_threads;
 } GstLidarTestSettings;
 

@@ -44,7 +44,6 @@
 #include "gst/common/gstrenamed.h"
 #include "ndtcore/sim/scanner/ndt-sim-odometry.h"
 #include "ndtcore/sim/scanner/ndt-sim-scanner.h"
-#include "ndtcore/sim/world/ndt-sim-map.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_test_src_debug);
 #define GST_CAT_DEFAULT lidar_test_src_debug
@@ -181,13 +180,18 @@ make_scanner (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
 static gboolean
 set_up (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
 {
+  const GstPointCloudPose *offset = settings->offset;
+
   memset (self->origin, 0, sizeof self->origin);
-  if (settings->offset && !ndt_sim_map_parse_offset (settings->offset, self->origin)) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("The offset \"%s\" is not three numbers of metres like \"388096,3948996,0\".",
-            settings->offset),
-        (NULL));
-    return FALSE;
+  if (offset) {
+    if (fabs (offset->orientation[3]) != 1) {
+      GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+          ("The property “offset” has a rotation: give three numbers of metres like "
+           "388096,3948996,0."),
+          (NULL));
+      return FALSE;
+    }
+    memcpy (self->origin, offset->position, sizeof self->origin);
   }
   make_scanner (self, settings);
   self->motion_distortion = settings->motion_distortion;
@@ -198,6 +202,10 @@ set_up (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
   self->n_scans = 0;
   self->first_time = 0;
   self->first_scan = 0;
+  GST_INFO_OBJECT (self,
+      "world of seed %u: %u surfaces, round of %.0f m; %u rings, %u columns, %u other vehicles",
+      settings->seed, self->world->shapes->len, ndt_sim_path_get_length (self->world->path),
+      self->n_rings, self->n_columns, settings->moving_objects);
   return TRUE;
 }
 
@@ -269,6 +277,8 @@ gst_lidar_test_src_set_caps (GstBaseSrc *base, GstCaps *caps)
     self->first_scan = self->n_scans;
   }
   self->info = info;
+  GST_INFO_OBJECT (
+      self, "from scan %" G_GUINT64_FORMAT " on: %" GST_PTR_FORMAT, self->n_scans, caps);
 
   GST_OBJECT_LOCK (self);
   {
@@ -404,6 +414,11 @@ gst_lidar_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
   for (i = 0; i < 3; i++)
     pose.position[i] += self->origin[i];
   add_pose (self, buffer, GST_POSE_ROLE_GROUND_TRUTH, &pose, last, "map");
+  GST_LOG_OBJECT (self,
+      "scan %" G_GUINT64_FORMAT " at %" GST_TIME_FORMAT ": %" G_GSIZE_FORMAT
+      " points, truth %.3f, %.3f, %.3f",
+      self->n_scans, GST_TIME_ARGS (start), n_points, pose.position[0], pose.position[1],
+      pose.position[2]);
   self->n_scans++;
   return GST_FLOW_OK;
 }
@@ -436,6 +451,7 @@ gst_lidar_test_src_query (GstBaseSrc *base, GstQuery *query)
   if (live && latency == GST_CLOCK_TIME_NONE)
     return FALSE;
   /* A simulation that is kept waiting loses nothing: there is no maximum. */
+  GST_DEBUG_OBJECT (self, "latency: live %d, %" GST_TIME_FORMAT, live, GST_TIME_ARGS (latency));
   gst_query_set_latency (query, live, live ? latency : 0, GST_CLOCK_TIME_NONE);
   return TRUE;
 }
@@ -472,12 +488,12 @@ gst_lidar_test_src_class_init (GstLidarTestSrcClass *klass)
   object_class->finalize = gst_lidar_test_src_finalize;
   gst_lidar_test_settings_install (object_class);
   g_object_class_install_property (object_class, PROP_IS_LIVE,
-      g_param_spec_boolean ("is-live", "Is live",
+      g_param_spec_boolean ("is-live", "Is Live",
           "Push each scan when its round is over by the pipeline's clock", FALSE,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
 
   gst_element_class_set_static_metadata (element_class, "Lidar test source", "Source/PointCloud",
-      "Scans of a generated world by a simulated lidar, with true poses", "gst-ndt");
+      "Scans of a generated world by a simulated lidar, with true poses", "The gst-ndt developers");
   gst_element_class_add_static_pad_template (element_class, &src_template);
 
   base_class->start = gst_lidar_test_src_start;

@@ -138,7 +138,8 @@ GST_END_TEST;
 
 GST_START_TEST (test_bad_settings)
 {
-  static const gchar *const offsets[] = {"", "1,2", "1,2,3,4", "a,b,c", "1,2,inf", "nan,0,0"};
+  /* What is no pose is refused where it is set. */
+  static const gchar *const offsets[] = {"1,2,3,90", "1,2,3,0,0,180"};
   static const gchar *const renamed[] = {"map-location=map.pcd", "map-spacing=1"};
 
   /* What writes the map is said. */
