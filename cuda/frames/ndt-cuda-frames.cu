@@ -151,13 +151,10 @@ make_matrices (const NdtCudaPose *world, uint32_t n, uint32_t reference, NdtCuda
   const NdtCudaPose pose = load (world + i);
   const double ax = to.orientation[0], ay = to.orientation[1], az = to.orientation[2],
                aw = to.orientation[3];
-  const double qx = pose.orientation[0], qy = pose.orientation[1], qz = pose.orientation[2],
-               qw = pose.orientation[3];
   const double px = pose.position[0], py = pose.position[1], pz = pose.position[2];
-  const double x = aw * qx + ax * qw + ay * qz - az * qy;
-  const double y = aw * qy - ax * qz + ay * qw + az * qx;
-  const double z = aw * qz + ax * qy - ay * qx + az * qw;
-  const double c = aw * qw - ax * qx - ay * qy - az * qz;
+  double q[4];
+  ndt_quat_multiply (to.orientation, pose.orientation, q);
+  const double x = q[0], y = q[1], z = q[2], c = q[3];
   const double tx = 2 * (ay * pz - az * py), ty = 2 * (az * px - ax * pz),
                tz = 2 * (ax * py - ay * px);
   float4 *row = (float4 *)(matrices + i);

@@ -168,23 +168,6 @@ cell_of_key (uint64_t key, int32_t c[3])
     c[k] = (int32_t)(key >> (21 * k) & 0x1fffff) - NDT_KEY_LIMIT;
 }
 
-/* Block (z, y, x) and bit of a cell within [0, 2^21). */
-__device__ __forceinline__ uint64_t
-order_of_cell (const int32_t c[3])
-{
-  return ((uint64_t)(c[2] >> 2) << 38 | (uint64_t)(c[1] >> 2) << 19 | (uint64_t)(c[0] >> 2)) << 6 |
-         (uint64_t)ndt_block_bit (c[0], c[1], c[2]);
-}
-
-__device__ __forceinline__ void
-cell_of_order (uint64_t order, int32_t c[3])
-{
-  const int32_t bit = (int32_t)(order & 63);
-  const uint64_t block = order >> 6;
-  for (int k = 0; k < 3; k++)
-    c[k] = (int32_t)(block >> (19 * k) & 0x7ffff) << 2 | (bit >> (2 * k) & 3);
-}
-
 __device__ __forceinline__ void
 widen_bounds (NdtCudaBuildState *state, bool is_one, const int32_t c[3])
 {
@@ -243,7 +226,7 @@ list_cells (const NdtCudaCell *table, uint32_t size, int32_t x, int32_t y, int32
     c[0] -= x;
     c[1] -= y;
     c[2] -= z;
-    orders[at] = order_of_cell (c);
+    orders[at] = ndt_cell_order (c);
     slots[at] = i;
   }
 }
@@ -312,10 +295,10 @@ find_parents (const uint64_t *orders, uint32_t n, uint64_t *parent_orders, uint3
   if (i >= n)
     return;
   int32_t c[3];
-  cell_of_order (orders[i], c);
+  ndt_cell_from_order (orders[i], c);
   for (int k = 0; k < 3; k++)
     c[k] >>= 1;
-  parent_orders[i] = order_of_cell (c);
+  parent_orders[i] = ndt_cell_order (c);
   indices[i] = i;
 }
 
@@ -359,19 +342,10 @@ coarsen (const uint64_t *orders, const NdtCellSums *sums, const uint64_t *parent
     const NdtCellSums from = sums[indices[i]];
     int32_t c[3];
     double o[3];
-    cell_of_order (orders[indices[i]], c);
+    ndt_cell_from_order (orders[indices[i]], c);
     for (int k = 0; k < 3; k++)
       o[k] = (c[k] & 1) * resolution;
-    const double *s = from.s;
-    to.n += from.n;
-    for (int k = 0; k < 3; k++)
-      to.s[k] += s[k] + from.n * o[k];
-    to.ss[0] += from.ss[0] + 2 * o[0] * s[0] + from.n * o[0] * o[0];
-    to.ss[1] += from.ss[1] + o[0] * s[1] + o[1] * s[0] + from.n * o[0] * o[1];
-    to.ss[2] += from.ss[2] + o[0] * s[2] + o[2] * s[0] + from.n * o[0] * o[2];
-    to.ss[3] += from.ss[3] + 2 * o[1] * s[1] + from.n * o[1] * o[1];
-    to.ss[4] += from.ss[4] + o[1] * s[2] + o[2] * s[1] + from.n * o[1] * o[2];
-    to.ss[5] += from.ss[5] + 2 * o[2] * s[2] + from.n * o[2] * o[2];
+    ndt_cell_sums_add (&to, &from, o);
   }
   sums_out[j] = to;
   orders_out[j] = parent_orders[heads[j]];
@@ -409,7 +383,7 @@ make_voxels (const uint64_t *orders, const NdtCellSums *sums, uint32_t n, int es
     voxel.mean[k] = (float)mean[k];
   for (int k = 0; k < 6; k++)
     voxel.icov[k] = (float)icov[k];
-  cell_of_order (orders[i], voxel.cell);
+  ndt_cell_from_order (orders[i], voxel.cell);
   voxels[i] = voxel;
 }
 
@@ -466,7 +440,7 @@ fill_blocks (const uint64_t *orders, uint32_t n, const uint32_t *heads, uint32_t
     return;
   const uint32_t begin = heads[j], end = j + 1 < n_blocks ? heads[j + 1] : n;
   int32_t c[3];
-  cell_of_order (orders[begin], c);
+  ndt_cell_from_order (orders[begin], c);
   const uint64_t key = ndt_block_key (c[0] >> 2, c[1] >> 2, c[2] >> 2);
   uint64_t mask = 0;
   for (uint32_t i = begin; i < end; i++)

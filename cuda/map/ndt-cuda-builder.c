@@ -16,8 +16,6 @@
 /* log2 of the cells that a table has at least and at most. */
 #define MIN_BITS 16
 #define MAX_BITS 28
-/* As ndt-voxel-map.c has it. */
-#define ORIGIN_STEP 16
 
 #define ALIGNMENT 256
 
@@ -471,7 +469,7 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
   gint32 relative[3];
   for (guint k = 0; k < 3; k++) {
     const gint64 least = first[k] + b.seen.cell_min[k];
-    origin[k] = least - (least & (ORIGIN_STEP - 1));
+    origin[k] = least - (least & (NDT_ORIGIN_STEP - 1));
     relative[k] = (gint32)(origin[k] - first[k]);
   }
   /* Of the orders: blocks along z are at the top. */

@@ -7,6 +7,7 @@
 #include "ndt-kernel.h"
 #include "ndtcore/math/ndt-optimizer.h"
 #include "ndt-scan.h"
+#include "ndtcore/base/ndt-memory.h"
 #include "ndtcore/base/ndt-workers.h"
 
 /* Chunks below which threads cost more than they save: some 20 µs of work. */
@@ -73,14 +74,6 @@ cpu_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
   if (old)
     ndt_voxel_map_unref (old);
   return TRUE;
-}
-
-static gboolean
-refuse_memory (const NdtCloudView *points, GError **error)
-{
-  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
-      "There is not the memory for a scan of %" G_GSIZE_FORMAT " points", points->n_points);
-  return FALSE;
 }
 
 static guint
@@ -186,7 +179,7 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     cpu->counters.host_bytes += ndt_scan_get_bytes (&cpu->scans[i]);
   g_mutex_unlock (&cpu->lock);
-  return ok || refuse_memory (points, error);
+  return ok || ndt_refuse_memory (error, "a scan of %" G_GSIZE_FORMAT " points", points->n_points);
 }
 
 static gboolean

@@ -4,14 +4,10 @@
 #include <string.h>
 
 #include "ndt-kernel.h"
+#include "ndtcore/base/ndt-memory.h"
 #include "ndtcore/scan/ndt-scan-filter.h"
 
 #define TABLE_EMPTY G_MAXUINT32
-
-/* Makes an array larger; FALSE leaves it as it was. */
-#define GROW(array, n)                                                                             \
-  (larger = g_try_realloc_n ((array), (n), sizeof (*(array))),                                     \
-      larger ? ((array) = larger, TRUE) : FALSE)
 
 static gboolean
 reserve (NdtScan *scan, guint n, guint64 *allocations)
@@ -19,10 +15,9 @@ reserve (NdtScan *scan, guint n, guint64 *allocations)
   if (n <= scan->capacity)
     return TRUE;
   const gsize capacity = ((gsize)n + n / 4 + NDT_CHUNK - 1) / NDT_CHUNK * NDT_CHUNK;
-  gpointer larger;
-  if (!GROW (scan->xyz, 3 * capacity) || !GROW (scan->x, capacity) || !GROW (scan->y, capacity) ||
-      !GROW (scan->z, capacity) || !GROW (scan->keys, 2 * capacity) ||
-      !GROW (scan->order, 2 * capacity))
+  if (!ndt_grow (scan->xyz, 3 * capacity) || !ndt_grow (scan->x, capacity) ||
+      !ndt_grow (scan->y, capacity) || !ndt_grow (scan->z, capacity) ||
+      !ndt_grow (scan->keys, 2 * capacity) || !ndt_grow (scan->order, 2 * capacity))
     return FALSE;
   scan->capacity = (guint)capacity;
   *allocations += 6;
@@ -38,8 +33,7 @@ thin (NdtScan *scan, const NdtScanFilter *filter, float leaf_size, guint n, guin
   while (table_size < 2 * n)
     table_size *= 2;
   if (table_size > scan->table_size) {
-    gpointer larger;
-    if (!GROW (scan->table, table_size) || !GROW (scan->leaves, table_size / 2))
+    if (!ndt_grow (scan->table, table_size) || !ndt_grow (scan->leaves, table_size / 2))
       return FALSE;
     scan->table_size = table_size;
     *allocations += 2;

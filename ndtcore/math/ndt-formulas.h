@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "ndt-cells.h"
 #include "ndt-types.h"
 
 /* ---- Quaternions (x, y, z, w) and rotations ---- */
@@ -365,13 +366,6 @@ ndt_eigen3 (const double m[6], double values[3], double v[9])
       v[3 * k + i] = e[k][order[i]];
   }
 }
-
-/* Sums of one cell's points; coordinates from the cell's own corner, so that nothing cancels. */
-typedef struct {
-  double n;
-  double s[3];
-  double ss[6];
-} NdtCellSums;
 
 /* Kinds of covariance as in NdtCovarianceEstimate (0 unbiased, 1 autoware, 2 ndt-omp). Returns 0
  * where the cell is no voxel: fewer than min_points points, or no extent at all. Planes and lines

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndt-device-frames.h"
+#include "ndtcore/base/ndt-memory.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndt-frame-points.h"
 
@@ -154,32 +155,18 @@ note_new (NdtFrameTree *tree, guint32 first, guint32 n)
   tree->new_end = MAX (tree->new_end, first + n);
 }
 
-/* Makes an array larger; FALSE leaves it as it was. */
-#define GROW(array, n)                                                                             \
-  (larger = g_try_realloc_n ((array), (n), sizeof (*(array))),                                     \
-      larger ? ((array) = larger, TRUE) : FALSE)
-
-static gboolean
-refuse_memory (const gchar *what, gsize n, GError **error)
-{
-  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
-      "There is not the memory for %" G_GSIZE_FORMAT " %s", n, what);
-  return FALSE;
-}
-
 static gboolean
 reserve (NdtFrameTree *tree, guint32 n, GError **error)
 {
-  gpointer larger;
   if (n <= tree->capacity)
     return TRUE;
   const guint32 capacity = MAX (n, 2 * tree->capacity);
   gboolean ok = TRUE;
   for (guint k = 0; k < N_COMPONENTS && ok; k++)
-    ok = GROW (tree->local[k], capacity) && GROW (tree->world[k], capacity);
-  if (!ok || !GROW (tree->parents, capacity) || !GROW (tree->levels, capacity) ||
-      !GROW (tree->order, capacity))
-    return refuse_memory ("frames", n, error);
+    ok = ndt_grow (tree->local[k], capacity) && ndt_grow (tree->world[k], capacity);
+  if (!ok || !ndt_grow (tree->parents, capacity) || !ndt_grow (tree->levels, capacity) ||
+      !ndt_grow (tree->order, capacity))
+    return ndt_refuse_memory (error, "%" G_GSIZE_FORMAT " frames", (gsize)n);
   tree->capacity = capacity;
   return TRUE;
 }
@@ -265,24 +252,21 @@ propagate_level (NdtFrameTree *tree, const guint32 *frames, guint32 n)
   double *const *w = tree->world;
   for (guint32 i = 0; i < n; i++) {
     const guint32 f = frames[i], p = tree->parents[f];
-    const double ax = w[QX][p], ay = w[QY][p], az = w[QZ][p], aw = w[QW][p];
-    const double bx = l[QX][f], by = l[QY][f], bz = l[QZ][f], bw = l[QW][f];
+    const double a[4] = {w[QX][p], w[QY][p], w[QZ][p], w[QW][p]};
+    const double b[4] = {l[QX][f], l[QY][f], l[QZ][f], l[QW][f]};
+    const double ax = a[0], ay = a[1], az = a[2], aw = a[3];
+    double q[4];
     const double vx = l[PX][f], vy = l[PY][f], vz = l[PZ][f];
     const double tx = 2 * (ay * vz - az * vy), ty = 2 * (az * vx - ax * vz),
                  tz = 2 * (ax * vy - ay * vx);
     w[PX][f] = w[PX][p] + vx + aw * tx + ay * tz - az * ty;
     w[PY][f] = w[PY][p] + vy + aw * ty + az * tx - ax * tz;
     w[PZ][f] = w[PZ][p] + vz + aw * tz + ax * ty - ay * tx;
-    const double x = aw * bx + ax * bw + ay * bz - az * by;
-    const double y = aw * by - ax * bz + ay * bw + az * bx;
-    const double z = aw * bz + ax * by - ay * bx + az * bw;
-    const double c = aw * bw - ax * bx - ay * by - az * bz;
+    ndt_quat_multiply (a, b, q);
     /* Down a long chain lengths would drift. */
-    const double k = 1 / sqrt (x * x + y * y + z * z + c * c);
-    w[QX][f] = x * k;
-    w[QY][f] = y * k;
-    w[QZ][f] = z * k;
-    w[QW][f] = c * k;
+    ndt_quat_normalize (q);
+    for (guint k = 0; k < 4; k++)
+      w[QX + k][f] = q[k];
   }
 }
 
@@ -414,15 +398,16 @@ make_matrices (double *const w[N_COMPONENTS], const NdtPose *to, guint32 first, 
     float *restrict matrices)
 {
   float m[MATRIX][FRAMES_AT_ONCE];
-  const double ax = to->orientation[0], ay = to->orientation[1], az = to->orientation[2],
-               aw = to->orientation[3];
+  const double a[4] = {
+      to->orientation[0], to->orientation[1], to->orientation[2], to->orientation[3]};
+  const double ax = a[0], ay = a[1], az = a[2], aw = a[3];
   const double *qx = w[QX] + first, *qy = w[QY] + first, *qz = w[QZ] + first, *qw = w[QW] + first;
   const double *px = w[PX] + first, *py = w[PY] + first, *pz = w[PZ] + first;
   for (guint32 i = 0; i < n; i++) {
-    const double x = aw * qx[i] + ax * qw[i] + ay * qz[i] - az * qy[i];
-    const double y = aw * qy[i] - ax * qz[i] + ay * qw[i] + az * qx[i];
-    const double z = aw * qz[i] + ax * qy[i] - ay * qx[i] + az * qw[i];
-    const double c = aw * qw[i] - ax * qx[i] - ay * qy[i] - az * qz[i];
+    const double b[4] = {qx[i], qy[i], qz[i], qw[i]};
+    double q[4];
+    ndt_quat_multiply (a, b, q);
+    const double x = q[0], y = q[1], z = q[2], c = q[3];
     m[0][i] = (float)(1 - 2 * (y * y + z * z));
     m[1][i] = (float)(2 * (x * y + c * z));
     m[2][i] = (float)(2 * (x * z - c * y));
@@ -458,7 +443,7 @@ set_matrices (NdtFrameTree *tree, guint32 reference, GError **error)
     tree->matrices = g_try_new0 (float, MATRIX *(gsize)tree->n_matrices + 1);
     if (!tree->matrices) {
       tree->n_matrices = 0;
-      return refuse_memory ("frames", tree->n, error);
+      return ndt_refuse_memory (error, "%" G_GSIZE_FORMAT " frames", (gsize)tree->n);
     }
   }
   if (reference != NDT_FRAME_NONE) {
@@ -588,7 +573,7 @@ ndt_frame_tree_attach (
       g_clear_pointer (&tree->attached, g_free);
       g_clear_pointer (&tree->attached_frames, g_free);
       tree->attached_capacity = 0;
-      return refuse_memory ("points", n, error);
+      return ndt_refuse_memory (error, "%" G_GSIZE_FORMAT " points", (gsize)n);
     }
   }
   gather (points, 0, n, tree->attached);
@@ -633,7 +618,7 @@ ndt_frame_tree_move (NdtFrameTree *tree, guint32 reference, GError **error)
     if (!tree->moved)
       tree->moved = g_try_new (float, MAX (3 * tree->attached_capacity, 1));
     if (!tree->moved)
-      return refuse_memory ("points", tree->n_attached, error);
+      return ndt_refuse_memory (error, "%" G_GSIZE_FORMAT " points", (gsize)tree->n_attached);
     if (!ndt_frame_tree_transform (
             tree, reference, &points, tree->attached_frames, tree->moved, error))
       return FALSE;
