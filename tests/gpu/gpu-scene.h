@@ -110,3 +110,26 @@ scene_guess (const Scene *s, GRand *rand, double metres, double radians)
     delta[i] = g_rand_double_range (rand, -1, 1) * (i < 3 ? metres : radians);
   return ndt_pose_retracted (&s->truth, delta);
 }
+
+/* Map and scan, the latter as slot 0. */
+static inline void
+scene_give (NdtBackend *backend, const Scene *s)
+{
+  static const NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
+  g_autoptr (GError) error = NULL;
+  const NdtCloudView view = scene_view (s);
+  g_assert_true (ndt_backend_set_map (backend, s->map, &error));
+  g_assert_no_error (error);
+  g_assert_true (ndt_backend_set_scan (backend, 0, &view, &filter, &error));
+  g_assert_no_error (error);
+}
+
+/* Slot 0 from some starts, without an error. */
+static inline void
+scene_align (NdtBackend *backend, const NdtStart *starts, guint n, NdtAlignResult *results)
+{
+  static const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  ndt_backend_align (backend, 0, &params, starts, n, results, &error);
+  g_assert_no_error (error);
+}

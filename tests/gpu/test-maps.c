@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Maps of a CUDA backend: their sizes, and those made from points on the device. */
+#include "gpu-backends.h"
+#include "gpu-scene.h"
+
+/* Maps of about 1e3 to 1e6 voxels, each set after the other in one backend: sums and poses. */
+static void
+test_map_sizes (void)
+{
+  static const double halves[] = {30, 100, 320, 700};
+  static const double resolutions[] = {2, 2, 2, 1};
+  static const gsize n_points[] = {20000, 150000, 1500000, 12000000};
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+  guint n_agree = 0;
+  for (guint i = 0; i < G_N_ELEMENTS (halves); i++) {
+    Scene s = scene_new (halves[i], n_points[i], 2000, resolutions[i], NULL);
+    NdtSums a, b;
+    g_test_message ("%u voxels", ndt_voxel_map_get_level (s.map, 0)->n_voxels);
+    scene_give (cpu, &s);
+    scene_give (cuda, &s);
+    g_assert_true (
+        ndt_backend_evaluate (cpu, 0, &default_params, 0, NDT_KIND_SCORE, &s.truth, 1, &b, &error));
+    g_assert_true (ndt_backend_evaluate (
+        cuda, 0, &default_params, 0, NDT_KIND_SCORE, &s.truth, 1, &a, &error));
+    g_assert_cmpuint (a.n_pairs, >, 500);
+    assert_sums_agree (&a, &b);
+    for (guint k = 0; k < 8; k++) {
+      const NdtStart start = {.guess = scene_guess (&s, rand, 0.3, 0.02), .approach = 0};
+      n_agree += check_alignment (cpu, cuda, &start);
+    }
+    scene_clear (&s);
+  }
+  g_assert_cmpuint (n_agree, >=, 24);
+}
+
+/* A map made on the device is the CPU's: the same cells, the same numbers but for rounding, and the
+ * same bits every time. */
+static void
+test_build (void)
+{
+  static const double offsets[][3] = {{0, 0, 0}, {388096, 3948992, 64}};
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  g_autoptr (GError) error = NULL;
+  for (guint o = 0; o < G_N_ELEMENTS (offsets); o++) {
+    Scene s = scene_new (60, 200000, 4003, o ? 2 : 1, offsets[o]);
+    NdtVoxelMap *maps[3];
+    NdtAlignResult a, b;
+    NdtStart start = {.guess = s.truth, .approach = 0};
+    double *locked = ndt_backend_alloc_host (cuda, 24 * s.n_map_points);
+    g_assert_nonnull (locked);
+    s.points[3 * 1000] = NAN;
+    memcpy (locked, s.points, 24 * s.n_map_points);
+    for (guint i = 0; i < 3; i++) {
+      /* Memory of both kinds, the points in another order, the device's buffers as they were left.
+       */
+      if (i == 2)
+        for (gsize j = 0; j < s.n_map_points; j++)
+          memcpy (locked + 3 * j, s.points + 3 * (s.n_map_points - 1 - j), 24);
+      const NdtCloudView view = ndt_cloud_view_xyz_f64 (i == 1 ? s.points : locked, s.n_map_points);
+      g_assert_true (ndt_backend_set_map_from_points (cuda, &s.params, &view, &maps[i], &error));
+      g_assert_no_error (error);
+    }
+    g_clear_pointer (&s.map, ndt_voxel_map_unref);
+    const NdtCloudView all = ndt_cloud_view_xyz_f64 (s.points, s.n_map_points);
+    s.map = ndt_voxel_map_new (&s.params, &all, &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (ndt_voxel_map_get_n_points (maps[0]), ==, ndt_voxel_map_get_n_points (s.map));
+    double bounds[4][3];
+    ndt_voxel_map_get_bounds (maps[0], bounds[0], bounds[1]);
+    ndt_voxel_map_get_bounds (s.map, bounds[2], bounds[3]);
+    g_assert_cmpmem (bounds[0], 2 * sizeof (bounds[0]), bounds[2], 2 * sizeof (bounds[0]));
+    for (guint l = 0; l < 3; l++) {
+      const NdtVoxelLevel *x = ndt_voxel_map_get_level (maps[0], l),
+                          *y = ndt_voxel_map_get_level (s.map, l);
+      g_assert_cmpmem (x->origin, sizeof (x->origin), y->origin, sizeof (y->origin));
+      g_assert_cmpmem (x->cell_min, sizeof (x->cell_min), y->cell_min, sizeof (y->cell_min));
+      g_assert_cmpmem (x->cell_max, sizeof (x->cell_max), y->cell_max, sizeof (y->cell_max));
+      g_assert_cmpuint (x->n_voxels, ==, y->n_voxels);
+      g_assert_cmpint (x->block_shift, ==, y->block_shift);
+      g_assert_cmpuint (x->n_blocks_used, ==, y->n_blocks_used);
+      for (guint i = 1; i < 3; i++)
+        g_assert_cmpmem (x->voxels, x->n_voxels * sizeof (NdtVoxel),
+            ndt_voxel_map_get_level (maps[i], l)->voxels, x->n_voxels * sizeof (NdtVoxel));
+      for (guint32 i = 0; i < x->n_voxels; i++) {
+        const NdtVoxel *v = &x->voxels[i], *w = &y->voxels[i];
+        float largest = 0;
+        g_assert_cmpmem (v->cell, sizeof (v->cell), w->cell, sizeof (w->cell));
+        g_assert_cmpint (ndt_voxel_level_find (x, v->cell[0], v->cell[1], v->cell[2]), ==, i);
+        /* Places are rounded to a millionth of a cell. A small variance, at least a hundredth of
+         * the largest, may be off by that times the cell's edge over its size. */
+        for (guint k = 0; k < 3; k++)
+          g_assert_cmpfloat_with_epsilon (v->mean[k], w->mean[k], 2e-6f * (float)x->resolution);
+        for (guint k = 0; k < 6; k++)
+          largest = MAX (largest, fabsf (w->icov[k]));
+        for (guint k = 0; k < 6; k++)
+          g_assert_cmpfloat_with_epsilon (v->icov[k], w->icov[k], 1e-3f * largest);
+      }
+    }
+
+    scene_give (cpu, &s);
+    const NdtCloudView view = scene_view (&s);
+    g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &no_filter, &error));
+    scene_align (cpu, &start, 1, &b);
+    scene_align (cuda, &start, 1, &a);
+    assert_poses_agree (&a.pose, &b.pose);
+
+    locked[3 * 5] = 1e9;
+    const NdtCloudView stray = ndt_cloud_view_xyz_f64 (locked, s.n_map_points);
+    g_assert_false (ndt_backend_set_map_from_points (cuda, &s.params, &stray, NULL, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+    g_clear_error (&error);
+    const NdtCloudView few = ndt_cloud_view_xyz_f64 (s.points, 5);
+    g_assert_false (ndt_backend_set_map_from_points (cuda, &s.params, &few, NULL, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP);
+    g_clear_error (&error);
+    const NdtCloudView none = ndt_cloud_view_xyz_f64 (s.points, 0);
+    g_assert_false (ndt_backend_set_map_from_points (cuda, &s.params, &none, NULL, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP);
+    g_clear_error (&error);
+    /* The map before is still there. */
+    NdtAlignResult c;
+    scene_align (cuda, &start, 1, &c);
+    g_assert_cmpmem (&a.pose, sizeof (a.pose), &c.pose, sizeof (c.pose));
+
+    ((NdtBackendClass *)cuda->klass)->free_host (locked, 24 * s.n_map_points);
+    for (guint i = 0; i < 3; i++)
+      ndt_voxel_map_unref (maps[i]);
+    scene_clear (&s);
+  }
+}
+
+/* More points in one cell's far corner than the device's integer sums hold: 2^23 squares of 2^40.
+ */
+static void
+test_crowded_cell (void)
+{
+  enum { N = 9000000 };
+  g_autofree float *xyz = g_new (float, 3 * N);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  params.resolution = 2;
+  params.n_levels = 1;
+  /* Steps of a 1024th of a metre, so that doubles sum them without rounding. */
+  for (guint i = 0; i < 3 * N; i++)
+    xyz[i] = 2 - (float)(1 + (g_rand_int (rand) & 63)) / 1024;
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (xyz, N);
+  for (guint b = 0; b < 2; b++) {
+    GError *error = NULL;
+    NdtVoxelMap *out = NULL;
+    g_autoptr (NdtBackend) backend = b ? open_cuda (0) : open_cpu ();
+    if (!backend)
+      break;
+    ndt_backend_set_map_from_points (backend, &params, &points, &out, &error);
+    g_assert_no_error (error);
+    const NdtVoxelLevel *level = ndt_voxel_map_get_level (out, 0);
+    g_assert_cmpuint (ndt_voxel_map_get_n_points (out), ==, N);
+    g_assert_cmpuint (level->n_voxels, ==, 1);
+    /* 64 places an axis, all as likely: 32.5 steps from the corner, of variance (64² − 1)/12. */
+    for (guint k = 0; k < 3; k++)
+      g_assert_cmpfloat_with_epsilon (level->voxels[0].mean[k], 2 - 32.5f / 1024, 1e-4);
+    static const guint diagonal[3] = {0, 3, 5};
+    for (guint k = 0; k < 3; k++)
+      g_assert_cmpfloat_with_epsilon (
+          level->voxels[0].icov[diagonal[k]] * (64 * 64 - 1) / 12 / 1024 / 1024, 1, 0.01);
+    ndt_voxel_map_unref (out);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/gpu/maps/build", test_build);
+  g_test_add_func ("/gpu/maps/crowded-cell", test_crowded_cell);
+  g_test_add_func ("/gpu/maps/map-sizes", test_map_sizes);
+  return g_test_run ();
+}
