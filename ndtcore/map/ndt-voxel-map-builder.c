@@ -73,8 +73,8 @@ find_region (const NdtVoxelMapBuilder *builder, guint64 id, gboolean *found)
 static gboolean
 refuse_cells (guint64 n_points, GError **error)
 {
-  return ndt_refuse_memory (error,
-      "the cells of %" G_GUINT64_FORMAT " points: use a larger resolution", n_points);
+  return ndt_refuse_memory (
+      error, "the cells of %" G_GUINT64_FORMAT " points: use a larger resolution", n_points);
 }
 
 gboolean

@@ -10,7 +10,8 @@
  * stay below 2^21, so the reach is that much shorter at the upper end. */
 #define NDT_ORIGIN_STEP 16
 
-/* A cell within [0, 2^21) of its level's origin as a number to sort by: block (z, y, x), then bit. */
+/* A cell within [0, 2^21) of its level's origin as a number to sort by: block (z, y, x), then bit.
+ */
 NDT_INLINE uint64_t
 ndt_cell_order (const int32_t c[3])
 {
