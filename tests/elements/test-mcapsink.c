@@ -326,6 +326,31 @@ GST_START_TEST (test_end_after_flush)
 }
 GST_END_TEST;
 
+/* Who deletes a recording is not told by the file system, and the recorder says so: with the next
+ * chunk or at the end. */
+GST_START_TEST (test_deleted)
+{
+  for (guint at_end = 0; at_end < 2; at_end++) {
+    GstPad *source;
+
+    g_object_set (sink, "chunk-size", 1, NULL);
+    set_state (GST_STATE_PLAYING);
+    source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+    push (source, 10, 0);
+    fail_unless_equals_int (g_unlink (path), 0);
+    if (at_end)
+      gst_pad_push_event (source, gst_event_new_eos ());
+    else
+      fail_unless_equals_int (gst_pad_push (source, make_scan (10, 1)), GST_FLOW_ERROR);
+    expect_error (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE);
+    fail_if (has_message (GST_MESSAGE_EOS));
+    fail_if (g_file_test (path, G_FILE_TEST_EXISTS));
+    set_state (GST_STATE_READY);
+    remove_source (source);
+  }
+}
+GST_END_TEST;
+
 static Suite *
 mcapsink_suite (void)
 {
@@ -346,6 +371,7 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_pipe);
   tcase_add_test (tests, test_pause_of_the_stream);
   tcase_add_test (tests, test_end_after_flush);
+  tcase_add_test (tests, test_deleted);
   return suite;
 }
 

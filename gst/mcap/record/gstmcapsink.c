@@ -77,6 +77,7 @@ struct _GstMcapSink {
   /* Whether buffers are taken. */
   GMutex wait_lock;
   GCond wait_cond;
+  gboolean running; /* PAUSED or PLAYING: buffers are waited with for PLAYING */
   gboolean playing;
   gboolean told_eos; /* since it plays */
 };
@@ -262,6 +263,7 @@ gst_mcap_sink_stream_started (GstMcapBase *base, const GstMcapOrigins *origins)
 
 /* Waiting for PLAYING */
 
+/* Pads may be requested, and are active, in READY as well. */
 static GstFlowReturn
 gst_mcap_sink_wait (GstMcapBase *base, GstPad *pad)
 {
@@ -269,16 +271,17 @@ gst_mcap_sink_wait (GstMcapBase *base, GstPad *pad)
   gboolean flushing;
 
   g_mutex_lock (&self->wait_lock);
-  while (!(flushing = GST_PAD_IS_FLUSHING (pad)) && !self->playing)
+  while (!(flushing = GST_PAD_IS_FLUSHING (pad) || !self->running) && !self->playing)
     g_cond_wait (&self->wait_cond, &self->wait_lock);
   g_mutex_unlock (&self->wait_lock);
   return flushing ? GST_FLOW_FLUSHING : GST_FLOW_OK;
 }
 
 static void
-set_playing (GstMcapSink *self, gboolean playing)
+set_taking (GstMcapSink *self, gboolean running, gboolean playing)
 {
   g_mutex_lock (&self->wait_lock);
+  self->running = running;
   self->playing = playing;
   if (!playing)
     self->told_eos = FALSE;
@@ -354,12 +357,16 @@ gst_mcap_sink_change_state (GstElement *element, GstStateChange transition)
     if (!check_location (self))
       return GST_STATE_CHANGE_FAILURE;
     self->next_number = 0;
+    set_taking (self, TRUE, FALSE);
     break;
   case GST_STATE_CHANGE_PAUSED_TO_PLAYING:
-    set_playing (self, TRUE);
+    set_taking (self, TRUE, TRUE);
     break;
   case GST_STATE_CHANGE_PLAYING_TO_PAUSED:
-    set_playing (self, FALSE);
+    set_taking (self, TRUE, FALSE);
+    break;
+  case GST_STATE_CHANGE_PAUSED_TO_READY:
+    set_taking (self, FALSE, FALSE);
     break;
   default:
     break;
