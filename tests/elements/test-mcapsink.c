@@ -7,7 +7,11 @@
 
 GST_START_TEST (test_records_until_eos)
 {
+  const GstStructure *closed;
+  GstMessage *message;
+  guint64 messages, bytes;
   GstPad *source;
+  GStatBuf about;
 
   set_state (GST_STATE_PLAYING);
   source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
@@ -16,6 +20,15 @@ GST_START_TEST (test_records_until_eos)
   push (source, 1000, 2);
   fail_if (has_message (GST_MESSAGE_EOS));
   gst_pad_push_event (source, gst_event_new_eos ());
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT);
+  fail_unless (message && gst_message_has_name (message, "mcap-file-closed"));
+  closed = gst_message_get_structure (message);
+  fail_unless (gst_structure_get_uint64 (closed, "messages", &messages) && messages == 3);
+  fail_unless_equals_int (g_stat (path, &about), 0);
+  fail_unless (gst_structure_get_uint64 (closed, "bytes", &bytes));
+  fail_unless_equals_uint64 (bytes, (guint64)about.st_size);
+  fail_unless_equals_string (gst_structure_get_string (closed, "location"), path);
+  gst_message_unref (message);
   fail_unless (has_message (GST_MESSAGE_EOS));
   expect_complete (path);
   fail_unless_equals_uint64 (get_stat ("messages"), 3);
