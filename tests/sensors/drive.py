@@ -139,9 +139,8 @@ def robosense(scans, start=START * 1000000):
             blocks = channels(scan[first:first + 24], 0.0025, order, True).reshape(12, -1)
             header = bytearray(42)
             header[:6] = bytes.fromhex("55aa055a0001")
-            header[17] = 1
             header[20:30] = struct.pack(">HII", 0, *divmod(start + stamp, 1000000))
-            header[31:33] = bytes([6, 3])
+            header[30:32] = bytes([6, 3])
             yield stamp, 6699, bytes(header) + b"".join(
                 struct.pack(">HH", 0xffee, azimuth(first + 2 * i, columns)) + block.tobytes()
                 for i, block in enumerate(blocks)) + bytes.fromhex("0000000000ff")

@@ -401,6 +401,13 @@ get_kind (guint8 return_mode)
   }
 }
 
+/* Hundredths of a degree per firing. */
+static gint
+get_mean_step (const Robosense *self)
+{
+  return self->nominal_step > 0 ? self->nominal_step : MAX (self->last_step, 1);
+}
+
 static void
 lay_out (Robosense *self, const guint8 *data, gint64 time, Layout *layout)
 {
@@ -428,7 +435,8 @@ lay_out (Robosense *self, const guint8 *data, gint64 time, Layout *layout)
         self->last_step = (gint)(step / layout->block_firings);
       else if (step > MAX_STEP)
         /* Nothing comes from outside of the field of view. */
-        time += firing_time * ((gint64)step / MAX (self->last_step, 1) - layout->block_firings);
+        time += (gint64)((gdouble)firing_time * step / get_mean_step (self)) -
+                firing_time * layout->block_firings;
     }
     /* Behind the last block, and where the next one lies beyond what is blind. */
     layout->steps[i] = is_next || self->nominal_step == 0 ? self->last_step : self->nominal_step;
