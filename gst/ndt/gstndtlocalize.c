@@ -258,6 +258,12 @@ gst_ndt_localize_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   case GST_EVENT_QOS:
     gst_ndt_stats_qos (self->stats);
     break;
+  case GST_EVENT_CUSTOM_UPSTREAM:
+    if (gst_ndt_localize_request_pose (self, event)) {
+      gst_event_unref (event);
+      return TRUE;
+    }
+    break;
   case GST_EVENT_SEEK:
     return gst_pose_queue_pads_seek (GST_ELEMENT (self), self->poses, event);
   case GST_EVENT_RECONFIGURE:

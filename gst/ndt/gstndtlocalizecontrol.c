@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtlocalizecontrol.h"
 
+#include <math.h>
+
 #include <string.h>
 
 #include "gst/ndt/settings/gstndtresolve.h"
@@ -406,6 +408,20 @@ gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *map, 
   g_clear_pointer (&superseded_tiles, ndt_map_tiles_unref);
 }
 
+/* FALSE: no scan would start there, since the element does not run. */
+static gboolean
+change_pose (GstNdtLocalize *self, const NdtPose *pose)
+{
+  GST_OBJECT_LOCK (self);
+  const gboolean running = self->running;
+  if (running) {
+    self->changes.has_initial_pose = TRUE;
+    self->changes.initial_pose = *pose;
+  }
+  GST_OBJECT_UNLOCK (self);
+  return running;
+}
+
 gboolean
 gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text)
 {
@@ -416,17 +432,32 @@ gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text)
     GST_WARNING_OBJECT (self, "set-initial-pose: %s", error ? error->message : "no pose was given");
     return FALSE;
   }
-  GST_OBJECT_LOCK (self);
-  const gboolean running = self->running;
-  if (running) {
-    self->changes.has_initial_pose = TRUE;
-    self->changes.initial_pose = pose;
-  }
-  GST_OBJECT_UNLOCK (self);
-  if (!running)
-    GST_WARNING_OBJECT (
-        self, "set-initial-pose does nothing before PAUSED: use the property initial-pose");
-  return running;
+  if (change_pose (self, &pose))
+    return TRUE;
+  GST_WARNING_OBJECT (
+      self, "set-initial-pose does nothing before PAUSED: use the property initial-pose");
+  return FALSE;
+}
+
+gboolean
+gst_ndt_localize_request_pose (GstNdtLocalize *self, GstEvent *event)
+{
+  NdtPose pose = {.orientation = {0, 0, 0, 1}};
+  guint64 id;
+  gdouble yaw;
+
+  if (!gst_pose_request_event_parse (event, &id, pose.position, &yaw))
+    return FALSE;
+  pose.orientation[2] = sin (yaw / 2);
+  pose.orientation[3] = cos (yaw / 2);
+  const gboolean accepted = change_pose (self, &pose);
+  GST_DEBUG_OBJECT (self,
+      "pose request %" G_GUINT64_FORMAT ": %.2f, %.2f, %.2f m, %.1f degrees: %s", id,
+      pose.position[0], pose.position[1], pose.position[2], yaw * 180 / G_PI,
+      accepted ? "the next scan starts there" : "refused, not running");
+  gst_pad_push_event (self->srcpad, gst_pose_request_reply_event_new (id, accepted,
+                                        accepted ? NULL : "the localizer does not run"));
+  return TRUE;
 }
 
 /* With the object lock held: the next scan starts from the property initial-pose, if any. */

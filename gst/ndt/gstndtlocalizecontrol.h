@@ -30,6 +30,8 @@ gboolean gst_ndt_localize_query_upstream (GstNdtLocalize *self, GstQuery *query)
 void gst_ndt_localize_post_latency (GstNdtLocalize *self);
 /* The "set-initial-pose" and "reset" actions. */
 gboolean gst_ndt_localize_set_initial_pose (GstNdtLocalize *self, const gchar *text);
+/* Takes a request of gst_pose_request_event_new() and answers it downstream. FALSE: it is none. */
+gboolean gst_ndt_localize_request_pose (GstNdtLocalize *self, GstEvent *event);
 void gst_ndt_localize_reset (GstNdtLocalize *self);
 /* The next scan is not where the one before was. */
 void gst_ndt_localize_restart (GstNdtLocalize *self, GstNdtPlace place);

@@ -9,3 +9,4 @@
 #include <gst/pointcloud/gstpointcloudsegment.h>
 #include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/gstposemeta.h>
+#include <gst/pointcloud/gstposerequest.h>

@@ -342,6 +342,8 @@ prepare (GstElement *element, const gchar *folder)
     set_file (element, "metadata-location", folder,
         "{\"beam_altitude_angles\": [5, 0], \"beam_azimuth_angles\": [1, -1], "
         "\"prod_line\": \"OS-1-2\", \"lidar_mode\": \"32x10\"}");
+  } else if (g_str_equal (name, "pointcloudview")) {
+    g_object_set (element, "port", 0, NULL);
   } else if (GST_OBJECT_FLAG_IS_SET (element, GST_ELEMENT_FLAG_SINK)) {
     g_autofree gchar *path = g_build_filename (folder, name, NULL);
 

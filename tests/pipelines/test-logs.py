@@ -32,6 +32,11 @@ LINES = {
         "ndtlocalize map-location=town.pcd initial-pose=900,0,1.8 max-skips=0 ! fakesink",
         [("DEBUG", r"scan 0 rejected: no-pairs, tp 0, nvtl 0, matched 0\.000, \d+ points; 1 in a row"),
          ("INFO", r"scan 0: state lost after none")]),
+    "pointcloudview": (
+        "lidartestsrc rings=16 columns=128 num-buffers=2 ! pointcloudview port=0",
+        [("INFO", r"caps pointcloud/x-raw, format="),
+         ("INFO", r"The view is at http://127\.0\.0\.1:\d+/"),
+         ("LOG", r"scan 1: \d+ points, status 0")]),
 }
 
 

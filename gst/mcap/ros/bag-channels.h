@@ -26,8 +26,7 @@ typedef struct {
 
 /* The channels of one or more files, numbered; those that say the same are one. */
 typedef struct {
-  GPtrArray *channels;  /* BagChannel */
-  GHashTable *by_topic; /* GPtrArray of these */
+  GPtrArray *channels; /* BagChannel */
 } BagChannels;
 
 void bag_channels_init (BagChannels *self);

@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: MIT */
+#include "view-server.h"
+
+#include <gio/gio.h>
+#include <libwebsockets.h>
+#include <string.h>
+
+/* Messages with a binary body that a client may have unacknowledged: one on its way while it draws
+ * the one before. What waits in the network of a slow client is bounded by it. */
+#define MAX_UNACKNOWLEDGED 2
+/* A client whose acknowledgement takes longer than SLOW gets fewer points; after QUICK_FRAMES in a
+ * row that took less than QUICK, more again. Microseconds. */
+#define SLOW (250 * G_TIME_SPAN_MILLISECOND)
+#define QUICK (80 * G_TIME_SPAN_MILLISECOND)
+#define QUICK_FRAMES 10
+#define MAX_QUEUED 64
+/* Bytes of a file that are written at a time. */
+#define FILE_CHUNK 16384
+
+typedef struct {
+  struct lws *wsi;
+  guint64 id;
+  GQueue queue; /* of GBytes: sent before anything else */
+  GString *received;
+  guint64 sent_frame;
+  guint64 generation; /* of the latched messages … */
+  guint next_latched; /* … and which is the next */
+  gboolean was_latched;
+  gint64 sent_at[MAX_UNACKNOWLEDGED];
+  guint n_unacknowledged;
+  guint level;
+  guint n_quick;
+} Client;
+
+typedef struct {
+  GBytes *body;
+  gsize offset;
+} Request;
+
+/* A message on its way to a client's queue. */
+typedef struct {
+  guint64 client; /* 0: all */
+  GBytes *message;
+} Letter;
+
+struct _ViewServer {
+  struct lws_context *context;
+  struct lws_vhost *vhost;
+  GThread *thread;
+  gint stopping; /* atomic */
+
+  gchar *address;
+  gchar *token;
+  gchar **origins;
+  guint max_clients;
+  ViewServerConfig config;
+
+  GMutex lock; /* of what follows */
+  GBytes *frame[VIEW_LEVELS];
+  guint64 n_frames;
+  GPtrArray *latched;
+  guint64 generation;
+  GQueue inbox;        /* of Letter */
+  GHashTable *clients; /* id to Client; both are the server's thread's */
+  guint64 last_id;
+  ViewServerStats stats;
+};
+
+/* Messages: a byte that says whether it is text, LWS_PRE bytes of room that libwebsockets writes
+ * its header into, and the body. Only the server's thread writes into the room. */
+#define HEAD (LWS_PRE + 1)
+
+GBytes *
+view_message_new (gconstpointer data, gsize size, gboolean is_text)
+{
+  guint8 *message = g_malloc0 (HEAD + size);
+
+  message[0] = is_text ? 1 : 0;
+  memcpy (message + HEAD, data, size);
+  return g_bytes_new_take (message, HEAD + size);
+}
+
+static gboolean
+message_is_text (GBytes *message)
+{
+  return ((const guint8 *)g_bytes_get_data (message, NULL))[0] & 1;
+}
+
+static gboolean
+write_message (ViewServer *server, Client *client, GBytes *message)
+{
+  gsize size;
+  guint8 *data = (guint8 *)(gpointer)g_bytes_get_data (message, &size);
+  const gboolean is_text = message_is_text (message);
+  const int written = lws_write (
+      client->wsi, data + HEAD, size - HEAD, is_text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY);
+
+  g_mutex_lock (&server->lock);
+  server->stats.bytes += size - HEAD;
+  g_mutex_unlock (&server->lock);
+  if (!is_text && client->n_unacknowledged < MAX_UNACKNOWLEDGED)
+    client->sent_at[client->n_unacknowledged++] = g_get_monotonic_time ();
+  return written >= 0;
+}
+
+/* What a client gets next, of those that are ready; NULL: nothing. */
+static GBytes *
+next_message (ViewServer *server, Client *client)
+{
+  GBytes *message = g_queue_pop_head (&client->queue);
+  gboolean has_frame, has_latched;
+
+  if (message)
+    return message;
+  if (client->n_unacknowledged >= MAX_UNACKNOWLEDGED)
+    return NULL;
+  g_mutex_lock (&server->lock);
+  if (client->generation != server->generation) {
+    client->generation = server->generation;
+    client->next_latched = 0;
+  }
+  has_latched = server->latched && client->next_latched < server->latched->len;
+  has_frame = server->frame[0] && client->sent_frame < server->n_frames;
+  /* In turn, so that a large map does not hold the stream up. */
+  if (has_frame && (!has_latched || client->was_latched)) {
+    server->stats.skipped += server->n_frames - client->sent_frame - 1;
+    server->stats.frames++;
+    client->sent_frame = server->n_frames;
+    client->was_latched = FALSE;
+    message = g_bytes_ref (server->frame[client->level]);
+  } else if (has_latched) {
+    client->was_latched = TRUE;
+    message = g_bytes_ref (g_ptr_array_index (server->latched, client->next_latched++));
+  }
+  g_mutex_unlock (&server->lock);
+  return message;
+}
+
+static gboolean
+send_next (ViewServer *server, Client *client)
+{
+  GBytes *message = next_message (server, client);
+
+  if (!message)
+    return TRUE;
+  const gboolean ok = write_message (server, client, message);
+  g_bytes_unref (message);
+  lws_callback_on_writable (client->wsi);
+  return ok;
+}
+
+static void
+acknowledge (Client *client)
+{
+  if (client->n_unacknowledged == 0)
+    return;
+  const gint64 taken = g_get_monotonic_time () - client->sent_at[0];
+  client->n_unacknowledged--;
+  memmove (client->sent_at, client->sent_at + 1, client->n_unacknowledged * sizeof (gint64));
+  client->n_quick = taken < QUICK ? client->n_quick + 1 : 0;
+  if (taken > SLOW && client->level + 1 < VIEW_LEVELS) {
+    client->level++;
+  } else if (client->n_quick >= QUICK_FRAMES && client->level > 0) {
+    client->level--;
+    client->n_quick = 0;
+  }
+}
+
+/* FALSE: the connection is to be closed. */
+static gboolean
+receive (ViewServer *server, Client *client, const gchar *data, gsize size)
+{
+  if (lws_frame_is_binary (client->wsi) || client->received->len + size > VIEW_MAX_RECEIVED)
+    return FALSE;
+  g_string_append_len (client->received, data, (gssize)size);
+  if (!lws_is_final_fragment (client->wsi) || lws_remaining_packet_payload (client->wsi) > 0)
+    return TRUE;
+  if (strlen (client->received->str) != client->received->len ||
+      !g_utf8_validate (client->received->str, -1, NULL))
+    return FALSE;
+  if (g_str_equal (client->received->str, "ack"))
+    acknowledge (client);
+  else
+    server->config.receive (server, client->id, client->received->str, server->config.user_data);
+  g_string_truncate (client->received, 0);
+  lws_callback_on_writable (client->wsi);
+  return TRUE;
+}
+
+/* Who may connect */
+
+static gboolean
+get_header (struct lws *wsi, enum lws_token_indexes token, gchar *value, gsize size)
+{
+  value[0] = '\0';
+  return lws_hdr_total_length (wsi, token) > 0 && lws_hdr_copy (wsi, value, (int)size, token) > 0;
+}
+
+/* A name without its port. */
+static gchar *
+host_of (const gchar *host_and_port)
+{
+  const gchar *end = host_and_port[0] == '[' ? strchr (host_and_port, ']') : NULL;
+
+  if (end)
+    return g_strndup (host_and_port + 1, (gsize)(end - host_and_port - 1));
+  end = strrchr (host_and_port, ':');
+  return end ? g_strndup (host_and_port, (gsize)(end - host_and_port)) : g_strdup (host_and_port);
+}
+
+static gboolean
+is_loopback (const gchar *host)
+{
+  g_autoptr (GInetAddress) address = g_inet_address_new_from_string (host);
+
+  return g_ascii_strcasecmp (host, "localhost") == 0 ||
+         (address && g_inet_address_get_is_loopback (address));
+}
+
+/* A server for this machine alone answers to its names alone: a foreign name that leads here
+ * ("DNS rebinding") is a foreign page's. */
+static gboolean
+host_is_ours (const ViewServer *server, struct lws *wsi)
+{
+  gchar host[256];
+
+  if (!is_loopback (server->address))
+    return TRUE;
+  if (!get_header (wsi, WSI_TOKEN_HOST, host, sizeof host))
+    return FALSE;
+  g_autofree gchar *name = host_of (host);
+  return is_loopback (name);
+}
+
+/* Programs send no Origin; browsers always do, and it cannot be forged by a page. */
+static gboolean
+origin_is_allowed (const ViewServer *server, struct lws *wsi)
+{
+  gchar origin[256], host[256];
+
+  if (lws_hdr_total_length (wsi, WSI_TOKEN_ORIGIN) == 0)
+    return TRUE;
+  if (!get_header (wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin))
+    return FALSE;
+  if (server->origins && g_strv_contains ((const gchar *const *)server->origins, origin))
+    return TRUE;
+  return get_header (wsi, WSI_TOKEN_HOST, host, sizeof host) &&
+         g_str_has_prefix (origin, "http://") &&
+         g_ascii_strcasecmp (origin + strlen ("http://"), host) == 0;
+}
+
+static gboolean
+token_is_right (const ViewServer *server, struct lws *wsi)
+{
+  gchar value[256];
+  guint differences = 0;
+
+  if (!server->token)
+    return TRUE;
+  const char *given = lws_get_urlarg_by_name (wsi, "token=", value, sizeof value);
+  if (!given || strlen (given) != strlen (server->token))
+    return FALSE;
+  /* In a time that does not tell how much of it was right. */
+  for (gsize i = 0; server->token[i]; i++)
+    differences |= (guint)(given[i] ^ server->token[i]);
+  return differences == 0;
+}
+
+static gboolean
+is_allowed (ViewServer *server, struct lws *wsi)
+{
+  if (host_is_ours (server, wsi) && origin_is_allowed (server, wsi) && token_is_right (server, wsi))
+    return TRUE;
+  g_mutex_lock (&server->lock);
+  server->stats.refused++;
+  g_mutex_unlock (&server->lock);
+  return FALSE;
+}
+
+/* Files */
+
+static int
+begin_file (ViewServer *server, struct lws *wsi, Request *request, const gchar *path)
+{
+  guint8 buffer[LWS_PRE + 1024], *start = buffer + LWS_PRE, *p = start,
+                                 *end = buffer + sizeof buffer - 1;
+  const gchar *type = "";
+  static const gchar policy[] =
+      "default-src 'self'; connect-src 'self' ws: wss:; style-src 'self' 'unsafe-inline'";
+
+  if (!is_allowed (server, wsi))
+    return lws_return_http_status (wsi, HTTP_STATUS_FORBIDDEN, NULL) ? -1 : 0;
+  g_clear_pointer (&request->body, g_bytes_unref);
+  request->body = server->config.get_file (path, &type, server->config.user_data);
+  request->offset = 0;
+  if (!request->body)
+    return lws_return_http_status (wsi, HTTP_STATUS_NOT_FOUND, NULL) ? -1 : 0;
+  if (lws_add_http_common_headers (
+          wsi, HTTP_STATUS_OK, type, g_bytes_get_size (request->body), &p, end) ||
+      lws_add_http_header_by_name (wsi, (const guint8 *)"content-security-policy:",
+          (const guint8 *)policy, (int)strlen (policy), &p, end) ||
+      lws_add_http_header_by_name (
+          wsi, (const guint8 *)"cache-control:", (const guint8 *)"no-store", 8, &p, end) ||
+      lws_finalize_write_http_header (wsi, start, &p, end))
+    return -1;
+  lws_callback_on_writable (wsi);
+  return 0;
+}
+
+static int
+continue_file (struct lws *wsi, Request *request)
+{
+  guint8 buffer[LWS_PRE + FILE_CHUNK];
+  gsize size;
+
+  if (!request->body)
+    return 0;
+  const guint8 *data = g_bytes_get_data (request->body, &size);
+  const gsize n = MIN (size - request->offset, (gsize)FILE_CHUNK);
+  const gboolean is_last = request->offset + n == size;
+  memcpy (buffer + LWS_PRE, data + request->offset, n);
+  if (lws_write (wsi, buffer + LWS_PRE, n, is_last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0)
+    return -1;
+  request->offset += n;
+  if (!is_last) {
+    lws_callback_on_writable (wsi);
+    return 0;
+  }
+  g_clear_pointer (&request->body, g_bytes_unref);
+  return lws_http_transaction_completed (wsi) ? -1 : 0;
+}
+
+static int
+handle_http (struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size)
+{
+  ViewServer *server = lws_context_user (lws_get_context (wsi));
+  Request *request = user;
+
+  switch (reason) {
+  case LWS_CALLBACK_HTTP:
+    return begin_file (server, wsi, request, in);
+  case LWS_CALLBACK_HTTP_WRITEABLE:
+    return continue_file (wsi, request);
+  case LWS_CALLBACK_CLOSED_HTTP:
+    if (request)
+      g_clear_pointer (&request->body, g_bytes_unref);
+    return 0;
+  /* A WebSocket that names no protocol. */
+  case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+    return -1;
+  default:
+    return lws_callback_http_dummy (wsi, reason, user, in, size);
+  }
+}
+
+/* WebSockets */
+
+static void
+open_client (ViewServer *server, struct lws *wsi, Client *client)
+{
+  g_autoptr (GPtrArray) greetings = g_ptr_array_new ();
+
+  memset (client, 0, sizeof *client);
+  client->wsi = wsi;
+  client->received = g_string_new (NULL);
+  g_queue_init (&client->queue);
+  server->config.greet (greetings, server->config.user_data);
+  for (guint i = 0; i < greetings->len; i++)
+    g_queue_push_tail (&client->queue, g_ptr_array_index (greetings, i));
+  g_mutex_lock (&server->lock);
+  client->id = ++server->last_id;
+  client->sent_frame = server->n_frames > 0 ? server->n_frames - 1 : 0;
+  g_hash_table_insert (server->clients, &client->id, client);
+  server->stats.clients = g_hash_table_size (server->clients);
+  g_mutex_unlock (&server->lock);
+  lws_callback_on_writable (wsi);
+}
+
+static void
+close_client (ViewServer *server, Client *client)
+{
+  if (!client->received)
+    return;
+  g_mutex_lock (&server->lock);
+  g_hash_table_remove (server->clients, &client->id);
+  server->stats.clients = g_hash_table_size (server->clients);
+  g_mutex_unlock (&server->lock);
+  g_queue_clear_full (&client->queue, (GDestroyNotify)g_bytes_unref);
+  g_string_free (client->received, TRUE);
+  client->received = NULL;
+}
+
+static gboolean
+has_room (ViewServer *server)
+{
+  gboolean has;
+
+  g_mutex_lock (&server->lock);
+  has = g_hash_table_size (server->clients) < server->max_clients;
+  if (!has)
+    server->stats.refused++;
+  g_mutex_unlock (&server->lock);
+  return has;
+}
+
+static void
+free_letter (Letter *letter)
+{
+  g_bytes_unref (letter->message);
+  g_free (letter);
+}
+
+static void
+queue_message (Client *client, GBytes *message)
+{
+  g_queue_push_tail (&client->queue, g_bytes_ref (message));
+  if (client->queue.length > MAX_QUEUED)
+    g_bytes_unref (g_queue_pop_head (&client->queue));
+}
+
+/* Letters into the queues of those that they are for, and all are looked at. */
+static void
+wake_clients (ViewServer *server, struct lws *wsi)
+{
+  GQueue letters;
+  GHashTableIter iter;
+  gpointer value;
+  Letter *letter;
+
+  g_mutex_lock (&server->lock);
+  letters = server->inbox;
+  g_queue_init (&server->inbox);
+  g_mutex_unlock (&server->lock);
+  while ((letter = g_queue_pop_head (&letters))) {
+    g_hash_table_iter_init (&iter, server->clients);
+    while (g_hash_table_iter_next (&iter, NULL, &value))
+      if (letter->client == 0 || letter->client == ((Client *)value)->id)
+        queue_message (value, letter->message);
+    free_letter (letter);
+  }
+  lws_callback_on_writable_all_protocol (lws_get_context (wsi), lws_get_protocol (wsi));
+}
+
+static int
+handle_view (struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size)
+{
+  ViewServer *server = lws_context_user (lws_get_context (wsi));
+  Client *client = user;
+
+  switch (reason) {
+  case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+    return is_allowed (server, wsi) && has_room (server) ? 0 : -1;
+  case LWS_CALLBACK_ESTABLISHED:
+    open_client (server, wsi, client);
+    return 0;
+  case LWS_CALLBACK_CLOSED:
+    close_client (server, client);
+    return 0;
+  case LWS_CALLBACK_RECEIVE:
+    return receive (server, client, in, size) ? 0 : -1;
+  case LWS_CALLBACK_SERVER_WRITEABLE:
+    return send_next (server, client) ? 0 : -1;
+  case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
+    wake_clients (server, wsi);
+    return 0;
+  default:
+    return 0;
+  }
+}
+
+static const struct lws_protocols protocols[] = {
+    {"http", handle_http, sizeof (Request), 0, 0, NULL, 0},
+    {VIEW_PROTOCOL, handle_view, sizeof (Client), 4096, 0, NULL, 0},
+    {NULL, NULL, 0, 0, 0, NULL, 0},
+};
+
+static gpointer
+serve (gpointer data)
+{
+  ViewServer *server = data;
+
+  while (!g_atomic_int_get (&server->stopping) && lws_service (server->context, 0) >= 0)
+    ;
+  return NULL;
+}
+
+ViewServer *
+view_server_new (const ViewServerConfig *config, guint *port, GError **error)
+{
+  ViewServer *server = g_new0 (ViewServer, 1);
+  struct lws_context_creation_info info;
+
+  g_mutex_init (&server->lock);
+  server->config = *config;
+  g_queue_init (&server->inbox);
+  server->address = g_strdup (config->address);
+  server->token = g_strdup (config->token);
+  server->origins = g_strdupv ((gchar **)config->origins);
+  server->max_clients = config->max_clients;
+  server->clients = g_hash_table_new (g_int64_hash, g_int64_equal);
+
+  lws_set_log_level (0, NULL);
+  memset (&info, 0, sizeof info);
+  info.port = (int)config->port;
+  info.iface = server->address;
+  info.protocols = protocols;
+  info.user = server;
+  info.gid = info.uid = -1;
+  info.timeout_secs = 10;
+  /* No name of a server in its answers; a request that is not HTTP ends the connection. */
+  info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+  server->context = lws_create_context (&info);
+  if (server->context)
+    server->vhost = lws_create_vhost (server->context, &info);
+  const int bound = server->vhost ? lws_get_vhost_listen_port (server->vhost) : -1;
+  if (bound <= 0) {
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE,
+        "cannot listen on %s, port %u: it is in use, not of this machine, or not allowed",
+        config->address, config->port);
+    view_server_free (server);
+    return NULL;
+  }
+  *port = (guint)bound;
+  server->thread = g_thread_new ("view-server", serve, server);
+  return server;
+}
+
+void
+view_server_free (ViewServer *server)
+{
+  if (!server)
+    return;
+  g_atomic_int_set (&server->stopping, TRUE);
+  if (server->thread) {
+    lws_cancel_service (server->context);
+    g_thread_join (server->thread);
+  }
+  if (server->context)
+    lws_context_destroy (server->context);
+  for (guint i = 0; i < VIEW_LEVELS; i++)
+    g_clear_pointer (&server->frame[i], g_bytes_unref);
+  g_clear_pointer (&server->latched, g_ptr_array_unref);
+  g_queue_clear_full (&server->inbox, (GDestroyNotify)free_letter);
+  g_hash_table_unref (server->clients);
+  g_free (server->address);
+  g_free (server->token);
+  g_strfreev (server->origins);
+  g_mutex_clear (&server->lock);
+  g_free (server);
+}
+
+void
+view_server_set_frame (ViewServer *server, GBytes *levels[VIEW_LEVELS])
+{
+  GBytes *before[VIEW_LEVELS];
+
+  g_mutex_lock (&server->lock);
+  memcpy (before, server->frame, sizeof before);
+  memcpy (server->frame, levels, sizeof server->frame);
+  server->n_frames++;
+  g_mutex_unlock (&server->lock);
+  for (guint i = 0; i < VIEW_LEVELS; i++)
+    g_clear_pointer (&before[i], g_bytes_unref);
+  lws_cancel_service (server->context);
+}
+
+void
+view_server_set_latched (ViewServer *server, GPtrArray *messages)
+{
+  GPtrArray *before;
+
+  g_mutex_lock (&server->lock);
+  before = server->latched;
+  server->latched = messages;
+  server->generation++;
+  g_mutex_unlock (&server->lock);
+  g_clear_pointer (&before, g_ptr_array_unref);
+  lws_cancel_service (server->context);
+}
+
+void
+view_server_send (ViewServer *server, guint64 client, GBytes *message)
+{
+  Letter *letter = g_new (Letter, 1);
+  Letter *oldest = NULL;
+
+  letter->client = client;
+  letter->message = message;
+  g_mutex_lock (&server->lock);
+  g_queue_push_tail (&server->inbox, letter);
+  if (server->inbox.length > MAX_QUEUED)
+    oldest = g_queue_pop_head (&server->inbox);
+  g_mutex_unlock (&server->lock);
+  if (oldest)
+    free_letter (oldest);
+  lws_cancel_service (server->context);
+}
+
+void
+view_server_get_stats (ViewServer *server, ViewServerStats *stats)
+{
+  g_mutex_lock (&server->lock);
+  *stats = server->stats;
+  g_mutex_unlock (&server->lock);
+}
