@@ -274,6 +274,47 @@ GST_START_TEST (test_late_cloud)
 }
 GST_END_TEST
 
+/* Poses that pass through are written as the messages that they are of, twist and all. */
+GST_START_TEST (test_poses_pass)
+{
+  static const gchar *const fields[] = {"topic", "message-encoding", "schema-name", "schema-data"};
+  g_autofree gchar *path = get_case ("clock_boot/mixed.mcap");
+  ReplayResult original, copied, result;
+  if (!path)
+    return;
+  replay_run (&result,
+      "rosbagsrc name=bag location=%s mcapsink name=rec location=%s/a.mcap bag.cloud_0 ! queue ! "
+      "rec.cloud_0 bag.pose_0 ! queue ! rec.pose_0",
+      path, replay_folder);
+  fail_unless_equals_string (result.error, NULL);
+  replay_clear (&result);
+  replay_run (&original, "rosbagsrc location=%s raw=true topics=</odom> ! fakesink name=out", path);
+  replay_run (&copied, "rosbagsrc location=%s/a.mcap raw=true topics=</odom> ! fakesink name=out",
+      replay_folder);
+  fail_unless_equals_int (copied.buffers->len, 150);
+  fail_unless_equals_int (original.buffers->len, 150);
+  for (guint i = 0; i < 150; i++) {
+    GstBuffer *a = g_ptr_array_index (original.buffers, i);
+    GstBuffer *b = g_ptr_array_index (copied.buffers, i);
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (a, &map, GST_MAP_READ));
+    fail_unless_equals_int (gst_buffer_get_size (b), map.size);
+    fail_unless_equals_int (gst_buffer_memcmp (b, 0, map.data, map.size), 0);
+    gst_buffer_unmap (a, &map);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (a), GST_BUFFER_PTS (b));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++) {
+    const GstStructure *a = gst_caps_get_structure (g_ptr_array_index (original.caps, 0), 0);
+    const GstStructure *b = gst_caps_get_structure (g_ptr_array_index (copied.caps, 0), 0);
+    fail_unless_equals_int (gst_value_compare (gst_structure_get_value (a, fields[i]),
+                                gst_structure_get_value (b, fields[i])),
+        GST_VALUE_EQUAL);
+  }
+  replay_clear (&original);
+  replay_clear (&copied);
+}
+GST_END_TEST
+
 /* Two channels of one topic, as where caps changed while mcapsink recorded: one pad. */
 GST_START_TEST (test_channels_of_a_topic)
 {
@@ -422,6 +463,7 @@ rosbagsrc_times_suite (void)
   tcase_add_test (tc, test_own_clock);
   tcase_add_test (tc, test_duration);
   tcase_add_test (tc, test_late_cloud);
+  tcase_add_test (tc, test_poses_pass);
   tcase_add_test (tc, test_channels_of_a_topic);
   tcase_add_test (tc, test_late_channel);
   tcase_add_test (tc, test_seek_past_stop);

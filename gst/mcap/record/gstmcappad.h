@@ -56,6 +56,7 @@ struct _GstMcapPad {
   guint16 main_channel;
   guint16 pose_channels[GST_MCAP_N_ROLES];
   guint have_pose_channels; /* bit: role */
+  gboolean is_copy;         /* buffers are messages of a recording, written as they stand */
   guint16 diagnostics_channel;
   gboolean have_diagnostics_channel;
   guint16 duration_channel;

@@ -92,6 +92,29 @@ copy_string_field (GQuark field, const GValue *value, gpointer metadata)
   return TRUE;
 }
 
+/* The definition of the messages that a stream of a recording has; NULL: none, and the type is none
+ * that is known (SQLite files of before ROS 2 Iron have no definitions). */
+static const GValue *
+get_definition (const GstStructure *caps)
+{
+  const GValue *text = gst_structure_get_value (caps, MCAP_CAPS_SCHEMA_DATA);
+  return text && GST_VALUE_HOLDS_BUFFER (text) && gst_value_get_buffer (text) &&
+                 gst_buffer_get_size (gst_value_get_buffer (text)) > 0
+             ? text
+             : NULL;
+}
+
+/* Whether the bytes of a stream's buffers are messages of a recording. Poses have them beside their
+ * metas, and what the metas do not say, such as a twist, is only there. */
+static gboolean
+has_messages (const GstStructure *caps)
+{
+  if (gst_structure_has_name (caps, MCAP_MESSAGE_CAPS))
+    return TRUE;
+  return gst_structure_has_name (caps, GST_POSE_CAPS_NAME) &&
+         gst_structure_has_field (caps, MCAP_CAPS_MESSAGE_ENCODING) && get_definition (caps);
+}
+
 /* A channel as it stood in the recording that a stream came from. */
 static gboolean
 add_copied_channel (
@@ -131,12 +154,13 @@ add_main_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
   g_autofree gchar *caps = NULL;
   const GstStructure *structure = pad->caps ? gst_caps_get_structure (pad->caps, 0) : NULL;
 
+  pad->is_copy = structure && has_messages (structure);
+  if (pad->is_copy)
+    return add_copied_channel (self, pad, structure, error);
   if (pad->kind == GST_MCAP_PAD_POSE)
     return TRUE; /* its channels are those of the poses that come */
   if (pad->is_attachment || pad->is_metadata)
     return TRUE;
-  if (structure && gst_structure_has_name (structure, MCAP_MESSAGE_CAPS))
-    return add_copied_channel (self, pad, structure, error);
   caps = pad->caps ? gst_caps_to_string (pad->caps) : NULL;
   if (caps)
     set_metadata (metadata, MCAP_META_CAPS, caps);
@@ -452,9 +476,7 @@ add_data (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log
   }
   part = (McapPart){map.data, map.size};
   /* A recording's message keeps its number. */
-  if (pad->caps &&
-      gst_structure_has_name (gst_caps_get_structure (pad->caps, 0), MCAP_MESSAGE_CAPS) &&
-      GST_BUFFER_OFFSET_IS_VALID (buffer))
+  if (pad->is_copy && GST_BUFFER_OFFSET_IS_VALID (buffer))
     mcap_writer_set_sequence (self->writer, pad->main_channel, (guint32)GST_BUFFER_OFFSET (buffer));
   ok = mcap_writer_add_message (
       self->writer, pad->main_channel, log_time, MAX (stamp, 0), &part, 1, error);
@@ -472,6 +494,8 @@ gst_mcap_recorder_add (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer
   case GST_MCAP_PAD_CLOUD:
     return add_cloud (self, pad, buffer, log_time, stamp, error);
   case GST_MCAP_PAD_POSE:
+    if (pad->is_copy)
+      return add_data (self, pad, buffer, log_time, stamp, error);
     return add_poses (self, pad, buffer, log_time, stamp, error);
   default:
     if (pad->is_attachment)

@@ -34,11 +34,12 @@ set_metadata (GstStructure *caps, GHashTable *metadata, GstBagNames *names)
   gst_structure_set (caps, MCAP_CAPS_CHANNEL_METADATA, GST_TYPE_STRUCTURE, map, NULL);
 }
 
-GstCaps *
-bag_channel_get_message_caps (const BagChannel *channel, GstBagNames *names)
+/* Caps that say all that a channel does, so that its messages can be recorded as they stood. */
+static GstCaps *
+get_channel_caps (const gchar *name, const BagChannel *channel, GstBagNames *names)
 {
-  GstCaps *caps = gst_caps_new_simple (MCAP_MESSAGE_CAPS, MCAP_CAPS_TOPIC, G_TYPE_STRING,
-      channel->topic, MCAP_CAPS_MESSAGE_ENCODING, G_TYPE_STRING, channel->message_encoding, NULL);
+  GstCaps *caps = gst_caps_new_simple (name, MCAP_CAPS_TOPIC, G_TYPE_STRING, channel->topic,
+      MCAP_CAPS_MESSAGE_ENCODING, G_TYPE_STRING, channel->message_encoding, NULL);
   GstStructure *structure = gst_caps_get_structure (caps, 0);
   if (channel->schema_name) {
     gsize size;
@@ -53,16 +54,22 @@ bag_channel_get_message_caps (const BagChannel *channel, GstBagNames *names)
 }
 
 GstCaps *
-bag_channel_get_pose_caps (const BagChannel *channel)
+bag_channel_get_message_caps (const BagChannel *channel, GstBagNames *names)
 {
-  return gst_caps_new_simple (GST_POSE_CAPS_NAME, MCAP_CAPS_TOPIC, G_TYPE_STRING, channel->topic,
-      MCAP_CAPS_SCHEMA_NAME, G_TYPE_STRING, channel->schema_name, NULL);
+  return get_channel_caps (MCAP_MESSAGE_CAPS, channel, names);
+}
+
+GstCaps *
+bag_channel_get_pose_caps (const BagChannel *channel, GstBagNames *names)
+{
+  return get_channel_caps (GST_POSE_CAPS_NAME, channel, names);
 }
 
 /* Clouds */
 
-/* Names that the text of caps may have, each before an equals sign. */
+/* Ours has some hundred bytes and no list in a list; parsing is recursive. */
 #define MAX_CAPS_LENGTH 4096
+#define MAX_CAPS_BRACKETS 16
 
 /* The caps that the recorded stream had; NULL where the channel does not say them, or not in a
  * form that a stream can have. */
@@ -71,13 +78,16 @@ parse_recorded_caps (const BagChannel *channel, GstBagNames *names)
 {
   const gchar *text = g_hash_table_lookup (channel->metadata, MCAP_META_CAPS);
   GstPointCloudInfo info;
-  guint n = 1;
+  guint n = 1, n_brackets = 0;
 
   if (!text || strlen (text) > MAX_CAPS_LENGTH)
     return NULL;
-  for (const gchar *p = text; *p; p++)
+  /* A name stands before each equals sign. */
+  for (const gchar *p = text; *p; p++) {
     n += *p == '=';
-  if (!gst_bag_names_take_some (names, n))
+    n_brackets += strchr ("<{[", *p) != NULL;
+  }
+  if (n_brackets > MAX_CAPS_BRACKETS || !gst_bag_names_take_some (names, n))
     return NULL;
   g_autoptr (GstCaps) caps = gst_caps_from_string (text);
   if (!caps || !gst_caps_is_fixed (caps) || !gst_point_cloud_info_from_caps (&info, caps, NULL))

@@ -14,9 +14,9 @@ G_BEGIN_DECLS
 /* Of poses: what the channel says, or its type, or @role. */
 GstPoseRole bag_channel_get_role (const BagChannel *channel, GstPoseRole role);
 
-/* Caps of a stream of messages as they stand, and of poses. */
+/* Caps of a stream of messages as they stand, and of poses, which have the same fields. */
 GstCaps *bag_channel_get_message_caps (const BagChannel *channel, GstBagNames *names);
-GstCaps *bag_channel_get_pose_caps (const BagChannel *channel);
+GstCaps *bag_channel_get_pose_caps (const BagChannel *channel, GstBagNames *names);
 
 /* Caps of the last cloud of a topic: those of the next one mostly are the same. All zeros at first;
  * caps are the owner's to clear. */

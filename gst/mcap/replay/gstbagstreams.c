@@ -156,7 +156,7 @@ set_channel_caps (GstBagStreams *self, Stream *stream, const BagChannel *channel
   stream->channel = channel;
   g_autoptr (GstCaps) caps = stream->topic->kind == BAG_KIND_MESSAGE
                                  ? bag_channel_get_message_caps (channel, &self->names)
-                                 : bag_channel_get_pose_caps (channel);
+                                 : bag_channel_get_pose_caps (channel, &self->names);
   set_caps (self, stream, caps);
 }
 
@@ -364,19 +364,17 @@ make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, Gst
 
   if (stream->topic->kind != BAG_KIND_CLOUD)
     set_channel_caps (self, stream, message->channel);
-  if (stream->topic->kind == BAG_KIND_MESSAGE) {
+  if (stream->topic->kind != BAG_KIND_CLOUD) {
+    /* Poses as well have the bytes, which say more than a GstPoseMeta (a twist, say). */
     buffer = message->size > 0 ? gst_buffer_new_memdup (message->data, message->size)
                                : gst_buffer_new ();
     if (message->publish_time != message->log_time)
       gst_buffer_add_reference_timestamp_meta (
           buffer, self->publish_caps, message->publish_time, GST_CLOCK_TIME_NONE);
-    return buffer;
-  }
-  if (stream->topic->kind != BAG_KIND_CLOUD) {
-    const GstPoseRole role = bag_channel_get_role (message->channel, self->settings.pose_role);
-    buffer = gst_buffer_new ();
-    if (!bag_message_add_poses (
-            message, stream->topic->kind, role, shift, time, &self->names, buffer, error))
+    if (stream->topic->kind != BAG_KIND_MESSAGE &&
+        !bag_message_add_poses (message, stream->topic->kind,
+            bag_channel_get_role (message->channel, self->settings.pose_role), shift, time,
+            &self->names, buffer, error))
       gst_clear_buffer (&buffer);
     return buffer;
   }

@@ -32,6 +32,17 @@ is_packets (const gchar *type)
   return contains (type, parts);
 }
 
+/* Names of others, for a terminal. */
+static gchar *
+clean (const gchar *name)
+{
+  gchar *text = g_strdup (name && *name ? name : "-");
+  for (gchar *p = text; *p; p++)
+    if (g_ascii_iscntrl (*p))
+      *p = '?';
+  return text;
+}
+
 static const gchar *
 get_message_use (const BagChannel *channel)
 {
@@ -80,9 +91,12 @@ bag_topics_describe (const BagTopics *topics)
   for (guint i = 0; i < MIN (n, MAX_LINES); i++) {
     const BagTopic *topic = bag_topics_get (topics, i);
     const BagChannel *channel = topic->channel;
-    g_string_append_printf (text, "%s  %s (%s, %s), %s%s: %s", i > 0 ? "\n" : "", channel->topic,
-        channel->schema_name ? channel->schema_name : "no type", channel->message_encoding,
-        topic->pad ? "pad " : "no pad", topic->pad ? topic->pad : "", bag_topic_get_use (topic));
+    g_autofree gchar *name = clean (channel->topic);
+    g_autofree gchar *type = clean (channel->schema_name ? channel->schema_name : "no type");
+    g_autofree gchar *encoding = clean (channel->message_encoding);
+    g_string_append_printf (text, "%s  %s (%s, %s), %s%s: %s", i > 0 ? "\n" : "", name, type,
+        encoding, topic->pad ? "pad " : "no pad", topic->pad ? topic->pad : "",
+        bag_topic_get_use (topic));
   }
   if (n > MAX_LINES)
     g_string_append_printf (text, "\n  and %u more topics (ndt-bag info lists all)", n - MAX_LINES);
@@ -157,10 +171,10 @@ format_row (const BagTopic *topic, const Count *count, guint64 start)
 {
   GPtrArray *row = g_ptr_array_new ();
   const gdouble span = (gdouble)(count->last - count->first) / NS_PER_SECOND;
-  g_ptr_array_add (row, g_strdup (topic->channel->topic));
+  g_ptr_array_add (row, clean (topic->channel->topic));
   g_ptr_array_add (
-      row, g_strdup (topic->channel->schema_name ? topic->channel->schema_name : "no type"));
-  g_ptr_array_add (row, g_strdup (topic->channel->message_encoding));
+      row, clean (topic->channel->schema_name ? topic->channel->schema_name : "no type"));
+  g_ptr_array_add (row, clean (topic->channel->message_encoding));
   g_ptr_array_add (row, g_strdup (topic->pad ? topic->pad : "-"));
   g_ptr_array_add (row, g_strdup_printf ("%" G_GUINT64_FORMAT, count->n));
   g_ptr_array_add (row, count->n > 1 && span > 0
@@ -170,7 +184,7 @@ format_row (const BagTopic *topic, const Count *count, guint64 start)
       count->n > 0 ? g_strdup_printf ("%.3f-%.3f", (gdouble)(count->first - start) / NS_PER_SECOND,
                          (gdouble)(count->last - start) / NS_PER_SECOND)
                    : g_strdup ("-"));
-  g_ptr_array_add (row, g_strdup (count->frames ? count->frames : "-"));
+  g_ptr_array_add (row, clean (count->frames));
   g_ptr_array_add (row, format_distance (count));
   g_ptr_array_add (row, g_strdup (bag_topic_get_use (topic)));
   g_ptr_array_add (row, NULL);
