@@ -6,8 +6,10 @@
 #
 # FOLDER (replay) gets replay-00000.mcap, the clouds with their new poses; trajectory.txt (TUM: time x y
 # z qx qy qz qw) and trajectory.csv (status, scores and error of each scan as well). INITIAL_POSE is
-# "x,y,z" or "x,y,z,yaw" (metres, degrees). More arguments are properties of ndtlocalize. The last line
-# tells how it went, with the error where a reference is known: the recording's own true poses, or
+# "x,y,z" or "x,y,z,yaw" (metres, degrees). More arguments are properties of ndtlocalize. Options may
+# stand anywhere. The last line counts the scans, with the error where a reference is known: the
+# recording's own true poses, or that of --reference. The exit status is 1 where no scan came or the
+# drive is lost, 130 where it was stopped.
 #
 #   --reference FILE   a trajectory (TUM, KITTI, CSV), compared by time
 #   --topic TOPIC      of the clouds (default: the first that there is)
@@ -15,27 +17,30 @@
 #   --resume           go on behind the last scan that FOLDER's recording has, from its pose (INITIAL_POSE
 #                      where there is none); the trajectories are made again of what was recorded
 set -euo pipefail
-. "$(dirname "$0")/environment.sh"
-usage ()
-{
-  sed -n '3,18s/^# \{0,1\}//p' "$0" >&2
-  exit 2
-}
+. "$(dirname "$0")/launch.sh"
 
-reference=() topics=() clock=() resume=
-while [[ ${1:-} == --* ]]; do
+reference=() topics=() clock=() words=() resume=
+while [ $# -gt 0 ]; do
   case $1 in
-  --reference) reference=(reference-location="${2:?$(usage)}" reference-match=time) && shift ;;
-  --topic) topics=(topics="<\"${2:?$(usage)}\">") && shift ;;
+  --reference | --topic) [ $# -ge 2 ] || refuse "$1 needs a value" ;;&
+  --reference)
+    [ -f "$2" ] || refuse "there is no file $2 to compare with"
+    reference=(reference-location="$2" reference-match=time)
+    shift
+    ;;
+  --topic) topics=(topics="<\"${2//\"/\\\"}\">") && shift ;;
   --realtime) clock=(! clocksync) ;;
   --resume) resume=yes ;;
-  *) usage ;;
+  --help) usage ;;
+  --*) refuse "there is no option $1" ;;
+  *) words+=("$1") ;;
   esac
   shift
 done
-[ $# -ge 3 ] || usage
-recording=$1 map=$2 initial_pose=$3 folder=${4:-replay}
-shift $(($# < 4 ? $# : 4))
+[ ${#words[@]} -ge 3 ] || usage
+recording=${words[0]} map=${words[1]} initial_pose=${words[2]} folder=${words[3]:-replay}
+set -- "${words[@]:4}"
+properties "$@"
 mkdir -p "$folder"
 # Any name of a folder, in a pattern of names to write and in one to read (gst-launch-1.0 takes one \).
 numbered=${folder//%/%%}/replay-%05d.mcap
@@ -91,24 +96,6 @@ else
 fi
 before=("$folder"/replay-*.mcap)
 
-# show: gst-launch-1.0's lines; those of progress as a bar on a terminal.
-show ()
-{
-  local line percent bar
-  trap '' INT TERM
-  while IFS= read -r line; do
-    if [[ $line =~ ^Progress:\ \(replay\)\ ([0-9]+)\.[0-9]\ %,\ (.*)$ ]]; then
-      [ -t 1 ] || continue
-      percent=${BASH_REMATCH[1]}
-      printf -v bar '%*s' $((percent * 40 / 100)) ''
-      printf '\r[%-40s] %3d %% %s\033[K' "${bar// /#}" "$percent" "${BASH_REMATCH[2]}"
-      [ "$percent" -lt 100 ] || echo
-    elif [[ $line == ERROR* || $line == WARNING* || $line == *"error:"* ]]; then
-      printf '%s\n' "$line" >&2
-    fi
-  done
-}
-
 # In a group of its own: an interrupt of the terminal ends the stream, and the files are finished.
 set -m
 gst-launch-1.0 -e rosbagsrc location="$recording" "${topics[@]}" "${start[@]}" ! pointcloud/x-raw \
@@ -137,19 +124,7 @@ join "$folder/trajectory.csv"
 [ $status -eq 0 ] || exit $status
 [ -z "$stopped" ] || echo "stopped: --resume goes on" >&2
 
-# A scan is lost that is not tracked, or whose pose is none.
-awk -F , '
-  NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-  { n++ }
-  $column["status"] != "tracking" { lost++; next }
-  $column["error_m"] == "" { next }
-  { compared++; m += $column["error_m"]; deg += $column["error_deg"] }
-  $column["error_m"] > max { max = $column["error_m"] }
-  END {
-    printf "scans=%d lost=%d", n, lost
-    if (compared)
-      printf " compared=%d mean_error_m=%.4f mean_error_deg=%.4f max_error_m=%.4f", compared,
-        m / compared, deg / compared, max
-    print ""
-  }' "$folder/trajectory.csv"
+status=0
+summarize "$folder/trajectory.csv" || status=$?
 [ -z "$stopped" ] || exit 130
+exit $status

@@ -8,12 +8,18 @@
 # FOLDER (results) gets map.pcd, drive.mcap (the scans with their poses, for rosbagsrc and the tools of
 # ROS 2), trajectory.txt (TUM: time x y z qx qy qz qw), trajectory.csv (status, scores and error of each
 # scan as well), truth.txt, and drive.png (map, trajectory and errors). SCANS: 300. More arguments are properties of
-# ndtlocalize. The last line tells how it went.
+# ndtlocalize; there are no options. The last line tells how it went.
 set -euo pipefail
-. "$(dirname "$0")/environment.sh"
+. "$(dirname "$0")/launch.sh"
+for argument in "$@"; do
+  [[ $argument != --* ]] || refuse "there is no option $argument"
+done
 folder=${1:-results} scans=${2:-300}
 shift $(($# < 2 ? $# : 2))
+properties "$@"
+[[ $scans =~ ^[1-9][0-9]*$ ]] || refuse "SCANS is a number, not \"$scans\""
 mkdir -p "$folder"
+rm -f "$folder/trajectory.csv"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -72,11 +78,8 @@ gst-launch-1.0 -v multifilesrc location="$scratch/drive/%06d.bin" ! \
   queue ! mcapsink overwrite=true location="$folder/drive.mcap" \
   localized. ! queue ! trajectorysink location="$folder/trajectory.txt" \
   localized. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv" \
-  reference-location="$folder/truth.txt" reference-match=index >"$scratch/log" 2>&1 ||
-  { cat "$scratch/log" >&2; exit 1; }
-
-ndt-map picture --trajectory "$folder/trajectory.csv" --errors "$folder/truth.txt" \
-  --output "$folder/drive.png" "$folder/map.pcd" >/dev/null
+  reference-location="$folder/truth.txt" reference-match=index 2>&1 | tee "$scratch/log" |
+  show "$folder/trajectory.csv" "$scans"
 
 seconds=$(sed -n 's/^Execution ended after \([0-9]*\):\([0-9]*\):\([0-9.]*\)$/\1 \2 \3/p' "$scratch/log" |
   awk '{ print 3600 * $1 + 60 * $2 + $3 }')

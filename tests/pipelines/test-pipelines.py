@@ -179,6 +179,52 @@ def test_pcd_folder():
     assert np.linalg.norm(poses[:, 1:4] - truth[:, 1:4], axis=1).max() < 0.05
 
 
+def test_pcd_folder_counts():
+    """What could not be read, and where nothing is found, is said and has an exit status."""
+    make_map()
+    run("gst-launch-1.0", "-q", "lidartestsrc", "rings=16", "columns=512", f"num-buffers={SCANS}",
+        "!", "pointcloud/x-raw,format=XYZ_F32LE", "!", "multifilesink", "location=%06d.bin")
+    os.mkdir(path("scans"))
+    for i in range(SCANS):
+        with open(path(f"{i:06d}.bin"), "rb") as file:
+            points = file.read()
+        with open(path("scans", f"{i:06d}.pcd"), "wb") as file:
+            n = len(points) // 12
+            file.write(b"VERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\n"
+                       b"WIDTH %d\nHEIGHT 1\nPOINTS %d\nDATA binary\n" % (n, n) + points)
+    command = (os.path.join(PIPELINES, "pcd-folder.sh"), "scans", "10", "town.pcd")
+    output = run(*command, START, "out.txt", "resolution=1")
+    counts = f"scans={SCANS} tracked={SCANS} degraded=0 predicted=0 lost=0"
+    assert output.splitlines()[-1] == counts, output
+    with open(path("scans", "000005.pcd"), "r+b") as file:
+        file.truncate(1000)
+    output = run(*command, START, "out.txt", "resolution=1", status=1)
+    assert f"1 of {SCANS} files were not read" in output and "WARNING" in output, output
+    assert f"scans={SCANS - 1} tracked={SCANS - 1} " in output, output
+    # Above the town nothing is found.
+    output = run(*command, "0,0,500", "out.txt", status=1)
+    assert re.search(r"^scans=\d+ tracked=0 ", output, re.M), output
+    assert "troubleshooting.md" in output, output
+
+
+def test_scripts_refuse():
+    for script, arguments, why in (
+            ("kitti.sh", ("day", "map.pcd", START, "out.txt", "--realtime"), "no option --realtime"),
+            ("kitti.sh", ("day", "map.pcd", START, "out.txt", "5"), '"5" is not PROPERTY=VALUE'),
+            ("kitti.sh", ("day", "map.pcd", START, "out.txt"), "no day/velodyne/000000.bin"),
+            ("pcd-folder.sh", ("day", "10", "map.pcd", START, "o.txt"), "no day/000000.pcd"),
+            ("simulate.sh", ("results", "many"), 'not "many"'),
+            ("replay.sh", ("a", "b", START, "out", "x", "--topic", "/a"), "not PROPERTY=VALUE"),
+            ("replay.sh", ("a", "b", START, "out", "--topic"), "--topic needs a value"),
+            ("replay.sh", ("a", "b", START, "--reference", "none.txt"), "no file none.txt"),
+            ("replay.sh", ("a", "b", "--fast", START), "no option --fast")):
+        output = run(os.path.join(PIPELINES, script), *arguments, status=2)
+        # The sentence first, then how the script is called.
+        assert output.startswith(script + ": ") and why in output.splitlines()[0], output
+        assert f"pipelines/{script} " in output, output
+        assert not os.path.exists(path("out")), arguments
+
+
 def test_scripts_explain_themselves():
     for script in ("kitti.sh", "pcd-folder.sh", "replay.sh"):
         output = run(os.path.join(PIPELINES, script), status=2)
@@ -242,11 +288,14 @@ def test_replay():
         "location=again.txt")
     with open(path("out", "trajectory.txt"), "rb") as one, open(path("again.txt"), "rb") as other:
         assert one.read() == other.read()
-    # Another reference than the recording's own: all of it 1 m beside.
+    # Another reference than the recording's own: all of it 1 m beside. Options stand anywhere.
     poses[:, 2] += 1
     np.savetxt(path("reference.txt"), poses, fmt="%.9f")
     values, _ = replay("--reference", path("reference.txt"))
     assert abs(float(values["mean_error_m"]) - 1) < 1e-4, values
+    output = run(os.path.join(PIPELINES, "replay.sh"), "drive.mcap", "town.pcd", START, "out",
+                 "resolution=1", "--reference", path("reference.txt"))
+    assert abs(float(re.search(r"mean_error_m=(\S+)", output)[1]) - 1) < 0.1, output
 
 
 def test_replay_to_any_folder():
@@ -332,7 +381,7 @@ def test_replay_on_a_terminal():
     assert 0 < len(stopped) < LONG, shown
     status, shown = replay_on_terminal("--resume")
     assert status == 0 and percents(shown)[-1] == 100, (status, shown)
-    assert f"scans={LONG} lost=0".encode() in shown, shown
+    assert f"scans={LONG} tracked={LONG} degraded=0 predicted=0 lost=0".encode() in shown, shown
     assert csv_times(path("out", "trajectory.csv")) == whole
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the generators of worlds are made of. */
+/* Parts that the generators of worlds share. Lengths and places are metres, yaw is rad. */
 #pragma once
 
 #include "ndt-sim-world.h"
