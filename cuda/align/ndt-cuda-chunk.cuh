@@ -170,8 +170,12 @@ is_point (float x, float y, float z)
   return fabsf (x) <= NDT_SCAN_LIMIT && fabsf (y) <= NDT_SCAN_LIMIT && fabsf (z) <= NDT_SCAN_LIMIT;
 }
 
-/* ndt_pair_score() or ndt_pair_least_squares(), without branches, so that the pairs of a lane do
- * not wait for each other: one that does not count weighs nothing. */
+/* ndt_pair_score_f() or ndt_pair_least_squares_f() written again without branches, so that the
+ * pairs of a lane do not wait for each other: one that does not count weighs nothing.
+ *
+ * A term counts as finite up to −d1; ndt-terms.h has −2 d1. qᵀBq of a point within 1e-4 standard
+ * deviations of a mean can come out below zero by rounding, so that the term exceeds −d1 by an ulp:
+ * it weighs nothing here then, and −d1 there. /gpu/evaluate compares both sums, to 1e-5. */
 __device__ __forceinline__ float
 add_pair (NdtPairSums_f *sums, const float q[3], const float icov[6], float square, bool counts,
     bool is_score, const Frame &f)

@@ -5,10 +5,7 @@
 
 #include "ndt-cuda-chunk.cuh"
 
-/* Double as on the CPU, so that both take the same steps; a factor in it would take too long. */
-#define NDT_OPTIMIZER_FACTOR_REAL float
-#define NDT_OPTIMIZER_RSQRT(x) rsqrtf (x)
-#define NDT_OPTIMIZER_ROUNDED 1
+#define NDT_OPTIMIZER_ON_DEVICE 1
 #include "ndtcore/math/ndt-optimizer.h"
 
 /* In the place of the number of points where the alignment is cancelled. */

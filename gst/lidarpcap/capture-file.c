@@ -8,11 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture-pcapng.h"
+
 G_DEFINE_QUARK (capture - file - error, capture_file_error)
 
 struct _CaptureFile {
-  pcap_t *pcap;
-  gint link;
+  pcap_t *pcap;          /* of a pcap file */
+  CapturePcapng *pcapng; /* or of a pcapng file */
+  gint link;             /* of the pcap file */
+  gint unknown_link;     /* of the last frame whose link is not known */
+  guint64 n_unknown;     /* of such frames */
   CaptureReassembly *reassembly;
   CaptureFileCounts counts;
   const gint *is_cancelled; /* atomic; NULL: it is never */
@@ -39,8 +44,17 @@ capture_file_open (const gchar *path, GError **error)
   return capture_file_new (file, error);
 }
 
-CaptureFile *
-capture_file_new (FILE *file, GError **error)
+static void
+set_link_error (gint link, GError **error)
+{
+  const gchar *name = pcap_datalink_val_to_name (link);
+  g_set_error (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_LINK,
+      "it was captured on a link of type %d (%s), which carries no IP that is known here", link,
+      name ? name : "unknown");
+}
+
+static pcap_t *
+open_pcap (FILE *file, gint *link, GError **error)
 {
   gchar message[PCAP_ERRBUF_SIZE] = "";
   pcap_t *pcap =
@@ -50,17 +64,25 @@ capture_file_new (FILE *file, GError **error)
     fclose (file);
     return NULL;
   }
-  const gint link = pcap_datalink (pcap);
-  if (!capture_link_is_known (link)) {
-    const gchar *name = pcap_datalink_val_to_name (link);
-    g_set_error (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_FORMAT,
-        "it was captured on a link of type %d (%s), which carries no IP that is known here", link,
-        name ? name : "unknown");
-    pcap_close (pcap);
+  *link = pcap_datalink (pcap);
+  if (capture_link_is_known (*link))
+    return pcap;
+  set_link_error (*link, error);
+  pcap_close (pcap);
+  return NULL;
+}
+
+CaptureFile *
+capture_file_new (FILE *file, GError **error)
+{
+  const gboolean is_pcapng = capture_is_pcapng (file);
+  gint link = -1;
+  pcap_t *pcap = is_pcapng ? NULL : open_pcap (file, &link, error);
+  if (!is_pcapng && !pcap)
     return NULL;
-  }
   CaptureFile *self = g_new0 (CaptureFile, 1);
   self->pcap = pcap;
+  self->pcapng = is_pcapng ? capture_pcapng_new (file) : NULL;
   self->link = link;
   self->reassembly = capture_reassembly_new ();
   return self;
@@ -69,7 +91,8 @@ capture_file_new (FILE *file, GError **error)
 void
 capture_file_free (CaptureFile *self)
 {
-  pcap_close (self->pcap);
+  g_clear_pointer (&self->pcap, pcap_close);
+  g_clear_pointer (&self->pcapng, capture_pcapng_free);
   capture_reassembly_free (self->reassembly);
   g_free (self);
 }
@@ -80,25 +103,50 @@ capture_file_set_cancellation (CaptureFile *self, const gint *is_cancelled)
   self->is_cancelled = is_cancelled;
 }
 
+/* The next frame; @error is set where the end is none. */
+static gboolean
+read_frame (CaptureFile *self, CaptureFrame *frame, GError **error)
+{
+  struct pcap_pkthdr *header;
+  const gchar *message = NULL;
+  gint result;
+  if (self->pcapng) {
+    if (capture_pcapng_next (self->pcapng, frame, &message))
+      return TRUE;
+  } else if ((result = pcap_next_ex (self->pcap, &header, &frame->data)) == 1) {
+    /* With this precision tv_usec holds nanoseconds. Stamps of a corrupted file may be anything. */
+    frame->time = (gint64)((guint64)header->ts.tv_sec * 1000000000u + (guint64)header->ts.tv_usec);
+    frame->size = header->caplen;
+    frame->link = self->link;
+    return TRUE;
+  } else if (result != PCAP_ERROR_BREAK) {
+    message = pcap_geterr (self->pcap);
+  }
+  if (message)
+    g_set_error_literal (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_DAMAGED, message);
+  else if (self->n_unknown > 0 && self->n_unknown == self->counts.n_frames)
+    set_link_error (self->unknown_link, error);
+  return FALSE;
+}
+
 gboolean
 capture_file_next (CaptureFile *self, CaptureDatagram *datagram, gint64 *time, GError **error)
 {
-  struct pcap_pkthdr *header;
-  const guint8 *frame;
-  gint result;
+  CaptureFrame frame;
   /* Frames that are passed over may be many gigabytes. */
   while (!self->is_cancelled || !g_atomic_int_get (self->is_cancelled)) {
-    if ((result = pcap_next_ex (self->pcap, &header, &frame)) != 1) {
-      if (result != PCAP_ERROR_BREAK)
-        g_set_error_literal (
-            error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_DAMAGED, pcap_geterr (self->pcap));
+    if (!read_frame (self, &frame, error))
       return FALSE;
-    }
     self->counts.n_frames++;
-    /* With this precision tv_usec holds nanoseconds. Stamps of a corrupted file may be anything. */
-    *time = (gint64)((guint64)header->ts.tv_sec * 1000000000u + (guint64)header->ts.tv_usec);
+    *time = frame.time;
+    if (!capture_link_is_known (frame.link)) {
+      self->counts.n_other++;
+      self->n_unknown++;
+      self->unknown_link = frame.link;
+      continue;
+    }
     switch (capture_frame_parse (
-        self->reassembly, self->link, frame, header->caplen, *time, datagram)) {
+        self->reassembly, frame.link, frame.data, frame.size, frame.time, datagram)) {
     case CAPTURE_FRAME_DATAGRAM:
       return TRUE;
     case CAPTURE_FRAME_OTHER:

@@ -12,7 +12,8 @@ typedef struct _CaptureFile CaptureFile;
 
 typedef enum {
   CAPTURE_FILE_ERROR_OPEN,   /* no file, or it may not be read */
-  CAPTURE_FILE_ERROR_FORMAT, /* no capture, or one of another link than those that are known */
+  CAPTURE_FILE_ERROR_FORMAT, /* no capture */
+  CAPTURE_FILE_ERROR_LINK,   /* none of its links carries IP that is known */
   CAPTURE_FILE_ERROR_DAMAGED /* cut off or corrupted after what was read so far */
 } CaptureFileError;
 

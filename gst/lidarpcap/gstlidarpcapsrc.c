@@ -12,7 +12,11 @@
  * #GstLidarPcapSrc:src-ip let through. The same PTS come at full speed, which is the default, and
  * with #GstLidarPcapSrc:is-live at the rate of the capture.
  *
- * A capture that is cut off or damaged ends there with a warning; what came before is pushed.
+ * Each buffer has the address of its sender in a #GstNetAddressMeta, as those of udpsrc, and the
+ * time of its capture in a #GstReferenceTimestampMeta, `timestamp/x-unix`.
+ *
+ * A capture that is cut off or damaged ends there with a warning; what came before is pushed. One
+ * of which nothing passes is an error.
  *
  * ## Example launch line
  * |[
@@ -25,9 +29,11 @@
 #include "gstlidarpcapsrc.h"
 
 #include <gio/gio.h>
+#include <gst/net/net.h>
 #include <string.h>
 
 #include "capture-file.h"
+#include "capture-filter.h"
 #include "gst/common/gstrenamed.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_pcap_src_debug);
@@ -47,12 +53,6 @@ enum {
   PROP_RENAMED
 };
 
-typedef struct {
-  guint16 port;     /* 0: any */
-  guint version;    /* of the address, 0: any address */
-  guint8 bytes[16]; /* the address */
-} Filter;
-
 struct _GstLidarPcapSrc {
   GstPushSrc parent;
 
@@ -63,6 +63,7 @@ struct _GstLidarPcapSrc {
   gboolean loop;
   guint64 n_datagrams;
   guint64 n_filtered;
+  guint64 n_empty;
   CaptureFileCounts counts;
   GstClockTime duration; /* NONE: not known yet */
   GstClockID wait;       /* for a datagram's time, NULL: none */
@@ -74,7 +75,7 @@ struct _GstLidarPcapSrc {
 
   /* streaming thread, made on start; the look for the duration reads the path and the filter */
   gchar *path;
-  Filter filter;
+  CaptureFilter filter;
   CaptureFile *capture;
   gint64 first_time;      /* ns since 1970 of the first datagram that passed; -1: none has */
   GstClockTime round_pts; /* of that datagram in this round of the loop */
@@ -83,6 +84,10 @@ struct _GstLidarPcapSrc {
   GstClockTime skip_to;  /* what comes earlier is passed over after a seek */
   gboolean is_discont;
   GstBuffer *waiting;      /* whose wait was interrupted */
+  GSocketAddress *address; /* of the last datagram's sender … */
+  guint address_version;   /* … which is this */
+  guint16 address_port;
+  guint8 address_bytes[16];
   GArray *other_ports;     /* of guint16, of datagrams that did not pass */
   CaptureFileCounts ended; /* of captures that were read to the end */
 };
@@ -95,39 +100,13 @@ G_DEFINE_TYPE (GstLidarPcapSrc, gst_lidar_pcap_src, GST_TYPE_PUSH_SRC)
 GST_ELEMENT_REGISTER_DEFINE (lidarpcapsrc, "lidarpcapsrc", GST_RANK_NONE, GST_TYPE_LIDAR_PCAP_SRC)
 
 static gboolean
-passes (const Filter *filter, const CaptureDatagram *datagram)
-{
-  return (filter->port == 0 || filter->port == datagram->destination_port) &&
-         (filter->version == 0 ||
-             (filter->version == datagram->version &&
-                 memcmp (filter->bytes, datagram->source, datagram->version == 4 ? 4 : 16) == 0));
-}
-
-static gboolean
-make_filter (GstLidarPcapSrc *self, guint port, const gchar *address, Filter *filter)
-{
-  *filter = (Filter){.port = (guint16)port};
-  if (!address || !*address)
-    return TRUE;
-  g_autoptr (GInetAddress) parsed = g_inet_address_new_from_string (address);
-  if (!parsed) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("The src-ip \"%s\" is no address of IPv4 or IPv6, like 192.168.1.201.", address), (NULL));
-    return FALSE;
-  }
-  filter->version = g_inet_address_get_family (parsed) == G_SOCKET_FAMILY_IPV4 ? 4 : 6;
-  memcpy (filter->bytes, g_inet_address_to_bytes (parsed),
-      MIN (g_inet_address_get_native_size (parsed), sizeof filter->bytes));
-  return TRUE;
-}
-
-static gboolean
 open_capture (GstLidarPcapSrc *self)
 {
   g_autoptr (GError) error = NULL;
   g_clear_pointer (&self->capture, capture_file_free);
   self->capture = capture_file_open (self->path, &error);
   if (self->capture) {
+    GST_INFO_OBJECT (self, "reading \"%s\"", self->path);
     capture_file_set_cancellation (self->capture, &self->is_unlocked);
     return TRUE;
   }
@@ -167,7 +146,7 @@ gst_lidar_pcap_src_start (GstBaseSrc *base)
   self->path = g_strdup (self->location);
   address = g_strdup (self->src_ip);
   port = self->dst_port;
-  self->n_datagrams = self->n_filtered = 0;
+  self->n_datagrams = self->n_filtered = self->n_empty = 0;
   self->counts = (CaptureFileCounts){0};
   self->duration = GST_CLOCK_TIME_NONE;
   GST_OBJECT_UNLOCK (self);
@@ -183,7 +162,10 @@ gst_lidar_pcap_src_start (GstBaseSrc *base)
     g_clear_pointer (&self->path, g_free);
     return FALSE;
   }
-  if (make_filter (self, port, address, &self->filter) && open_capture (self)) {
+  if (!capture_filter_init (&self->filter, port, address))
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+        ("The src-ip \"%s\" is no address of IPv4 or IPv6, like 192.168.1.201.", address), (NULL));
+  else if (open_capture (self)) {
     g_atomic_int_set (&self->is_stopping, FALSE);
     GST_OBJECT_LOCK (self);
     self->is_started = TRUE;
@@ -204,7 +186,7 @@ add_counts (CaptureFileCounts a, CaptureFileCounts b)
 }
 
 static void
-publish_counts (GstLidarPcapSrc *self, guint n_pushed, guint n_filtered)
+publish_counts (GstLidarPcapSrc *self, guint n_pushed, guint n_filtered, guint n_empty)
 {
   const CaptureFileCounts counts =
       add_counts (self->ended, capture_file_get_counts (self->capture));
@@ -212,6 +194,7 @@ publish_counts (GstLidarPcapSrc *self, guint n_pushed, guint n_filtered)
   self->counts = counts;
   self->n_datagrams += n_pushed;
   self->n_filtered += n_filtered;
+  self->n_empty += n_empty;
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -226,13 +209,18 @@ note_other_port (GstLidarPcapSrc *self, guint16 port)
 }
 
 static void
-warn_of_nothing (GstLidarPcapSrc *self)
+post_nothing (GstLidarPcapSrc *self, const GError *error)
 {
   g_autoptr (GString) ports = g_string_new (NULL);
+  if (g_error_matches (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_LINK)) {
+    GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
+        ("\"%s\" is no capture that can be read: %s.", self->path, error->message), (NULL));
+    return;
+  }
   for (guint i = 0; i < self->other_ports->len; i++)
     g_string_append_printf (
         ports, "%s%u", i > 0 ? ", " : "", g_array_index (self->other_ports, guint16, i));
-  GST_ELEMENT_WARNING (self, STREAM, WRONG_TYPE,
+  GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
       ("The capture \"%s\" has no datagram that dst-port and src-ip let through; it has %s%s.",
           self->path, ports->len > 0 ? "some for port " : "no UDP at all", ports->str),
       (NULL));
@@ -243,13 +231,14 @@ static gboolean
 handle_end (GstLidarPcapSrc *self, const GError *error)
 {
   gboolean again;
-  if (error)
+  if (error && !g_error_matches (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_LINK))
     GST_ELEMENT_WARNING (self, STREAM, DEMUX,
         ("The capture \"%s\" is cut off or damaged and ends early: %s.", self->path,
             error->message),
         (NULL));
   if (self->first_time < 0) {
-    warn_of_nothing (self);
+    post_nothing (self, error);
+    g_clear_pointer (&self->capture, capture_file_free);
     return FALSE;
   }
   GST_OBJECT_LOCK (self);
@@ -258,6 +247,7 @@ handle_end (GstLidarPcapSrc *self, const GError *error)
   if (!again)
     return FALSE;
   self->ended = add_counts (self->ended, capture_file_get_counts (self->capture));
+  GST_DEBUG_OBJECT (self, "once more from its beginning");
   self->round_pts = self->last_pts + MAX (self->interval, 1);
   self->is_discont = TRUE;
   return open_capture (self);
@@ -277,30 +267,58 @@ take_time (GstLidarPcapSrc *self, gint64 time)
   return pts;
 }
 
+/* As udpsrc has it: where the datagram came from; and the time of day of its capture. */
+static void
+add_meta (GstLidarPcapSrc *self, GstBuffer *buffer, const CaptureDatagram *datagram, gint64 time)
+{
+  static GstStaticCaps unix_caps = GST_STATIC_CAPS ("timestamp/x-unix");
+  g_autoptr (GstCaps) caps = gst_static_caps_get (&unix_caps);
+  const gsize size = datagram->version == 4 ? 4 : 16;
+  if (!self->address || self->address_version != datagram->version ||
+      self->address_port != datagram->source_port ||
+      memcmp (self->address_bytes, datagram->source, size) != 0) {
+    g_autoptr (GInetAddress) address = g_inet_address_new_from_bytes (
+        datagram->source, datagram->version == 4 ? G_SOCKET_FAMILY_IPV4 : G_SOCKET_FAMILY_IPV6);
+    g_clear_object (&self->address);
+    self->address = g_inet_socket_address_new (address, datagram->source_port);
+    self->address_version = datagram->version;
+    self->address_port = datagram->source_port;
+    memcpy (self->address_bytes, datagram->source, size);
+  }
+  gst_buffer_add_net_address_meta (buffer, self->address);
+  if (time >= 0)
+    gst_buffer_add_reference_timestamp_meta (buffer, caps, (GstClockTime)time, GST_CLOCK_TIME_NONE);
+}
+
 /* The next datagram that passes. */
 static GstFlowReturn
 read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
 {
   CaptureDatagram datagram;
   gint64 time;
-  guint n_filtered = 0;
+  guint n_filtered = 0, n_empty = 0;
 
   if (!self->capture)
     return GST_FLOW_ERROR;
   while (TRUE) {
     g_autoptr (GError) error = NULL;
     if (!capture_file_next (self->capture, &datagram, &time, &error)) {
-      publish_counts (self, 0, n_filtered);
-      n_filtered = 0;
+      publish_counts (self, 0, n_filtered, n_empty);
+      n_filtered = n_empty = 0;
       if (!error && g_atomic_int_get (&self->is_unlocked))
         return GST_FLOW_FLUSHING;
       if (handle_end (self, error))
         continue;
       return self->capture ? GST_FLOW_EOS : GST_FLOW_ERROR;
     }
-    if (!passes (&self->filter, &datagram)) {
+    if (!capture_filter_passes (&self->filter, &datagram)) {
       n_filtered++;
       note_other_port (self, datagram.destination_port);
+      continue;
+    }
+    /* A datagram without a payload is no packet of any sensor. */
+    if (datagram.size == 0) {
+      n_empty++;
       continue;
     }
     const GstClockTime pts = take_time (self, time);
@@ -308,10 +326,11 @@ read_buffer (GstLidarPcapSrc *self, GstBuffer **buffer)
       continue;
     *buffer = gst_buffer_new_memdup (datagram.data, datagram.size);
     GST_BUFFER_PTS (*buffer) = pts;
+    add_meta (self, *buffer, &datagram, time);
     if (self->is_discont)
       GST_BUFFER_FLAG_SET (*buffer, GST_BUFFER_FLAG_DISCONT);
     self->is_discont = FALSE;
-    publish_counts (self, 1, n_filtered);
+    publish_counts (self, 1, n_filtered, n_empty);
     return GST_FLOW_OK;
   }
 }
@@ -417,6 +436,7 @@ gst_lidar_pcap_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   }
   self->round_pts = self->last_pts = self->interval = 0;
   gst_clear_buffer (&self->waiting);
+  GST_DEBUG_OBJECT (self, "from %" GST_TIME_FORMAT " on", GST_TIME_ARGS (segment->start));
   self->skip_to = segment->start;
   self->is_discont = TRUE;
   segment->position = segment->time = segment->start;
@@ -435,7 +455,7 @@ look_for_duration (gpointer data)
     return NULL;
   capture_file_set_cancellation (capture, &self->is_stopping);
   while (capture_file_next (capture, &datagram, &time, NULL)) {
-    if (!passes (&self->filter, &datagram))
+    if (!capture_filter_passes (&self->filter, &datagram))
       continue;
     if (first < 0)
       first = MAX (time, 0);
@@ -524,9 +544,9 @@ static GstStructure *
 make_stats (GstLidarPcapSrc *self)
 {
   return gst_structure_new ("application/x-lidarpcapsrc-stats", "datagrams", G_TYPE_UINT64,
-      self->n_datagrams, "filtered", G_TYPE_UINT64, self->n_filtered, "other", G_TYPE_UINT64,
-      self->counts.n_other, "bad", G_TYPE_UINT64, self->counts.n_bad, "incomplete", G_TYPE_UINT64,
-      self->counts.n_incomplete, NULL);
+      self->n_datagrams, "filtered", G_TYPE_UINT64, self->n_filtered, "empty", G_TYPE_UINT64,
+      self->n_empty, "other", G_TYPE_UINT64, self->counts.n_other, "bad", G_TYPE_UINT64,
+      self->counts.n_bad, "incomplete", G_TYPE_UINT64, self->counts.n_incomplete, NULL);
 }
 
 static void
@@ -567,6 +587,7 @@ gst_lidar_pcap_src_finalize (GObject *object)
   GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (object);
   g_free (self->location);
   g_free (self->src_ip);
+  g_clear_object (&self->address);
   g_array_unref (self->other_ports);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
@@ -613,9 +634,10 @@ install_properties (GObjectClass *object_class)
   /**
    * GstLidarPcapSrc:stats:
    *
-   * Since the start, all guint64: `datagrams` pushed, those `filtered` out by port and address,
-   * `other` frames that are no UDP, `bad` ones that are cut off or contradict themselves, and
-   * datagrams that were `incomplete` because fragments are missing.
+   * Since the start, all guint64: `datagrams` pushed, those `filtered` out by dst-port and
+   * src-ip, those that are `empty` and left out, `other` frames that are no UDP, `bad` ones that
+   * are cut off or contradict themselves, and datagrams that were `incomplete` because fragments
+   * are missing.
    */
   g_object_class_install_property (object_class, PROP_STATS,
       g_param_spec_boxed ("stats", "Statistics", "Numbers of datagrams and frames since the start",

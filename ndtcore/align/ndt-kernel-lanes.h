@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the inner loop needs that C's vectors do not have: compaction, transposition and sums across
- * lanes, for each instruction set. Private to ndt-kernel.c. */
+ * lanes, for each instruction set. Private to ndt-kernel.c and its tests. */
 #pragma once
 
 #include <math.h>
@@ -79,6 +79,32 @@ rounded_down (Vec v)
     v[l] = floorf (v[l]);
   return v;
 #endif
+}
+
+/* exp (x) for x <= 0: 2^n · p (f), n = round (x log2 e), f = x − n ln 2 within ±0.347 = ±ln 2 / 2,
+ * p the Taylor polynomial of e^f of degree 6. What it leaves out, f^7/7!, is below 1.3e-7; with
+ * rounding the relative error is below 3e-7 (/formulas/exp). Below −87 it is exp (−87); so it is
+ * for NaN. */
+static inline Vec
+exp_negative (Vec x)
+{
+  const Vec magic = splat (12582912.0f); /* 1.5 · 2^23: adding it rounds to an integer */
+  const VecI in_range = x > splat (-87.0f);
+  x = (Vec)(((VecI)x & in_range) | ((VecI)splat (-87.0f) & ~in_range));
+  const Vec y = x * splat (1.44269504089f);
+  const Vec shifted = y + magic;
+  const Vec n = shifted - magic;
+  /* ln 2 in two parts (Cody and Waite), so that large x keep their digits. */
+  const Vec f = (x - n * splat (0.693359375f)) - n * splat (-2.12194440e-4f);
+  Vec p = splat (1.0f / 720);
+  p = p * f + splat (1.0f / 120);
+  p = p * f + splat (1.0f / 24);
+  p = p * f + splat (1.0f / 6);
+  p = p * f + splat (0.5f);
+  p = p * f + splat (1.0f);
+  p = p * f + splat (1.0f);
+  const VecI exponent = ((VecI)shifted - (VecI)magic) << 23;
+  return (Vec)((VecI)p + exponent);
 }
 
 #if defined(__AVX2__) && !defined(__AVX512F__)

@@ -3,30 +3,6 @@
  */
 #include "ndt-kernel-lanes.h"
 
-/* exp (x) for x <= 0: 2^n · p (f) with n + f = x log2 e, p a polynomial of degree 6 on
- * [−0.5, 0.5] (Taylor terms of 2^f; error below 2e-7). */
-static inline Vec
-exp_negative (Vec x)
-{
-  const Vec magic = splat (12582912.0f); /* 1.5 · 2^23: adding it rounds to an integer */
-  const VecI in_range = x > splat (-87.0f);
-  x = (Vec)(((VecI)x & in_range) | ((VecI)splat (-87.0f) & ~in_range));
-  const Vec y = x * splat (1.44269504089f);
-  const Vec shifted = y + magic;
-  const Vec n = shifted - magic;
-  /* log2 e is applied to the remainder in two parts, so that large x keep their digits. */
-  const Vec f = (x - n * splat (0.693359375f)) - n * splat (-2.12194440e-4f);
-  Vec p = splat (1.0f / 720);
-  p = p * f + splat (1.0f / 120);
-  p = p * f + splat (1.0f / 24);
-  p = p * f + splat (1.0f / 6);
-  p = p * f + splat (0.5f);
-  p = p * f + splat (1.0f);
-  p = p * f + splat (1.0f);
-  const VecI exponent = ((VecI)shifted - (VecI)magic) << 23;
-  return (Vec)((VecI)p + exponent);
-}
-
 /* Bits of a block's cells within one of a coordinate that is −1 … 4 from the block's corner, and
  * of those at it; a coordinate outside the block has the neighbours that reach into it. */
 #define SPREAD_X(m) ((guint64)(m)*UINT64_C (0x1111111111111111))
@@ -227,8 +203,12 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
   return n_pairs;
 }
 
-/* The derivatives of a pair go straight into vector sums of 16 lanes: for the few pairs that a
- * point has, applying its Jacobian to each costs less than adding up the pairs of a point first. */
+/* ndt_pair_score_f() or ndt_pair_least_squares_f() and ndt_point_derivatives_f(), written again for
+ * vectors: the derivatives of a pair go straight into sums of VEC_LANES lanes, since for the few
+ * pairs that a point has applying its Jacobian to each costs less than adding up the pairs of a
+ * point first. There is no rule for terms that are not finite: pairs have a finite distance
+ * (append_pairs()) and exp_negative() is finite. /backend/evaluate compares the sums with those of
+ * ndt-terms.h in double. */
 static void
 sum_pairs (const NdtKernelArgs *args, Pairs *pairs, guint n_pairs, gboolean is_score, NdtSums *sums)
 {

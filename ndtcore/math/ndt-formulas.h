@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The formulas, once: inline functions that the C compiler and nvcc both accept. The reference
- * path, the vectorized CPU path and the kernels use them or are tested against them.
+/* The formulas: inline functions that the C compiler and nvcc both accept. The reference path, the
+ * vectorized CPU path and the kernels use them; where one of these has a formula again for speed
+ * (placing points and a pair's term: ndt-terms.h says where), a test compares it with the one
+ * here.
  *
  * Source unless said otherwise: M. Magnusson, "The Three-Dimensional Normal-Distributions
  * Transform", Örebro 2009, chapter 6; derivatives by a perturbation of the pose about its

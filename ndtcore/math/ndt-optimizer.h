@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The step rule of an alignment as a state machine without memory of its own: it is told the
- * objective at a trial pose and names the next one. The CPU drives it in a loop, the kernels
- * drive the same code on the device (which factors in float); it knows nothing of voxels.
+/* The step rule of an alignment as a state machine without memory of its own: it takes the
+ * objective at a trial pose and gives the next trial. The CPU drives it in a loop, the kernels
+ * drive the same code on the device (which factors in float); it does not depend on voxels.
  *
  * Approach: Gauss–Newton on the reweighted least squares, each step taken as it is: that sum falls
  * when pairs are lost, so it must not judge steps. Then the score: Newton with a Hessian made
@@ -18,34 +18,30 @@
 
 #include "ndt-types.h"
 
-#ifndef NDT_OPTIMIZER_REAL
-#define NDT_OPTIMIZER_REAL double
+/* One switch, set before this header is included: NDT_OPTIMIZER_ON_DEVICE is for nvcc. Poses, sums
+ * and steps are double in either case, so that both take the same steps. Unlike ndt-terms.h this is
+ * not instantiated twice in one file: a translation unit drives either the loop of the CPU or a
+ * kernel, and code that both would share by suffixed names would be the same text.
+ *
+ * On a device the 6×6 matrix is factored in float, since a double factor takes several times as
+ * long there, and the solution is refined once, so that it is as good as a double one; the caller
+ * gives the sums in float as well, and whether they are finite, since rounding is slow there and a
+ * warp does it at once. */
+#ifndef NDT_OPTIMIZER_ON_DEVICE
+#define NDT_OPTIMIZER_ON_DEVICE 0
 #endif
-/* The type that the 6×6 matrix is factored in. Where it is the shorter one, the solution is refined
- * once, so that it is as good as the other type's. */
-#ifndef NDT_OPTIMIZER_FACTOR_REAL
-#define NDT_OPTIMIZER_FACTOR_REAL NDT_OPTIMIZER_REAL
-#define NDT_OPTIMIZER_PIVOT 1e-10
-#define NDT_OPTIMIZER_REFINE 0
-#endif
+
+typedef double NdtReal;
+#if NDT_OPTIMIZER_ON_DEVICE
+typedef float NdtFactorReal;
+#define NDT_OPTIMIZER_RSQRT(x) rsqrtf (x)
 /* Smallest pivot of a matrix with unit diagonal that counts as definite: what rounding leaves. */
-#ifndef NDT_OPTIMIZER_PIVOT
 #define NDT_OPTIMIZER_PIVOT 1e-5f
-#define NDT_OPTIMIZER_REFINE 1
-#endif
-
-/* Does the caller give sums in the factor's type as well, and whether they are finite? Rounding is
- * slow on devices, and there a warp does it at once. */
-#ifndef NDT_OPTIMIZER_ROUNDED
-#define NDT_OPTIMIZER_ROUNDED 0
-#endif
-
-#ifndef NDT_OPTIMIZER_RSQRT
+#else
+typedef double NdtFactorReal;
 #define NDT_OPTIMIZER_RSQRT(x) (1 / sqrt (x))
+#define NDT_OPTIMIZER_PIVOT 1e-10
 #endif
-
-typedef NDT_OPTIMIZER_REAL NdtReal;
-typedef NDT_OPTIMIZER_FACTOR_REAL NdtFactorReal;
 
 /* As in NdtAlignParams. */
 typedef struct {
@@ -64,7 +60,7 @@ typedef struct {
   NdtReal gradient[6];
   NdtReal hessian[21];
   uint32_t n_pairs;
-#if NDT_OPTIMIZER_ROUNDED
+#if NDT_OPTIMIZER_ON_DEVICE
   NdtFactorReal *rounded; /* score, gradient and Hessian, in turn */
   int32_t is_finite;
 #endif
@@ -244,7 +240,7 @@ ndt_optimizer_solve_rounded (const NdtReal gradient[6], const NdtReal hessian[21
   NDT_UNROLL
   for (int i = 0; i < 6; i++)
     step[i] = (NdtReal)(y[i] * s[i]);
-#if NDT_OPTIMIZER_REFINE
+#if NDT_OPTIMIZER_ON_DEVICE
   NdtFactorReal r[6];
   NDT_UNROLL
   for (int i = 0; i < 6; i++) {
@@ -278,7 +274,7 @@ ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtRe
 NDT_INLINE int
 ndt_optimizer_solve_sums (const NdtOptimizerSums *sums, NdtReal step[6])
 {
-#if NDT_OPTIMIZER_ROUNDED
+#if NDT_OPTIMIZER_ON_DEVICE
   return ndt_optimizer_solve_rounded (
       sums->gradient, sums->hessian, sums->rounded + 1, sums->rounded + 7, step);
 #else
@@ -362,7 +358,7 @@ ndt_optimizer_accept (NdtOptimizer *o)
 NDT_INLINE int
 ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
 {
-#if NDT_OPTIMIZER_ROUNDED
+#if NDT_OPTIMIZER_ON_DEVICE
   return sums->is_finite;
 #else
   /* Three sums, so that they do not wait for each other. */
@@ -408,7 +404,7 @@ ndt_optimizer_regularize (
   sums->hessian[NDT_H6 (0, 0)] -= 2 * w * x * x;
   sums->hessian[NDT_H6 (0, 1)] -= 2 * w * x * y;
   sums->hessian[NDT_H6 (1, 1)] -= 2 * w * y * y;
-#if NDT_OPTIMIZER_ROUNDED
+#if NDT_OPTIMIZER_ON_DEVICE
   sums->rounded[0] = (NdtFactorReal)sums->score;
   sums->rounded[1] = (NdtFactorReal)sums->gradient[0];
   sums->rounded[2] = (NdtFactorReal)sums->gradient[1];

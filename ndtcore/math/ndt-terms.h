@@ -4,7 +4,12 @@
  *
  * With x' = R x + t, q = x' − μ, B = Σ⁻¹ and e = exp (−d2/2 qᵀBq), a pair of a point and a voxel
  * adds −d1 e to the score. All that a pair adds to the derivatives are ten sums: the term s,
- * b = Σ w Bq with w = −d1 d2 e, and A = Σ w (d2 Bq (Bq)ᵀ − B). */
+ * b = Σ w Bq with w = −d1 d2 e, and A = Σ w (d2 Bq (Bq)ᵀ − B).
+ *
+ * The reference path and the kernels' point derivatives are these functions. The two inner loops
+ * have the pair's term a second time, for speed: sum_pairs() of align/ndt-kernel.c (vectors, and
+ * the Jacobian applied to each pair) and add_pair() of cuda/align/ndt-cuda-chunk.cuh (no branches).
+ * What is changed here is changed there; /backend/evaluate and /gpu/evaluate fail otherwise. */
 
 typedef struct {
   NDT_REAL s;

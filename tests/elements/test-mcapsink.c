@@ -7,7 +7,11 @@
 
 GST_START_TEST (test_records_until_eos)
 {
+  const GstStructure *closed;
+  GstMessage *message;
+  guint64 messages, bytes;
   GstPad *source;
+  GStatBuf about;
 
   set_state (GST_STATE_PLAYING);
   source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
@@ -16,6 +20,15 @@ GST_START_TEST (test_records_until_eos)
   push (source, 1000, 2);
   fail_if (has_message (GST_MESSAGE_EOS));
   gst_pad_push_event (source, gst_event_new_eos ());
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT);
+  fail_unless (message && gst_message_has_name (message, "mcap-file-closed"));
+  closed = gst_message_get_structure (message);
+  fail_unless (gst_structure_get_uint64 (closed, "messages", &messages) && messages == 3);
+  fail_unless_equals_int (g_stat (path, &about), 0);
+  fail_unless (gst_structure_get_uint64 (closed, "bytes", &bytes));
+  fail_unless_equals_uint64 (bytes, (guint64)about.st_size);
+  fail_unless_equals_string (gst_structure_get_string (closed, "location"), path);
+  gst_message_unref (message);
   fail_unless (has_message (GST_MESSAGE_EOS));
   expect_complete (path);
   fail_unless_equals_uint64 (get_stat ("messages"), 3);
@@ -326,6 +339,31 @@ GST_START_TEST (test_end_after_flush)
 }
 GST_END_TEST;
 
+/* Who deletes a recording is not told by the file system, and the recorder says so: with the next
+ * chunk or at the end. */
+GST_START_TEST (test_deleted)
+{
+  for (guint at_end = 0; at_end < 2; at_end++) {
+    GstPad *source;
+
+    g_object_set (sink, "chunk-size", 1, NULL);
+    set_state (GST_STATE_PLAYING);
+    source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+    push (source, 10, 0);
+    fail_unless_equals_int (g_unlink (path), 0);
+    if (at_end)
+      gst_pad_push_event (source, gst_event_new_eos ());
+    else
+      fail_unless_equals_int (gst_pad_push (source, make_scan (10, 1)), GST_FLOW_ERROR);
+    expect_error (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE);
+    fail_if (has_message (GST_MESSAGE_EOS));
+    fail_if (g_file_test (path, G_FILE_TEST_EXISTS));
+    set_state (GST_STATE_READY);
+    remove_source (source);
+  }
+}
+GST_END_TEST;
+
 static Suite *
 mcapsink_suite (void)
 {
@@ -346,6 +384,7 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_pipe);
   tcase_add_test (tests, test_pause_of_the_stream);
   tcase_add_test (tests, test_end_after_flush);
+  tcase_add_test (tests, test_deleted);
   return suite;
 }
 

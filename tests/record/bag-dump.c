@@ -80,7 +80,7 @@ dump_bag (const gchar *location, guint64 from)
 
   if (!bag_files_find (location, paths, &error))
     return fail (error);
-  g_autoptr (BagMerger) reader = bag_merger_new (paths, &error);
+  g_autoptr (BagMerger) reader = bag_merger_new (paths, NULL, &error);
   if (!reader)
     return fail (error);
   const gboolean has_range = bag_merger_get_range (reader, &start, &end);

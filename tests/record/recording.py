@@ -97,6 +97,11 @@ def pose_structure(i):
     return structure
 
 
+def log_time(i):
+    """Of scan i: its PTS, moved to the time of day by what the first cloud says."""
+    return EPOCH + pts(i)
+
+
 def make_cloud(i, with_pose=True, with_reference=True):
     data = cloud(i)
     buffer = Gst.Buffer.new_wrapped(data) if data else Gst.Buffer.new()
@@ -197,8 +202,8 @@ class Folder(unittest.TestCase):
             reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
             summary = reader.get_summary()
             self.assertEqual(summary.statistics.message_count, 5 * n)
-            self.assertEqual(summary.statistics.message_start_time, pts(0))
-            self.assertEqual(summary.statistics.message_end_time, pts(n - 1))
+            self.assertEqual(summary.statistics.message_start_time, log_time(0))
+            self.assertEqual(summary.statistics.message_end_time, log_time(n - 1))
             self.assertEqual(summary.statistics.chunk_count, len(summary.chunk_indexes))
             self.assertEqual({c.compression for c in summary.chunk_indexes}, {compression})
             topics = {c.topic: c for c in summary.channels.values()}
@@ -213,22 +218,23 @@ class Folder(unittest.TestCase):
             seen = {topic: 0 for topic in topics}
             for _, channel, message in reader.iter_messages(topics=["/data"]):
                 self.assertEqual(message.data, b"packet %d" % seen["/data"])
-                self.assertEqual(message.log_time, pts(seen["/data"]))
+                self.assertEqual(message.log_time, log_time(seen["/data"]))
                 seen["/data"] += 1
             for _, channel, message, decoded in reader.iter_decoded_messages(
                     topics=list(self.checks())):
                 i = seen[channel.topic]
-                self.assertEqual(message.log_time, pts(i))
+                self.assertEqual(message.log_time, log_time(i))
                 self.assertEqual(message.sequence, i)
                 self.checks()[channel.topic](decoded, i)
                 seen[channel.topic] += 1
             self.assertEqual(set(seen.values()), {n})
             # By the index: of some seconds in the middle.
             some = [m.sequence for _, _, m in reader.iter_messages(
-                topics=["/points"], starting_at=pts(10), ending_before=pts(20))]
+                topics=["/points"], starting_at=log_time(10), ending_before=log_time(20))]
             self.assertEqual(some, list(range(10, 20)))
             (record,) = reader.iter_metadata()
             self.assertEqual((record.name, record.metadata["log-time"]), ("recorder", "pts"))
+            self.assertEqual(record.metadata["log-time-offset"], str(EPOCH))
             (attachment,) = reader.iter_attachments()
             self.assertEqual(attachment.name, "pipeline.dot")
             self.assertTrue(b"GstAppSrc" in attachment.data)
@@ -269,7 +275,7 @@ class Folder(unittest.TestCase):
             wanted = [c for c in reader.connections if c.topic in seen]
             for connection, timestamp, raw in reader.messages(wanted):
                 i = seen[connection.topic]
-                self.assertEqual(timestamp, pts(i))
+                self.assertEqual(timestamp, log_time(i))
                 self.checks()[connection.topic](reader.deserialize(raw, connection.msgtype), i)
                 seen[connection.topic] += 1
         self.assertEqual(set(seen.values()), {n})

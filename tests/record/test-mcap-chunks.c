@@ -69,11 +69,12 @@ test_unpack (void)
           .crc = mcap_crc32 (0, data, size),
           .compression = mcap_compressor_get_name (compressor),
       };
-      g_assert_true (mcap_unpack (&chunk, packed.data, packed.size, out, &error));
+      g_assert_true (mcap_unpack (&chunk, packed.data, packed.size, MCAP_READ_LIMIT, out, &error));
       g_assert_no_error (error);
       g_assert_cmpmem (out->data, out->len, data, size);
       /* One byte less is noticed. */
-      g_assert_false (mcap_unpack (&chunk, packed.data, packed.size - 1, out, NULL));
+      g_assert_false (
+          mcap_unpack (&chunk, packed.data, packed.size - 1, MCAP_READ_LIMIT, out, NULL));
     }
   }
 }

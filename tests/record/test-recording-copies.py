@@ -9,8 +9,9 @@ import sqlite3
 import struct
 
 import unittest_tap
-from recording import (Attachment, Channel, EPOCH, Folder, Gst, McapError, Message, Metadata,
-                       NonSeekingReader, Schema, StreamReader, make_reader, pts, wait)
+from recording import (Attachment, CLOUD_CAPS, Channel, Folder, Gst, McapError, Message, Metadata,
+                       NonSeekingReader, SECOND, Schema, StreamReader, log_time, make_cloud,
+                       make_reader, wait)
 
 
 class Copies(Folder):
@@ -41,7 +42,20 @@ class Copies(Folder):
     def test_timestamps(self):
         """Time stamps of the header, or log times; the other one of a cloud is in a meta."""
         path = self.path("a.mcap")
-        self.record(f"mcapsink name=rec location={path}", 5)
+        late = 3 * SECOND  # within what stamps of one clock are apart
+        pipeline = Gst.parse_launch(f"appsrc name=clouds format=time caps={CLOUD_CAPS.replace(' ', '')!s} "
+                                    f"! mcapsink location={path}")
+        clouds = pipeline.get_by_name("clouds")
+        pipeline.set_state(Gst.State.PLAYING)
+        for i in range(5):
+            buffer = make_cloud(i, with_reference=False)
+            buffer.pts = log_time(i)
+            buffer.add_reference_timestamp_meta(Gst.Caps.from_string("timestamp/x-unix"),
+                                                log_time(i) - late, Gst.CLOCK_TIME_NONE)
+            clouds.emit("push-buffer", buffer)
+        clouds.emit("end-of-stream")
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
         unix = Gst.Caps.from_string("timestamp/x-unix")
         for timestamps in ("header", "log"):
             pipeline = Gst.parse_launch(
@@ -52,11 +66,11 @@ class Copies(Folder):
                 buffer = pipeline.get_by_name("out").emit("pull-sample").get_buffer()
                 meta = buffer.get_reference_timestamp_meta(unix)
                 if timestamps == "header":
-                    self.assertEqual(buffer.pts, EPOCH + pts(i))
+                    self.assertEqual(buffer.pts, log_time(i) - late)
                     self.assertIsNone(meta)
                 else:
-                    self.assertEqual(buffer.pts, pts(i))
-                    self.assertEqual(meta.timestamp, EPOCH + pts(i))
+                    self.assertEqual(buffer.pts, log_time(i))
+                    self.assertEqual(meta.timestamp, log_time(i) - late)
             wait(pipeline)
             pipeline.set_state(Gst.State.NULL)
 

@@ -60,7 +60,8 @@ def read_cut(path):
     return clouds, chunks, len(content) - position
 
 
-SOURCE = ("fakesrc sizetype=fixed sizemax=16000 filltype=pattern {limit} ! "
+SOURCE = ("fakesrc format=time datarate=160000 sizetype=fixed sizemax=16000 "
+          "filltype=pattern {limit} ! "
           "pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1 ! "
           "mcapsink name=rec location={path} chunk-size={chunk} {more}")
 
@@ -70,7 +71,7 @@ class Cut(Folder):
         """Cut where the file is said to be safe, it has all that was written up to there."""
         path = self.path("cut.mcap")
         pipeline = Gst.parse_launch(
-            "fakesrc sizetype=fixed sizemax=16000 is-live=false filltype=pattern ! "
+            "fakesrc format=time datarate=160000 sizetype=fixed sizemax=16000 filltype=pattern ! "
             "pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1 ! identity sleep-time=500 ! "
             f"mcapsink name=rec location={path} chunk-size=100000 sync-interval=20000000")
         sink = pipeline.get_by_name("rec")

@@ -82,6 +82,29 @@ class Files(Folder):
         self.assertLess(times[-1], time.time_ns() + SECOND)
         self.assertEqual({b - a for a, b in zip(times, times[1:])}, {SECOND // 10})
 
+    def test_pause(self):
+        """Log times are those of the day after a pause as well."""
+        path = self.path("pause.mcap")
+        pipeline = Gst.parse_launch("lidartestsrc is-live=true num-buffers=6 rings=16 columns=64 ! "
+                                    f"mcapsink name=rec location={path} chunk-size=1")
+        rec = pipeline.get_by_name("rec")
+        pipeline.set_state(Gst.State.PLAYING)
+        deadline = time.monotonic() + 120
+        while rec.get_property("stats").get_uint64("messages").value < 4:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        pipeline.set_state(Gst.State.PAUSED)
+        time.sleep(1.5)  # more than what the other scans take
+        resumed = time.time_ns()
+        pipeline.set_state(Gst.State.PLAYING)
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        with open(path, "rb") as file:
+            times = [m.log_time for _, _, m in make_reader(file).iter_messages(["/points"])]
+        self.assertGreaterEqual(len(times), 3)  # a live source may skip what it does not play
+        self.assertGreater(times[-1], resumed)
+        self.assertLess(times[-1], time.time_ns() + SECOND // 10)
+
 
 class Provenance(Folder):
     def test_provenance(self):

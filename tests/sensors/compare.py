@@ -38,7 +38,7 @@ def nearest(points, others, cell=0.1):
 
 
 def read_pcd(path):
-    """Fields of a binary PCD file by name."""
+    """Fields of a PCD file, binary or of text, by name."""
     types = {("F", 4): "<f4", ("F", 8): "<f8", ("U", 1): "u1", ("U", 2): "<u2", ("U", 4): "<u4",
              ("I", 4): "<i4"}
     with open(path, "rb") as file:
@@ -46,9 +46,11 @@ def read_pcd(path):
         while "DATA" not in header:
             words = file.readline().decode("ascii").split()
             header[words[0]] = words[1:]
-        assert header["DATA"] == ["binary"], header["DATA"]
         dtype = np.dtype([(name, types[kind, int(size)]) for name, kind, size in
                           zip(header["FIELDS"], header["TYPE"], header["SIZE"])])
+        if header["DATA"] == ["ascii"]:
+            return np.loadtxt(file, dtype)
+        assert header["DATA"] == ["binary"], header["DATA"]
         return np.frombuffer(file.read(), dtype, int(header["POINTS"][0]))
 
 

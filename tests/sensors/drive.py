@@ -8,6 +8,7 @@ import os
 import random
 import struct
 import subprocess
+import time
 
 import gi
 import numpy as np
@@ -27,13 +28,13 @@ DATE = (2023, 1, 2, 3, 4, 5)
 START = calendar.timegm(DATE)
 
 
-def simulate(columns):
+def simulate(columns, simulation=SIMULATION):
     """Ranges in m (0: none) and intensities of a drive, scans × columns × rings. Column 0 is behind
     the sensor, and they go on to the right."""
     point = np.dtype({"names": ["x", "y", "z", "intensity", "ring"],
                       "formats": ["<f4"] * 4 + ["<u2"], "offsets": [0, 4, 8, 12, 16],
                       "itemsize": 24})
-    pipeline = Gst.parse_launch(f"{SIMULATION} columns={columns} ! "
+    pipeline = Gst.parse_launch(f"{simulation} columns={columns} ! "
                                 "pointcloud/x-raw,format=XYZIRT,framerate=10/1 ! "
                                 "fakesink name=sink signal-handoffs=true sync=false")
     scans = []
@@ -76,7 +77,11 @@ def azimuth(column, columns, turn=18000):
     return (turn + round(column * 36000 / columns)) % 36000
 
 
-def velodyne(scans):
+# Encoders of packets. They yield microseconds since the start of the drive, UDP port, and payload, a
+# packet with the time of its first firing. @start: what the sensor's clock shows then, us.
+
+
+def velodyne(scans, start=0):
     """A VLP-16. Its lasers fire one after another, the simulation's at once."""
     columns, order = 1800, [(i % 2) * 8 + i // 2 for i in range(RINGS)]
     for number, scan in enumerate(scans):
@@ -85,7 +90,8 @@ def velodyne(scans):
             blocks = channels(scan[first:first + 24], 0.002, order).reshape(12, -1)
             yield stamp, 2368, b"".join(
                 struct.pack("<HH", 0xeeff, azimuth(first + 2 * i, columns)) + block.tobytes()
-                for i, block in enumerate(blocks)) + struct.pack("<IBB", stamp, 0x37, 0x22)
+                for i, block in enumerate(blocks)) + struct.pack(
+                    "<IBB", (start + stamp) % 3600000000, 0x37, 0x22)
 
 
 def delayed(packets, seed):
@@ -98,7 +104,7 @@ def delayed(packets, seed):
         yield max(stamp, release), port, payload
 
 
-def hesai(scans):
+def hesai(scans, start=START * 1000000):
     """A PandarXT-16. Its azimuth begins at y, and where the simulation has x."""
     columns, order = 2000, list(range(RINGS))[::-1]
     for number, scan in enumerate(scans):
@@ -106,15 +112,16 @@ def hesai(scans):
             stamp = number * PERIOD + first * 50
             blocks = channels(scan[first:first + 8], 0.004, order, size=4).reshape(8, -1)
             # The stamp of a packet is that of its last block, less 5.632 us.
-            at = stamp + 7 * 50 - 6
+            at = start + stamp + 7 * 50 - 6
+            date = time.gmtime(at // 1000000)
             yield stamp, 2368, bytes.fromhex("eeff0601 0000 10080104 0201") + b"".join(
                 struct.pack("<H", azimuth(first + i, columns, 27000)) + block.tobytes()
                 for i, block in enumerate(blocks)) + bytes(10) + b"\x37" + struct.pack(
-                    "<H6BIB", 600, DATE[0] - 1900, *DATE[1:5], DATE[5] + at // 1000000,
-                    at % 1000000, 0x42) + bytes(4)
+                    "<H6BIB", 600, date.tm_year - 1900, *date[1:6], at % 1000000,
+                    0x42) + bytes(4)
 
 
-def robosense(scans):
+def robosense(scans, start=START * 1000000):
     """A Helios-16P, whose lens lies 35 mm before its axis."""
     columns, order = 1800, list(range(RINGS))
     lens = 0.03498 / np.cos(np.radians(ELEVATIONS))
@@ -132,15 +139,14 @@ def robosense(scans):
             blocks = channels(scan[first:first + 24], 0.0025, order, True).reshape(12, -1)
             header = bytearray(42)
             header[:6] = bytes.fromhex("55aa055a0001")
-            header[17] = 1
-            header[20:30] = struct.pack(">HII", 0, START + stamp // 1000000, stamp % 1000000)
-            header[31:33] = bytes([6, 3])
+            header[20:30] = struct.pack(">HII", 0, *divmod(start + stamp, 1000000))
+            header[30:32] = bytes([6, 3])
             yield stamp, 6699, bytes(header) + b"".join(
                 struct.pack(">HH", 0xffee, azimuth(first + 2 * i, columns)) + block.tobytes()
                 for i, block in enumerate(blocks)) + bytes.fromhex("0000000000ff")
 
 
-def ouster(scans):
+def ouster(scans, start=START * 1000000):
     """An OS1 of 16 beams, which looks back at its first column."""
     columns = 1024
     for number, scan in enumerate(scans):
@@ -151,16 +157,16 @@ def ouster(scans):
         for first in range(0, columns, 16):
             stamp = number * PERIOD + round(first / columns * PERIOD)
             body = b"".join(
-                struct.pack("<QHH", (START * 1000000 + number * PERIOD) * 1000 +
+                struct.pack("<QHH", (start + number * PERIOD) * 1000 +
                             round(column / columns * PERIOD * 1000), column, 1) +
                 pixels[column].tobytes() for column in range(first, first + 16))
             yield stamp, 7502, struct.pack("<HH", 1, number) + bytes(28) + body + bytes(32)
 
 
-def ouster_metadata(path):
+def ouster_metadata(path, mode="TIME_FROM_PTP_1588"):
     with open(path, "w", encoding="ascii") as file:
         json.dump({
-            "prod_line": "OS-1-16", "timestamp_mode": "TIME_FROM_PTP_1588",
+            "prod_line": "OS-1-16", "timestamp_mode": mode,
             "beam_altitude_angles": [float(e) for e in ELEVATIONS[::-1]],
             "beam_azimuth_angles": [0.0] * RINGS, "lidar_origin_to_beam_origin_mm": 0,
             "lidar_to_sensor_transform": [-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
@@ -186,8 +192,8 @@ def check_trajectory(path, truth):
     return errors[0], errors[1:].max()
 
 
-def write_capture(path, packets):
-    """A pcap of Ethernet."""
+def write_capture(path, packets, start=START * 1000000):
+    """A pcap of Ethernet. @start: of the drive, us since 1970."""
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
         for stamp, port, payload in packets:
@@ -195,5 +201,5 @@ def write_capture(path, packets):
             ip = struct.pack(">BBHHHBBH4B4B", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0,
                              192, 168, 1, 201, 255, 255, 255, 255) + udp
             frame = bytes(12) + b"\x08\x00" + ip
-            file.write(struct.pack("<IIII", START + stamp // 1000000, stamp % 1000000,
-                                   len(frame), len(frame)) + frame)
+            file.write(struct.pack("<IIII", *divmod(start + stamp, 1000000), len(frame),
+                                   len(frame)) + frame)

@@ -335,6 +335,11 @@ check_open_fails (const gchar *metadata, const gchar *text)
 
 GST_START_TEST (test_metadata)
 {
+  /* A parser that calls itself for each level would overflow the stack. */
+  g_autoptr (GString) nested = g_string_new ("{\"a\": \"[[\\\"[\", \"b\": ");
+  for (guint i = 0; i < 100000; i++)
+    g_string_append_c (nested, '[');
+  check_open_fails (nested->str, "nested");
 #define ANGLES "\"beam_altitude_angles\": [1, 2], \"beam_azimuth_angles\": [0, 0]"
   static const gchar *const bad[][2] = {{NULL, "No metadata"}, {"", "metadata"}, {"[]", "object"},
       {"{", "JSON"}, {"{}", "beam_altitude_angles"},

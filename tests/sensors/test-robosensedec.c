@@ -9,7 +9,8 @@
 #include "packet-harness.h"
 
 /* Offsets and values are those of the user manuals of the RS-Helios (tables of the MSOP header and
- * of the DIFOP packet) and of the RS-Bpearl. */
+ * of the DIFOP packet, whose bytes count from 1) and of the RS-Bpearl; test-robosense.py has a real
+ * capture of a Helios. */
 #define SIZE 1248
 #define BLOCK 100
 #define N_LASERS 32
@@ -51,9 +52,8 @@ make_packet (guint8 *packet, Kind kind, guint64 time, guint azimuth, guint step,
   memcpy (packet, kind <= HELIOS_16P ? helios : bpearl,
       kind <= HELIOS_16P ? sizeof helios : sizeof bpearl);
   if (kind <= HELIOS_16P) {
-    packet[17] = 1; /* 0.25 cm */
-    packet[31] = 6; /* RS-Helios */
-    packet[32] = kind == HELIOS ? 1 : 3;
+    packet[30] = 6; /* RS-Helios */
+    packet[31] = kind == HELIOS ? 0 : 3;
   } else {
     packet[kind == BPEARL ? 30 : 31] = 3; /* RS-Bpearl */
     packet[32] = kind == BPEARL ? 0 : 4;
@@ -470,8 +470,8 @@ GST_START_TEST (test_undecided)
   guint8 packet[SIZE];
   guint n;
   make_packet (packet, HELIOS_16P, 0, 0, 40, 1000);
-  packet[31] = 7;
-  packet[32] = 0;
+  packet[30] = 7;
+  packet[31] = 0;
   packet_harness_push (harness, packet, SIZE, 0);
   fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 1);
   fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);

@@ -499,6 +499,36 @@ GST_START_TEST (test_calibration)
 }
 GST_END_TEST;
 
+/* What a unit of range is follows from the model: a file that says otherwise is said and not used.
+ */
+GST_START_TEST (test_resolution)
+{
+  static const struct {
+    const gchar *line;
+    guint n_warnings;
+  } cases[] = {{"distance_resolution: 0.007\n", 1}, {"distance_resolution: 0.002\n", 0}, {"", 0}};
+  g_autofree gchar *path = NULL, *line = NULL, *text = NULL;
+  g_autoptr (GString) lasers = g_string_new (cases[__i__].line);
+  guint n;
+  g_string_append (lasers, "lasers:\n");
+  for (guint i = 0; i < 16; i++)
+    g_string_append_printf (lasers, "- {laser_id: %u, vert_correction: 0.0%02u}\n", i, i);
+  g_close (g_file_open_tmp ("velodyne-XXXXXX.yaml", &path, NULL), NULL);
+  g_file_set_contents (path, lasers->str, -1, NULL);
+  line = g_strdup_printf ("velodynedec calibration-location=\"%s\"", path);
+  GstHarness *harness = packet_harness_new (line);
+  g_unlink (path);
+  push_packets (harness, 0, 1);
+  fail_unless_equals_int (packet_harness_take_warnings (harness, &text), cases[__i__].n_warnings);
+  if (text)
+    fail_unless (strstr (text, "0.007") && strstr (text, "0.002"), "%s", text);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (harness), &n);
+  fail_unless (fabs (hypot (hypot (points[0].x, points[0].y), points[0].z) - 10) < 1e-5);
+  packet_harness_free (harness);
+}
+GST_END_TEST;
+
 /* A funnel of two sockets repeats the segment at each change; another one ends a scan. */
 GST_START_TEST (test_segments)
 {
@@ -541,6 +571,7 @@ velodynedec_suite (void)
   tcase_add_test (tests, test_flush);
   tcase_add_loop_test (tests, test_same_hour, 0, 2);
   tcase_add_test (tests, test_calibration);
+  tcase_add_loop_test (tests, test_resolution, 0, 3);
   tcase_add_test (tests, test_segments);
   return suite;
 }

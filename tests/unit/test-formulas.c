@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "ndtcore/align/ndt-kernel-lanes.h"
 #include "ndtcore/math/ndt-formulas.h"
 
 #include <float.h>
@@ -371,6 +372,23 @@ test_least_squares (void)
   }
 }
 
+/* The vectors' exponential: the relative error that its comment states, over all of its range. */
+static void
+test_exp (void)
+{
+  float worst = 0;
+  for (gint i = 0; i <= 87 * 4096; i++) {
+    const float x = -(float)i / 4096;
+    const float got = exp_negative (splat (x))[0];
+    worst = MAX (worst, (float)fabs ((double)got / exp ((double)x) - 1));
+  }
+  g_test_message ("largest relative error %g", (double)worst);
+  g_assert_cmpfloat (worst, <, 3e-7f);
+  g_assert_cmpfloat (exp_negative (splat (-1000))[0], ==, exp_negative (splat (-87))[0]);
+  g_assert_cmpfloat (exp_negative (splat (NAN))[0], ==, exp_negative (splat (-87))[0]);
+  g_assert_cmpfloat (exp_negative (splat (0))[0], ==, 1);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -382,5 +400,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/formulas/float", test_float);
   g_test_add_func ("/formulas/not-finite", test_not_finite);
   g_test_add_func ("/formulas/least-squares", test_least_squares);
+  g_test_add_func ("/formulas/exp", test_exp);
   return g_test_run ();
 }

@@ -178,6 +178,43 @@ test_diagnostics (void)
   }
 }
 
+/* Some drivers leave row_step at 0. It is the last number before the length of the data. */
+static void
+test_row_step (void)
+{
+  static const struct {
+    guint32 row_step;
+    gsize missing;
+    gboolean is_read;
+  } cases[] = {{0, 0, TRUE}, {48, 0, TRUE}, {47, 0, FALSE}, {0, 1, FALSE}};
+  const gsize n_points = 8, size = n_points * 12;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GByteArray) bytes = g_byte_array_new ();
+    g_autoptr (GError) error = NULL;
+    RosPointCloud2 cloud;
+    GstPointCloudInfo info;
+    gst_point_cloud_info_init (&info);
+    gst_point_cloud_info_set_format (&info, GST_POINT_CLOUD_FORMAT_XYZ_F32LE);
+    info.width = 4;
+    info.height = 2;
+    ros_write_point_cloud2_head (bytes, 0, "lidar", &info, n_points);
+    const guint32 row_step = GUINT32_TO_LE (cases[i].row_step);
+    const guint32 data_size = GUINT32_TO_LE ((guint32)(size - cases[i].missing));
+    memcpy (bytes->data + bytes->len - 8, &row_step, 4);
+    memcpy (bytes->data + bytes->len - 4, &data_size, 4);
+    g_byte_array_set_size (bytes, bytes->len + (guint)(size - cases[i].missing) + 1);
+    const gboolean is_read = ros_read_point_cloud2 (&cloud, bytes->data, bytes->len, NULL, &error);
+    g_assert_cmpint (is_read, ==, cases[i].is_read);
+    if (is_read) {
+      g_assert_cmpuint (cloud.row_step, ==, 48);
+      ros_point_cloud2_clear (&cloud);
+    } else {
+      /* By what is wrong. */
+      g_assert_nonnull (strstr (error->message, "row_step"));
+    }
+  }
+}
+
 static void
 test_schemas (void)
 {
@@ -200,6 +237,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ros-messages/poses", test_poses);
   g_test_add_func ("/ros-messages/no-covariance", test_no_covariance);
   g_test_add_func ("/ros-messages/diagnostics", test_diagnostics);
+  g_test_add_func ("/ros-messages/row-step", test_row_step);
   g_test_add_func ("/ros-messages/schemas", test_schemas);
   return g_test_run ();
 }

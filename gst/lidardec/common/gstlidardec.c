@@ -375,7 +375,8 @@ gst_lidar_dec_class_init (GstLidarDecClass *klass)
    * inertia); those left out from an `other-source`, for `bad-size`, as `foreign`, of a
    * `wrong-model`, `corrupt`, `uncalibrated` (the sensor did not send its lasers' angles), `late`
    * (out of order, their scan pushed already, perhaps only in part), `duplicates` and of a
-   * `bad-time` that follows on nothing; `restarts`: jumps of the sensor's clock; `gaps` of half a
+   * `bad-time` that follows on nothing; `restarts`: jumps of the sensor's clock, and packets of a
+   * numbered frame that were `skipped` as the clock was set within it; `gaps` of half a
    * round or more; scans thrown away because the azimuth `stalled`; `scans` pushed.
    */
   g_object_class_install_property (object_class, PROP_STATS,

@@ -25,6 +25,8 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarDec, gst_lidar_dec, GST, LIDAR_DEC, GstElement
  * @flush: ends the scan in the making, where that is not the cutter's; may be NULL
  * @reset: forgets it; may be NULL
  * @get_model: name of the sensor's model, of static memory; NULL: not known yet; may be NULL
+ * @get_remark: a sentence to warn of once the model is known, of memory that stays as long as the
+ *   decoder; NULL: there is none; may be NULL
  * @clock: names the epoch of the sensor's clock, caps of the GstReferenceTimestampMeta
  *
  * Base class of decoders of lidars' packets. Subclasses add their model's properties and set
@@ -43,6 +45,7 @@ struct _GstLidarDecClass {
   void (*flush) (GstLidarDec *self, PacketCutter *cutter);
   void (*reset) (GstLidarDec *self);
   const gchar *(*get_model) (GstLidarDec *self);
+  const gchar *(*get_remark) (GstLidarDec *self);
   GstCaps *(*clock) (GstLidarDec *self);
 };
 

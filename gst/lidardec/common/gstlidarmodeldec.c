@@ -59,6 +59,13 @@ gst_lidar_model_dec_get_model (GstLidarDec *dec)
   return GST_LIDAR_MODEL_DEC_GET_CLASS (dec)->get_model (PRIVATE (dec)->decoder);
 }
 
+static const gchar *
+gst_lidar_model_dec_get_remark (GstLidarDec *dec)
+{
+  GstLidarModelDecClass *klass = GST_LIDAR_MODEL_DEC_GET_CLASS (dec);
+  return klass->get_remark ? klass->get_remark (PRIVATE (dec)->decoder) : NULL;
+}
+
 static gboolean
 gst_lidar_model_dec_decode (GstLidarDec *dec, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
@@ -143,6 +150,7 @@ gst_lidar_model_dec_class_init (GstLidarModelDecClass *klass)
   dec_class->open = gst_lidar_model_dec_open;
   dec_class->close = gst_lidar_model_dec_close;
   dec_class->get_model = gst_lidar_model_dec_get_model;
+  dec_class->get_remark = gst_lidar_model_dec_get_remark;
   dec_class->decode = gst_lidar_model_dec_decode;
   dec_class->calibrate = gst_lidar_model_dec_calibrate;
   dec_class->reset = gst_lidar_model_dec_reset;

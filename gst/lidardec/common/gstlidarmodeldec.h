@@ -13,6 +13,7 @@ G_DECLARE_DERIVABLE_TYPE (GstLidarModelDec, gst_lidar_model_dec, GST, LIDAR_MODE
  * @create: makes the decoder of a model, with the text of a calibration or NULL for none
  * @destroy: frees it
  * @get_model: see #GstLidarDecClass
+ * @get_remark: see #GstLidarDecClass; may be NULL
  * @decode: see #GstLidarDecClass
  * @calibrate: see #GstLidarDecClass; may be NULL
  * @reset: forgets what it keeps from packet to packet, but not the model and angles; may be NULL
@@ -26,6 +27,7 @@ struct _GstLidarModelDecClass {
   gpointer (*create) (gint model, const gchar *calibration, GError **error);
   void (*destroy) (gpointer decoder);
   const gchar *(*get_model) (gpointer decoder);
+  const gchar *(*get_remark) (gpointer decoder);
   gboolean (*decode) (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
       gboolean *is_data, GError **error);
   gboolean (*calibrate) (gpointer decoder, const guint8 *data, gsize size, GError **error);

@@ -54,7 +54,8 @@ gst_lidar_counts_to_structure (const GstLidarCounts *self, const gchar *name)
       {"corrupt", self->n_bad[PACKET_ERROR_CORRUPT]}, {"uncalibrated", self->n_uncalibrated},
       {"late", self->cutter.n_late}, {"duplicates", self->cutter.n_duplicates},
       {"bad-time", self->cutter.n_bad_times}, {"restarts", self->cutter.n_restarts},
-      {"gaps", self->cutter.n_gaps}, {"stalled", self->cutter.n_stalled}, {"scans", self->n_scans}};
+      {"skipped", self->cutter.n_skipped}, {"gaps", self->cutter.n_gaps},
+      {"stalled", self->cutter.n_stalled}, {"scans", self->n_scans}};
   GstStructure *stats = gst_structure_new_empty (name);
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
     gst_structure_set (stats, counts[i].name, G_TYPE_UINT64, counts[i].n, NULL);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include <string.h>
+
 #include "gstlidardecprivate.h"
 #include "packet-memory.h"
+#include "packet-vendor.h"
 
 /* Of the derived class. */
 #define GST_CAT_DEFAULT (GST_LIDAR_DEC_GET_CLASS (self)->category)
@@ -135,22 +138,29 @@ publish (GstLidarDec *self)
 
 /* FALSE: the stream cannot go on. */
 static gboolean
-handle_bad_packet (GstLidarDec *self, const GError *error)
+handle_bad_packet (GstLidarDec *self, const GError *error, const guint8 *data, gsize size)
 {
   static const gchar *const kinds[] = {[PACKET_ERROR_SIZE] = "A packet has another size",
       [PACKET_ERROR_FOREIGN] = "A packet is not of this kind of sensor",
       [PACKET_ERROR_MODEL] = "A packet is of another model",
       [PACKET_ERROR_CORRUPT] = "A packet is corrupted"};
   GstLidarDecPrivate *priv = gst_lidar_dec_get_private (self);
+  const gchar *vendor = NULL;
   if (error->domain != PACKET_ERROR) {
     GST_ELEMENT_ERROR (self, STREAM, DECODE, ("Cannot decode: %s.", error->message), (NULL));
     return FALSE;
   }
   const guint64 n = ++priv->counts.n_bad[error->code];
-  g_strlcpy (priv->counts.refused, error->message, sizeof priv->counts.refused);
-  GST_DEBUG_OBJECT (self, "%s: %s", kinds[error->code], error->message);
+  if (error->code == PACKET_ERROR_SIZE || error->code == PACKET_ERROR_FOREIGN)
+    vendor = packet_guess_vendor (data, size);
+  /* Its own decoder does not know its own packet: the guess is wrong, or the packet is damaged. */
+  if (vendor && strstr (vendor, gst_debug_category_get_name (GST_CAT_DEFAULT)))
+    vendor = NULL;
+  g_snprintf (priv->counts.refused, sizeof priv->counts.refused, "%s%s%s", error->message,
+      vendor ? "; it looks like " : "", vendor ? vendor : "");
+  GST_DEBUG_OBJECT (self, "%s: %s", kinds[error->code], priv->counts.refused);
   warn (self, (GstLidarWarning)error->code, n, "%s and is left out: %s.", kinds[error->code],
-      error->message);
+      priv->counts.refused);
   return TRUE;
 }
 
@@ -194,6 +204,9 @@ tell_model (GstLidarDec *self)
     return;
   priv->model = model;
   GST_INFO_OBJECT (self, "the sensor is a %s", model);
+  const gchar *remark = klass->get_remark ? klass->get_remark (self) : NULL;
+  if (remark)
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS, ("%s", remark), (NULL));
 }
 
 static void
@@ -220,7 +233,7 @@ decode_mapped (GstLidarDec *self, GstBuffer *buffer, const guint8 *data, gsize s
     packet_cutter_set_discont (priv->cutter);
   packet_cutter_set_arrival (priv->cutter, GST_CLOCK_TIME_IS_VALID (pts) ? (gint64)pts : -1);
   if (!GST_LIDAR_DEC_GET_CLASS (self)->decode (self, data, size, priv->cutter, &is_data, &error))
-    return handle_bad_packet (self, error);
+    return handle_bad_packet (self, error, data, size);
   priv->counts.n_other += !is_data;
   if (!is_data || packet_cutter_is_held (priv->cutter))
     return TRUE;
@@ -325,18 +338,19 @@ wait_for_calibration (GstLidarDec *self, GstBuffer *buffer)
   GstLidarDecClass *klass = GST_LIDAR_DEC_GET_CLASS (self);
   g_autoptr (GError) error = NULL;
   GstMapInfo map;
-  gboolean is_known = TRUE;
+  gboolean is_known = TRUE, goes_on = TRUE;
   if (!check_source (self, buffer)) {
     gst_buffer_unref (buffer);
     return GST_FLOW_OK;
   }
   if (klass->calibrate && gst_buffer_map (buffer, &map, GST_MAP_READ)) {
     is_known = klass->calibrate (self, map.data, map.size, &error);
+    goes_on = !error || handle_bad_packet (self, error, map.data, map.size);
     gst_buffer_unmap (buffer, &map);
   }
   if (error) {
     gst_buffer_unref (buffer);
-    return handle_bad_packet (self, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
+    return goes_on ? GST_FLOW_OK : GST_FLOW_ERROR;
   }
   g_queue_push_tail (&priv->waiting, buffer);
   if (is_known)

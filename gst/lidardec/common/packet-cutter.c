@@ -19,6 +19,10 @@
 /* Where arrival is not known, more than that is not taken for an interruption. */
 #define MAX_STEP (1000 * MSEC)
 
+/* The first firings behind a blind part have times that are extrapolated where their packet began
+ * before it: the packet behind may say that it was earlier by a bit. */
+#define MAX_OVERLAP (MSEC / 2)
+
 /* Least jumps of azimuth, degrees, that are taken for the end of a field of view: at once, and
  * where the same jump was in the turn before. Lost packets make jumps as well. */
 #define BLIND_AT_ONCE 60
@@ -268,6 +272,12 @@ correct_pts (PacketCutter *self, PacketScan *scan)
 }
 
 void
+packet_cutter_count_skipped (PacketCutter *self)
+{
+  self->counts.n_skipped++;
+}
+
+void
 packet_cutter_count_late (PacketCutter *self)
 {
   if (!self->is_late)
@@ -422,7 +432,7 @@ place (PacketCutter *self, gint64 time, gdouble azimuth)
 {
   const gint64 period = self->period > 0 ? self->period : DEFAULT_PERIOD;
   if (self->has_scan && time < self->last_time)
-    return time >= self->scan.time;
+    return time >= self->scan.time - MAX_OVERLAP;
   if (self->has_blind)
     forget_blind (self, azimuth);
   const gdouble turn = get_turn (self->last_azimuth, azimuth);
@@ -485,7 +495,7 @@ packet_cutter_begin_firing (
     return NULL;
   }
   make_room (self, n);
-  *seconds = (gfloat)((gdouble)(time - self->scan.time) * 1e-9);
+  *seconds = (gfloat)((gdouble)MAX (time - self->scan.time, 0) * 1e-9);
   return self->scan.points + self->scan.n_points;
 }
 

@@ -53,6 +53,7 @@ typedef struct {
   guint64 n_duplicates; /* packets that came twice */
   guint64 n_restarts;   /* jumps of the sensor's clock, back or ahead */
   gint64 jump;          /* the last one, ns */
+  guint64 n_skipped;    /* packets of what was left of a frame then */
   guint64 n_bad_times;  /* packets whose time follows on nothing */
   guint64 n_gaps;       /* interruptions of half a round or more */
   guint64 n_stalled;    /* scans that were discarded because the azimuth stood still */
@@ -105,6 +106,8 @@ PacketPoint *packet_cutter_take_points (PacketCutter *self, gsize n);
 void packet_cutter_begin_scan (PacketCutter *self, PacketScan *scan, gint64 time);
 /* Takes a whole scan over. */
 void packet_cutter_take_scan (PacketCutter *self, PacketScan *scan);
+/* Counts a packet as one of a frame in which the sensor's clock was set. */
+void packet_cutter_count_skipped (PacketCutter *self);
 /* Counts a packet as one of a scan that was pushed already. */
 void packet_cutter_count_late (PacketCutter *self);
 /* How often the sensor's clock jumped. A decoder that keeps something from packet to packet begins

@@ -7,6 +7,7 @@
 
 #define DEGREE (G_PI / 180)
 #define MAX_COLUMNS 4096
+#define MAX_DEPTH 16 /* those of all firmware have 5 */
 
 G_DEFINE_QUARK (ouster - error, ouster_error)
 
@@ -208,6 +209,26 @@ parse_transform (OusterMetadata *self, JsonObject *root)
     self->transform[i] = i % 4 == 3 ? transform[i] * 1e-3 : transform[i];
 }
 
+/* The parser calls itself for each level: what is nested deeper than any metadata would overflow
+ * the stack. */
+static gboolean
+is_flat (const gchar *text, gssize size)
+{
+  guint depth = 0;
+  gboolean in_string = FALSE;
+  for (gssize i = 0; i < size; i++) {
+    if (in_string && text[i] == '\\')
+      i++;
+    else if (text[i] == '"')
+      in_string = !in_string;
+    else if (!in_string && (text[i] == '[' || text[i] == '{') && ++depth > MAX_DEPTH)
+      return FALSE;
+    else if (!in_string && (text[i] == ']' || text[i] == '}') && depth > 0)
+      depth--;
+  }
+  return TRUE;
+}
+
 gboolean
 ouster_metadata_parse (OusterMetadata *self, const gchar *text, gssize size, GError **error)
 {
@@ -216,6 +237,11 @@ ouster_metadata_parse (OusterMetadata *self, const gchar *text, gssize size, GEr
   memset (self, 0, sizeof *self);
   if (!g_utf8_validate (text, size, NULL)) {
     set_error (error, "they are no text");
+    return FALSE;
+  }
+  if (!is_flat (text, size)) {
+    g_set_error (error, OUSTER_ERROR, OUSTER_ERROR_METADATA,
+        "they are nested more than %d levels deep", MAX_DEPTH);
     return FALSE;
   }
   if (!json_parser_load_from_data (parser, text, size, &cause)) {

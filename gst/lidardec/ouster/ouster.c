@@ -339,7 +339,7 @@ ouster_decode (Ouster *self, const guint8 *data, gsize size, PacketCutter *cutte
   }
   self->skips &= frame == self->frame;
   if (self->skips) {
-    packet_cutter_count_late (cutter);
+    packet_cutter_count_skipped (cutter);
     return TRUE;
   }
   if (self->scan && frame != self->frame) {

@@ -16,14 +16,23 @@
 #define N_CHANNELS 32 /* of a block */
 #define CHANNEL_SIZE 3
 
-#define HELIOS_RESOLUTION 17 /* 0: 5 mm, 1: 2.5 mm */
+/* Of a Helios the type is lidar_type of rs_driver's RSHELIOSMsopHeader, of a Bpearl lidar_type and
+ * lidar_model of its RSMsopHeaderV1, and with old firmware legacy_lidar_type
+ * (github.com/RoboSense-LiDAR/rs_driver, decoder_RSHELIOS.hpp and decoder.hpp, commit 4eeadac). A
+ * capture of a Helios of 32 lasers has 6 there. */
 #define STAMP 20
-#define BPEARL_TYPE 30 /* of old firmware */
-#define TYPE 31
-#define SUBTYPE 32
+#define HELIOS_TYPE 30
+#define BPEARL_OLD_TYPE 30
+#define BPEARL_TYPE 31
+#define BPEARL_MODEL 32
+/* Only manuals say this one; rs_driver is told the model. */
+#define HELIOS_SUBTYPE 31
 
+#define DIFOP_RPM 8
 #define DIFOP_RETURN_MODE 300
-#define DIFOP_ROTATION 337 /* not 0: against the clock */
+/* Not 0: against the clock. Of the Bpearl alone: rs_driver reads it in decoder_RSBP.hpp
+ * (reserved_2[0] of RSBPDifopPkt) and nowhere else, and a Helios has 255 there. */
+#define DIFOP_ROTATION 337
 #define DIFOP_ELEVATIONS 468
 #define DIFOP_AZIMUTHS 564
 
@@ -32,7 +41,7 @@ static const guint8 bpearl_id[] = {0x55, 0xaa, 0x05, 0x0a, 0x5a, 0xa5, 0x50, 0xa
 static const guint8 difop_id[] = {0xa5, 0xff, 0x00, 0x5a, 0x11, 0x11, 0x55, 0x55};
 
 /* Values of the bytes that say what a sensor is. */
-enum { TYPE_BPEARL = 3, TYPE_HELIOS = 6, SUBTYPE_HELIOS_16P = 3, SUBTYPE_BPEARL_4 = 4 };
+enum { TYPE_BPEARL = 3, TYPE_HELIOS = 6, SUBTYPE_HELIOS_16P = 3, MODEL_BPEARL_4 = 4 };
 
 /* Steps of azimuth between firings, 0.01 degrees. At 20 Hz, the fastest, a block makes 40, one of
  * two firings 80; more is the end of the field of view that was set. */
@@ -45,7 +54,7 @@ enum { TYPE_BPEARL = 3, TYPE_HELIOS = 6, SUBTYPE_HELIOS_16P = 3, SUBTYPE_BPEARL_
 typedef struct {
   const gchar *name;
   guint n_lasers;
-  gfloat resolution;   /* m, 0: the packet says */
+  gfloat resolution;   /* m, rs_driver's DISTANCE_RES */
   gdouble firing_time; /* µs from firing to firing */
   gfloat radius;       /* m from the axis to the lens, in the direction of the azimuth */
   gfloat height;       /* m of the lens */
@@ -53,8 +62,8 @@ typedef struct {
 
 static const Model models[ROBOSENSE_N_MODELS] = {
     [ROBOSENSE_MODEL_AUTO] = {.name = "auto"},
-    [ROBOSENSE_MODEL_HELIOS] = {"Helios", 32, 0, 55.56, 0.03498f, 0},
-    [ROBOSENSE_MODEL_HELIOS_16P] = {"Helios-16P", 16, 0, 55.56, 0.03498f, 0},
+    [ROBOSENSE_MODEL_HELIOS] = {"Helios", 32, 0.0025f, 55.56, 0.03498f, 0},
+    [ROBOSENSE_MODEL_HELIOS_16P] = {"Helios-16P", 16, 0.0025f, 55.56, 0.03498f, 0},
     [ROBOSENSE_MODEL_BPEARL] = {"Bpearl", 32, 0.005f, 55.52, 0.01473f, 0.09427f},
     [ROBOSENSE_MODEL_BPEARL_4] = {"Bpearl of protocol 4", 32, 0.0025f, 55.56, 0.01619f, 0.09571f},
 };
@@ -71,6 +80,7 @@ struct _Robosense {
   RobosenseCalibration calibration; /* of no lasers until there is one */
   guint8 return_mode;               /* of DIFOP, 0xff: not known */
   gboolean is_reversed;
+  gint nominal_step; /* hundredths of a degree per firing by the DIFOP's speed, 0: not known */
 
   PacketLasers lasers;
   PacketBeams beams;
@@ -164,6 +174,16 @@ is_difop (const guint8 *data, gsize size)
   return size == PACKET_SIZE && memcmp (data, difop_id, sizeof difop_id) == 0;
 }
 
+/* How many lasers the table has: a Helios-16P may leave the second half at 0. */
+static guint
+count_lasers (const RobosenseCalibration *calibration)
+{
+  for (guint i = 16; i < calibration->n_lasers; i++)
+    if (calibration->elevation[i] != 0 || calibration->azimuth[i] != 0)
+      return calibration->n_lasers;
+  return MIN (calibration->n_lasers, 16);
+}
+
 /* FALSE: there are no angles in it, as in a sensor that was not calibrated. */
 static gboolean
 read_difop (const guint8 *data, RobosenseCalibration *calibration)
@@ -178,6 +198,7 @@ read_difop (const guint8 *data, RobosenseCalibration *calibration)
     are_zero &= calibration->elevation[i] == 0;
     calibration->n_lasers++;
   }
+  calibration->n_lasers = count_lasers (calibration);
   return calibration->n_lasers >= 16 && !are_zero;
 }
 
@@ -187,6 +208,10 @@ take_difop (Robosense *self, const guint8 *data)
   RobosenseCalibration calibration;
   self->return_mode = data[DIFOP_RETURN_MODE];
   self->is_reversed = data[DIFOP_ROTATION] != 0;
+  /* Whole turns a second, as rs_driver's BLOCK_AZ_DURATION is made. */
+  self->nominal_step = (gint)lround (packet_read_be16 (data + DIFOP_RPM) / 60 * 36000 * 55.56e-6);
+  if (self->nominal_step > MAX_STEP)
+    self->nominal_step = 0;
   if (!self->has_file && read_difop (data, &calibration))
     self->calibration = calibration;
 }
@@ -202,23 +227,34 @@ decode_difop (Robosense *self, const guint8 *data, GError **error)
          set_model (self, self->model, error);
 }
 
+/* Whether a Helios is the one of 16 lasers, which fire twice a block: where its angles are of 16,
+ * or its packets say so. */
+static gboolean
+is_16p (const Robosense *self, const guint8 *data)
+{
+  return self->calibration.n_lasers == 16 || data[HELIOS_SUBTYPE] == SUBTYPE_HELIOS_16P;
+}
+
 /* What the packet says that it is of, and what that is called. AUTO: of another model, or, with
  * the name NULL, of another vendor. */
 static RobosenseModel
-recognize (const guint8 *data, const gchar **name)
+recognize (const Robosense *self, const guint8 *data, const gchar **name)
 {
-  static const gchar *const names[] = {"unknown sensor", "RS-LiDAR-16", "RS-LiDAR-32", "Bpearl",
-      "Ruby", "Ruby Lite", "Helios", "Helios-1615 or Helios-16P"};
+  static const gchar *const names[] = {"RoboSense sensor of an unknown type", "RS-LiDAR-16",
+      "RS-LiDAR-32", "Bpearl", "Ruby", "Ruby Lite", "Helios", "Helios-1615 or Helios-16P"};
   const gboolean is_new = memcmp (data, helios_id, sizeof helios_id) == 0;
   const gboolean is_old = memcmp (data, bpearl_id, sizeof bpearl_id) == 0;
-  const guint8 type = is_old && data[TYPE] != TYPE_BPEARL ? data[BPEARL_TYPE] : data[TYPE];
+  const guint8 type = is_new                             ? data[HELIOS_TYPE]
+                      : data[BPEARL_TYPE] == TYPE_BPEARL ? TYPE_BPEARL
+                                                         : data[BPEARL_OLD_TYPE];
   RobosenseModel model = ROBOSENSE_MODEL_AUTO;
   *name = !is_new && !is_old ? NULL : names[type < G_N_ELEMENTS (names) ? type : 0];
   if (is_new && type == TYPE_HELIOS)
-    model =
-        data[SUBTYPE] == SUBTYPE_HELIOS_16P ? ROBOSENSE_MODEL_HELIOS_16P : ROBOSENSE_MODEL_HELIOS;
+    model = is_16p (self, data) ? ROBOSENSE_MODEL_HELIOS_16P : ROBOSENSE_MODEL_HELIOS;
+  else if (is_new && type == TYPE_HELIOS + 1 && self->calibration.n_lasers == 16)
+    model = ROBOSENSE_MODEL_HELIOS_16P;
   else if (is_old && type == TYPE_BPEARL)
-    model = data[TYPE] == TYPE_BPEARL && data[SUBTYPE] == SUBTYPE_BPEARL_4
+    model = data[BPEARL_TYPE] == TYPE_BPEARL && data[BPEARL_MODEL] == MODEL_BPEARL_4
                 ? ROBOSENSE_MODEL_BPEARL_4
                 : ROBOSENSE_MODEL_BPEARL;
   if (model != ROBOSENSE_MODEL_AUTO)
@@ -230,7 +266,7 @@ recognize (const guint8 *data, const gchar **name)
 static gboolean
 is_undecided (const guint8 *data)
 {
-  return memcmp (data, helios_id, sizeof helios_id) == 0 && data[TYPE] == TYPE_HELIOS + 1;
+  return memcmp (data, helios_id, sizeof helios_id) == 0 && data[HELIOS_TYPE] == TYPE_HELIOS + 1;
 }
 
 /* Whether the packet is of a model that is decoded here. */
@@ -238,7 +274,7 @@ static gboolean
 find_model (const Robosense *self, const guint8 *data, RobosenseModel *found, GError **error)
 {
   const gchar *name;
-  RobosenseModel model = recognize (data, &name);
+  RobosenseModel model = recognize (self, data, &name);
   const RobosenseModel wanted = self->model != ROBOSENSE_MODEL_AUTO ? self->model : self->wanted;
   if (is_undecided (data) &&
       (wanted == ROBOSENSE_MODEL_HELIOS || wanted == ROBOSENSE_MODEL_HELIOS_16P))
@@ -365,6 +401,13 @@ get_kind (guint8 return_mode)
   }
 }
 
+/* Hundredths of a degree per firing. */
+static gint
+get_mean_step (const Robosense *self)
+{
+  return self->nominal_step > 0 ? self->nominal_step : MAX (self->last_step, 1);
+}
+
 static void
 lay_out (Robosense *self, const guint8 *data, gint64 time, Layout *layout)
 {
@@ -377,24 +420,26 @@ lay_out (Robosense *self, const guint8 *data, gint64 time, Layout *layout)
   layout->block_step = !is_16 && layout->is_dual ? 2 : 1;
   layout->n_firings = N_BLOCKS / layout->block_step;
   layout->kind = get_kind (self->return_mode);
-  layout->resolution = model->resolution > 0          ? model->resolution
-                       : data[HELIOS_RESOLUTION] == 0 ? 0.005f
-                                                      : 0.0025f;
+  layout->resolution = model->resolution;
   for (guint i = 0; i < layout->n_firings; i++) {
     const guint azimuth = get_azimuth (blocks, i * layout->block_step);
     layout->azimuths[i] = azimuth;
+    gboolean is_next = FALSE;
     layout->times[i] = time;
     time += firing_time * layout->block_firings;
     if (i + 1 < layout->n_firings) {
       const guint step =
           (get_azimuth (blocks, (i + 1) * layout->block_step) + 36000 - azimuth) % 36000;
-      if (step > 0 && step <= MAX_STEP)
+      is_next = step > 0 && step <= MAX_STEP;
+      if (is_next)
         self->last_step = (gint)(step / layout->block_firings);
       else if (step > MAX_STEP)
         /* Nothing comes from outside of the field of view. */
-        time += firing_time * ((gint64)step / MAX (self->last_step, 1) - layout->block_firings);
+        time += (gint64)((gdouble)firing_time * step / get_mean_step (self)) -
+                firing_time * layout->block_firings;
     }
-    layout->steps[i] = self->last_step;
+    /* Behind the last block, and where the next one lies beyond what is blind. */
+    layout->steps[i] = is_next || self->nominal_step == 0 ? self->last_step : self->nominal_step;
   }
 }
 
@@ -437,7 +482,9 @@ decode_firing (Robosense *self, const Layout *layout, const guint8 *channels, gi
         channels + to_second, points);
   else
     n = packet_beams_fire (beams, &self->lasers, 0, n_lasers, firing, &format, channels, points);
-  for (guint i = 0; self->is_reversed && i < n; i++)
+  const gboolean is_mirrored = self->is_reversed && (self->model == ROBOSENSE_MODEL_BPEARL ||
+                                                        self->model == ROBOSENSE_MODEL_BPEARL_4);
+  for (guint i = 0; is_mirrored && i < n; i++)
     points[i].y = -points[i].y;
   return n;
 }

@@ -74,6 +74,12 @@ gst_velodyne_dec_get_model (gpointer decoder)
   return velodyne_get_model (decoder);
 }
 
+static const gchar *
+gst_velodyne_dec_get_remark (gpointer decoder)
+{
+  return velodyne_get_remark (decoder);
+}
+
 static gboolean
 gst_velodyne_dec_decode (gpointer decoder, const guint8 *data, gsize size, PacketCutter *cutter,
     gboolean *is_data, GError **error)
@@ -115,6 +121,7 @@ gst_velodyne_dec_class_init (GstVelodyneDecClass *klass)
   model_class->create = gst_velodyne_dec_create;
   model_class->destroy = gst_velodyne_dec_destroy;
   model_class->get_model = gst_velodyne_dec_get_model;
+  model_class->get_remark = gst_velodyne_dec_get_remark;
   model_class->decode = gst_velodyne_dec_decode;
   model_class->calibrate = gst_velodyne_dec_calibrate;
   model_class->reset = gst_velodyne_dec_reset;

@@ -15,6 +15,8 @@ void velodyne_free (Velodyne *self);
 
 /* Name of the model that packets are of; NULL: none told it yet. */
 const gchar *velodyne_get_model (const Velodyne *self);
+/* A sentence on the calibration, once the model is known; NULL: there is none. */
+const gchar *velodyne_get_remark (const Velodyne *self);
 
 /* Other packets follow, of the same sensor: from elsewhere in its hours. */
 void velodyne_reset (Velodyne *self);

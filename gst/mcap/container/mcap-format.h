@@ -68,6 +68,9 @@ typedef enum {
 #define MCAP_CAPS_MEDIA_TYPE "media-type"
 #define MCAP_LOG_TIME_CAPS "timestamp/x-mcap-log-time"
 #define MCAP_CREATE_TIME_CAPS "timestamp/x-mcap-create-time"
+/* GstReferenceTimestampMeta of a message of a recording: its publish time, where that is not its
+ * log time. */
+#define MCAP_PUBLISH_TIME_CAPS "timestamp/x-mcap-publish-time"
 /* A metadata record: an empty buffer, name and map (a GstStructure of strings) in caps. */
 #define MCAP_METADATA_CAPS "application/x-mcap-metadata"
 #define MCAP_CAPS_METADATA "metadata"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mcap-format.h"
+#include "mcap-unpack.h"
 
 /* What is read ahead while the headers of records are looked at. */
 #define WINDOW_SIZE 65536
@@ -49,11 +50,9 @@ mcap_file_read_record (
         offset);
     return FALSE;
   }
-  if (size > MCAP_READ_LIMIT) {
-    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
-        "the record at byte %" G_GUINT64_FORMAT " has %" G_GUINT64_FORMAT
-        " bytes; 1 GiB is read at most",
-        offset, size);
+  if (size > file->limit) {
+    g_autofree gchar *what = g_strdup_printf ("the record at byte %" G_GUINT64_FORMAT, offset);
+    mcap_set_too_large (what, size, file->limit, error);
     return FALSE;
   }
   g_byte_array_set_size (out, (guint)size);
@@ -177,9 +176,12 @@ take_chunk_index (McapIndex *self, McapCursor *cursor, guint64 *n_messages, gboo
   else
     *n_messages += (index_size - heads) / 16;
   add_chunk (self, offset, start, end);
-  /* An empty chunk has times of zero. */
-  if (start != 0 || end != 0)
+  /* A chunk without messages, of schemas and channels, has times of 0, as one whose messages were
+   * all logged at 0. */
+  if (start != 0 || end != 0 || map_size > 0)
     extend_range (self, start, end);
+  else
+    self->has_unclear_chunks = TRUE;
   return TRUE;
 }
 
@@ -189,7 +191,7 @@ reset_index (McapIndex *self)
 {
   g_ptr_array_set_size (self->blocks, 0);
   g_array_set_size (self->places, 0);
-  self->has_range = self->has_all_channels = FALSE;
+  self->has_range = self->has_all_channels = self->has_unclear_chunks = FALSE;
 }
 
 /* Takes the summary's records. FALSE where they do not list all messages. */
@@ -263,7 +265,7 @@ read_summary (McapIndex *self, const McapFile *file, GError **error)
   if (end == 0)
     end = footer_offset;
   if (summary < MCAP_MAGIC_SIZE || summary > end || end > footer_offset ||
-      footer_offset - summary > MCAP_READ_LIMIT)
+      footer_offset - summary > file->limit)
     return FALSE;
 
   const gsize size = (gsize)(footer_offset - summary);
@@ -330,8 +332,10 @@ scan_record (
       return FALSE;
     if (mcap_parse_chunk (&cursor, &chunk)) {
       add_chunk (self, offset, chunk.start_time, chunk.end_time);
-      if (chunk.records_size > 0)
+      if (chunk.start_time != 0 || chunk.end_time != 0)
         extend_range (self, chunk.start_time, chunk.end_time);
+      else if (chunk.records_size > 0)
+        self->has_unclear_chunks = TRUE;
     } else {
       mcap_index_add_damage (self, offset, "a chunk contradicts itself");
     }
@@ -441,6 +445,43 @@ lacks_schema (gpointer id, gpointer channel, gpointer table)
   return ((McapChannel *)channel)->schema_id != 0 && !mcap_table_get_schema (table, channel);
 }
 
+static gboolean
+has_messages (const McapFile *file, guint64 offset, GByteArray *record, GByteArray *records)
+{
+  McapChunk chunk;
+  McapCursor content;
+  guint8 opcode;
+
+  if (!mcap_file_read_record (file, offset, MCAP_OP_CHUNK, record, NULL))
+    return FALSE;
+  McapCursor cursor = {record->data, record->len, 0, FALSE};
+  if (!mcap_parse_chunk (&cursor, &chunk))
+    return FALSE;
+  const guint8 *bytes = mcap_cursor_bytes (&cursor, chunk.records_size);
+  if (!bytes || !mcap_unpack (&chunk, bytes, chunk.records_size, file->limit, records, NULL))
+    return FALSE;
+  McapCursor inner = {records->data, records->len, 0, FALSE};
+  while (mcap_cursor_record (&inner, &opcode, &content))
+    if (opcode == MCAP_OP_MESSAGE)
+      return TRUE;
+  return FALSE;
+}
+
+/* Looks into the chunks whose times say nothing, until one has messages. What is damaged in them is
+ * said when they are read. */
+static void
+look_into_chunks (McapIndex *self, const McapFile *file)
+{
+  g_autoptr (GByteArray) record = g_byte_array_new ();
+  g_autoptr (GByteArray) records = g_byte_array_new ();
+  for (guint i = 0; i < self->blocks->len && !(self->has_range && self->start == 0); i++) {
+    const McapBlock *block = g_ptr_array_index (self->blocks, i);
+    if (block->is_chunk && block->start == 0 && block->end == 0 &&
+        has_messages (file, block->offset, record, records))
+      extend_range (self, 0, 0);
+  }
+}
+
 gboolean
 mcap_index_read (McapIndex *self, const McapFile *file, GError **error)
 {
@@ -472,6 +513,8 @@ mcap_index_read (McapIndex *self, const McapFile *file, GError **error)
     g_propagate_error (error, failure);
     return FALSE;
   }
+  if (self->has_unclear_chunks)
+    look_into_chunks (self, file);
   g_ptr_array_sort (self->blocks, compare_starts);
   return TRUE;
 }

@@ -11,10 +11,11 @@ typedef struct {
   McapReadFunc read;
   gpointer user_data;
   guint64 size;
+  gsize limit; /* bytes of a record, or of a chunk unpacked, that are read at most */
 } McapFile;
 
 /* The content of the record at @offset, which has to have that opcode. MCAP_ERROR_FORMAT where it
- * has not, or is longer than the file; MCAP_ERROR_UNSUPPORTED above MCAP_READ_LIMIT. */
+ * has not, or is longer than the file; MCAP_ERROR_UNSUPPORTED above the limit. */
 gboolean mcap_file_read_record (
     const McapFile *file, guint64 offset, guint8 opcode, GByteArray *out, GError **error);
 
@@ -52,6 +53,7 @@ typedef struct {
   GPtrArray *blocks; /* by start */
   GArray *places;    /* McapPlace, in the order of the file */
   gboolean has_all_places;
+  gboolean has_unclear_chunks; /* whose times of 0 do not tell whether they have messages */
   gboolean has_range;
   guint64 start;
   guint64 end;

@@ -24,6 +24,8 @@ struct _McapOutput {
   int fd;
   guint64 reserved; /* offset that room is reserved to */
   gboolean cannot_reserve;
+  gboolean is_regular; /* no device */
+  gboolean is_lost;
 
   GThread *thread;
   gint64 sync_interval;
@@ -129,6 +131,7 @@ mcap_output_open (const gchar *path, gboolean overwrite, gint64 sync_interval, G
   self->path = g_strdup (path);
   self->fd = fd;
   self->sync_interval = sync_interval;
+  self->is_regular = fstat (fd, &about) == 0 && S_ISREG (about.st_mode);
   g_mutex_init (&self->lock);
   g_cond_init (&self->cond);
   if (sync_interval > 0) {
@@ -198,6 +201,45 @@ write_all (int fd, struct iovec *iov, gint n)
   return 0;
 }
 
+/* What was written is under its name and as long as it was. */
+static gboolean
+check_file (McapOutput *self, GError **error)
+{
+  const gchar *what = NULL;
+  struct stat about;
+
+  if (!self->is_regular || fstat (self->fd, &about) != 0)
+    return TRUE;
+  if (about.st_nlink == 0)
+    what = "deleted or replaced";
+  else if ((guint64)about.st_size < self->position)
+    what = "cut";
+  else if ((guint64)about.st_size > self->position)
+    what = "written to";
+  if (what) {
+    g_autofree gchar *shown = g_filename_display_name (self->path);
+
+    self->is_lost = TRUE;
+    g_set_error (error, MCAP_OUTPUT_ERROR, MCAP_OUTPUT_ERROR_LOST,
+        "\"%s\" was %s by another program while it was recorded, after %" G_GUINT64_FORMAT " bytes",
+        shown, what, self->position);
+  }
+  return what == NULL;
+}
+
+/* The error of the disk that was not told yet. */
+static gint
+take_sync_errno (McapOutput *self)
+{
+  gint number;
+
+  g_mutex_lock (&self->lock);
+  number = self->sync_errno;
+  self->sync_errno = 0;
+  g_mutex_unlock (&self->lock);
+  return number;
+}
+
 gboolean
 mcap_output_write (McapOutput *self, const McapPart *parts, guint n_parts, GError **error)
 {
@@ -212,9 +254,13 @@ mcap_output_write (McapOutput *self, const McapPart *parts, guint n_parts, GErro
     iov[i].iov_len = parts[i].size;
     size += parts[i].size;
   }
-  g_mutex_lock (&self->lock);
-  number = self->sync_errno;
-  g_mutex_unlock (&self->lock);
+  if (self->is_lost) {
+    set_error (error, self->path, "Could not write to", MCAP_OUTPUT_ERROR_LOST, EIO);
+    return FALSE;
+  }
+  if (!check_file (self, error))
+    return FALSE;
+  number = take_sync_errno (self);
   if (number == 0)
     number = write_all (self->fd, iov, n_parts);
   if (number != 0) {
@@ -233,6 +279,7 @@ mcap_output_write (McapOutput *self, const McapPart *parts, guint n_parts, GErro
 gboolean
 mcap_output_close (McapOutput *self, GError **error)
 {
+  gboolean ok = TRUE;
   gint number = 0;
 
   if (self->thread) {
@@ -243,19 +290,24 @@ mcap_output_close (McapOutput *self, GError **error)
     g_thread_join (self->thread);
     number = self->sync_errno;
   }
-  if (self->reserved > self->position && ftruncate (self->fd, self->position) != 0 && number == 0)
+  if (!self->is_lost)
+    ok = check_file (self, error);
+  if (!self->is_lost && self->reserved > self->position &&
+      ftruncate (self->fd, self->position) != 0 && number == 0)
     number = errno;
   if (self->sync_interval > 0 && number == 0)
     number = sync_data (self->fd);
   if (close (self->fd) != 0 && errno != EINTR && number == 0)
     number = errno;
-  if (number != 0)
+  if (self->is_regular && self->position == 0 && !self->is_lost)
+    unlink (self->path);
+  if (ok && number != 0)
     set_error (error, self->path, "Could not finish", MCAP_OUTPUT_ERROR_CLOSE, number);
   g_mutex_clear (&self->lock);
   g_cond_clear (&self->cond);
   g_free (self->path);
   g_free (self);
-  return number == 0;
+  return ok && number == 0;
 }
 
 guint64

@@ -71,7 +71,7 @@ load_data (McapReader *self, McapBlock *block, GError **error)
     mcap_index_add_damage (&self->index, block->offset, "a chunk contradicts itself");
     return FALSE;
   }
-  if (!mcap_unpack (&chunk, records, chunk.records_size, out, &damage)) {
+  if (!mcap_unpack (&chunk, records, chunk.records_size, self->file.limit, out, &damage)) {
     mcap_index_add_damage (&self->index, block->offset, damage->message);
     return FALSE;
   }
@@ -227,7 +227,7 @@ McapReader *
 mcap_reader_new (McapReadFunc read, gpointer user_data, guint64 size, GError **error)
 {
   g_autoptr (McapReader) self = g_new0 (McapReader, 1);
-  self->file = (McapFile){read, user_data, size};
+  self->file = (McapFile){read, user_data, size, MCAP_READ_LIMIT};
   self->active = g_sequence_new (NULL);
   self->record = g_byte_array_new ();
   mcap_index_init (&self->index);
@@ -235,6 +235,12 @@ mcap_reader_new (McapReadFunc read, gpointer user_data, guint64 size, GError **e
     return NULL;
   mcap_reader_seek (self, 0);
   return g_steal_pointer (&self);
+}
+
+void
+mcap_reader_set_limit (McapReader *self, gsize limit)
+{
+  self->file.limit = MIN (limit, MCAP_MAX_READ_LIMIT);
 }
 
 void

@@ -29,6 +29,8 @@ typedef struct {
 
 /* @user_data is of use until mcap_reader_free(), and on failure not after the call. */
 McapReader *mcap_reader_new (McapReadFunc read, gpointer user_data, guint64 size, GError **error);
+/* Bytes of a record, or of a chunk unpacked, that are read at most (MCAP_READ_LIMIT). */
+void mcap_reader_set_limit (McapReader *self, gsize limit);
 void mcap_reader_free (McapReader *self);
 
 /* FALSE where there are no messages. */

@@ -19,8 +19,11 @@ typedef enum {
   MCAP_ERROR_OPEN
 } McapError;
 
-/* What one record, and what one chunk unpacked, may have to be read. */
-#define MCAP_READ_LIMIT (1u << 30)
+/* What one record, and what one chunk unpacked, may have to be read, unless told otherwise: a
+ * packed record and what comes out of it are in memory at once, beside the reader's cache. */
+#define MCAP_READ_LIMIT (256u << 20)
+/* No limit may be larger. */
+#define MCAP_MAX_READ_LIMIT (1u << 30)
 
 /* A place in bytes. Reads past the end give zeros and set failed. */
 typedef struct {

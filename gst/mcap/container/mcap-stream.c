@@ -21,6 +21,7 @@ struct _McapStream {
   McapTable table;
   guint64 n_damaged;
   gchar *warning;
+  gsize limit;
 };
 
 McapStream *
@@ -28,9 +29,16 @@ mcap_stream_new (void)
 {
   McapStream *self = g_new0 (McapStream, 1);
   self->pending = g_byte_array_new ();
+  self->limit = MCAP_READ_LIMIT;
   self->chunk = g_byte_array_new ();
   mcap_table_init (&self->table);
   return self;
+}
+
+void
+mcap_stream_set_limit (McapStream *self, gsize limit)
+{
+  self->limit = MIN (limit, MCAP_MAX_READ_LIMIT);
 }
 
 void
@@ -136,7 +144,8 @@ open_chunk (McapStream *self, McapCursor *content)
   const guint8 *records = parsed ? mcap_cursor_bytes (content, chunk.records_size) : NULL;
   if (!records) {
     add_damage (self, "a chunk contradicts itself");
-  } else if (!mcap_unpack (&chunk, records, chunk.records_size, self->chunk, &damage)) {
+  } else if (!mcap_unpack (
+                 &chunk, records, chunk.records_size, self->limit, self->chunk, &damage)) {
     add_damage (self, damage->message);
   } else {
     self->chunk_cursor = (McapCursor){self->chunk->data, self->chunk->len, 0, FALSE};
@@ -174,8 +183,10 @@ next_of_file (McapStream *self, guint8 *opcode, McapCursor *content, GError **er
         "what is at byte %" G_GUINT64_FORMAT " is no record", self->offset);
     return FALSE;
   }
-  if (size > MCAP_READ_LIMIT) {
-    add_damage (self, "a record has more than the 1 GiB that is read");
+  if (size > self->limit) {
+    g_autoptr (GError) damage = NULL;
+    mcap_set_too_large ("a record", size, self->limit, &damage);
+    add_damage (self, damage->message);
     const guint64 whole = size + MCAP_RECORD_HEADER_SIZE;
     self->skip = whole - MIN (whole, left);
     take (self, (gsize)MIN (whole, left));

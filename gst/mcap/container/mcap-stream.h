@@ -11,6 +11,8 @@ G_BEGIN_DECLS
 typedef struct _McapStream McapStream;
 
 McapStream *mcap_stream_new (void);
+/* Bytes of a record, or of a chunk unpacked, that are read at most (MCAP_READ_LIMIT). */
+void mcap_stream_set_limit (McapStream *self, gsize limit);
 void mcap_stream_free (McapStream *self);
 /* Forgets all but schemas and channels; bytes of the beginning of a file come next. */
 void mcap_stream_reset (McapStream *self);

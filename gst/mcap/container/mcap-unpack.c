@@ -90,9 +90,18 @@ unpack_lz4 (const guint8 *data, gsize size, gsize limit, GByteArray *out, GError
   return problem == NULL;
 }
 
+void
+mcap_set_too_large (const gchar *what, guint64 size, gsize limit, GError **error)
+{
+  g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+      "%s has %" G_GUINT64_FORMAT " bytes, and %" G_GSIZE_FORMAT
+      " are read at most (property max-record-size)",
+      what, size, limit);
+}
+
 gboolean
-mcap_unpack (
-    const McapChunk *chunk, const guint8 *data, gsize size, GByteArray *out, GError **error)
+mcap_unpack (const McapChunk *chunk, const guint8 *data, gsize size, gsize limit, GByteArray *out,
+    GError **error)
 {
   gboolean unpacked = TRUE;
   g_byte_array_set_size (out, 0);
@@ -101,10 +110,8 @@ mcap_unpack (
         "a chunk is compressed in a way that is neither lz4 nor zstd");
     return FALSE;
   }
-  if (chunk->uncompressed_size > MCAP_READ_LIMIT || size > MCAP_READ_LIMIT) {
-    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
-        "a chunk says that it has %" G_GUINT64_FORMAT " bytes; 1 GiB is read at most",
-        chunk->uncompressed_size);
+  if (chunk->uncompressed_size > limit || size > limit) {
+    mcap_set_too_large ("a chunk", MAX (chunk->uncompressed_size, size), limit, error);
     return FALSE;
   }
   if (chunk->compression[0] == '\0')

@@ -34,6 +34,7 @@ struct _McapWriter {
   gpointer user_data;
   McapCompressor *compressor;
 
+  GByteArray *head; /* magic and header */
   guint64 position;
   guint32 data_crc; /* of all bytes so far */
   gboolean failed;
@@ -87,6 +88,7 @@ mcap_writer_new (McapWriterCompression compression, guint64 chunk_size, guint64 
   self->compressor = mcap_compressor_new (compression);
   self->schemas = g_ptr_array_new_with_free_func ((GDestroyNotify)schema_free);
   self->channels = g_ptr_array_new_with_free_func ((GDestroyNotify)channel_free);
+  self->head = g_byte_array_new ();
   self->chunk = g_byte_array_new ();
   self->scratch = g_byte_array_new ();
   self->indexes = g_byte_array_new ();
@@ -103,6 +105,7 @@ mcap_writer_free (McapWriter *self)
   mcap_compressor_free (self->compressor);
   g_ptr_array_unref (self->schemas);
   g_ptr_array_unref (self->channels);
+  g_byte_array_unref (self->head);
   g_byte_array_unref (self->chunk);
   g_byte_array_unref (self->scratch);
   g_byte_array_unref (self->indexes);
@@ -139,7 +142,7 @@ write_bytes (McapWriter *self, const GByteArray *bytes, GError **error)
 gboolean
 mcap_writer_start (McapWriter *self, const gchar *profile, const gchar *library, GError **error)
 {
-  GByteArray *out = self->scratch;
+  GByteArray *out = self->head;
   gsize start;
 
   g_byte_array_set_size (out, 0);
@@ -596,6 +599,9 @@ mcap_writer_finish (McapWriter *self, GError **error)
   if (self->failed)
     drop_chunk (self);
   else if (!mcap_writer_flush (self, error))
+    return FALSE;
+  /* Where the first write failed, a file without messages is a file still. */
+  if (self->position == 0 && !write_bytes (self, self->head, error))
     return FALSE;
   data_crc = self->data_crc;
   mcap_put_record_header (out, MCAP_OP_DATA_END, 4);

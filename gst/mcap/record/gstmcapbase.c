@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "gst/mcap/container/mcap-format.h"
-#include "gst/mcap/messages/gstbagrecords.h"
 #include "gstmcapalarm.h"
 #include "gstmcappipeline.h"
 #include "gstmcaprequest.h"
-#include "gstmcaptimes.h"
 
 enum { PROP_0, PROP_SETTINGS };
 
@@ -22,21 +20,13 @@ typedef struct {
   /* under the object lock */
   GstMcapSettings settings;
   GstMcapCounts counts;
-  guint64 dropped;      /* buffers that are no scan */
+  guint64 dropped;
   GHashTable *reserved; /* names of pads that are being added */
   GstMcapAlarm *alarm;  /* in PAUSED and PLAYING */
 
-  /* under the lock of the file */
+  /* under it */
   GMutex lock;
-  GstMcapFile file;
-  GQueue messages;
-  gboolean running; /* PAUSED or PLAYING; inputs that are let go of may come later */
-  gboolean has_ended;
-  gboolean has_failed;
-  gboolean described; /* the pipeline is, as far as there is one */
-  GstMcapTimes times;
-  GstMcapOrigins origins;
-  gboolean groups_differ;
+  GstMcapSession session;
 } GstMcapBasePrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstMcapBase, gst_mcap_base, GST_TYPE_ELEMENT,
@@ -67,54 +57,21 @@ void
 gst_mcap_base_unlock (GstMcapBase *self)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  GQueue messages = priv->messages;
+  GQueue messages = priv->session.messages;
   GstMessage *message;
 
-  g_queue_init (&priv->messages);
+  g_queue_init (&priv->session.messages);
   g_mutex_unlock (&priv->lock);
   while ((message = g_queue_pop_head (&messages)))
     gst_element_post_message (GST_ELEMENT (self), message);
 }
 
-void
-gst_mcap_base_post (GstMcapBase *self, GstMessage *message)
+/* With the lock held */
+
+GstMcapSession *
+gst_mcap_base_get_session (GstMcapBase *self)
 {
-  g_queue_push_tail (&GET_PRIVATE (self)->messages, message);
-}
-
-static void
-post_error (GstMcapBase *self, const GError *error)
-{
-  g_autoptr (GError) shown = gst_mcap_file_make_error (error);
-
-  GST_CAT_ERROR_OBJECT (CATEGORY (self), self, "%s", shown->message);
-  gst_mcap_base_post (self, gst_message_new_error (GST_OBJECT (self), shown, NULL));
-}
-
-/* The file, with the lock held */
-
-GstMcapFile *
-gst_mcap_base_get_file (GstMcapBase *self)
-{
-  return &GET_PRIVATE (self)->file;
-}
-
-GstMcapOrigins
-gst_mcap_base_get_origins (GstMcapBase *self)
-{
-  return GET_PRIVATE (self)->origins;
-}
-
-gboolean
-gst_mcap_base_has_ended (GstMcapBase *self)
-{
-  return GET_PRIVATE (self)->has_ended;
-}
-
-gboolean
-gst_mcap_base_has_failed (GstMcapBase *self)
-{
-  return GET_PRIVATE (self)->has_failed;
+  return &GET_PRIVATE (self)->session;
 }
 
 static gboolean
@@ -127,7 +84,6 @@ gboolean
 gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  const gboolean uses_clock = priv->times.used == GST_MCAP_LOG_TIME_CLOCK;
   GstMcapSettings settings;
   gboolean ok;
 
@@ -135,70 +91,41 @@ gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error)
   GST_OBJECT_LOCK (self);
   gst_mcap_settings_copy (&settings, &priv->settings);
   GST_OBJECT_UNLOCK (self);
-  ok = gst_mcap_file_open (&priv->file, &settings, log_time, uses_clock ? "clock" : "pts", error);
+  ok = gst_mcap_file_open (&priv->session.file, &settings, &priv->session.times, log_time, error);
   gst_mcap_settings_clear (&settings);
   return ok;
+}
+
+static gboolean
+prepare (GstElement *element, guint64 log_time, guint64 size, GError **error)
+{
+  return GST_MCAP_BASE_GET_CLASS (element)->prepare (
+      GST_MCAP_BASE (element), log_time, size, error);
+}
+
+static gboolean
+end (GstElement *element, gboolean eos, GError **error)
+{
+  return GST_MCAP_BASE_GET_CLASS (element)->end (GST_MCAP_BASE (element), eos, error);
 }
 
 static void
 update_counts (GstMcapBase *self)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  const GstMcapCounts counts = gst_mcap_file_get_counts (&priv->file);
+  const GstMcapCounts counts = gst_mcap_file_get_counts (&priv->session.file);
   guint64 chunks;
 
   GST_OBJECT_LOCK (self);
   chunks = priv->counts.chunks;
   priv->counts = counts;
+  priv->dropped = priv->session.dropped;
   GST_OBJECT_UNLOCK (self);
   if (counts.chunks > chunks)
     GST_CAT_DEBUG_OBJECT (CATEGORY (self), self,
         "%" G_GUINT64_FORMAT " chunks, %" G_GUINT64_FORMAT " messages and %" G_GUINT64_FORMAT
         " bytes are written",
         counts.chunks, counts.messages, counts.bytes);
-}
-
-static gboolean
-end (GstMcapBase *self, gboolean eos, GError **error)
-{
-  const gboolean ok = GST_MCAP_BASE_GET_CLASS (self)->end (self, eos, error);
-
-  update_counts (self);
-  return ok;
-}
-
-/* What has been written becomes a complete file, whose end has its room. */
-static void
-fail (GstMcapBase *self, const GError *error)
-{
-  GET_PRIVATE (self)->has_failed = TRUE;
-  end (self, FALSE, NULL);
-  post_error (self, error);
-}
-
-static void
-check_end (GstMcapBase *self)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  g_autoptr (GError) error = NULL;
-  gboolean any = FALSE, all = TRUE;
-
-  GST_OBJECT_LOCK (self);
-  for (GList *l = GST_ELEMENT (self)->sinkpads; l; l = l->next) {
-    GstMcapPad *pad = l->data;
-
-    any |= pad->eos;
-    all &= pad->eos || !gst_pad_is_linked (l->data);
-  }
-  GST_OBJECT_UNLOCK (self);
-  if (!any || !all || !priv->running || priv->has_ended || priv->has_failed)
-    return;
-  GST_CAT_DEBUG_OBJECT (CATEGORY (self), self, "all linked inputs have ended");
-  priv->has_ended = TRUE;
-  if (!end (self, TRUE, &error)) {
-    priv->has_failed = TRUE;
-    post_error (self, error);
-  }
 }
 
 /* Without the lock, after it was held to write. */
@@ -228,19 +155,12 @@ on_alarm (gpointer user_data)
 {
   GstMcapBase *self = user_data;
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  g_autoptr (GError) error = NULL;
   gint64 due;
 
   gst_mcap_base_lock (self);
-  check_end (self);
-  due = priv->has_failed ? 0 : gst_mcap_file_get_due (&priv->file);
-  if (due > 0 && due <= g_get_monotonic_time ()) {
-    due = 0;
-    if (gst_mcap_file_flush (&priv->file, &error))
-      update_counts (self);
-    else
-      fail (self, error);
-  }
+  gst_mcap_session_check_end (&priv->session);
+  due = gst_mcap_session_write_due (&priv->session);
+  update_counts (self);
   gst_mcap_base_unlock (self);
   drain (self, NULL);
   return due;
@@ -254,23 +174,20 @@ decide_log_time (GstMcapBase *self, GstPad *pad)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
   GstMcapLogTime log_time;
-  gboolean decided;
+  gboolean is_decided;
 
   gst_mcap_base_lock (self);
-  decided = priv->times.used != GST_MCAP_LOG_TIME_AUTO;
+  is_decided = priv->session.times.used != GST_MCAP_LOG_TIME_AUTO;
   gst_mcap_base_unlock (self);
-  if (decided)
+  if (is_decided)
     return;
   GST_OBJECT_LOCK (self);
   log_time = priv->settings.log_time;
   GST_OBJECT_UNLOCK (self);
-  log_time = gst_mcap_times_decide (log_time, pad);
+  const GstMcapLogTime used = gst_mcap_times_decide (log_time, pad);
   gst_mcap_base_lock (self);
-  if (priv->times.used == GST_MCAP_LOG_TIME_AUTO)
-    priv->times.used = log_time;
+  gst_mcap_session_use_log_time (&priv->session, used, log_time == GST_MCAP_LOG_TIME_PTS);
   gst_mcap_base_unlock (self);
-  GST_CAT_INFO_OBJECT (CATEGORY (self), self, "log times are those of the %s",
-      log_time == GST_MCAP_LOG_TIME_CLOCK ? "clock" : "buffers");
 }
 
 /* How the pipeline is when something comes, when pads are linked and caps are known. Not with the
@@ -283,7 +200,7 @@ describe_pipeline (GstMcapBase *self)
   gboolean wanted;
 
   gst_mcap_base_lock (self);
-  wanted = !priv->described;
+  wanted = !priv->session.described;
   gst_mcap_base_unlock (self);
   if (!wanted)
     return;
@@ -293,76 +210,22 @@ describe_pipeline (GstMcapBase *self)
   if (wanted)
     pipeline = gst_mcap_pipeline_describe (GST_ELEMENT (self));
   gst_mcap_base_lock (self);
-  if (!priv->described)
-    priv->file.pipeline = g_steal_pointer (&pipeline);
-  priv->described = TRUE;
+  if (!priv->session.described)
+    priv->session.file.pipeline = g_steal_pointer (&pipeline);
+  priv->session.described = TRUE;
   gst_mcap_base_unlock (self);
 }
 
 /* Buffers */
-
-/* A buffer that is no scan: nothing is lost but it, and the first is told. */
-static void
-count_dropped (GstMcapBase *self, GstMcapPad *pad, const GError *error)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-
-  GST_OBJECT_LOCK (self);
-  priv->dropped++;
-  GST_OBJECT_UNLOCK (self);
-  GST_CAT_WARNING_OBJECT (CATEGORY (self), pad, "%s", error->message);
-  if (!pad->warned) {
-    g_autoptr (GError) shown = gst_mcap_file_make_error (error);
-    gst_mcap_base_post (self, gst_message_new_warning (GST_OBJECT (self), shown, NULL));
-  }
-  pad->warned = TRUE;
-}
-
-static GstFlowReturn
-record (GstMcapBase *self, GstMcapPad *pad, GstBuffer *buffer)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  const gsize size = gst_buffer_get_size (buffer);
-  g_autoptr (GError) error = NULL;
-  guint64 log_time;
-  gint64 stamp;
-
-  if (!priv->running)
-    return GST_FLOW_FLUSHING;
-  if (priv->has_failed)
-    return GST_FLOW_ERROR;
-  if (pad->eos)
-    return GST_FLOW_EOS;
-  log_time = gst_mcap_times_get (&priv->times, GST_ELEMENT (self), pad, buffer);
-  pad->last_time = log_time;
-  if (pad->is_attachment)
-    log_time = bag_record_get_time (buffer, MCAP_LOG_TIME_CAPS, log_time);
-  stamp = gst_mcap_buffer_get_stamp (buffer, log_time);
-  priv->has_ended = FALSE;
-  GST_CAT_LOG_OBJECT (CATEGORY (self), pad,
-      "%" G_GSIZE_FORMAT " bytes at log time %" G_GUINT64_FORMAT ", stamp %" G_GINT64_FORMAT, size,
-      log_time, stamp);
-  if (GST_MCAP_BASE_GET_CLASS (self)->prepare (self, log_time, size, &error) &&
-      gst_mcap_file_add (&priv->file, pad, buffer, log_time, stamp, &error)) {
-    update_counts (self);
-    set_alarm (self, gst_mcap_file_get_due (&priv->file));
-    return GST_FLOW_OK;
-  }
-  if (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT) ||
-      g_error_matches (error, MCAP_WRITER_ERROR, MCAP_WRITER_ERROR_TOO_LARGE)) {
-    count_dropped (self, pad, error);
-    return GST_FLOW_OK;
-  }
-  fail (self, error);
-  return GST_FLOW_ERROR;
-}
 
 static GstFlowReturn
 gst_mcap_base_chain (GstPad *sinkpad, GstObject *parent, GstBuffer *buffer)
 {
   GstMcapBase *self = GST_MCAP_BASE (parent);
   GstMcapPad *pad = GST_MCAP_PAD (sinkpad);
+  GstMcapSession *session = gst_mcap_base_get_session (self);
   GstFlowReturn flow = GST_MCAP_BASE_GET_CLASS (self)->wait (self, sinkpad);
+  gint64 due;
 
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (buffer);
@@ -373,13 +236,14 @@ gst_mcap_base_chain (GstPad *sinkpad, GstObject *parent, GstBuffer *buffer)
     GST_ELEMENT_ERROR (self, CORE, NEGOTIATION, (NULL), ("A cloud came before its caps"));
     return GST_FLOW_NOT_NEGOTIATED;
   }
-  if (pad->timer)
-    buffer = gst_point_cloud_timer_stamp (pad->timer, buffer);
   decide_log_time (self, sinkpad);
   describe_pipeline (self);
   gst_mcap_base_lock (self);
-  flow = record (self, pad, buffer);
+  flow = gst_mcap_session_record (session, pad, buffer);
+  update_counts (self);
+  due = gst_mcap_file_get_due (&session->file);
   gst_mcap_base_unlock (self);
+  set_alarm (self, due);
   gst_buffer_unref (buffer);
   return flow == GST_FLOW_OK ? drain (self, sinkpad) : flow;
 }
@@ -394,6 +258,7 @@ set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
 
   GST_CAT_INFO_OBJECT (CATEGORY (self), pad, "caps %" GST_PTR_FORMAT, caps);
   gst_mcap_base_lock (self);
+  gst_mcap_session_flush_waiting (gst_mcap_base_get_session (self), pad);
   ok = gst_mcap_pad_set_caps (pad, caps, &error);
   gst_mcap_base_unlock (self);
   if (!ok)
@@ -437,38 +302,29 @@ start_stream (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
 {
   GstMcapBaseClass *klass = GST_MCAP_BASE_GET_CLASS (self);
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  guint group_id = GST_GROUP_ID_INVALID;
   GstMcapOrigins origins;
   gboolean is_new;
 
-  gst_event_parse_group_id (event, &group_id);
   set_eos (self, pad, FALSE);
   gst_mcap_base_lock (self);
-  is_new = priv->origins.stream_start == GST_SEQNUM_INVALID || priv->origins.group_id != group_id;
-  if (priv->origins.stream_start == GST_SEQNUM_INVALID)
-    priv->origins.group_id = group_id;
-  priv->groups_differ |= priv->origins.group_id != group_id;
-  if (priv->groups_differ)
-    priv->origins.group_id = GST_GROUP_ID_INVALID;
-  priv->origins.stream_start = gst_event_get_seqnum (event);
-  origins = priv->origins;
+  is_new = gst_mcap_origins_take_stream_start (&priv->session.origins, event);
+  origins = priv->session.origins;
   gst_mcap_base_unlock (self);
   if (is_new && klass->stream_started)
     klass->stream_started (self, &origins);
 }
 
-static void
+static gboolean
 set_segment (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
 {
-  const guint32 seqnum = gst_event_get_seqnum (event);
-
+  if (pad->kind == GST_MCAP_PAD_CLOUD &&
+      !gst_point_cloud_require_time_segment (GST_ELEMENT (self), event))
+    return FALSE;
   gst_mcap_base_lock (self);
-  GET_PRIVATE (self)->origins.segment = seqnum;
+  GET_PRIVATE (self)->session.origins.segment = gst_event_get_seqnum (event);
+  gst_event_copy_segment (event, &pad->segment);
   gst_mcap_base_unlock (self);
-  if (pad->timer) /* which takes the event */
-    gst_event_unref (gst_point_cloud_timer_segment (pad->timer, gst_event_ref (event)));
-  else
-    gst_event_copy_segment (event, &pad->segment);
+  return TRUE;
 }
 
 static void
@@ -478,9 +334,10 @@ take_eos (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
     return;
   describe_pipeline (self);
   gst_mcap_base_lock (self);
-  GET_PRIVATE (self)->origins.eos = gst_event_get_seqnum (event);
+  GET_PRIVATE (self)->session.origins.eos = gst_event_get_seqnum (event);
   set_eos (self, pad, TRUE);
-  check_end (self);
+  gst_mcap_session_check_end (&GET_PRIVATE (self)->session);
+  update_counts (self);
   gst_mcap_base_unlock (self);
   drain (self, GST_PAD (pad));
 }
@@ -488,13 +345,12 @@ take_eos (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
 static void
 stop_flush (GstMcapBase *self, GstMcapPad *pad)
 {
-  if (pad->timer)
-    gst_point_cloud_timer_reset (pad->timer);
   gst_segment_init (&pad->segment, GST_FORMAT_TIME);
   set_eos (self, pad, FALSE);
   /* After an end it comes again. */
   gst_mcap_base_lock (self);
-  GET_PRIVATE (self)->has_ended = FALSE;
+  gst_mcap_times_forget (&GET_PRIVATE (self)->session.times, pad);
+  GET_PRIVATE (self)->session.has_ended = FALSE;
   gst_mcap_base_unlock (self);
 }
 
@@ -513,7 +369,7 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
     ok = set_caps (self, pad, caps);
     break;
   case GST_EVENT_SEGMENT:
-    set_segment (self, pad, event);
+    ok = set_segment (self, pad, event);
     break;
   case GST_EVENT_STREAM_START:
     start_stream (self, pad, event);
@@ -554,8 +410,6 @@ activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
 static void
 prepare_pad (GstElement *element, GstPad *pad)
 {
-  if (GST_MCAP_PAD (pad)->kind == GST_MCAP_PAD_CLOUD)
-    GST_MCAP_PAD (pad)->timer = gst_point_cloud_timer_new (element);
   gst_pad_set_chain_function (pad, gst_mcap_base_chain);
   gst_pad_set_event_function (pad, gst_mcap_base_sink_event);
   gst_pad_set_activatemode_function (pad, activate_mode);
@@ -589,27 +443,16 @@ gst_mcap_base_release_pad (GstElement *element, GstPad *pad)
 /* States */
 
 static void
-reset (GstMcapBase *self)
-{
-  GstMcapBasePrivate *priv = GET_PRIVATE (self);
-
-  gst_mcap_file_reset (&priv->file);
-  priv->described = FALSE;
-  priv->has_ended = priv->has_failed = FALSE;
-  memset (&priv->times, 0, sizeof priv->times);
-  priv->origins = (GstMcapOrigins){.group_id = GST_GROUP_ID_INVALID};
-  priv->groups_differ = FALSE;
-}
-
-static void
 start (GstMcapBase *self)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
   GstMcapAlarm *alarm = gst_mcap_alarm_new (on_alarm, self);
 
   gst_mcap_base_lock (self);
-  reset (self);
-  priv->running = TRUE;
+  gst_mcap_session_reset (&priv->session);
+  priv->session.category = CATEGORY (self);
+  priv->session.header_stamp = priv->settings.header_stamp;
+  priv->session.running = TRUE;
   gst_mcap_base_unlock (self);
   GST_OBJECT_LOCK (self);
   memset (&priv->counts, 0, sizeof priv->counts);
@@ -622,7 +465,6 @@ static void
 stop (GstMcapBase *self)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
-  g_autoptr (GError) error = NULL;
   GstMcapAlarm *alarm;
 
   GST_OBJECT_LOCK (self);
@@ -630,10 +472,7 @@ stop (GstMcapBase *self)
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&alarm, gst_mcap_alarm_free);
   gst_mcap_base_lock (self);
-  priv->running = FALSE;
-  if (!end (self, FALSE, &error))
-    post_error (self, error);
-  reset (self);
+  gst_mcap_session_stop (&priv->session);
   gst_mcap_base_unlock (self);
   GST_OBJECT_LOCK (self);
   for (GList *l = GST_ELEMENT (self)->sinkpads; l; l = l->next)
@@ -711,8 +550,7 @@ gst_mcap_base_finalize (GObject *object)
 {
   GstMcapBasePrivate *priv = GET_PRIVATE (GST_MCAP_BASE (object));
 
-  gst_mcap_file_clear (&priv->file);
-  g_queue_clear_full (&priv->messages, (GDestroyNotify)gst_message_unref);
+  gst_mcap_session_clear (&priv->session);
   gst_mcap_settings_clear (&priv->settings);
   g_hash_table_unref (priv->reserved);
   g_mutex_clear (&priv->lock);
@@ -754,8 +592,9 @@ gst_mcap_base_init (GstMcapBase *self)
   GstMcapBasePrivate *priv = GET_PRIVATE (self);
 
   g_mutex_init (&priv->lock);
-  gst_mcap_file_init (&priv->file, write_parts, self);
-  g_queue_init (&priv->messages);
+  gst_mcap_session_init (&priv->session, GST_ELEMENT (self), write_parts);
+  priv->session.prepare = prepare;
+  priv->session.end = end;
   gst_mcap_settings_init (&priv->settings);
   priv->reserved = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gstmcapfile.h"
+#include "gstmcapsession.h"
 
 G_BEGIN_DECLS
 
@@ -10,20 +10,12 @@ G_BEGIN_DECLS
 #define GST_TYPE_MCAP_BASE (gst_mcap_base_get_type ())
 G_DECLARE_DERIVABLE_TYPE (GstMcapBase, gst_mcap_base, GST, MCAP_BASE, GstElement)
 
-/* Of events that came last on any input, for what is made of them. */
-typedef struct {
-  guint32 stream_start; /* sequence numbers; GST_SEQNUM_INVALID: none came */
-  guint32 segment;
-  guint32 eos;
-  guint group_id; /* GST_GROUP_ID_INVALID: the inputs have none, or not all the same */
-} GstMcapOrigins;
-
 struct _GstMcapBaseClass {
   GstElementClass parent_class;
 
   GstDebugCategory *category;
 
-  /* With the lock held; messages for the bus are left with gst_mcap_base_post(). */
+  /* With the lock held; messages for the bus are left with gst_mcap_session_post(). */
 
   /* Where the file's bytes go. */
   gboolean (*write) (GstMcapBase *self, const McapPart *parts, guint n_parts, GError **error);
@@ -52,21 +44,13 @@ struct _GstMcapBaseClass {
 
 /* The lock of the file. Nothing is pushed or posted with it. */
 void gst_mcap_base_lock (GstMcapBase *self);
-/* Posts what gst_mcap_base_post() gathered. */
+/* Posts what gst_mcap_session_post() gathered. */
 void gst_mcap_base_unlock (GstMcapBase *self);
 
 /* With the lock held. */
 
-/* Takes @message. */
-void gst_mcap_base_post (GstMcapBase *self, GstMessage *message);
 /* Begins a file. */
 gboolean gst_mcap_base_open (GstMcapBase *self, guint64 log_time, GError **error);
-/* The file, open or not. */
-GstMcapFile *gst_mcap_base_get_file (GstMcapBase *self);
-GstMcapOrigins gst_mcap_base_get_origins (GstMcapBase *self);
-/* All inputs have ended. */
-gboolean gst_mcap_base_has_ended (GstMcapBase *self);
-/* A write did. */
-gboolean gst_mcap_base_has_failed (GstMcapBase *self);
+GstMcapSession *gst_mcap_base_get_session (GstMcapBase *self);
 
 G_END_DECLS

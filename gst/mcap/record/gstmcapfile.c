@@ -80,14 +80,18 @@ put_field (GQuark field, const GValue *value, gpointer map)
 }
 
 static gboolean
-add_metadata (GstMcapFile *self, const gchar *axis, GError **error)
+add_metadata (GstMcapFile *self, const GstMcapTimes *times, GError **error)
 {
   g_autoptr (GHashTable) map = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  const gboolean uses_clock = times->used == GST_MCAP_LOG_TIME_CLOCK;
   const GstStructure *given = self->settings.metadata;
 
   g_hash_table_insert (map, g_strdup ("gstreamer"), gst_version_string ());
   g_hash_table_insert (map, g_strdup ("gst-ndt"), g_strdup (VERSION));
-  g_hash_table_insert (map, g_strdup ("log-time"), g_strdup (axis));
+  g_hash_table_insert (map, g_strdup ("log-time"), g_strdup (uses_clock ? "clock" : "pts"));
+  if (!uses_clock && times->offset != 0)
+    g_hash_table_insert (
+        map, g_strdup ("log-time-offset"), g_strdup_printf ("%" G_GINT64_FORMAT, times->offset));
   if (!mcap_writer_add_metadata (self->recorder.writer, "recorder", map, error))
     return FALSE;
   if (given == NULL)
@@ -99,8 +103,8 @@ add_metadata (GstMcapFile *self, const gchar *axis, GError **error)
 }
 
 gboolean
-gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings, guint64 log_time,
-    const gchar *axis, GError **error)
+gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings, const GstMcapTimes *times,
+    guint64 log_time, GError **error)
 {
   g_return_val_if_fail (self->recorder.writer == NULL, FALSE);
 
@@ -112,7 +116,7 @@ gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings, guint64 
   self->finished.files++;
   forget_maps (self);
   if (!mcap_writer_start (self->recorder.writer, MCAP_PROFILE_ROS2, "gst-ndt " VERSION, error) ||
-      !add_metadata (self, axis, error))
+      !add_metadata (self, times, error))
     return FALSE;
   return self->pipeline == NULL ||
          mcap_writer_add_attachment (self->recorder.writer, "pipeline.dot", "text/vnd.graphviz",
@@ -243,6 +247,7 @@ gst_mcap_file_make_error (const GError *error)
       [MCAP_OUTPUT_ERROR_WRITE] = GST_RESOURCE_ERROR_WRITE,
       [MCAP_OUTPUT_ERROR_FULL] = GST_RESOURCE_ERROR_NO_SPACE_LEFT,
       [MCAP_OUTPUT_ERROR_CLOSE] = GST_RESOURCE_ERROR_CLOSE,
+      [MCAP_OUTPUT_ERROR_LOST] = GST_RESOURCE_ERROR_WRITE,
   };
 
   if (error->domain == MCAP_OUTPUT_ERROR)

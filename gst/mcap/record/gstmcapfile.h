@@ -3,6 +3,7 @@
 
 #include "gstmcaprecorder.h"
 #include "gstmcapsettings.h"
+#include "gstmcaptimes.h"
 
 G_BEGIN_DECLS
 
@@ -37,9 +38,9 @@ void gst_mcap_file_clear (GstMcapFile *self);
 void gst_mcap_file_reset (GstMcapFile *self);
 
 /* Begins a file: a writer with its header, metadata and attachments. @log_time: of the attachments;
- * @axis: what log times are, for the metadata record. */
-gboolean gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings, guint64 log_time,
-    const gchar *axis, GError **error);
+ * @times: what log times are, for the metadata record. */
+gboolean gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings,
+    const GstMcapTimes *times, guint64 log_time, GError **error);
 gboolean gst_mcap_file_is_open (const GstMcapFile *self);
 /* A buffer of @pad as messages; see gst_mcap_recorder_add(). */
 gboolean gst_mcap_file_add (GstMcapFile *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,

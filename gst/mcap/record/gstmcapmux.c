@@ -76,7 +76,7 @@ queue_event (GstMcapMux *self, GstEvent *event, guint32 seqnum)
 static void
 start_stream (GstMcapMux *self)
 {
-  const GstMcapOrigins origins = gst_mcap_base_get_origins (GST_MCAP_BASE (self));
+  const GstMcapOrigins origins = gst_mcap_base_get_session (GST_MCAP_BASE (self))->origins;
   g_autoptr (GstCaps) caps = gst_pad_get_pad_template_caps (self->srcpad);
   g_autofree gchar *id = NULL;
   GstSegment segment;
@@ -142,7 +142,7 @@ gst_mcap_mux_write (GstMcapBase *base, const McapPart *parts, guint n_parts, GEr
 static gboolean
 gst_mcap_mux_prepare (GstMcapBase *base, guint64 log_time, guint64 size, GError **error)
 {
-  return gst_mcap_file_is_open (gst_mcap_base_get_file (base)) ||
+  return gst_mcap_file_is_open (&gst_mcap_base_get_session (base)->file) ||
          gst_mcap_base_open (base, log_time, error);
 }
 
@@ -150,7 +150,7 @@ static gboolean
 gst_mcap_mux_end (GstMcapBase *base, gboolean eos, GError **error)
 {
   GstMcapMux *self = GST_MCAP_MUX (base);
-  GstMcapFile *file = gst_mcap_base_get_file (base);
+  GstMcapFile *file = &gst_mcap_base_get_session (base)->file;
   guint64 messages;
 
   if (!eos) {
@@ -166,7 +166,7 @@ gst_mcap_mux_end (GstMcapBase *base, gboolean eos, GError **error)
   GST_INFO_OBJECT (self,
       "stream finished: %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT " messages", self->offset,
       messages);
-  queue_event (self, gst_event_new_eos (), gst_mcap_base_get_origins (base).eos);
+  queue_event (self, gst_event_new_eos (), gst_mcap_base_get_session (base)->origins.eos);
   return TRUE;
 }
 
@@ -174,7 +174,7 @@ gst_mcap_mux_end (GstMcapBase *base, gboolean eos, GError **error)
 static void
 restart (GstMcapMux *self)
 {
-  gst_mcap_file_discard (gst_mcap_base_get_file (GST_MCAP_BASE (self)));
+  gst_mcap_file_discard (&gst_mcap_base_get_session (GST_MCAP_BASE (self))->file);
   g_queue_clear_full (&self->pending, (GDestroyNotify)gst_mini_object_unref);
   self->offset = 0;
   self->has_started = FALSE;

@@ -69,7 +69,6 @@ gst_mcap_pad_finalize (GObject *object)
   g_free (self->poses_topic);
   g_free (self->cloud_frame);
   g_free (self->pose_parent_frame);
-  g_clear_pointer (&self->timer, gst_point_cloud_timer_free);
   g_clear_pointer (&self->map, gst_mcap_map_unref);
   gst_clear_caps (&self->caps);
   G_OBJECT_CLASS (gst_mcap_pad_parent_class)->finalize (object);
@@ -135,13 +134,12 @@ gst_mcap_pad_new (GstPadTemplate *templ, GstMcapPadKind kind, const gchar *name,
 void
 gst_mcap_pad_reset (GstMcapPad *self)
 {
-  if (self->timer)
-    gst_point_cloud_timer_reset (self->timer);
   gst_point_cloud_info_init (&self->info);
   gst_clear_caps (&self->caps);
   self->is_attachment = self->is_metadata = FALSE;
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   self->last_time = 0;
+  self->clock = (GstMcapClock){.has_offset = FALSE};
   g_clear_pointer (&self->map, gst_mcap_map_unref);
   self->eos = FALSE;
   self->warned = FALSE;
@@ -173,7 +171,6 @@ gst_mcap_pad_set_caps (GstMcapPad *self, GstCaps *caps, GError **error)
   if (self->kind == GST_MCAP_PAD_CLOUD) {
     if (!gst_point_cloud_info_from_caps (&info, caps, error))
       return FALSE;
-    gst_point_cloud_timer_set_info (self->timer, &info);
   } else if (!is_complete (structure)) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "Caps lack a name, or the encoding of messages or of their schema");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/pointcloud.h>
 
 #include "gstmcapmap.h"
+#include "gstmcapstamps.h"
 
 G_BEGIN_DECLS
 
@@ -34,13 +34,13 @@ struct _GstMcapPad {
   gboolean changed; /* any of them, since the names below were made */
 
   /* under the lock of the file */
-  GstPointCloudTimer *timer; /* clouds */
   GstPointCloudInfo info;
   GstCaps *caps;
   gboolean is_attachment; /* its buffers are MCAP's attachments, or metadata records: no messages */
   gboolean is_metadata;
   GstSegment segment;
   guint64 last_time;
+  GstMcapClock clock;   /* the sensor's */
   GstMcapMap *map;      /* what clouds that come were aligned with; NULL: not known */
   guint map_generation; /* the file that this has been noted for */
   gboolean eos;         /* under the object lock of the element */

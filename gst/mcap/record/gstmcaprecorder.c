@@ -7,9 +7,6 @@
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/messages/gstrosmessages.h"
 
-/* Seconds from NTP's epoch to Unix's. */
-#define NTP_TO_UNIX G_GUINT64_CONSTANT (2208988800)
-
 #define DEFAULT_FRAME "lidar"
 
 /* What is recorded with a cloud beyond its points: headers, poses of all roles and their schemas.
@@ -36,26 +33,6 @@ gst_mcap_recorder_clear (GstMcapRecorder *self)
 {
   g_clear_pointer (&self->writer, mcap_writer_free);
   g_clear_pointer (&self->scratch, g_byte_array_unref);
-}
-
-gint64
-gst_mcap_buffer_get_stamp (GstBuffer *buffer, gint64 fallback)
-{
-  const GstReferenceTimestampMeta *first = NULL, *meta;
-  gpointer state = NULL;
-
-  while ((meta = (const GstReferenceTimestampMeta *)gst_buffer_iterate_meta_filtered (
-              buffer, &state, GST_REFERENCE_TIMESTAMP_META_API_TYPE))) {
-    const gchar *name = gst_structure_get_name (gst_caps_get_structure (meta->reference, 0));
-
-    if (g_str_equal (name, "timestamp/x-unix"))
-      return meta->timestamp;
-    if (g_str_equal (name, "timestamp/x-ntp"))
-      return meta->timestamp - NTP_TO_UNIX * GST_SECOND;
-    if (first == NULL)
-      first = meta;
-  }
-  return first ? (gint64)first->timestamp : fallback;
 }
 
 /* Channels */

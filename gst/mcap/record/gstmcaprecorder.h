@@ -23,8 +23,4 @@ void gst_mcap_recorder_clear (GstMcapRecorder *self);
 gboolean gst_mcap_recorder_add (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer,
     guint64 log_time, gint64 stamp, GError **error);
 
-/* The sensor's own time on @buffer, in ns of the Unix epoch where its clock is known; @fallback
- * where there is none. */
-gint64 gst_mcap_buffer_get_stamp (GstBuffer *buffer, gint64 fallback);
-
 G_END_DECLS

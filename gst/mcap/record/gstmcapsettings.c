@@ -22,14 +22,33 @@ static GType
 log_time_get_type (void)
 {
   static const GEnumValue values[] = {
-      {GST_MCAP_LOG_TIME_AUTO, "clock in a live pipeline, pts otherwise", "auto"},
-      {GST_MCAP_LOG_TIME_PTS, "The buffer's PTS", "pts"},
+      {GST_MCAP_LOG_TIME_AUTO,
+          "clock in a live pipeline; in others the PTS, as times of day where the first buffer "
+          "says "
+          "which",
+          "auto"},
+      {GST_MCAP_LOG_TIME_PTS, "The buffer's PTS, as it is", "pts"},
       {GST_MCAP_LOG_TIME_CLOCK, "Time of day of the buffer's running time", "clock"},
       {0, NULL, NULL},
   };
   static gsize type = 0;
   if (g_once_init_enter (&type))
     g_once_init_leave (&type, g_enum_register_static ("GstMcapLogTime", values));
+  return type;
+}
+
+static GType
+header_stamp_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_MCAP_HEADER_STAMP_SENSOR, "The sensor's clock, as time of day", "sensor"},
+      {GST_MCAP_HEADER_STAMP_CAPTURE, "The time of capture", "capture"},
+      {GST_MCAP_HEADER_STAMP_LOG, "The log time", "log"},
+      {0, NULL, NULL},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstMcapHeaderStamp", values));
   return type;
 }
 
@@ -69,6 +88,10 @@ static const Property properties[] = {
         AT (diagnostics_topic), STRING, .text = "/diagnostics"},
     {"log-time", "Log Time", "What the log time of messages is", AT (log_time), ENUM,
         log_time_get_type, .initial = GST_MCAP_LOG_TIME_AUTO},
+    {"header-stamp", "Header Stamp",
+        "What the stamps in messages' headers are, on the axis of the log times (each of these "
+        "where a buffer has it, otherwise the next)",
+        AT (header_stamp), ENUM, header_stamp_get_type, .initial = GST_MCAP_HEADER_STAMP_SENSOR},
     {"metadata", "Metadata", "Metadata of each file: its name and fields become a metadata record",
         AT (metadata), STRUCTURE},
     {"attach-pipeline", "Attach Pipeline",
@@ -169,6 +192,7 @@ gst_mcap_settings_install (GObjectClass *klass, guint first)
     g_object_class_install_property (klass, first + i, make_pspec (&properties[i]));
   gst_type_mark_as_plugin_api (compression_get_type (), 0);
   gst_type_mark_as_plugin_api (log_time_get_type (), 0);
+  gst_type_mark_as_plugin_api (header_stamp_get_type (), 0);
   return first + G_N_ELEMENTS (properties);
 }
 

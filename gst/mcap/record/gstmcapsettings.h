@@ -4,6 +4,7 @@
 #include <gst/pointcloud/pointcloud.h>
 
 #include "gst/mcap/container/mcap-writer.h"
+#include "gstmcapstamps.h"
 
 G_BEGIN_DECLS
 
@@ -22,6 +23,7 @@ typedef struct {
   GstPoseRole tf_role;
   gchar *diagnostics_topic;
   GstMcapLogTime log_time;
+  GstMcapHeaderStamp header_stamp;
   GstStructure *metadata;
   gboolean attach_pipeline;
 } GstMcapSettings;

@@ -77,6 +77,7 @@ struct _GstMcapSink {
   /* Whether buffers are taken. */
   GMutex wait_lock;
   GCond wait_cond;
+  gboolean running; /* PAUSED or PLAYING: buffers are waited with for PLAYING */
   gboolean playing;
   gboolean told_eos; /* since it plays */
 };
@@ -90,7 +91,7 @@ static gboolean
 gst_mcap_sink_write (GstMcapBase *base, const McapPart *parts, guint n_parts, GError **error)
 {
   GstMcapSink *self = GST_MCAP_SINK (base);
-  GstMcapFile *written = gst_mcap_base_get_file (base);
+  GstMcapFile *written = &gst_mcap_base_get_session (base)->file;
   guint64 size = mcap_writer_get_summary_size (written->recorder.writer);
 
   for (guint i = 0; i < n_parts; i++)
@@ -104,7 +105,7 @@ static gboolean
 close_file (GstMcapSink *self, gboolean failed, GError **error)
 {
   GstMcapBase *base = GST_MCAP_BASE (self);
-  GstMcapFile *written = gst_mcap_base_get_file (base);
+  GstMcapFile *written = &gst_mcap_base_get_session (base)->file;
   g_autofree gchar *location = NULL;
   g_autofree gchar *shown = NULL;
   McapOutput *file = self->file;
@@ -126,10 +127,10 @@ close_file (GstMcapSink *self, gboolean failed, GError **error)
   GST_INFO_OBJECT (self,
       "finished %s: %" G_GUINT64_FORMAT " bytes, %" G_GUINT64_FORMAT " messages%s", shown, bytes,
       messages, ok && !failed ? "" : ", after an error");
-  gst_mcap_base_post (
-      base, gst_message_new_element (GST_OBJECT (self),
-                gst_structure_new ("mcap-file-closed", "location", G_TYPE_STRING, shown, "bytes",
-                    G_TYPE_UINT64, bytes, "messages", G_TYPE_UINT64, messages, NULL)));
+  gst_mcap_session_post (gst_mcap_base_get_session (base),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("mcap-file-closed", "location", G_TYPE_STRING, shown, "bytes",
+              G_TYPE_UINT64, bytes, "messages", G_TYPE_UINT64, messages, NULL)));
   return ok;
 }
 
@@ -187,7 +188,7 @@ static gboolean
 gst_mcap_sink_prepare (GstMcapBase *base, guint64 log_time, guint64 size, GError **error)
 {
   GstMcapSink *self = GST_MCAP_SINK (base);
-  McapWriter *writer = gst_mcap_base_get_file (base)->recorder.writer;
+  McapWriter *writer = gst_mcap_base_get_session (base)->file.recorder.writer;
   guint64 max_bytes, max_time, expected;
   gboolean has_messages;
 
@@ -227,8 +228,8 @@ post_eos (GstMcapSink *self, gboolean again)
   if (tells) {
     GstMessage *message = gst_message_new_eos (GST_OBJECT (self));
 
-    gst_message_set_seqnum (message, gst_mcap_base_get_origins (GST_MCAP_BASE (self)).eos);
-    gst_mcap_base_post (GST_MCAP_BASE (self), message);
+    gst_message_set_seqnum (message, gst_mcap_base_get_session (GST_MCAP_BASE (self))->origins.eos);
+    gst_mcap_session_post (gst_mcap_base_get_session (GST_MCAP_BASE (self)), message);
   }
 }
 
@@ -236,7 +237,7 @@ static gboolean
 gst_mcap_sink_end (GstMcapBase *base, gboolean eos, GError **error)
 {
   GstMcapSink *self = GST_MCAP_SINK (base);
-  const gboolean failed = gst_mcap_base_has_failed (base);
+  const gboolean failed = gst_mcap_base_get_session (base)->has_failed;
 
   /* A recording of nothing is a file as well. */
   if (eos && !self->has_opened && !open_file (self, 0, error))
@@ -262,6 +263,7 @@ gst_mcap_sink_stream_started (GstMcapBase *base, const GstMcapOrigins *origins)
 
 /* Waiting for PLAYING */
 
+/* Pads may be requested, and are active, in READY as well. */
 static GstFlowReturn
 gst_mcap_sink_wait (GstMcapBase *base, GstPad *pad)
 {
@@ -269,16 +271,17 @@ gst_mcap_sink_wait (GstMcapBase *base, GstPad *pad)
   gboolean flushing;
 
   g_mutex_lock (&self->wait_lock);
-  while (!(flushing = GST_PAD_IS_FLUSHING (pad)) && !self->playing)
+  while (!(flushing = GST_PAD_IS_FLUSHING (pad) || !self->running) && !self->playing)
     g_cond_wait (&self->wait_cond, &self->wait_lock);
   g_mutex_unlock (&self->wait_lock);
   return flushing ? GST_FLOW_FLUSHING : GST_FLOW_OK;
 }
 
 static void
-set_playing (GstMcapSink *self, gboolean playing)
+set_taking (GstMcapSink *self, gboolean running, gboolean playing)
 {
   g_mutex_lock (&self->wait_lock);
+  self->running = running;
   self->playing = playing;
   if (!playing)
     self->told_eos = FALSE;
@@ -354,12 +357,16 @@ gst_mcap_sink_change_state (GstElement *element, GstStateChange transition)
     if (!check_location (self))
       return GST_STATE_CHANGE_FAILURE;
     self->next_number = 0;
+    set_taking (self, TRUE, FALSE);
     break;
   case GST_STATE_CHANGE_PAUSED_TO_PLAYING:
-    set_playing (self, TRUE);
+    set_taking (self, TRUE, TRUE);
     break;
   case GST_STATE_CHANGE_PLAYING_TO_PAUSED:
-    set_playing (self, FALSE);
+    set_taking (self, TRUE, FALSE);
+    break;
+  case GST_STATE_CHANGE_PAUSED_TO_READY:
+    set_taking (self, FALSE, FALSE);
     break;
   default:
     break;
@@ -367,7 +374,7 @@ gst_mcap_sink_change_state (GstElement *element, GstStateChange transition)
   result = GST_ELEMENT_CLASS (gst_mcap_sink_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING) {
     gst_mcap_base_lock (base);
-    if (gst_mcap_base_has_ended (base))
+    if (gst_mcap_base_get_session (base)->has_ended)
       post_eos (self, FALSE);
     gst_mcap_base_unlock (base);
   }

@@ -6,6 +6,7 @@
 #include "gstbagbase.h"
 
 #include "gst/mcap/container/mcap-format.h"
+#include "gst/mcap/container/mcap-records.h"
 #include "gstbagstreams.h"
 
 enum {
@@ -15,7 +16,9 @@ enum {
   PROP_POSE_ROLE,
   PROP_ATTACH_POSES,
   PROP_RAW,
+  PROP_MAX_TOPICS,
   PROP_MAX_NAMES,
+  PROP_MAX_RECORD_SIZE,
   PROP_STATS,
 };
 
@@ -224,8 +227,14 @@ gst_bag_base_set_property (GObject *object, guint id, const GValue *value, GPara
   case PROP_RAW:
     settings->raw = g_value_get_boolean (value);
     break;
+  case PROP_MAX_TOPICS:
+    settings->max_topics = g_value_get_uint (value);
+    break;
   case PROP_MAX_NAMES:
     settings->max_names = g_value_get_uint (value);
+    break;
+  case PROP_MAX_RECORD_SIZE:
+    settings->limits.max_record_size = g_value_get_uint64 (value);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -259,8 +268,14 @@ gst_bag_base_get_property (GObject *object, guint id, GValue *value, GParamSpec 
   case PROP_RAW:
     g_value_set_boolean (value, settings->raw);
     break;
+  case PROP_MAX_TOPICS:
+    g_value_set_uint (value, settings->max_topics);
+    break;
   case PROP_MAX_NAMES:
     g_value_set_uint (value, settings->max_names);
+    break;
+  case PROP_MAX_RECORD_SIZE:
+    g_value_set_uint64 (value, settings->limits.max_record_size);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -334,6 +349,19 @@ gst_bag_base_class_init (GstBagBaseClass *klass)
       g_param_spec_uint ("max-names", "Max Names",
           "How many different names of frames, fields and keys a recording may have", 0, G_MAXUINT,
           4096, flags));
+  g_object_class_install_property (object_class, PROP_MAX_TOPICS,
+      g_param_spec_uint ("max-topics", "Max Topics",
+          "How many topics get a pad; what has more is warned of", 1, G_MAXUINT, 4096, flags));
+  /**
+   * GstBagBase:max-record-size:
+   *
+   * Bytes of a record of the file, of a chunk unpacked, or of a message, of which several may be in
+   * memory at once. What has more is left out, with a warning.
+   */
+  g_object_class_install_property (object_class, PROP_MAX_RECORD_SIZE,
+      g_param_spec_uint64 ("max-record-size", "Max Record Size",
+          "Bytes of a record, of a chunk unpacked, or of a message that are read at most", 4096,
+          MCAP_MAX_READ_LIMIT, BAG_DEFAULT_MAX_RECORD_SIZE, flags));
   /**
    * GstBagBase:stats:
    *

@@ -221,7 +221,7 @@ set_range (GstBagPlayer *self, GError **error)
 static gboolean
 open_recording (GstBagPlayer *self, GError **error)
 {
-  self->reader = self->open (self->user_data, error);
+  self->reader = self->open (self->user_data, &self->settings.streams.limits, error);
   if (!self->reader)
     return FALSE;
   for (guint i = 0; i < bag_merger_get_n_channels (self->reader); i++)

@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 typedef struct _GstBagPlayer GstBagPlayer;
 
 /* Opens the recording. */
-typedef BagMerger *(*GstBagOpenFunc) (gpointer user_data, GError **error);
+typedef BagMerger *(*GstBagOpenFunc) (gpointer user_data, const BagLimits *limits, GError **error);
 
 typedef struct {
   GstBagSettings streams;

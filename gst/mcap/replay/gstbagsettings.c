@@ -6,7 +6,9 @@ gst_bag_settings_init (GstBagSettings *self)
 {
   *self = (GstBagSettings){.pose_role = GST_POSE_ROLE_ESTIMATE,
       .attach_poses = TRUE,
+      .limits = BAG_LIMITS_INIT,
       .max_names = 4096,
+      .max_topics = 4096,
       .to = G_MAXUINT64};
 }
 

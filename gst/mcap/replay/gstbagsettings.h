@@ -3,6 +3,8 @@
 
 #include <gst/pointcloud/pointcloud.h>
 
+#include "gst/mcap/ros/bag-limits.h"
+
 G_BEGIN_DECLS
 
 typedef enum {
@@ -18,6 +20,8 @@ typedef struct {
   GstPoseRole pose_role;
   gboolean attach_poses;
   gboolean raw;
+  BagLimits limits;
+  guint max_topics;      /* that get pads */
   guint max_names;       /* of frames, fields and keys, that are new to the process */
   GstClockTime from;     /* buffers with earlier time stamps are not sent */
   GstClockTime to;       /* nor those with later ones */

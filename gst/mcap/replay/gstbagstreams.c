@@ -49,6 +49,7 @@ struct _GstBagStreams {
   GPtrArray *channels; /* Stream, borrowed, by the channel's number */
   guint n_ready;       /* topics whose pads were made */
   gboolean has_all_pads;
+  gboolean has_told_topics;
   GPtrArray *shown; /* Stream, borrowed: those with pads */
   Stream *attachments;
   Stream *metadata;
@@ -95,7 +96,8 @@ gst_bag_streams_new (GstElement *element, const GstBagSettings *settings, GstPad
   gst_bag_settings_copy (&self->settings, settings);
   self->event = event;
   self->query = query;
-  self->topics = bag_topics_new (settings->topics, settings->raw, settings->attach_poses);
+  self->topics = bag_topics_new (
+      settings->topics, settings->raw, settings->attach_poses, settings->max_topics);
   self->streams = g_ptr_array_new_with_free_func (free_stream);
   self->channels = g_ptr_array_new ();
   self->shown = g_ptr_array_new ();
@@ -234,6 +236,13 @@ gst_bag_streams_add_pads (GstBagStreams *self)
     if (stream->topic->pad)
       add_pad (self, stream, bag_kind_get_pad_template (stream->topic->kind), stream->topic->pad,
           stream->topic->channel->topic);
+  }
+  if (bag_topics_get_n_refused (self->topics) > 0 && !self->has_told_topics) {
+    self->has_told_topics = TRUE;
+    GST_ELEMENT_WARNING (self->element, STREAM, DEMUX,
+        ("Only %u topics get pads, %u do not: choose by the property topics, or set max-topics.",
+            self->settings.max_topics, bag_topics_get_n_refused (self->topics)),
+        (NULL));
   }
 }
 

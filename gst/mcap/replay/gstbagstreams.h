@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 
 /* Caps of the GstReferenceTimestampMeta of a message as it stands, where it was published at
  * another time than it was logged. BUFFER_OFFSET is its sequence number. */
-#define GST_BAG_PUBLISH_CAPS "timestamp/x-mcap-publish-time"
+#define GST_BAG_PUBLISH_CAPS MCAP_PUBLISH_TIME_CAPS
 
 /* Pads of what is no message. */
 #define GST_BAG_ATTACHMENTS_PAD "attachments"

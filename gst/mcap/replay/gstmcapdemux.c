@@ -82,6 +82,7 @@ start_stream (GstMcapDemux *self)
   self->streams = gst_bag_streams_new (
       GST_ELEMENT (self), &settings, gst_bag_base_src_event, gst_bag_base_src_query);
   self->stream = mcap_stream_new ();
+  mcap_stream_set_limit (self->stream, settings.limits.max_record_size);
   self->by_id = g_hash_table_new (NULL, NULL);
   bag_channels_init (&self->channels);
   self->has_segment = FALSE;
@@ -291,7 +292,7 @@ read_peer (gpointer user_data, guint64 offset, guint8 *data, gsize size, GError 
 }
 
 static BagMerger *
-open_peer (gpointer user_data, GError **error)
+open_peer (gpointer user_data, const BagLimits *limits, GError **error)
 {
   GstMcapDemux *self = user_data;
   gint64 size;
@@ -299,7 +300,7 @@ open_peer (gpointer user_data, GError **error)
     g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_READ, "The size of the file is not known");
     return NULL;
   }
-  BagMerger *reader = bag_merger_new_mcap (read_peer, self, (guint64)size, error);
+  BagMerger *reader = bag_merger_new_mcap (read_peer, self, (guint64)size, limits, error);
   if (!reader)
     g_prefix_error (error, "The file cannot be read: ");
   return reader;

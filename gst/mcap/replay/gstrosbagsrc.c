@@ -34,7 +34,15 @@
 GST_DEBUG_CATEGORY_STATIC (gst_rosbag_src_debug);
 #define GST_CAT_DEFAULT gst_rosbag_src_debug
 
-enum { PROP_0, PROP_LOCATION, PROP_LOCATIONS, PROP_START_TIME, PROP_STOP_TIME };
+enum {
+  PROP_0,
+  PROP_LOCATION,
+  PROP_LOCATIONS,
+  PROP_START_TIME,
+  PROP_STOP_TIME,
+  PROP_MAX_UNPACKED_SIZE,
+  PROP_MAX_QUERY_TIME
+};
 
 struct _GstRosbagSrc {
   GstBagBase parent;
@@ -44,6 +52,8 @@ struct _GstRosbagSrc {
   gchar **locations;
   GstClockTime start_time;
   GstClockTime stop_time;
+  guint64 max_unpacked_size;
+  guint max_query_time;
 
   GPtrArray *places; /* snapshot of location and locations, for the player */
 };
@@ -52,14 +62,14 @@ G_DEFINE_TYPE (GstRosbagSrc, gst_rosbag_src, GST_TYPE_BAG_BASE)
 GST_ELEMENT_REGISTER_DEFINE (rosbagsrc, "rosbagsrc", GST_RANK_NONE, GST_TYPE_ROSBAG_SRC)
 
 static BagMerger *
-open_files (gpointer user_data, GError **error)
+open_files (gpointer user_data, const BagLimits *limits, GError **error)
 {
   GstRosbagSrc *self = user_data;
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   for (guint i = 0; i < self->places->len; i++)
     if (!bag_files_find (g_ptr_array_index (self->places, i), paths, error))
       return NULL;
-  return bag_merger_new (paths, error);
+  return bag_merger_new (paths, limits, error);
 }
 
 static gboolean
@@ -104,6 +114,8 @@ start (GstRosbagSrc *self)
   for (gchar **l = self->locations; l && *l; l++)
     g_ptr_array_add (self->places, g_strdup (*l));
   const GstClockTime start_time = self->start_time, stop_time = self->stop_time;
+  const guint64 max_unpacked_size = self->max_unpacked_size;
+  const guint max_query_time = self->max_query_time;
   GST_OBJECT_UNLOCK (self);
 
   if (self->places->len == 0) {
@@ -115,6 +127,8 @@ start (GstRosbagSrc *self)
   gst_bag_base_get_settings (GST_BAG_BASE (self), &settings.streams);
   settings.streams.from = start_time;
   settings.streams.to = stop_time;
+  settings.streams.limits.max_unpacked_size = max_unpacked_size;
+  settings.streams.limits.max_query_time = max_query_time;
   GstBagPlayer *player = gst_bag_player_new (GST_ELEMENT (self), &settings, gst_bag_base_src_event,
       gst_bag_base_src_query, open_files, self);
   gst_bag_settings_clear (&settings.streams);
@@ -175,6 +189,12 @@ gst_rosbag_src_set_property (GObject *object, guint id, const GValue *value, GPa
   case PROP_STOP_TIME:
     self->stop_time = g_value_get_uint64 (value);
     break;
+  case PROP_MAX_UNPACKED_SIZE:
+    self->max_unpacked_size = g_value_get_uint64 (value);
+    break;
+  case PROP_MAX_QUERY_TIME:
+    self->max_query_time = g_value_get_uint (value);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -200,6 +220,12 @@ gst_rosbag_src_get_property (GObject *object, guint id, GValue *value, GParamSpe
   case PROP_STOP_TIME:
     g_value_set_uint64 (value, self->stop_time);
     break;
+  case PROP_MAX_UNPACKED_SIZE:
+    g_value_set_uint64 (value, self->max_unpacked_size);
+    break;
+  case PROP_MAX_QUERY_TIME:
+    g_value_set_uint (value, self->max_query_time);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -221,6 +247,8 @@ static void
 gst_rosbag_src_init (GstRosbagSrc *self)
 {
   self->stop_time = G_MAXUINT64;
+  self->max_unpacked_size = BAG_DEFAULT_MAX_UNPACKED_SIZE;
+  self->max_query_time = BAG_DEFAULT_MAX_QUERY_TIME;
   GST_OBJECT_FLAG_SET (self, GST_ELEMENT_FLAG_SOURCE);
 }
 
@@ -267,6 +295,15 @@ gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
   g_object_class_install_property (object_class, PROP_STOP_TIME,
       g_param_spec_uint64 ("stop-time", "Stop Time", "Latest time stamp to send, in ns as recorded",
           0, G_MAXUINT64, G_MAXUINT64, flags));
+  g_object_class_install_property (object_class, PROP_MAX_UNPACKED_SIZE,
+      g_param_spec_uint64 ("max-unpacked-size", "Max Unpacked Size",
+          "Bytes of the temporary file that a compressed file (.zstd) is unpacked into", 0,
+          G_MAXUINT64, BAG_DEFAULT_MAX_UNPACKED_SIZE, flags));
+  g_object_class_install_property (object_class, PROP_MAX_QUERY_TIME,
+      g_param_spec_uint ("max-query-time", "Max Query Time",
+          "Seconds that a query of an SQLite file may take, such as for messages in the order of "
+          "their times where it has no index of these",
+          1, 86400, BAG_DEFAULT_MAX_QUERY_TIME, flags));
 
   gst_element_class_set_static_metadata (element_class, "Recording source",
       "Source/File/PointCloud", "Plays recordings in MCAP and rosbag2 files",

@@ -18,11 +18,14 @@ void
 bag_channels_init (BagChannels *self)
 {
   self->channels = g_ptr_array_new_with_free_func (free_channel);
+  self->by_topic =
+      g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref);
 }
 
 void
 bag_channels_clear (BagChannels *self)
 {
+  g_clear_pointer (&self->by_topic, g_hash_table_unref);
   g_clear_pointer (&self->channels, g_ptr_array_unref);
 }
 
@@ -58,9 +61,10 @@ const BagChannel *
 bag_channels_add (BagChannels *self, const McapTable *table, const McapChannel *channel)
 {
   const McapSchema *schema = mcap_table_get_schema (table, channel);
-  for (guint i = 0; i < self->channels->len; i++)
-    if (says_the_same (g_ptr_array_index (self->channels, i), channel, schema))
-      return g_ptr_array_index (self->channels, i);
+  GPtrArray *known = g_hash_table_lookup (self->by_topic, channel->topic);
+  for (guint i = 0; known && i < known->len; i++)
+    if (says_the_same (g_ptr_array_index (known, i), channel, schema))
+      return g_ptr_array_index (known, i);
 
   BagChannel *added = g_new0 (BagChannel, 1);
   added->number = self->channels->len;
@@ -73,5 +77,10 @@ bag_channels_add (BagChannels *self, const McapTable *table, const McapChannel *
   }
   added->metadata = g_hash_table_ref (channel->metadata);
   g_ptr_array_add (self->channels, added);
+  if (!known) {
+    known = g_ptr_array_new ();
+    g_hash_table_insert (self->by_topic, added->topic, known);
+  }
+  g_ptr_array_add (known, added);
   return added;
 }

@@ -26,7 +26,8 @@ typedef struct {
 
 /* The channels of one or more files, numbered; those that say the same are one. */
 typedef struct {
-  GPtrArray *channels; /* BagChannel */
+  GPtrArray *channels;  /* BagChannel */
+  GHashTable *by_topic; /* GPtrArray of these */
 } BagChannels;
 
 void bag_channels_init (BagChannels *self);

@@ -227,7 +227,7 @@ bag_info_read (BagMerger *recording, guint64 seconds, GError **error)
 {
   static const gchar *const heads[] = {"topic", "type", "encoding", "pad", "messages", "Hz",
       "log times (s)", "frames", "stamp - log", "use", NULL};
-  g_autoptr (BagTopics) topics = bag_topics_new (NULL, FALSE, TRUE);
+  g_autoptr (BagTopics) topics = bag_topics_new (NULL, FALSE, TRUE, G_MAXUINT);
   g_autoptr (GArray) counts = g_array_new (FALSE, TRUE, sizeof (Count));
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify)g_strfreev);
   GError *failure = NULL;

@@ -35,6 +35,7 @@ typedef struct {
 } BagFile;
 
 struct _BagMerger {
+  BagLimits limits;
   GPtrArray *files;
   BagChannels channels;
   BagFile *used; /* whose head was given out */
@@ -48,8 +49,10 @@ struct _BagMerger {
 static gboolean
 fail (const BagFile *file, GError **error)
 {
-  if (file->name)
-    g_prefix_error (error, "\"%s\" cannot be read: ", file->name);
+  if (file->name) {
+    g_autofree gchar *name = g_filename_display_name (file->name);
+    g_prefix_error (error, "\"%s\" cannot be read: ", name);
+  }
   return FALSE;
 }
 
@@ -150,13 +153,13 @@ file_new (void)
 }
 
 static gboolean
-open_file (BagMerger *self, BagFile *file, GError **error)
+open_file (BagMerger *self, BagFolders *folders, BagFile *file, GError **error)
 {
   GStatBuf status;
   BagFileKind kind = bag_file_get_kind (file->path, error);
 
   if (kind == BAG_FILE_ZSTD) {
-    gchar *unpacked = bag_file_unpack (file->path, error);
+    gchar *unpacked = bag_file_unpack (file->path, self->limits.max_unpacked_size, error);
     if (!unpacked)
       return FALSE;
     g_free (file->path);
@@ -164,14 +167,13 @@ open_file (BagMerger *self, BagFile *file, GError **error)
     file->is_temporary = TRUE;
     kind = bag_file_get_kind (file->path, error);
   }
-  file->is_packed = bag_file_has_packed_messages (file->name);
+  file->is_packed = bag_folders_have_packed_messages (folders, file->name);
   if (kind == BAG_FILE_SQLITE) {
     file->is_sqlite = TRUE;
-    file->sqlite = bag_sqlite_new (file->path, error);
+    file->sqlite = bag_sqlite_new (file->path, &self->limits, error);
     if (!file->sqlite)
       return FALSE;
-    file->has_range = bag_sqlite_get_range (file->sqlite, &file->start, &file->end);
-    return TRUE;
+    return bag_sqlite_get_range (file->sqlite, &file->has_range, &file->start, &file->end, error);
   }
   if (kind != BAG_FILE_MCAP) {
     if (error && !*error)
@@ -186,14 +188,18 @@ open_file (BagMerger *self, BagFile *file, GError **error)
   file->mcap = mcap_reader_new (read_file, file, (guint64)status.st_size, error);
   if (!file->mcap)
     return FALSE;
+  mcap_reader_set_limit (file->mcap, self->limits.max_record_size);
   file->has_range = mcap_reader_get_range (file->mcap, &file->start, &file->end);
   return TRUE;
 }
 
 static BagMerger *
-reader_new (void)
+merger_new (const BagLimits *limits)
 {
+  static const BagLimits defaults = BAG_LIMITS_INIT;
   BagMerger *self = g_new0 (BagMerger, 1);
+  self->limits = limits ? *limits : defaults;
+  self->limits.max_record_size = MIN (self->limits.max_record_size, MCAP_MAX_READ_LIMIT);
   self->files = g_ptr_array_new_with_free_func (free_file);
   self->unpacked = g_byte_array_new ();
   bag_channels_init (&self->channels);
@@ -201,15 +207,16 @@ reader_new (void)
 }
 
 BagMerger *
-bag_merger_new (const GPtrArray *paths, GError **error)
+bag_merger_new (const GPtrArray *paths, const BagLimits *limits, GError **error)
 {
-  g_autoptr (BagMerger) self = reader_new ();
+  g_autoptr (BagMerger) self = merger_new (limits);
+  g_autoptr (BagFolders) folders = bag_folders_new ();
   for (guint i = 0; i < paths->len; i++) {
     BagFile *file = file_new ();
     g_ptr_array_add (self->files, file);
     file->name = g_strdup (g_ptr_array_index (paths, i));
     file->path = g_strdup (file->name);
-    if (!open_file (self, file, error)) {
+    if (!open_file (self, folders, file, error)) {
       fail (file, error);
       return NULL;
     }
@@ -221,14 +228,16 @@ bag_merger_new (const GPtrArray *paths, GError **error)
 }
 
 BagMerger *
-bag_merger_new_mcap (McapReadFunc read, gpointer user_data, guint64 size, GError **error)
+bag_merger_new_mcap (
+    McapReadFunc read, gpointer user_data, guint64 size, const BagLimits *limits, GError **error)
 {
-  g_autoptr (BagMerger) self = reader_new ();
+  g_autoptr (BagMerger) self = merger_new (limits);
   BagFile *file = file_new ();
   g_ptr_array_add (self->files, file);
   file->mcap = mcap_reader_new (read, user_data, size, error);
   if (!file->mcap)
     return NULL;
+  mcap_reader_set_limit (file->mcap, self->limits.max_record_size);
   file->has_range = mcap_reader_get_range (file->mcap, &file->start, &file->end);
   take_channels (self, file);
   take_warning (self, file);
@@ -345,7 +354,7 @@ static gboolean
 activate (BagMerger *self, BagFile *file, GError **error)
 {
   if (file->is_sqlite) {
-    file->sqlite = bag_sqlite_new (file->path, error);
+    file->sqlite = bag_sqlite_new (file->path, &self->limits, error);
     if (!file->sqlite || !bag_sqlite_seek (file->sqlite, self->from, error))
       return fail (file, error);
   }
@@ -407,8 +416,8 @@ bag_merger_next (BagMerger *self, BagMessage *message, GError **error)
     if (file->is_packed) {
       g_autoptr (GError) damage = NULL;
       g_byte_array_set_size (self->unpacked, 0);
-      if (!mcap_unpack_zstd (
-              message->data, message->size, MCAP_READ_LIMIT, self->unpacked, &damage)) {
+      if (!mcap_unpack_zstd (message->data, message->size, self->limits.max_record_size,
+              self->unpacked, &damage)) {
         add_damage (self, file, "A message is compressed and damaged");
         continue;
       }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bag-channels.h"
+#include "bag-limits.h"
 #include "gst/mcap/container/mcap-reader.h"
 
 G_BEGIN_DECLS
@@ -11,11 +12,11 @@ G_BEGIN_DECLS
 
 typedef struct _BagMerger BagMerger;
 
-/* Opens these files. The message of an error names the file. */
-BagMerger *bag_merger_new (const GPtrArray *paths, GError **error);
+/* Opens these files. The message of an error names the file. @limits: NULL for the defaults. */
+BagMerger *bag_merger_new (const GPtrArray *paths, const BagLimits *limits, GError **error);
 /* MCAP from somewhere else, as mcap_reader_new(). */
 BagMerger *bag_merger_new_mcap (
-    McapReadFunc read, gpointer user_data, guint64 size, GError **error);
+    McapReadFunc read, gpointer user_data, guint64 size, const BagLimits *limits, GError **error);
 void bag_merger_free (BagMerger *self);
 
 /* FALSE where there are no messages. */

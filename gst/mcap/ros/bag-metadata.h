@@ -8,12 +8,14 @@ G_BEGIN_DECLS
 /**
  * BagMetadata:
  * @paths: files of the bag (gchar *), as they are listed: relative to its folder or absolute
+ * @names: the last parts of these, a set
  * @messages_are_packed: each message is compressed by zstd
  *
  * What rosbag2's metadata.yaml says of the files of a bag.
  */
 typedef struct {
   GPtrArray *paths;
+  GHashTable *names;
   gboolean messages_are_packed;
 } BagMetadata;
 

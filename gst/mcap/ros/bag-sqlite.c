@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "bag-sqlite.h"
 
+#include <glib/gstdio.h>
 #include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "gst/mcap/container/mcap-format.h"
 
@@ -11,17 +14,46 @@ struct _BagSqlite {
       *list; /* id, topic and time, in order: without the data, which may have to be sorted */
   sqlite3_stmt *data; /* of an id */
   McapTable table;
+  guint max_time;  /* s */
+  gint64 deadline; /* monotonic time by which a query has to have its next row */
 };
+
+/* Virtual machine instructions between looks at the clock. */
+#define STEPS_PER_LOOK 10000
 
 static gboolean
 fail (BagSqlite *self, GError **error)
 {
   const int code = sqlite3_errcode (self->db);
+  if (code == SQLITE_INTERRUPT) {
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+        "SQLite takes longer than %u s for a query (property max-query-time)", self->max_time);
+    return FALSE;
+  }
+  if (code == SQLITE_TOOBIG) {
+    g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+        "A message has more bytes than are read (property max-record-size)");
+    return FALSE;
+  }
   g_set_error (error, MCAP_ERROR,
       code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR ? MCAP_ERROR_FORMAT
                                                                               : MCAP_ERROR_READ,
       "SQLite: %s", sqlite3_errmsg (self->db));
   return FALSE;
+}
+
+static int
+look_at_clock (void *user_data)
+{
+  const BagSqlite *self = user_data;
+  return g_get_monotonic_time () > self->deadline;
+}
+
+static int
+step (BagSqlite *self, sqlite3_stmt *statement)
+{
+  self->deadline = g_get_monotonic_time () + self->max_time * G_USEC_PER_SEC;
+  return sqlite3_step (statement);
 }
 
 static sqlite3_stmt *
@@ -46,7 +78,7 @@ read_definitions (BagSqlite *self)
   sqlite3_stmt *statement =
       prepare (self, "SELECT topic_type, encoding, encoded_message_definition "
                      "FROM message_definitions");
-  while (statement && sqlite3_step (statement) == SQLITE_ROW &&
+  while (statement && step (self, statement) == SQLITE_ROW &&
          g_hash_table_size (self->table.schemas) < G_MAXUINT16) {
     g_autofree gchar *type = column_text (statement, 0);
     g_autofree gchar *encoding = column_text (statement, 1);
@@ -75,7 +107,7 @@ read_topics (BagSqlite *self, GError **error)
     return fail (self, error);
 
   int result;
-  while ((result = sqlite3_step (statement)) == SQLITE_ROW) {
+  while ((result = step (self, statement)) == SQLITE_ROW) {
     const sqlite3_int64 id = sqlite3_column_int64 (statement, 0);
     g_autofree gchar *topic = column_text (statement, 1);
     g_autofree gchar *type = column_text (statement, 2);
@@ -99,19 +131,103 @@ read_topics (BagSqlite *self, GError **error)
   return result == SQLITE_DONE || fail (self, error);
 }
 
+/* Opening */
+
+/* Whether the file is in WAL mode, by the version of its format (www.sqlite.org/fileformat2.html,
+ * bytes 18 and 19). */
+static gboolean
+is_in_wal_mode (const gchar *path)
+{
+  guint8 header[20] = {0};
+  FILE *file = fopen (path, "rbe");
+  const gsize n = file ? fread (header, 1, sizeof header, file) : 0;
+  if (file)
+    fclose (file);
+  return n == sizeof header && header[18] == 2 && header[19] == 2;
+}
+
+static gboolean
+has_content (const gchar *path, const gchar *suffix)
+{
+  g_autofree gchar *name = g_strconcat (path, suffix, NULL);
+  GStatBuf status;
+  return g_stat (name, &status) == 0 && status.st_size > 0;
+}
+
+/* The file's name as SQLite's URIs have it, with these parameters. */
+static gchar *
+make_uri (const gchar *path, const gchar *parameters)
+{
+  GString *uri = g_string_new ("file:");
+  for (; *path; path++)
+    if (strchr ("%?#", *path))
+      g_string_append_printf (uri, "%%%02X", (guint)(guchar)*path);
+    else
+      g_string_append_c (uri, *path);
+  g_string_append (uri, parameters);
+  return g_string_free (uri, FALSE);
+}
+
+/* A reader of a file in WAL mode makes a -shm and a -wal file beside it, or fails where it may not,
+ * and leaves them. Without a WAL there is nothing to share: the file is immutable. With one that
+ * was not written back, as a recorder that died leaves it, its index is built in memory, which
+ * takes a connection of its own to the file, as without locks. */
+static gboolean
+open_database (BagSqlite *self, const gchar *path)
+{
+  const gboolean is_wal = is_in_wal_mode (path);
+  const gboolean has_wal = is_wal && has_content (path, "-wal");
+  g_autofree gchar *uri = make_uri (path, has_wal  ? "?vfs=unix-none"
+                                          : is_wal ? "?immutable=1"
+                                                   : "");
+  if (sqlite3_open_v2 (uri, &self->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
+    return FALSE;
+  sqlite3_db_config (self->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+  return !has_wal ||
+         sqlite3_exec (self->db, "PRAGMA locking_mode=EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* Whether the three are tables, where there are any of that name: views and virtual tables are
+ * programs. */
+static gboolean
+check_tables (BagSqlite *self, GError **error)
+{
+  sqlite3_stmt *statement =
+      prepare (self, "SELECT name FROM sqlite_master WHERE lower(name) IN ('messages', 'topics', "
+                     "'message_definitions') AND (type <> 'table' OR rootpage = 0)");
+  const int result = statement ? step (self, statement) : SQLITE_ERROR;
+  if (result == SQLITE_ROW) {
+    g_autofree gchar *name = column_text (statement, 0);
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "\"%s\" is no table in it", name);
+  } else if (result != SQLITE_DONE) {
+    fail (self, error);
+  }
+  sqlite3_finalize (statement);
+  return result == SQLITE_DONE;
+}
+
 BagSqlite *
-bag_sqlite_new (const gchar *path, GError **error)
+bag_sqlite_new (const gchar *path, const BagLimits *limits, GError **error)
 {
   g_autoptr (BagSqlite) self = g_new0 (BagSqlite, 1);
   mcap_table_init (&self->table);
+  self->max_time = limits->max_query_time;
 
-  if (sqlite3_open_v2 (path, &self->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK) {
+  if (!open_database (self, path)) {
     fail (self, error);
     return NULL;
   }
+  /* Nothing that the file's schema has is run. */
+  sqlite3_db_config (self->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config (self->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  sqlite3_db_config (self->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+  sqlite3_db_config (self->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+  sqlite3_limit (self->db, SQLITE_LIMIT_LENGTH, (int)limits->max_record_size);
+  sqlite3_progress_handler (self->db, STEPS_PER_LOOK, look_at_clock, self);
   /* A file that is being written may be busy for a moment. */
   sqlite3_busy_timeout (self->db, 1000);
-  if (!read_topics (self, error))
+  self->deadline = g_get_monotonic_time () + self->max_time * G_USEC_PER_SEC;
+  if (!check_tables (self, error) || !read_topics (self, error))
     return NULL;
   self->list = prepare (self, "SELECT id, topic_id, timestamp FROM messages WHERE timestamp >= ?1 "
                               "ORDER BY timestamp, id");
@@ -133,19 +249,32 @@ bag_sqlite_free (BagSqlite *self)
   g_free (self);
 }
 
-gboolean
-bag_sqlite_get_range (BagSqlite *self, guint64 *start, guint64 *end)
+/* FALSE without @error where there are no messages. */
+static gboolean
+get_time (BagSqlite *self, const gchar *sql, guint64 *time, GError **error)
 {
-  sqlite3_stmt *statement = prepare (self, "SELECT MIN(timestamp), MAX(timestamp) FROM messages");
-  gboolean has_range = FALSE;
-  if (statement && sqlite3_step (statement) == SQLITE_ROW &&
-      sqlite3_column_type (statement, 0) != SQLITE_NULL) {
-    *start = (guint64)MAX (0, sqlite3_column_int64 (statement, 0));
-    *end = (guint64)MAX (0, sqlite3_column_int64 (statement, 1));
-    has_range = TRUE;
-  }
+  sqlite3_stmt *statement = prepare (self, sql);
+  const int result = statement ? step (self, statement) : SQLITE_ERROR;
+  const gboolean found = result == SQLITE_ROW && sqlite3_column_type (statement, 0) != SQLITE_NULL;
+  if (found)
+    *time = (guint64)MAX (0, sqlite3_column_int64 (statement, 0));
+  if (result != SQLITE_ROW)
+    fail (self, error);
   sqlite3_finalize (statement);
-  return has_range;
+  return found;
+}
+
+gboolean
+bag_sqlite_get_range (
+    BagSqlite *self, gboolean *has_range, guint64 *start, guint64 *end, GError **error)
+{
+  /* One by one they are looked up in rosbag2's index of times; together all rows are read. */
+  GError *failure = NULL;
+  *has_range = get_time (self, "SELECT MIN(timestamp) FROM messages", start, &failure) &&
+               get_time (self, "SELECT MAX(timestamp) FROM messages", end, &failure);
+  if (failure)
+    g_propagate_error (error, failure);
+  return failure == NULL;
 }
 
 const McapTable *
@@ -167,13 +296,13 @@ bag_sqlite_seek (BagSqlite *self, guint64 time, GError **error)
 gboolean
 bag_sqlite_next (BagSqlite *self, McapMessage *message, GError **error)
 {
-  const int listed = sqlite3_step (self->list);
+  const int listed = step (self, self->list);
   if (listed == SQLITE_DONE)
     return FALSE;
   sqlite3_reset (self->data);
   if (listed != SQLITE_ROW ||
       sqlite3_bind_int64 (self->data, 1, sqlite3_column_int64 (self->list, 0)) != SQLITE_OK ||
-      sqlite3_step (self->data) != SQLITE_ROW)
+      step (self, self->data) != SQLITE_ROW)
     return fail (self, error);
   const sqlite3_int64 time = sqlite3_column_int64 (self->list, 2);
   message->channel_id = (guint)sqlite3_column_int64 (self->list, 1);

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "bag-limits.h"
 #include "gst/mcap/container/mcap-records.h"
 
 G_BEGIN_DECLS
 
 /* Messages of one of rosbag2's SQLite3 files in the order of their times. It is opened for reading
- * only. Not thread-safe. */
+ * only, and nothing is written beside it: one in WAL mode is read without SQLite's -shm file. What
+ * it says in SQL is not executed: its tables have to be tables. Not thread-safe. */
 
 typedef struct _BagSqlite BagSqlite;
 
-BagSqlite *bag_sqlite_new (const gchar *path, GError **error);
+BagSqlite *bag_sqlite_new (const gchar *path, const BagLimits *limits, GError **error);
 void bag_sqlite_free (BagSqlite *self);
-/* FALSE where there are no messages. */
-gboolean bag_sqlite_get_range (BagSqlite *self, guint64 *start, guint64 *end);
+/* @has_range: FALSE where there are no messages. FALSE where that cannot be found out. */
+gboolean bag_sqlite_get_range (
+    BagSqlite *self, gboolean *has_range, guint64 *start, guint64 *end, GError **error);
 const McapTable *bag_sqlite_get_table (const BagSqlite *self);
 /* Messages from @time on come next. */
 gboolean bag_sqlite_seek (BagSqlite *self, guint64 time, GError **error);

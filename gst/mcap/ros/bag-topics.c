@@ -10,6 +10,8 @@ struct _BagTopics {
   gboolean raw;
   gboolean attach_poses;
   guint n_pads[3]; /* of clouds, poses, messages */
+  guint n_pads_left;
+  guint n_refused;
 };
 
 static void
@@ -22,13 +24,14 @@ free_topic (gpointer data)
 }
 
 BagTopics *
-bag_topics_new (gchar *const *patterns, gboolean raw, gboolean attach_poses)
+bag_topics_new (gchar *const *patterns, gboolean raw, gboolean attach_poses, guint max_pads)
 {
   BagTopics *self = g_new0 (BagTopics, 1);
   self->topics = g_ptr_array_new_with_free_func (free_topic);
   self->by_key = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->raw = raw;
   self->attach_poses = attach_poses;
+  self->n_pads_left = max_pads;
   if (patterns && *patterns)
     self->patterns = g_ptr_array_new_with_free_func ((GDestroyNotify)g_pattern_spec_free);
   for (; self->patterns && *patterns; patterns++)
@@ -89,12 +92,23 @@ bag_topics_add (BagTopics *self, const BagChannel *channel)
   topic->kind = kind;
   topic->channel = channel;
   topic->cloud = g_strdup (cloud);
-  if (!cloud && is_wanted (self, channel->topic))
-    topic->pad =
-        g_strdup_printf ("%s_%u", names[get_group (kind)], self->n_pads[get_group (kind)]++);
+  if (!cloud && is_wanted (self, channel->topic)) {
+    if (self->n_pads_left > 0)
+      topic->pad =
+          g_strdup_printf ("%s_%u", names[get_group (kind)], self->n_pads[get_group (kind)]++);
+    else
+      self->n_refused++;
+    self->n_pads_left -= self->n_pads_left > 0;
+  }
   g_ptr_array_add (self->topics, topic);
   g_hash_table_insert (self->by_key, g_steal_pointer (&key), topic);
   return topic;
+}
+
+guint
+bag_topics_get_n_refused (const BagTopics *self)
+{
+  return self->n_refused;
 }
 
 guint

@@ -22,7 +22,10 @@ typedef struct _BagTopics BagTopics;
 /* @patterns: names, or patterns with * and ?, of topics that get pads; NULL or none: all. @raw: all
  * messages are passed as they stand. @attach_poses: poses are attached to the clouds that they were
  * recorded with. */
-BagTopics *bag_topics_new (gchar *const *patterns, gboolean raw, gboolean attach_poses);
+BagTopics *bag_topics_new (
+    gchar *const *patterns, gboolean raw, gboolean attach_poses, guint max_pads);
+/* Topics that got no pad since @max_pads others have one. */
+guint bag_topics_get_n_refused (const BagTopics *self);
 void bag_topics_free (BagTopics *self);
 
 /* The topic that @channel is of, new or known. */

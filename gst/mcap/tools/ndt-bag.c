@@ -33,7 +33,7 @@ show_info (gchar *const *locations, guint64 seconds)
   for (; *locations; locations++)
     if (!bag_files_find (*locations, paths, &error))
       return fail (error);
-  g_autoptr (BagMerger) recording = bag_merger_new (paths, &error);
+  g_autoptr (BagMerger) recording = bag_merger_new (paths, NULL, &error);
   if (!recording)
     return fail (error);
   g_autofree gchar *text = bag_info_read (recording, seconds, &error);

@@ -12,7 +12,8 @@ typedef struct {
   const double *point;
 } Sampler;
 
-/* Where two surfaces coincide, the later shape's is the one that is left out. */
+/* TRUE where the sampled point is inside another shape. Of two surfaces that coincide, that of the
+ * later shape is left out. */
 static gboolean
 hides (const NdtSimShape *shape, guint index, gpointer user_data)
 {

@@ -30,7 +30,7 @@ typedef struct {
  * may reach 180°. */
 NdtSimPath *ndt_sim_path_new (const NdtSimPathCorner *corners, guint n_corners);
 void ndt_sim_path_free (NdtSimPath *path);
-/* Moves the path so that it starts at the origin, along x. For whoever still makes it. */
+/* Moves the path so that it starts at the origin, along x. Only before the path is shared. */
 void ndt_sim_path_move_to_start (NdtSimPath *path);
 double ndt_sim_path_get_length (const NdtSimPath *path);
 /* @s: metres from the start; wraps around in both directions. @lateral: metres to the left of the

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* Header stamps: the sensor's clock as the time of day.
+ *
+ * A buffer has the sensor's time in a GstReferenceTimestampMeta whose caps name the clock's epoch:
+ * timestamp/x-unix, x-ntp, x-ptp, and timestamp/x-lidar with the field epoch (unix, utc, ntp, ptp,
+ * tai, gps, hour; anything else counts from an instant that nobody knows). timestamp/x-unix with
+ * source=arrival is the time of day at which it was captured. */
+
+/* Log times and stamps from here on are times of day, ns: 2000-01-01. */
+#define GST_MCAP_EARLIEST_TIME_OF_DAY (G_GINT64_CONSTANT (946684800) * (gint64)GST_SECOND)
+
+/* A stamp that is further from the log time is of another clock, as for the replay: packets are
+ * under way for less than a second, and the nearest clocks that are told apart are GPS and UTC,
+ * 18 s. */
+#define GST_MCAP_MAX_STAMP_DISTANCE ((gint64)(10 * GST_SECOND))
+
+typedef enum {
+  GST_MCAP_HEADER_STAMP_SENSOR,
+  GST_MCAP_HEADER_STAMP_CAPTURE,
+  GST_MCAP_HEADER_STAMP_LOG,
+} GstMcapHeaderStamp;
+
+/* What was found out about the clock of a stream. All zeros at first. */
+typedef struct {
+  gboolean has_offset;
+  gint64 offset; /* ns, of the axis of log times to the sensor's clock */
+} GstMcapClock;
+
+typedef enum {
+  GST_MCAP_STAMP_AS_IT_IS,
+  GST_MCAP_STAMP_UNKNOWN_EPOCH, /* the offset was fixed: the clock counts from anywhere */
+  GST_MCAP_STAMP_WRONG_CLOCK,   /* as well: it should be the time of day and is not */
+  GST_MCAP_STAMP_JUMPED,        /* it was fixed anew */
+} GstMcapStampNews;
+
+/* The header stamp of @buffer, on the axis of @log_time: the sensor's time, where its epoch is
+ * known; one of the hour is resolved by the time of capture or @log_time. Otherwise, and where it
+ * is further than GST_MCAP_MAX_STAMP_DISTANCE from @log_time, the sensor's time moved by an offset
+ * that is fixed with the first such buffer. @apart: log times are no times of day and a stamp that
+ * is one stays. @news: what became of the clock with this one. */
+gint64 gst_mcap_stamp_get (GstMcapClock *clock, GstBuffer *buffer, GstMcapHeaderStamp wanted,
+    guint64 log_time, gboolean apart, GstMcapStampNews *news);
+
+/* What to tell of @news (one of those with an offset), of a clock that is on @input. */
+gchar *gst_mcap_stamp_describe (
+    const GstMcapClock *clock, GstMcapStampNews news, const gchar *input);
+
+/* The time of day at @buffer's PTS: that of its capture or of its sensor. FALSE: it says none. */
+gboolean gst_mcap_stamp_get_time_of_day (GstBuffer *buffer, gint64 *time);
+
+G_END_DECLS

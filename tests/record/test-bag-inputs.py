@@ -1,0 +1,370 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Recordings that others made, damaged or meant to do harm, and the names that they go by.
+
+    test-bag-inputs.py BAG_DUMP NDT_BAG
+"""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import unittest_tap
+
+NDT_BAG = os.path.abspath(sys.argv.pop(2))
+DUMP = os.path.abspath(sys.argv.pop(1))
+DATA = os.environ.get("NDT_TEST_DATA") or os.path.join(
+    os.environ["NDT_TEST_ROOT"], "..", "shared", "data"
+)
+CLOUD = "sensor_msgs/msg/PointCloud2"
+START = 1764000000 * 10**9
+MIB = 1 << 20
+
+
+def missing(what):
+    if os.environ.get("CI") == "true":
+        raise AssertionError(what + " is missing")
+    raise unittest.SkipTest(what + " is missing")
+
+
+def case(name):
+    path = os.path.join(DATA, "cases", name)
+    if not os.path.exists(path):
+        missing(path)
+    return path
+
+
+def writer():
+    try:
+        return __import__("mcap.writer", fromlist=["x"])
+    except ImportError:
+        missing("Python's mcap")
+
+
+def run(*arguments, nobody=False, memory=None, env=None, cwd=None, limit=60):
+    def prepare():
+        if memory:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        if nobody and os.getuid() == 0:
+            os.setgroups([])
+            os.setuid(65534)
+
+    return subprocess.run(
+        [str(a) for a in arguments], capture_output=True, errors="surrogateescape", timeout=limit,
+        preexec_fn=prepare, env={**os.environ, **(env or {})}, cwd=cwd)
+
+
+def cdr_string(data, text):
+    """Appends a string of CDR to what follows the header of four bytes."""
+    data += b"\0" * (-len(data) % 4)
+    return data + struct.pack("<I", len(text) + 1) + text + b"\0"
+
+
+def cloud(frame=b"lidar", n=4):
+    """A PointCloud2 of n points x, y, z."""
+    data = cdr_string(struct.pack("<iI", START // 10**9, 0), frame)
+    data += b"\0" * (-len(data) % 4) + struct.pack("<III", 1, n, 3)
+    for i, name in enumerate((b"x", b"y", b"z")):
+        data = cdr_string(data, name)
+        data += b"\0" * (-len(data) % 4) + struct.pack("<IB", 4 * i, 7)
+        data += b"\0" * (-len(data) % 4) + struct.pack("<I", 1)
+    data += b"\0" * 1
+    data += b"\0" * (-len(data) % 4) + struct.pack("<III", 12, 12 * n, 12 * n)
+    return b"\0\1\0\0" + data + bytes(12 * n) + b"\1"
+
+
+class Inputs(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.folder.chmod(0o755)
+
+    def dump(self, location, **options):
+        result = run(DUMP, location, **options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [json.loads(line) for line in result.stdout.splitlines()]
+        return [r for r in rows if r["record"] == "message"], rows
+
+    def refused(self, location, *words, **options):
+        """Quickly, in little memory, and by what is wrong."""
+        result = run(DUMP, location, memory=600 * MIB, limit=20, **options)
+        self.assertEqual(result.returncode, 1, result.stdout[:200])
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def launch(self, *arguments, limit=120):
+        """A pipeline's exit status, what it printed, and its memory in MiB."""
+        time_program = shutil.which("time") or missing("the program time")
+        launch = shutil.which("gst-launch-1.0") or missing("gst-launch-1.0")
+        result = run(time_program, "-f", "maxrss=%M", launch, *arguments, limit=limit)
+        output = result.stdout + result.stderr
+        return result.returncode, output, int(output.split("maxrss=")[1].split()[0]) // 1024
+
+    def write(self, name, messages, topics=("/t",), schema=CLOUD, **options):
+        """messages: (topic, log time, data)"""
+        module = writer()
+        compression = module.CompressionType[options.pop("compression", "NONE")]
+        path = self.folder / name
+        with open(path, "wb") as f:
+            w = module.Writer(f, compression=compression, **options)
+            w.start("ros2")
+            number = w.register_schema(schema, "ros2msg", b"float32 x")
+            channels = {t: w.register_channel(t, "cdr", number) for t in topics}
+            for topic, log, data in messages:
+                w.add_message(channels[topic], log, data, log)
+            w.finish()
+        return path
+
+    # SQLite
+
+    def bag(self, name="bag"):
+        folder = self.folder / name
+        folder.mkdir()
+        path = folder / "drive_0.db3"
+        shutil.copyfile(case("db3_wal/drive_0.db3"), path)
+        return folder, path
+
+    def test_wal_mode(self):
+        for left in (False, True):  # what a recorder that died leaves beside it
+            for read_only in (False, True):
+                with self.subTest(left=left, read_only=read_only):
+                    folder, path = self.bag("bag%d%d" % (left, read_only))
+                    if left:
+                        base = sqlite3.connect(path)
+                        base.execute("PRAGMA wal_autocheckpoint=0")
+                        base.execute("INSERT INTO messages (topic_id, timestamp, data) SELECT "
+                                     "topic_id, timestamp + 10, data FROM messages")
+                        base.commit()
+                        wal = (folder / "drive_0.db3-wal").read_bytes()
+                        base.close()
+                        shutil.copyfile(case("db3_wal/drive_0.db3"), path)
+                        (folder / "drive_0.db3-wal").write_bytes(wal)
+                    for file in folder.iterdir():
+                        file.chmod(0o444 if read_only else 0o666)
+                    folder.chmod(0o555 if read_only else 0o777)
+                    before = sorted(os.listdir(folder))
+                    self.assertEqual(before, ["drive_0.db3"] + ["drive_0.db3-wal"] * left)
+                    messages, _ = self.dump(folder, nobody=True)
+                    self.assertEqual(len(messages), 20 if left else 10)
+                    self.assertEqual(sorted(os.listdir(folder)), before)
+                    folder.chmod(0o755)
+
+    def test_views(self):
+        endless = ("CREATE VIEW %s AS WITH RECURSIVE c(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM "
+                   "c) SELECT id, id AS topic_id, id AS timestamp, zeroblob(9) AS data, 'n' AS name, "
+                   "'t' AS type, 'cdr' AS serialization_format, '' AS offered_qos_profiles FROM c")
+        for table in ("messages", "topics", "Messages"):
+            with self.subTest(table):
+                _, path = self.bag("bag" + table)
+                path.chmod(0o644)
+                with sqlite3.connect(path) as base:
+                    base.execute("PRAGMA journal_mode=DELETE")
+                    base.execute("ALTER TABLE %s RENAME TO other" % table)
+                    base.execute(endless % table)
+                base.close()
+                self.refused(path, "no table", table)
+
+    # metadata.yaml
+
+    def test_metadata_that_is_no_text(self):
+        def fifo(path):
+            os.mkfifo(path)
+
+        def device(path):
+            path.symlink_to("/dev/zero")
+
+        def sparse(path):
+            with open(path, "wb") as f:
+                f.truncate(8 << 30)
+
+        def huge(path):
+            with open(path, "wb") as f:
+                f.write(b"\n" * (17 << 20))
+
+        for make in (fifo, device, sparse, huge):
+            with self.subTest(make.__name__):
+                folder = self.folder / make.__name__
+                folder.mkdir()
+                path = self.write(make.__name__ + "/a.mcap", [("/t", START, cloud())])
+                make(folder / "metadata.yaml")
+                self.refused(folder, "metadata.yaml")
+                # Of a file by its own name it only is the neighbour.
+                self.assertEqual(len(self.dump(path, memory=600 * MIB, limit=20)[0]), 1)
+
+    def test_many_lines(self):
+        """Lines are not memory."""
+        folder = self.folder / "lines"
+        folder.mkdir()
+        self.write("lines/a.mcap", [("/t", START, cloud())])
+        (folder / "metadata.yaml").write_bytes(
+            b"x:\n" * (5 << 20) + b"  relative_file_paths:\n    - a.mcap\n")
+        self.assertEqual(len(self.dump(folder, memory=600 * MIB, limit=20)[0]), 1)
+
+    # Times
+
+    def test_message_at_zero(self):
+        module = writer()
+        for types in (module.IndexType.ALL, module.IndexType.CHUNK, module.IndexType.NONE):
+            for statistics in (True, False):
+                for compression in ("NONE", "ZSTD"):
+                    with self.subTest(types=types, statistics=statistics):
+                        path = self.write(
+                            "zero.mcap", [("/t", t, cloud()) for t in (0, 5, 10**9)], chunk_size=1,
+                            use_statistics=statistics, index_types=types, compression=compression)
+                        messages, rows = self.dump(path)
+                        self.assertEqual([m["log_time"] for m in messages], [0, 5, 10**9])
+                        self.assertEqual((rows[0]["start"], rows[0]["end"]), (0, 10**9))
+                        self.assertEqual(rows[-1]["damaged"], 0)
+
+    def test_chunk_without_messages(self):
+        """Its times are 0, which is no time of a message."""
+        module = writer()
+        path = self.folder / "a.mcap"
+        for types in (module.IndexType.ALL, module.IndexType.CHUNK, module.IndexType.NONE):
+            for statistics in (True, False):
+                with open(path, "wb") as f:
+                    w = module.Writer(f, chunk_size=1000, index_types=types, use_statistics=statistics,
+                                      compression=module.CompressionType.NONE)
+                    w.start("ros2")
+                    number = w.register_schema(CLOUD, "ros2msg", b"x" * 2000)
+                    channel = w.register_channel("/t", "cdr", number)
+                    getattr(w, "_Writer__finalize_chunk")()
+                    w.add_message(channel, START, cloud(), START)
+                    w.finish()
+                messages, rows = self.dump(path)
+                self.assertEqual(len(messages), 1)
+                self.assertEqual((rows[0]["start"], rows[0]["end"]), (START, START))
+
+    # Budgets
+
+    def test_names(self):
+        messages = [("/t", START + i * 1000, cloud(b"f%d" % i + b"x" * 900)) for i in range(200000)]
+        path = self.write("names.mcap", messages, compression="ZSTD", chunk_size=8 * MIB)
+        self.assertLess(path.stat().st_size, 20 * MIB)
+        status, output, memory = self.launch(
+            "rosbagsrc", "location=%s" % path, "!", "fakesink")
+        self.assertEqual(status, 0, output)
+        self.assertIn("max-names", output)
+        self.assertLess(memory, 150)
+        status, output, _ = self.launch(
+            "rosbagsrc", "location=%s" % path, "max-names=300000", "!", "fakesink")
+        self.assertNotIn("max-names", output)
+
+    def test_topics(self):
+        topics = ["/t%d" % i for i in range(16000)]
+        path = self.write("topics.mcap", [(t, START + i, cloud()) for i, t in enumerate(topics)],
+                          topics=topics, chunk_size=MIB)
+        begin = time.monotonic()
+        status, output, _ = self.launch("rosbagsrc", "location=%s" % path, "!", "fakesink")
+        self.assertLess(time.monotonic() - begin, 12)
+        self.assertEqual(status, 0, output)
+        self.assertIn("max-topics", output)
+        result = run(NDT_BAG, "info", path)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(len(result.stdout.splitlines()), 2 + 16000)
+
+    def test_large_chunk(self):
+        path = self.write("bomb.mcap", [("/t", START, bytes(300 * MIB)), ("/t", START + 1, cloud())],
+                          compression="ZSTD", chunk_size=1)
+        self.assertLess(path.stat().st_size, MIB)
+        for source in (["rosbagsrc", "location=%s" % path],
+                       ["filesrc", "location=%s" % path, "!", "queue", "!", "mcapdemux"]):
+            status, output, memory = self.launch(*source, "!", "fakesink")
+            self.assertEqual(status, 0, output)
+            self.assertIn("max-record-size", output)
+            self.assertLess(memory, 200)
+            status, output, _ = self.launch(
+                *source, "max-record-size=%d" % (512 * MIB), "!", "fakesink")
+            self.assertNotIn("max-record-size", output)
+
+    def test_unpacked_file(self):
+        zstandard = __import__("zstandard")
+        path = self.folder / "a.mcap.zstd"
+        path.write_bytes(zstandard.ZstdCompressor().compress(b"\x89MCAP0\r\n" + bytes(100 * MIB)))
+        status, output, _ = self.launch(
+            "rosbagsrc", "location=%s" % path, "max-unpacked-size=1000000", "!", "fakesink")
+        self.assertNotEqual(status, 0)
+        self.assertIn("max-unpacked-size", output)
+
+    # Names of files
+
+    def test_locations(self):
+        self.write("a.mcap", [("/t", START, cloud())])
+        home = {"HOME": str(self.folder)}
+        odd = os.fsencode(self.folder) + b"/caf\xe9 %41#?.mcap"
+        shutil.copyfile(self.folder / "a.mcap", odd)
+        shutil.copyfile(case("db3_wal/drive_0.db3"), os.fsencode(self.folder) + b"/\xe9%41?.db3")
+        for location, n in (("a.mcap", 1), ("./a.mcap", 1), ("~/a.mcap", 1), ("~/a.*", 1),
+                            (self.folder.as_uri() + "/a.mcap", 1),
+                            (self.folder.as_uri() + "/caf%E9%20%2541%23%3F.mcap", 1),
+                            (os.fsdecode(odd), 1),
+                            (os.fsdecode(os.fsencode(self.folder) + b"/\xe9%41?.db3"), 10)):
+            with self.subTest(location):
+                self.assertEqual(len(self.dump(location, env=home, cwd=self.folder)[0]), n)
+        # Sorted and read as a folder too.
+        self.assertEqual(len(self.dump(".", cwd=self.folder)[0]), 12)
+        self.refused("-", "mcapdemux")
+        self.refused("https://example.org/a.mcap", "file:///")
+        self.refused("file://elsewhere/a.mcap", "names no file")
+
+    # What cannot be decoded
+
+    def test_no_clouds(self):
+        for name, words in (("ros1", ("/points", "ros1", "sensor_msgs/PointCloud2", "ROS 2")),
+                            ("noschema", ("/points", "cdr", "no type", "schema"))):
+            path = case("mcap_no_schema/%s.mcap" % name)
+            for source in (["rosbagsrc", "location=%s" % path],
+                           ["filesrc", "location=%s" % path, "!", "queue", "!", "mcapdemux"]):
+                status, output, _ = self.launch(*source, "!", "pointcloud/x-raw", "!", "fakesink")
+                self.assertNotEqual(status, 0)
+                for word in words:
+                    self.assertIn(word, output)
+            result = run(NDT_BAG, "info", path)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for word in words:
+                self.assertIn(word, result.stdout)
+        packets = self.write("p.mcap", [("/velodyne_packets", START, b"\0\1\0\0")],
+                             topics=["/velodyne_packets"], schema="velodyne_msgs/msg/VelodyneScan")
+        self.assertIn("packets of a sensor", run(NDT_BAG, "info", packets).stdout)
+        old = self.folder / "a.bag"
+        old.write_bytes(b"#ROSBAG V2.0\n" + bytes(4096))
+        self.refused(old, "ROS 1")
+
+    def test_info(self):
+        result = run(NDT_BAG, "info", case("clock_boot/mixed.mcap"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        head, names, points, odom = result.stdout.splitlines()
+        self.assertIn("2.980 s", head)
+        self.assertEqual(points.split()[:6], ["/points", CLOUD, "cdr", "cloud_0", "30", "10"])
+        self.assertIn("-20416.6 d", points)
+        self.assertIn("lidar", points)
+        self.assertEqual(odom.split()[:6],
+                         ["/odom", "nav_msgs/msg/Odometry", "cdr", "pose_0", "150", "50"])
+        self.assertIn("odom > base_link", odom)
+        self.assertIn("+0.000 s", odom)
+        part = run(NDT_BAG, "info", "--seconds=1", case("clock_boot/mixed.mcap")).stdout
+        self.assertEqual(part.splitlines()[2].split()[4], "10")
+        # What broke off is shown, and is no success.
+        data = pathlib.Path(case("clock_boot/mixed.mcap")).read_bytes()
+        cut = self.folder / "cut.mcap"
+        cut.write_bytes(data[: len(data) // 2])
+        result = run(NDT_BAG, "info", cut)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cut off", result.stderr)
+        self.assertIn("/odom", result.stdout)
+        for wrong in ((), ("info",), ("what", cut), ("info", "--seconds=x", cut)):
+            self.assertEqual(run(NDT_BAG, *wrong).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest_tap.run()
