@@ -4,6 +4,7 @@
 #include "mcapsink.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 GST_START_TEST (test_records_until_eos)
 {
@@ -364,6 +365,63 @@ GST_START_TEST (test_deleted)
 }
 GST_END_TEST;
 
+static void
+push_map (GstPad *source, const gchar *location, const gchar *digest)
+{
+  GstStructure *structure =
+      gst_structure_new ("ndt-map", "location", G_TYPE_STRING, location, NULL);
+
+  if (digest)
+    gst_structure_set (structure, "sha256", G_TYPE_STRING, digest, NULL);
+  gst_pad_push_event (source, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, structure));
+}
+
+/* A map of 4 TiB, of which no checksum is known before tomorrow: pushes, the next file and the
+ * change of state do not wait for it. */
+GST_START_TEST (test_digest_is_not_waited_for)
+{
+  g_autofree gchar *map = g_build_filename (folder, "map.pcd", NULL);
+  g_autofree gchar *pattern = g_build_filename (folder, "%d.mcap", NULL);
+  FILE *file = fopen (map, "w");
+  GstPad *source;
+
+  fail_unless (file && ftruncate (fileno (file), G_GINT64_CONSTANT (1) << 42) == 0);
+  fclose (file);
+  g_object_set (sink, "location", pattern, "max-size-time", G_GUINT64_CONSTANT (10), NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push_map (source, map, NULL);
+  for (guint i = 0; i < 5; i++)
+    push (source, 1, 10 * i);
+  fail_unless_equals_uint64 (get_stat ("files"), 5);
+  set_state (GST_STATE_NULL);
+  remove_source (source);
+  for (guint i = 0; i < 5; i++) {
+    g_autofree gchar *name = g_strdup_printf ("%s/%u.mcap", folder, i);
+    expect_complete (name);
+  }
+}
+GST_END_TEST;
+
+/* The checksums come in the event, at once or later. */
+GST_START_TEST (test_digest_of_event)
+{
+  GstPad *source;
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push_map (source, "/nonexistent/a", "0123  /nonexistent/a\n");
+  push (source, 1, 0);
+  push_map (source, "/nonexistent/b", "4567  /nonexistent/b\n");
+  push (source, 1, 1);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  expect_complete (path);
+  expect_content (TRUE, "0123  /nonexistent/a\n");
+  expect_content (TRUE, "4567  /nonexistent/b\n");
+  remove_source (source);
+}
+GST_END_TEST;
+
 static Suite *
 mcapsink_suite (void)
 {
@@ -385,6 +443,8 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_pause_of_the_stream);
   tcase_add_test (tests, test_end_after_flush);
   tcase_add_test (tests, test_deleted);
+  tcase_add_test (tests, test_digest_is_not_waited_for);
+  tcase_add_test (tests, test_digest_of_event);
   return suite;
 }
 

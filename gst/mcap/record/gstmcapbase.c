@@ -267,12 +267,12 @@ set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
   return ok;
 }
 
-/* ndtlocalize tells which map what follows is aligned with. */
+/* ndtlocalize tells which map what follows is aligned with, and its checksums, with it or later. */
 static void
 take_map (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
 {
   const GstStructure *structure = gst_event_get_structure (event);
-  const gchar *location;
+  const gchar *location, *digest;
   gboolean wanted;
 
   GST_OBJECT_LOCK (self);
@@ -281,11 +281,15 @@ take_map (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
   if (!wanted || !gst_structure_has_name (structure, "ndt-map") ||
       !(location = gst_structure_get_string (structure, "location")))
     return;
-  GST_CAT_DEBUG_OBJECT (CATEGORY (self), pad, "map \"%s\"", location);
+  digest = gst_structure_get_string (structure, "sha256");
   gst_mcap_base_lock (self);
-  g_clear_pointer (&pad->map, gst_mcap_map_unref);
-  pad->map = gst_mcap_map_new (location);
-  pad->map_generation = 0;
+  if (digest && pad->map && g_str_equal (gst_mcap_digest_get_location (pad->map), location)) {
+    gst_mcap_digest_set_text (pad->map, digest);
+  } else {
+    g_clear_pointer (&pad->map, gst_mcap_digest_unref);
+    pad->map = gst_mcap_digest_new (location, digest);
+    pad->map_generation = 0;
+  }
   gst_mcap_base_unlock (self);
 }
 

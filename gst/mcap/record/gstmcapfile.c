@@ -11,7 +11,7 @@
 #include "gst/mcap/container/mcap-output.h"
 
 typedef struct {
-  GstMcapMap *map;
+  GstMcapDigest *map;
   guint64 log_time; /* of the first that was recorded with it */
 } MapUse;
 
@@ -20,7 +20,7 @@ free_use (gpointer data)
 {
   MapUse *use = data;
 
-  gst_mcap_map_unref (use->map);
+  gst_mcap_digest_unref (use->map);
   g_free (use);
 }
 
@@ -133,25 +133,30 @@ note_map (GstMcapFile *self, GstMcapPad *pad, guint64 log_time)
     return;
   pad->map_generation = self->recorder.generation;
   use = g_new (MapUse, 1);
-  use->map = gst_mcap_map_ref (pad->map);
+  use->map = gst_mcap_digest_ref (pad->map);
   use->log_time = log_time;
   g_queue_push_tail (&self->maps, use);
 }
 
-/* Attaches the checksums of maps that were noted, once they are known or, with @wait, at last. */
+/* Attaches the checksums of maps that were noted, as far as they are known: nothing is waited for.
+ */
 static gboolean
-add_maps (GstMcapFile *self, gboolean wait, GError **error)
+add_maps (GstMcapFile *self, GError **error)
 {
-  const gchar *digests;
   gboolean ok = TRUE;
-  MapUse *use;
 
-  while (ok && (use = g_queue_peek_head (&self->maps)) &&
-         (digests = gst_mcap_map_get_digests (use->map, wait))) {
-    if (*digests && g_hash_table_add (self->attached_maps, g_strdup (digests)))
+  for (GList *l = self->maps.head, *next; ok && l; l = next) {
+    MapUse *use = l->data;
+    const gchar *text = gst_mcap_digest_get_text (use->map);
+
+    next = l->next;
+    if (text == NULL)
+      continue;
+    if (*text && g_hash_table_add (self->attached_maps, g_strdup (text)))
       ok = mcap_writer_add_attachment (self->recorder.writer, "map.sha256", "text/plain",
-          use->log_time, use->log_time, digests, strlen (digests), error);
-    free_use (g_queue_pop_head (&self->maps));
+          use->log_time, use->log_time, text, strlen (text), error);
+    free_use (use);
+    g_queue_delete_link (&self->maps, l);
   }
   return ok;
 }
@@ -171,7 +176,7 @@ gst_mcap_file_add (GstMcapFile *self, GstMcapPad *pad, GstBuffer *buffer, guint6
   if (!gst_mcap_recorder_add (&self->recorder, pad, buffer, log_time, stamp, error))
     return FALSE;
   note_map (self, pad, log_time);
-  if (!add_maps (self, FALSE, error))
+  if (!add_maps (self, error))
     return FALSE;
   number = self->finished.chunks + mcap_writer_get_statistics (self->recorder.writer).chunks + 1;
   if (has_open_chunk (self) && number != self->chunk_number) {
@@ -204,7 +209,7 @@ gst_mcap_file_finish (GstMcapFile *self, gboolean failed, guint64 *messages, GEr
 
   g_return_val_if_fail (writer != NULL, FALSE);
 
-  ok = failed || (add_maps (self, TRUE, error) && mcap_writer_flush (writer, error));
+  ok = failed || (add_maps (self, error) && mcap_writer_flush (writer, error));
   self->finishing = TRUE;
   ok = mcap_writer_finish (writer, ok ? error : NULL) && ok;
   self->finishing = FALSE;

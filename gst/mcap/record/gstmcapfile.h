@@ -50,7 +50,8 @@ gint64 gst_mcap_file_get_due (GstMcapFile *self);
 /* Writes the chunk at hand. */
 gboolean gst_mcap_file_flush (GstMcapFile *self, GError **error);
 /* Ends the file, as a complete one also where a write fails or, with @failed, failed before. None
- * is open afterwards. @messages: those of the file. */
+ * is open afterwards. Checksums of maps that are not known yet are not waited for. @messages: those
+ * of the file. */
 gboolean gst_mcap_file_finish (
     GstMcapFile *self, gboolean failed, guint64 *messages, GError **error);
 /* Forgets the file at hand. */

@@ -69,7 +69,7 @@ gst_mcap_pad_finalize (GObject *object)
   g_free (self->poses_topic);
   g_free (self->cloud_frame);
   g_free (self->pose_parent_frame);
-  g_clear_pointer (&self->map, gst_mcap_map_unref);
+  g_clear_pointer (&self->map, gst_mcap_digest_unref);
   gst_clear_caps (&self->caps);
   G_OBJECT_CLASS (gst_mcap_pad_parent_class)->finalize (object);
 }
@@ -140,7 +140,7 @@ gst_mcap_pad_reset (GstMcapPad *self)
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   self->last_time = 0;
   self->clock = (GstMcapClock){.has_offset = FALSE};
-  g_clear_pointer (&self->map, gst_mcap_map_unref);
+  g_clear_pointer (&self->map, gst_mcap_digest_unref);
   self->eos = FALSE;
   self->warned = FALSE;
   self->generation = 0;

@@ -3,7 +3,7 @@
 
 #include <gst/pointcloud/pointcloud.h>
 
-#include "gstmcapmap.h"
+#include "gstmcapdigest.h"
 #include "gstmcapstamps.h"
 
 G_BEGIN_DECLS
@@ -41,7 +41,7 @@ struct _GstMcapPad {
   GstSegment segment;
   guint64 last_time;
   GstMcapClock clock;   /* the sensor's */
-  GstMcapMap *map;      /* what clouds that come were aligned with; NULL: not known */
+  GstMcapDigest *map;   /* what clouds that come were aligned with; NULL: not known */
   guint map_generation; /* the file that this has been noted for */
   gboolean eos;         /* under the object lock of the element */
   gboolean flushing;    /* mcapmux's */
