@@ -117,7 +117,8 @@ class Provenance(Folder):
         with open(map_path, "wb") as file:
             file.write(header + points)
         pipeline = Gst.parse_launch(
-            f"lidartestsrc is-live=true num-buffers=10 ! ndtlocalize name=ndt ! mcapsink location={path} "
+            "lidartestsrc is-live=true num-buffers=10 ! ndtlocalize name=ndt ! "
+            f"mcapsink location={path} "
             "metadata=drive,vehicle=bus,number=(int)7")
         pipeline.get_by_name("ndt").set_property("map-location", map_path)
         pipeline.set_state(Gst.State.PLAYING)
