@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstpointcloudstream.h"
+
+#include "gstpointcloudbuffer.h"
+
+gboolean
+gst_point_cloud_stream_parse_caps (
+    GstElement *element, const GstCaps *caps, GstPointCloudInfo *info)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (gst_point_cloud_info_from_caps (info, caps, &error)) {
+    GST_INFO_OBJECT (element, "caps %" GST_PTR_FORMAT, caps);
+    return TRUE;
+  }
+  GST_ELEMENT_ERROR (
+      element, STREAM, FORMAT, ("The caps describe no clouds: %s.", error->message), (NULL));
+  return FALSE;
+}
+
+/* Later scans are of a stream that has shown its layout, and a damaged one of them does not end
+ * it. Scans whose size does not fit are the subclass's to count. */
+static gboolean
+check_coordinates (GstElement *element, const GstPointCloudInfo *info, GstBuffer *scan)
+{
+  g_autoptr (GError) error = NULL;
+  GstPointCloudMap map;
+
+  if (!gst_point_cloud_info_has_xyz (info, NULL) ||
+      !gst_point_cloud_map (&map, info, scan, GST_MAP_READ, NULL))
+    return TRUE;
+  gst_point_cloud_map_check (&map, &error);
+  gst_point_cloud_unmap (&map);
+  if (!error)
+    return TRUE;
+  GST_ELEMENT_ERROR (element, STREAM, FORMAT, ("%s.", error->message), (NULL));
+  return FALSE;
+}
+
+gboolean
+gst_point_cloud_stream_check_scan (
+    GstElement *element, const GstPointCloudInfo *info, GstBuffer *scan, gboolean *checked)
+{
+  if (!GST_BUFFER_PTS_IS_VALID (scan)) {
+    GST_ELEMENT_ERROR (element, STREAM, FORMAT,
+        ("A scan has no time stamp: put rawpointcloudparse before this element, or set "
+         "do-timestamp of a live source."),
+        (NULL));
+    return FALSE;
+  }
+  if (*checked || gst_buffer_get_size (scan) == 0)
+    return TRUE;
+  *checked = TRUE;
+  return check_coordinates (element, info, scan);
+}
