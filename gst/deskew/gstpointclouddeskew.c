@@ -29,9 +29,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/common/gstposequeuepad.h"
+#include "gst/common/gstlocation.h"
 #include "gst/common/gstndtviews.h"
-#include "gst/common/gstsinkevents.h"
+#include "gst/common/gstposequeuepad.h"
+#include "gst/common/gstrenamed.h"
 #include "ndtcore/io/ndt-trajectory.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_point_cloud_deskew_debug);
@@ -43,29 +44,28 @@ typedef enum { INSTANT_START, INSTANT_MIDDLE, INSTANT_END } Instant;
 enum {
   PROP_0,
   PROP_LOCATION,
-  PROP_TIME_OFFSET,
-  PROP_MAX_GAP,
-  PROP_POSE_TIMEOUT,
+  PROP_TS_OFFSET,
+  PROP_MAX_POSE_GAP,
+  PROP_POSE_LATENCY,
   PROP_ROLE,
   PROP_INSTANT,
   PROP_SENSOR_POSE,
-  PROP_TIMES_LOCATION,
-  PROP_STATS
+  PROP_STATS,
+  N_PROPERTIES
 };
 
-#define DEFAULT_MAX_GAP GST_SECOND
-#define DEFAULT_POSE_TIMEOUT GST_SECOND
+#define DEFAULT_MAX_POSE_GAP GST_SECOND
+#define DEFAULT_POSE_LATENCY GST_SECOND
 
 struct _GstPointCloudDeskew {
-  GstBaseTransform parent;
+  GstPointCloudFilter parent;
 
   /* under the object lock */
   gchar *location;
-  gchar *sensor_pose;
-  gchar *times_location;
-  gint64 time_offset;
-  guint64 max_gap;
-  guint64 pose_timeout;
+  GstPointCloudPose *sensor_pose; /* NULL: there is no body */
+  gint64 ts_offset;
+  guint64 max_pose_gap;
+  guint64 pose_latency;
   GstPoseRole role;
   Instant instant;
   guint64 n_scans;
@@ -73,8 +73,6 @@ struct _GstPointCloudDeskew {
   guint64 n_points_left; /* of compensated scans: points that stayed where they were */
 
   /* streaming thread */
-  GstPointCloudTimer *timer;
-  GstPointCloudInfo info;
   NdtDeskewer *deskewer;
   GstPoseQueue *poses; /* of the pose pads */
   GArray *window;      /* of those, around a scan; NdtTimedPose */
@@ -95,7 +93,7 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
 
-G_DEFINE_TYPE (GstPointCloudDeskew, gst_point_cloud_deskew, GST_TYPE_BASE_TRANSFORM)
+G_DEFINE_TYPE (GstPointCloudDeskew, gst_point_cloud_deskew, GST_TYPE_POINT_CLOUD_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     pointclouddeskew, "pointclouddeskew", GST_RANK_NONE, GST_TYPE_POINT_CLOUD_DESKEW)
 
@@ -138,9 +136,7 @@ read_station (GstBuffer *buffer, GstPoseRole role, NdtTimedPose *station)
   const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, role);
   if (!meta || !meta->has_pose)
     return FALSE;
-  GstClockTime time = meta->timestamp;
-  if (!GST_CLOCK_TIME_IS_VALID (time) && GST_BUFFER_DURATION_IS_VALID (buffer))
-    time = GST_BUFFER_PTS (buffer) + GST_BUFFER_DURATION (buffer);
+  const GstClockTime time = gst_pose_meta_get_time (meta, buffer);
   if (!GST_CLOCK_TIME_IS_VALID (time))
     return FALSE;
   station->time = (gint64)time;
@@ -205,9 +201,10 @@ static gboolean
 follow_pads (GstPointCloudDeskew *self, GstBuffer *buffer, gint64 max_gap, GstClockTime timeout,
     Motion *motion)
 {
-  const GstSegment *segment = gst_point_cloud_timer_get_segment (self->timer);
-  const GstClockTime duration =
-      GST_BUFFER_DURATION_IS_VALID (buffer) ? GST_BUFFER_DURATION (buffer) : 0;
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  const GstClockTime period = gst_point_cloud_info_get_duration (
+      gst_point_cloud_filter_get_in_info (&self->parent), buffer);
+  const GstClockTime duration = GST_CLOCK_TIME_IS_VALID (period) ? period : 0;
   const gint64 begin = gst_pose_queue_running_time (segment, GST_BUFFER_PTS (buffer));
   const gint64 end = gst_pose_queue_running_time (segment, GST_BUFFER_PTS (buffer) + duration);
   if (begin == GST_POSE_QUEUE_NO_TIME || end == GST_POSE_QUEUE_NO_TIME)
@@ -289,18 +286,17 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
   GST_OBJECT_LOCK (self);
   const GstPoseRole role = self->role;
   const Instant instant = self->instant;
-  const gint64 offset = self->time_offset;
-  const gint64 max_gap = (gint64)MIN (self->max_gap, (guint64)G_MAXINT64);
-  const GstClockTime timeout = self->pose_timeout;
+  const gint64 offset = self->ts_offset;
+  const gint64 max_gap = (gint64)MIN (self->max_pose_gap, (guint64)G_MAXINT64);
+  const GstClockTime timeout = self->pose_latency;
   self->n_scans++;
   GST_OBJECT_UNLOCK (self);
 
-  const double duration =
-      GST_BUFFER_DURATION_IS_VALID (buffer) ? (double)GST_BUFFER_DURATION (buffer) / GST_SECOND : 0;
+  const GstPointCloudInfo *info = gst_point_cloud_filter_get_in_info (&self->parent);
+  const GstClockTime period = gst_point_cloud_info_get_duration (info, buffer);
+  const double duration = GST_CLOCK_TIME_IS_VALID (period) ? (double)period / GST_SECOND : 0;
   const double reference = 0.5 * (double)instant * duration;
-  if (!GST_BUFFER_PTS_IS_VALID (buffer))
-    known = FALSE;
-  else if (self->trajectory->len > 0) {
+  if (self->trajectory->len > 0) {
     known = TRUE;
     ndt_pose_curve_init (&motion.curve, (const NdtTimedPose *)(gconstpointer)self->trajectory->data,
         self->trajectory->len, max_gap, 0);
@@ -309,10 +305,13 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
     known = follow_pads (self, buffer, max_gap, timeout, &motion);
   else
     known = follow_stations (self, buffer, role, max_gap, &motion);
+  if (!known)
+    GST_DEBUG_OBJECT (self, "no motion is known for the scan at %" GST_TIME_FORMAT,
+        GST_TIME_ARGS (GST_BUFFER_PTS (buffer)));
   if (!known || gst_buffer_get_size (buffer) == 0)
     return GST_FLOW_OK;
 
-  if (!gst_point_cloud_map (&map, &self->info, buffer, GST_MAP_READWRITE, &error)) {
+  if (!gst_point_cloud_map (&map, info, buffer, GST_MAP_READWRITE, &error)) {
     GST_ELEMENT_WARNING (
         self, STREAM, DECODE, ("A scan passes as it is: %s.", error->message), (NULL));
     return GST_FLOW_OK;
@@ -333,7 +332,7 @@ query_latency (GstPointCloudDeskew *self, GstQuery *query)
   gst_query_parse_latency (query, &live, &min, &max);
   if (live && gst_pose_queue_has_streams (self->poses)) {
     GST_OBJECT_LOCK (self);
-    min += self->pose_timeout;
+    min += self->pose_latency;
     GST_OBJECT_UNLOCK (self);
   }
   gst_query_set_latency (query, live, min, max);
@@ -381,48 +380,38 @@ gst_point_cloud_deskew_change_state (GstElement *element, GstStateChange transit
       ->change_state (element, transition);
 }
 
-static GstFlowReturn
-gst_point_cloud_deskew_submit_input_buffer (
-    GstBaseTransform *transform, gboolean is_discont, GstBuffer *input)
-{
-  GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
-  input = gst_point_cloud_timer_stamp (self->timer, input);
-  return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_deskew_parent_class)
-      ->submit_input_buffer (transform, is_discont, input);
-}
-
 static gboolean
 gst_point_cloud_deskew_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
-    event = gst_point_cloud_timer_segment (self->timer, event);
-  } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START) {
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START)
     gst_pose_queue_flush (self->poses);
-  } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
+  else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
     gst_pose_queue_start (self->poses);
-    gst_point_cloud_timer_reset (self->timer);
-    self->n_stations = 0;
-  }
   return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_deskew_parent_class)
       ->sink_event (transform, event);
 }
 
-static gboolean
-gst_point_cloud_deskew_set_caps (GstBaseTransform *transform, GstCaps *in, GstCaps *out)
+static void
+gst_point_cloud_deskew_reset (GstPointCloudFilter *filter)
 {
-  GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
+  GST_POINT_CLOUD_DESKEW (filter)->n_stations = 0;
+}
+
+static gboolean
+gst_point_cloud_deskew_set_info (GstPointCloudFilter *filter, GstCaps *in_caps,
+    const GstPointCloudInfo *in_info, GstCaps *out_caps, const GstPointCloudInfo *out_info)
+{
   g_autoptr (GError) error = NULL;
-  if (!gst_point_cloud_info_from_caps (&self->info, in, &error) ||
-      !gst_point_cloud_info_has_xyz (&self->info, &error)) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These are no points: %s.", error->message), (NULL));
+  NdtTimeType type;
+  if (!gst_point_cloud_info_has_xyz (in_info, &error)) {
+    GST_ELEMENT_ERROR (
+        filter, STREAM, FORMAT, ("These are no points: %s.", error->message), (NULL));
     return FALSE;
   }
-  NdtTimeType type;
-  if (!gst_ndt_find_times (&self->info, &type))
-    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
-        ("The points have neither a field \"time\" nor \"t\": scans pass as they are."), (NULL));
-  gst_point_cloud_timer_set_info (self->timer, &self->info);
+  if (!gst_ndt_find_times (in_info, &type))
+    GST_ELEMENT_WARNING (filter, STREAM, FORMAT,
+        ("The points have no times (a field \"time\" or \"t\"): scans pass as they are."), (NULL));
   return TRUE;
 }
 
@@ -442,46 +431,52 @@ take_trajectory (GstPointCloudDeskew *self, const NdtTrajectory *trajectory)
 }
 
 static gboolean
-gst_point_cloud_deskew_start (GstBaseTransform *transform)
+load_trajectory (GstPointCloudDeskew *self, const gchar *location)
 {
-  GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
-  g_autofree gchar *location = NULL, *mount = NULL, *times_location = NULL;
   g_autoptr (GError) error = NULL;
-
-  GST_OBJECT_LOCK (self);
-  location = g_strdup (self->location);
-  mount = g_strdup (self->sensor_pose);
-  times_location = g_strdup (self->times_location);
-  self->n_scans = self->n_compensated = self->n_points_left = 0;
-  GST_OBJECT_UNLOCK (self);
-
-  ndt_pose_set_identity (&self->mount);
-  if (mount && *mount && !ndt_pose_parse (mount, &self->mount, &error)) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("sensor-pose: %s.", error->message), (NULL));
-    return FALSE;
-  }
-  if (location && *location) {
-    g_autoptr (NdtTrajectory) trajectory =
-        ndt_trajectory_load (location, NDT_TRAJECTORY_AUTO, &error);
-    if (!trajectory) {
-      GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ, ("%s.", error->message), (NULL));
-      return FALSE;
-    }
-    if (!ndt_trajectory_has_times (trajectory)) {
-      GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-          ("The trajectory \"%s\" has no times: use a TUM or CSV file.", location), (NULL));
-      return FALSE;
-    }
-    take_trajectory (self, trajectory);
-  }
-  if (!gst_point_cloud_timer_set_times_location (self->timer, times_location, &error)) {
+  g_autofree gchar *path = gst_location_resolve (location, GST_LOCATION_READ, &error);
+  g_autoptr (NdtTrajectory) trajectory =
+      path ? ndt_trajectory_load (path, NDT_TRAJECTORY_AUTO, &error) : NULL;
+  if (!trajectory) {
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ, ("%s.", error->message), (NULL));
     return FALSE;
   }
-  self->deskewer = ndt_deskewer_new ();
-  self->n_stations = 0;
-  gst_point_cloud_timer_reset (self->timer);
+  if (!ndt_trajectory_has_times (trajectory)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+        ("The trajectory \"%s\" has no times: use a TUM or CSV file.", location), (NULL));
+    return FALSE;
+  }
+  take_trajectory (self, trajectory);
+  GST_INFO_OBJECT (self, "%u poses of \"%s\"", self->trajectory->len, location);
   return TRUE;
+}
+
+static gboolean
+gst_point_cloud_deskew_start (GstBaseTransform *transform)
+{
+  GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
+  g_autofree gchar *location = NULL;
+
+  ndt_pose_set_identity (&self->mount);
+  GST_OBJECT_LOCK (self);
+  location = g_strdup (self->location);
+  if (self->sensor_pose) {
+    memcpy (self->mount.position, self->sensor_pose->position, sizeof self->mount.position);
+    memcpy (
+        self->mount.orientation, self->sensor_pose->orientation, sizeof self->mount.orientation);
+  }
+  self->n_scans = self->n_compensated = self->n_points_left = 0;
+  GST_OBJECT_UNLOCK (self);
+
+  if (!ndt_pose_normalize (&self->mount)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+        ("The pose in sensor-pose is not finite, or its quaternion is zero."), (NULL));
+    return FALSE;
+  }
+  if (location && *location && !load_trajectory (self, location))
+    return FALSE;
+  self->deskewer = ndt_deskewer_new ();
+  return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_deskew_parent_class)->start (transform);
 }
 
 static gboolean
@@ -509,14 +504,14 @@ gst_point_cloud_deskew_set_property (
     g_free (self->location);
     self->location = g_value_dup_string (value);
     break;
-  case PROP_TIME_OFFSET:
-    self->time_offset = g_value_get_int64 (value);
+  case PROP_TS_OFFSET:
+    self->ts_offset = g_value_get_int64 (value);
     break;
-  case PROP_MAX_GAP:
-    self->max_gap = g_value_get_uint64 (value);
+  case PROP_MAX_POSE_GAP:
+    self->max_pose_gap = g_value_get_uint64 (value);
     break;
-  case PROP_POSE_TIMEOUT:
-    self->pose_timeout = g_value_get_uint64 (value);
+  case PROP_POSE_LATENCY:
+    self->pose_latency = g_value_get_uint64 (value);
     break;
   case PROP_ROLE:
     self->role = (GstPoseRole)g_value_get_enum (value);
@@ -525,19 +520,16 @@ gst_point_cloud_deskew_set_property (
     self->instant = (Instant)g_value_get_enum (value);
     break;
   case PROP_SENSOR_POSE:
-    g_free (self->sensor_pose);
-    self->sensor_pose = g_value_dup_string (value);
-    break;
-  case PROP_TIMES_LOCATION:
-    g_free (self->times_location);
-    self->times_location = g_value_dup_string (value);
+    if (self->sensor_pose)
+      gst_point_cloud_pose_free (self->sensor_pose);
+    self->sensor_pose = g_value_dup_boxed (value);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
   }
   GST_OBJECT_UNLOCK (self);
-  if (id == PROP_POSE_TIMEOUT && GST_STATE (self) > GST_STATE_READY)
+  if (id == PROP_POSE_LATENCY && GST_STATE (self) > GST_STATE_READY)
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
 }
 
@@ -550,14 +542,14 @@ gst_point_cloud_deskew_get_property (GObject *object, guint id, GValue *value, G
   case PROP_LOCATION:
     g_value_set_string (value, self->location);
     break;
-  case PROP_TIME_OFFSET:
-    g_value_set_int64 (value, self->time_offset);
+  case PROP_TS_OFFSET:
+    g_value_set_int64 (value, self->ts_offset);
     break;
-  case PROP_MAX_GAP:
-    g_value_set_uint64 (value, self->max_gap);
+  case PROP_MAX_POSE_GAP:
+    g_value_set_uint64 (value, self->max_pose_gap);
     break;
-  case PROP_POSE_TIMEOUT:
-    g_value_set_uint64 (value, self->pose_timeout);
+  case PROP_POSE_LATENCY:
+    g_value_set_uint64 (value, self->pose_latency);
     break;
   case PROP_ROLE:
     g_value_set_enum (value, (gint)self->role);
@@ -566,10 +558,7 @@ gst_point_cloud_deskew_get_property (GObject *object, guint id, GValue *value, G
     g_value_set_enum (value, (gint)self->instant);
     break;
   case PROP_SENSOR_POSE:
-    g_value_set_string (value, self->sensor_pose);
-    break;
-  case PROP_TIMES_LOCATION:
-    g_value_set_string (value, self->times_location);
+    g_value_set_boxed (value, self->sensor_pose);
     break;
   case PROP_STATS:
     g_value_take_boxed (
@@ -588,15 +577,20 @@ static void
 gst_point_cloud_deskew_finalize (GObject *object)
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (object);
-  gst_point_cloud_timer_free (self->timer);
   gst_pose_queue_free (self->poses);
   g_array_unref (self->window);
   g_array_unref (self->trajectory);
   g_free (self->location);
-  g_free (self->sensor_pose);
-  g_free (self->times_location);
+  g_clear_pointer (&self->sensor_pose, gst_point_cloud_pose_free);
   G_OBJECT_CLASS (gst_point_cloud_deskew_parent_class)->finalize (object);
 }
+
+static const GstRenamedProperty renamed[] = {
+    {"time-offset", G_TYPE_INT64, "is called “ts-offset” since 0.2"},
+    {"max-gap", G_TYPE_UINT64, "is called “max-pose-gap” since 0.2"},
+    {"pose-timeout", G_TYPE_UINT64, "is called “pose-latency” since 0.2"},
+    {"times-location", G_TYPE_STRING, "is one of rawpointcloudparse since 0.2"},
+};
 
 static void
 gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
@@ -604,6 +598,7 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstPointCloudFilterClass *filter_class = GST_POINT_CLOUD_FILTER_CLASS (klass);
   const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS;
 
   object_class->set_property = gst_point_cloud_deskew_set_property;
@@ -611,50 +606,45 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
   object_class->finalize = gst_point_cloud_deskew_finalize;
 
   g_object_class_install_property (object_class, PROP_LOCATION,
-      g_param_spec_string ("location", "location",
+      g_param_spec_string ("location", "Location",
           "Trajectory file (TUM or CSV) of the sensor or the body; its times are PTS (unset = "
           "poses of a pose pad, or on the scans)",
           NULL, flags | GST_PARAM_MUTABLE_READY));
-  g_object_class_install_property (object_class, PROP_TIME_OFFSET,
-      g_param_spec_int64 ("time-offset", "time-offset",
+  g_object_class_install_property (object_class, PROP_TS_OFFSET,
+      g_param_spec_int64 ("ts-offset", "Timestamp Offset",
           "Nanoseconds added to a PTS to find its pose in the file", G_MININT64, G_MAXINT64, 0,
           flags | GST_PARAM_MUTABLE_PLAYING));
-  g_object_class_install_property (object_class, PROP_MAX_GAP,
-      g_param_spec_uint64 ("max-gap", "max-gap",
+  g_object_class_install_property (object_class, PROP_MAX_POSE_GAP,
+      g_param_spec_uint64 ("max-pose-gap", "Maximum Pose Gap",
           "Nanoseconds between two poses beyond which the motion between them is not known (0 = "
           "any)",
-          0, G_MAXUINT64, DEFAULT_MAX_GAP, flags | GST_PARAM_MUTABLE_PLAYING));
-  g_object_class_install_property (object_class, PROP_POSE_TIMEOUT,
-      g_param_spec_uint64 ("pose-timeout", "pose-timeout",
+          0, G_MAXUINT64, DEFAULT_MAX_POSE_GAP, flags | GST_PARAM_MUTABLE_PLAYING));
+  g_object_class_install_property (object_class, PROP_POSE_LATENCY,
+      g_param_spec_uint64 ("pose-latency", "Pose Latency",
           "Live: nanoseconds that a scan waits at most for the poses of a pose pad; part of the "
           "reported latency",
-          0, 3600 * GST_SECOND, DEFAULT_POSE_TIMEOUT, flags | GST_PARAM_MUTABLE_PLAYING));
+          0, 3600 * GST_SECOND, DEFAULT_POSE_LATENCY, flags | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (object_class, PROP_ROLE,
-      g_param_spec_enum ("role", "role", "Role of the poses on the scans to take the motion from",
+      g_param_spec_enum ("role", "Role", "Role of the poses on the scans to take the motion from",
           GST_TYPE_POSE_ROLE, GST_POSE_ROLE_ODOMETRY, flags | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (object_class, PROP_INSTANT,
-      g_param_spec_enum ("instant", "instant", "Instant of a scan that its points are brought to",
+      g_param_spec_enum ("instant", "Instant", "Instant of a scan that its points are brought to",
           instant_get_type (), INSTANT_END, flags | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (object_class, PROP_SENSOR_POSE,
-      g_param_spec_string ("sensor-pose", "sensor-pose",
+      g_param_spec_boxed ("sensor-pose", "Sensor Pose",
           "Where the sensor is on the body whose poses are given: \"x,y,z[,yaw]\", "
           "\"x,y,z,roll,pitch,yaw\" (m, degrees) or \"x,y,z,qx,qy,qz,qw\" (unset = they are the "
           "sensor's)",
-          NULL, flags | GST_PARAM_MUTABLE_READY));
-  g_object_class_install_property (object_class, PROP_TIMES_LOCATION,
-      g_param_spec_string ("times-location", "times-location",
-          "File with one time in seconds per line for scans without a time stamp (unset = from the "
-          "framerate)",
-          NULL, flags | GST_PARAM_MUTABLE_READY));
+          GST_TYPE_POINT_CLOUD_POSE, flags | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (object_class, PROP_STATS,
-      g_param_spec_boxed ("stats", "stats",
+      g_param_spec_boxed ("stats", "Statistics",
           "Counts since the start: scans, compensated (scans), points-left (points of those that "
           "stayed where they were)",
           GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 
   gst_element_class_set_static_metadata (element_class, "Point cloud motion compensation",
       "Filter/Effect/PointCloud", "Takes a sensor's motion during a scan out of its points",
-      "The gst-ndt authors");
+      "The gst-ndt developers");
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_pose_queue_pad_class_init (element_class);
@@ -666,11 +656,13 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
   transform_class->query = gst_point_cloud_deskew_query;
   transform_class->start = gst_point_cloud_deskew_start;
   transform_class->stop = gst_point_cloud_deskew_stop;
-  transform_class->set_caps = gst_point_cloud_deskew_set_caps;
   transform_class->src_event = gst_point_cloud_deskew_src_event;
   transform_class->sink_event = gst_point_cloud_deskew_sink_event;
-  transform_class->submit_input_buffer = gst_point_cloud_deskew_submit_input_buffer;
   transform_class->transform_ip = gst_point_cloud_deskew_transform_ip;
+  filter_class->set_info = gst_point_cloud_deskew_set_info;
+  filter_class->reset = gst_point_cloud_deskew_reset;
+
+  gst_renamed_properties_install (object_class, N_PROPERTIES, renamed, G_N_ELEMENTS (renamed));
 
   GST_DEBUG_CATEGORY_INIT (
       gst_point_cloud_deskew_debug, "pointclouddeskew", 0, "motion compensation of point clouds");
@@ -679,17 +671,14 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
 static void
 gst_point_cloud_deskew_init (GstPointCloudDeskew *self)
 {
-  self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
   self->poses = gst_pose_queue_new (pose_roles, G_N_ELEMENTS (pose_roles));
   self->window = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
   self->trajectory = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
-  self->max_gap = DEFAULT_MAX_GAP;
-  self->pose_timeout = DEFAULT_POSE_TIMEOUT;
+  self->max_pose_gap = DEFAULT_MAX_POSE_GAP;
+  self->pose_latency = DEFAULT_POSE_LATENCY;
   self->role = GST_POSE_ROLE_ODOMETRY;
   self->instant = INSTANT_END;
-  gst_point_cloud_info_init (&self->info);
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
-  gst_sink_events_tell_flushing (GST_BASE_TRANSFORM_SINK_PAD (self));
   gst_pad_set_iterate_internal_links_function (
       GST_BASE_TRANSFORM_SINK_PAD (self), gst_pose_queue_pad_iterate_scans);
   gst_pad_set_iterate_internal_links_function (

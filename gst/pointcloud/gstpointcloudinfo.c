@@ -629,6 +629,29 @@ gst_point_cloud_info_is_equal (const GstPointCloudInfo *a, const GstPointCloudIn
 }
 
 /**
+ * gst_point_cloud_info_get_duration:
+ * @info: a #GstPointCloudInfo
+ * @buffer: a scan
+ *
+ * Returns: the period of a scan: its DURATION, else that of the framerate, else
+ *   %GST_CLOCK_TIME_NONE
+ *
+ * Since: 0.2
+ */
+GstClockTime
+gst_point_cloud_info_get_duration (const GstPointCloudInfo *info, GstBuffer *buffer)
+{
+  g_return_val_if_fail (info != NULL, GST_CLOCK_TIME_NONE);
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), GST_CLOCK_TIME_NONE);
+
+  if (GST_BUFFER_DURATION_IS_VALID (buffer))
+    return GST_BUFFER_DURATION (buffer);
+  return info->fps_n > 0
+             ? gst_util_uint64_scale (GST_SECOND, (guint64)info->fps_d, (guint64)info->fps_n)
+             : GST_CLOCK_TIME_NONE;
+}
+
+/**
  * gst_point_cloud_info_has_xyz:
  * @info: a #GstPointCloudInfo
  * @error: return location for an error

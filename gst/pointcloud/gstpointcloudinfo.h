@@ -180,6 +180,8 @@ GST_POINT_CLOUD_API gboolean gst_point_cloud_info_validate (
 GST_POINT_CLOUD_API GstCaps *gst_point_cloud_info_to_caps (const GstPointCloudInfo *info);
 GST_POINT_CLOUD_API gboolean gst_point_cloud_info_is_equal (
     const GstPointCloudInfo *a, const GstPointCloudInfo *b);
+GST_POINT_CLOUD_API GstClockTime gst_point_cloud_info_get_duration (
+    const GstPointCloudInfo *info, GstBuffer *buffer);
 GST_POINT_CLOUD_API gboolean gst_point_cloud_info_has_xyz (
     const GstPointCloudInfo *info, GError **error);
 

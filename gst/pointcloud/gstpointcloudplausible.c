@@ -9,6 +9,8 @@
 #define MIN_COORDINATE 1e-30
 /* Points that are looked at, spread over the scan: two cache lines each, some microseconds. */
 #define MAX_POINTS 128
+/* Fewer say nothing of a layout. */
+#define MIN_POINTS 16
 /* Share of absurd points from which on the layout is wrong. Every second random word is an absurd
  * float; a damaged scan of a good stream stays far below. */
 #define MAX_SHARE 0.2
@@ -38,8 +40,9 @@ is_absurd (const GstPointCloudMap *map, const GstPointField *const fields[3], gs
  * Whether the coordinates can be some: of points that are spread over the scan, 128 at most, those
  * are absurd that have a coordinate beyond 21,000 km, an infinite one, one that is not 0 but
  * smaller than 1e-30 (integers read as floats), or NaN in one or two of three. Points of three NaN
- * are points that were not measured. For the first scan of caps that somebody wrote by hand; one
- * whose layout is wrong but whose numbers are those of points, as XYZI read as XYZ, passes.
+ * are points that were not measured. A scan of less than 16 points passes. For the first scan of
+ * caps that somebody wrote by hand; one whose layout is wrong but whose numbers are those of
+ * points, as XYZI read as XYZ, passes.
  *
  * Returns: %FALSE with %GST_STREAM_ERROR_FORMAT where more than a fifth of the points are absurd
  *
@@ -61,7 +64,7 @@ gst_point_cloud_map_check (const GstPointCloudMap *map, GError **error)
   n = MIN (map->n_points, MAX_POINTS);
   for (gsize i = 0; i < n; i++)
     n_absurd += is_absurd (map, fields, i * map->n_points / n);
-  if ((gdouble)n_absurd <= MAX_SHARE * (gdouble)n)
+  if (n < MIN_POINTS || (gdouble)n_absurd <= MAX_SHARE * (gdouble)n)
     return TRUE;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
       "Of %" G_GSIZE_FORMAT " points of a scan that were looked at, %" G_GSIZE_FORMAT

@@ -22,11 +22,13 @@ register_enum (const gchar *name, const GEnumValue *values)
 GType
 gst_pose_role_get_type (void)
 {
+  /* The second of each is what gst-inspect-1.0 explains a value by. */
   static const GEnumValue values[] = {
-      {GST_POSE_ROLE_ESTIMATE, "GST_POSE_ROLE_ESTIMATE", "estimate"},
-      {GST_POSE_ROLE_PRIOR, "GST_POSE_ROLE_PRIOR", "prior"},
-      {GST_POSE_ROLE_ODOMETRY, "GST_POSE_ROLE_ODOMETRY", "odometry"},
-      {GST_POSE_ROLE_GROUND_TRUTH, "GST_POSE_ROLE_GROUND_TRUTH", "ground-truth"},
+      {GST_POSE_ROLE_ESTIMATE, "What a localizer found", "estimate"},
+      {GST_POSE_ROLE_PRIOR, "An absolute pose in the map from elsewhere: GNSS, a person, a file",
+          "prior"},
+      {GST_POSE_ROLE_ODOMETRY, "A pose in a drifting frame, of which increments count", "odometry"},
+      {GST_POSE_ROLE_GROUND_TRUTH, "The true pose", "ground-truth"},
       {0, NULL, NULL},
   };
   static gsize type = 0;
@@ -163,6 +165,27 @@ read_doubles (
     values[i] = g_value_get_double (value);
   }
   return TRUE;
+}
+
+/**
+ * gst_pose_meta_get_time:
+ * @meta: a pose
+ * @buffer: the buffer that it is on
+ *
+ * The one instant of a pose: what writes, compares or interpolates poses does it at this time.
+ *
+ * Returns: the instant that the pose is of, on the axis of the buffers' PTS: that in the meta, the
+ *   PTS of @buffer where the meta says none; %GST_CLOCK_TIME_NONE where there is neither
+ *
+ * Since: 0.2
+ */
+GstClockTime
+gst_pose_meta_get_time (const GstPoseMeta *meta, GstBuffer *buffer)
+{
+  g_return_val_if_fail (meta != NULL, GST_CLOCK_TIME_NONE);
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), GST_CLOCK_TIME_NONE);
+
+  return GST_CLOCK_TIME_IS_VALID (meta->timestamp) ? meta->timestamp : GST_BUFFER_PTS (buffer);
 }
 
 /**

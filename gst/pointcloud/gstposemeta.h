@@ -118,6 +118,8 @@ GST_POINT_CLOUD_API GstPoseMeta *gst_buffer_add_pose_meta (
 GST_POINT_CLOUD_API GstPoseMeta *gst_buffer_add_pose_meta_from_structure (
     GstBuffer *buffer, const GstStructure *structure);
 GST_POINT_CLOUD_API GstPoseMeta *gst_buffer_get_pose_meta (GstBuffer *buffer, GstPoseRole role);
+GST_POINT_CLOUD_API GstClockTime gst_pose_meta_get_time (
+    const GstPoseMeta *meta, GstBuffer *buffer);
 GST_POINT_CLOUD_API GstStructure *gst_pose_meta_to_structure (const GstPoseMeta *meta);
 GST_POINT_CLOUD_API GstStructure *gst_buffer_get_pose_structure (
     GstBuffer *buffer, GstPoseRole role);

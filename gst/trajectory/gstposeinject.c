@@ -9,7 +9,7 @@
  * points are neither touched nor copied. A pose of the same role that a scan has already is
  * replaced.
  *
- * With `match=time` the pose is interpolated at the scan's PTS plus #GstPoseInject:time-offset;
+ * With `match=time` the pose is interpolated at the scan's PTS plus #GstPoseInject:ts-offset;
  * there is no extrapolation. The file's times count from where #GstPoseInject:time-origin says.
  * With `match=index` line n is of scan n. A scan for which the file has no pose passes without one
  * and is counted in #GstPoseInject:stats.
@@ -31,10 +31,9 @@
 
 #include "gstposeinject.h"
 
-#include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/pointcloud.h>
 
-#include "gst/common/gstsinkevents.h"
+#include "gst/common/gstrenamed.h"
 #include "gstposenoise.h"
 #include "gsttrajectorymatch.h"
 
@@ -46,8 +45,8 @@ enum {
   PROP_LOCATION,
   PROP_MATCH,
   PROP_TIME_ORIGIN,
-  PROP_TIME_OFFSET,
-  PROP_MAX_GAP,
+  PROP_TS_OFFSET,
+  PROP_MAX_POSE_GAP,
   PROP_ROLE,
   PROP_COUNT,
   PROP_TRANSLATION_NOISE,
@@ -56,20 +55,19 @@ enum {
   PROP_SEED,
   PROP_PARENT_FRAME,
   PROP_CHILD_FRAME,
-  PROP_TIMES_LOCATION,
-  PROP_STATS
+  PROP_STATS,
+  N_PROPERTIES
 };
 
 /* What properties say, as the streaming thread takes it at the start. */
 typedef struct {
   gchar *location;
-  gchar *times_location;
   gchar *parent_frame;
   gchar *child_frame;
   GstTrajectoryMatch match;
   GstTrajectoryTimeOrigin origin;
-  gint64 time_offset;
-  guint64 max_gap;
+  gint64 ts_offset;
+  guint64 max_pose_gap;
   GstPoseRole role;
   gint64 count;
   gdouble translation_noise;
@@ -79,7 +77,7 @@ typedef struct {
 } Settings;
 
 struct _GstPoseInject {
-  GstBaseTransform parent;
+  GstPointCloudFilter parent;
 
   /* under the object lock */
   Settings settings;
@@ -88,7 +86,6 @@ struct _GstPoseInject {
   guint64 n_missed;
 
   /* streaming thread */
-  GstPointCloudTimer *timer;
   GstTrajectoryMatcher matcher;
   GstPoseNoise noise;
   GstPoseRole role;
@@ -96,7 +93,6 @@ struct _GstPoseInject {
   guint seed;
   GQuark parent_frame;
   GQuark child_frame;
-  GQuark caps_frame;
 };
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
@@ -104,7 +100,7 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
 
-G_DEFINE_TYPE (GstPoseInject, gst_pose_inject, GST_TYPE_BASE_TRANSFORM)
+G_DEFINE_TYPE (GstPoseInject, gst_pose_inject, GST_TYPE_POINT_CLOUD_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (poseinject, "poseinject", GST_RANK_NONE, GST_TYPE_POSE_INJECT)
 
 static void
@@ -115,9 +111,9 @@ post_error (GstPoseInject *self, const GError *error)
 }
 
 static void
-reset_stream (GstPoseInject *self)
+gst_pose_inject_reset (GstPointCloudFilter *filter)
 {
-  gst_point_cloud_timer_reset (self->timer);
+  GstPoseInject *self = GST_POSE_INJECT (filter);
   gst_pose_noise_start (&self->noise, self->seed);
   self->matcher.first = GST_CLOCK_TIME_NONE;
   GST_OBJECT_LOCK (self);
@@ -135,17 +131,16 @@ static gboolean
 gst_pose_inject_start (GstBaseTransform *transform)
 {
   GstPoseInject *self = GST_POSE_INJECT (transform);
-  g_autofree gchar *location = NULL, *times_location = NULL;
+  g_autofree gchar *location = NULL;
   g_autoptr (GError) error = NULL;
 
   GST_OBJECT_LOCK (self);
   const Settings *settings = &self->settings;
   location = g_strdup (settings->location);
-  times_location = g_strdup (settings->times_location);
   self->matcher.match = settings->match;
   self->matcher.origin = settings->origin;
-  self->matcher.offset = settings->time_offset;
-  self->matcher.max_gap = (gint64)settings->max_gap;
+  self->matcher.offset = settings->ts_offset;
+  self->matcher.max_gap = (gint64)MIN (settings->max_pose_gap, (guint64)G_MAXINT64);
   self->role = settings->role;
   self->count = settings->count < 0 ? G_MAXUINT64 : (guint64)settings->count;
   self->noise.translation = settings->translation_noise;
@@ -157,20 +152,19 @@ gst_pose_inject_start (GstBaseTransform *transform)
       settings->parent_frame ? settings->parent_frame : default_parent_frame (settings->role));
   self->child_frame = g_quark_from_string (settings->child_frame);
   GST_OBJECT_UNLOCK (self);
-  self->caps_frame = 0;
 
   if (!location) {
     GST_ELEMENT_ERROR (
         self, RESOURCE, NOT_FOUND, ("No trajectory file: set the property \"location\"."), (NULL));
     return FALSE;
   }
-  if (!gst_trajectory_matcher_open (&self->matcher, location, &error) ||
-      !gst_point_cloud_timer_set_times_location (self->timer, times_location, &error)) {
+  if (!gst_trajectory_matcher_open (&self->matcher, location, &error)) {
     post_error (self, error);
     return FALSE;
   }
-  reset_stream (self);
-  return TRUE;
+  GST_INFO_OBJECT (self, "%" G_GSIZE_FORMAT " poses of \"%s\"",
+      ndt_trajectory_get_n_poses (self->matcher.trajectory), location);
+  return GST_BASE_TRANSFORM_CLASS (gst_pose_inject_parent_class)->start (transform);
 }
 
 static gboolean
@@ -178,21 +172,6 @@ gst_pose_inject_stop (GstBaseTransform *transform)
 {
   GstPoseInject *self = GST_POSE_INJECT (transform);
   gst_trajectory_matcher_close (&self->matcher);
-  return TRUE;
-}
-
-static gboolean
-gst_pose_inject_set_caps (GstBaseTransform *transform, GstCaps *caps, GstCaps *out_caps)
-{
-  GstPoseInject *self = GST_POSE_INJECT (transform);
-  g_autoptr (GError) error = NULL;
-  GstPointCloudInfo info;
-  if (!gst_point_cloud_info_from_caps (&info, caps, &error)) {
-    post_error (self, error);
-    return FALSE;
-  }
-  gst_point_cloud_timer_set_info (self->timer, &info);
-  self->caps_frame = info.frame_id;
   return TRUE;
 }
 
@@ -208,7 +187,7 @@ warn_if_nothing_matched (GstPoseInject *self)
   if (n_posed == 0 && n_missed > 0)
     GST_ELEMENT_WARNING (self, STREAM, FAILED,
         ("None of %" G_GUINT64_FORMAT " scans got a pose: their times are not in the file. Check "
-         "\"time-origin\" and \"time-offset\", or match by index.",
+         "\"time-origin\" and \"ts-offset\", or match by index.",
             n_scans),
         (NULL));
 }
@@ -217,19 +196,8 @@ static gboolean
 gst_pose_inject_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstPoseInject *self = GST_POSE_INJECT (transform);
-  switch (GST_EVENT_TYPE (event)) {
-  case GST_EVENT_SEGMENT:
-    event = gst_point_cloud_timer_segment (self->timer, event);
-    break;
-  case GST_EVENT_FLUSH_STOP:
-    reset_stream (self);
-    break;
-  case GST_EVENT_EOS:
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
     warn_if_nothing_matched (self);
-    break;
-  default:
-    break;
-  }
   return GST_BASE_TRANSFORM_CLASS (gst_pose_inject_parent_class)->sink_event (transform, event);
 }
 
@@ -242,47 +210,66 @@ remove_role (GstBuffer *buffer, GstMeta **meta, gpointer role)
   return TRUE;
 }
 
-static GstBuffer *
+/* A pose is added to the buffer and none of its memory is written to: scans that others hold are
+ * not copied. */
+static GstFlowReturn
+gst_pose_inject_prepare_output_buffer (
+    GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
+{
+  *output = gst_buffer_is_writable (input) ? input : gst_buffer_copy (input);
+  return GST_FLOW_OK;
+}
+
+/* For the same reason upstream may fill what downstream offers. */
+static gboolean
+gst_pose_inject_propose_allocation (GstBaseTransform *transform, GstQuery *decided, GstQuery *query)
+{
+  return gst_pad_peer_query (GST_BASE_TRANSFORM_SRC_PAD (transform), query);
+}
+
+/* The pose is of the instant that it was looked up for, and says so. */
+static void
 add_pose (GstPoseInject *self, GstBuffer *buffer, guint64 index, const NdtPose *pose)
 {
-  buffer = gst_buffer_make_writable (buffer);
+  const GstPointCloudInfo *info =
+      gst_point_cloud_filter_get_in_info (GST_POINT_CLOUD_FILTER (self));
   gst_buffer_foreach_meta (buffer, remove_role, GINT_TO_POINTER (self->role));
   GstPoseMeta *meta =
       gst_buffer_add_pose_meta (buffer, self->role, pose->position, pose->orientation);
   meta->parent_frame = self->parent_frame;
-  meta->child_frame = self->child_frame ? self->child_frame : self->caps_frame;
+  meta->child_frame = self->child_frame ? self->child_frame : info->frame_id;
   meta->sequence = index;
-  return buffer;
+  meta->timestamp = GST_BUFFER_PTS (buffer);
 }
 
-/* Before the base class takes the buffer: it passes on what it gets. */
 static GstFlowReturn
-gst_pose_inject_submit_input_buffer (
-    GstBaseTransform *transform, gboolean is_discont, GstBuffer *buffer)
+gst_pose_inject_transform_ip (GstBaseTransform *transform, GstBuffer *buffer)
 {
   GstPoseInject *self = GST_POSE_INJECT (transform);
   gboolean found = FALSE, wanted;
   guint64 index;
   NdtPose pose;
 
-  buffer = gst_point_cloud_timer_stamp (self->timer, buffer);
   GST_OBJECT_LOCK (self);
   index = self->n_scans++;
   GST_OBJECT_UNLOCK (self);
 
   wanted = index < self->count;
   if (wanted)
-    found = gst_trajectory_matcher_find (&self->matcher, index, buffer, &pose);
+    found =
+        gst_trajectory_matcher_find (&self->matcher, index, buffer, GST_BUFFER_PTS (buffer), &pose);
   if (found) {
     gst_pose_noise_apply (&self->noise, &pose);
-    buffer = add_pose (self, buffer, index, &pose);
+    add_pose (self, buffer, index, &pose);
+  } else if (wanted) {
+    GST_DEBUG_OBJECT (self, "no pose for scan %" G_GUINT64_FORMAT " at %" GST_TIME_FORMAT, index,
+        GST_TIME_ARGS (GST_BUFFER_PTS (buffer)));
   }
   GST_OBJECT_LOCK (self);
   self->n_posed += found;
   self->n_missed += wanted && !found;
   GST_OBJECT_UNLOCK (self);
-  return GST_BASE_TRANSFORM_CLASS (gst_pose_inject_parent_class)
-      ->submit_input_buffer (transform, is_discont, buffer);
+  return GST_FLOW_OK;
 }
 
 static void
@@ -302,11 +289,11 @@ gst_pose_inject_set_property (GObject *object, guint id, const GValue *value, GP
   case PROP_TIME_ORIGIN:
     settings->origin = (GstTrajectoryTimeOrigin)g_value_get_enum (value);
     break;
-  case PROP_TIME_OFFSET:
-    settings->time_offset = g_value_get_int64 (value);
+  case PROP_TS_OFFSET:
+    settings->ts_offset = g_value_get_int64 (value);
     break;
-  case PROP_MAX_GAP:
-    settings->max_gap = g_value_get_uint64 (value);
+  case PROP_MAX_POSE_GAP:
+    settings->max_pose_gap = g_value_get_uint64 (value);
     break;
   case PROP_ROLE:
     settings->role = (GstPoseRole)g_value_get_enum (value);
@@ -334,10 +321,6 @@ gst_pose_inject_set_property (GObject *object, guint id, const GValue *value, GP
     g_free (settings->child_frame);
     settings->child_frame = g_value_dup_string (value);
     break;
-  case PROP_TIMES_LOCATION:
-    g_free (settings->times_location);
-    settings->times_location = g_value_dup_string (value);
-    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -361,11 +344,11 @@ gst_pose_inject_get_property (GObject *object, guint id, GValue *value, GParamSp
   case PROP_TIME_ORIGIN:
     g_value_set_enum (value, settings->origin);
     break;
-  case PROP_TIME_OFFSET:
-    g_value_set_int64 (value, settings->time_offset);
+  case PROP_TS_OFFSET:
+    g_value_set_int64 (value, settings->ts_offset);
     break;
-  case PROP_MAX_GAP:
-    g_value_set_uint64 (value, settings->max_gap);
+  case PROP_MAX_POSE_GAP:
+    g_value_set_uint64 (value, settings->max_pose_gap);
     break;
   case PROP_ROLE:
     g_value_set_enum (value, settings->role);
@@ -391,9 +374,6 @@ gst_pose_inject_get_property (GObject *object, guint id, GValue *value, GParamSp
   case PROP_CHILD_FRAME:
     g_value_set_string (value, settings->child_frame);
     break;
-  case PROP_TIMES_LOCATION:
-    g_value_set_string (value, settings->times_location);
-    break;
   case PROP_STATS:
     g_value_take_boxed (value,
         gst_structure_new ("application/x-poseinject-stats", "scans", G_TYPE_UINT64, self->n_scans,
@@ -412,9 +392,7 @@ gst_pose_inject_finalize (GObject *object)
   GstPoseInject *self = GST_POSE_INJECT (object);
   gst_trajectory_matcher_close (&self->matcher);
   gst_pose_noise_clear (&self->noise);
-  gst_point_cloud_timer_free (self->timer);
   g_free (self->settings.location);
-  g_free (self->settings.times_location);
   g_free (self->settings.parent_frame);
   g_free (self->settings.child_frame);
   G_OBJECT_CLASS (gst_pose_inject_parent_class)->finalize (object);
@@ -425,9 +403,8 @@ gst_pose_inject_init (GstPoseInject *self)
 {
   self->settings.role = GST_POSE_ROLE_PRIOR;
   self->settings.count = -1;
-  self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
-  gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (self), TRUE);
-  gst_sink_events_tell_flushing (GST_BASE_TRANSFORM_SINK_PAD (self));
+  self->settings.max_pose_gap = GST_SECOND;
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
 }
 
 static void
@@ -442,7 +419,7 @@ install_noise_properties (GObjectClass *object_class)
    * increment.
    */
   g_object_class_install_property (object_class, PROP_TRANSLATION_NOISE,
-      g_param_spec_double ("translation-noise", "Translation noise",
+      g_param_spec_double ("translation-noise", "Translation Noise",
           "Standard deviation along each axis in m: of a pose, of an increment for odometry", 0,
           1e6, 0, flags));
   /**
@@ -452,7 +429,7 @@ install_noise_properties (GObjectClass *object_class)
    * odometry; comes on top of #GstPoseInject:translation-noise. Other roles have no increments.
    */
   g_object_class_install_property (object_class, PROP_RELATIVE_TRANSLATION_NOISE,
-      g_param_spec_double ("relative-translation-noise", "Relative translation noise",
+      g_param_spec_double ("relative-translation-noise", "Relative Translation Noise",
           "Standard deviation along each axis as a fraction of an increment's length; odometry "
           "only",
           0, 1e3, 0, flags));
@@ -463,7 +440,7 @@ install_noise_properties (GObjectClass *object_class)
    * increment.
    */
   g_object_class_install_property (object_class, PROP_ROTATION_NOISE,
-      g_param_spec_double ("rotation-noise", "Rotation noise",
+      g_param_spec_double ("rotation-noise", "Rotation Noise",
           "Standard deviation about each axis in degrees: of a pose, of an increment for odometry",
           0, 180, 0, flags));
   /**
@@ -500,23 +477,24 @@ install_matching_properties (GObjectClass *object_class)
    * compares them with the scans' #GstReferenceTimestampMeta, the sensor's own clock.
    */
   g_object_class_install_property (object_class, PROP_TIME_ORIGIN,
-      g_param_spec_enum ("time-origin", "Time origin", "What the file's times count from",
+      g_param_spec_enum ("time-origin", "Time Origin", "What the file's times count from",
           GST_TYPE_TRAJECTORY_TIME_ORIGIN, GST_TRAJECTORY_TIME_ORIGIN_STREAM, flags));
   /**
-   * GstPoseInject:time-offset:
+   * GstPoseInject:ts-offset:
    *
-   * Nanoseconds to add to a scan's time before it is looked up: the difference of two clocks, or
-   * the scan's period where the file has the times of the scans' ends.
+   * The file's clock minus that of the scans.
    */
-  g_object_class_install_property (object_class, PROP_TIME_OFFSET,
-      g_param_spec_int64 ("time-offset", "Time offset",
+  g_object_class_install_property (object_class, PROP_TS_OFFSET,
+      g_param_spec_int64 ("ts-offset", "Timestamp Offset",
           "Nanoseconds to add to a scan's time before it is looked up in the file",
           -G_GINT64_CONSTANT (4000000000000000000), G_GINT64_CONSTANT (4000000000000000000), 0,
           flags));
-  g_object_class_install_property (object_class, PROP_MAX_GAP,
-      g_param_spec_uint64 ("max-gap", "Maximum gap",
-          "Longest time in nanoseconds between two poses to interpolate over; 0: any", 0,
-          G_MAXINT64, 0, flags));
+  g_object_class_install_property (object_class, PROP_MAX_POSE_GAP,
+      g_param_spec_uint64 ("max-pose-gap", "Maximum Pose Gap",
+          "Nanoseconds between two poses of the file beyond which none is interpolated between "
+          "them "
+          "(0 = any)",
+          0, G_MAXUINT64, GST_SECOND, flags));
   g_object_class_install_property (object_class, PROP_ROLE,
       g_param_spec_enum (
           "role", "Role", "Role of the poses", GST_TYPE_POSE_ROLE, GST_POSE_ROLE_PRIOR, flags));
@@ -530,17 +508,19 @@ install_matching_properties (GObjectClass *object_class)
           "Number of scans, from the first on, that get a pose; -1: all", -1, G_MAXINT64, -1,
           flags));
   g_object_class_install_property (object_class, PROP_PARENT_FRAME,
-      g_param_spec_string ("parent-frame", "Parent frame",
+      g_param_spec_string ("parent-frame", "Parent Frame",
           "Frame that the poses are in; NULL: \"odom\" for odometry, \"map\" otherwise", NULL,
           flags));
   g_object_class_install_property (object_class, PROP_CHILD_FRAME,
-      g_param_spec_string ("child-frame", "Child frame",
+      g_param_spec_string ("child-frame", "Child Frame",
           "Frame that the poses are of; NULL: the frame-id of the caps", NULL, flags));
-  g_object_class_install_property (object_class, PROP_TIMES_LOCATION,
-      g_param_spec_string ("times-location", "Location of times",
-          "File with the time of each scan in seconds, one a line, for buffers without PTS", NULL,
-          flags));
 }
+
+static const GstRenamedProperty renamed[] = {
+    {"time-offset", G_TYPE_INT64, "is called “ts-offset” since 0.2"},
+    {"max-gap", G_TYPE_UINT64, "is called “max-pose-gap” since 0.2"},
+    {"times-location", G_TYPE_STRING, "is one of rawpointcloudparse since 0.2"},
+};
 
 static void
 gst_pose_inject_class_init (GstPoseInjectClass *klass)
@@ -548,6 +528,7 @@ gst_pose_inject_class_init (GstPoseInjectClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstPointCloudFilterClass *filter_class = GST_POINT_CLOUD_FILTER_CLASS (klass);
 
   GST_DEBUG_CATEGORY_INIT (gst_pose_inject_debug, "poseinject", 0, "poses from a file");
   object_class->set_property = gst_pose_inject_set_property;
@@ -555,9 +536,11 @@ gst_pose_inject_class_init (GstPoseInjectClass *klass)
   object_class->finalize = gst_pose_inject_finalize;
   transform_class->start = gst_pose_inject_start;
   transform_class->stop = gst_pose_inject_stop;
-  transform_class->set_caps = gst_pose_inject_set_caps;
   transform_class->sink_event = gst_pose_inject_sink_event;
-  transform_class->submit_input_buffer = gst_pose_inject_submit_input_buffer;
+  transform_class->prepare_output_buffer = gst_pose_inject_prepare_output_buffer;
+  transform_class->propose_allocation = gst_pose_inject_propose_allocation;
+  transform_class->transform_ip = gst_pose_inject_transform_ip;
+  filter_class->reset = gst_pose_inject_reset;
 
   install_matching_properties (object_class);
   install_noise_properties (object_class);
@@ -573,8 +556,9 @@ gst_pose_inject_class_init (GstPoseInjectClass *klass)
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "Pose injector", "Filter/PointCloud",
-      "Attaches poses of a trajectory file to scans", "gst-ndt");
+  gst_element_class_set_static_metadata (element_class, "Pose injector", "Filter/Effect/PointCloud",
+      "Attaches poses of a trajectory file to scans", "The gst-ndt developers");
   gst_type_mark_as_plugin_api (GST_TYPE_TRAJECTORY_MATCH, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_TRAJECTORY_TIME_ORIGIN, 0);
+  gst_renamed_properties_install (object_class, N_PROPERTIES, renamed, G_N_ELEMENTS (renamed));
 }

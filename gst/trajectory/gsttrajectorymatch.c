@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gsttrajectorymatch.h"
 
+#include "gst/common/gstlocation.h"
+
 GType
 gst_trajectory_match_get_type (void)
 {
@@ -36,9 +38,12 @@ gboolean
 gst_trajectory_matcher_open (GstTrajectoryMatcher *matcher, const gchar *location, GError **error)
 {
   g_autoptr (GError) cause = NULL;
+  g_autofree gchar *path = gst_location_resolve (location, GST_LOCATION_READ, error);
   gst_trajectory_matcher_close (matcher);
   matcher->first = GST_CLOCK_TIME_NONE;
-  matcher->trajectory = ndt_trajectory_load (location, NDT_TRAJECTORY_AUTO, &cause);
+  if (!path)
+    return FALSE;
+  matcher->trajectory = ndt_trajectory_load (path, NDT_TRAJECTORY_AUTO, &cause);
   if (!matcher->trajectory) {
     g_set_error_literal (error, GST_RESOURCE_ERROR,
         g_error_matches (cause, NDT_ERROR, NDT_ERROR_IO) ? GST_RESOURCE_ERROR_OPEN_READ
@@ -82,24 +87,28 @@ find_by_index (GstTrajectoryMatcher *matcher, guint64 index, NdtPose *pose)
 }
 
 gboolean
-gst_trajectory_matcher_find (
-    GstTrajectoryMatcher *matcher, guint64 index, GstBuffer *scan, NdtPose *pose)
+gst_trajectory_matcher_find (GstTrajectoryMatcher *matcher, guint64 index, GstBuffer *scan,
+    GstClockTime instant, NdtPose *pose)
 {
+  const GstClockTime pts = GST_BUFFER_PTS (scan);
   gint64 offset = matcher->offset;
-  GstClockTime time = GST_BUFFER_PTS (scan);
 
   if (!GST_CLOCK_TIME_IS_VALID (matcher->first))
-    matcher->first = time;
+    matcher->first = pts;
   if (matcher->match == GST_TRAJECTORY_MATCH_INDEX)
     return find_by_index (matcher, index, pose);
 
-  if (matcher->origin == GST_TRAJECTORY_TIME_ORIGIN_REFERENCE)
-    time = gst_trajectory_get_reference_time (scan);
-  else if (matcher->origin == GST_TRAJECTORY_TIME_ORIGIN_FIRST_SCAN &&
-           GST_CLOCK_TIME_IS_VALID (matcher->first))
-    offset += ndt_trajectory_get_time (matcher->trajectory, 0) - (gint64)matcher->first;
-  if (!GST_CLOCK_TIME_IS_VALID (time))
+  if (!GST_CLOCK_TIME_IS_VALID (instant))
     return FALSE;
+  if (matcher->origin == GST_TRAJECTORY_TIME_ORIGIN_REFERENCE) {
+    const GstClockTime reference = gst_trajectory_get_reference_time (scan);
+    if (!GST_CLOCK_TIME_IS_VALID (reference) || !GST_CLOCK_TIME_IS_VALID (pts))
+      return FALSE;
+    offset += (gint64)(reference - pts);
+  } else if (matcher->origin == GST_TRAJECTORY_TIME_ORIGIN_FIRST_SCAN &&
+             GST_CLOCK_TIME_IS_VALID (matcher->first)) {
+    offset += ndt_trajectory_get_time (matcher->trajectory, 0) - (gint64)matcher->first;
+  }
   return ndt_trajectory_interpolate (
-      matcher->trajectory, (gint64)time + offset, matcher->max_gap, pose);
+      matcher->trajectory, (gint64)instant + offset, matcher->max_gap, pose);
 }

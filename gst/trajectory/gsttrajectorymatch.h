@@ -50,9 +50,10 @@ typedef struct {
 gboolean gst_trajectory_matcher_open (
     GstTrajectoryMatcher *matcher, const gchar *location, GError **error);
 void gst_trajectory_matcher_close (GstTrajectoryMatcher *matcher);
-/* The pose of scan @index. FALSE where there is none. */
-gboolean gst_trajectory_matcher_find (
-    GstTrajectoryMatcher *matcher, guint64 index, GstBuffer *scan, NdtPose *pose);
+/* The pose of scan @index; matched by time, that at @instant, which counts as the PTS of @scan
+ * does. FALSE where there is none. */
+gboolean gst_trajectory_matcher_find (GstTrajectoryMatcher *matcher, guint64 index, GstBuffer *scan,
+    GstClockTime instant, NdtPose *pose);
 
 /* Time of a buffer's first GstReferenceTimestampMeta, or NONE. */
 GstClockTime gst_trajectory_get_reference_time (GstBuffer *buffer);

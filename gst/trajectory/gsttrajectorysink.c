@@ -5,17 +5,20 @@
  * @short_description: writes the poses of scans to a trajectory file
  *
  * Writes a line for each scan's pose of a role in TUM, KITTI or CSV format, each at once, so that a
- * crash loses no more than the scan at hand. A scan that has no such pose, or whose estimate is
- * lost or still initializing, has no line in TUM, a line of nan in KITTI (whose lines count scans)
- * and a row without pose in CSV.
+ * crash loses no more than the scan at hand. The time of a line is the instant that the pose is of
+ * (#GstPoseMeta.timestamp, the scan's PTS where there is none). A scan that has no such pose, or
+ * whose estimate is lost or still initializing, has no line in TUM, a line of nan in KITTI (whose
+ * lines count scans) and a row without pose in CSV. A file that another trajectorysink writes is
+ * refused.
  *
  * At the end of the stream a summary is posted as an element message `trajectory-summary`, and
  * printed where #GstTrajectorySink:print-summary is set. #GstTrajectorySink:stats has it at any
- * time: `scans`, `posed`, `lost` (scans without a pose), `compared` (scans that a true pose is
- * known for as well), all guint64; and when scans were compared `mean-error-m`, `max-error-m`,
- * `rms-error-m`, `mean-error-deg` and `max-error-deg` (gdouble). True poses are those of
- * #GstTrajectorySink:reference-role, or of a file. Poses are compared as they are, without an
- * alignment of the two trajectories.
+ * time, all guint64: `scans`; `posed`, which is `tracked` and `degraded` ones; `predicted` (the
+ * scan was not aligned); `lost` (no pose); `compared` (scans that a true pose is known for as
+ * well); and when scans were compared `mean-error-m`, `max-error-m`, `rms-error-m`,
+ * `mean-error-deg` and `max-error-deg` (gdouble). True poses are those of
+ * #GstTrajectorySink:reference-role, or of a file, both at the instant of the pose that is written.
+ * Poses are compared as they are, without an alignment of the two trajectories.
  *
  * ## Example launch line
  * |[
@@ -31,16 +34,13 @@
 
 #include "gsttrajectorysink.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
-#include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/pointcloud.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "gsttrajectoryfile.h"
 #include "gsttrajectorymatch.h"
+#include "ndtcore/math/ndt-pose-curve.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_trajectory_sink_debug);
 #define GST_CAT_DEFAULT gst_trajectory_sink_debug
@@ -58,12 +58,28 @@ enum {
   PROP_REFERENCE_ROLE,
   PROP_REFERENCE_LOCATION,
   PROP_REFERENCE_MATCH,
+  PROP_MAX_POSE_GAP,
   PROP_PRINT_SUMMARY,
   PROP_STATS
 };
 
+/* What a scan's line says, while a true pose of its instant may still come. */
+typedef struct {
+  NdtTrajectoryRecord record;
+  NdtPose pose;
+  GstClockTime instant; /* of the pose */
+} Line;
+
+/* What became of scans. */
+typedef struct {
+  guint64 scans;
+  guint64 tracked;
+  guint64 degraded;
+  guint64 predicted;
+} Counts;
+
 struct _GstTrajectorySink {
-  GstBaseSink parent;
+  GstPointCloudSink parent;
 
   /* properties and statistics, under the object lock */
   gchar *location;
@@ -73,24 +89,25 @@ struct _GstTrajectorySink {
   GstPoseRole reference_role;
   gchar *reference_location;
   GstTrajectoryMatch reference_match;
+  guint64 max_pose_gap;
   gboolean print_summary;
-  guint64 n_scans;
-  guint64 n_posed;
+  Counts counts;
   NdtPoseErrors errors;
 
   /* streaming thread */
-  GstPointCloudTimer *timer;
   GstTrajectoryMatcher reference;
-  int fd;
-  gchar *open_location;
-  GString *line;
+  NdtTimedPose truth; /* of reference-role on the last scan that had one, axis of PTS */
+  gboolean has_truth;
+  Line pending; /* of the last scan, whose instant is later than that of its true pose */
+  gboolean has_pending;
+  GstTrajectoryFile file;
   gboolean warned_reference_time;
 };
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
 
-G_DEFINE_TYPE (GstTrajectorySink, gst_trajectory_sink, GST_TYPE_BASE_SINK)
+G_DEFINE_TYPE (GstTrajectorySink, gst_trajectory_sink, GST_TYPE_POINT_CLOUD_SINK)
 GST_ELEMENT_REGISTER_DEFINE (
     trajectorysink, "trajectorysink", GST_RANK_NONE, GST_TYPE_TRAJECTORY_SINK)
 
@@ -115,8 +132,9 @@ static GType
 timestamps_get_type (void)
 {
   static const GEnumValue values[] = {
-      {TIMESTAMPS_PTS, "The scan's PTS", "pts"},
-      {TIMESTAMPS_REFERENCE, "The scan's reference time stamp, the sensor's own clock",
+      {TIMESTAMPS_PTS, "The pose's instant on the axis of PTS", "pts"},
+      {TIMESTAMPS_REFERENCE,
+          "The pose's instant on the sensor's own clock, by the scan's reference time stamp",
           "reference"},
       {0, NULL, NULL},
   };
@@ -137,25 +155,26 @@ static void
 reset_statistics (GstTrajectorySink *self)
 {
   GST_OBJECT_LOCK (self);
-  self->n_scans = self->n_posed = 0;
+  memset (&self->counts, 0, sizeof self->counts);
   memset (&self->errors, 0, sizeof self->errors);
   GST_OBJECT_UNLOCK (self);
 }
 
 static GstStructure *
-make_summary (GstTrajectorySink *self)
+make_summary (GstTrajectorySink *self, const gchar *name)
 {
   NdtPoseErrors errors;
-  guint64 n_scans, n_posed;
+  Counts counts;
   GST_OBJECT_LOCK (self);
   errors = self->errors;
-  n_scans = self->n_scans;
-  n_posed = self->n_posed;
+  counts = self->counts;
   GST_OBJECT_UNLOCK (self);
 
-  GstStructure *summary = gst_structure_new ("trajectory-summary", "scans", G_TYPE_UINT64, n_scans,
-      "posed", G_TYPE_UINT64, n_posed, "lost", G_TYPE_UINT64, n_scans - n_posed, "compared",
-      G_TYPE_UINT64, errors.n, NULL);
+  const guint64 posed = counts.tracked + counts.degraded;
+  GstStructure *summary = gst_structure_new (name, "scans", G_TYPE_UINT64, counts.scans, "posed",
+      G_TYPE_UINT64, posed, "tracked", G_TYPE_UINT64, counts.tracked, "degraded", G_TYPE_UINT64,
+      counts.degraded, "predicted", G_TYPE_UINT64, counts.predicted, "lost", G_TYPE_UINT64,
+      counts.scans - posed - counts.predicted, "compared", G_TYPE_UINT64, errors.n, NULL);
   if (errors.n > 0) {
     const gdouble n = (gdouble)errors.n, degrees = 180 / G_PI;
     gst_structure_set (summary, "mean-error-m", G_TYPE_DOUBLE, errors.sum_m / n, "max-error-m",
@@ -186,54 +205,42 @@ print_summary (const GstStructure *summary)
   g_print ("%s\n", text->str);
 }
 
+/* Writes a line, with its error where @truth is not NULL. */
 static gboolean
-write_line (GstTrajectorySink *self)
+write_record (GstTrajectorySink *self, Line *line, const NdtPose *truth)
 {
-  const gchar *data = self->line->str;
-  gsize left = self->fd >= 0 ? self->line->len : 0;
-  while (left > 0) {
-    const gssize n = write (self->fd, data, left);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0) {
-      if (errno == ENOSPC || errno == EDQUOT)
-        GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-            ("No space left for \"%s\".", self->open_location), (NULL));
-      else
-        GST_ELEMENT_ERROR (self, RESOURCE, WRITE,
-            ("Cannot write \"%s\": %s.", self->open_location, g_strerror (errno)), (NULL));
-      return FALSE;
-    }
-    data += n;
-    left -= (gsize)n;
+  NdtTrajectoryRecord *record = &line->record;
+  g_autoptr (GError) error = NULL;
+  GST_OBJECT_LOCK (self);
+  record->has_error = record->pose && truth;
+  if (record->has_error) {
+    ndt_pose_errors_add (&self->errors, record->pose, truth, &record->error_m, &record->error_deg);
+    record->error_deg *= 180 / G_PI;
   }
-  g_string_truncate (self->line, 0);
-  return TRUE;
+  GST_OBJECT_UNLOCK (self);
+  if (gst_trajectory_file_write (&self->file, record, &error))
+    return TRUE;
+  post_error (self, error);
+  return FALSE;
 }
 
 static gboolean
-open_file (GstTrajectorySink *self, NdtTrajectoryFormat format)
+write_pending (GstTrajectorySink *self)
 {
-  if (!self->open_location)
+  if (!self->has_pending)
     return TRUE;
-  self->fd = g_open (self->open_location, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (self->fd < 0) {
-    GST_ELEMENT_ERROR (self, RESOURCE, OPEN_WRITE,
-        ("Cannot open \"%s\" for writing: %s.", self->open_location, g_strerror (errno)), (NULL));
-    return FALSE;
-  }
-  ndt_trajectory_write_header (self->line, format);
-  return write_line (self);
+  self->has_pending = FALSE;
+  GST_DEBUG_OBJECT (self, "no true pose at %" GST_TIME_FORMAT " for scan %" G_GUINT64_FORMAT,
+      GST_TIME_ARGS (self->pending.instant), self->pending.record.index);
+  return write_record (self, &self->pending, NULL);
 }
 
 static gboolean
 gst_trajectory_sink_stop (GstBaseSink *sink)
 {
   GstTrajectorySink *self = GST_TRAJECTORY_SINK (sink);
-  if (self->fd >= 0)
-    close (self->fd);
-  self->fd = -1;
-  g_clear_pointer (&self->open_location, g_free);
+  write_pending (self);
+  gst_trajectory_file_close (&self->file);
   gst_trajectory_matcher_close (&self->reference);
   return TRUE;
 }
@@ -242,14 +249,15 @@ static gboolean
 gst_trajectory_sink_start (GstBaseSink *sink)
 {
   GstTrajectorySink *self = GST_TRAJECTORY_SINK (sink);
-  g_autofree gchar *reference_location = NULL;
+  g_autofree gchar *location = NULL, *reference_location = NULL;
   g_autoptr (GError) error = NULL;
   NdtTrajectoryFormat format;
 
   GST_OBJECT_LOCK (self);
-  self->open_location = g_strdup (self->location);
+  location = g_strdup (self->location);
   reference_location = g_strdup (self->reference_location);
   self->reference.match = self->reference_match;
+  self->reference.max_gap = (gint64)MIN (self->max_pose_gap, (guint64)G_MAXINT64);
   self->reference.origin = self->timestamps == TIMESTAMPS_REFERENCE
                                ? GST_TRAJECTORY_TIME_ORIGIN_REFERENCE
                                : GST_TRAJECTORY_TIME_ORIGIN_STREAM;
@@ -257,72 +265,33 @@ gst_trajectory_sink_start (GstBaseSink *sink)
   GST_OBJECT_UNLOCK (self);
 
   reset_statistics (self);
-  gst_point_cloud_timer_reset (self->timer);
   self->warned_reference_time = FALSE;
-  g_string_truncate (self->line, 0);
-  if (reference_location &&
-      !gst_trajectory_matcher_open (&self->reference, reference_location, &error)) {
+  if ((reference_location &&
+          !gst_trajectory_matcher_open (&self->reference, reference_location, &error)) ||
+      !gst_trajectory_file_open (&self->file, location, format, &error)) {
     post_error (self, error);
     gst_trajectory_sink_stop (sink);
     return FALSE;
   }
-  if (!open_file (self, format)) {
-    gst_trajectory_sink_stop (sink);
-    return FALSE;
-  }
-  return TRUE;
-}
-
-static gboolean
-gst_trajectory_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
-{
-  GstTrajectorySink *self = GST_TRAJECTORY_SINK (sink);
-  g_autoptr (GError) error = NULL;
-  GstPointCloudInfo info;
-  if (!gst_point_cloud_info_from_caps (&info, caps, &error)) {
-    post_error (self, error);
-    return FALSE;
-  }
-  gst_point_cloud_timer_set_info (self->timer, &info);
-  return TRUE;
+  GST_INFO_OBJECT (self, "writing \"%s\"", GST_STR_NULL (self->file.shown));
+  return GST_BASE_SINK_CLASS (gst_trajectory_sink_parent_class)->start (sink);
 }
 
 static void
 finish (GstTrajectorySink *self)
 {
-  g_autoptr (GstStructure) summary = make_summary (self);
+  g_autoptr (GstStructure) summary = make_summary (self, "trajectory-summary");
+  g_autoptr (GError) error = NULL;
   gboolean print;
   GST_OBJECT_LOCK (self);
   print = self->print_summary;
   GST_OBJECT_UNLOCK (self);
-  /* Pipes and devices cannot be synchronized; that is no error. */
-  if (self->fd >= 0 && fsync (self->fd) != 0 && (errno == EIO || errno == ENOSPC))
-    GST_ELEMENT_ERROR (self, RESOURCE, WRITE,
-        ("Cannot write \"%s\": %s.", self->open_location, g_strerror (errno)), (NULL));
+  if (!gst_trajectory_file_sync (&self->file, &error))
+    post_error (self, error);
   if (print)
     print_summary (summary);
   gst_element_post_message (
       GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), g_steal_pointer (&summary)));
-}
-
-static gboolean
-gst_trajectory_sink_event (GstBaseSink *sink, GstEvent *event)
-{
-  GstTrajectorySink *self = GST_TRAJECTORY_SINK (sink);
-  switch (GST_EVENT_TYPE (event)) {
-  case GST_EVENT_SEGMENT:
-    event = gst_point_cloud_timer_segment (self->timer, event);
-    break;
-  case GST_EVENT_FLUSH_STOP:
-    gst_point_cloud_timer_reset (self->timer);
-    break;
-  case GST_EVENT_EOS:
-    finish (self);
-    break;
-  default:
-    break;
-  }
-  return GST_BASE_SINK_CLASS (gst_trajectory_sink_parent_class)->event (sink, event);
 }
 
 /* A pose that is worth a line: a lost scan's is a prediction at best. */
@@ -348,68 +317,144 @@ status_to_string (const GstPoseMeta *meta)
   return text;
 }
 
+/* What the column of times has: an instant on the axis of PTS, or on the sensor's clock. */
 static GstClockTime
-get_time (GstTrajectorySink *self, GstBuffer *buffer, Timestamps timestamps)
+get_time (GstTrajectorySink *self, GstBuffer *buffer, GstClockTime instant, Timestamps timestamps)
 {
-  GstClockTime time = GST_CLOCK_TIME_NONE;
   if (timestamps == TIMESTAMPS_REFERENCE) {
-    time = gst_trajectory_get_reference_time (buffer);
-    if (!GST_CLOCK_TIME_IS_VALID (time) && !self->warned_reference_time) {
+    const GstClockTime reference = gst_trajectory_get_reference_time (buffer);
+    if (GST_CLOCK_TIME_IS_VALID (reference))
+      return reference + (instant - GST_BUFFER_PTS (buffer));
+    if (!self->warned_reference_time) {
       self->warned_reference_time = TRUE;
       GST_ELEMENT_WARNING (self, STREAM, FAILED,
-          ("Scans have no reference time stamp; their PTS is written."), (NULL));
+          ("Scans have no reference time stamp; the times of the stream are written."), (NULL));
     }
   }
-  return GST_CLOCK_TIME_IS_VALID (time) ? time : GST_BUFFER_PTS (buffer);
+  return instant;
+}
+
+/* The true pose at an instant from the last scan's to @next. */
+static gboolean
+interpolate_truth (
+    GstTrajectorySink *self, const NdtTimedPose *next, GstClockTime instant, NdtPose *truth)
+{
+  const gint64 time = (gint64)instant;
+  if (next->time == time) {
+    *truth = next->pose;
+    return TRUE;
+  }
+  if (!self->has_truth || time < self->truth.time || time > next->time ||
+      (self->reference.max_gap > 0 && next->time - self->truth.time > self->reference.max_gap))
+    return FALSE;
+  ndt_pose_interpolate (&self->truth.pose, &next->pose,
+      (double)(time - self->truth.time) / (double)(next->time - self->truth.time), truth);
+  return TRUE;
+}
+
+/* Compares with the true poses on the scans. A pose later than its scan's true one waits for the
+ * next scan's: a scan's true pose may be of its begin and the estimate of its end. */
+static gboolean
+write_with_role (GstTrajectorySink *self, Line *line, GstBuffer *buffer, GstPoseRole role)
+{
+  const GstPoseMeta *meta;
+  NdtTimedPose now;
+  NdtPose truth;
+  if (!get_pose (buffer, role, &meta, &now.pose))
+    return write_pending (self) && write_record (self, line, NULL);
+  now.time = (gint64)gst_pose_meta_get_time (meta, buffer);
+  if (self->has_pending) {
+    const gboolean known = interpolate_truth (self, &now, self->pending.instant, &truth);
+    self->has_pending = !known;
+    if (!(known ? write_record (self, &self->pending, &truth) : write_pending (self)))
+      return FALSE;
+  }
+  const gboolean known = interpolate_truth (self, &now, line->instant, &truth);
+  self->has_truth = TRUE;
+  self->truth = now;
+  if (known || !line->record.pose || (gint64)line->instant < now.time)
+    return write_record (self, line, known ? &truth : NULL);
+  self->pending = *line;
+  self->pending.record.pose = &self->pending.pose;
+  self->has_pending = TRUE;
+  return TRUE;
+}
+
+/* A line that waits for a true pose is written without it: none will come. */
+static void
+gst_trajectory_sink_reset (GstPointCloudSink *sink)
+{
+  GstTrajectorySink *self = GST_TRAJECTORY_SINK (sink);
+  write_pending (self);
+  self->has_truth = FALSE;
+}
+
+static gboolean
+gst_trajectory_sink_event (GstBaseSink *sink, GstEvent *event)
+{
+  GstTrajectorySink *self = GST_TRAJECTORY_SINK (sink);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
+    write_pending (self);
+    finish (self);
+  }
+  return GST_BASE_SINK_CLASS (gst_trajectory_sink_parent_class)->event (sink, event);
+}
+
+static void
+count (GstTrajectorySink *self, const GstPoseMeta *meta, gboolean posed)
+{
+  GST_OBJECT_LOCK (self);
+  self->counts.scans++;
+  if (posed && meta->status == GST_POSE_STATUS_DEGRADED)
+    self->counts.degraded++;
+  else if (posed && meta->status == GST_POSE_STATUS_SKIPPED)
+    self->counts.predicted++;
+  else if (posed)
+    self->counts.tracked++;
+  GST_OBJECT_UNLOCK (self);
 }
 
 static GstFlowReturn
 gst_trajectory_sink_render (GstBaseSink *sink, GstBuffer *buffer)
 {
   GstTrajectorySink *self = GST_TRAJECTORY_SINK (sink);
-  NdtTrajectoryRecord record = {0};
-  const GstPoseMeta *meta, *truth_meta;
+  Line line = {.instant = GST_BUFFER_PTS (buffer)};
+  const GstPoseMeta *meta;
   GstPoseRole role, reference_role;
-  NdtTrajectoryFormat format;
   Timestamps timestamps;
-  NdtPose pose, truth;
+  NdtPose truth;
+  gboolean written;
 
-  buffer = gst_point_cloud_timer_stamp (self->timer, gst_buffer_ref (buffer));
   GST_OBJECT_LOCK (self);
   role = self->role;
   reference_role = self->reference_role;
-  format = self->format;
   timestamps = self->timestamps;
-  record.index = self->n_scans;
+  line.record.index = self->counts.scans;
   GST_OBJECT_UNLOCK (self);
 
-  const gboolean posed = get_pose (buffer, role, &meta, &pose);
-  const gboolean known =
-      self->reference.trajectory
-          ? gst_trajectory_matcher_find (&self->reference, record.index, buffer, &truth)
-          : role != reference_role && get_pose (buffer, reference_role, &truth_meta, &truth);
-  record.time = (gint64)get_time (self, buffer, timestamps);
-  record.status = status_to_string (meta);
-  record.pose = posed ? &pose : NULL;
-  record.has_error = posed && known;
+  const gboolean posed = get_pose (buffer, role, &meta, &line.pose);
+  if (posed)
+    line.instant = gst_pose_meta_get_time (meta, buffer);
+  line.record.time = (gint64)get_time (self, buffer, line.instant, timestamps);
+  line.record.status = status_to_string (meta);
+  line.record.pose = posed ? &line.pose : NULL;
   if (meta) {
-    record.transformation_probability = meta->transformation_probability;
-    record.nvtl = meta->nvtl;
-    record.matched_ratio = meta->matched_ratio;
-    record.iterations = meta->iterations;
+    line.record.transformation_probability = meta->transformation_probability;
+    line.record.nvtl = meta->nvtl;
+    line.record.matched_ratio = meta->matched_ratio;
+    line.record.iterations = meta->iterations;
   }
-
-  GST_OBJECT_LOCK (self);
-  self->n_scans++;
-  self->n_posed += posed;
-  if (record.has_error) {
-    ndt_pose_errors_add (&self->errors, &pose, &truth, &record.error_m, &record.error_deg);
-    record.error_deg *= 180 / G_PI;
+  count (self, meta, posed);
+  if (self->reference.trajectory) {
+    const gboolean known = gst_trajectory_matcher_find (
+        &self->reference, line.record.index, buffer, line.instant, &truth);
+    written = write_record (self, &line, known ? &truth : NULL);
+  } else if (role != reference_role) {
+    written = write_with_role (self, &line, buffer, reference_role);
+  } else {
+    written = write_record (self, &line, NULL);
   }
-  GST_OBJECT_UNLOCK (self);
-  ndt_trajectory_write_line (self->line, format, &record);
-  gst_buffer_unref (buffer);
-  return write_line (self) ? GST_FLOW_OK : GST_FLOW_ERROR;
+  return written ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 static void
@@ -441,6 +486,9 @@ gst_trajectory_sink_set_property (GObject *object, guint id, const GValue *value
   case PROP_REFERENCE_MATCH:
     self->reference_match = (GstTrajectoryMatch)g_value_get_enum (value);
     break;
+  case PROP_MAX_POSE_GAP:
+    self->max_pose_gap = g_value_get_uint64 (value);
+    break;
   case PROP_PRINT_SUMMARY:
     self->print_summary = g_value_get_boolean (value);
     break;
@@ -456,7 +504,7 @@ gst_trajectory_sink_get_property (GObject *object, guint id, GValue *value, GPar
 {
   GstTrajectorySink *self = GST_TRAJECTORY_SINK (object);
   if (id == PROP_STATS) {
-    g_value_take_boxed (value, make_summary (self));
+    g_value_take_boxed (value, make_summary (self, "application/x-trajectorysink-stats"));
     return;
   }
   GST_OBJECT_LOCK (self);
@@ -482,6 +530,9 @@ gst_trajectory_sink_get_property (GObject *object, guint id, GValue *value, GPar
   case PROP_REFERENCE_MATCH:
     g_value_set_enum (value, self->reference_match);
     break;
+  case PROP_MAX_POSE_GAP:
+    g_value_set_uint64 (value, self->max_pose_gap);
+    break;
   case PROP_PRINT_SUMMARY:
     g_value_set_boolean (value, self->print_summary);
     break;
@@ -496,8 +547,7 @@ static void
 gst_trajectory_sink_finalize (GObject *object)
 {
   GstTrajectorySink *self = GST_TRAJECTORY_SINK (object);
-  gst_point_cloud_timer_free (self->timer);
-  g_string_free (self->line, TRUE);
+  gst_trajectory_file_clear (&self->file);
   g_free (self->location);
   g_free (self->reference_location);
   G_OBJECT_CLASS (gst_trajectory_sink_parent_class)->finalize (object);
@@ -509,9 +559,8 @@ gst_trajectory_sink_init (GstTrajectorySink *self)
   self->format = DEFAULT_FORMAT;
   self->role = GST_POSE_ROLE_ESTIMATE;
   self->reference_role = GST_POSE_ROLE_GROUND_TRUTH;
-  self->fd = -1;
-  self->line = g_string_new (NULL);
-  self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
+  gst_trajectory_file_init (&self->file);
+  self->max_pose_gap = GST_SECOND;
   /* Lines are written as scans come. */
   gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
 }
@@ -538,31 +587,43 @@ install_properties (GObjectClass *object_class)
   /**
    * GstTrajectorySink:timestamps:
    *
-   * What the column of times has, in seconds: the scan's PTS, or its #GstReferenceTimestampMeta,
-   * which is the sensor's own clock.
+   * What the column of times has, in seconds: the instant of the pose on the axis of PTS, or on the
+   * sensor's own clock, by the scan's #GstReferenceTimestampMeta.
    */
   g_object_class_install_property (object_class, PROP_TIMESTAMPS,
-      g_param_spec_enum ("timestamps", "Time stamps", "What the column of times has",
+      g_param_spec_enum ("timestamps", "Timestamps", "What the column of times has",
           TYPE_TIMESTAMPS, TIMESTAMPS_PTS, flags));
   g_object_class_install_property (object_class, PROP_REFERENCE_ROLE,
-      g_param_spec_enum ("reference-role", "Reference role",
+      g_param_spec_enum ("reference-role", "Reference Role",
           "Role of the poses to compare with, where there is no reference-location",
           GST_TYPE_POSE_ROLE, GST_POSE_ROLE_GROUND_TRUTH, flags));
   g_object_class_install_property (object_class, PROP_REFERENCE_LOCATION,
-      g_param_spec_string ("reference-location", "Reference location",
+      g_param_spec_string ("reference-location", "Reference Location",
           "Trajectory file (TUM, KITTI or CSV) to compare with", NULL, flags));
   /**
    * GstTrajectorySink:reference-match:
    *
-   * How poses of the file to compare with are assigned to scans: interpolated at the time that
-   * #GstTrajectorySink:timestamps names, or line n for scan n.
+   * How poses of the file to compare with are assigned to scans: interpolated at the instant of the
+   * pose that is written, by the clock that #GstTrajectorySink:timestamps names, or line n for
+   * scan n.
    */
   g_object_class_install_property (object_class, PROP_REFERENCE_MATCH,
-      g_param_spec_enum ("reference-match", "Reference match",
+      g_param_spec_enum ("reference-match", "Reference Match",
           "How poses of reference-location are assigned to scans", GST_TYPE_TRAJECTORY_MATCH,
           GST_TRAJECTORY_MATCH_TIME, flags));
+  /**
+   * GstTrajectorySink:max-pose-gap:
+   *
+   * Where true poses are farther apart the motion between them is not known, and a scan between
+   * them is not compared.
+   */
+  g_object_class_install_property (object_class, PROP_MAX_POSE_GAP,
+      g_param_spec_uint64 ("max-pose-gap", "Maximum Pose Gap",
+          "Nanoseconds between two true poses beyond which none is interpolated between them (0 = "
+          "any)",
+          0, G_MAXUINT64, GST_SECOND, flags));
   g_object_class_install_property (object_class, PROP_PRINT_SUMMARY,
-      g_param_spec_boolean ("print-summary", "Print summary",
+      g_param_spec_boolean ("print-summary", "Print Summary",
           "Print numbers of scans and their errors on the standard output at the end of the stream",
           FALSE, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING));
   /**
@@ -588,14 +649,15 @@ gst_trajectory_sink_class_init (GstTrajectorySinkClass *klass)
   object_class->finalize = gst_trajectory_sink_finalize;
   sink_class->start = gst_trajectory_sink_start;
   sink_class->stop = gst_trajectory_sink_stop;
-  sink_class->set_caps = gst_trajectory_sink_set_caps;
   sink_class->event = gst_trajectory_sink_event;
   sink_class->render = gst_trajectory_sink_render;
+  GST_POINT_CLOUD_SINK_CLASS (klass)->reset = gst_trajectory_sink_reset;
 
   install_properties (object_class);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_set_static_metadata (element_class, "Trajectory sink", "Sink/PointCloud/File",
-      "Writes the poses of scans in TUM, KITTI or CSV format and compares them", "gst-ndt");
+  gst_element_class_set_static_metadata (element_class, "Trajectory sink", "Sink/File/PointCloud",
+      "Writes the poses of scans in TUM, KITTI or CSV format and compares them",
+      "The gst-ndt developers");
   gst_type_mark_as_plugin_api (TYPE_FORMAT, 0);
   gst_type_mark_as_plugin_api (TYPE_TIMESTAMPS, 0);
   gst_type_mark_as_plugin_api (GST_TYPE_TRAJECTORY_MATCH, 0);

@@ -112,7 +112,8 @@ static void
 add_pose (GstBuffer *buffer, GstPoseRole role, double time)
 {
   const NdtPose pose = pose_at (time);
-  gst_buffer_add_pose_meta (buffer, role, pose.position, pose.orientation);
+  GstPoseMeta *meta = gst_buffer_add_pose_meta (buffer, role, pose.position, pose.orientation);
+  meta->timestamp = (GstClockTime)llround (time * GST_SECOND);
 }
 
 /* @user_data: the latency of a live source; NULL: it is not live. */
@@ -206,7 +207,8 @@ GST_START_TEST (test_double)
     }
     GST_BUFFER_PTS (in) = scan * SCAN;
     GST_BUFFER_DURATION (in) = SCAN;
-    gst_buffer_add_pose_meta (in, GST_POSE_ROLE_GROUND_TRUTH, position, orientation);
+    gst_buffer_add_pose_meta (in, GST_POSE_ROLE_GROUND_TRUTH, position, orientation)->timestamp =
+        (scan + 1) * SCAN;
     g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     gst_buffer_map (out, &map, GST_MAP_READ);
     for (guint i = 0; i < N; i++) {
@@ -371,7 +373,7 @@ GST_START_TEST (test_live)
   GstClockTime scans = 100 * GST_MSECOND, late = 130 * GST_MSECOND;
   GstHarness *h = new_harness ();
   GstHarness *poses = new_pose_harness (h);
-  g_object_set (h->element, "pose-timeout", 50 * GST_MSECOND, NULL);
+  g_object_set (h->element, "pose-latency", 50 * GST_MSECOND, NULL);
   set_source (h, &scans);
   set_source (poses, &late);
   g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, new_scan (0, N_POINTS));
@@ -447,32 +449,28 @@ GST_START_TEST (test_events)
 }
 GST_END_TEST
 
-/* A source of bytes gets a TIME segment and stamps. */
+/* A source of bytes, and scans without stamps, are sent to rawpointcloudparse. */
 GST_START_TEST (test_bytes)
 {
   GstHarness *h = gst_harness_new_with_padnames ("pointclouddeskew", "sink", "src");
   g_autoptr (GstCaps) caps = gst_caps_from_string (CAPS);
+  g_autoptr (GstBus) bus = gst_bus_new ();
   GstSegment segment;
-  GstEvent *event;
-  gboolean timed = FALSE;
+  gst_element_set_bus (h->element, bus);
   gst_harness_push_event (h, gst_event_new_stream_start ("bytes"));
   gst_harness_push_event (h, gst_event_new_caps (caps));
-  gst_segment_init (&segment, GST_FORMAT_BYTES);
+  gst_segment_init (&segment, __i__ == 0 ? GST_FORMAT_BYTES : GST_FORMAT_TIME);
   gst_harness_push_event (h, gst_event_new_segment (&segment));
-  for (guint i = 0; i < 2; i++) {
-    GstBuffer *in = new_scan (i, N_POINTS);
-    GST_BUFFER_PTS (in) = GST_BUFFER_DURATION (in) = GST_CLOCK_TIME_NONE;
-    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
-    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * SCAN);
-  }
-  while ((event = gst_harness_try_pull_event (h))) {
-    if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
-      gst_event_copy_segment (event, &segment);
-      timed = segment.format == GST_FORMAT_TIME;
-    }
-    gst_event_unref (event);
-  }
-  fail_unless (timed);
+  GstBuffer *in = new_scan (0, N_POINTS);
+  GST_BUFFER_PTS (in) = GST_CLOCK_TIME_NONE;
+  fail_unless_equals_int (gst_harness_push (h, in), GST_FLOW_ERROR);
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  g_autoptr (GError) error = NULL;
+  fail_unless (message != NULL);
+  gst_message_parse_error (message, &error, NULL);
+  fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
+  fail_unless (strstr (error->message, "rawpointcloudparse") != NULL, "%s", error->message);
+  gst_element_set_bus (h->element, NULL);
   gst_harness_teardown (h);
 }
 GST_END_TEST
@@ -561,7 +559,7 @@ pointclouddeskew_suite (void)
   tcase_add_test (tc, test_seek);
   tcase_add_test (tc, test_odd_scans);
   tcase_add_test (tc, test_events);
-  tcase_add_test (tc, test_bytes);
+  tcase_add_loop_test (tc, test_bytes, 0, 2);
   tcase_add_test (tc, test_caps);
   tcase_add_test (tc, test_no_memory);
   tcase_add_test (tc, test_two);

@@ -397,11 +397,11 @@ GST_START_TEST (test_filesrc)
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   g_autoptr (GstMessage) message =
       gst_bus_timed_pop_filtered (own, NONE, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
-  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_ERROR);
-  gst_message_parse_error (message, &error, NULL);
-  /* Letters are floats of any size, so that the scan that is cut is refused, by its numbers. */
-  fail_unless (strstr (error->message, __i__ ? "beyond 21,000 km" : "points-per-scan") != NULL,
-      "%s", error->message);
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), __i__ ? GST_MESSAGE_EOS : GST_MESSAGE_ERROR);
+  if (__i__ == 0) {
+    gst_message_parse_error (message, &error, NULL);
+    fail_unless (strstr (error->message, "points-per-scan") != NULL, "%s", error->message);
+  }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (own);
   gst_object_unref (pipeline);

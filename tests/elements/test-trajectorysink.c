@@ -171,6 +171,8 @@ GST_START_TEST (test_tum)
   fail_unless (fabs (get_error (summary, "mean-error-deg") - 0.5) < 1e-9);
   fail_unless (fabs (get_error (summary, "max-error-deg") - 0.5) < 1e-9);
   g_object_get (sink, "stats", &stats, NULL);
+  fail_unless_equals_string (gst_structure_get_name (stats), "application/x-trajectorysink-stats");
+  gst_structure_set_name (stats, gst_structure_get_name (summary));
   fail_unless (gst_structure_is_equal (stats, summary));
 }
 GST_END_TEST;
@@ -294,25 +296,132 @@ GST_START_TEST (test_no_file)
 }
 GST_END_TEST;
 
-/* Bytes without times get them; a NaN pose is none. */
+/* Bytes without times are sent to rawpointcloudparse. */
 GST_START_TEST (test_bytes)
 {
-  g_autoptr (GstCaps) caps = gst_caps_from_string (CAPS);
   GstSegment segment;
   start ("");
   gst_segment_init (&segment, GST_FORMAT_BYTES);
   gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  fail_unless_equals_int (gst_harness_push (harness, make_scan (0)), GST_FLOW_ERROR);
+  fail_unless (count_errors (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT) >= 1);
+}
+GST_END_TEST;
+
+/* A NaN pose is none. */
+GST_START_TEST (test_nan)
+{
+  start ("");
   for (guint i = 0; i < 3; i++) {
-    GstBuffer *buffer = make_scan (0);
-    GST_BUFFER_PTS (buffer) = GST_CLOCK_TIME_NONE;
+    GstBuffer *buffer = make_scan (i);
     add_pose (buffer, GST_POSE_ROLE_ESTIMATE, i == 1 ? NAN : i, 0);
     fail_unless_equals_int (gst_harness_push (harness, buffer), GST_FLOW_OK);
   }
   g_autoptr (GstStructure) summary = finish ();
   fail_unless_equals_uint64 (get_count (summary, "posed"), 2);
+  fail_unless_equals_uint64 (get_count (summary, "lost"), 1);
+}
+GST_END_TEST;
+
+/* What is localized is told apart from what is not. */
+GST_START_TEST (test_counts)
+{
+  static const GstPoseStatus statuses[] = {GST_POSE_STATUS_TRACKING, GST_POSE_STATUS_DEGRADED,
+      GST_POSE_STATUS_SKIPPED, GST_POSE_STATUS_SKIPPED, GST_POSE_STATUS_LOST,
+      GST_POSE_STATUS_INITIALIZING, GST_POSE_STATUS_TRACKING};
+  start ("");
+  for (guint i = 0; i < G_N_ELEMENTS (statuses); i++) {
+    GstBuffer *buffer = make_scan (i);
+    add_pose (buffer, GST_POSE_ROLE_ESTIMATE, i, 0);
+    gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_ESTIMATE)->status = statuses[i];
+    fail_unless_equals_int (gst_harness_push (harness, buffer), GST_FLOW_OK);
+  }
+  g_autoptr (GstStructure) summary = finish ();
+  fail_unless_equals_uint64 (get_count (summary, "scans"), 7);
+  fail_unless_equals_uint64 (get_count (summary, "posed"), 3);
+  fail_unless_equals_uint64 (get_count (summary, "tracked"), 2);
+  fail_unless_equals_uint64 (get_count (summary, "degraded"), 1);
+  fail_unless_equals_uint64 (get_count (summary, "predicted"), 2);
+  fail_unless_equals_uint64 (get_count (summary, "lost"), 2);
+}
+GST_END_TEST;
+
+/* At 20 m/s, with poses of the scan's end and true ones of its begin (0), its end (1), or in a file
+ * (2): lines have the poses' own instants, and at these the poses are true. */
+GST_START_TEST (test_instant)
+{
+  enum { N = 5 };
+  g_autofree gchar *reference = g_build_filename (folder, "reference", NULL);
+  g_autofree gchar *properties =
+      __i__ == 2 ? g_strdup_printf ("reference-location=%s", reference) : g_strdup ("");
+  g_autoptr (GString) text = g_string_new (NULL);
+  for (guint i = 0; i <= 2 * N; i++)
+    g_string_append_printf (text, "%.9f %.9f 0.3333333333 -1e-9 0 0 0 1\n", 5 + 0.07 * i, 1.4 * i);
+  fail_unless (g_file_set_contents (reference, text->str, -1, NULL));
+  start (properties);
+  for (guint i = 0; i < N; i++) {
+    const GstClockTime begin = 5 * GST_SECOND + i * 100 * GST_MSECOND;
+    GstBuffer *buffer = make_scan (i);
+    GST_BUFFER_PTS (buffer) = begin;
+    add_pose (buffer, GST_POSE_ROLE_ESTIMATE, 2.0 * (i + 1), 0);
+    gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_ESTIMATE)->timestamp =
+        begin + 100 * GST_MSECOND;
+    if (__i__ < 2) {
+      add_pose (buffer, GST_POSE_ROLE_GROUND_TRUTH, 2.0 * (i + (guint)__i__), 0);
+      gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_GROUND_TRUTH)->timestamp =
+          begin + (guint)__i__ * 100 * GST_MSECOND;
+    }
+    fail_unless_equals_int (gst_harness_push (harness, buffer), GST_FLOW_OK);
+  }
+  g_autoptr (GstStructure) summary = finish ();
   g_autoptr (NdtTrajectory) trajectory = load (NDT_TRAJECTORY_TUM);
-  fail_unless_equals_int64 (ndt_trajectory_get_time (trajectory, 0), 0);
-  fail_unless_equals_int64 (ndt_trajectory_get_time (trajectory, 1), 200000000);
+  fail_unless_equals_uint64 (ndt_trajectory_get_n_poses (trajectory), N);
+  for (guint i = 0; i < N; i++)
+    fail_unless_equals_int64 (
+        ndt_trajectory_get_time (trajectory, i), 5000000000 + (i + 1) * 100000000);
+  /* No true pose comes after the last scan. */
+  fail_unless_equals_uint64 (get_count (summary, "compared"), __i__ == 0 ? N - 1 : N);
+  fail_unless (get_error (summary, "max-error-m") < 1e-8, "%g", get_error (summary, "max-error-m"));
+  g_unlink (reference);
+}
+GST_END_TEST;
+
+/* Between true poses too far apart nothing is interpolated. */
+GST_START_TEST (test_reference_gap)
+{
+  g_autofree gchar *reference = g_build_filename (folder, "reference", NULL);
+  g_autofree gchar *properties =
+      g_strdup_printf ("reference-location=%s %s", reference, __i__ ? "max-pose-gap=0" : "");
+  fail_unless (g_file_set_contents (reference, "4 0 0 0 0 0 0 1\n6 0 0 0 0 0 0 1\n", -1, NULL));
+  start (properties);
+  push_scans ();
+  g_autoptr (GstStructure) summary = finish ();
+  fail_unless_equals_uint64 (get_count (summary, "compared"), __i__ ? 3 : 0);
+  g_unlink (reference);
+}
+GST_END_TEST;
+
+/* Of two that write one file the second is refused, and the first goes on. */
+GST_START_TEST (test_two_on_one_file)
+{
+  start ("");
+  GstElement *other = gst_object_ref_sink (gst_element_factory_make ("trajectorysink", NULL));
+  gst_element_set_bus (other, bus);
+  g_object_set (other, "location", path, NULL);
+  fail_unless_equals_int (
+      gst_element_set_state (other, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  fail_unless_equals_int (count_errors (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_BUSY), 1);
+  gst_element_set_state (other, GST_STATE_NULL);
+  push_scans ();
+  gst_structure_free (finish ());
+  g_autoptr (NdtTrajectory) trajectory = load (NDT_TRAJECTORY_TUM);
+  fail_unless_equals_uint64 (ndt_trajectory_get_n_poses (trajectory), 3);
+  /* Once the first has ended the file is free. */
+  gst_element_set_state (sink, GST_STATE_NULL);
+  fail_unless (gst_element_set_state (other, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (other, GST_STATE_NULL);
+  gst_element_set_bus (other, NULL);
+  gst_object_unref (other);
 }
 GST_END_TEST;
 
@@ -350,7 +459,7 @@ GST_START_TEST (test_bad_caps)
   start ("");
   gst_harness_push_event (harness, gst_event_new_caps (caps));
   fail_unless_equals_int (gst_harness_push (harness, make_scan (0)), GST_FLOW_NOT_NEGOTIATED);
-  fail_unless (count_errors (GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION) >= 1);
+  fail_unless (count_errors (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT) >= 1);
 }
 GST_END_TEST;
 
@@ -420,6 +529,11 @@ trajectorysink_suite (void)
   tcase_add_test (tests, test_reference_time);
   tcase_add_loop_test (tests, test_no_file, 0, 2);
   tcase_add_test (tests, test_bytes);
+  tcase_add_test (tests, test_nan);
+  tcase_add_test (tests, test_counts);
+  tcase_add_loop_test (tests, test_instant, 0, 3);
+  tcase_add_loop_test (tests, test_reference_gap, 0, 2);
+  tcase_add_test (tests, test_two_on_one_file);
   tcase_add_test (tests, test_flush);
   tcase_add_test (tests, test_bad_caps);
   tcase_add_test (tests, test_restart);

@@ -174,7 +174,9 @@ def test_since():
         "alias", "bitfield", "callback", "constant", "constructor", "enumeration", "function", "method", "record")}
     folder = os.environ["GI_TYPELIB_PATH"].split(":")[0]
     names = xml.etree.ElementTree.parse(f"{folder}/GstPointCloud-1.0.gir").getroot().find(core + "namespace")
-    public = [node for node in names.iter() if node.tag in kinds]
+    # Functions that a class has are documented with the class.
+    virtual = {node for field in names.iter(core + "field") for node in field.iter()}
+    public = [node for node in names.iter() if node.tag in kinds and node not in virtual]
     assert len(public) > 50
     for node in public:
         # GObject's own functions are undocumented everywhere.

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "gstlocation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* @format has one %s, the location as it can be shown. */
+static void refuse (GError **error, gint code, const gchar *location, const gchar *format)
+    G_GNUC_PRINTF (4, 0);
+
+static void
+refuse (GError **error, gint code, const gchar *location, const gchar *format)
+{
+  g_autofree gchar *shown = g_filename_display_name (location);
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  g_set_error (error, GST_RESOURCE_ERROR, code, format, shown);
+#pragma GCC diagnostic pop
+}
+
+static gboolean
+is_uri (const gchar *location)
+{
+  const gchar *colon = strstr (location, "://");
+
+  if (!colon || colon == location)
+    return FALSE;
+  for (const gchar *p = location; p < colon; p++)
+    if (!g_ascii_isalnum (*p) && !strchr ("+-.", *p))
+      return FALSE;
+  return TRUE;
+}
+
+static gchar *
+from_uri (const gchar *location, GError **error)
+{
+  g_autofree gchar *host = NULL;
+  gchar *path =
+      g_str_has_prefix (location, "file://") ? g_filename_from_uri (location, &host, NULL) : NULL;
+
+  if (path && host && *host && !g_str_equal (host, "localhost"))
+    g_clear_pointer (&path, g_free);
+  if (!path)
+    refuse (error, GST_RESOURCE_ERROR_SETTINGS, location,
+        "“%s” is no file of this machine: give a path, or a URI file:///…");
+  return path;
+}
+
+static gchar *
+to_path (const gchar *location, GError **error)
+{
+  g_autofree gchar *here = NULL;
+
+  if (is_uri (location))
+    return from_uri (location, error);
+  if (location[0] == '~' && (location[1] == '/' || location[1] == '\0'))
+    return g_build_filename (g_get_home_dir (), location + 1, NULL);
+  if (location[0] == '~') {
+    refuse (error, GST_RESOURCE_ERROR_SETTINGS, location,
+        "“%s” begins with the name of a user: write the path of that folder, or ./~… for a file of "
+        "this name");
+    return NULL;
+  }
+  if (g_str_equal (location, "-")) {
+    refuse (error, GST_RESOURCE_ERROR_SETTINGS, location,
+        "“%s” is no file: the standard output is /dev/stdout; nothing is read from the standard "
+        "input");
+    return NULL;
+  }
+  if (g_path_is_absolute (location))
+    return g_strdup (location);
+  here = g_get_current_dir ();
+  return g_build_filename (here, location, NULL);
+}
+
+static gboolean
+check_use (const gchar *path, GstLocationUse use, GError **error)
+{
+  GStatBuf info;
+
+  if (g_stat (path, &info) != 0 || S_ISREG (info.st_mode))
+    return TRUE;
+  if (S_ISDIR (info.st_mode)) {
+    if (use == GST_LOCATION_READ_FOLDER)
+      return TRUE;
+    refuse (error, GST_RESOURCE_ERROR_SETTINGS, path, "“%s” is a folder: give a file");
+    return FALSE;
+  }
+  if (use == GST_LOCATION_WRITE)
+    return TRUE;
+  refuse (error, GST_RESOURCE_ERROR_SETTINGS, path,
+      "“%s” is a pipe or device, and no file that can be read as a whole: write its data to a file "
+      "first");
+  return FALSE;
+}
+
+gchar *
+gst_location_resolve (const gchar *location, GstLocationUse use, GError **error)
+{
+  g_autofree gchar *path = NULL;
+
+  g_return_val_if_fail (location != NULL, NULL);
+
+  if (!*location) {
+    g_set_error_literal (
+        error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "The name of the file is empty");
+    return NULL;
+  }
+  path = to_path (location, error);
+  if (!path || !check_use (path, use, error))
+    return NULL;
+  return g_steal_pointer (&path);
+}
+
+static void
+set_open_error (const gchar *path, int number, GError **error)
+{
+  g_autofree gchar *shown = g_filename_display_name (path);
+
+  if (number == EWOULDBLOCK)
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_BUSY,
+        "“%s” is being written by another element: give each a file of its own", shown);
+  else if (number == ENXIO)
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
+        "“%s” is a FIFO that nobody reads: start its reader first", shown);
+  else
+    g_set_error (error, GST_RESOURCE_ERROR,
+        number == ENOSPC || number == EDQUOT ? GST_RESOURCE_ERROR_NO_SPACE_LEFT
+                                             : GST_RESOURCE_ERROR_OPEN_WRITE,
+        "“%s” cannot be opened for writing: %s", shown, g_strerror (number));
+}
+
+/* Emptied only once nobody else writes it. Devices and FIFOs have no content to be spoilt. */
+static gboolean
+take_file (int fd)
+{
+  struct stat info;
+
+  if (fstat (fd, &info) != 0)
+    return FALSE;
+  if (!S_ISREG (info.st_mode))
+    return fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) & ~O_NONBLOCK) == 0;
+  /* File systems without locks have none to break. */
+  if (flock (fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return FALSE;
+  return ftruncate (fd, 0) == 0;
+}
+
+int
+gst_location_create (const gchar *path, GError **error)
+{
+  /* Without O_NONBLOCK a FIFO would hold up the change of state until somebody reads it. */
+  const int fd = g_open (path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+
+  if (fd >= 0 && take_file (fd))
+    return fd;
+  set_open_error (path, errno, error);
+  if (fd >= 0)
+    close (fd);
+  return -1;
+}

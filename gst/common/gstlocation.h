@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What people write for a property that is a file. */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstLocationUse:
+ * @GST_LOCATION_READ: a regular file that is read as a whole when the element starts
+ * @GST_LOCATION_READ_FOLDER: such a file or a folder
+ * @GST_LOCATION_WRITE: a file to write: one that exists or not, a device, a FIFO that somebody
+ * reads
+ */
+typedef enum { GST_LOCATION_READ, GST_LOCATION_READ_FOLDER, GST_LOCATION_WRITE } GstLocationUse;
+
+/* The absolute path that @location means: a path, relative to the working folder of this moment;
+ * one that begins with "~/", which a shell does not replace within "location=~/a"; or a URI
+ * "file://…". Bytes that are no UTF-8 stay as they are. NULL with GST_RESOURCE_ERROR_SETTINGS for
+ * what is none of these ("", "-", "~user", another URI) and for what @use cannot take: reading a
+ * FIFO or a device could wait or go on for ever. A file that is not there is the opener's to
+ * report. Does not open anything. */
+gchar *gst_location_resolve (const gchar *location, GstLocationUse use, GError **error);
+
+/* Opens a resolved path for writing, empty, for this descriptor alone: a file that another element
+ * or process writes by this function is refused, as two that write one file overwrite each other.
+ * -1 with GST_RESOURCE_ERROR_BUSY, GST_RESOURCE_ERROR_OPEN_WRITE or
+ * GST_RESOURCE_ERROR_NO_SPACE_LEFT. */
+int gst_location_create (const gchar *path, GError **error);
+
+G_END_DECLS
