@@ -21,7 +21,7 @@ void ndt_sim_bvh_free (NdtSimBvh *bvh);
 double ndt_sim_bvh_intersect (
     const NdtSimBvh *bvh, const NdtSimRay *ray, double near, double far, const NdtSimShape **shape);
 
-/* Calls @func for the shapes whose bounding box, grown by @margin metres, holds the point, in no
+/* Calls @func for the shapes whose bounding box, grown by @margin metres, contains the point, in no
  * particular order, until one returns TRUE. Returns: whether one did */
 typedef gboolean (*NdtSimBvhFunc) (const NdtSimShape *shape, guint index, gpointer user_data);
 gboolean ndt_sim_bvh_foreach_at (const NdtSimBvh *bvh, const double point[3], double margin,

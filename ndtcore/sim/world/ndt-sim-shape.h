@@ -16,7 +16,7 @@ typedef enum {
 
 /**
  * NdtSimShape:
- * @kind: which member of the union holds
+ * @kind: which member of the union is used
  * @reflectivity: of the surface, 0 to 1
  *
  * A surface of a world; metres.
