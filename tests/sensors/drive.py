@@ -166,7 +166,10 @@ def ouster(scans, start=START * 1000000):
 def ouster_metadata(path, mode="TIME_FROM_PTP_1588"):
     with open(path, "w", encoding="ascii") as file:
         json.dump({
-            "prod_line": "OS-1-16", "timestamp_mode": mode,
+            "prod_line": "OS-1-16",
+            # A pulse's seconds are those of a GNSS receiver where it is read, and else counted.
+            "config_params": {"timestamp_mode": mode, "multipurpose_io_mode": "INPUT_NMEA_UART",
+                              "nmea_leap_seconds": 0},
             "beam_altitude_angles": [float(e) for e in ELEVATIONS[::-1]],
             "beam_azimuth_angles": [0.0] * RINGS, "lidar_origin_to_beam_origin_mm": 0,
             "lidar_to_sensor_transform": [-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],

@@ -319,6 +319,50 @@ GST_START_TEST (test_restart_and_flush)
 }
 GST_END_TEST;
 
+/* What the sensor's clock counts, by the metadata's modes. */
+GST_START_TEST (test_clock)
+{
+  static const gchar *const clocks[][2] = {
+      {"\"timestamp_mode\": \"TIME_FROM_PTP_1588\"",
+          "timestamp/x-ptp, version=(string)IEEE1588-2008, domain=(int)0"},
+      {"\"timestamp_mode\": \"TIME_FROM_INTERNAL_OSC\"",
+          "timestamp/x-lidar, epoch=(string)power-on"},
+      {"\"timestamp_mode\": \"TIME_FROM_SYNC_PULSE_IN\"",
+          "timestamp/x-lidar, epoch=(string)sync-pulse"},
+      {"\"timestamp_mode\": \"TIME_FROM_SYNC_PULSE_IN\", \"multipurpose_io_mode\": "
+       "\"INPUT_NMEA_UART\", \"nmea_leap_seconds\": 0",
+          "timestamp/x-unix"},
+      {"\"timestamp_mode\": \"TIME_FROM_SYNC_PULSE_IN\", \"multipurpose_io_mode\": "
+       "\"INPUT_NMEA_UART\", \"nmea_leap_seconds\": 37",
+          "timestamp/x-lidar, epoch=(string)tai"}};
+  g_autofree gchar *path = NULL;
+  g_autofree gchar *metadata =
+      g_strdup_printf ("{\"config_params\": {%s}, "
+                       "\"beam_altitude_angles\": [3, 2], \"beam_azimuth_angles\": [0, 0], "
+                       "\"prod_line\": \"OS-1-2\", \"data_format\": {\"columns_per_frame\": 64, "
+                       "\"columns_per_packet\": 16, \"pixels_per_column\": 2, "
+                       "\"udp_profile_lidar\": \"RNG15_RFL8_NIR8\"}}",
+          clocks[__i__][0]);
+  g_close (g_file_open_tmp ("ouster-XXXXXX.json", &path, NULL), NULL);
+  g_file_set_contents (path, metadata, -1, NULL);
+  g_autofree gchar *line = g_strdup_printf ("ousterdec metadata-location=\"%s\"", path);
+  GstHarness *harness = packet_harness_new (line);
+  g_unlink (path);
+  guint8 packet[32 + 16 * (12 + 8) + 32] = {1};
+  for (guint i = 0; i < 16; i++) {
+    packet[32 + i * 20 + 8] = (guint8)i;
+    packet[32 + i * 20 + 10] = 1;
+  }
+  packet_harness_push (harness, packet, sizeof packet, 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  g_autoptr (GstBuffer) buffer = gst_harness_pull (harness);
+  g_autoptr (GstCaps) expected = gst_caps_from_string (clocks[__i__][1]);
+  const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+  fail_unless (gst_caps_is_equal (meta->reference, expected), "%s", clocks[__i__][1]);
+  packet_harness_free (harness);
+}
+GST_END_TEST;
+
 static void
 check_open_fails (const gchar *metadata, const gchar *text)
 {
@@ -370,6 +414,7 @@ ousterdec_suite (void)
   tcase_add_test (tests, test_bad_packets);
   tcase_add_loop_test (tests, test_other_sensor, 0, 2);
   tcase_add_test (tests, test_restart_and_flush);
+  tcase_add_loop_test (tests, test_clock, 0, 5);
   tcase_add_test (tests, test_metadata);
   return suite;
 }

@@ -37,6 +37,8 @@ typedef struct {
 #define QT128_SIGNATURE_SIZE 32
 #define QT128_LOOP 9 /* offset, from the last block's end on: bit 0 set: the first */
 
+/* Sizes, offsets and times are those of github.com/tier4/nebula (decoders/pandar_*.hpp, commit
+ * 606ac41), and of its captures. */
 static const Model models[HESAI_N_MODELS] = {
     [HESAI_MODEL_AUTO] = {.name = "auto"},
     [HESAI_MODEL_PANDAR_40P] = {"Pandar40P", 1262, 40, 10, 0, 2, 3, 14, 16, 10, 55.56, -28.58},
@@ -51,7 +53,8 @@ static const Model models[HESAI_N_MODELS] = {
 #define MODE_TRIPLE 0x3d /* of the XT32M alone */
 
 /* What the blocks of a mode hold, in their order for the 40P and 64; of two the others have the
- * last one last. */
+ * last one last. Numbers are those of Nebula (hesai_packet.hpp); that the last return is the
+ * farther one was looked at in captures of the 40P, 64, QT64 and XT32. */
 static const struct {
   guint8 mode;
   guint n_returns;

@@ -27,13 +27,15 @@
 
 #include "ouster.h"
 
+#define TAI_OFFSET 37 /* s ahead of UTC since 2017 */
+
 enum { PROP_0, PROP_METADATA_LOCATION, PROP_RENAMED };
 
 struct _GstOusterDec {
   GstLidarDec parent;
 
   gchar *metadata_location; /* object lock */
-  gchar clock[32];
+  GstCaps *clock;           /* while it is open */
   Ouster *ouster;
 };
 
@@ -42,6 +44,25 @@ GST_DEBUG_CATEGORY_STATIC (ousterdec_debug);
 
 G_DEFINE_TYPE (GstOusterDec, gst_ouster_dec, GST_TYPE_LIDAR_DEC)
 GST_ELEMENT_REGISTER_DEFINE (ousterdec, "ousterdec", GST_RANK_NONE, GST_TYPE_OUSTER_DEC)
+
+/* Ouster's manual: PTP's time; that of a pulse, whose seconds are those of NMEA messages where the
+ * multipurpose IO reads them, with leap seconds added (37 make TAI of UTC), and else are counted;
+ * the time since power-on. */
+static GstCaps *
+make_clock (const OusterMetadata *metadata)
+{
+  const gboolean is_pulse = strcmp (metadata->clock, "TIME_FROM_SYNC_PULSE_IN") == 0;
+  const gchar *epoch = is_pulse ? "sync-pulse" : "power-on";
+  /* The metadata do not say the domain; 0 is the default of IEEE 1588. */
+  if (strcmp (metadata->clock, "TIME_FROM_PTP_1588") == 0)
+    return gst_caps_new_simple ("timestamp/x-ptp", "version", G_TYPE_STRING, "IEEE1588-2008",
+        "domain", G_TYPE_INT, 0, NULL);
+  if (is_pulse && metadata->has_nmea && metadata->leap_seconds == 0)
+    return gst_caps_new_empty_simple ("timestamp/x-unix");
+  if (is_pulse && metadata->has_nmea && metadata->leap_seconds == TAI_OFFSET)
+    epoch = "tai";
+  return gst_caps_new_simple ("timestamp/x-lidar", "epoch", G_TYPE_STRING, epoch, NULL);
+}
 
 static gboolean
 gst_ouster_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
@@ -70,7 +91,7 @@ gst_ouster_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
     return FALSE;
   }
   self->ouster = ouster_new (&metadata);
-  g_strlcpy (self->clock, metadata.clock, sizeof self->clock);
+  self->clock = make_clock (&metadata);
   GST_INFO_OBJECT (self, "%s: %s, %u beams, %u columns, %s", path,
       *metadata.product ? metadata.product : "a sensor without a name", metadata.n_beams,
       metadata.columns, ouster_profile_get_name (metadata.profile));
@@ -83,6 +104,7 @@ static void
 gst_ouster_dec_close (GstLidarDec *dec)
 {
   g_clear_pointer (&GST_OUSTER_DEC (dec)->ouster, ouster_free);
+  gst_clear_caps (&GST_OUSTER_DEC (dec)->clock);
 }
 
 static gboolean
@@ -107,13 +129,7 @@ gst_ouster_dec_reset (GstLidarDec *dec)
 static GstCaps *
 gst_ouster_dec_clock (GstLidarDec *dec)
 {
-  const gchar *clock = GST_OUSTER_DEC (dec)->clock;
-  const gchar *epoch = strcmp (clock, "TIME_FROM_SYNC_PULSE_IN") == 0 ? "sync-pulse" : "power-on";
-  /* The metadata do not say the domain; 0 is the default of IEEE 1588. */
-  if (strcmp (clock, "TIME_FROM_PTP_1588") == 0)
-    return gst_caps_new_simple ("timestamp/x-ptp", "version", G_TYPE_STRING, "IEEE1588-2008",
-        "domain", G_TYPE_INT, 0, NULL);
-  return gst_caps_new_simple ("timestamp/x-lidar", "epoch", G_TYPE_STRING, epoch, NULL);
+  return gst_caps_ref (GST_OUSTER_DEC (dec)->clock);
 }
 
 static void

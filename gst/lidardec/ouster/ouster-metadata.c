@@ -258,8 +258,12 @@ ouster_metadata_parse (OusterMetadata *self, const gchar *text, gssize size, GEr
   const gchar *clock = find_string (root, "timestamp_mode");
   const gchar *serial = find_string (root, "prod_sn");
   self->serial = serial ? g_ascii_strtoull (serial, NULL, 10) : 0;
+  const gchar *io_mode = find_string (root, "multipurpose_io_mode");
   if (clock)
     g_strlcpy (self->clock, clock, sizeof self->clock);
+  self->has_nmea = io_mode && g_str_has_suffix (io_mode, "INPUT_NMEA_UART");
+  if (!get_number (find (root, "nmea_leap_seconds"), 1000, &self->leap_seconds))
+    self->leap_seconds = 0;
   parse_transform (self, root);
   parse_origin (self, root);
   return parse_angles (self, root, error) && parse_format (self, root, error);

@@ -10,8 +10,10 @@ G_BEGIN_DECLS
 /* What a sensor's metadata say. Lengths are in m, angles in rad. */
 typedef struct {
   gchar product[32];
-  guint64 serial;  /* 0 where it is not said */
-  gchar clock[32]; /* timestamp_mode, "" where it is not said */
+  guint64 serial;       /* 0 where it is not said */
+  gchar clock[32];      /* timestamp_mode, "" where it is not said */
+  gboolean has_nmea;    /* the sync pulse's seconds are those of a GNSS receiver */
+  gdouble leap_seconds; /* that are added to them */
   OusterProfile profile;
   guint n_beams;        /* rows, from the top */
   guint columns;        /* of a frame */

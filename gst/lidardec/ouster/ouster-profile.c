@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* As github.com/ouster-lidar/ouster-sdk has them (ouster_core/src/parsing.cpp, commit 46b7bcee). */
 #define RANGE_15 0x7fff, 8
 #define RANGE_19 0x7ffff, 1
 #define RANGE_20 0xfffff, 1

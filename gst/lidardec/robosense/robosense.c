@@ -19,7 +19,8 @@
 /* Of a Helios the type is lidar_type of rs_driver's RSHELIOSMsopHeader, of a Bpearl lidar_type and
  * lidar_model of its RSMsopHeaderV1, and with old firmware legacy_lidar_type
  * (github.com/RoboSense-LiDAR/rs_driver, decoder_RSHELIOS.hpp and decoder.hpp, commit 4eeadac). A
- * capture of a Helios of 32 lasers has 6 there. */
+ * capture of a Helios of 32 lasers has 6 there. Nebula reads a resolution from byte 17, which
+ * rs_driver does not: it has one of each model. */
 #define STAMP 20
 #define HELIOS_TYPE 30
 #define BPEARL_OLD_TYPE 30

@@ -22,6 +22,7 @@
  * to follow on the packets before. */
 #define MAX_STAMP 4200000000u
 
+/* Of the manuals; captures have 0x37 and 0x39, and velodyne_decoder reads all. */
 #define MODE_LAST 0x38
 #define MODE_DUAL 0x39
 
@@ -46,6 +47,9 @@ typedef struct {
   guint group;         /* lasers that fire together */
 } Model;
 
+/* Factory bytes are those of github.com/valgur/velodyne_decoder (types.h, commit 08ddf97) and, of
+ * the VLP-16 and VLP-32C, of captures; that of the VLS-128, its resolution and times of
+ * github.com/ros-drivers/velodyne as well (rawdata.h, commit 29abd0e). */
 static const Model models[VELODYNE_N_MODELS] = {
     [VELODYNE_MODEL_AUTO] = {.name = "auto"},
     [VELODYNE_MODEL_VLP_16] = {"VLP-16", 0x22, 16, 2, 0.002, 55.296, 2.304, 1},
