@@ -5,8 +5,8 @@
 
 G_BEGIN_DECLS
 
-/* GLib's quarks and interned strings stay for the life of the process. Names out of a recording
- * (frames, fields, keys) become such, so that how many may is bounded. */
+/* GLib never frees quarks and interned strings. Names in a recording (frames, fields, metadata
+ * keys) become quarks, so their number is bounded. */
 typedef struct {
   guint left; /* names that may still be added */
 } GstBagNames;
@@ -17,7 +17,7 @@ typedef struct {
 /* The quark of @name; FALSE where it is none yet and the bound is reached. Of NULL and "" it is 0.
  * @self: NULL for no bound. */
 gboolean gst_bag_names_take (GstBagNames *self, const gchar *name, GQuark *quark);
-/* Whether @n names that are not looked at one by one may be added; they count then. */
+/* Takes @n names from the bound for text that is parsed as a whole. FALSE where fewer are left. */
 gboolean gst_bag_names_take_some (GstBagNames *self, guint n);
 
 G_END_DECLS

@@ -94,7 +94,7 @@ ros_write_point_cloud2_head (GByteArray *out, gint64 stamp, const gchar *frame_i
   cdr_write_u32 (&w, info->point_step * n_points);
 }
 
-/* A known format where the fields are just that one's. */
+/* Sets the known format whose fields these are. */
 static void
 recognize_format (GstPointCloudInfo *info)
 {
@@ -195,7 +195,7 @@ ros_read_point_cloud2 (
   }
   recognize_format (&self->info);
   if (self->width == 0 || self->height == 0) {
-    /* Nothing follows from a shape without points. */
+    /* Width and height of a cloud without points are not used. */
     self->info.width = self->info.height = 0;
     self->width = 0;
   }
@@ -380,7 +380,7 @@ write_key (CdrWriter *w, const gchar *key, const gchar *value)
   cdr_write_string (w, value);
 }
 
-/* Seventeen digits: the same double comes back. */
+/* 17 digits restore the same double. */
 static void
 write_key_double (CdrWriter *w, const gchar *key, gdouble value)
 {
@@ -423,7 +423,7 @@ ros_write_diagnostics (GByteArray *out, gint64 stamp, const gchar *name, const G
   write_key_uint64 (&w, "iterations", meta->iterations);
 }
 
-/* TRUE: one of ours. */
+/* TRUE where the key is one that ros_write_diagnostics() writes. */
 static gboolean
 set_meta_value (GstPoseMeta *meta, const gchar *key, const gchar *value, GstBagNames *names,
     gboolean *too_many_names)

@@ -67,7 +67,7 @@ gst_bag_timestamps_get_type (void)
 
 #define GST_TYPE_BAG_POSE_ROLE (gst_bag_pose_role_get_type ())
 
-/* The values of GstPoseRole with words for users. */
+/* GstPoseRole's values with descriptions that gst-inspect-1.0 prints. */
 static GType
 gst_bag_pose_role_get_type (void)
 {
@@ -179,7 +179,7 @@ gst_bag_base_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
   gboolean answered;
   if (gst_bag_base_answer (GST_BAG_BASE (parent), query, &answered))
     return answered;
-  /* What is upstream of mcapdemux counts bytes. */
+  /* Upstream of mcapdemux positions are bytes. */
   if (GST_QUERY_TYPE (query) == GST_QUERY_DURATION ||
       GST_QUERY_TYPE (query) == GST_QUERY_POSITION || GST_QUERY_TYPE (query) == GST_QUERY_SEEKING)
     return FALSE;
@@ -342,8 +342,8 @@ gst_bag_base_class_init (GstBagBaseClass *klass)
   /**
    * GstBagBase:max-names:
    *
-   * Names of frames, fields and keys of a recording stay in memory for the life of the process.
-   * Messages with more of them that are new are left out, with a warning.
+   * GLib keeps names of frames, fields and metadata keys until the process ends. Messages with
+   * further new names are left out, with a warning.
    */
   g_object_class_install_property (object_class, PROP_MAX_NAMES,
       g_param_spec_uint ("max-names", "Max Names",

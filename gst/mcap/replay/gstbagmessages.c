@@ -95,8 +95,8 @@ parse_recorded_caps (const BagChannel *channel, GstBagNames *names)
   return g_steal_pointer (&caps);
 }
 
-/* Metadata know what a message does not: format and framerate. They are believed where the
- * message's points are as they say. */
+/* The recorded caps have a format and a framerate, which a message does not have. They are used
+ * where the message has the layout that they describe. */
 static gboolean
 is_as_recorded (const GstPointCloudInfo *info, const GstCaps *caps)
 {
@@ -107,7 +107,7 @@ is_as_recorded (const GstPointCloudInfo *info, const GstCaps *caps)
   expected.format = recorded.format;
   expected.fps_n = recorded.fps_n;
   expected.fps_d = recorded.fps_d;
-  /* A stream that names no frame gets one when it is recorded. */
+  /* mcapsink writes its default frame for a stream without one. */
   if (recorded.frame_id == 0)
     expected.frame_id = 0;
   return gst_point_cloud_info_is_equal (&expected, &recorded);
@@ -139,7 +139,7 @@ update_caps (BagCloudCaps *self, const BagChannel *channel, const GstPointCloudI
   g_autoptr (GstCaps) caps = self->recorded && is_as_recorded (info, self->recorded)
                                  ? gst_caps_ref (self->recorded)
                                  : gst_point_cloud_info_to_caps (info);
-  /* Types that there are not and names with commas come back otherwise, or not at all. */
+  /* Unknown types, and names with commas, do not survive the conversion to caps. */
   if (!gst_point_cloud_info_from_caps (&held, caps, error))
     return FALSE;
   self->caps = g_steal_pointer (&caps);
@@ -235,7 +235,7 @@ read_poses (const BagMessage *message, BagKind kind, GError **error)
   return poses;
 }
 
-/* Zeros stand for no covariance. */
+/* A covariance of zeros is an unknown one. */
 static gboolean
 has_covariance (const RosPose *pose)
 {
@@ -270,7 +270,7 @@ bag_message_add_poses (const BagMessage *message, BagKind kind, GstPoseRole role
     GstPoseMeta *meta = gst_buffer_add_pose_meta (buffer, role, NULL, NULL);
     if (!set_pose (meta, pose, names, error))
       return FALSE;
-    /* Stamps of 0, and those that the shift would take before 0, say nothing. */
+    /* A stamp of 0 is none. */
     meta->timestamp =
         pose->stamp > 0 && pose->stamp + shift >= 0 ? (GstClockTime)(pose->stamp + shift) : time;
     meta->sequence = message->sequence;
@@ -311,7 +311,7 @@ bag_message_complete_pose (const BagMessage *message, BagKind kind, GstBagNames 
 {
   if (kind == BAG_KIND_DIAGNOSTICS)
     return complete_by_diagnostics (message, names, buffer, diagnosed, error);
-  /* A transform says what the pose said, of which role it does not. */
+  /* A transform repeats the pose, without its role. */
   if (kind == BAG_KIND_TF)
     return TRUE;
 

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What becomes of a message of a recording: clouds and poses of ROS 2 as buffers. @names bounds how
+/* Messages of a recording as buffers: clouds and poses of ROS 2. @names bounds how
  * many names of frames, fields and keys become quarks; NULL: no bound. */
 
 /* Of poses: what the channel says, or its type, or @role. */
@@ -43,7 +43,8 @@ gboolean bag_message_add_poses (const BagMessage *message, BagKind kind, GstPose
 
 /* Adds to @buffer, or completes there, the pose that was attached to a cloud: of it a
  * PoseWithCovarianceStamped, a transform and diagnostics were written, which come in any order.
- * @diagnosed has a bit for each role whose diagnostics, which know best, have come; 0 at first. */
+ * @diagnosed has a bit for each role whose diagnostics were read, whose values have precedence; 0
+ * at first. */
 gboolean bag_message_complete_pose (const BagMessage *message, BagKind kind, GstBagNames *names,
     GstBuffer *buffer, guint *diagnosed, GError **error);
 

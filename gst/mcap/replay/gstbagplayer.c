@@ -13,12 +13,12 @@
 
 #define GST_CAT_DEFAULT (self->settings.streams.log)
 
-/* How far ahead time stamps are looked at for the earliest, which the segment begins with: headers
- * are of before the log time, by no more than a sensor's and a network's delay. */
+/* The segment begins with the earliest time stamp, which is looked for among the first messages:
+ * header stamps precede log times by the delays of a sensor and a network. */
 #define LOOK_AHEAD (2 * GST_SECOND)
 #define LOOK_AHEAD_MESSAGES 1000
-/* How much is read for a topic's first cloud, whose caps have to be known before anything can be
- * said on its pad: of drivers that start seconds late, beside cameras. */
+/* Bytes of messages that are read for the first cloud of each topic: its caps have to go out before
+ * the segment. A lidar's driver may start seconds after those of cameras. */
 #define LOOK_AHEAD_SIZE (256u << 20)
 
 #define PROGRESS_INTERVAL (G_USEC_PER_SEC / 2)
@@ -58,7 +58,7 @@ struct _GstBagPlayer {
   guint64 n_damaged;
 };
 
-/* Starts or pauses the task, unless it was told to stop, which it would forget. */
+/* Starts or pauses the task. One that was stopped is left alone: it would start again. */
 static void
 set_task_state (GstBagPlayer *self, GstTaskState state)
 {
@@ -91,7 +91,8 @@ post_progress (GstBagPlayer *self, GstProgressType type)
   position = self->position;
   duration = self->duration;
   GST_OBJECT_UNLOCK (self->element);
-  /* Before, applications take it for progress of opening, and wait for its end. */
+  /* In PAUSED and below, applications take progress for that of a state change, and wait for its
+   * last message. */
   if (!is_playing || (type != GST_PROGRESS_TYPE_CONTINUE && type != GST_PROGRESS_TYPE_START &&
                          !self->progress_started))
     return;
@@ -119,8 +120,8 @@ typedef struct {
   GstClockTime stamp;
 } Look;
 
-/* Looks at what comes first: the channels and clocks of these messages, the earliest of their time
- * stamps, and the caps of clouds, which may come late. */
+/* Reads the first messages for their channels and clocks, for the earliest time stamp, and for the
+ * caps of clouds, then seeks back. */
 static gboolean
 look_ahead (GstBagPlayer *self, guint64 from, GstClockTime *earliest, GError **error)
 {
@@ -190,7 +191,7 @@ has_content (GstBagPlayer *self)
          has_record (self, MCAP_OP_METADATA);
 }
 
-/* What takes the records of a file, and how that went. */
+/* User data of push_record(). */
 typedef struct {
   GstBagStreams *streams;
   GstFlowReturn flow;
@@ -228,7 +229,8 @@ open_recording (GstBagPlayer *self, GError **error)
     gst_bag_streams_add_channel (self->streams, bag_merger_get_channel (self->reader, i));
   if (!set_range (self, error))
     return FALSE;
-  /* What is asked for is in time stamps, and now it is known which log times these are. */
+  /* start-time and stop-time are time stamps; the axis that relates them to log times is known only
+   * after the first messages were read. */
   if (gst_bag_streams_get_times (self->streams)->axis != 0 && !set_range (self, error))
     return FALSE;
   post_warning (self);
@@ -266,9 +268,9 @@ gst_bag_player_open (GstBagPlayer *self)
   gboolean done = open_recording (self, &error);
   if (error)
     gst_bag_error_post (self->element, error);
-  /* Later there may be pads that are wanted, where not all are known yet. */
+  /* Where not all channels are known, pads that are wanted may be added later. */
   if (done && (self->has_seen_all || bag_merger_has_all_channels (self->reader)))
-    done = !gst_bag_streams_fail_unheard (self->streams);
+    done = !gst_bag_streams_fail_unlinked (self->streams);
   g_rec_mutex_unlock (&self->lock);
   return done;
 }
@@ -288,7 +290,7 @@ static void
 end (GstBagPlayer *self)
 {
   gst_bag_streams_end_pads (self->streams);
-  if (gst_bag_streams_fail_unheard (self->streams))
+  if (gst_bag_streams_fail_unlinked (self->streams))
     return;
   post_progress (self, GST_PROGRESS_TYPE_COMPLETE);
   if (self->segment.flags & GST_SEGMENT_FLAG_SEGMENT) {
@@ -329,7 +331,7 @@ stop_with_error (GstBagPlayer *self, const GError *error)
   GST_OBJECT_LOCK (self->element);
   const gboolean is_ended = self->is_ended;
   GST_OBJECT_UNLOCK (self->element);
-  /* Reading fails as well when it is told to stop, or what is read is ended. */
+  /* A cancelled read is no failure: the element stops, or its source has ended. */
   const gboolean is_failure = !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
   if (!is_failure && is_ended && gst_bag_streams_has_pads (self->streams)) {
@@ -347,7 +349,7 @@ stop_with_error (GstBagPlayer *self, const GError *error)
   gst_bag_streams_push_end (self->streams, gst_event_new_eos ());
 }
 
-/* What was logged a little later may have an earlier time stamp. */
+/* Messages that are logged after the stop may have time stamps before it. */
 static gboolean
 is_after_stop (GstBagPlayer *self, const BagMessage *message)
 {
@@ -457,7 +459,7 @@ gst_bag_player_stop (GstBagPlayer *self)
   gst_task_stop (self->task);
   GST_OBJECT_UNLOCK (self->element);
   gst_task_join (self->task);
-  /* A seek that was under way is through with them after this. */
+  /* A seek in another thread holds this lock while it uses the streams. */
   g_rec_mutex_lock (&self->lock);
   GST_OBJECT_LOCK (self->element);
   GstBagStreams *streams = g_steal_pointer (&self->streams);
@@ -511,7 +513,7 @@ get_target (GstSeekType type, gint64 value, guint64 current, guint64 duration)
   return value;
 }
 
-/* gst_segment_do_seek() takes for granted that the end is not before the start. */
+/* gst_segment_do_seek() asserts that the start is not after the stop. */
 static gboolean
 is_in_order (const GstSegment *segment, GstSeekType start_type, gint64 start, GstSeekType stop_type,
     gint64 stop)
@@ -537,7 +539,7 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   const gboolean is_done = self->shown_seqnum == gst_event_get_seqnum (event);
   GstSegment trial = self->shown;
   GST_OBJECT_UNLOCK (self->element);
-  /* Each sink of a pipeline sends the same. */
+  /* Every sink of a pipeline forwards the same seek event. */
   if (is_open && is_done)
     return TRUE;
   if (!is_open || format != GST_FORMAT_TIME || rate <= 0)
@@ -546,7 +548,7 @@ gst_bag_player_seek (GstBagPlayer *self, GstEvent *event)
   if (!is_in_order (&trial, start_type, start, stop_type, stop) ||
       !gst_segment_do_seek (&trial, rate, format, flags, start_type, start, stop_type, stop, NULL))
     return FALSE;
-  /* Each branch downstream brings the same one. */
+  /* The same event may come by several branches. */
   GST_OBJECT_LOCK (self->element);
   const gboolean is_known = self->seek == gst_event_get_seqnum (event);
   self->seek = gst_event_get_seqnum (event);

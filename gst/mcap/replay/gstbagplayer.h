@@ -6,7 +6,7 @@
 
 G_BEGIN_DECLS
 
-/* Plays a recording that can be read anywhere in: the task, seeks and queries of rosbagsrc, and of
+/* Plays a recording that can be read at any place: the task, seeks and queries of rosbagsrc, and of
  * mcapdemux over a file. PTS are nanoseconds as recorded; stream time begins at 0 with the earliest
  * of them. */
 
@@ -26,7 +26,8 @@ GstBagPlayer *gst_bag_player_new (GstElement *element, const GstBagPlayerSetting
 GstBagPlayer *gst_bag_player_ref (GstBagPlayer *self);
 void gst_bag_player_unref (GstBagPlayer *self);
 /* Opens the recording before the start, and makes the pads. FALSE where that fails or nobody takes
- * anything of it; the error is posted. Without it the task does so. */
+ * anything of it; the error is posted. Where it is not called, the task opens the
+ * recording. */
 gboolean gst_bag_player_open (GstBagPlayer *self);
 void gst_bag_player_start (GstBagPlayer *self);
 /* Ends the task and takes the pads off the element, which are inactive or flushing by then. */

@@ -5,7 +5,7 @@
 
 #include "gst/mcap/messages/gstrosmessages.h"
 
-/* More are of clouds that do not come. */
+/* Older ones belong to clouds that are not in the recording. */
 #define MAX_PENDING 64
 
 /* The poses of one cloud. */

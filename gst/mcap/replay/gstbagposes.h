@@ -5,8 +5,8 @@
 
 G_BEGIN_DECLS
 
-/* Poses that were recorded from the metas of clouds, and DURATIONs, until the cloud comes that they
- * belong to: it has their log time and stands after them. */
+/* Poses and DURATIONs that were recorded from the metas of clouds wait here for their cloud, which
+ * has the same log time and stands after them in the recording. */
 typedef struct {
   GQueue pending;
 } GstBagPoses;

@@ -17,12 +17,12 @@
 
 #define GST_CAT_DEFAULT (self->settings.log)
 
-/* A pad that falls behind the others by this gets a GAP event, so that nothing waits for it. */
+/* A pad that is behind the others by this much gets a GAP event, so that no sink waits for it. */
 #define GAP_AFTER GST_SECOND
-/* Pads are looked at for that no more often than this, since there may be thousands. */
+/* How often pads are checked for that: there may be thousands. */
 #define GAP_CHECK_INTERVAL (GAP_AFTER / 8)
 
-/* Stamps of before 2001 are no time of day. */
+/* Earlier stamps (2001) are not taken for a time of day. */
 #define EARLIEST_UNIX (G_GUINT64_CONSTANT (1000000000) * GST_SECOND)
 
 typedef struct {
@@ -181,7 +181,7 @@ add_pad (
   gst_event_set_group_id (start, self->group_id);
   gst_event_set_seqnum (start, self->seqnum);
   gst_pad_push_event (stream->pad, start);
-  /* Sticky: seen by whoever is linked when the pad turns up. */
+  /* Sticky: a pad that is linked later receives it. */
   if (stream->cloud.caps)
     set_caps (self, stream, stream->cloud.caps);
   else if (stream->topic && stream->topic->kind != BAG_KIND_CLOUD)
@@ -273,7 +273,7 @@ tell_clock (GstBagStreams *self, const BagMessage *message, GstClockTime stamp)
       channel->topic, ABS (seconds) / (is_long ? 86400 : 1), is_long ? "days" : "s",
       seconds > 0 ? "before" : "after", result);
 
-  /* Of our own recordings log times may be those of the stream, from 0 on, as they were meant. */
+  /* mcapsink log-time=pts writes the stream's PTS, which may begin at 0, as log times: no fault. */
   if (g_hash_table_contains (channel->metadata, MCAP_META_CAPS) || self->has_told_clock) {
     GST_INFO_OBJECT (self->element, "%s", text);
     return;
@@ -282,14 +282,14 @@ tell_clock (GstBagStreams *self, const BagMessage *message, GstClockTime stamp)
   GST_ELEMENT_WARNING (self->element, STREAM, DECODE, ("%s", text), (NULL));
 }
 
-/* By the first stamp of each topic. */
+/* Compares the first stamp of each topic with its log time. */
 static void
 learn_clock (GstBagStreams *self, Stream *stream, const BagMessage *message, GstClockTime stamp)
 {
   if (stream->has_stamp || stream->topic->kind == BAG_KIND_MESSAGE || stream->topic->cloud)
     return;
   stream->has_stamp = GST_CLOCK_TIME_IS_VALID (stamp);
-  /* What does not change is stamped once, long before, and sent again to whoever comes. */
+  /* Static transforms have the stamp of their first publication. */
   if (g_str_has_suffix (message->channel->topic, "tf_static"))
     return;
   const gboolean uses_log = self->times.use_log;
@@ -304,7 +304,7 @@ gst_bag_streams_look_at (GstBagStreams *self, const BagMessage *message)
   Stream *stream = get_stream (self, message->channel);
   const GstClockTime stamp = bag_message_get_stamp (message, stream->topic->kind);
   learn_clock (self, stream, message, stamp);
-  /* What is wrong with it is said when it is sent. */
+  /* Errors are reported when the message is sent. */
   if (stream->topic->kind == BAG_KIND_CLOUD && stream->topic->pad && !stream->cloud.caps)
     bag_message_get_cloud_caps (message, &self->names, &stream->cloud, NULL);
   return stream->topic->cloud ? GST_CLOCK_TIME_NONE : stamp;
@@ -348,7 +348,7 @@ send_segment (GstBagStreams *self, Stream *stream)
   return TRUE;
 }
 
-/* A message that cannot be turned into what its pad has is left out. */
+/* Counts a message that cannot be decoded; the first of a topic is a warning. */
 static GstFlowReturn
 leave_out (GstBagStreams *self, Stream *stream, const BagMessage *message, const GError *error)
 {
@@ -403,7 +403,7 @@ make_buffer (GstBagStreams *self, Stream *stream, const BagMessage *message, Gst
   return buffer;
 }
 
-/* Keeps the other pads from being waited for. */
+/* Sends GAP events on pads that are behind. */
 static void
 send_gaps (GstBagStreams *self, const Stream *current)
 {
@@ -555,7 +555,7 @@ push_event (GstElement *element, GstPad *pad, gpointer user_data)
 gboolean
 gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event)
 {
-  /* Of the element's own list, which is locked while it is copied. */
+  /* The element's list of pads is copied under its lock; the streaming thread may add pads. */
   Pushed pushed = {event, TRUE};
   gst_element_foreach_src_pad (self->element, push_event, &pushed);
   gst_event_unref (event);
@@ -568,9 +568,9 @@ gst_bag_streams_has_pads (const GstBagStreams *self)
   return self->shown->len > 0;
 }
 
-/* Says what there is, and what would be needed. */
+/* The error lists the topics, and what decoding them would need. */
 static void
-fail_unheard (GstBagStreams *self)
+fail_unlinked (GstBagStreams *self)
 {
   g_autofree gchar *topics = bag_topics_describe (self->topics);
   gboolean has_clouds = FALSE;
@@ -598,15 +598,15 @@ fail_unheard (GstBagStreams *self)
 }
 
 gboolean
-gst_bag_streams_fail_unheard (GstBagStreams *self)
+gst_bag_streams_fail_unlinked (GstBagStreams *self)
 {
   for (guint i = 0; i < self->shown->len; i++) {
     GstPad *pad = ((Stream *)g_ptr_array_index (self->shown, i))->pad;
-    /* Who blocks a pad links it later. */
+    /* The application links a blocked pad later. */
     if (gst_pad_is_linked (pad) || gst_pad_is_blocked (pad))
       return FALSE;
   }
-  fail_unheard (self);
+  fail_unlinked (self);
   return TRUE;
 }
 

@@ -28,20 +28,20 @@ GstBagStreams *gst_bag_streams_new (GstElement *element, const GstBagSettings *s
 /* Takes the pads off the element. */
 void gst_bag_streams_free (GstBagStreams *self);
 
-/* Learns of a channel; its pad waits for gst_bag_streams_add_pads(). */
+/* Registers a channel; gst_bag_streams_add_pads() adds its pad. */
 void gst_bag_streams_add_channel (GstBagStreams *self, const BagChannel *channel);
-/* Learns from a message that is looked at before it is sent: the clock of its topic's stamps, and a
- * cloud's caps. Returns its header stamp. */
+/* Takes the clock of a topic's stamps, and a cloud's caps, from a message before it is sent.
+ * Returns its header stamp. */
 GstClockTime gst_bag_streams_look_at (GstBagStreams *self, const BagMessage *message);
 /* Whether there are topics of clouds whose caps are not known yet. */
 gboolean gst_bag_streams_lack_caps (const GstBagStreams *self);
 /* Makes the pads of all topics that are wanted and have none, with their caps where these are
  * known. */
 void gst_bag_streams_add_pads (GstBagStreams *self);
-/* Tells the application that there are all, once. */
+/* Emits no-more-pads, once. */
 void gst_bag_streams_end_pads (GstBagStreams *self);
 
-/* Which clock time stamps are of; once all is looked at that comes first it does not change. */
+/* The axis of time stamps. Its offset does not change after gst_bag_streams_set_segment(). */
 const GstBagTimes *gst_bag_streams_get_times (const GstBagStreams *self);
 
 /* The segment that goes out before the next buffers. */
@@ -60,10 +60,9 @@ gboolean gst_bag_streams_has_pads (const GstBagStreams *self);
 gboolean gst_bag_streams_push_end (GstBagStreams *self, GstEvent *event);
 /* To all pads; takes the event. From any thread. */
 gboolean gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event);
-/* When all pads are there: posts an error, and is TRUE, where nothing was wanted of what there is,
- * or nothing is linked, nor blocked by somebody who links it later. Nobody would learn of the end
- * otherwise. */
-gboolean gst_bag_streams_fail_unheard (GstBagStreams *self);
+/* To be called when all pads are added. Posts an error, and returns TRUE, where there is no pad, or
+ * none is linked or blocked (to be linked later): no sink would see the end of the stream. */
+gboolean gst_bag_streams_fail_unlinked (GstBagStreams *self);
 void gst_bag_streams_reset_flow (GstBagStreams *self);
 guint64 gst_bag_streams_get_n_damaged (GstBagStreams *self);
 

@@ -40,7 +40,7 @@ gst_bag_times_learn (GstBagTimes *self, BagKind kind, GstClockTime stamp, guint6
     self->has_axis = is_cloud;
     self->axis = is_other ? to_signed (stamp) - to_signed (log) : 0;
   } else if (!self->wants_header && is_cloud && is_other) {
-    /* What is not stamped by this clock would not meet the clouds. */
+    /* Poses by another clock would not be found for the clouds. */
     self->use_log = TRUE;
   }
   return is_other;

@@ -8,9 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* Which clock the time stamps of a recording's buffers are of. All of a run are on one axis: that
- * of the log times, or, where timestamps=header asks for it, that of the clouds' header stamps,
- * which then is the log times' moved by a constant. */
+/* The axis of a run's time stamps: that of the log times, or with timestamps=header that of the
+ * clouds' header stamps, which is the log times moved by a constant. */
 typedef struct {
   gboolean use_log; /* header stamps are not used at all */
   gboolean has_axis;
@@ -18,15 +17,14 @@ typedef struct {
   gint64 axis; /* ns, of the time stamps less the log times */
 } GstBagTimes;
 
-/* A header stamp that is further from the log time than this is of another clock. Stamps are taken
- * before the message is recorded, by the duration of a scan and what a driver and a network take:
- * below a second; results of slow programs by seconds. The nearest clocks that are told apart are
- * GPS and UTC, 18 s. */
+/* A header stamp that is further from the log time than this is of another clock. Stamps precede
+ * log times by the duration of a scan and the delays of a driver and a network, below 1 s; results
+ * of slow programs by seconds. The nearest two clocks, GPS and UTC, are 18 s apart. */
 #define GST_BAG_MAX_STAMP_DISTANCE (10 * GST_SECOND)
 
 void gst_bag_times_init (GstBagTimes *self, GstBagTimestamps timestamps);
-/* Decides on the axis by the first stamp of a topic of clouds, or of any where there are none of
- * clouds. TRUE where header stamps are of another clock than the log times. */
+/* Decides the axis by the first stamp of a topic; clouds have precedence. Returns TRUE where the
+ * stamp is of another clock than the log time. */
 gboolean gst_bag_times_learn (GstBagTimes *self, BagKind kind, GstClockTime stamp, guint64 log);
 
 /* The time of @log on the axis. */

@@ -214,7 +214,7 @@ handle_eos (GstMcapDemux *self, GstEvent *event)
       GST_ELEMENT_WARNING (self, STREAM, DEMUX,
           ("The stream ended before MCAP's end: what was not whole is lost."), (NULL));
     gst_bag_streams_end_pads (self->streams);
-    gst_bag_streams_fail_unheard (self->streams);
+    gst_bag_streams_fail_unlinked (self->streams);
   }
   return gst_bag_streams_push_end (self->streams, event);
 }

@@ -10,7 +10,7 @@
 
 #define NS_PER_SECOND 1e9
 
-/* In an error; a table has all. */
+/* Of the list in an error. */
 #define MAX_LINES 32
 
 static gboolean
@@ -32,7 +32,7 @@ is_packets (const gchar *type)
   return contains (type, parts);
 }
 
-/* Names of others, for a terminal. */
+/* Without control characters, which a terminal would execute. */
 static gchar *
 clean (const gchar *name)
 {

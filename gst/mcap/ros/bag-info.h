@@ -6,10 +6,10 @@
 
 G_BEGIN_DECLS
 
-/* What a recording has, in words: for `ndt-bag info`, and for errors of those that find nothing in
- * it that they can use. */
+/* Descriptions of a recording for people: the output of `ndt-bag info`, and the list in the errors
+ * of rosbagsrc and mcapdemux. */
 
-/* What a topic's messages are good for, or what would be needed. */
+/* What a topic's messages can be used for, or what decoding them would need. */
 const gchar *bag_topic_get_use (const BagTopic *topic);
 /* A line for each topic, with its type, its pad and its use; of more than some dozens their number.
  */

@@ -5,13 +5,13 @@
 
 G_BEGIN_DECLS
 
-/* What the messages of a recording are, as far as it can be said without decoding them. */
+/* Kinds of messages, by the type that their channel names. */
 
 /* No header stamp; GST_CLOCK_TIME_NONE's value. */
 #define BAG_NO_STAMP G_MAXUINT64
 
 typedef enum {
-  BAG_KIND_MESSAGE, /* as it stands */
+  BAG_KIND_MESSAGE, /* any other type: passed without decoding */
   BAG_KIND_CLOUD,
   BAG_KIND_POSE,
   BAG_KIND_POSE_WITH_COVARIANCE,

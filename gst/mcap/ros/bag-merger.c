@@ -45,7 +45,7 @@ struct _BagMerger {
   gchar *warning;
 };
 
-/* Says which file it is that fails. */
+/* Prefixes the error with the file's name. */
 static gboolean
 fail (const BagFile *file, GError **error)
 {
@@ -361,7 +361,8 @@ activate (BagMerger *self, BagFile *file, GError **error)
   return advance (self, file, error);
 }
 
-/* The active file whose message comes next, once all that may begin before it are active. */
+/* The active file whose message has the earliest log time, after all files that may begin before
+ * it were opened. */
 static gboolean
 choose_file (BagMerger *self, BagFile **chosen, GError **error)
 {

@@ -7,8 +7,8 @@
 
 G_BEGIN_DECLS
 
-/* One recording in one or more files of MCAP or rosbag2's SQLite3, as one run of messages in the
- * order of their log times. Not thread-safe. */
+/* Merges the messages of one or more files (MCAP, rosbag2's SQLite3) in the order of their log
+ * times. Not thread-safe. */
 
 typedef struct _BagMerger BagMerger;
 
@@ -24,11 +24,11 @@ gboolean bag_merger_get_range (const BagMerger *self, guint64 *start, guint64 *e
 /* Those known so far; more may be found while messages are read. */
 guint bag_merger_get_n_channels (const BagMerger *self);
 const BagChannel *bag_merger_get_channel (const BagMerger *self, guint number);
-/* No more will be found. */
+/* TRUE: no more will be found. */
 gboolean bag_merger_has_all_channels (const BagMerger *self);
 /* Chunks, records and messages left out since they were damaged. */
 guint64 bag_merger_get_n_damaged (const BagMerger *self);
-/* What was noticed since the last call; NULL: nothing. */
+/* The first warning since the last call; NULL: none. The caller's to free. */
 gchar *bag_merger_take_warning (BagMerger *self);
 
 gboolean bag_merger_seek (BagMerger *self, guint64 time, GError **error);

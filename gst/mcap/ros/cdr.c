@@ -70,7 +70,7 @@ gboolean
 cdr_reader_init (CdrReader *self, const guint8 *data, gsize size)
 {
   memset (self, 0, sizeof *self);
-  /* Writers put what they like into the options. */
+  /* The two option bytes have no defined value. */
   if (size < CDR_HEADER_SIZE || memcmp (data, header_le, 2) != 0) {
     self->failed = TRUE;
     return FALSE;
