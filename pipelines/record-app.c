@@ -5,24 +5,75 @@
  *   record-app MAP INITIAL_POSE FOLDER SOURCE
  *   record-app town.pcd 0,0,1.8 day1 "lidartestsrc num-buffers=100"
  *
- * SOURCE is written as for gst-launch-1.0. FOLDER gets velodyne/000000.bin … (x, y, z, intensity),
- * times.txt (seconds) and poses.tum (time, position, quaternion; localized scans only). Ctrl-C ends
- * the recording in good order. The exit status is 1 after an error. */
+ * SOURCE is written as for gst-launch-1.0, with scans of any layout. FOLDER gets
+ * velodyne/000000.bin … (x, y, z, intensity as floats), times.txt (seconds) and poses.tum (time,
+ * position, quaternion; localized scans only). Ctrl-C ends the recording in good order. The exit
+ * status is 1 after an error. */
 #include <errno.h>
 #include <glib-unix.h>
 #include <gst/gst.h>
 #include <gst/pointcloud/pointcloud.h>
+#include <math.h>
 #include <stdio.h>
 
 typedef struct {
   GMainLoop *loop;
   GstElement *pipeline;
+  gchar *scans; /* folder */
   FILE *times;
   FILE *poses;
   guint n_scans; /* written by the streaming thread, read after the pipeline has stopped */
   guint n_localized;
   gboolean failed;
 } App;
+
+/* The points of a scan with coordinates, four floats each, whatever the layout is. NULL with an
+ * error. */
+static GArray *
+make_points (GstBuffer *buffer, const GstPointCloudInfo *info, GError **error)
+{
+  g_autoptr (GBytes) xyz_bytes = gst_point_cloud_buffer_get_xyz (buffer, info, error);
+  g_autoptr (GBytes) intensity_bytes = NULL;
+  gsize size = 0;
+
+  if (!xyz_bytes)
+    return NULL;
+  if (gst_point_cloud_info_find_field (info, "intensity")) {
+    intensity_bytes = gst_point_cloud_buffer_get_values (buffer, info, "intensity", error);
+    if (!intensity_bytes)
+      return NULL;
+  }
+  const double *xyz = g_bytes_get_data (xyz_bytes, &size);
+  const double *intensity = intensity_bytes ? g_bytes_get_data (intensity_bytes, NULL) : NULL;
+  GArray *points = g_array_new (FALSE, FALSE, 4 * sizeof (float));
+  for (gsize i = 0; i < size / (3 * sizeof *xyz); i++) {
+    const float point[4] = {(float)xyz[3 * i], (float)xyz[3 * i + 1], (float)xyz[3 * i + 2],
+        intensity ? (float)intensity[i] : 0};
+    if (isfinite (point[0]) && isfinite (point[1]) && isfinite (point[2]))
+      g_array_append_val (points, point);
+  }
+  return points;
+}
+
+/* Writes scan number @n; a failure ends the recording by the bus. */
+static void
+write_scan (App *app, GstPad *pad, GstBuffer *buffer, guint n)
+{
+  g_autofree gchar *path = g_strdup_printf ("%s/%06u.bin", app->scans, n);
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) points = NULL;
+  GstPointCloudInfo info;
+
+  if (gst_point_cloud_info_from_caps (&info, caps, &error))
+    points = make_points (buffer, &info, &error);
+  if (!points ||
+      !g_file_set_contents (path, points->data, (gssize)points->len * 4 * sizeof (float), &error)) {
+    g_autoptr (GstElement) localizer = gst_pad_get_parent_element (pad);
+    gst_element_post_message (localizer,
+        gst_message_new_error (GST_OBJECT (localizer), error, "a scan could not be written"));
+  }
+}
 
 /* Streaming thread: each scan, with what ndtlocalize found, on its way to the files. */
 static GstPadProbeReturn
@@ -33,7 +84,7 @@ on_scan (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   const double seconds = GST_BUFFER_PTS (buffer) / (double)GST_SECOND;
   const GstPoseMeta *pose = gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_ESTIMATE);
 
-  app->n_scans++;
+  write_scan (app, pad, buffer, app->n_scans++);
   fprintf (app->times, "%.9f\n", seconds);
   if (pose && pose->has_pose && pose->status == GST_POSE_STATUS_TRACKING) {
     const double *p = pose->position, *q = pose->orientation;
@@ -123,19 +174,17 @@ main (int argc, char **argv)
   }
 
   g_autofree gchar *description =
-      g_strdup_printf ("%s ! pointcloud/x-raw,format=XYZI_F32LE ! queue max-size-buffers=64 "
-                       "max-size-bytes=0 max-size-time=0 ! ndtlocalize name=localizer ! "
-                       "multifilesink name=files",
+      g_strdup_printf ("%s ! queue max-size-buffers=64 max-size-bytes=0 max-size-time=0 ! "
+                       "ndtlocalize name=localizer ! fakesink",
           argv[4]);
   app.pipeline = gst_parse_launch (description, &error);
   if (!app.pipeline || error) {
     g_printerr ("%s: %s\n", description, error->message);
     return 1;
   }
-  g_autofree gchar *scans = g_build_filename (argv[3], "velodyne", NULL);
-  g_autofree gchar *location = g_build_filename (scans, "%06d.bin", NULL);
-  if (g_mkdir_with_parents (scans, 0777) != 0) {
-    g_printerr ("%s: %s\n", scans, g_strerror (errno));
+  app.scans = g_build_filename (argv[3], "velodyne", NULL);
+  if (g_mkdir_with_parents (app.scans, 0777) != 0) {
+    g_printerr ("%s: %s\n", app.scans, g_strerror (errno));
     return 1;
   }
   if (!(app.times = open_file (argv[3], "times.txt")) ||
@@ -143,10 +192,8 @@ main (int argc, char **argv)
     return 1;
 
   g_autoptr (GstElement) localizer = gst_bin_get_by_name (GST_BIN (app.pipeline), "localizer");
-  g_autoptr (GstElement) files = gst_bin_get_by_name (GST_BIN (app.pipeline), "files");
   g_object_set (localizer, "map-location", argv[1], "post-messages", TRUE, NULL);
   gst_util_set_object_arg (G_OBJECT (localizer), "initial-pose", argv[2]);
-  g_object_set (files, "location", location, NULL);
   g_autoptr (GstPad) pad = gst_element_get_static_pad (localizer, "src");
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_scan, &app, NULL);
 
@@ -162,6 +209,7 @@ main (int argc, char **argv)
   gst_bus_remove_watch (bus);
   gst_object_unref (app.pipeline);
   g_main_loop_unref (app.loop);
+  g_free (app.scans);
   /* A full disk shows when the last bytes are written. */
   if (fclose (app.times) != 0 || fclose (app.poses) != 0) {
     g_printerr ("%s: %s\n", argv[3], g_strerror (errno));

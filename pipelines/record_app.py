@@ -5,8 +5,8 @@
 usage: record_app.py MAP INITIAL_POSE FOLDER SOURCE
        record_app.py town.pcd 0,0,1.8 day1 "lidartestsrc num-buffers=100"
 
-SOURCE is written as for gst-launch-1.0. FOLDER gets velodyne/000000.bin ... (x, y, z, intensity),
-times.txt (seconds) and poses.csv (every scan: time, status, position, quaternion, scores). Ctrl-C
+SOURCE is written as for gst-launch-1.0, with scans of any layout. FOLDER gets velodyne/000000.bin ...
+(x, y, z, intensity as floats), times.txt (seconds) and poses.csv (every scan: time, status, position, quaternion, scores). Ctrl-C
 ends the recording in good order. The exit status is 1 after an error.
 """
 
@@ -15,6 +15,7 @@ import signal
 import sys
 
 import gi
+import numpy as np
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstPointCloud", "1.0")
@@ -33,23 +34,40 @@ class Recorder:
         self.failed = False
         self.loop = GLib.MainLoop()
         self.pipeline = Gst.parse_launch(
-            f"{source} ! pointcloud/x-raw,format=XYZI_F32LE ! queue max-size-buffers=64 "
-            "max-size-bytes=0 max-size-time=0 ! ndtlocalize name=localizer ! "
-            "multifilesink name=files")
+            f"{source} ! queue max-size-buffers=64 max-size-bytes=0 max-size-time=0 ! "
+            "ndtlocalize name=localizer ! fakesink")
+        self.scans = os.path.join(folder, "velodyne")
         localizer = self.pipeline.get_by_name("localizer")
         localizer.set_property("map-location", map_location)
         Gst.util_set_object_arg(localizer, "initial-pose", initial_pose)
         localizer.set_property("post-messages", True)
-        files = self.pipeline.get_by_name("files")
-        files.set_property("location", os.path.join(folder, "velodyne", "%06d.bin"))
         localizer.get_static_pad("src").add_probe(Gst.PadProbeType.BUFFER, self.on_scan)
         self.bus = self.pipeline.get_bus()
         self.bus.add_signal_watch()
         self.bus.connect("message", self.on_message)
 
-    def on_scan(self, _pad, info):
+    def write_scan(self, pad, buffer):
+        """The points with coordinates, four floats each, whatever the layout is."""
+        info = GstPointCloud.PointCloudInfo.new_from_caps(pad.get_current_caps())
+        xyz = GstPointCloud.point_cloud_buffer_get_xyz(buffer, info)
+        points = np.zeros((len(xyz.get_data()) // 24, 4), "<f4")
+        points[:, :3] = np.frombuffer(xyz.get_data()).reshape(-1, 3)
+        if info.find_field("intensity"):
+            values = GstPointCloud.point_cloud_buffer_get_values(buffer, info, "intensity")
+            points[:, 3] = np.frombuffer(values.get_data())
+        points[np.isfinite(points[:, :3]).all(axis=1)].tofile(
+            os.path.join(self.scans, f"{self.n_scans:06d}.bin"))
+
+    def on_scan(self, pad, info):
         """Streaming thread: each scan, with what ndtlocalize found, on its way to the files."""
         buffer = info.get_buffer()
+        try:
+            self.write_scan(pad, buffer)
+        except (GLib.Error, OSError) as problem:
+            print(f"a scan could not be written: {problem}", file=sys.stderr)
+            self.failed = True
+            GLib.idle_add(self.loop.quit)
+            return Gst.PadProbeReturn.OK
         seconds = f"{buffer.pts / Gst.SECOND:.9f}"
         self.n_scans += 1
         self.times.write(seconds + "\n")

@@ -89,6 +89,19 @@ def record(app, poses_of):
     check_recording(poses_of(), truth, SCANS)
 
 
+def test_record_apps_take_points_of_a_decoder():
+    """Of another layout than what is written: with ring and time of each."""
+    make_map()
+    source = f"lidartestsrc num-buffers={SCANS} ! pointcloud/x-raw,format=%s"
+    for app in APPS if HAVE_TYPELIB else ["c"]:
+        run(*APPS[app], "town.pcd", START, "plain", source % "XYZI_F32LE")
+        run(*APPS[app], "town.pcd", START, "timed", source % "XYZIRT")
+        for i in range(SCANS):
+            one, other = (np.fromfile(path(day, "velodyne", f"{i:06d}.bin"), "<f4")
+                          for day in ("plain", "timed"))
+            assert len(one) > 40000 and (one == other).all()
+
+
 def test_record_app_c():
     record("c", lambda: np.loadtxt(path("day", "poses.tum"))[:, :4])
 
