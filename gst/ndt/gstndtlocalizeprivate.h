@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gst/common/gstposequeuepad.h"
+#include "gst/common/gstpointcloudtimer.h"
 #include "gst/pointcloud/pointcloud.h"
 #include "gst/ndt/engine/gstndtengine.h"
 #include "gst/ndt/queue/gstndtfifo.h"

@@ -34,11 +34,11 @@
 
 #include "gstpcddec.h"
 
-#include <gst/pointcloud/gstpointcloudallocation.h>
-#include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/pointcloud.h>
 #include <string.h>
 
+#include "gst/common/gstpointcloudallocation.h"
+#include "gst/common/gstpointcloudtimer.h"
 #include "gst/common/gstsinkevents.h"
 #include "gstpcdlayout.h"
 
@@ -154,7 +154,7 @@ update_caps (GstPcdDec *self)
   self->info = info;
   self->has_caps = TRUE;
   g_autoptr (GstCaps) caps = gst_point_cloud_info_to_caps (&info);
-  GST_DEBUG_OBJECT (self, "caps %" GST_PTR_FORMAT, caps);
+  GST_INFO_OBJECT (self, "caps %" GST_PTR_FORMAT, caps);
   gst_pad_push_event (self->srcpad, gst_event_new_caps (caps));
   push_pending_events (self);
   return TRUE;
@@ -181,8 +181,11 @@ handle_bad_file (GstPcdDec *self, const gchar *why)
   n_decoded = self->n_decoded;
   number = self->n_decoded + ++self->n_bad;
   GST_OBJECT_UNLOCK (self);
+  GST_DEBUG_OBJECT (self, "file %" G_GUINT64_FORMAT " %s", number, why);
 
   if (n_decoded == 0) {
+    /* The end of the stream comes after an error, too: nothing of the file is to be left then. */
+    start_file (self);
     GST_ELEMENT_ERROR (self, STREAM, DECODE, ("The first PCD file %s.", why), (NULL));
     return GST_FLOW_ERROR;
   }
@@ -211,6 +214,8 @@ push_cloud (GstPcdDec *self, GstBuffer *cloud)
   self->n_taken++;
   self->after_text = self->header.encoding == NDT_PCD_ASCII;
   start_file (self);
+  GST_LOG_OBJECT (self, "cloud of %" G_GSIZE_FORMAT " bytes at %" GST_TIME_FORMAT,
+      gst_buffer_get_size (cloud), GST_TIME_ARGS (GST_BUFFER_PTS (cloud)));
   return gst_pad_push (self->srcpad, cloud);
 }
 
@@ -462,8 +467,11 @@ gst_pcd_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     return TRUE;
   case GST_EVENT_SEGMENT:
     event = gst_point_cloud_timer_segment (self->timer, event);
+    GST_DEBUG_OBJECT (
+        self, "segment %" GST_SEGMENT_FORMAT, gst_point_cloud_timer_get_segment (self->timer));
     break;
   case GST_EVENT_FLUSH_STOP:
+    GST_DEBUG_OBJECT (self, "flush");
     g_list_free_full (g_steal_pointer (&self->pending), (GDestroyNotify)gst_event_unref);
     reset_stream (self);
     break;
@@ -635,7 +643,7 @@ gst_pcd_dec_class_init (GstPcdDecClass *klass)
    * in their order; '#' begins a comment.
    */
   g_object_class_install_property (object_class, PROP_TIMES_LOCATION,
-      g_param_spec_string ("times-location", "Location of times",
+      g_param_spec_string ("times-location", "Times Location",
           "File with the time of each scan in seconds, one a line, for buffers without PTS", NULL,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
   /**
@@ -650,5 +658,6 @@ gst_pcd_dec_class_init (GstPcdDecClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "PCD decoder", "Codec/Decoder/PointCloud",
-      "Decodes PCD files (ascii, binary, binary_compressed) into point clouds", "gst-ndt");
+      "Decodes PCD files (ascii, binary, binary_compressed) into point clouds",
+      "The gst-ndt developers");
 }

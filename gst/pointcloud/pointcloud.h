@@ -2,13 +2,11 @@
 #pragma once
 
 #include <gst/pointcloud/gstpointcloudinfo.h>
-#include <gst/pointcloud/gstpointcloudallocation.h>
 #include <gst/pointcloud/gstpointcloudbox.h>
 #include <gst/pointcloud/gstpointcloudbuffer.h>
 #include <gst/pointcloud/gstpointcloudfilter.h>
 #include <gst/pointcloud/gstpointcloudpose.h>
 #include <gst/pointcloud/gstpointcloudsegment.h>
 #include <gst/pointcloud/gstpointcloudsink.h>
-#include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/gstposemeta.h>
 #include <gst/pointcloud/gstposerequest.h>

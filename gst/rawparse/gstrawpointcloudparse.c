@@ -34,9 +34,9 @@
 #include "gstrawpointcloudparse.h"
 
 #include <gst/base/gstadapter.h>
-#include <gst/pointcloud/gstpointcloudtimer.h>
 #include <gst/pointcloud/pointcloud.h>
 
+#include "gst/common/gstpointcloudtimer.h"
 #include "gst/common/gstsinkevents.h"
 #include "raw-period.h"
 

@@ -293,6 +293,23 @@ GST_START_TEST (test_eos_in_first_file)
 }
 GST_END_TEST;
 
+/* After an error the end of the stream comes: nothing is left of the file that it could decode. */
+GST_START_TEST (test_too_large)
+{
+  begin_stream ("pointcloud/x-pcd,framerate=10/1");
+  fail_unless_equals_int (
+      push_text ("FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 200000000\nHEIGHT 1\n"
+                 "POINTS 200000000\nDATA binary\n0123456789abcdef"),
+      GST_FLOW_ERROR);
+  fail_unless_equals_int (
+      ndt_harness_count_messages (bus, GST_MESSAGE_ERROR, "is larger than 2 GiB"), 1);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  fail_unless_equals_int (ndt_harness_count_messages (bus, GST_MESSAGE_ERROR, ""), 0);
+  fail_if (gst_harness_try_pull (harness));
+  check_stats (0, 1);
+}
+GST_END_TEST;
+
 /* A bad file among good ones costs itself only, and the others keep their times. */
 GST_START_TEST (test_bad_file_between)
 {
@@ -515,6 +532,7 @@ pcddec_suite (void)
   tcase_add_loop_test (tests, test_eos_in_first_file, 0, 3);
   tcase_add_loop_test (tests, test_bad_file_between, 0, 7);
   tcase_add_test (tests, test_bad_file_in_pieces);
+  tcase_add_test (tests, test_too_large);
   tcase_add_test (tests, test_times);
   tcase_add_test (tests, test_flush);
   tcase_add_test (tests, test_events);

@@ -2,6 +2,8 @@
 #include <gst/check/gstcheck.h>
 #include <gst/pointcloud/pointcloud.h>
 
+#include "gst/common/gstpointcloudallocation.h"
+
 static GstPad *srcpad, *sinkpad;
 static GstPointCloudAllocation *allocation;
 static guint n_asked;

@@ -4,6 +4,8 @@
 
 #include <glib/gstdio.h>
 
+#include "gst/common/gstpointcloudtimer.h"
+
 static GstElement *element;
 static GstBus *bus;
 static GstPointCloudTimer *timer;

@@ -3,6 +3,8 @@
  * makes scans of packets. */
 #pragma once
 
+#include "gst/common/gstpointcloudallocation.h"
+#include "gst/common/gstpointcloudtimer.h"
 #include "gstlidardec.h"
 #include "gstlidarreport.h"
 #include "gstlidarsource.h"

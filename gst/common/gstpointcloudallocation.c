@@ -9,12 +9,10 @@ struct _GstPointCloudAllocation {
 };
 
 /**
- * gst_point_cloud_allocation_new: (skip)
+ * gst_point_cloud_allocation_new
  * @srcpad: that clouds leave by; has to outlive the allocation
  *
  * Returns: (transfer full): a new #GstPointCloudAllocation
- *
- * Since: 0.1
  */
 GstPointCloudAllocation *
 gst_point_cloud_allocation_new (GstPad *srcpad)
@@ -25,12 +23,10 @@ gst_point_cloud_allocation_new (GstPad *srcpad)
 }
 
 /**
- * gst_point_cloud_allocation_reset: (skip)
+ * gst_point_cloud_allocation_reset
  * @allocation: a #GstPointCloudAllocation
  *
  * Lets the pool go, for when the element stops. Downstream is asked again for the next cloud.
- *
- * Since: 0.1
  */
 void
 gst_point_cloud_allocation_reset (GstPointCloudAllocation *allocation)
@@ -42,10 +38,8 @@ gst_point_cloud_allocation_reset (GstPointCloudAllocation *allocation)
 }
 
 /**
- * gst_point_cloud_allocation_free: (skip)
+ * gst_point_cloud_allocation_free
  * @allocation: (transfer full): a #GstPointCloudAllocation
- *
- * Since: 0.1
  */
 void
 gst_point_cloud_allocation_free (GstPointCloudAllocation *allocation)
@@ -113,7 +107,7 @@ fill (GstBuffer *buffer, gconstpointer data, gsize size)
 }
 
 /**
- * gst_point_cloud_allocation_copy: (skip)
+ * gst_point_cloud_allocation_copy
  * @allocation: a #GstPointCloudAllocation
  * @data: points
  * @size: bytes
@@ -122,8 +116,6 @@ fill (GstBuffer *buffer, gconstpointer data, gsize size)
  *
  * Returns: (transfer full) (nullable): the points in a buffer of downstream's pool; %NULL where it
  *   proposes no pool, or all of its buffers are held
- *
- * Since: 0.1
  */
 GstBuffer *
 gst_point_cloud_allocation_copy (
@@ -136,7 +128,7 @@ gst_point_cloud_allocation_copy (
 }
 
 /**
- * gst_point_cloud_allocation_take: (skip)
+ * gst_point_cloud_allocation_take
  * @allocation: a #GstPointCloudAllocation
  * @data: (transfer full): points, freed with g_free()
  * @size: bytes
@@ -145,8 +137,6 @@ gst_point_cloud_allocation_copy (
  *
  * Returns: (transfer full): the points in a buffer of downstream's pool, or else @data itself in
  *   one
- *
- * Since: 0.1
  */
 GstBuffer *
 gst_point_cloud_allocation_take (GstPointCloudAllocation *allocation, gpointer data, gsize size)

@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * SECTION:gstpointcloudtimer
- * @title: GstPointCloudTimer
- * @short_description: segments and time stamps for clouds from sources that have none
- *
- * Sources like multifilesrc send a BYTES segment and buffers without PTS. Every element that takes
- * clouds passes its segment events and buffers through a timer, so that downstream sees a TIME
- * segment and a PTS on each scan.
- */
 #include "gstpointcloudtimer.h"
 
 #include <errno.h>
@@ -41,12 +32,10 @@ struct _GstPointCloudTimer {
 };
 
 /**
- * gst_point_cloud_timer_new: (skip)
+ * gst_point_cloud_timer_new
  * @element: (transfer none): what warnings are posted by; has to outlive the timer
  *
  * Returns: (transfer full): a timer without a file of times
- *
- * Since: 0.1
  */
 GstPointCloudTimer *
 gst_point_cloud_timer_new (GstElement *element)
@@ -62,10 +51,8 @@ gst_point_cloud_timer_new (GstElement *element)
 }
 
 /**
- * gst_point_cloud_timer_free: (skip)
+ * gst_point_cloud_timer_free
  * @timer: (transfer full): a timer
- *
- * Since: 0.1
  */
 void
 gst_point_cloud_timer_free (GstPointCloudTimer *timer)
@@ -77,13 +64,11 @@ gst_point_cloud_timer_free (GstPointCloudTimer *timer)
 }
 
 /**
- * gst_point_cloud_timer_reset: (skip)
+ * gst_point_cloud_timer_reset
  * @timer: a timer
  *
  * For start and flush-stop: index, segment and the count of times that run backwards anew; the
  * framerate and the file of times stay.
- *
- * Since: 0.1
  */
 void
 gst_point_cloud_timer_reset (GstPointCloudTimer *timer)
@@ -153,7 +138,7 @@ parse_times (const gchar *text, const gchar *location, GError **error)
 }
 
 /**
- * gst_point_cloud_timer_set_times_location: (skip)
+ * gst_point_cloud_timer_set_times_location
  * @timer: a timer
  * @location: (nullable): a file with one time in seconds a line (first column; '#' comments), or
  *   %NULL: none
@@ -164,8 +149,6 @@ parse_times (const gchar *text, const gchar *location, GError **error)
  *
  * Returns: %FALSE with %GST_RESOURCE_ERROR_NOT_FOUND, %GST_RESOURCE_ERROR_OPEN_READ or
  *   %GST_RESOURCE_ERROR_READ; the file set before stays then
- *
- * Since: 0.1
  */
 gboolean
 gst_point_cloud_timer_set_times_location (
@@ -212,13 +195,11 @@ time_of_scans (const GstPointCloudTimer *timer, guint64 n)
 }
 
 /**
- * gst_point_cloud_timer_set_info: (skip)
+ * gst_point_cloud_timer_set_info
  * @timer: a timer
  * @info: of the caps that came
  *
  * Takes the framerate; scans that follow are stamped by it.
- *
- * Since: 0.1
  */
 void
 gst_point_cloud_timer_set_info (GstPointCloudTimer *timer, const GstPointCloudInfo *info)
@@ -233,14 +214,12 @@ gst_point_cloud_timer_set_info (GstPointCloudTimer *timer, const GstPointCloudIn
 }
 
 /**
- * gst_point_cloud_timer_segment: (skip)
+ * gst_point_cloud_timer_segment
  * @timer: a timer
  * @segment: (transfer full): the segment event that came
  *
  * Returns: (transfer full): the event to send on: the same when it is TIME, otherwise one with its
  *   sequence number and a TIME segment from 0 or the earliest of the times of the file
- *
- * Since: 0.1
  */
 GstEvent *
 gst_point_cloud_timer_segment (GstPointCloudTimer *timer, GstEvent *segment)
@@ -285,7 +264,7 @@ next_time (GstPointCloudTimer *timer)
     timer->warned_framerate = TRUE;
     GST_ELEMENT_WARNING (timer->element, STREAM, FORMAT,
         ("Scans have no time stamps and their caps no framerate; %d scans per second are assumed. "
-         "Give a framerate in caps or a file of times.",
+         "Set \"framerate\" or \"times-location\".",
             DEFAULT_FPS_N / DEFAULT_FPS_D),
         (NULL));
   }
@@ -293,7 +272,7 @@ next_time (GstPointCloudTimer *timer)
 }
 
 /**
- * gst_point_cloud_timer_stamp: (skip)
+ * gst_point_cloud_timer_stamp
  * @timer: a timer
  * @buffer: (transfer full): the scan that came
  *
@@ -303,8 +282,6 @@ next_time (GstPointCloudTimer *timer)
  * is set from the framerate, if known. May post a warning: hold no lock.
  *
  * Returns: (transfer full): @buffer, or a writable copy that shares its memory
- *
- * Since: 0.1
  */
 GstBuffer *
 gst_point_cloud_timer_stamp (GstPointCloudTimer *timer, GstBuffer *buffer)
@@ -342,12 +319,10 @@ gst_point_cloud_timer_stamp (GstPointCloudTimer *timer, GstBuffer *buffer)
 }
 
 /**
- * gst_point_cloud_timer_get_segment: (skip)
+ * gst_point_cloud_timer_get_segment
  * @timer: a timer
  *
  * Returns: (transfer none): the TIME segment of the stream that leaves
- *
- * Since: 0.1
  */
 const GstSegment *
 gst_point_cloud_timer_get_segment (const GstPointCloudTimer *timer)
@@ -358,13 +333,11 @@ gst_point_cloud_timer_get_segment (const GstPointCloudTimer *timer)
 }
 
 /**
- * gst_point_cloud_timer_get_n_backwards: (skip)
+ * gst_point_cloud_timer_get_n_backwards
  * @timer: a timer
  *
  * Returns: the number of scans since the last reset whose PTS was before that of the scan before in
  *   the same segment
- *
- * Since: 0.1
  */
 guint64
 gst_point_cloud_timer_get_n_backwards (const GstPointCloudTimer *timer)
