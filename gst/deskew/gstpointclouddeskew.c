@@ -31,6 +31,7 @@
 
 #include "gst/common/gstlocation.h"
 #include "gst/common/gstndtviews.h"
+#include "gst/common/gstpointtimes.h"
 #include "gst/common/gstposequeuepad.h"
 #include "gst/common/gstrenamed.h"
 #include "ndtcore/io/ndt-trajectory.h"
@@ -73,6 +74,8 @@ struct _GstPointCloudDeskew {
   guint64 n_points_left; /* of compensated scans: points that stayed where they were */
 
   /* streaming thread */
+  gboolean is_compensated; /* caps say that it was done before */
+  GstPointTimes *times;
   NdtDeskewer *deskewer;
   GstPoseQueue *poses; /* of the pose pads */
   GArray *window;      /* of those, around a scan; NdtTimedPose */
@@ -97,15 +100,17 @@ G_DEFINE_TYPE (GstPointCloudDeskew, gst_point_cloud_deskew, GST_TYPE_POINT_CLOUD
 GST_ELEMENT_REGISTER_DEFINE (
     pointclouddeskew, "pointclouddeskew", GST_RANK_NONE, GST_TYPE_POINT_CLOUD_DESKEW)
 
+/* In the order of Instant. */
+static const GEnumValue instants[] = {{INSTANT_START, "The scan's time stamp", "start"},
+    {INSTANT_MIDDLE, "Half the scan's duration later", "middle"},
+    {INSTANT_END, "The scan's duration later", "end"}, {0, NULL, NULL}};
+
 static GType
 instant_get_type (void)
 {
-  static const GEnumValue values[] = {{INSTANT_START, "The scan's time stamp", "start"},
-      {INSTANT_MIDDLE, "Half the scan's duration later", "middle"},
-      {INSTANT_END, "The scan's duration later", "end"}, {0, NULL, NULL}};
   static gsize type = 0;
   if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstPointCloudDeskewInstant", values));
+    g_once_init_leave (&type, g_enum_register_static ("GstPointCloudDeskewInstant", instants));
   return type;
 }
 
@@ -238,12 +243,12 @@ put_points (const GstPointCloudMap *map, const guint8 *points, gsize size)
 
 /* Moves the points in their own precision, if they tell when they were measured. */
 static GstFlowReturn
-deskew (GstPointCloudDeskew *self, const GstPointCloudMap *map, Motion *motion, double reference)
+deskew (GstPointCloudDeskew *self, const GstPointCloudMap *map, const NdtTimeView *times,
+    Motion *motion, double reference)
 {
   const NdtCloudView view = gst_ndt_view_points (map);
-  const NdtTimeView times = gst_ndt_view_times (map);
   const gsize size = view.scalar == NDT_SCALAR_F32 ? sizeof (float) : sizeof (double);
-  if (!times.data)
+  if (!times->data)
     return GST_FLOW_OK;
   if (3 * size * map->n_points > self->capacity) {
     self->capacity = 3 * size * (map->n_points + map->n_points / 4);
@@ -260,10 +265,10 @@ deskew (GstPointCloudDeskew *self, const GstPointCloudMap *map, Motion *motion, 
     }
   }
   const gsize n = view.scalar == NDT_SCALAR_F32
-                      ? ndt_deskew (self->deskewer, &view, &times, reference, get_motion, motion,
+                      ? ndt_deskew (self->deskewer, &view, times, reference, get_motion, motion,
                             (float *)self->points)
-                      : ndt_deskew_f64 (self->deskewer, &view, &times, reference, get_motion,
-                            motion, (double *)self->points);
+                      : ndt_deskew_f64 (self->deskewer, &view, times, reference, get_motion, motion,
+                            (double *)self->points);
   if (n == 0)
     return GST_FLOW_OK;
   put_points (map, self->points, size);
@@ -308,7 +313,7 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
   if (!known)
     GST_DEBUG_OBJECT (self, "no motion is known for the scan at %" GST_TIME_FORMAT,
         GST_TIME_ARGS (GST_BUFFER_PTS (buffer)));
-  if (!known || gst_buffer_get_size (buffer) == 0)
+  if (!known || self->is_compensated || gst_buffer_get_size (buffer) == 0)
     return GST_FLOW_OK;
 
   if (!gst_point_cloud_map (&map, info, buffer, GST_MAP_READWRITE, &error)) {
@@ -316,7 +321,10 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
         self, STREAM, DECODE, ("A scan passes as it is: %s.", error->message), (NULL));
     return GST_FLOW_OK;
   }
-  const GstFlowReturn flow = deskew (self, &map, &motion, reference);
+  NdtPointTimes times;
+  gst_point_times_read (self->times, &map, buffer, &times);
+  const GstFlowReturn flow = deskew (self, &map, &times.view, &motion, reference);
+  ndt_point_times_clear (&times);
   gst_point_cloud_unmap (&map);
   return flow;
 }
@@ -398,20 +406,67 @@ gst_point_cloud_deskew_reset (GstPointCloudFilter *filter)
   GST_POINT_CLOUD_DESKEW (filter)->n_stations = 0;
 }
 
+/* A cloud whose points tell when they were measured. */
+static gboolean
+can_compensate (const GstCaps *caps)
+{
+  GstPointCloudInfo info;
+  g_autoptr (GstPointTimes) times = gst_point_times_new (NULL);
+  return gst_caps_is_fixed (caps) && gst_point_cloud_info_from_caps (&info, caps, NULL) &&
+         gst_point_times_set_info (times, &info);
+}
+
+/* What leaves is of one instant, and says so; what comes may say anything. */
+static GstCaps *
+gst_point_cloud_deskew_transform_caps (
+    GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (transform);
+  GstCaps *out = gst_caps_copy (caps);
+
+  GST_OBJECT_LOCK (self);
+  const gchar *instant = instants[self->instant].value_nick;
+  GST_OBJECT_UNLOCK (self);
+  for (guint i = 0; i < gst_caps_get_size (out); i++) {
+    GstStructure *structure = gst_caps_get_structure (out, i);
+    gboolean is_compensated = FALSE;
+    gst_structure_get_boolean (structure, "motion-compensated", &is_compensated);
+    if (direction == GST_PAD_SRC)
+      gst_structure_remove_fields (structure, "motion-compensated", "instant", NULL);
+    else if (!is_compensated && can_compensate (caps))
+      gst_structure_set (structure, "motion-compensated", G_TYPE_BOOLEAN, TRUE, "instant",
+          G_TYPE_STRING, instant, NULL);
+  }
+  if (filter) {
+    GstCaps *filtered = gst_caps_intersect_full (filter, out, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (out);
+    out = filtered;
+  }
+  return out;
+}
+
 static gboolean
 gst_point_cloud_deskew_set_info (GstPointCloudFilter *filter, GstCaps *in_caps,
     const GstPointCloudInfo *in_info, GstCaps *out_caps, const GstPointCloudInfo *out_info)
 {
   g_autoptr (GError) error = NULL;
-  NdtTimeType type;
+  GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (filter);
   if (!gst_point_cloud_info_has_xyz (in_info, &error)) {
     GST_ELEMENT_ERROR (
         filter, STREAM, FORMAT, ("These are no points: %s.", error->message), (NULL));
     return FALSE;
   }
-  if (!gst_ndt_find_times (in_info, &type))
+  self->is_compensated = FALSE;
+  gst_structure_get_boolean (
+      gst_caps_get_structure (in_caps, 0), "motion-compensated", &self->is_compensated);
+  if (!gst_point_times_set_info (self->times, in_info))
     GST_ELEMENT_WARNING (filter, STREAM, FORMAT,
-        ("The points have no times (a field \"time\" or \"t\"): scans pass as they are."), (NULL));
+        ("The points have none of the fields " GST_POINT_TIMES_FIELDS ": scans pass as they are."),
+        (NULL));
+  else if (self->is_compensated)
+    GST_ELEMENT_WARNING (filter, STREAM, FORMAT,
+        ("Caps say that the motion during scans was compensated before: they pass as they are."),
+        (NULL));
   return TRUE;
 }
 
@@ -529,6 +584,8 @@ gst_point_cloud_deskew_set_property (
     break;
   }
   GST_OBJECT_UNLOCK (self);
+  if (id == PROP_INSTANT)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   if (id == PROP_POSE_LATENCY && GST_STATE (self) > GST_STATE_READY)
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
 }
@@ -578,6 +635,7 @@ gst_point_cloud_deskew_finalize (GObject *object)
 {
   GstPointCloudDeskew *self = GST_POINT_CLOUD_DESKEW (object);
   gst_pose_queue_free (self->poses);
+  gst_point_times_free (self->times);
   g_array_unref (self->window);
   g_array_unref (self->trajectory);
   g_free (self->location);
@@ -653,6 +711,7 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
   element_class->request_new_pad = gst_point_cloud_deskew_request_new_pad;
   element_class->release_pad = gst_pose_queue_pad_release;
   element_class->change_state = gst_point_cloud_deskew_change_state;
+  transform_class->transform_caps = gst_point_cloud_deskew_transform_caps;
   transform_class->query = gst_point_cloud_deskew_query;
   transform_class->start = gst_point_cloud_deskew_start;
   transform_class->stop = gst_point_cloud_deskew_stop;
@@ -672,6 +731,7 @@ static void
 gst_point_cloud_deskew_init (GstPointCloudDeskew *self)
 {
   self->poses = gst_pose_queue_new (pose_roles, G_N_ELEMENTS (pose_roles));
+  self->times = gst_point_times_new (GST_ELEMENT (self));
   self->window = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
   self->trajectory = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
   self->max_pose_gap = DEFAULT_MAX_POSE_GAP;

@@ -246,7 +246,10 @@ gst_lidar_test_src_fixate (GstBaseSrc *base, GstCaps *caps)
   if (info.frame_id == 0)
     info.frame_id = g_quark_from_static_string ("lidar");
   gst_caps_unref (caps);
-  return gst_point_cloud_info_to_caps (&info);
+  caps = gst_point_cloud_info_to_caps (&info);
+  gst_caps_set_simple (caps, "motion-compensated", G_TYPE_BOOLEAN,
+      !GST_LIDAR_TEST_SRC (base)->motion_distortion, NULL);
+  return caps;
 }
 
 static GstClockTime

@@ -3,31 +3,6 @@
 
 #include <string.h>
 
-#include "gst/common/gstposequeue.h"
-
-static gboolean
-read_pose (GstBuffer *buffer, GstPoseRole role, NdtPose *pose)
-{
-  const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, role);
-  if (!meta || !meta->has_pose)
-    return FALSE;
-  memcpy (pose->position, meta->position, sizeof pose->position);
-  memcpy (pose->orientation, meta->orientation, sizeof pose->orientation);
-  return ndt_pose_normalize (pose);
-}
-
-void
-gst_ndt_pose_read (GstBuffer *buffer, NdtObservation *observation)
-{
-  observation->has_prior = read_pose (buffer, GST_POSE_ROLE_PRIOR, &observation->prior);
-  observation->has_prior_stddev =
-      observation->has_prior &&
-      gst_pose_queue_read_stddev (
-          gst_buffer_get_pose_meta (buffer, GST_POSE_ROLE_PRIOR), observation->prior_stddev);
-  observation->has_velocity = FALSE;
-  observation->has_odometry = read_pose (buffer, GST_POSE_ROLE_ODOMETRY, &observation->odometry);
-}
-
 static GstPoseStatus
 pose_status (NdtTrackStatus status)
 {

@@ -24,10 +24,6 @@ typedef struct {
   GstClockTime pose_time;
 } GstNdtScan;
 
-/* Takes prior and odometry from the buffer's pose metas; those that are not finite or have no
- * orientation are left out. */
-void gst_ndt_pose_read (GstBuffer *buffer, NdtObservation *observation);
-
 /* Replaces the estimate on a writable buffer. */
 GstPoseMeta *gst_ndt_estimate_attach (GstBuffer *buffer, const NdtLocalization *localization,
     const GstNdtScan *scan, GQuark map_frame, GQuark sensor_frame);

@@ -193,7 +193,7 @@ flush_stop (GstNdtLocalize *self, GstEvent *event)
   /* The task may not have come to the caps. */
   g_autoptr (GstCaps) caps = gst_pad_get_current_caps (self->sinkpad);
   if (caps && self->negotiated)
-    gst_point_cloud_info_from_caps (&self->info, caps, NULL);
+    gst_ndt_localize_set_task_caps (self, caps);
   gst_ndt_playback_flush (&self->playback, reset_time);
   if (GST_PAD_MODE (self->srcpad) == GST_PAD_MODE_PUSH) {
     end_flushing (self);
@@ -451,6 +451,8 @@ gst_ndt_localize_finalize (GObject *object)
   gst_ndt_batch_free (self->batch);
   gst_point_cloud_timer_free (self->timer);
   gst_pose_queue_free (self->poses);
+  gst_point_times_free (self->times);
+  gst_ndt_compensation_clear (&self->compensation);
   gst_ndt_fifo_free (self->fifo);
   gst_ndt_playback_reset (&self->playback);
   gst_ndt_stats_free (self->stats);
@@ -467,6 +469,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   self->fifo = gst_ndt_fifo_new (self->stats);
   self->poses = gst_pose_queue_new (pose_roles, G_N_ELEMENTS (pose_roles));
   self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
+  self->times = gst_point_times_new (GST_ELEMENT (self));
   self->loader =
       gst_ndt_map_loader_new (gst_ndt_localize_wants_map, gst_ndt_localize_map_loaded, self);
   self->batch = gst_ndt_batch_new ();

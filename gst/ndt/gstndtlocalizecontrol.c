@@ -227,6 +227,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
     gst_ndt_localize_stop (self);
     return FALSE;
   }
+  self->params = params;
   if (has_initial_pose)
     gst_ndt_engine_set_initial_pose (self->engine, &initial_pose);
   if (!start_timer (self, times_location) || !start_map (self, &request)) {

@@ -6,6 +6,7 @@
 #include "gst/pointcloud/pointcloud.h"
 #include "gst/ndt/engine/gstndtengine.h"
 #include "gst/ndt/queue/gstndtfifo.h"
+#include "gstndtcompensation.h"
 #include "gstndtlocalize.h"
 #include "gst/ndt/engine/gstndtmaploader.h"
 #include "gst/ndt/queue/gstndtplace.h"
@@ -126,6 +127,9 @@ struct _GstNdtLocalize {
   GstPointCloudInfo info;
   GstSegment segment;
   GstNdtTiles tiles;
+  NdtLocalizerParams params; /* as the engine has them */
+  GstPointTimes *times;
+  GstNdtCompensation compensation;
   guint64 sequence;
   gchar *used_map;       /* where it comes from */
   gboolean has_told_map; /* downstream */

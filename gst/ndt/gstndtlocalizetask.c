@@ -10,23 +10,32 @@
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
 
 typedef struct {
-  GstNdtScan about;
-  GstPointCloudMap map;
-  gboolean mapped;
-  gboolean malformed;
+  GstNdtInput input;
+  guint item; /* its buffer's */
 } Scan;
+
+/* A scan of which is to be measured whether it is distorted, when the backend has no other. */
+typedef struct {
+  GstBuffer *buffer; /* NULL: none */
+  GstNdtInput input;
+  NdtScanMotion motion;
+  NdtPose sensor;
+} Measured;
 
 /* What is being worked on. Allocated once. */
 struct _GstNdtBatch {
   GArray *items; /* GstNdtItem */
   guint cursor;  /* items before it have left */
   guint n_scans;
-  guint first; /* of the scans that are being aligned */
+  guint first; /* of the scans that are being aligned … */
+  guint end;   /* … which are those before this one */
   Scan scans[NDT_MAX_SCANS];
   NdtObservation observations[NDT_MAX_SCANS];
 
   GstNdtTaken taken; /* its changes are the task's no more */
   GQuark sensor_frame;
+  GstNdtInstants instants;
+  Measured measured;
 
   GstFlowReturn flow;
 };
@@ -57,6 +66,7 @@ gst_ndt_localize_reset_task (GstNdtLocalize *self)
 {
   gst_segment_init (&self->segment, GST_FORMAT_UNDEFINED);
   gst_point_cloud_info_init (&self->info);
+  gst_ndt_compensation_clear (&self->compensation);
   self->sequence = 0;
   self->state = NULL;
   self->has_told_map = FALSE;
@@ -68,6 +78,16 @@ static void
 post_change (GstNdtLocalize *self, GstStructure *structure)
 {
   gst_ndt_localize_post_change (self, self->sequence, structure);
+}
+
+/* Checked when they were set. */
+static void
+set_params (GstNdtLocalize *self, const NdtLocalizerParams *params)
+{
+  g_autoptr (GError) error = NULL;
+  self->params = *params;
+  if (!gst_ndt_engine_set_params (self->engine, params, &error))
+    GST_ERROR_OBJECT (self, "%s", error->message);
 }
 
 /* Changes take effect here, before the scan self->sequence, and are announced with it. */
@@ -85,7 +105,8 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
   }
   const gboolean any = gst_ndt_localize_take (self, taken);
   gst_ndt_localize_update_log (self);
-  g_autoptr (GError) error = NULL;
+  gst_ndt_compensation_get_instants (
+      &self->compensation, GST_ELEMENT (self), &taken->scans, &batch->instants);
 
   batch->sensor_frame = taken->scans.sensor_frame;
   if (!batch->sensor_frame)
@@ -103,9 +124,7 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
     gst_ndt_engine_forget_scores (self->engine);
   }
   if (taken->settings) {
-    /* Checked when they were set. */
-    if (!gst_ndt_engine_set_params (self->engine, &taken->params, &error))
-      GST_ERROR_OBJECT (self, "%s", error->message);
+    set_params (self, &taken->params);
     post_change (self, g_steal_pointer (&taken->settings));
   }
   if (taken->changes.has_initial_pose) {
@@ -114,23 +133,6 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
     post_change (self, gst_structure_new ("ndt-initial-pose", "pose", G_TYPE_STRING, pose, NULL));
   }
   gst_ndt_changes_clear (&taken->changes);
-}
-
-static GstClockTime
-pose_time (const GstBuffer *buffer, GstNdtPoseTime which)
-{
-  const GstClockTime pts = GST_BUFFER_PTS (buffer);
-  const GstClockTime duration = GST_BUFFER_DURATION (buffer);
-  if (!GST_CLOCK_TIME_IS_VALID (pts) || !GST_CLOCK_TIME_IS_VALID (duration))
-    return pts;
-  switch (which) {
-  case GST_NDT_POSE_TIME_START:
-    return pts;
-  case GST_NDT_POSE_TIME_MIDDLE:
-    return pts + duration / 2;
-  default:
-    return pts + duration;
-  }
 }
 
 static gint64
@@ -179,55 +181,46 @@ deadline (GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item
 static void
 set_deadlines (GstNdtLocalize *self, GstNdtBatch *batch, guint first, GstClockTime now)
 {
-  for (guint i = batch->cursor; first < batch->n_scans; i++) {
+  for (guint i = batch->cursor; first < batch->end; i++) {
     const GstNdtItem *item = item_at (batch, i);
     if (GST_IS_BUFFER (item->object))
       batch->observations[first++].deadline = deadline (self, batch, item, now);
   }
 }
 
-/* A buffer as an observation; one that cannot be read as points is one without points. */
+/* All of the batch's: their times are known before their poses are waited for. */
 static void
-prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item, GstClockTime now)
+open_scans (GstNdtLocalize *self, GstNdtBatch *batch)
 {
-  GstBuffer *buffer = GST_BUFFER_CAST (item->object);
-  Scan *scan = &batch->scans[batch->n_scans];
-  NdtObservation *observation = &batch->observations[batch->n_scans];
-  g_autoptr (GError) error = NULL;
-
-  scan->about.sequence = self->sequence++;
-  scan->about.pts = GST_BUFFER_PTS (buffer);
-  scan->about.duration = GST_BUFFER_DURATION (buffer);
-  scan->about.pose_time = pose_time (buffer, batch->taken.scans.pose_time);
-  scan->mapped = gst_point_cloud_map (&scan->map, &self->info, buffer, GST_MAP_READ, &error);
-  scan->malformed = !scan->mapped;
-  if (scan->malformed) {
-    scan->map.n_points = 0;
+  batch->n_scans = 0;
+  for (guint i = 0; i < batch->items->len; i++) {
+    GstMiniObject *object = item_at (batch, i)->object;
+    g_autoptr (GError) error = NULL;
+    if (!GST_IS_BUFFER (object))
+      continue;
+    Scan *scan = &batch->scans[batch->n_scans++];
+    scan->item = i;
+    if (gst_ndt_input_open (&scan->input, self->times, &self->info, &batch->instants,
+            GST_BUFFER_CAST (object), &error))
+      continue;
     gst_ndt_stats_malformed (self->stats);
     gst_ndt_localize_warn_about_scan (
-        self, scan->about.sequence, GST_NDT_NOT_ALIGNED, error->message);
+        self, self->sequence + batch->n_scans - 1, GST_NDT_NOT_ALIGNED, error->message);
   }
-  observation->points = gst_ndt_view_points (&scan->map);
-  observation->time =
-      GST_CLOCK_TIME_IS_VALID (scan->about.pose_time) ? (gint64)scan->about.pose_time : -1;
-  observation->point_times = (NdtTimeView){0};
-  if (scan->mapped && scan->map.n_points > 0 && observation->time >= 0) {
-    observation->point_times = gst_ndt_view_times (&scan->map);
-    observation->time_on_points = (gdouble)(scan->about.pose_time - scan->about.pts) / GST_SECOND;
-  }
-  observation->deadline = deadline (self, batch, item, now);
-  gst_ndt_pose_read (buffer, observation);
-  gst_pose_queue_get (self->poses, running_time (self, scan->about.pose_time),
-      batch->taken.scans.max_pose_gap, batch->taken.scans.pose_distance_limit, observation);
-  batch->n_scans++;
 }
 
 static void
-unmap_scan (Scan *scan)
+prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, guint index, GstClockTime now)
 {
-  if (scan->mapped)
-    gst_point_cloud_unmap (&scan->map);
-  scan->mapped = FALSE;
+  Scan *scan = &batch->scans[index];
+  NdtObservation *observation = &batch->observations[index];
+  const GstNdtItem *item = item_at (batch, scan->item);
+
+  scan->input.about.sequence = self->sequence++;
+  gst_ndt_input_observe (&scan->input, GST_BUFFER_CAST (item->object), observation);
+  observation->deadline = deadline (self, batch, item, now);
+  gst_pose_queue_get (self->poses, running_time (self, scan->input.about.pose_time),
+      batch->taken.scans.max_pose_gap, batch->taken.scans.pose_distance_limit, observation);
 }
 
 /* Pushes the events at the cursor, up to the next buffer; drops them where downstream takes no
@@ -256,7 +249,7 @@ end_batch (GstNdtLocalize *self, GstNdtBatch *batch, GstFlowReturn flow)
 }
 
 static void
-count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *localization)
+count_scan (GstNdtLocalize *self, const GstNdtInput *input, const NdtLocalization *localization)
 {
   const GstClockTime upload = (GstClockTime)localization->upload_time;
   const GstClockTime align = (GstClockTime)localization->align_time;
@@ -268,7 +261,58 @@ count_scan (GstNdtLocalize *self, const Scan *scan, const NdtLocalization *local
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_ALIGN, align);
   if (upload + align > self->batch->taken.scans.processing_deadline)
     gst_ndt_stats_late (self->stats);
-  gst_ndt_localize_warn_rejected (self, scan->about.sequence, localization, scan->malformed);
+  gst_ndt_localize_warn_rejected (self, input->about.sequence, localization, !input->mapped);
+}
+
+static void
+end_measurement (Measured *measured)
+{
+  if (!measured->buffer)
+    return;
+  gst_ndt_input_close (&measured->input);
+  g_clear_pointer (&measured->buffer, gst_buffer_unref);
+}
+
+/* Keeps a scan that shows whether scans are distorted, where that is not known. Takes its input. */
+static void
+keep_for_measurement (GstNdtLocalize *self, GstNdtInput *input, GstBuffer *buffer,
+    const NdtLocalization *localization)
+{
+  Measured *measured = &self->batch->measured;
+  const gboolean tracks = localization->status == NDT_TRACK_TRACKING;
+  NdtPose sensor;
+  NdtScanMotion motion;
+
+  if (!gst_ndt_compensation_is_open (&self->compensation, self->batch->taken.scans.deskew, input))
+    return;
+  ndt_pose_compose (&localization->registration.pose, &self->params.sensor_pose, &sensor);
+  if (!gst_ndt_compensation_see (&self->compensation, input, tracks ? &sensor : NULL, &motion))
+    return;
+  end_measurement (measured);
+  measured->buffer = gst_buffer_ref (buffer);
+  measured->input = *input;
+  measured->motion = motion;
+  measured->sensor = sensor;
+  input->mapped = FALSE;
+  input->times.converted = NULL;
+}
+
+static void
+measure (GstNdtLocalize *self)
+{
+  Measured *measured = &self->batch->measured;
+  NdtDistortion distortion;
+
+  if (!measured->buffer)
+    return;
+  const NdtCloudView points = gst_ndt_view_points (&measured->input.map);
+  if (gst_ndt_engine_measure_distortion (self->engine, &self->params, &points,
+          &measured->input.times.view, &measured->motion, &measured->sensor, &distortion)) {
+    gst_ndt_compensation_take (&self->compensation, GST_ELEMENT (self), &distortion);
+    gst_ndt_compensation_get_instants (
+        &self->compensation, GST_ELEMENT (self), &self->batch->taken.scans, &self->batch->instants);
+  }
+  end_measurement (measured);
 }
 
 /* Each scan's result, in order: the scan leaves. */
@@ -277,32 +321,37 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
 {
   GstNdtLocalize *self = user_data;
   GstNdtBatch *batch = self->batch;
-  Scan *scan = &batch->scans[batch->first + index];
+  GstNdtInput *input = &batch->scans[batch->first + index].input;
+  GstNdtScan *about = &input->about;
   GstBuffer *buffer = GST_BUFFER_CAST (item_at (batch, batch->cursor++)->object);
   const GstClockTime done = gst_util_get_timestamp ();
 
   gst_ndt_localize_report_failure (self);
-  unmap_scan (scan);
-  gst_ndt_localize_scan_done (self, scan->about.sequence, localization);
+  /* Its motion was not known: as it is, a scan is aligned where it was in the mean. */
+  if (input->is_moving && !localization->deskewed)
+    about->pose_time = input->mean_time;
+  gst_ndt_localize_scan_done (self, about->sequence, localization);
   if (batch->flow != GST_FLOW_OK) {
     GST_DEBUG_OBJECT (self, "scan %" G_GUINT64_FORMAT " dropped: downstream returned %s",
-        scan->about.sequence, gst_flow_get_name (batch->flow));
+        about->sequence, gst_flow_get_name (batch->flow));
+    gst_ndt_input_close (input);
     gst_buffer_unref (buffer);
     gst_ndt_stats_dropped (self->stats);
     push_events (self, batch);
     return;
   }
 
-  count_scan (self, scan, localization);
-  gst_ndt_localize_log_scan (self, localization, &scan->about);
+  count_scan (self, input, localization);
+  keep_for_measurement (self, input, buffer, localization);
+  gst_ndt_input_close (input);
+  gst_ndt_localize_log_scan (self, localization, about);
   buffer = gst_buffer_make_writable (buffer);
   const GstPoseMeta *meta = gst_ndt_estimate_attach (
-      buffer, localization, &scan->about, batch->taken.scans.map_frame, batch->sensor_frame);
-  gst_ndt_localize_post_state (self, localization, &scan->about);
+      buffer, localization, about, batch->taken.scans.map_frame, batch->sensor_frame);
+  gst_ndt_localize_post_state (self, localization, about);
   if (batch->taken.scans.post_messages)
-    gst_element_post_message (
-        GST_ELEMENT (self), gst_ndt_estimate_message_new (GST_OBJECT (self), meta, localization,
-                                &scan->about, &self->segment));
+    gst_element_post_message (GST_ELEMENT (self), gst_ndt_estimate_message_new (GST_OBJECT (self),
+                                                      meta, localization, about, &self->segment));
 
   gst_ndt_stats_scan_out (self->stats);
   const GstFlowReturn flow = gst_pad_push (self->srcpad, buffer);
@@ -317,17 +366,16 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
 }
 
 static gint64
-pose_running_time (const GstNdtLocalize *self, const GstNdtBatch *batch, const GstNdtItem *item)
+pose_running_time (const GstNdtLocalize *self, const Scan *scan)
 {
-  return running_time (
-      self, pose_time (GST_BUFFER_CAST (item->object), batch->taken.scans.pose_time));
+  return running_time (self, scan->input.about.pose_time);
 }
 
 /* Waits for what the pose pads say of a scan. Upstream may be the thread that brings it. */
 static gboolean
-wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item)
+wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const Scan *scan)
 {
-  const gint64 time = pose_running_time (self, batch, item);
+  const gint64 time = pose_running_time (self, scan);
 
   if (gst_pose_queue_reached (self->poses, time))
     return TRUE;
@@ -341,9 +389,8 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
    * poses that they wait for: take scans until its GAPs come, which rosbagsrc sends after a second.
    */
   const GstClockTime timeout = batch->taken.scans.pose_latency, begin = gst_util_get_timestamp ();
-  const GstClockTime pts = GST_BUFFER_PTS (GST_BUFFER_CAST (item->object));
   const gint64 deadline = gst_pose_queue_get_deadline (
-      self->poses, GST_ELEMENT (self), running_time (self, pts), timeout);
+      self->poses, GST_ELEMENT (self), running_time (self, scan->input.about.pts), timeout);
   gst_ndt_fifo_open (self->fifo, time + (gint64)gst_ndt_localize_get_reach (timeout));
   const gboolean ok = gst_pose_queue_wait (self->poses, time, timeout, deadline);
   gst_ndt_fifo_open (self->fifo, G_MININT64);
@@ -352,27 +399,32 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const GstNdtItem *item
   return ok;
 }
 
-/* Prepares the scan at @first and those that follow whose poses are known as well. Returns the item
- * that comes after. */
-static guint
+/* Prepares the scan at @first and those that follow whose poses are known as well: the next ones to
+ * be aligned. */
+static void
 prepare_scans (GstNdtLocalize *self, GstNdtBatch *batch, guint first)
 {
   const GstClockTime taken = gst_util_get_timestamp ();
+  NdtLocalizerParams params = self->params;
   guint i;
 
-  batch->n_scans = 0;
-  for (i = first; i < batch->items->len; i++) {
-    const GstNdtItem *item = item_at (batch, i);
-    if (!GST_IS_BUFFER (item->object))
-      continue;
-    if (i > first && !gst_pose_queue_reached (self->poses, pose_running_time (self, batch, item)))
+  params.deskew = FALSE;
+  for (i = first; i < batch->n_scans; i++) {
+    const Scan *scan = &batch->scans[i];
+    if (i > first && !gst_pose_queue_reached (self->poses, pose_running_time (self, scan)))
       break;
-    gst_ndt_stats_time (self->stats, GST_NDT_TIME_WAIT, taken - item->arrival);
-    prepare_scan (self, batch, item, taken);
+    gst_ndt_stats_time (
+        self->stats, GST_NDT_TIME_WAIT, taken - item_at (batch, scan->item)->arrival);
+    prepare_scan (self, batch, i, taken);
+    params.deskew |= scan->input.is_moving;
   }
-  gst_ndt_stats_batch (self->stats, batch->n_scans);
-  GST_LOG_OBJECT (self, "batch of %u scans", batch->n_scans);
-  return i;
+  /* Where no motion is to be compensated, scans are uploaded ahead. */
+  if (params.deskew != self->params.deskew)
+    set_params (self, &params);
+  batch->first = first;
+  batch->end = i;
+  gst_ndt_stats_batch (self->stats, i - first);
+  GST_LOG_OBJECT (self, "batch of %u scans", i - first);
 }
 
 /* As many of the scans as are aligned with one map. */
@@ -380,18 +432,21 @@ static GstFlowReturn
 localize_some (GstNdtLocalize *self, GstNdtBatch *batch)
 {
   const NdtObservation *observations = batch->observations + batch->first;
-  const guint64 sequence = batch->scans[batch->first].about.sequence;
+  const guint64 sequence = batch->scans[batch->first].input.about.sequence;
   g_autoptr (GError) error = NULL;
   guint n_done = 0;
 
   if (!gst_ndt_localize_follow (self, sequence, observations, batch->taken.is_live))
     return GST_FLOW_FLUSHING;
-  const guint n =
-      gst_ndt_localize_count_followed (self, sequence, observations, batch->n_scans - batch->first);
+  const gboolean alone = gst_ndt_compensation_is_open (
+      &self->compensation, batch->taken.scans.deskew, &batch->scans[batch->first].input);
+  const guint n = gst_ndt_localize_count_followed (
+      self, sequence, observations, alone ? 1 : batch->end - batch->first);
   const gboolean ok =
       gst_ndt_engine_process (self->engine, observations, n, push_scan, self, &n_done, &error);
   gst_ndt_engine_cancel (self->engine, GST_NDT_CANCEL_DOWNSTREAM, FALSE);
   batch->first += n_done;
+  measure (self);
   if (ok || batch->flow != GST_FLOW_OK)
     return batch->flow;
   if (g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED))
@@ -411,11 +466,8 @@ localize_scans (GstNdtLocalize *self, GstNdtBatch *batch)
 {
   GstFlowReturn flow = GST_FLOW_OK;
 
-  batch->first = 0;
-  while (flow == GST_FLOW_OK && batch->first < batch->n_scans)
+  while (flow == GST_FLOW_OK && batch->first < batch->end)
     flow = localize_some (self, batch);
-  for (guint i = batch->first; i < batch->n_scans; i++)
-    unmap_scan (&batch->scans[i]);
   return flow;
 }
 
@@ -429,14 +481,18 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
   gst_ndt_localize_tell_map (self);
   batch->cursor = 0;
   batch->flow = GST_FLOW_OK;
-  while (flow == GST_FLOW_OK && next < batch->items->len) {
-    if (!wait_for_poses (self, batch, item_at (batch, next))) {
-      flow = GST_FLOW_FLUSHING;
-    } else {
-      next = prepare_scans (self, batch, next);
+  open_scans (self, batch);
+  while (flow == GST_FLOW_OK && next < batch->n_scans) {
+    if (wait_for_poses (self, batch, &batch->scans[next])) {
+      prepare_scans (self, batch, next);
       flow = localize_scans (self, batch);
+      next = batch->end;
+    } else {
+      flow = GST_FLOW_FLUSHING;
     }
   }
+  for (guint i = 0; i < batch->n_scans; i++)
+    gst_ndt_input_close (&batch->scans[i].input);
   if (batch->cursor < batch->items->len)
     GST_DEBUG_OBJECT (self, "%u scans and events dropped: %s", batch->items->len - batch->cursor,
         gst_flow_get_name (flow));
@@ -449,13 +505,21 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
   return flow;
 }
 
+void
+gst_ndt_localize_set_task_caps (GstNdtLocalize *self, GstCaps *caps)
+{
+  gst_point_cloud_info_from_caps (&self->info, caps, NULL); /* checked on the sink pad */
+  gst_ndt_compensation_set_caps (
+      &self->compensation, caps, gst_point_times_set_info (self->times, &self->info));
+}
+
 static void
 handle_event (GstNdtLocalize *self, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     GstCaps *caps;
     gst_event_parse_caps (event, &caps);
-    gst_point_cloud_info_from_caps (&self->info, caps, NULL); /* checked on the sink pad */
+    gst_ndt_localize_set_task_caps (self, caps);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
     gst_event_copy_segment (event, &self->segment);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START) {

@@ -143,7 +143,7 @@ typedef struct {
   guint map;
   guint ratio;
   const gchar *frame;
-  gboolean at_end;
+  gboolean at_start;
   guint n_maps;
   guint n_settings;
 } Settings;
@@ -153,7 +153,7 @@ apply (Settings *settings, const GstStructure *structure, const guint64 n_voxels
 {
   gdouble ratio, resolution;
   guint voxels;
-  gint pose_time;
+  gint position;
 
   if (gst_structure_has_name (structure, "ndt-map")) {
     fail_unless (gst_structure_get_uint (structure, "voxels", &voxels));
@@ -168,9 +168,9 @@ apply (Settings *settings, const GstStructure *structure, const guint64 n_voxels
     settings->ratio = ratio == ratios[1];
   if (gst_structure_has_field (structure, "map-frame"))
     settings->frame = gst_structure_get_string (structure, "map-frame");
-  if (gst_structure_has_field (structure, "pose-time")) {
-    pose_time = g_value_get_enum (gst_structure_get_value (structure, "pose-time"));
-    settings->at_end = pose_time == 2;
+  if (gst_structure_has_field (structure, "stamp-position")) {
+    position = g_value_get_enum (gst_structure_get_value (structure, "stamp-position"));
+    settings->at_start = position == 0;
   }
 }
 
@@ -187,7 +187,7 @@ disturb (GstHarness *h, GRand *random)
     break;
   case 2:
     gst_util_set_object_arg (
-        G_OBJECT (h->element), "pose-time", g_rand_boolean (random) ? "start" : "end");
+        G_OBJECT (h->element), "stamp-position", g_rand_boolean (random) ? "start" : "middle");
     break;
   case 3:
     /* Both at once, or nearly: one message, or two. */
@@ -240,7 +240,7 @@ GST_START_TEST (test_changes_at_scans)
   fail_unless_equals_uint64 (ndt_harness_count (h, "scans-in"), outcomes->len);
 
   /* Messages of both names, in the order of their scans. */
-  Settings settings = {0, 0, "map", TRUE, 0, 0};
+  Settings settings = {0, 0, "map", FALSE, 0, 0};
   g_autoptr (GstMessage) map = ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-map");
   g_autoptr (GstMessage) set =
       ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-settings");
@@ -269,7 +269,7 @@ GST_START_TEST (test_changes_at_scans)
     fail_unless (i == 0 || memcmp (expected, &outcome->found, sizeof *expected) == 0,
         "scan %u is not as its settings say", i);
     fail_unless_equals_string (g_quark_to_string (outcome->frame), settings.frame);
-    fail_unless_equals_uint64 (outcome->offset, settings.at_end ? 100 * GST_MSECOND : 0);
+    fail_unless_equals_uint64 (outcome->offset, settings.at_start ? 50 * GST_MSECOND : 0);
   }
   /* Otherwise nothing was tried. */
   fail_unless (settings.n_maps >= N_MAPS, "%u maps", settings.n_maps);

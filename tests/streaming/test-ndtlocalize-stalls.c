@@ -195,7 +195,7 @@ GST_START_TEST (test_backlog_upstream)
       "lidartestsrc name=source is-live=true world=hall rings=16 columns=16 n-threads=1 "
       "! pointcloud/x-raw,framerate=20/1 ! queue max-size-buffers=200 max-size-time=0 "
       "! ndtlocalize name=localizer n-threads=1 batch-size=1 max-skips=1000 max-lateness=500000000 "
-      "map=%s "
+      "map-location=%s "
       "! fakesink name=sink",
       ndt_room_map ());
   g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);

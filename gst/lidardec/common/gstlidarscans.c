@@ -27,6 +27,7 @@ gst_lidar_dec_push_caps (GstLidarDec *self)
   if (priv->has_caps)
     return TRUE;
   g_autoptr (GstCaps) caps = gst_point_cloud_info_to_caps (&priv->info);
+  gst_caps_set_simple (caps, "motion-compensated", G_TYPE_BOOLEAN, FALSE, NULL);
   priv->has_caps = gst_pad_push_event (priv->srcpad, gst_event_new_caps (caps));
   return priv->has_caps;
 }

@@ -264,6 +264,16 @@ gst_ndt_engine_process (GstNdtEngine *engine, const NdtObservation *observations
   return ok;
 }
 
+gboolean
+gst_ndt_engine_measure_distortion (GstNdtEngine *engine, const NdtLocalizerParams *params,
+    const NdtCloudView *points, const NdtTimeView *times, const NdtScanMotion *motion,
+    const NdtPose *sensor, NdtDistortion *out)
+{
+  g_autoptr (GError) error = NULL;
+  return ndt_distortion_measure (engine->backend, &params->registration, &params->filter, points,
+      times, motion, sensor, out, &error);
+}
+
 GError *
 gst_ndt_engine_take_failure (GstNdtEngine *engine)
 {

@@ -4,6 +4,7 @@
 #include <gst/gst.h>
 
 #include "gst/ndt/settings/gstndtsettings.h"
+#include "ndtcore/align/ndt-distortion.h"
 #include "ndtcore/track/ndt-localizer.h"
 
 G_BEGIN_DECLS
@@ -60,6 +61,11 @@ NdtPrediction gst_ndt_engine_predict (
 gboolean gst_ndt_engine_process (GstNdtEngine *engine, const NdtObservation *observations,
     guint n_observations, NdtLocalizationFunc func, gpointer user_data, guint *n_done,
     GError **error);
+/* As ndt_distortion_measure(), between two scans. FALSE where the backend cannot say it: an error
+ * of the device is left to the next scan. */
+gboolean gst_ndt_engine_measure_distortion (GstNdtEngine *engine, const NdtLocalizerParams *params,
+    const NdtCloudView *points, const NdtTimeView *times, const NdtScanMotion *motion,
+    const NdtPose *sensor, NdtDistortion *out);
 /* Why the engine has left its device since the last call. (transfer full) (nullable) */
 GError *gst_ndt_engine_take_failure (GstNdtEngine *engine);
 

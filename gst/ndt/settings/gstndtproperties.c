@@ -47,6 +47,16 @@ DEFINE_ENUM (pose_time_type, "GstNdtPoseTime",
     { GST_NDT_POSE_TIME_START, "The scan's time stamp", "start" },
     { GST_NDT_POSE_TIME_MIDDLE, "Half the scan's duration later", "middle" },
     { GST_NDT_POSE_TIME_END, "The scan's duration later", "end" })
+
+DEFINE_ENUM (stamp_position_type, "GstNdtStampPosition",
+    { GST_NDT_POSE_TIME_START, "At its start: its points were measured during its duration from then on", "start" },
+    { GST_NDT_POSE_TIME_MIDDLE, "In its middle, or its points are all of that instant", "middle" },
+    { GST_NDT_POSE_TIME_END, "At its end", "end" })
+
+DEFINE_ENUM (deskew_type, "GstNdtDeskew",
+    { GST_NDT_DESKEW_FALSE, "Never", "false" },
+    { GST_NDT_DESKEW_TRUE, "Where points tell when they were measured", "true" },
+    { GST_NDT_DESKEW_AUTO, "So, unless caps say or scans show that it was done before", "auto" })
 /* clang-format on */
 
 static const GstNdtProperty properties[] = {
@@ -182,12 +192,18 @@ static const GstNdtProperty properties[] = {
         GST_NDT_KIND_BOXED, AT (sensor_pose), PLAYING, GST_NDT_CHANGE_PARAMS,
         .type = gst_point_cloud_pose_get_type},
     {"deskew", "Deskew",
-        "Compensate the motion during a scan before it is aligned, by the points' field time "
-        "(seconds from the PTS) or t (nanoseconds) and the velocity so far; the scan that leaves "
-        "is untouched",
-        GST_NDT_KIND_BOOLEAN, AT (params.deskew), PLAYING, GST_NDT_CHANGE_PARAMS},
-    {"pose-time", "Pose Time", "The instant of a scan that its pose is of", GST_NDT_KIND_ENUM,
-        AT (pose_time), PLAYING, GST_NDT_CHANGE_SCANS, .type = pose_time_type},
+        "Whether to compensate the motion during a scan before it is aligned, by the times of its "
+        "points and the velocity so far; the scan that leaves is untouched",
+        GST_NDT_KIND_ENUM, AT (deskew), PLAYING, GST_NDT_CHANGE_SCANS, .type = deskew_type},
+    {"pose-time", "Pose Time",
+        "The instant that the pose of a compensated scan is of. Without compensation it is of the "
+        "mean time of the scan's points",
+        GST_NDT_KIND_ENUM, AT (pose_time), PLAYING, GST_NDT_CHANGE_SCANS, .type = pose_time_type},
+    {"stamp-position", "Stamp Position",
+        "Where the time stamp lies in a scan whose points do not tell when they were measured. Its "
+        "pose is of the scan's middle",
+        GST_NDT_KIND_ENUM, AT (stamp_position), PLAYING, GST_NDT_CHANGE_SCANS,
+        .type = stamp_position_type},
     {"max-pose-gap", "Maximum Pose Gap",
         "Nanoseconds between two poses of a pose pad, beyond which nothing is interpolated between "
         "them (0 = no limit)",

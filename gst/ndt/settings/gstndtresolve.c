@@ -105,6 +105,7 @@ gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *pa
     gboolean *has_initial_pose, NdtPose *initial_pose, GError **error)
 {
   *params = settings->params;
+  params->deskew = FALSE; /* the task decides: see GstNdtCompensation */
   *has_initial_pose = settings->initial_pose != NULL;
   resolve_filter (settings, &params->filter);
   if (settings->sensor_pose &&

@@ -166,7 +166,9 @@ gst_ndt_settings_init (GstNdtSettings *settings)
   settings->max_pose_gap = 2 * GST_SECOND;
   settings->pose_latency = GST_SECOND;
   settings->pose_distance_limit = 10;
+  settings->deskew = GST_NDT_DESKEW_AUTO;
   settings->pose_time = GST_NDT_POSE_TIME_END;
+  settings->stamp_position = GST_NDT_POSE_TIME_MIDDLE;
   settings->map_frame = g_strdup ("map");
   settings->body_frame = g_strdup ("base_link");
 }
@@ -259,7 +261,9 @@ gst_ndt_settings_get_scan_settings (const GstNdtSettings *settings, GstNdtScanSe
   /* 0 where unset */
   scans->sensor_frame =
       g_quark_from_string (settings->sensor_pose ? settings->body_frame : settings->sensor_frame);
+  scans->deskew = settings->deskew;
   scans->pose_time = settings->pose_time;
+  scans->stamp_position = settings->stamp_position;
   scans->max_pose_gap = settings->max_pose_gap;
   scans->pose_latency = settings->pose_latency;
   scans->pose_distance_limit = settings->pose_distance_limit;

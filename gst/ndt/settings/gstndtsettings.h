@@ -14,6 +14,13 @@ typedef enum {
   GST_NDT_BACKEND_CPU,
 } GstNdtBackend;
 
+/* Numbers of the first two are those of a boolean. */
+typedef enum {
+  GST_NDT_DESKEW_FALSE,
+  GST_NDT_DESKEW_TRUE,
+  GST_NDT_DESKEW_AUTO,
+} GstNdtDeskew;
+
 typedef enum {
   GST_NDT_POSE_TIME_START,
   GST_NDT_POSE_TIME_MIDDLE,
@@ -68,7 +75,9 @@ typedef struct {
   GstClockTime pose_latency;
   gdouble pose_distance_limit;
 
+  GstNdtDeskew deskew;
   GstNdtPoseTime pose_time;
+  GstNdtPoseTime stamp_position;
   gchar *map_frame;
   gchar *sensor_frame;
   gchar *body_frame;
@@ -95,7 +104,9 @@ typedef enum {
 typedef struct {
   GQuark map_frame;
   GQuark sensor_frame;
+  GstNdtDeskew deskew;
   GstNdtPoseTime pose_time;
+  GstNdtPoseTime stamp_position;
   GstClockTime max_pose_gap;
   GstClockTime pose_latency;
   gdouble pose_distance_limit;

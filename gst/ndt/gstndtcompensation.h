@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the motion during scans is to be compensated: what caps and properties say, and where
+ * they do not, what the scans show. */
+#pragma once
+
+#include "gst/ndt/engine/gstndtengine.h"
+#include "gstndtscan.h"
+
+G_BEGIN_DECLS
+
+/* Caps: TRUE: the points of a scan are as seen from one instant; FALSE: each is as seen when it was
+ * measured. Left out: not known. */
+#define GST_NDT_CAPS_COMPENSATED "motion-compensated"
+/* Caps of compensated scans: "start", "middle" or "end" of the time from PTS to PTS + DURATION.
+ * Left out: "start". */
+#define GST_NDT_CAPS_INSTANT "instant"
+
+typedef enum {
+  GST_NDT_SCANS_UNKNOWN,
+  GST_NDT_SCANS_DISTORTED,
+  GST_NDT_SCANS_COMPENSATED,
+} GstNdtScansAre;
+
+/**
+ * GstNdtCompensation:
+ * @caps: (nullable): of the scans
+ * @has_times: points tell when they were measured
+ * @said: what caps say
+ * @instant: that compensated scans are of
+ * @shown: what scans have shown
+ * @votes: of scans that were measured: positive where they are distorted
+ * @has_last: @last is the pose of the sensor at @last_time
+ * @told: the sentences that were said since caps changed
+ *
+ * Of the task.
+ */
+typedef struct {
+  GstCaps *caps;
+  gboolean has_times;
+  GstNdtScansAre said;
+  GstNdtPoseTime instant;
+  GstNdtScansAre shown;
+  gint votes;
+  gboolean has_last;
+  NdtPose last;
+  gint64 last_time;
+  guint told;
+} GstNdtCompensation;
+
+/* As new. */
+void gst_ndt_compensation_clear (GstNdtCompensation *compensation);
+/* Where @caps are others, what was shown is of the scans before. */
+void gst_ndt_compensation_set_caps (
+    GstNdtCompensation *compensation, GstCaps *caps, gboolean has_times);
+/* What holds for the scans that follow. Warns once where @deskew cannot be done. */
+void gst_ndt_compensation_get_instants (GstNdtCompensation *compensation, GstElement *element,
+    const GstNdtScanSettings *settings, GstNdtInstants *instants);
+/* Is it not known yet what scans such as this one are? Until then they are aligned as they are. */
+gboolean gst_ndt_compensation_is_open (
+    const GstNdtCompensation *compensation, GstNdtDeskew deskew, const GstNdtInput *input);
+/* Such a scan was aligned. @sensor: where the sensor was at its mean time, NULL where that is not
+ * known. TRUE where it moved enough to measure the scan: @motion: (out): during the scan. */
+gboolean gst_ndt_compensation_see (GstNdtCompensation *compensation, const GstNdtInput *input,
+    const NdtPose *sensor, NdtScanMotion *motion);
+/* Takes a measurement. Says once what was found. */
+void gst_ndt_compensation_take (
+    GstNdtCompensation *compensation, GstElement *element, const NdtDistortion *distortion);
+
+G_END_DECLS
