@@ -5,6 +5,7 @@
 #include <gst/check/gstcheck.h>
 #include <string.h>
 
+#include "gst/common/gstpointcloudtimer.h"
 #include "ndt-wait.h"
 
 /* Poses, boxes and lists are given as a launch line has them; the others as g_object_set() has
@@ -54,6 +55,47 @@ ndt_harness_get (GstElement *element, const gchar *property)
   return text;
 }
 
+/* As rawpointcloudparse: the room's scans have no time stamps. */
+static GstPadProbeReturn
+stamp (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstPointCloudTimer *timer = user_data;
+  GstPointCloudInfo cloud;
+  GstCaps *caps;
+
+  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
+    GST_PAD_PROBE_INFO_DATA (info) =
+        gst_point_cloud_timer_stamp (timer, GST_PAD_PROBE_INFO_BUFFER (info));
+    return GST_PAD_PROBE_OK;
+  }
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_CAPS:
+    gst_event_parse_caps (event, &caps);
+    if (gst_point_cloud_info_from_caps (&cloud, caps, NULL))
+      gst_point_cloud_timer_set_info (timer, &cloud);
+    break;
+  case GST_EVENT_SEGMENT:
+    gst_event_unref (gst_point_cloud_timer_segment (timer, gst_event_ref (event)));
+    break;
+  case GST_EVENT_FLUSH_STOP:
+    gst_point_cloud_timer_reset (timer);
+    break;
+  default:
+    break;
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+void
+ndt_harness_stamp (GstPad *pad, GstElement *element)
+{
+  gst_pad_add_probe (pad,
+      GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM |
+          GST_PAD_PROBE_TYPE_EVENT_FLUSH,
+      stamp, gst_point_cloud_timer_new (element), (GDestroyNotify)gst_point_cloud_timer_free);
+}
+
 GstHarness *
 ndt_harness_new (const gchar *first_property, ...)
 {
@@ -68,6 +110,7 @@ ndt_harness_new (const gchar *first_property, ...)
   set_valist (element, first_property, args);
   va_end (args);
   GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
+  ndt_harness_stamp (h->srcpad, element);
   gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);
   gst_object_unref (element);
   return h;

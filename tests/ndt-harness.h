@@ -16,6 +16,9 @@ GstHarness *ndt_harness_new (const gchar *first_property, ...) G_GNUC_NULL_TERMI
 void ndt_harness_set (GstElement *element, const gchar *first_property, ...) G_GNUC_NULL_TERMINATED;
 /* A property as text. */
 gchar *ndt_harness_get (GstElement *element, const gchar *property);
+/* Scans that pass @pad without a time stamp get one, as rawpointcloudparse gives them: the room's
+ * have none. @element: posts the warnings. */
+void ndt_harness_stamp (GstPad *pad, GstElement *element);
 void ndt_harness_free (GstHarness *h);
 /* A segment that begins at @start, in stream time as well. */
 void ndt_harness_push_segment (GstHarness *h, GstFormat format, guint64 start);

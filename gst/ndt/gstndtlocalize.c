@@ -46,6 +46,7 @@ static const GstRenamedProperty renamed_properties[] = {
         "is two since 0.2: “max-pose-gap”, between poses that are interpolated, and "
         "“pose-latency”, "
         "which live scans wait for poses"},
+    {"times-location", G_TYPE_STRING, "is a property of rawpointcloudparse since 0.2"},
 };
 
 static const GstPoseRole pose_roles[] = {GST_POSE_ROLE_PRIOR, GST_POSE_ROLE_ODOMETRY};
@@ -77,18 +78,24 @@ gst_ndt_localize_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return GST_FLOW_NOT_NEGOTIATED;
   }
-  const guint64 n_backwards = gst_point_cloud_timer_get_n_backwards (self->timer);
-  buffer = gst_point_cloud_timer_stamp (self->timer, buffer);
-  const gboolean backwards = gst_point_cloud_timer_get_n_backwards (self->timer) > n_backwards;
-  const gint64 time = gst_pose_queue_running_time (
-      gst_point_cloud_timer_get_segment (self->timer), GST_BUFFER_PTS (buffer));
+  const GstClockTime pts = GST_BUFFER_PTS (buffer);
+  if (!GST_CLOCK_TIME_IS_VALID (pts)) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT,
+        ("A scan has no time stamp: put rawpointcloudparse between the source and this element."),
+        (NULL));
+    gst_buffer_unref (buffer);
+    return GST_FLOW_ERROR;
+  }
+  const gboolean backwards = GST_CLOCK_TIME_IS_VALID (self->last_pts) && pts < self->last_pts;
+  self->last_pts = pts;
+  const gint64 time = gst_pose_queue_running_time (&self->sink_segment, pts);
   if (time != GST_POSE_QUEUE_NO_TIME)
     gst_pose_queue_scan (self->poses, time);
   GST_OBJECT_LOCK (self);
   const gboolean live = self->is_live;
   GST_OBJECT_UNLOCK (self);
-  const GstNdtPlace place = gst_ndt_playback_scan (
-      &self->playback, gst_point_cloud_timer_get_segment (self->timer), buffer, live);
+  const GstNdtPlace place =
+      gst_ndt_playback_scan (&self->playback, &self->sink_segment, buffer, live);
   const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer, time, place);
   if (flow == GST_FLOW_OK && backwards)
     gst_ndt_stats_backwards (self->stats);
@@ -110,7 +117,6 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
         ("caps %" GST_PTR_FORMAT, caps));
     return FALSE;
   }
-  gst_point_cloud_timer_set_info (self->timer, &info);
   GST_INFO_OBJECT (self, "caps %" GST_PTR_FORMAT, caps);
 
   const GstClockTime duration = info.fps_n > 0
@@ -189,7 +195,8 @@ flush_stop (GstNdtLocalize *self, GstEvent *event)
 
   const gboolean ret = gst_pad_push_event (self->srcpad, event);
   cancel (self, FALSE);
-  gst_point_cloud_timer_reset (self->timer);
+  gst_segment_init (&self->sink_segment, GST_FORMAT_UNDEFINED);
+  self->last_pts = GST_CLOCK_TIME_NONE;
   /* The task may not have come to the caps. */
   g_autoptr (GstCaps) caps = gst_pad_get_current_caps (self->sinkpad);
   if (caps && self->negotiated)
@@ -222,10 +229,14 @@ gst_ndt_localize_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     gst_ndt_playback_stream_start (&self->playback, event);
     break;
   case GST_EVENT_SEGMENT:
-    event = gst_point_cloud_timer_segment (self->timer, event);
-    gst_ndt_playback_segment (&self->playback, gst_point_cloud_timer_get_segment (self->timer));
-    GST_INFO_OBJECT (
-        self, "segment %" GST_SEGMENT_FORMAT, gst_point_cloud_timer_get_segment (self->timer));
+    if (!gst_point_cloud_require_time_segment (GST_ELEMENT (self), event)) {
+      gst_event_unref (event);
+      return GST_FLOW_ERROR;
+    }
+    gst_event_copy_segment (event, &self->sink_segment);
+    self->last_pts = GST_CLOCK_TIME_NONE;
+    gst_ndt_playback_segment (&self->playback, &self->sink_segment);
+    GST_INFO_OBJECT (self, "segment %" GST_SEGMENT_FORMAT, &self->sink_segment);
     break;
   case GST_EVENT_EOS:
     gst_pose_queue_scan (self->poses, G_MAXINT64);
@@ -449,7 +460,6 @@ gst_ndt_localize_finalize (GObject *object)
 
   gst_ndt_map_loader_free (self->loader);
   gst_ndt_batch_free (self->batch);
-  gst_point_cloud_timer_free (self->timer);
   gst_pose_queue_free (self->poses);
   gst_point_times_free (self->times);
   gst_ndt_compensation_clear (&self->compensation);
@@ -468,7 +478,8 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   self->stats = gst_ndt_stats_new ();
   self->fifo = gst_ndt_fifo_new (self->stats);
   self->poses = gst_pose_queue_new (pose_roles, G_N_ELEMENTS (pose_roles));
-  self->timer = gst_point_cloud_timer_new (GST_ELEMENT (self));
+  gst_segment_init (&self->sink_segment, GST_FORMAT_UNDEFINED);
+  self->last_pts = GST_CLOCK_TIME_NONE;
   self->times = gst_point_times_new (GST_ELEMENT (self));
   self->loader =
       gst_ndt_map_loader_new (gst_ndt_localize_wants_map, gst_ndt_localize_map_loaded, self);

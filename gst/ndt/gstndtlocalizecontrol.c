@@ -135,17 +135,6 @@ gst_ndt_localize_close (GstNdtLocalize *self)
 }
 
 static gboolean
-start_timer (GstNdtLocalize *self, const gchar *times_location)
-{
-  g_autoptr (GError) error = NULL;
-  gst_point_cloud_timer_reset (self->timer);
-  if (gst_point_cloud_timer_set_times_location (self->timer, times_location, &error))
-    return TRUE;
-  gst_ndt_localize_post_error (self, "Cannot use times-location", error);
-  return FALSE;
-}
-
-static gboolean
 start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
 {
   const gchar *location = request->path;
@@ -206,7 +195,6 @@ gst_ndt_localize_start (GstNdtLocalize *self)
 
   GST_OBJECT_LOCK (self);
   g_autofree gchar *location = g_strdup (self->settings.map_location);
-  g_autofree gchar *times_location = g_strdup (self->settings.times_location);
   GstNdtMapRequest request = {
       location, self->settings.map_params, self->settings.map_radius, {0, 0}, &self->log};
   const gboolean valid =
@@ -230,7 +218,9 @@ gst_ndt_localize_start (GstNdtLocalize *self)
   self->params = params;
   if (has_initial_pose)
     gst_ndt_engine_set_initial_pose (self->engine, &initial_pose);
-  if (!start_timer (self, times_location) || !start_map (self, &request)) {
+  gst_segment_init (&self->sink_segment, GST_FORMAT_UNDEFINED);
+  self->last_pts = GST_CLOCK_TIME_NONE;
+  if (!start_map (self, &request)) {
     gst_ndt_localize_stop (self);
     return FALSE;
   }

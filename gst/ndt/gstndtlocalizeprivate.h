@@ -118,7 +118,8 @@ struct _GstNdtLocalize {
   GstClockTime pipeline_latency; /* as the last LATENCY event said; 0: there was none */
 
   /* sink pad's streaming thread */
-  GstPointCloudTimer *timer;
+  GstSegment sink_segment;
+  GstClockTime last_pts;
   GstNdtPlayback playback;
   gboolean negotiated;
 

@@ -61,6 +61,8 @@ gst_ndt_input_open (GstNdtInput *input, GstPointTimes *times, const GstPointClou
   memset (&input->times, 0, sizeof input->times);
   input->about.pts = GST_BUFFER_PTS (buffer);
   input->about.duration = GST_BUFFER_DURATION (buffer);
+  if (!GST_CLOCK_TIME_IS_VALID (input->about.duration) && info->fps_n > 0)
+    input->about.duration = gst_util_uint64_scale (GST_SECOND, info->fps_d, info->fps_n);
   input->is_moving = FALSE;
   input->mapped = gst_point_cloud_map (&input->map, info, buffer, GST_MAP_READ, error);
   if (input->mapped)

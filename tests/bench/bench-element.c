@@ -32,11 +32,11 @@ processor_time (void)
 static void
 run (const gchar *between, gdouble *clock_ns, gdouble *processor_ns)
 {
-  g_autofree gchar *text =
-      g_strdup_printf ("fakesrc num-buffers=%d sizetype=fixed sizemax=8400 filltype=nothing "
-                       "format=time ! pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1 ! %s "
-                       "! fakesink sync=false enable-last-sample=false",
-          N_SCANS, between);
+  g_autofree gchar *text = g_strdup_printf (
+      "fakesrc num-buffers=%d sizetype=fixed sizemax=8400 filltype=nothing datarate=84000 "
+      "format=time ! pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1 ! %s "
+      "! fakesink sync=false enable-last-sample=false",
+      N_SCANS, between);
   g_autoptr (GError) error = NULL;
   g_autoptr (GstElement) pipeline = gst_parse_launch (text, &error);
   if (!pipeline || error)
@@ -74,6 +74,14 @@ mean_wait (GstHarness *h)
   return (gdouble)mean;
 }
 
+static GstBuffer *
+scan_at (GstBuffer *place, guint index)
+{
+  GstBuffer *scan = gst_buffer_copy (place);
+  GST_BUFFER_PTS (scan) = index * 100 * GST_MSECOND;
+  return scan;
+}
+
 /* Pushes scans as fast as they are taken. */
 static void
 run_fast (const gchar *backend, guint batch_size, GstBuffer **scans, gdouble *clock_ns,
@@ -90,7 +98,7 @@ run_fast (const gchar *backend, guint batch_size, GstBuffer **scans, gdouble *cl
   GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
   gst_object_unref (element);
   gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);
-  if (gst_harness_push (h, gst_buffer_copy (scans[0])) != GST_FLOW_OK)
+  if (gst_harness_push (h, scan_at (scans[0], 0)) != GST_FLOW_OK)
     g_error ("backend %s does not work", backend);
   gst_buffer_unref (gst_harness_pull (h));
 
@@ -98,7 +106,7 @@ run_fast (const gchar *backend, guint batch_size, GstBuffer **scans, gdouble *cl
   const gdouble begin_processor = processor_time ();
   for (guint i = 1; i < N_ALIGNED; i++) {
     const guint turn = i % (2 * N_PLACES);
-    gst_harness_push (h, gst_buffer_copy (scans[turn < N_PLACES ? turn : 2 * N_PLACES - 1 - turn]));
+    gst_harness_push (h, scan_at (scans[turn < N_PLACES ? turn : 2 * N_PLACES - 1 - turn], i));
   }
   for (guint i = 1; i < N_ALIGNED; i++) {
     GstBuffer *out = gst_harness_pull (h);

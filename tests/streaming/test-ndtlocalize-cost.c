@@ -35,11 +35,11 @@ processor_time (void)
 static void
 run (const gchar *between, Cost *best)
 {
-  g_autofree gchar *text =
-      g_strdup_printf ("fakesrc num-buffers=%d sizetype=fixed sizemax=8400 filltype=nothing "
-                       "format=time ! pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1 ! %s "
-                       "! fakesink sync=false enable-last-sample=false",
-          N_SCANS, between);
+  g_autofree gchar *text = g_strdup_printf (
+      "fakesrc num-buffers=%d sizetype=fixed sizemax=8400 filltype=nothing datarate=84000 "
+      "format=time ! pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1 ! %s "
+      "! fakesink sync=false enable-last-sample=false",
+      N_SCANS, between);
   g_autoptr (GstElement) pipeline = gst_parse_launch (text, NULL);
 
   gst_element_set_state (pipeline, GST_STATE_PAUSED);

@@ -224,10 +224,6 @@ static const GstNdtProperty properties[] = {
         GST_NDT_KIND_TEXT, AT (sensor_frame), PLAYING, GST_NDT_CHANGE_SCANS},
     {"body-frame", "Body Frame", "Name of the body's frame in poses, where sensor-pose is set",
         GST_NDT_KIND_TEXT, AT (body_frame), PLAYING, GST_NDT_CHANGE_SCANS},
-    {"times-location", "Times Location",
-        "File with one time in seconds per line for scans without a time stamp (unset = from the "
-        "framerate)",
-        GST_NDT_KIND_TEXT, AT (times_location), READY, GST_NDT_CHANGE_NONE},
     {"post-messages", "Post Messages", "Post an element message \"ndt-pose\" for each scan",
         GST_NDT_KIND_BOOLEAN, AT (post_messages), PLAYING, GST_NDT_CHANGE_NONE},
     {"backend", "Backend", "What aligns", GST_NDT_KIND_ENUM, AT (backend), READY,

@@ -81,7 +81,6 @@ typedef struct {
   gchar *map_frame;
   gchar *sensor_frame;
   gchar *body_frame;
-  gchar *times_location;
   gboolean post_messages;
 } GstNdtSettings;
 
