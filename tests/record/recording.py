@@ -182,6 +182,25 @@ class Folder(unittest.TestCase):
         self.assertEqual([getattr(t.transform.rotation, k) for k in "xyzw"],
                          pose(i)["orientation"])
 
+    def check_odometry(self, message, i):
+        """A velocity between two poses of one orientation, in the body's frame."""
+        self.check_pose(message, i)
+        self.assertEqual(message.child_frame_id, "base")
+        twist = message.twist
+        linear = [getattr(twist.twist.linear, k) for k in "xyz"]
+        if i == 0:
+            self.assertEqual((linear, list(twist.covariance)), ([0] * 3, [-1] + [0] * 35))
+            return
+        seconds = (pts(i) - pts(i - 1)) / SECOND
+        a, b = pose(i - 1)["position"], pose(i)["position"]
+        # The body's axes in the parent: x is along z, y along -x, z along -y.
+        x, y, z = ((b[k] - a[k]) / seconds for k in range(3))
+        for value, expected in zip(linear, (z, -x, -y)):
+            # Doubles of 1e7 m/s after some twenty operations.
+            self.assertAlmostEqual(value, expected, delta=1e-7)
+        self.assertEqual([getattr(twist.twist.angular, k) for k in "xyz"], [0] * 3)
+        self.assertEqual(list(twist.covariance), [0] * 36)
+
     def check_diagnostics(self, message, i):
         (status,) = message.status
         values = {v.key: v.value for v in status.values}
@@ -195,20 +214,22 @@ class Folder(unittest.TestCase):
 
     def checks(self):
         return {"/points": self.check_cloud, "/points/pose": self.check_pose,
+                "/points/odom": self.check_odometry,
                 "/tf": self.check_transform, "/diagnostics": self.check_diagnostics}
 
     def check_by_mcap(self, path, n=30, compression=""):
         with open(path, "rb") as file:
             reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
             summary = reader.get_summary()
-            self.assertEqual(summary.statistics.message_count, 5 * n)
+            self.assertEqual(summary.statistics.message_count, 6 * n)
             self.assertEqual(summary.statistics.message_start_time, log_time(0))
             self.assertEqual(summary.statistics.message_end_time, log_time(n - 1))
             self.assertEqual(summary.statistics.chunk_count, len(summary.chunk_indexes))
             self.assertEqual({c.compression for c in summary.chunk_indexes}, {compression})
             topics = {c.topic: c for c in summary.channels.values()}
             self.assertEqual(sorted(topics),
-                             ["/data", "/diagnostics", "/points", "/points/pose", "/tf"])
+                             ["/data", "/diagnostics", "/points", "/points/odom", "/points/pose",
+                              "/tf"])
             self.assertEqual(topics["/data"].message_encoding, "application/x-lidar")
             self.assertEqual(topics["/data"].schema_id, 0)
             self.assertEqual(topics["/points/pose"].metadata,
@@ -271,7 +292,7 @@ class Folder(unittest.TestCase):
 
         seen = {topic: 0 for topic in self.checks()}
         with AnyReader([Path(path)]) as reader:
-            self.assertEqual(reader.message_count, 5 * n)
+            self.assertEqual(reader.message_count, 6 * n)
             wanted = [c for c in reader.connections if c.topic in seen]
             for connection, timestamp, raw in reader.messages(wanted):
                 i = seen[connection.topic]

@@ -105,7 +105,7 @@ class Cut(Folder):
         deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             stats = rec.get_property("stats")
-            if stats.get_uint64("messages").value == 12:
+            if stats.get_uint64("messages").value == 15:
                 break
             time.sleep(0.01)
         written = stats.get_uint64("bytes").value
@@ -118,7 +118,7 @@ class Cut(Folder):
         pipeline.set_state(Gst.State.NULL)
         with open(self.path("copy.mcap"), "wb") as file:
             file.write(content)
-        self.assertEqual(count_by_mcap(self.path("copy.mcap")), 12)
+        self.assertEqual(count_by_mcap(self.path("copy.mcap")), 15)
 
 
 class Interrupted(Folder):

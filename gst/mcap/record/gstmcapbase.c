@@ -294,6 +294,14 @@ take_map (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
 }
 
 static void
+take_mount (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
+{
+  gst_mcap_base_lock (self);
+  gst_mcap_pad_set_mount (pad, gst_event_get_structure (event));
+  gst_mcap_base_unlock (self);
+}
+
+static void
 set_eos (GstMcapBase *self, GstMcapPad *pad, gboolean eos)
 {
   GST_OBJECT_LOCK (self);
@@ -389,7 +397,10 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
     ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
     break;
   case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
-    take_map (self, pad, event);
+    if (gst_event_has_name (event, "sensor-pose"))
+      take_mount (self, pad, event);
+    else
+      take_map (self, pad, event);
     break;
   default:
     /* Gaps and tags: an input is never waited for, and nothing is made of them. */

@@ -59,6 +59,7 @@ gst_mcap_file_reset (GstMcapFile *self)
   forget_maps (self);
   g_clear_pointer (&self->pipeline, g_free);
   self->recorder.generation = 0;
+  gst_mcap_poses_reset (&self->recorder.poses);
   memset (&self->finished, 0, sizeof self->finished);
   self->chunk_number = 0;
 }
@@ -109,10 +110,10 @@ gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings, const Gs
   g_return_val_if_fail (self->recorder.writer == NULL, FALSE);
 
   gst_mcap_settings_copy (&self->settings, settings);
-  self->recorder.writer = mcap_writer_new (settings->compression, settings->chunk_size,
-      settings->chunk_duration, self->write, self->user_data);
-  self->recorder.settings = &self->settings;
-  self->recorder.generation++;
+  gst_mcap_recorder_open (&self->recorder,
+      mcap_writer_new (settings->compression, settings->chunk_size, settings->chunk_duration,
+          self->write, self->user_data),
+      &self->settings);
   self->finished.files++;
   forget_maps (self);
   if (!mcap_writer_start (self->recorder.writer, MCAP_PROFILE_ROS2, "gst-ndt " VERSION, error) ||
@@ -209,7 +210,8 @@ gst_mcap_file_finish (GstMcapFile *self, gboolean failed, guint64 *messages, GEr
 
   g_return_val_if_fail (writer != NULL, FALSE);
 
-  ok = failed || (add_maps (self, error) && mcap_writer_flush (writer, error));
+  ok = failed || (add_maps (self, error) && gst_mcap_recorder_add_end (&self->recorder, error) &&
+                     mcap_writer_flush (writer, error));
   self->finishing = TRUE;
   ok = mcap_writer_finish (writer, ok ? error : NULL) && ok;
   self->finishing = FALSE;

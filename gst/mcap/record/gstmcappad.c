@@ -3,7 +3,15 @@
 
 #include "gst/mcap/container/mcap-format.h"
 
-enum { PROP_0, PROP_TOPIC, PROP_POSE_TOPIC, PROP_FRAME_ID, PROP_PARENT_FRAME_ID };
+enum {
+  PROP_0,
+  PROP_TOPIC,
+  PROP_POSE_TOPIC,
+  PROP_FRAME_ID,
+  PROP_PARENT_FRAME_ID,
+  PROP_ODOMETRY_TOPIC,
+  PROP_PATH_TOPIC
+};
 
 G_DEFINE_TYPE (GstMcapPad, gst_mcap_pad, GST_TYPE_PAD)
 
@@ -19,6 +27,10 @@ get_string (GstMcapPad *self, guint id)
     return &self->frame_id;
   case PROP_PARENT_FRAME_ID:
     return &self->parent_frame_id;
+  case PROP_ODOMETRY_TOPIC:
+    return &self->odometry_topic;
+  case PROP_PATH_TOPIC:
+    return &self->path_topic;
   default:
     return NULL;
   }
@@ -65,6 +77,12 @@ gst_mcap_pad_finalize (GObject *object)
   g_free (self->pose_topic);
   g_free (self->frame_id);
   g_free (self->parent_frame_id);
+  g_free (self->odometry_topic);
+  g_free (self->path_topic);
+  g_free (self->odometry_name);
+  g_free (self->path_name);
+  g_free (self->mount_parent);
+  g_clear_pointer (&self->mount, gst_point_cloud_pose_free);
   g_free (self->main_topic);
   g_free (self->poses_topic);
   g_free (self->cloud_frame);
@@ -108,6 +126,23 @@ gst_mcap_pad_class_init (GstMcapPadClass *klass)
    */
   install_string (object_class, PROP_POSE_TOPIC, "pose-topic", "Pose Topic",
       "Topic of the poses on clouds (unset: the cloud's and /pose; empty: they are not recorded)");
+  /**
+   * GstMcapPad:odometry-topic:
+   *
+   * Topic of the estimates on clouds as nav_msgs/Odometry, whose twist is that between two of them.
+   * Unset: the cloud's topic and `/odom`. Empty: they are not recorded so.
+   */
+  install_string (object_class, PROP_ODOMETRY_TOPIC, "odometry-topic", "Odometry Topic",
+      "Topic of the estimates on clouds as Odometry, with their velocity (unset: the cloud's and "
+      "/odom; empty: they are not recorded so)");
+  /**
+   * GstMcapPad:path-topic:
+   *
+   * Topic of a nav_msgs/Path of all estimates on clouds in a file, written at its end with the log
+   * time of the first of them. Unset: none.
+   */
+  install_string (object_class, PROP_PATH_TOPIC, "path-topic", "Path Topic",
+      "Topic of the path of a file's estimates on clouds (unset: it is not recorded)");
   install_string (object_class, PROP_FRAME_ID, "frame-id", "Frame ID",
       "Frame of the clouds, and child frame of poses that name none (unset: the caps', or lidar)");
   install_string (object_class, PROP_PARENT_FRAME_ID, "parent-frame-id", "Parent Frame ID",
@@ -141,6 +176,9 @@ gst_mcap_pad_reset (GstMcapPad *self)
   self->last_time = 0;
   self->clock = (GstMcapClock){.has_offset = FALSE};
   g_clear_pointer (&self->map, gst_mcap_digest_unref);
+  g_clear_pointer (&self->mount, gst_point_cloud_pose_free);
+  g_clear_pointer (&self->mount_parent, g_free);
+  self->has_last_pose = FALSE;
   self->eos = FALSE;
   self->warned = FALSE;
   self->generation = 0;
@@ -182,4 +220,18 @@ gst_mcap_pad_set_caps (GstMcapPad *self, GstCaps *caps, GError **error)
   gst_caps_replace (&self->caps, caps);
   self->generation = 0;
   return TRUE;
+}
+
+void
+gst_mcap_pad_set_mount (GstMcapPad *self, const GstStructure *structure)
+{
+  const gchar *parent = gst_structure_get_string (structure, "parent-frame");
+  const GValue *pose = gst_structure_get_value (structure, "pose");
+
+  g_clear_pointer (&self->mount, gst_point_cloud_pose_free);
+  g_free (self->mount_parent);
+  self->mount_parent = g_strdup (parent ? parent : "base_link");
+  if (pose && G_VALUE_HOLDS (pose, GST_TYPE_POINT_CLOUD_POSE))
+    self->mount = g_value_dup_boxed (pose);
+  self->have_mount = FALSE;
 }

@@ -6,6 +6,7 @@
 #include "gst/mcap/messages/gstbagrecords.h"
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/messages/gstrosmessages.h"
+#include "gstmcapchannels.h"
 
 #define DEFAULT_FRAME "lidar"
 
@@ -13,19 +14,12 @@
  */
 #define POSES_SIZE 16384
 
-/* Last part of the topics of roles other than the estimate. */
-static const gchar *const role_topics[GST_MCAP_N_ROLES] = {
-    [GST_POSE_ROLE_ESTIMATE] = "estimate",
-    [GST_POSE_ROLE_PRIOR] = "prior",
-    [GST_POSE_ROLE_ODOMETRY] = "odometry",
-    [GST_POSE_ROLE_GROUND_TRUTH] = "ground_truth",
-};
-
 void
 gst_mcap_recorder_init (GstMcapRecorder *self)
 {
   memset (self, 0, sizeof *self);
   self->scratch = g_byte_array_new ();
+  gst_mcap_poses_init (&self->poses);
 }
 
 void
@@ -33,21 +27,24 @@ gst_mcap_recorder_clear (GstMcapRecorder *self)
 {
   g_clear_pointer (&self->writer, mcap_writer_free);
   g_clear_pointer (&self->scratch, g_byte_array_unref);
+  gst_mcap_poses_clear (&self->poses);
+}
+
+void
+gst_mcap_recorder_open (GstMcapRecorder *self, McapWriter *writer, const GstMcapSettings *settings)
+{
+  self->writer = writer;
+  self->generation++;
+  gst_mcap_poses_open (&self->poses, writer, settings);
+}
+
+gboolean
+gst_mcap_recorder_add_end (GstMcapRecorder *self, GError **error)
+{
+  return gst_mcap_poses_add_paths (&self->poses, error);
 }
 
 /* Channels */
-
-static gboolean
-add_ros_channel (GstMcapRecorder *self, const gchar *topic, const gchar *type, GHashTable *metadata,
-    guint16 *channel, GError **error)
-{
-  const gchar *text = ros_schema (type);
-  guint16 schema = mcap_writer_add_schema (
-      self->writer, type, MCAP_ENCODING_ROS2MSG, text, strlen (text), error);
-
-  return schema > 0 && mcap_writer_add_channel (self->writer, schema, topic, MCAP_ENCODING_CDR,
-                           metadata, channel, error);
-}
 
 static GHashTable *
 new_metadata (void)
@@ -142,8 +139,8 @@ add_main_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
   if (caps)
     set_metadata (metadata, MCAP_META_CAPS, caps);
   if (pad->kind == GST_MCAP_PAD_CLOUD)
-    return add_ros_channel (
-        self, pad->main_topic, ROS_TYPE_POINT_CLOUD2, metadata, &pad->main_channel, error);
+    return gst_mcap_channel_add (
+        self->writer, pad->main_topic, ROS_TYPE_POINT_CLOUD2, metadata, &pad->main_channel, error);
   return mcap_writer_add_channel (self->writer, 0, pad->main_topic,
       structure ? gst_structure_get_name (structure) : "", metadata, &pad->main_channel, error);
 }
@@ -188,6 +185,11 @@ set_names (GstMcapPad *pad)
   else
     pad->cloud_frame = g_strdup (g_quark_to_string (pad->info.frame_id));
   pad->pose_parent_frame = dup_valid (pad->parent_frame_id);
+  g_free (pad->odometry_name);
+  g_free (pad->path_name);
+  pad->odometry_name = pad->odometry_topic ? dup_valid (pad->odometry_topic)
+                                           : g_strconcat (pad->main_topic, "/odom", NULL);
+  pad->path_name = dup_valid (pad->path_topic);
   GST_OBJECT_UNLOCK (pad);
 }
 
@@ -205,152 +207,15 @@ prepare_pad (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
     return TRUE;
   pad->generation = 0;
   set_names (pad);
-  pad->have_pose_channels = 0;
-  pad->have_diagnostics_channel = pad->have_duration_channel = pad->have_tf_channel = FALSE;
+  pad->have_channels = 0;
+  pad->have_mount = FALSE;
   if (!add_main_channel (self, pad, error))
     return FALSE;
   pad->generation = self->generation;
   return TRUE;
 }
 
-static gboolean
-prepare_pose_channel (GstMcapRecorder *self, GstMcapPad *pad, GstPoseRole role, GError **error)
-{
-  g_autoptr (GHashTable) metadata = NULL;
-  g_autoptr (GEnumClass) roles = NULL;
-  g_autofree gchar *topic = NULL;
-
-  if (pad->have_pose_channels & (1u << role))
-    return TRUE;
-  metadata = new_metadata ();
-  roles = g_type_class_ref (GST_TYPE_POSE_ROLE);
-  set_metadata (metadata, MCAP_META_ROLE, g_enum_get_value (roles, role)->value_nick);
-  if (pad->kind == GST_MCAP_PAD_CLOUD)
-    set_metadata (metadata, MCAP_META_CLOUD, pad->main_topic);
-  topic = role == GST_POSE_ROLE_ESTIMATE
-              ? g_strdup (pad->poses_topic)
-              : g_strconcat (pad->poses_topic, "/", role_topics[role], NULL);
-  if (!add_ros_channel (self, topic, ROS_TYPE_POSE, metadata, &pad->pose_channels[role], error))
-    return FALSE;
-  pad->have_pose_channels |= 1u << role;
-  return TRUE;
-}
-
-static gboolean
-prepare_diagnostics_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
-{
-  g_autoptr (GHashTable) metadata = NULL;
-
-  if (pad->have_diagnostics_channel)
-    return TRUE;
-  metadata = new_metadata ();
-  if (pad->kind == GST_MCAP_PAD_CLOUD)
-    set_metadata (metadata, MCAP_META_CLOUD, pad->main_topic);
-  pad->have_diagnostics_channel = add_ros_channel (self, self->settings->diagnostics_topic,
-      ROS_TYPE_DIAGNOSTICS, metadata, &pad->diagnostics_channel, error);
-  return pad->have_diagnostics_channel;
-}
-
-static gboolean
-prepare_duration_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
-{
-  if (pad->have_duration_channel)
-    return TRUE;
-  g_autoptr (GHashTable) metadata = new_metadata ();
-  g_autofree gchar *topic = g_strconcat (pad->main_topic, "/duration", NULL);
-  set_metadata (metadata, MCAP_META_CLOUD, pad->main_topic);
-  pad->have_duration_channel =
-      add_ros_channel (self, topic, ROS_TYPE_DURATION, metadata, &pad->duration_channel, error);
-  return pad->have_duration_channel;
-}
-
-static gboolean
-prepare_tf_channel (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
-{
-  if (!pad->have_tf_channel)
-    pad->have_tf_channel = add_ros_channel (
-        self, self->settings->tf_topic, ROS_TYPE_TF, NULL, &pad->tf_channel, error);
-  return pad->have_tf_channel;
-}
-
 /* Messages */
-
-static gboolean
-add_scratch (GstMcapRecorder *self, guint16 channel, guint64 log_time, gint64 stamp, GError **error)
-{
-  McapPart part = {self->scratch->data, self->scratch->len};
-
-  return mcap_writer_add_message (self->writer, channel, log_time, MAX (stamp, 0), &part, 1, error);
-}
-
-static gboolean
-is_set (const gchar *topic)
-{
-  return topic && *topic;
-}
-
-static gboolean
-add_pose (GstMcapRecorder *self, GstMcapPad *pad, const GstPoseMeta *meta, guint64 log_time,
-    gint64 stamp, GError **error)
-{
-  const gchar *parent = g_quark_to_string (meta->parent_frame);
-  const gchar *child = g_quark_to_string (meta->child_frame);
-
-  if (parent == NULL)
-    parent = pad->pose_parent_frame;
-  if (parent == NULL)
-    parent = meta->role == GST_POSE_ROLE_ODOMETRY ? "odom" : "map";
-  if (child == NULL)
-    child = pad->cloud_frame;
-
-  if (is_set (self->settings->diagnostics_topic)) {
-    if (!prepare_diagnostics_channel (self, pad, error))
-      return FALSE;
-    g_byte_array_set_size (self->scratch, 0);
-    ros_write_diagnostics (self->scratch, stamp, pad->poses_topic, meta);
-    if (!add_scratch (self, pad->diagnostics_channel, log_time, stamp, error))
-      return FALSE;
-  }
-  if (!meta->has_pose)
-    return TRUE;
-  if (is_set (self->settings->tf_topic) && meta->role == self->settings->tf_role) {
-    if (!prepare_tf_channel (self, pad, error))
-      return FALSE;
-    g_byte_array_set_size (self->scratch, 0);
-    ros_write_tf (self->scratch, stamp, parent, child, meta);
-    if (!add_scratch (self, pad->tf_channel, log_time, stamp, error))
-      return FALSE;
-  }
-  if (!prepare_pose_channel (self, pad, meta->role, error))
-    return FALSE;
-  g_byte_array_set_size (self->scratch, 0);
-  ros_write_pose (self->scratch, stamp, parent, meta);
-  return add_scratch (self, pad->pose_channels[meta->role], log_time, stamp, error);
-}
-
-static gboolean
-add_poses (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,
-    gint64 stamp, GError **error)
-{
-  gpointer state = NULL;
-  const GstPoseMeta *meta;
-
-  if (!is_set (pad->poses_topic))
-    return TRUE;
-  while ((meta = (const GstPoseMeta *)gst_buffer_iterate_meta_filtered (
-              buffer, &state, GST_POSE_META_API_TYPE))) {
-    gint64 pose_stamp = stamp;
-
-    if ((guint)meta->role >= GST_MCAP_N_ROLES)
-      continue;
-    /* The instant that the pose is of, on the header's clock. */
-    if (GST_CLOCK_TIME_IS_VALID (meta->timestamp) && GST_BUFFER_PTS_IS_VALID (buffer))
-      pose_stamp += GST_CLOCK_DIFF (GST_BUFFER_PTS (buffer), meta->timestamp);
-    if (!add_pose (self, pad, meta, log_time, pose_stamp, error))
-      return FALSE;
-  }
-  return TRUE;
-}
 
 /* A PointCloud2 has no duration. Where the framerate in the caps gives it, it is not written. */
 static gboolean
@@ -359,16 +224,19 @@ add_duration (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64
 {
   const GstClockTime duration = GST_BUFFER_DURATION (buffer);
   const GstPointCloudInfo *info = &pad->info;
+  g_autofree gchar *topic = NULL;
 
   if (!GST_CLOCK_TIME_IS_VALID (duration) ||
       (info->fps_n > 0 &&
           duration == gst_util_uint64_scale_int (GST_SECOND, info->fps_d, info->fps_n)))
     return TRUE;
-  if (!prepare_duration_channel (self, pad, error))
-    return FALSE;
+  topic = g_strconcat (pad->main_topic, "/duration", NULL);
   g_byte_array_set_size (self->scratch, 0);
   ros_write_duration (self->scratch, duration);
-  return add_scratch (self, pad->duration_channel, log_time, stamp, error);
+  return gst_mcap_channel_prepare (
+             self->writer, pad, GST_MCAP_CHANNEL_DURATION, topic, ROS_TYPE_DURATION, NULL, error) &&
+         gst_mcap_channel_write (
+             self->writer, pad, GST_MCAP_CHANNEL_DURATION, self->scratch, log_time, stamp, error);
 }
 
 static gboolean
@@ -389,7 +257,8 @@ add_cloud (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 lo
   }
   ok = mcap_writer_make_room (self->writer, map.map.size + POSES_SIZE, log_time, error) &&
        add_duration (self, pad, buffer, log_time, stamp, error) &&
-       add_poses (self, pad, buffer, log_time, stamp, error);
+       gst_mcap_poses_add_mount (&self->poses, pad, log_time, stamp, error) &&
+       gst_mcap_poses_add (&self->poses, pad, buffer, log_time, stamp, error);
   if (ok) {
     g_byte_array_set_size (self->scratch, 0);
     ros_write_point_cloud2_head (self->scratch, stamp, pad->cloud_frame, &pad->info, map.n_points);
@@ -471,9 +340,12 @@ gst_mcap_recorder_add (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer
   case GST_MCAP_PAD_CLOUD:
     return add_cloud (self, pad, buffer, log_time, stamp, error);
   case GST_MCAP_PAD_POSE:
+    /* A message's stamp is its publish time: instants of its poses follow from the log time. */
     if (pad->is_copy)
-      return add_data (self, pad, buffer, log_time, stamp, error);
-    return add_poses (self, pad, buffer, log_time, stamp, error);
+      return add_data (self, pad, buffer, log_time, stamp, error) &&
+             gst_mcap_poses_add_transforms (
+                 &self->poses, pad, buffer, log_time, (gint64)log_time, error);
+    return gst_mcap_poses_add (&self->poses, pad, buffer, log_time, stamp, error);
   default:
     if (pad->is_attachment)
       return add_attachment (self, pad, buffer, log_time, error);

@@ -32,7 +32,7 @@ gst_mcap_session_reset (GstMcapSession *self)
   gst_mcap_times_reset (&self->times);
   gst_mcap_origins_init (&self->origins);
   self->described = self->has_ended = self->has_failed = FALSE;
-  self->dropped = 0;
+  self->dropped = self->n_without_odometry = 0;
 }
 
 /* Messages */
@@ -84,6 +84,29 @@ tell_clock (GstMcapSession *self, GstMcapPad *pad, GstMcapStampNews news, guint6
   if (news != GST_MCAP_STAMP_UNKNOWN_EPOCH && log_time >= GST_MCAP_EARLIEST_TIME_OF_DAY) {
     g_autoptr (GError) warning =
         g_error_new_literal (GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, text);
+    post_warning (self, warning);
+  }
+}
+
+/* Estimates that odometry is missing for: not the first ones, which may come before it. */
+#define N_WITHOUT_ODOMETRY 10
+
+static void
+check_odometry (GstMcapSession *self, GstMcapPad *pad)
+{
+  const guint64 n = self->file.recorder.poses.n_without_odometry;
+
+  if (n == self->n_without_odometry)
+    return;
+  self->n_without_odometry = n;
+  GST_CAT_DEBUG_OBJECT (self->category, pad,
+      "estimate %" G_GUINT64_FORMAT " without odometry of its instant and frame", n);
+  if (n == N_WITHOUT_ODOMETRY) {
+    g_autoptr (GError) warning = g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+        "%u estimates have no odometry of their instant and child frame, so that they gave no "
+        "transform map to odom: with tf-mode=map-odom odometry is to come on the clouds or on a "
+        "pad pose_%%u; tf-mode=pose does without it",
+        N_WITHOUT_ODOMETRY);
     post_warning (self, warning);
   }
 }
@@ -192,8 +215,10 @@ record_now (GstMcapSession *self, GstMcapPad *pad, GstBuffer *buffer)
       "%" G_GSIZE_FORMAT " bytes at log time %" G_GUINT64_FORMAT ", stamp %" G_GINT64_FORMAT, size,
       log_time, stamp);
   if (self->prepare (self->element, log_time, size, &error) &&
-      gst_mcap_file_add (&self->file, pad, buffer, log_time, stamp, &error))
+      gst_mcap_file_add (&self->file, pad, buffer, log_time, stamp, &error)) {
+    check_odometry (self, pad);
     return GST_FLOW_OK;
+  }
   if (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT) ||
       g_error_matches (error, MCAP_WRITER_ERROR, MCAP_WRITER_ERROR_TOO_LARGE)) {
     drop (self, pad, error);

@@ -38,6 +38,22 @@ log_time_get_type (void)
 }
 
 static GType
+tf_mode_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_MCAP_TF_MODE_POSE, "The poses of tf-role, as they are", "pose"},
+      {GST_MCAP_TF_MODE_MAP_ODOM,
+          "odom to the body from odometry, and map to odom from the poses of tf-role (REP 105)",
+          "map-odom"},
+      {0, NULL, NULL},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstMcapTfMode", values));
+  return type;
+}
+
+static GType
 header_stamp_get_type (void)
 {
   static const GEnumValue values[] = {
@@ -83,6 +99,10 @@ static const Property properties[] = {
         AT (tf_topic), STRING, .text = "/tf"},
     {"tf-role", "TF Role", "Role of the poses that are recorded as transforms", AT (tf_role), ENUM,
         gst_pose_role_get_type, .initial = GST_POSE_ROLE_ESTIMATE},
+    {"tf-mode", "TF Mode",
+        "Which transforms are recorded: where odometry is recorded and the body is to have one "
+        "parent, map-odom",
+        AT (tf_mode), ENUM, tf_mode_get_type, .initial = GST_MCAP_TF_MODE_POSE},
     {"diagnostics-topic", "Diagnostics Topic",
         "Topic of scores and status of poses (empty: they are not recorded)",
         AT (diagnostics_topic), STRING, .text = "/diagnostics"},
@@ -193,6 +213,7 @@ gst_mcap_settings_install (GObjectClass *klass, guint first)
   gst_type_mark_as_plugin_api (compression_get_type (), 0);
   gst_type_mark_as_plugin_api (log_time_get_type (), 0);
   gst_type_mark_as_plugin_api (header_stamp_get_type (), 0);
+  gst_type_mark_as_plugin_api (tf_mode_get_type (), 0);
   return first + G_N_ELEMENTS (properties);
 }
 

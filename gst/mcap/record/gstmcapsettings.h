@@ -14,6 +14,11 @@ typedef enum {
   GST_MCAP_LOG_TIME_CLOCK,
 } GstMcapLogTime;
 
+typedef enum {
+  GST_MCAP_TF_MODE_POSE,
+  GST_MCAP_TF_MODE_MAP_ODOM,
+} GstMcapTfMode;
+
 /* Properties that mcapsink and mcapmux share. Their owner guards them by its object lock. */
 typedef struct {
   McapWriterCompression compression;
@@ -21,6 +26,7 @@ typedef struct {
   guint64 chunk_duration; /* ns */
   gchar *tf_topic;
   GstPoseRole tf_role;
+  GstMcapTfMode tf_mode;
   gchar *diagnostics_topic;
   GstMcapLogTime log_time;
   GstMcapHeaderStamp header_stamp;

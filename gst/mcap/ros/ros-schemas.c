@@ -106,6 +106,42 @@ static const gchar diagnostics[] =
     DEPENDS ("diagnostic_msgs/KeyValue")
     "string key\n"
     "string value\n";
+
+static const gchar odometry[] =
+    "std_msgs/Header header\n"
+    "string child_frame_id\n"
+    "geometry_msgs/PoseWithCovariance pose\n"
+    "geometry_msgs/TwistWithCovariance twist\n"
+    HEADER
+    DEPENDS ("geometry_msgs/PoseWithCovariance")
+    "geometry_msgs/Pose pose\n"
+    "float64[36] covariance\n"
+    DEPENDS ("geometry_msgs/Pose")
+    "geometry_msgs/Point position\n"
+    "geometry_msgs/Quaternion orientation\n"
+    POINT
+    QUATERNION
+    DEPENDS ("geometry_msgs/TwistWithCovariance")
+    "geometry_msgs/Twist twist\n"
+    "float64[36] covariance\n"
+    DEPENDS ("geometry_msgs/Twist")
+    "geometry_msgs/Vector3 linear\n"
+    "geometry_msgs/Vector3 angular\n"
+    VECTOR3;
+
+static const gchar path[] =
+    "std_msgs/Header header\n"
+    "geometry_msgs/PoseStamped[] poses\n"
+    HEADER
+    DEPENDS ("geometry_msgs/PoseStamped")
+    "std_msgs/Header header\n"
+    "geometry_msgs/Pose pose\n"
+    DEPENDS ("geometry_msgs/Pose")
+    "geometry_msgs/Point position\n"
+    "geometry_msgs/Quaternion orientation\n"
+    POINT
+    QUATERNION;
+
 static const gchar duration[] =
     "int32 sec\n"
     "uint32 nanosec\n";
@@ -120,6 +156,8 @@ ros_schema (const gchar *type)
   } schemas[] = {
       {ROS_TYPE_POINT_CLOUD2, point_cloud2},
       {ROS_TYPE_POSE, pose},
+      {ROS_TYPE_ODOMETRY, odometry},
+      {ROS_TYPE_PATH, path},
       {ROS_TYPE_TF, tf},
       {ROS_TYPE_DIAGNOSTICS, diagnostics},
       {ROS_TYPE_DURATION, duration},
