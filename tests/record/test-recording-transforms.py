@@ -133,7 +133,7 @@ class Transforms(Folder):
         """That nothing is made of estimates is said."""
         path = self.path("a.mcap")
         pipeline = Gst.parse_launch(
-            f"lidartestsrc num-buffers=20 rings=4 columns=16 ! mcapsink location={path} "
+            f"lidartestsrc num-buffers=20 rings=16 columns=64 ! mcapsink location={path} "
             "tf-mode=map-odom tf-role=ground-truth")
         pipeline.set_state(Gst.State.PLAYING)
         message = wait(pipeline, Gst.MessageType.WARNING | Gst.MessageType.ERROR)
