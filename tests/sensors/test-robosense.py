@@ -100,4 +100,4 @@ def handedness(data):
     assert (near < 0.005).mean() > 0.4 and (mirrored < 0.005).mean() < 0.1
 
 
-compare.run([formula, handedness])
+compare.run([formula, handedness], ["packets_robosense"])

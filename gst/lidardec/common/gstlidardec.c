@@ -83,6 +83,7 @@ open_decoder (GstLidarDec *self)
   cut_angle = priv->cut_angle;
   src_ip = g_strdup (priv->src_ip);
   priv->published = (GstLidarCounts){0};
+  *priv->refused = 0;
   priv->period = DEFAULT_PERIOD;
   GST_OBJECT_UNLOCK (self);
 
@@ -213,10 +214,11 @@ gst_lidar_dec_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 }
 
 static void
-get_counts (GstElement *element, GstLidarCounts *counts)
+get_counts (GstElement *element, GstLidarCounts *counts, gchar *refused)
 {
   GST_OBJECT_LOCK (element);
   *counts = PRIVATE (GST_LIDAR_DEC (element))->published;
+  g_strlcpy (refused, PRIVATE (GST_LIDAR_DEC (element))->refused, GST_LIDAR_MAX_REFUSED);
   GST_OBJECT_UNLOCK (element);
 }
 

@@ -21,7 +21,8 @@ typedef struct {
   gchar *frame_id;
   gchar *src_ip;
   GstLidarCounts published;
-  GstClockTime period; /* that LATENCY says */
+  gchar refused[GST_LIDAR_MAX_REFUSED]; /* why the last packet that was refused was */
+  GstClockTime period;                  /* that LATENCY says */
 
   GstLidarWatch watch;
 

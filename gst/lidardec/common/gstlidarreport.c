@@ -63,12 +63,12 @@ gst_lidar_counts_to_structure (const GstLidarCounts *self, const gchar *name)
 }
 
 gchar *
-gst_lidar_counts_explain (const GstLidarCounts *self)
+gst_lidar_counts_explain (const GstLidarCounts *self, const gchar *refused)
 {
   if (self->n_packets == 0)
     return g_strdup ("no packet came");
-  if (self->refused[0])
-    return g_strdup_printf ("the last one that was refused: %s", self->refused);
+  if (*refused)
+    return g_strdup_printf ("the last one that was refused: %s", refused);
   if (self->n_other_source > 0)
     return g_strdup_printf (
         "%" G_GUINT64_FORMAT " are of another sender than \"src-ip\"", self->n_other_source);

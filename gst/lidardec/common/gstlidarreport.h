@@ -35,7 +35,6 @@ typedef struct {
   guint64 n_bad[GST_LIDAR_N_BAD]; /* by PacketError */
   guint64 n_scans;
   PacketCutterCounts cutter;
-  gchar refused[160]; /* why the last packet that was refused was; "": none was */
 } GstLidarCounts;
 
 /* Posts @text, with how often it happened so far, unless one of its kind was posted just now;
@@ -50,7 +49,10 @@ void gst_lidar_warn_of_cutter (GstElement *element, gint64 *last, const PacketCu
 /* The element's "stats", named @name. */
 GstStructure *gst_lidar_counts_to_structure (const GstLidarCounts *self, const gchar *name);
 
-/* What there was in the place of scans: a sentence without its end. To be freed. */
-gchar *gst_lidar_counts_explain (const GstLidarCounts *self);
+/* What there was in the place of scans: a sentence without its end. @refused: why the last packet
+ * that was refused was, or "". To be freed. */
+gchar *gst_lidar_counts_explain (const GstLidarCounts *self, const gchar *refused);
+
+#define GST_LIDAR_MAX_REFUSED 160
 
 G_END_DECLS

@@ -157,11 +157,13 @@ handle_bad_packet (GstLidarDec *self, const GError *error, const guint8 *data, g
   /* Its own decoder does not know its own packet: the guess is wrong, or the packet is damaged. */
   if (vendor && strstr (vendor, gst_debug_category_get_name (GST_CAT_DEFAULT)))
     vendor = NULL;
-  g_snprintf (priv->counts.refused, sizeof priv->counts.refused, "%s%s%s", error->message,
+  GST_OBJECT_LOCK (self);
+  g_snprintf (priv->refused, sizeof priv->refused, "%s%s%s", error->message,
       vendor ? "; it looks like " : "", vendor ? vendor : "");
-  GST_DEBUG_OBJECT (self, "%s: %s", kinds[error->code], priv->counts.refused);
+  GST_OBJECT_UNLOCK (self);
+  GST_DEBUG_OBJECT (self, "%s: %s", kinds[error->code], priv->refused);
   warn (self, (GstLidarWarning)error->code, n, "%s and is left out: %s.", kinds[error->code],
-      priv->counts.refused);
+      priv->refused);
   return TRUE;
 }
 
@@ -239,13 +241,14 @@ decode_mapped (GstLidarDec *self, GstBuffer *buffer, const guint8 *data, gsize s
   if (!is_data || packet_cutter_is_held (priv->cutter))
     return TRUE;
   priv->is_calibrated = TRUE;
-  learn_time_of_day (self, buffer);
   lock_source (self);
-  tell_model (self);
+  if (!priv->model)
+    tell_model (self);
+  if (!priv->knows_live || packet_cutter_has_finished (priv->cutter))
+    learn_time_of_day (self, buffer);
   return TRUE;
 }
 
-/* Takes @buffer over. */
 static GstFlowReturn
 decode_one (GstLidarDec *self, GstBuffer *buffer)
 {
@@ -253,12 +256,10 @@ decode_one (GstLidarDec *self, GstBuffer *buffer)
   gboolean goes_on;
   if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
     GST_ELEMENT_ERROR (self, RESOURCE, READ, ("A packet cannot be mapped."), (NULL));
-    gst_buffer_unref (buffer);
     return GST_FLOW_ERROR;
   }
   goes_on = decode_mapped (self, buffer, map.data, map.size);
   gst_buffer_unmap (buffer, &map);
-  gst_buffer_unref (buffer);
   return goes_on ? push_scans (self) : GST_FLOW_ERROR;
 }
 
@@ -283,14 +284,17 @@ decode_packet (GstLidarDec *self, GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return GST_FLOW_OK;
   }
-  GstFlowReturn flow = decode_one (self, gst_buffer_ref (buffer));
+  GstFlowReturn flow = decode_one (self, buffer);
   if (packet_cutter_is_held (priv->cutter))
-    g_queue_push_tail (&priv->held, g_steal_pointer (&buffer));
-  gst_clear_buffer (&buffer);
+    g_queue_push_tail (&priv->held, buffer);
+  else
+    gst_buffer_unref (buffer);
   drop_held (self, packet_cutter_get_n_kept (priv->cutter));
   if (packet_cutter_has_jumped (priv->cutter))
-    while (flow == GST_FLOW_OK && (buffer = g_queue_pop_head (&priv->held)))
+    while (flow == GST_FLOW_OK && (buffer = g_queue_pop_head (&priv->held))) {
       flow = decode_one (self, buffer);
+      gst_buffer_unref (buffer);
+    }
   return flow;
 }
 
@@ -399,7 +403,7 @@ gst_lidar_dec_check_end (GstLidarDec *self)
   const guint64 n = priv->counts.n_packets;
   if (priv->counts.n_scans > 0 || (n == 0 && !gst_lidar_is_live (priv->sinkpad)))
     return;
-  g_autofree gchar *cause = gst_lidar_counts_explain (&priv->counts);
+  g_autofree gchar *cause = gst_lidar_counts_explain (&priv->counts, priv->refused);
   g_autofree gchar *upstream = n > 0 ? g_strdup ("") : gst_lidar_describe_upstream (priv->sinkpad);
   GST_ELEMENT_ERROR (self, STREAM, DECODE,
       ("Not a single scan came of %" G_GUINT64_FORMAT " packets: %s%s%s.", n, cause,

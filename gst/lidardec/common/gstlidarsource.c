@@ -73,6 +73,7 @@ look_at (GstLidarSource *self, GSocketAddress *address)
   if (address == self->seen)
     return;
   g_set_object (&self->seen, address);
+  self->ours = NULL;
   self->current = (GstLidarAddress){0};
   if (G_IS_INET_SOCKET_ADDRESS (address))
     set_inet (&self->current, g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (address)));
@@ -89,6 +90,8 @@ gst_lidar_source_check (GstLidarSource *self, GstBuffer *buffer)
     self->current = (GstLidarAddress){0};
     return TRUE;
   }
+  if (meta->addr == self->seen && self->seen == self->ours)
+    return TRUE;
   look_at (self, meta->addr);
   if (self->address.n == 0 || gst_lidar_address_is_equal (&self->address, &self->current))
     return TRUE;
@@ -101,6 +104,9 @@ gst_lidar_source_lock (GstLidarSource *self)
   if (self->current.n == 0)
     return FALSE;
   self->last_time = self->time;
+  if (self->ours == self->seen)
+    return FALSE;
+  self->ours = self->seen;
   if (gst_lidar_address_is_equal (&self->address, &self->current))
     return FALSE;
   self->address = self->current;

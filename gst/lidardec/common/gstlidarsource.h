@@ -21,11 +21,12 @@ gchar *gst_lidar_address_to_string (const GstLidarAddress *self);
 /* Packets of one sensor: that of a given address, or of the first whose packet is decoded. */
 typedef struct {
   gboolean is_given;
-  GstLidarAddress address; /* that is decoded */
-  gint64 last_time;        /* ns: when something of it came */
-  gint64 time;             /* of the last packet */
-  GSocketAddress *seen;    /* of the last packet, and … */
-  GstLidarAddress current; /* … its address */
+  GstLidarAddress address;    /* that is decoded */
+  gint64 last_time;           /* ns: when something of it came */
+  gint64 time;                /* of the last packet */
+  const GSocketAddress *ours; /* the last packet's, where it is of that address */
+  GSocketAddress *seen;       /* of the last packet, and … */
+  GstLidarAddress current;    /* … its address */
 } GstLidarSource;
 
 /* @address: NULL or empty: the first one's. FALSE: it is none. */

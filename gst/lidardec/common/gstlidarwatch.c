@@ -8,10 +8,11 @@
 #define INTERVAL (3 * GST_SECOND)
 
 static void
-warn (const GstLidarWatch *self, guint64 n_packets, const GstLidarCounts *counts)
+warn (const GstLidarWatch *self, guint64 n_packets, const GstLidarCounts *counts,
+    const gchar *refused)
 {
   if (n_packets > 0) {
-    g_autofree gchar *cause = gst_lidar_counts_explain (counts);
+    g_autofree gchar *cause = gst_lidar_counts_explain (counts, refused);
     GST_ELEMENT_WARNING (self->element, STREAM, DECODE,
         ("%" G_GUINT64_FORMAT " packets came in 3 s and no scan: %s.", n_packets, cause), (NULL));
     return;
@@ -29,7 +30,8 @@ look (GstClock *clock, GstClockTime time, GstClockID id, gpointer data)
 {
   GstLidarWatch *self = data;
   GstLidarCounts counts;
-  self->get_counts (self->element, &counts);
+  gchar refused[GST_LIDAR_MAX_REFUSED];
+  self->get_counts (self->element, &counts, refused);
   g_mutex_lock (&self->mutex);
   const gboolean brings = counts.n_scans > self->before.n_scans;
   const gboolean is_news = self->id == id && !brings && !self->is_silent;
@@ -38,7 +40,7 @@ look (GstClock *clock, GstClockTime time, GstClockID id, gpointer data)
   self->before = counts;
   g_mutex_unlock (&self->mutex);
   if (is_news && gst_lidar_is_live (self->pad))
-    warn (self, n_packets, &counts);
+    warn (self, n_packets, &counts, refused);
   return TRUE;
 }
 
@@ -55,7 +57,8 @@ gst_lidar_watch_start (GstLidarWatch *self)
   GstClockID id =
       gst_clock_new_periodic_id (clock, gst_clock_get_time (clock) + INTERVAL, INTERVAL);
   GstLidarCounts counts;
-  self->get_counts (self->element, &counts);
+  gchar refused[GST_LIDAR_MAX_REFUSED];
+  self->get_counts (self->element, &counts, refused);
   g_mutex_lock (&self->mutex);
   self->id = id;
   self->before = counts;

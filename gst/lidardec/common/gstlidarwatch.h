@@ -8,9 +8,10 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  GstElement *element;                                              /* whose scans they are */
-  GstPad *pad;                                                      /* its sink pad */
-  void (*get_counts) (GstElement *element, GstLidarCounts *counts); /* from any thread */
+  GstElement *element; /* whose scans they are */
+  GstPad *pad;         /* its sink pad */
+  /* From any thread; @refused has GST_LIDAR_MAX_REFUSED bytes. */
+  void (*get_counts) (GstElement *element, GstLidarCounts *counts, gchar *refused);
 
   GMutex mutex;
   GstClockID id;         /* NULL: it does not look */

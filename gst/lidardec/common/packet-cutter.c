@@ -34,8 +34,9 @@
 #define BLIND_TIME 0.25
 /* Degrees of a scan that tell the rate of the turn. */
 #define MIN_TURNED 3
-/* More is an interruption, or azimuths of a damaged packet; less follows on. */
+/* Less, in less time, follows on: far below what ends a scan. */
 #define MAX_AZIMUTH_STEP 5
+#define MAX_FIRING_STEP (10 * MSEC)
 
 /* Of a scan: 0.4 s of two returns of 128 lasers. More are packets that came again and again. */
 #define MAX_POINTS ((gsize)1 << 21)
@@ -47,6 +48,7 @@ typedef struct {
 
 struct _PacketCutter {
   gdouble angle;
+  gdouble cut_angle; /* the same, or in the middle of the blind part */
   gboolean has_blind;
   Sector blind; /* between its edges nothing comes */
   Sector last_jump;
@@ -59,12 +61,13 @@ struct _PacketCutter {
   gboolean is_whole; /* it began at the angle */
   PacketScan scan;
   gsize capacity;
-  gsize usual;          /* points of the scan before */
-  gint64 last_time;     /* of the last firing in order */
-  gdouble last_azimuth; /* its azimuth */
+  gsize usual;           /* points of the scan before */
+  gint64 last_time;      /* of the last firing in order */
+  gdouble last_relative; /* its azimuth from the cut on */
   gint64 period;
-  gdouble turned;      /* degrees of the turn, in steps that follow on each other … */
-  gint64 turning_time; /* … and the time that they took */
+  gdouble first_relative; /* azimuth of the scan's first firing, or of one behind it … */
+  gint64 first_time;      /* … and when that was */
+  gdouble rate;           /* of a scan before, degrees per ns, 0: not known */
 
   /* the packet */
   gboolean has_packet;
@@ -94,7 +97,7 @@ PacketCutter *
 packet_cutter_new (gdouble angle)
 {
   PacketCutter *self = g_new0 (PacketCutter, 1);
-  self->angle = angle < 360 ? angle : 0;
+  self->angle = self->cut_angle = angle < 360 ? angle : 0;
   self->last_jump = (Sector){-1, -1};
   self->next_arrival = -1;
   self->memory = packet_memory_new ();
@@ -345,12 +348,33 @@ get_turn (gdouble from, gdouble to)
   return turn < 360 ? turn : turn - 360;
 }
 
+/* How fast the sensor turns, by this scan or the one before; degrees per ns, 0: not known. */
 static gdouble
-get_cut_angle (const PacketCutter *self)
+get_rate (const PacketCutter *self)
 {
-  if (!self->has_blind)
-    return self->angle;
-  return self->blind.from + get_turn (self->blind.from, self->blind.to) / 2;
+  const gdouble turned = self->last_relative - self->first_relative;
+  const gint64 passed = self->last_time - self->first_time;
+  return turned >= MIN_TURNED && passed > 0 ? turned / (gdouble)passed : self->rate;
+}
+
+/* The next firings tell the rate of the turn anew. */
+static void
+restart_rate (PacketCutter *self, gint64 time, gdouble relative)
+{
+  self->first_time = time;
+  self->first_relative = relative;
+}
+
+/* Cuts elsewhere from now on. A scan that began at the other angle is no whole turn. */
+static void
+set_cut_angle (PacketCutter *self, gdouble angle)
+{
+  const gdouble last = get_turn (0, self->cut_angle + self->last_relative);
+  self->rate = get_rate (self);
+  self->cut_angle = get_turn (0, angle);
+  self->last_relative = get_turn (self->cut_angle, last);
+  restart_rate (self, self->last_time, self->last_relative);
+  self->is_whole = FALSE;
 }
 
 static gboolean
@@ -364,9 +388,10 @@ are_near (gdouble a, gdouble b)
 static gboolean
 is_blind (const PacketCutter *self, gint64 time, gdouble turn)
 {
-  if (turn < BLIND_TWICE || self->turned < MIN_TURNED)
+  const gdouble rate = turn >= BLIND_TWICE ? get_rate (self) : 0;
+  if (rate <= 0)
     return FALSE;
-  const gdouble expected = turn * (gdouble)self->turning_time / self->turned;
+  const gdouble expected = turn / rate;
   return fabs ((gdouble)(time - self->last_time) - expected) < BLIND_TIME * expected + 2.0 * MSEC;
 }
 
@@ -374,17 +399,16 @@ is_blind (const PacketCutter *self, gint64 time, gdouble turn)
 static void
 learn_blind (PacketCutter *self, gdouble azimuth, gdouble turn)
 {
-  const Sector jump = {self->last_azimuth, azimuth};
+  const Sector jump = {get_turn (0, self->cut_angle + self->last_relative), azimuth};
   const gboolean is_known = self->has_blind && are_near (jump.from, self->blind.from) &&
                             are_near (jump.to, self->blind.to);
   const gboolean came_twice =
       are_near (jump.from, self->last_jump.from) && are_near (jump.to, self->last_jump.to);
   self->last_jump = jump;
-  if (is_known || turn >= BLIND_AT_ONCE || (came_twice && !self->has_blind)) {
-    /* A scan that began at another angle is no whole turn. */
-    self->is_whole &= is_known;
+  if (!is_known && (turn >= BLIND_AT_ONCE || (came_twice && !self->has_blind))) {
     self->has_blind = TRUE;
     self->blind = jump;
+    set_cut_angle (self, jump.from + turn / 2);
   }
 }
 
@@ -395,34 +419,21 @@ forget_blind (PacketCutter *self, gdouble azimuth)
   const gdouble within = get_turn (self->blind.from, azimuth);
   const gdouble size = get_turn (self->blind.from, self->blind.to);
   if (within > BLIND_MARGIN && within < size - BLIND_MARGIN) {
-    self->has_blind = self->is_whole = FALSE;
+    self->has_blind = FALSE;
     self->last_jump = (Sector){-1, -1};
     self->counts.n_gaps++;
+    set_cut_angle (self, self->angle);
   }
 }
 
-/* Whether the turn from the last firing to this one passes the angle of the cut. A motor that
- * trembles around it makes no turn. */
-static gboolean
-passes_cut (const PacketCutter *self, gdouble azimuth, gboolean is_jump)
+/* Whether a firing follows on the last one of the scan: nearly all do. */
+static inline gboolean
+follows (const PacketCutter *self, gint64 time, gdouble relative)
 {
-  const gdouble angle = get_cut_angle (self);
-  const gdouble from = get_turn (angle, self->last_azimuth), to = get_turn (angle, azimuth);
-  return is_jump ? to < get_turn (self->last_azimuth, azimuth) : to < from - 180;
-}
-
-static void
-count_turn (PacketCutter *self, gint64 time, gdouble turn)
-{
-  if (turn > MAX_AZIMUTH_STEP)
-    return;
-  self->turned += turn;
-  self->turning_time += time - self->last_time;
-  /* The rate is that of the last turns. */
-  if (self->turned > 720) {
-    self->turned /= 2;
-    self->turning_time /= 2;
-  }
+  const gdouble turn = relative - self->last_relative;
+  return self->has_scan && !self->has_blind && turn >= 0 && turn <= MAX_AZIMUTH_STEP &&
+         time >= self->last_time && time - self->last_time <= MAX_FIRING_STEP &&
+         time - self->scan.time <= 2 * MAX_PERIOD;
 }
 
 /* Ends the scan in the making where this firing is not of it, and begins one. FALSE: the firing is
@@ -431,37 +442,48 @@ static gboolean
 place (PacketCutter *self, gint64 time, gdouble azimuth)
 {
   const gint64 period = self->period > 0 ? self->period : DEFAULT_PERIOD;
+  gdouble relative = get_turn (self->cut_angle, azimuth);
+  if (follows (self, time, relative)) {
+    self->last_time = time;
+    self->last_relative = relative;
+    return TRUE;
+  }
   if (self->has_scan && time < self->last_time)
     return time >= self->scan.time - MAX_OVERLAP;
+  const gdouble turn = get_turn (self->last_relative, relative);
+  const gdouble before = self->cut_angle;
+  gboolean is_jump = FALSE;
   if (self->has_blind)
     forget_blind (self, azimuth);
-  const gdouble turn = get_turn (self->last_azimuth, azimuth);
-  const gboolean is_jump = self->has_scan && is_blind (self, time, turn);
-  if (is_jump)
+  if (turn > MAX_AZIMUTH_STEP && self->has_scan && is_blind (self, time, turn)) {
+    is_jump = TRUE;
     learn_blind (self, azimuth, turn);
-  else if (self->has_scan)
-    count_turn (self, time, turn);
+  }
+  if (self->cut_angle != before)
+    relative = get_turn (self->cut_angle, azimuth);
   if (self->has_scan && !is_jump && time - self->last_time > period / 2) {
     self->counts.n_gaps++;
     cut_short (self);
-  } else if (self->has_scan && passes_cut (self, azimuth, is_jump)) {
+  } else if (self->has_scan && (is_jump ? relative < turn : relative < self->last_relative - 180)) {
     if (self->is_whole)
       self->period = MIN (time - self->scan.time, MAX_PERIOD);
+    self->rate = get_rate (self);
     cut (self, time);
     begin_scan (self, time, TRUE);
+    restart_rate (self, time, relative);
   } else if (self->has_scan && time - self->scan.time > 2 * MAX_PERIOD) {
     self->counts.n_stalled++;
     drop_points (self);
-  } else if (self->has_scan && !is_jump &&
-             get_turn (get_cut_angle (self), azimuth) >
-                 get_turn (get_cut_angle (self), self->last_azimuth) + 180) {
-    /* Back over the angle. */
-    azimuth = self->last_azimuth;
+  } else if (self->has_scan && !is_jump && relative > self->last_relative + 180) {
+    /* A motor that trembles around the angle makes no turn. */
+    relative = self->last_relative;
   }
-  if (!self->has_scan)
+  if (!self->has_scan) {
     begin_scan (self, time, FALSE);
+    restart_rate (self, time, relative);
+  }
   self->last_time = time;
-  self->last_azimuth = azimuth;
+  self->last_relative = relative;
   return TRUE;
 }
 
@@ -503,6 +525,12 @@ void
 packet_cutter_commit (PacketCutter *self, guint n)
 {
   self->scan.n_points += n;
+}
+
+gboolean
+packet_cutter_has_finished (const PacketCutter *self)
+{
+  return self->finished.length > 0;
 }
 
 PacketScan *

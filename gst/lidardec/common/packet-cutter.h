@@ -117,6 +117,8 @@ guint64 packet_cutter_get_n_restarts (const PacketCutter *self);
 /* Ends the scan in the making. */
 void packet_cutter_flush (PacketCutter *self);
 
+/* Whether there is a finished scan. */
+gboolean packet_cutter_has_finished (const PacketCutter *self);
 /* The next finished scan, or NULL. */
 PacketScan *packet_cutter_pop (PacketCutter *self);
 

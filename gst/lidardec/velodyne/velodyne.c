@@ -334,7 +334,9 @@ get_step (Velodyne *self, const Layout *layout, guint group)
   self->last_azimuth = azimuth;
   if (step % 36000 < MAX_STEP) {
     self->last_step = (gint)(step % 36000);
-    self->mean_step += (self->last_step - self->mean_step) / MIN (++self->n_steps, MEAN_STEPS);
+    self->n_steps = MIN (self->n_steps + 1, MEAN_STEPS);
+    self->mean_step += (self->last_step - self->mean_step) *
+                       (self->n_steps < MEAN_STEPS ? 1.0 / self->n_steps : 1.0 / MEAN_STEPS);
   }
   return self->last_step;
 }
