@@ -134,8 +134,9 @@ struct _GstNdtLocalize {
   guint64 sequence;
   gchar *used_map;       /* where it comes from */
   gboolean has_told_map; /* downstream */
-  const gchar *state;    /* as last posted, NULL before the first scan */
-  GstClockTime warned;   /* when the last warning about scans was posted */
+  gboolean has_told_sensor_pose;
+  const gchar *state;  /* as last posted, NULL before the first scan */
+  GstClockTime warned; /* when the last warning about scans was posted */
   guint n_unwarned;
 };
 

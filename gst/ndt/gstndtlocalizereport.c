@@ -169,6 +169,28 @@ gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *
 }
 
 void
+gst_ndt_localize_tell_sensor_pose (GstNdtLocalize *self)
+{
+  g_autoptr (GstPointCloudPose) pose = NULL;
+  g_autofree gchar *body = NULL;
+
+  if (self->has_told_sensor_pose)
+    return;
+  self->has_told_sensor_pose = TRUE;
+  GST_OBJECT_LOCK (self);
+  if (self->settings.sensor_pose) {
+    pose = gst_point_cloud_pose_copy (self->settings.sensor_pose);
+    body = g_strdup (self->settings.body_frame);
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (pose)
+    gst_pad_push_event (
+        self->srcpad, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
+                          gst_structure_new ("sensor-pose", "parent-frame", G_TYPE_STRING, body,
+                              "pose", GST_TYPE_POINT_CLOUD_POSE, pose, NULL)));
+}
+
+void
 gst_ndt_localize_post_state (
     GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan)
 {

@@ -69,7 +69,7 @@ gst_ndt_localize_reset_task (GstNdtLocalize *self)
   gst_ndt_compensation_clear (&self->compensation);
   self->sequence = 0;
   self->state = NULL;
-  self->has_told_map = FALSE;
+  self->has_told_map = self->has_told_sensor_pose = FALSE;
   self->warned = GST_CLOCK_TIME_NONE;
   self->n_unwarned = 0;
 }
@@ -124,6 +124,7 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
     gst_ndt_engine_forget_scores (self->engine);
   }
   if (taken->settings) {
+    self->has_told_sensor_pose = FALSE;
     set_params (self, &taken->params);
     post_change (self, g_steal_pointer (&taken->settings));
   }
@@ -479,6 +480,7 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
 
   take_changes (self, batch);
   gst_ndt_localize_tell_map (self);
+  gst_ndt_localize_tell_sensor_pose (self);
   batch->cursor = 0;
   batch->flow = GST_FLOW_OK;
   open_scans (self, batch);
@@ -523,7 +525,7 @@ handle_event (GstNdtLocalize *self, GstEvent *event)
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
     gst_event_copy_segment (event, &self->segment);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START) {
-    self->has_told_map = FALSE;
+    self->has_told_map = self->has_told_sensor_pose = FALSE;
   }
   gst_pad_push_event (self->srcpad, event);
 }

@@ -4,6 +4,8 @@
 the pose that was recorded; paths (TAP)."""
 
 import math
+import os
+import subprocess
 
 import unittest_tap
 from recording import (CLOUD_CAPS, EPOCH, Folder, Gst, GstPointCloud, SECOND, DecoderFactory,
@@ -128,6 +130,25 @@ class Transforms(Folder):
                     self.check_close(compose(pose, in_odom(time)), in_map(time))
                 for stamp, pose in tree["odom", "base_link"].items():
                     self.check_close(pose, in_odom((stamp - EPOCH) / SECOND))
+
+    def test_sensor_pose(self):
+        """ndtlocalize tells where the sensor is on the body."""
+        world, path = self.path("map.pcd"), self.path("a.mcap")
+        subprocess.run([os.environ["NDT_MAP"], "simulate", world], check=True,
+                       stdout=subprocess.DEVNULL)
+        pipeline = Gst.parse_launch(
+            f"lidartestsrc num-buffers=3 ! ndtlocalize map-location={world} "
+            "initial-pose=0,0,0 sensor-pose=0,0,1.8 body-frame=car "
+            f"! mcapsink location={path}")
+        pipeline.set_state(Gst.State.PLAYING)
+        wait(pipeline)
+        pipeline.set_state(Gst.State.NULL)
+        messages = self.read(path)
+        tree = self.transforms(messages, "/tf_static")
+        ((frames, poses),) = tree.items()
+        self.assertEqual(frames, ("car", messages["/points"][0][2].header.frame_id))
+        self.assertEqual(len(poses), 1)
+        self.assertEqual([child for _, child in self.transforms(messages)], ["car"])
 
     def test_no_odometry(self):
         """That nothing is made of estimates is said."""
