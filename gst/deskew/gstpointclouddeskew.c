@@ -55,7 +55,7 @@ enum {
   N_PROPERTIES
 };
 
-#define DEFAULT_MAX_POSE_GAP GST_SECOND
+#define DEFAULT_MAX_POSE_GAP (2 * GST_SECOND)
 #define DEFAULT_POSE_LATENCY GST_SECOND
 
 struct _GstPointCloudDeskew {

@@ -403,7 +403,7 @@ gst_pose_inject_init (GstPoseInject *self)
 {
   self->settings.role = GST_POSE_ROLE_PRIOR;
   self->settings.count = -1;
-  self->settings.max_pose_gap = GST_SECOND;
+  self->settings.max_pose_gap = 2 * GST_SECOND;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
 }
 
@@ -494,7 +494,7 @@ install_matching_properties (GObjectClass *object_class)
           "Nanoseconds between two poses of the file beyond which none is interpolated between "
           "them "
           "(0 = any)",
-          0, G_MAXUINT64, GST_SECOND, flags));
+          0, G_MAXUINT64, 2 * GST_SECOND, flags));
   g_object_class_install_property (object_class, PROP_ROLE,
       g_param_spec_enum (
           "role", "Role", "Role of the poses", GST_TYPE_POSE_ROLE, GST_POSE_ROLE_PRIOR, flags));

@@ -560,7 +560,7 @@ gst_trajectory_sink_init (GstTrajectorySink *self)
   self->role = GST_POSE_ROLE_ESTIMATE;
   self->reference_role = GST_POSE_ROLE_GROUND_TRUTH;
   gst_trajectory_file_init (&self->file);
-  self->max_pose_gap = GST_SECOND;
+  self->max_pose_gap = 2 * GST_SECOND;
   /* Lines are written as scans come. */
   gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
 }
@@ -621,7 +621,7 @@ install_properties (GObjectClass *object_class)
       g_param_spec_uint64 ("max-pose-gap", "Maximum Pose Gap",
           "Nanoseconds between two true poses beyond which none is interpolated between them (0 = "
           "any)",
-          0, G_MAXUINT64, GST_SECOND, flags));
+          0, G_MAXUINT64, 2 * GST_SECOND, flags));
   g_object_class_install_property (object_class, PROP_PRINT_SUMMARY,
       g_param_spec_boolean ("print-summary", "Print Summary",
           "Print numbers of scans and their errors on the standard output at the end of the stream",

@@ -392,7 +392,7 @@ GST_START_TEST (test_reference_gap)
   g_autofree gchar *reference = g_build_filename (folder, "reference", NULL);
   g_autofree gchar *properties =
       g_strdup_printf ("reference-location=%s %s", reference, __i__ ? "max-pose-gap=0" : "");
-  fail_unless (g_file_set_contents (reference, "4 0 0 0 0 0 0 1\n6 0 0 0 0 0 0 1\n", -1, NULL));
+  fail_unless (g_file_set_contents (reference, "4 0 0 0 0 0 0 1\n7 0 0 0 0 0 0 1\n", -1, NULL));
   start (properties);
   push_scans ();
   g_autoptr (GstStructure) summary = finish ();
