@@ -296,6 +296,41 @@ class Inputs(unittest.TestCase):
         self.assertNotEqual(status, 0)
         self.assertIn("max-unpacked-size", output)
 
+    def test_definitions(self):
+        """Schemas that are kept for the whole file have a bound together."""
+        module = writer()
+        path = self.folder / "schemas.mcap"
+        with open(path, "wb") as f:
+            w = module.Writer(f, chunk_size=1, compression=module.CompressionType.ZSTD,
+                              repeat_schemas=False)
+            w.start("ros2")
+            for i in range(60):
+                number = w.register_schema("a/msg/T%d" % i, "ros2msg", bytes(8 * MIB))
+                w.add_message(w.register_channel("/t%d" % i, "cdr", number), START + i, b"x", START)
+            w.finish()
+        self.assertLess(path.stat().st_size, MIB)
+        messages, rows = self.dump(path, memory=600 * MIB)
+        self.assertGreater(rows[-1]["damaged"], 0)
+        self.assertIn("too large", rows[-1]["warning"])
+        self.assertGreater(len(messages), 0)
+
+    def test_messages_of_no_channel(self):
+        """Each is looked for once, not in all chunks for each message."""
+        module = writer()
+        path = self.folder / "lost.mcap"
+        with open(path, "wb") as f:
+            w = module.Writer(f, chunk_size=1, compression=module.CompressionType.NONE)
+            w.start("ros2")
+            channel = w.register_channel("/t", "cdr", w.register_schema(CLOUD, "ros2msg", b"x"))
+            w.add_message(channel, START, b"x", START)
+            for i in range(1, 40000):
+                w.add_message(999, START + i, b"x", START)
+            w.finish()
+        begin = time.monotonic()
+        messages, rows = self.dump(path)
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual((len(messages), rows[-1]["damaged"]), (1, 39999))
+
     # Names of files
 
     def test_locations(self):
@@ -339,6 +374,25 @@ class Inputs(unittest.TestCase):
         old = self.folder / "a.bag"
         old.write_bytes(b"#ROSBAG V2.0\n" + bytes(4096))
         self.refused(old, "ROS 1")
+
+    def test_logs(self):
+        """What an operator asks a log for, in the element's own category."""
+        path = case("late_cloud/late.mcap")
+        launch = shutil.which("gst-launch-1.0") or missing("gst-launch-1.0")
+        for category, source in (
+                ("rosbagsrc", ["rosbagsrc", "location=%s" % path, "name=bag"]),
+                ("mcapdemux", ["filesrc", "location=%s" % path, "!", "mcapdemux", "name=bag"])):
+            result = run(launch, *source, "bag.cloud_0", "!", "queue", "!", "fakesink", "async=false",
+                         "bag.pose_0", "!", "queue", "!", "fakesink", "async=false",
+                         env={"GST_DEBUG": category + ":6", "GST_DEBUG_NO_COLOR": "1"})
+            self.assertEqual(result.returncode, 0, result.stderr)
+            lines = [line for line in result.stderr.splitlines() if " %s " % category in line]
+            for level, words in (("INFO", "pad cloud_0 has /points"), ("INFO", "pad pose_0 has /odom"),
+                                 ("DEBUG", "caps pointcloud/x-raw"), ("DEBUG", "time segment"),
+                                 ("DEBUG", "gap "), ("LOG", "logged at %d" % START)):
+                self.assertTrue([x for x in lines if " %s " % level in x and words in x], words)
+            messages = [x for x in lines if " LOG " in x and "logged at" in x]
+            self.assertEqual(len(messages), 270)
 
     def test_info(self):
         result = run(NDT_BAG, "info", case("clock_boot/mixed.mcap"))

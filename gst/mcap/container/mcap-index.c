@@ -358,7 +358,8 @@ scan_record (
       return FALSE;
     cursor = (McapCursor){scan->record->data, scan->record->len, 0, FALSE};
     if (!mcap_table_take_record (&self->table, opcode, &cursor))
-      mcap_index_add_damage (self, offset, "a schema or channel contradicts itself");
+      mcap_index_add_damage (
+          self, offset, "a schema or channel contradicts itself or is too large");
     return TRUE;
   default:
     return TRUE;

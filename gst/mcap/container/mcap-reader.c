@@ -16,6 +16,7 @@ struct _McapReader {
   McapBlock *finished; /* its last message was given out; dropped on the next call */
   gsize cached;        /* bytes of unpacked chunks */
   GByteArray *record;
+  gboolean has_all_channels; /* all chunks were looked through for one */
 };
 
 static gint
@@ -100,7 +101,8 @@ list_entries (McapReader *self, McapBlock *block)
       g_array_append_val (entries, entry);
     } else if (opcode == MCAP_OP_MESSAGE ||
                !mcap_table_take_record (&self->index.table, opcode, &content)) {
-      mcap_index_add_damage (&self->index, block->offset, "a record in a chunk contradicts itself");
+      mcap_index_add_damage (
+          &self->index, block->offset, "a record in a chunk contradicts itself or is too large");
     }
   }
   block->has_channels = TRUE;
@@ -157,7 +159,7 @@ activate_block (McapReader *self, GError **error)
 static gboolean
 find_channel (McapReader *self, guint id, GError **error)
 {
-  for (guint i = 0; i < self->index.blocks->len; i++) {
+  for (guint i = 0; i < self->index.blocks->len && !self->has_all_channels; i++) {
     McapBlock *block = g_ptr_array_index (self->index.blocks, i);
     GError *failure = NULL;
     if (mcap_table_get_channel (&self->index.table, id))
@@ -174,6 +176,7 @@ find_channel (McapReader *self, guint id, GError **error)
       return FALSE;
     }
   }
+  self->has_all_channels = TRUE;
   return mcap_table_get_channel (&self->index.table, id) != NULL;
 }
 

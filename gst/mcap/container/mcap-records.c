@@ -55,6 +55,9 @@ mcap_cursor_string (McapCursor *cursor)
   return bytes ? g_utf8_make_valid ((const gchar *)bytes, size) : NULL;
 }
 
+/* No writer has as many, and each takes ten times the memory that it has in the file. */
+#define MAX_MAP_ENTRIES 65536
+
 static GHashTable *
 read_map (McapCursor *cursor)
 {
@@ -62,6 +65,10 @@ read_map (McapCursor *cursor)
   const guint32 size = mcap_cursor_u32 (cursor);
   McapCursor entries = {mcap_cursor_bytes (cursor, size), size, 0, cursor->failed};
   while (!entries.failed && entries.position < entries.size) {
+    if (g_hash_table_size (map) == MAX_MAP_ENTRIES) {
+      entries.failed = TRUE;
+      break;
+    }
     gchar *key = mcap_cursor_string (&entries);
     gchar *value = mcap_cursor_string (&entries);
     if (key && value) {
@@ -244,25 +251,36 @@ mcap_table_clear (McapTable *table)
   g_clear_pointer (&table->channels, g_hash_table_unref);
 }
 
+/* An entry of a map: two strings and their places in a hash table. */
+#define MAP_ENTRY_SIZE 128
+
 gboolean
 mcap_table_take_record (McapTable *table, guint8 opcode, McapCursor *content)
 {
+  gsize size = content->size - content->position;
+  if (table->size + size > MCAP_MAX_TABLE_SIZE)
+    return FALSE;
   if (opcode == MCAP_OP_SCHEMA) {
     McapSchema *schema = mcap_parse_schema (content);
     if (!schema)
       return FALSE;
     if (g_hash_table_contains (table->schemas, GUINT_TO_POINTER (schema->id)))
       mcap_schema_free (schema);
-    else
-      g_hash_table_insert (table->schemas, GUINT_TO_POINTER (schema->id), schema);
+    else if (g_hash_table_insert (table->schemas, GUINT_TO_POINTER (schema->id), schema))
+      table->size += size;
   } else if (opcode == MCAP_OP_CHANNEL) {
     McapChannel *channel = mcap_parse_channel (content);
     if (!channel)
       return FALSE;
+    size += MAP_ENTRY_SIZE * g_hash_table_size (channel->metadata);
+    if (table->size + size > MCAP_MAX_TABLE_SIZE) {
+      mcap_channel_free (channel);
+      return FALSE;
+    }
     if (g_hash_table_contains (table->channels, GUINT_TO_POINTER (channel->id)))
       mcap_channel_free (channel);
-    else
-      g_hash_table_insert (table->channels, GUINT_TO_POINTER (channel->id), channel);
+    else if (g_hash_table_insert (table->channels, GUINT_TO_POINTER (channel->id), channel))
+      table->size += size;
   }
   return TRUE;
 }

@@ -108,8 +108,13 @@ McapChannel *mcap_channel_new (
     guint id, guint16 schema_id, const gchar *topic, const gchar *message_encoding);
 void mcap_channel_free (McapChannel *channel);
 
+/* Memory that the schemas and channels of a file may take: thousands of definitions have some
+ * megabytes. */
+#define MCAP_MAX_TABLE_SIZE (64u << 20)
+
 /* The schemas and channels of a file, by their numbers. */
 typedef struct {
+  gsize size; /* about how many bytes of memory they take */
   GHashTable *schemas;
   GHashTable *channels;
 } McapTable;
@@ -117,7 +122,7 @@ typedef struct {
 void mcap_table_init (McapTable *table);
 void mcap_table_clear (McapTable *table);
 /* Takes what a record of Schema or Channel says; the first that has a number stays. FALSE where the
- * record is damaged. */
+ * record is damaged, or MCAP_MAX_TABLE_SIZE is reached. */
 gboolean mcap_table_take_record (McapTable *table, guint8 opcode, McapCursor *content);
 const McapChannel *mcap_table_get_channel (const McapTable *table, guint id);
 /* Of a channel, NULL where it has none. */

@@ -230,7 +230,7 @@ mcap_stream_next (McapStream *self, guint8 *opcode, McapCursor *content, GError 
     if (*opcode == MCAP_OP_SCHEMA || *opcode == MCAP_OP_CHANNEL) {
       McapCursor copy = *content;
       if (!mcap_table_take_record (&self->table, *opcode, &copy)) {
-        add_damage (self, "a schema or channel contradicts itself");
+        add_damage (self, "a schema or channel contradicts itself or is too large");
         continue;
       }
     }
