@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""docs/troubleshooting.md names properties that there are, and messages that the sources have (TAP).
+"""docs/troubleshooting.md names properties that there are, and messages that the sources have; errors
+and warnings of elements are on it, or name what to set (TAP).
 
 usage: test-troubleshooting.py SOURCE_ROOT
 """
@@ -13,7 +14,13 @@ import sys
 
 ROOT = sys.argv[1]
 # Not ours, or no elements.
-OTHERS = ("ndt-map", "ndt-bag", "gst-launch-1.0", "mcap", "tcpdump", "sysctl", "please", "no")
+OTHERS = ("ndt-map", "ndt-bag", "file", "gst-launch-1.0", "mcap", "tcpdump", "sysctl", "please", "no")
+
+
+def join(code):
+    """Literals beside each other as one, without the conversions of GLib between them."""
+    code = re.sub(r'"\s*G_G?U?INT64_FORMAT\s*"|"\s*G_GSIZE_FORMAT\s*"', "", code)
+    return re.sub(r'(?<!\\)"\s*"', "", code)
 
 
 def sources():
@@ -23,14 +30,24 @@ def sources():
         for path in glob.glob(os.path.join(ROOT, folder, "**", "*.[ch]"), recursive=True):
             with open(path, encoding="utf-8") as file:
                 code = file.read()
-            # Conversions of GLib stand between two literals.
-            code = re.sub(r'"\s*G_G?U?INT64_FORMAT\s*"|"\s*G_GSIZE_FORMAT\s*"', "", code)
-            code = re.sub(r'(?<!\\)"\s*"', "", code)
+            code = join(code)
             text += "\n".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', code)) + "\n"
     for path in glob.glob(os.path.join(ROOT, "pipelines", "*.sh")):
         with open(path, encoding="utf-8") as file:
             text += file.read()
     return text.replace('\\"', '"')
+
+
+def element_messages():
+    """Sentences of GST_ELEMENT_ERROR and GST_ELEMENT_WARNING, less those that are texts of others."""
+    for path in glob.glob(os.path.join(ROOT, "gst", "**", "*.c"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            code = join(file.read())
+        for call in re.findall(r"GST_ELEMENT_(?:ERROR|WARNING)(?:_WITH_DETAILS)? \((.*?)\);", code, re.S):
+            sentence = re.search(r'\("((?:[^"\\]|\\.)*)"', call)
+            # The rest of shorter ones is written elsewhere.
+            if sentence and len(re.findall(r"[A-Za-z]+", re.sub(r"%\w*", "", sentence[1]))) > 3:
+                yield os.path.relpath(path, ROOT), sentence[1].replace('\\"', '"')
 
 
 def properties(element):
@@ -45,7 +62,7 @@ def properties(element):
 def main():
     with open(os.path.join(ROOT, "docs", "troubleshooting.md"), encoding="utf-8") as file:
         page = file.read()
-    problems = [[], []]
+    problems = [[], [], []]
     text = sources()
     quoted = re.findall(r"“([^”]*)”", page)
     for message in quoted:
@@ -66,8 +83,16 @@ def main():
         n_names += len(names)
         problems[1] += [f"{element} has no property {name}" for name in names
                         if name not in known[element]]
-    print("1..2")
-    for i, (name, count) in enumerate((("messages", len(quoted)), ("properties", n_names))):
+    parts = [part.strip() for message in quoted for part in message.split("…")
+             if len(part.strip()) > 6]
+    messages = list(element_messages())
+    for path, sentence in messages:
+        if not any(part in sentence for part in parts) and not re.search(
+                r"\bset\b|\bput\b|\bcheck\b|propert|[a-z]+=", sentence):
+            problems[2].append(f"{path}: \"{sentence}\" neither says what to set nor is on the page")
+    print("1..3")
+    for i, (name, count) in enumerate((("messages", len(quoted)), ("properties", n_names),
+                                       ("errors and warnings", len(messages)))):
         for problem in problems[i]:
             print(f"# {problem}")
         bad = bool(problems[i]) or count < 50

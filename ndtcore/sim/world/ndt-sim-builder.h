@@ -6,7 +6,7 @@
 
 G_BEGIN_DECLS
 
-/* Typical reflectivities. */
+/* Typical reflectivities, 0 to 1. */
 #define NDT_SIM_ASPHALT 0.15f
 #define NDT_SIM_CONCRETE 0.35f
 #define NDT_SIM_PLASTER 0.5f
