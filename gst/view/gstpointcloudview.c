@@ -32,6 +32,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gstviewros.h"
 #include "gstviewscan.h"
 #include "view-encode.h"
 #include "view-map.h"
@@ -67,7 +68,7 @@ enum {
 };
 
 struct _GstPointCloudView {
-  GstBaseSink parent;
+  GstPointCloudSink parent;
 
   /* properties, and what the server's thread asks for: under the object lock */
   gchar *address;
@@ -90,16 +91,16 @@ struct _GstPointCloudView {
   /* from start to stop */
   ViewServer *server;
   ViewMap *map;
+  GstViewRos ros;
 
   /* streaming thread */
-  gboolean has_caps;
   GstViewReader reader;
 };
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
 
-G_DEFINE_TYPE (GstPointCloudView, gst_point_cloud_view, GST_TYPE_BASE_SINK)
+G_DEFINE_TYPE (GstPointCloudView, gst_point_cloud_view, GST_TYPE_POINT_CLOUD_SINK)
 GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (pointcloudview, "pointcloudview", GST_RANK_NONE,
     GST_TYPE_POINT_CLOUD_VIEW,
     GST_DEBUG_CATEGORY_INIT (gst_point_cloud_view_debug, "pointcloudview", 0, "View in a browser"))
@@ -152,8 +153,6 @@ gst_point_cloud_view_render (GstBaseSink *sink, GstBuffer *buffer)
   const guint max_points = self->max_points;
   scan.sequence = self->n_scans;
   GST_OBJECT_UNLOCK (self);
-  if (!self->has_caps)
-    return GST_FLOW_NOT_NEGOTIATED;
   if (!gst_view_reader_read (&self->reader, buffer, max_points, &mount, &scan.points, &error)) {
     GST_ELEMENT_WARNING (self, STREAM, DECODE, ("A scan is not shown: %s.", error->message),
         ("%" GST_PTR_FORMAT, buffer));
@@ -168,24 +167,19 @@ gst_point_cloud_view_render (GstBaseSink *sink, GstBuffer *buffer)
   GST_LOG_OBJECT (self, "scan %" G_GUINT64_FORMAT ": %u points, status %u", scan.sequence,
       scan.points.n, scan.status);
   view_encode_scan (&scan, levels);
+  gst_view_ros_publish_scan (
+      &self->ros, self->server, buffer, &self->reader.info, &scan.points, pose);
   view_points_clear (&scan.points);
   view_server_set_frame (self->server, levels);
   return GST_FLOW_OK;
 }
 
 static gboolean
-gst_point_cloud_view_set_caps (GstBaseSink *sink, GstCaps *caps)
+gst_point_cloud_view_set_info (
+    GstPointCloudSink *sink, GstCaps *caps, const GstPointCloudInfo *info)
 {
-  GstPointCloudView *self = GST_POINT_CLOUD_VIEW (sink);
-  g_autoptr (GError) error = NULL;
-
-  self->has_caps = gst_view_reader_set_caps (&self->reader, caps, &error);
-  if (!self->has_caps) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These scans cannot be shown: %s.", error->message),
-        ("caps %" GST_PTR_FORMAT, caps));
-    return FALSE;
-  }
-  GST_INFO_OBJECT (self, "caps %" GST_PTR_FORMAT, caps);
+  GST_INFO_OBJECT (sink, "caps %" GST_PTR_FORMAT, caps);
+  gst_view_reader_set_info (&GST_POINT_CLOUD_VIEW (sink)->reader, info);
   return TRUE;
 }
 
@@ -207,8 +201,7 @@ handle_custom (GstPointCloudView *self, const GstStructure *structure)
     text = gst_structure_get_string (structure, "reason");
     GST_DEBUG_OBJECT (self, "the pose of client %" G_GUINT64_FORMAT " is %s: %s", client,
         accepted ? "taken" : "refused", text ? text : "");
-    view_server_send (
-        self->server, client, view_reply_new (accepted ? "accepted" : "refused", text ? text : ""));
+    view_server_answer (self->server, client, accepted, text ? text : "");
   }
 }
 
@@ -217,21 +210,9 @@ gst_point_cloud_view_event (GstBaseSink *sink, GstEvent *event)
 {
   GstPointCloudView *self = GST_POINT_CLOUD_VIEW (sink);
 
-  switch (GST_EVENT_TYPE (event)) {
-  case GST_EVENT_SEGMENT:
-    if (!gst_point_cloud_require_time_segment (GST_ELEMENT (self), event)) {
-      gst_event_unref (event);
-      return FALSE;
-    }
-    break;
-  case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
-  case GST_EVENT_CUSTOM_DOWNSTREAM:
-  case GST_EVENT_CUSTOM_DOWNSTREAM_OOB:
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CUSTOM_DOWNSTREAM_STICKY ||
+      GST_EVENT_TYPE (event) == GST_EVENT_CUSTOM_DOWNSTREAM_OOB)
     handle_custom (self, gst_event_get_structure (event));
-    break;
-  default:
-    break;
-  }
   return GST_BASE_SINK_CLASS (gst_point_cloud_view_parent_class)->event (sink, event);
 }
 
@@ -274,18 +255,14 @@ greet (GPtrArray *messages, gpointer user_data)
 
 /* Whoever takes the request upstream answers it. */
 static void
-receive (ViewServer *server, guint64 client, const gchar *text, gpointer user_data)
+request_pose (GstPointCloudView *self, ViewServer *server, guint64 client, const double pose[4])
 {
-  GstPointCloudView *self = user_data;
-  double pose[4];
+  const gchar *refusal = NULL;
 
   GST_OBJECT_LOCK (self);
   const gboolean allowed = self->allow_control;
   GST_OBJECT_UNLOCK (self);
-  const gchar *refusal = NULL;
-  if (!view_request_parse (text, pose)) {
-    refusal = "a request is {\"pose\": [x, y, z, yaw]}, in metres and degrees";
-  } else if (!allowed) {
+  if (!allowed) {
     refusal = "poses are not set from here: pointcloudview allow-control=true allows it";
   } else {
     GstEvent *event = gst_pose_request_event_new (client, pose, pose[3] * G_PI / 180);
@@ -294,7 +271,49 @@ receive (ViewServer *server, guint64 client, const gchar *text, gpointer user_da
       refusal = "no element before pointcloudview takes poses; ndtlocalize does";
   }
   if (refusal)
-    view_server_send (server, client, view_reply_new ("refused", refusal));
+    view_server_answer (server, client, FALSE, refusal);
+}
+
+static void
+receive (ViewServer *server, guint64 client, const gchar *text, gpointer self)
+{
+  double pose[4];
+
+  if (view_request_parse (text, pose))
+    request_pose (self, server, client, pose);
+  else
+    view_server_answer (
+        server, client, FALSE, "a request is {\"pose\": [x, y, z, yaw]}, in metres and degrees");
+}
+
+/* What a client of Foxglove's protocol publishes. */
+static void
+publish (ViewServer *server, guint64 client, const gchar *topic, const gchar *encoding,
+    const guint8 *data, gsize size, gpointer self)
+{
+  double pose[4];
+
+  if (!g_str_equal (topic, GST_VIEW_ROS_INITIAL_POSE_TOPIC))
+    view_server_answer (server, client, FALSE,
+        "of what is published only " GST_VIEW_ROS_INITIAL_POSE_TOPIC " is taken");
+  else if (!g_str_equal (encoding, "cdr") || !gst_view_ros_read_initial_pose (data, size, pose))
+    view_server_answer (server, client, FALSE,
+        GST_VIEW_ROS_INITIAL_POSE_TOPIC
+        " is a geometry_msgs/PoseWithCovarianceStamped in CDR with finite numbers");
+  else
+    request_pose (self, server, client, pose);
+}
+
+/* The map's callbacks, in its thread */
+
+static void
+map_loaded (const double *xyz, gsize n, gpointer user_data)
+{
+  GstPointCloudView *self = user_data;
+
+  GST_INFO_OBJECT (self, "a map of %" G_GSIZE_FORMAT " points is shown", n);
+  view_server_set_latched (self->server, view_encode_map (xyz, n));
+  gst_view_ros_publish_map (&self->ros, self->server, xyz, n);
 }
 
 static void
@@ -302,6 +321,8 @@ map_failed (const gchar *sentence, gpointer user_data)
 {
   GST_ELEMENT_WARNING (user_data, RESOURCE, READ, ("The map is not shown: %s.", sentence), (NULL));
 }
+
+static const ViewMapFuncs map_funcs = {map_loaded, map_failed};
 
 /* Start and stop */
 
@@ -332,6 +353,7 @@ open_view (GstPointCloudView *self)
       .get_file = get_file,
       .greet = greet,
       .receive = receive,
+      .publish = publish,
       .user_data = self};
   const guint max_map_points = self->max_map_points;
   g_array_set_size (self->steps, 0);
@@ -359,7 +381,8 @@ open_view (GstPointCloudView *self)
         (NULL));
     return FALSE;
   }
-  self->map = view_map_new (self->server, max_map_points, map_failed, self);
+  gst_view_ros_init (&self->ros, self->server);
+  self->map = view_map_new (max_map_points, &map_funcs, self);
   if (location)
     view_map_show (self->map, location);
   g_autofree gchar *url = make_url (address, port, token);
@@ -377,14 +400,13 @@ open_view (GstPointCloudView *self)
 static void
 close_view (GstPointCloudView *self)
 {
+  /* The map's thread uses the server, whose thread takes the lock as well. */
+  g_clear_pointer (&self->map, view_map_free);
   GST_OBJECT_LOCK (self);
   ViewServer *server = g_steal_pointer (&self->server);
   g_clear_pointer (&self->url, g_free);
   GST_OBJECT_UNLOCK (self);
-  /* The server's thread takes the lock as well. */
-  g_clear_pointer (&self->map, view_map_free);
   view_server_free (server);
-  self->has_caps = FALSE;
 }
 
 /* The port is taken from PAUSED on. */
@@ -652,7 +674,7 @@ gst_point_cloud_view_class_init (GstPointCloudViewClass *klass)
   object_class->get_property = gst_point_cloud_view_get_property;
   object_class->finalize = gst_point_cloud_view_finalize;
   element_class->change_state = gst_point_cloud_view_change_state;
-  sink_class->set_caps = gst_point_cloud_view_set_caps;
+  GST_POINT_CLOUD_SINK_CLASS (klass)->set_info = gst_point_cloud_view_set_info;
   sink_class->event = gst_point_cloud_view_event;
   sink_class->render = gst_point_cloud_view_render;
   install_properties (object_class);

@@ -4,20 +4,17 @@
 #include <math.h>
 #include <string.h>
 
-gboolean
-gst_view_reader_set_caps (GstViewReader *reader, const GstCaps *caps, GError **error)
+void
+gst_view_reader_set_info (GstViewReader *reader, const GstPointCloudInfo *info)
 {
   static const gchar *const axes[] = {"x", "y", "z"};
 
-  if (!gst_point_cloud_info_from_caps (&reader->info, caps, error) ||
-      !gst_point_cloud_info_has_xyz (&reader->info, error))
-    return FALSE;
+  reader->info = *info;
   for (guint axis = 0; axis < 3; axis++)
     reader->axes[axis] = gst_point_cloud_info_find_field (&reader->info, axes[axis]);
   reader->intensity = gst_point_cloud_info_find_field (&reader->info, "intensity");
   reader->ring = gst_point_cloud_info_find_field (&reader->info, "ring");
   reader->intensity_scale = 255;
-  return TRUE;
 }
 
 /* Sensors count to 1, 255 or 65535: the largest value so far tells. */

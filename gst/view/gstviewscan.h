@@ -25,8 +25,8 @@ typedef struct {
   gdouble intensity_scale;
 } GstViewReader;
 
-/* FALSE with the library's error where the caps are no clouds with coordinates. */
-gboolean gst_view_reader_set_caps (GstViewReader *reader, const GstCaps *caps, GError **error);
+/* @info has x, y and z. */
+void gst_view_reader_set_info (GstViewReader *reader, const GstPointCloudInfo *info);
 /* Finite points, moved by @mount, at most @max_points and one: of more every second, third, … is
  * taken. @points is to be cleared with view_points_clear(). */
 gboolean gst_view_reader_read (GstViewReader *reader, GstBuffer *buffer, guint max_points,

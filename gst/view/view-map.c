@@ -6,12 +6,10 @@
 
 #include "ndtcore/io/ndt-map-file.h"
 #include "ndtcore/io/ndt-pcd.h"
-#include "view-encode.h"
 
 struct _ViewMap {
-  ViewServer *server;
   guint max_points;
-  void (*failed) (const gchar *sentence, gpointer user_data);
+  ViewMapFuncs funcs;
   gpointer user_data;
   GThreadPool *pool; /* of one thread; locations are its tasks */
   gchar *shown;
@@ -124,24 +122,22 @@ read_map (gpointer data, gpointer user_data)
     add_file (map, &thinned, g_ptr_array_index (files, i), &error);
   g_hash_table_unref (thinned.cells);
   if (error) {
-    map->failed (error->message, map->user_data);
+    map->funcs.failed (error->message, map->user_data);
   } else if (!g_atomic_int_get (&map->stopping)) {
     shuffle (thinned.xyz);
-    view_server_set_latched (map->server,
-        view_encode_map ((const double *)(gpointer)thinned.xyz->data, thinned.xyz->len / 3));
+    map->funcs.loaded (
+        (const double *)(gpointer)thinned.xyz->data, thinned.xyz->len / 3, map->user_data);
   }
   g_array_unref (thinned.xyz);
 }
 
 ViewMap *
-view_map_new (ViewServer *server, guint max_points,
-    void (*failed) (const gchar *sentence, gpointer user_data), gpointer user_data)
+view_map_new (guint max_points, const ViewMapFuncs *funcs, gpointer user_data)
 {
   ViewMap *map = g_new0 (ViewMap, 1);
 
-  map->server = server;
   map->max_points = max_points;
-  map->failed = failed;
+  map->funcs = *funcs;
   map->user_data = user_data;
   map->pool = g_thread_pool_new (read_map, map, 1, FALSE, NULL);
   return map;

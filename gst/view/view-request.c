@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "view-request.h"
 
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,16 +21,26 @@ is_deep (const gchar *text)
   return FALSE;
 }
 
+JsonParser *
+view_request_parse_object (const gchar *text)
+{
+  JsonParser *parser = json_parser_new ();
+
+  if (!is_deep (text) && json_parser_load_from_data (parser, text, -1, NULL) &&
+      json_parser_get_root (parser) && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    return parser;
+  g_object_unref (parser);
+  return NULL;
+}
+
 gboolean
 view_request_parse (const gchar *text, double pose[4])
 {
-  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (JsonParser) parser = view_request_parse_object (text);
 
-  if (is_deep (text) || !json_parser_load_from_data (parser, text, -1, NULL))
+  if (!parser)
     return FALSE;
   JsonNode *root = json_parser_get_root (parser);
-  if (!root || !JSON_NODE_HOLDS_OBJECT (root))
-    return FALSE;
   JsonNode *node = json_object_get_member (json_node_get_object (root), "pose");
   if (!node || !JSON_NODE_HOLDS_ARRAY (node) ||
       json_array_get_length (json_node_get_array (node)) != 4)

@@ -2,188 +2,96 @@
 #include "view-server.h"
 
 #include <gio/gio.h>
-#include <libwebsockets.h>
 #include <string.h>
 
-/* Messages with a binary body that a client may have unacknowledged: one on its way while it draws
- * the one before. What waits in the network of a slow client is bounded by it. */
-#define MAX_UNACKNOWLEDGED 2
-/* A client whose acknowledgement takes longer than SLOW gets fewer points; after QUICK_FRAMES in a
- * row that took less than QUICK, more again. Microseconds. */
-#define SLOW (250 * G_TIME_SPAN_MILLISECOND)
-#define QUICK (80 * G_TIME_SPAN_MILLISECOND)
-#define QUICK_FRAMES 10
+#include "view-server-private.h"
+
 #define MAX_QUEUED 64
 /* Bytes of a file that are written at a time. */
 #define FILE_CHUNK 16384
-
-typedef struct {
-  struct lws *wsi;
-  guint64 id;
-  GQueue queue; /* of GBytes: sent before anything else */
-  GString *received;
-  guint64 sent_frame;
-  guint64 generation; /* of the latched messages … */
-  guint next_latched; /* … and which is the next */
-  gboolean was_latched;
-  gint64 sent_at[MAX_UNACKNOWLEDGED];
-  guint n_unacknowledged;
-  guint level;
-  guint n_quick;
-} Client;
 
 typedef struct {
   GBytes *body;
   gsize offset;
 } Request;
 
-/* A message on its way to a client's queue. */
+/* An answer on its way to a client's queue. */
 typedef struct {
-  guint64 client; /* 0: all */
-  GBytes *message;
+  guint64 client;
+  gboolean accepted;
+  gchar *text;
 } Letter;
-
-struct _ViewServer {
-  struct lws_context *context;
-  struct lws_vhost *vhost;
-  GThread *thread;
-  gint stopping; /* atomic */
-
-  gchar *address;
-  gchar *token;
-  gchar **origins;
-  guint max_clients;
-  ViewServerConfig config;
-
-  GMutex lock; /* of what follows */
-  GBytes *frame[VIEW_LEVELS];
-  guint64 n_frames;
-  GPtrArray *latched;
-  guint64 generation;
-  GQueue inbox;        /* of Letter */
-  GHashTable *clients; /* id to Client; both are the server's thread's */
-  guint64 last_id;
-  ViewServerStats stats;
-};
-
-/* Messages: a byte that says whether it is text, LWS_PRE bytes of room that libwebsockets writes
- * its header into, and the body. Only the server's thread writes into the room. */
-#define HEAD (LWS_PRE + 1)
 
 GBytes *
 view_message_new (gconstpointer data, gsize size, gboolean is_text)
 {
-  guint8 *message = g_malloc0 (HEAD + size);
+  guint8 *message = g_malloc0 (VIEW_MESSAGE_HEAD + size);
 
   message[0] = is_text ? 1 : 0;
-  memcpy (message + HEAD, data, size);
-  return g_bytes_new_take (message, HEAD + size);
+  memcpy (message + VIEW_MESSAGE_HEAD, data, size);
+  return g_bytes_new_take (message, VIEW_MESSAGE_HEAD + size);
 }
 
-static gboolean
-message_is_text (GBytes *message)
+/* Clients */
+
+void
+view_client_open (ViewServer *server, ViewClient *client, struct lws *wsi)
 {
-  return ((const guint8 *)g_bytes_get_data (message, NULL))[0] & 1;
+  client->wsi = wsi;
+  client->received = g_string_new (NULL);
+  g_queue_init (&client->queue);
+  g_mutex_lock (&server->lock);
+  client->id = ++server->last_id;
+  g_hash_table_insert (server->clients, &client->id, client);
+  server->stats.clients = g_hash_table_size (server->clients);
+  g_mutex_unlock (&server->lock);
+  lws_callback_on_writable (wsi);
 }
 
-static gboolean
-write_message (ViewServer *server, Client *client, GBytes *message)
+void
+view_client_close (ViewServer *server, ViewClient *client)
+{
+  if (!client->received)
+    return;
+  g_mutex_lock (&server->lock);
+  g_hash_table_remove (server->clients, &client->id);
+  server->stats.clients = g_hash_table_size (server->clients);
+  g_mutex_unlock (&server->lock);
+  g_queue_clear_full (&client->queue, (GDestroyNotify)g_bytes_unref);
+  g_string_free (client->received, TRUE);
+  client->received = NULL;
+}
+
+void
+view_client_queue (ViewClient *client, GBytes *message)
+{
+  g_queue_push_tail (&client->queue, message);
+  if (client->queue.length > MAX_QUEUED)
+    g_bytes_unref (g_queue_pop_head (&client->queue));
+}
+
+gboolean
+view_client_write (ViewServer *server, ViewClient *client, GBytes *message)
 {
   gsize size;
   guint8 *data = (guint8 *)(gpointer)g_bytes_get_data (message, &size);
-  const gboolean is_text = message_is_text (message);
-  const int written = lws_write (
-      client->wsi, data + HEAD, size - HEAD, is_text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY);
+  const int written = lws_write (client->wsi, data + VIEW_MESSAGE_HEAD, size - VIEW_MESSAGE_HEAD,
+      data[0] ? LWS_WRITE_TEXT : LWS_WRITE_BINARY);
 
   g_mutex_lock (&server->lock);
-  server->stats.bytes += size - HEAD;
+  server->stats.bytes += size - VIEW_MESSAGE_HEAD;
   g_mutex_unlock (&server->lock);
-  if (!is_text && client->n_unacknowledged < MAX_UNACKNOWLEDGED)
-    client->sent_at[client->n_unacknowledged++] = g_get_monotonic_time ();
   return written >= 0;
 }
 
-/* What a client gets next, of those that are ready; NULL: nothing. */
-static GBytes *
-next_message (ViewServer *server, Client *client)
+gboolean
+view_client_receive (ViewClient *client, const gchar *data, gsize size, gboolean *is_whole)
 {
-  GBytes *message = g_queue_pop_head (&client->queue);
-  gboolean has_frame, has_latched;
-
-  if (message)
-    return message;
-  if (client->n_unacknowledged >= MAX_UNACKNOWLEDGED)
-    return NULL;
-  g_mutex_lock (&server->lock);
-  if (client->generation != server->generation) {
-    client->generation = server->generation;
-    client->next_latched = 0;
-  }
-  has_latched = server->latched && client->next_latched < server->latched->len;
-  has_frame = server->frame[0] && client->sent_frame < server->n_frames;
-  /* In turn, so that a large map does not hold the stream up. */
-  if (has_frame && (!has_latched || client->was_latched)) {
-    server->stats.skipped += server->n_frames - client->sent_frame - 1;
-    server->stats.frames++;
-    client->sent_frame = server->n_frames;
-    client->was_latched = FALSE;
-    message = g_bytes_ref (server->frame[client->level]);
-  } else if (has_latched) {
-    client->was_latched = TRUE;
-    message = g_bytes_ref (g_ptr_array_index (server->latched, client->next_latched++));
-  }
-  g_mutex_unlock (&server->lock);
-  return message;
-}
-
-static gboolean
-send_next (ViewServer *server, Client *client)
-{
-  GBytes *message = next_message (server, client);
-
-  if (!message)
-    return TRUE;
-  const gboolean ok = write_message (server, client, message);
-  g_bytes_unref (message);
-  lws_callback_on_writable (client->wsi);
-  return ok;
-}
-
-static void
-acknowledge (Client *client)
-{
-  if (client->n_unacknowledged == 0)
-    return;
-  const gint64 taken = g_get_monotonic_time () - client->sent_at[0];
-  client->n_unacknowledged--;
-  memmove (client->sent_at, client->sent_at + 1, client->n_unacknowledged * sizeof (gint64));
-  client->n_quick = taken < QUICK ? client->n_quick + 1 : 0;
-  if (taken > SLOW && client->level + 1 < VIEW_LEVELS) {
-    client->level++;
-  } else if (client->n_quick >= QUICK_FRAMES && client->level > 0) {
-    client->level--;
-    client->n_quick = 0;
-  }
-}
-
-/* FALSE: the connection is to be closed. */
-static gboolean
-receive (ViewServer *server, Client *client, const gchar *data, gsize size)
-{
-  if (lws_frame_is_binary (client->wsi) || client->received->len + size > VIEW_MAX_RECEIVED)
+  if (client->received->len + size > VIEW_MAX_RECEIVED)
     return FALSE;
   g_string_append_len (client->received, data, (gssize)size);
-  if (!lws_is_final_fragment (client->wsi) || lws_remaining_packet_payload (client->wsi) > 0)
-    return TRUE;
-  if (strlen (client->received->str) != client->received->len ||
-      !g_utf8_validate (client->received->str, -1, NULL))
-    return FALSE;
-  if (g_str_equal (client->received->str, "ack"))
-    acknowledge (client);
-  else
-    server->config.receive (server, client->id, client->received->str, server->config.user_data);
-  g_string_truncate (client->received, 0);
-  lws_callback_on_writable (client->wsi);
+  *is_whole =
+      lws_is_final_fragment (client->wsi) && lws_remaining_packet_payload (client->wsi) == 0;
   return TRUE;
 }
 
@@ -266,8 +174,8 @@ token_is_right (const ViewServer *server, struct lws *wsi)
   return differences == 0;
 }
 
-static gboolean
-is_allowed (ViewServer *server, struct lws *wsi)
+gboolean
+view_server_admits (ViewServer *server, struct lws *wsi)
 {
   if (host_is_ours (server, wsi) && origin_is_allowed (server, wsi) && token_is_right (server, wsi))
     return TRUE;
@@ -275,6 +183,19 @@ is_allowed (ViewServer *server, struct lws *wsi)
   server->stats.refused++;
   g_mutex_unlock (&server->lock);
   return FALSE;
+}
+
+gboolean
+view_server_has_room (ViewServer *server)
+{
+  gboolean has;
+
+  g_mutex_lock (&server->lock);
+  has = g_hash_table_size (server->clients) < server->max_clients;
+  if (!has)
+    server->stats.refused++;
+  g_mutex_unlock (&server->lock);
+  return has;
 }
 
 /* Files */
@@ -288,7 +209,7 @@ begin_file (ViewServer *server, struct lws *wsi, Request *request, const gchar *
   static const gchar policy[] =
       "default-src 'self'; connect-src 'self' ws: wss:; style-src 'self' 'unsafe-inline'";
 
-  if (!is_allowed (server, wsi))
+  if (!view_server_admits (server, wsi))
     return lws_return_http_status (wsi, HTTP_STATUS_FORBIDDEN, NULL) ? -1 : 0;
   g_clear_pointer (&request->body, g_bytes_unref);
   request->body = server->config.get_file (path, &type, server->config.user_data);
@@ -330,6 +251,32 @@ continue_file (struct lws *wsi, Request *request)
   return lws_http_transaction_completed (wsi) ? -1 : 0;
 }
 
+static void
+free_letter (Letter *letter)
+{
+  g_free (letter->text);
+  g_free (letter);
+}
+
+/* Answers into the queues of those that they are for, in the server's thread. */
+static void
+deliver (ViewServer *server)
+{
+  GQueue letters;
+  Letter *letter;
+
+  g_mutex_lock (&server->lock);
+  letters = server->inbox;
+  g_queue_init (&server->inbox);
+  g_mutex_unlock (&server->lock);
+  while ((letter = g_queue_pop_head (&letters))) {
+    ViewClient *client = g_hash_table_lookup (server->clients, &letter->client);
+    if (client)
+      view_client_queue (client, client->answer (letter->accepted, letter->text));
+    free_letter (letter);
+  }
+}
+
 static int
 handle_http (struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size)
 {
@@ -345,6 +292,9 @@ handle_http (struct lws *wsi, enum lws_callback_reasons reason, void *user, void
     if (request)
       g_clear_pointer (&request->body, g_bytes_unref);
     return 0;
+  case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
+    deliver (server);
+    return 0;
   /* A WebSocket that names no protocol. */
   case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
     return -1;
@@ -353,126 +303,17 @@ handle_http (struct lws *wsi, enum lws_callback_reasons reason, void *user, void
   }
 }
 
-/* WebSockets */
-
 static void
-open_client (ViewServer *server, struct lws *wsi, Client *client)
+free_channel (gpointer data)
 {
-  g_autoptr (GPtrArray) greetings = g_ptr_array_new ();
+  ViewChannel *channel = data;
 
-  memset (client, 0, sizeof *client);
-  client->wsi = wsi;
-  client->received = g_string_new (NULL);
-  g_queue_init (&client->queue);
-  server->config.greet (greetings, server->config.user_data);
-  for (guint i = 0; i < greetings->len; i++)
-    g_queue_push_tail (&client->queue, g_ptr_array_index (greetings, i));
-  g_mutex_lock (&server->lock);
-  client->id = ++server->last_id;
-  client->sent_frame = server->n_frames > 0 ? server->n_frames - 1 : 0;
-  g_hash_table_insert (server->clients, &client->id, client);
-  server->stats.clients = g_hash_table_size (server->clients);
-  g_mutex_unlock (&server->lock);
-  lws_callback_on_writable (wsi);
+  g_free (channel->topic);
+  g_free (channel->type);
+  g_free (channel->schema);
+  g_clear_pointer (&channel->payload, g_bytes_unref);
+  g_free (channel);
 }
-
-static void
-close_client (ViewServer *server, Client *client)
-{
-  if (!client->received)
-    return;
-  g_mutex_lock (&server->lock);
-  g_hash_table_remove (server->clients, &client->id);
-  server->stats.clients = g_hash_table_size (server->clients);
-  g_mutex_unlock (&server->lock);
-  g_queue_clear_full (&client->queue, (GDestroyNotify)g_bytes_unref);
-  g_string_free (client->received, TRUE);
-  client->received = NULL;
-}
-
-static gboolean
-has_room (ViewServer *server)
-{
-  gboolean has;
-
-  g_mutex_lock (&server->lock);
-  has = g_hash_table_size (server->clients) < server->max_clients;
-  if (!has)
-    server->stats.refused++;
-  g_mutex_unlock (&server->lock);
-  return has;
-}
-
-static void
-free_letter (Letter *letter)
-{
-  g_bytes_unref (letter->message);
-  g_free (letter);
-}
-
-static void
-queue_message (Client *client, GBytes *message)
-{
-  g_queue_push_tail (&client->queue, g_bytes_ref (message));
-  if (client->queue.length > MAX_QUEUED)
-    g_bytes_unref (g_queue_pop_head (&client->queue));
-}
-
-/* Letters into the queues of those that they are for, and all are looked at. */
-static void
-wake_clients (ViewServer *server, struct lws *wsi)
-{
-  GQueue letters;
-  GHashTableIter iter;
-  gpointer value;
-  Letter *letter;
-
-  g_mutex_lock (&server->lock);
-  letters = server->inbox;
-  g_queue_init (&server->inbox);
-  g_mutex_unlock (&server->lock);
-  while ((letter = g_queue_pop_head (&letters))) {
-    g_hash_table_iter_init (&iter, server->clients);
-    while (g_hash_table_iter_next (&iter, NULL, &value))
-      if (letter->client == 0 || letter->client == ((Client *)value)->id)
-        queue_message (value, letter->message);
-    free_letter (letter);
-  }
-  lws_callback_on_writable_all_protocol (lws_get_context (wsi), lws_get_protocol (wsi));
-}
-
-static int
-handle_view (struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size)
-{
-  ViewServer *server = lws_context_user (lws_get_context (wsi));
-  Client *client = user;
-
-  switch (reason) {
-  case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
-    return is_allowed (server, wsi) && has_room (server) ? 0 : -1;
-  case LWS_CALLBACK_ESTABLISHED:
-    open_client (server, wsi, client);
-    return 0;
-  case LWS_CALLBACK_CLOSED:
-    close_client (server, client);
-    return 0;
-  case LWS_CALLBACK_RECEIVE:
-    return receive (server, client, in, size) ? 0 : -1;
-  case LWS_CALLBACK_SERVER_WRITEABLE:
-    return send_next (server, client) ? 0 : -1;
-  case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
-    wake_clients (server, wsi);
-    return 0;
-  default:
-    return 0;
-  }
-}
-
-static const struct lws_protocols protocols[] = {
-    {"http", handle_http, sizeof (Request), 0, 0, NULL, 0},
-    {VIEW_PROTOCOL, handle_view, sizeof (Client), 4096, 0, NULL, 0},
-    {NULL, NULL, 0, 0, 0, NULL, 0},
-};
 
 static gpointer
 serve (gpointer data)
@@ -489,7 +330,18 @@ view_server_new (const ViewServerConfig *config, guint *port, GError **error)
 {
   ViewServer *server = g_new0 (ViewServer, 1);
   struct lws_context_creation_info info;
+  /* libwebsockets copies none of it: one for the process. */
+  static struct lws_protocols protocols[] = {
+      {"http", handle_http, sizeof (Request), 0, 0, NULL, 0},
+      {VIEW_PROTOCOL, view_page_handle, 0, 4096, 0, NULL, 0},
+      {VIEW_FOXGLOVE_PROTOCOL, view_foxglove_handle, 0, 4096, 0, NULL, 0},
+      {VIEW_FOXGLOVE_OLD_PROTOCOL, view_foxglove_handle, 0, 4096, 0, NULL, 0},
+      {NULL, NULL, 0, 0, 0, NULL, 0},
+  };
 
+  protocols[1].per_session_data_size = view_page_client_size ();
+  protocols[2].per_session_data_size = view_foxglove_client_size ();
+  protocols[3].per_session_data_size = view_foxglove_client_size ();
   g_mutex_init (&server->lock);
   server->config = *config;
   g_queue_init (&server->inbox);
@@ -498,6 +350,7 @@ view_server_new (const ViewServerConfig *config, guint *port, GError **error)
   server->origins = g_strdupv ((gchar **)config->origins);
   server->max_clients = config->max_clients;
   server->clients = g_hash_table_new (g_int64_hash, g_int64_equal);
+  server->channels = g_ptr_array_new_with_free_func (free_channel);
 
   lws_set_log_level (0, NULL);
   memset (&info, 0, sizeof info);
@@ -542,6 +395,7 @@ view_server_free (ViewServer *server)
   g_clear_pointer (&server->latched, g_ptr_array_unref);
   g_queue_clear_full (&server->inbox, (GDestroyNotify)free_letter);
   g_hash_table_unref (server->clients);
+  g_ptr_array_unref (server->channels);
   g_free (server->address);
   g_free (server->token);
   g_strfreev (server->origins);
@@ -579,20 +433,68 @@ view_server_set_latched (ViewServer *server, GPtrArray *messages)
 }
 
 void
-view_server_send (ViewServer *server, guint64 client, GBytes *message)
+view_server_answer (ViewServer *server, guint64 client, gboolean accepted, const gchar *text)
 {
   Letter *letter = g_new (Letter, 1);
   Letter *oldest = NULL;
 
   letter->client = client;
-  letter->message = message;
+  letter->accepted = accepted;
+  letter->text = g_strdup (text);
   g_mutex_lock (&server->lock);
   g_queue_push_tail (&server->inbox, letter);
   if (server->inbox.length > MAX_QUEUED)
     oldest = g_queue_pop_head (&server->inbox);
   g_mutex_unlock (&server->lock);
-  if (oldest)
-    free_letter (oldest);
+  g_clear_pointer (&oldest, free_letter);
+  lws_cancel_service (server->context);
+}
+
+guint
+view_server_add_channel (ViewServer *server, const gchar *topic, const gchar *type,
+    const gchar *schema, gboolean is_latched)
+{
+  ViewChannel *channel = g_new0 (ViewChannel, 1);
+  guint number;
+
+  channel->topic = g_strdup (topic);
+  channel->type = g_strdup (type);
+  channel->schema = g_strdup (schema);
+  channel->is_latched = is_latched;
+  g_mutex_lock (&server->lock);
+  number = server->channels->len;
+  g_ptr_array_add (server->channels, channel);
+  g_mutex_unlock (&server->lock);
+  lws_cancel_service (server->context);
+  return number;
+}
+
+gboolean
+view_server_wants (ViewServer *server, guint channel)
+{
+  gboolean wants;
+
+  g_mutex_lock (&server->lock);
+  const ViewChannel *wanted = g_ptr_array_index (server->channels, channel);
+  wants = wanted->is_latched || wanted->n_subscriptions > 0;
+  g_mutex_unlock (&server->lock);
+  return wants;
+}
+
+void
+view_server_publish (
+    ViewServer *server, guint channel, guint64 time, gconstpointer data, gsize size)
+{
+  GBytes *payload = g_bytes_new (data, size);
+
+  g_mutex_lock (&server->lock);
+  ViewChannel *to = g_ptr_array_index (server->channels, channel);
+  GBytes *before = to->payload;
+  to->payload = payload;
+  to->time = time;
+  to->sequence++;
+  g_mutex_unlock (&server->lock);
+  g_clear_pointer (&before, g_bytes_unref);
   lws_cancel_service (server->context);
 }
 

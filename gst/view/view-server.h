@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A server of one page and its WebSocket, on libwebsockets. Knows nothing of GStreamer nor of what
- * its messages mean. */
+/* A server of one page and its WebSocket, and of Foxglove's WebSocket protocol, on libwebsockets.
+ * Knows nothing of GStreamer nor of what its messages mean. */
 #pragma once
 
 #include <glib.h>
@@ -9,8 +9,10 @@ G_BEGIN_DECLS
 
 /* Versions of a frame with fewer and fewer points, for clients that take long. */
 #define VIEW_LEVELS 3
-/* The WebSocket protocol of the page. */
+/* The WebSocket protocol of the page, and Foxglove's newer and older. */
 #define VIEW_PROTOCOL "ndt.view.v1"
+#define VIEW_FOXGLOVE_PROTOCOL "foxglove.sdk.v1"
+#define VIEW_FOXGLOVE_OLD_PROTOCOL "foxglove.websocket.v1"
 
 typedef struct _ViewServer ViewServer;
 
@@ -28,6 +30,7 @@ typedef struct _ViewServer ViewServer;
  *   view_message_new(). Called by the server's thread
  * @receive: a text message of a client, at most VIEW_MAX_RECEIVED bytes. Called by the server's
  *   thread
+ * @publish: a message of a client of Foxglove's protocol on a topic of its own
  * @user_data: for these
  *
  * What view_server_new() takes. Strings are copied.
@@ -41,6 +44,8 @@ typedef struct {
   GBytes *(*get_file) (const gchar *path, const gchar **type, gpointer user_data);
   void (*greet) (GPtrArray *messages, gpointer user_data);
   void (*receive) (ViewServer *server, guint64 client, const gchar *text, gpointer user_data);
+  void (*publish) (ViewServer *server, guint64 client, const gchar *topic, const gchar *encoding,
+      const guint8 *data, gsize size, gpointer user_data);
   gpointer user_data;
 } ViewServerConfig;
 
@@ -77,9 +82,19 @@ void view_server_set_frame (ViewServer *server, GBytes *levels[VIEW_LEVELS]);
 /* Messages that every client gets once, those that connect later too, until they are replaced.
  * Takes the array, of messages. */
 void view_server_set_latched (ViewServer *server, GPtrArray *messages);
-/* A message to one client, or to all (@client 0). Of more than 64 that wait the oldest is dropped.
- * Takes the reference. */
-void view_server_send (ViewServer *server, guint64 client, GBytes *message);
+/* Answers a client: a request was @accepted, or why it was not. Never waits. */
+void view_server_answer (ViewServer *server, guint64 client, gboolean accepted, const gchar *text);
+/* A stream of messages for clients of Foxglove's protocol: CDR of a ROS 2 @type with its @schema
+ * ("ros2msg"). Of one that @is_latched the newest message is sent to who subscribes later. To be
+ * called before others can connect, or at any time: who is connected is told. Returns its number.
+ */
+guint view_server_add_channel (ViewServer *server, const gchar *topic, const gchar *type,
+    const gchar *schema, gboolean is_latched);
+/* Whether it is worth making a message: somebody has subscribed, or will get it later. */
+gboolean view_server_wants (ViewServer *server, guint channel);
+/* The newest takes the place of one that was not sent yet. @time: ns. Never waits for a client. */
+void view_server_publish (
+    ViewServer *server, guint channel, guint64 time, gconstpointer data, gsize size);
 void view_server_get_stats (ViewServer *server, ViewServerStats *stats);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (ViewServer, view_server_free)

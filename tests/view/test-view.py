@@ -5,68 +5,26 @@
 usage: test-view.py NDT_MAP
 """
 
-import io
 import json
 import os
 import socket
 import struct
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import unittest
 import urllib.error
 import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "record"))
-try:
-    import gi
+import pipeline
+import numpy as np
+import websockets.exceptions
+import websockets.sync.client as ws
 
-    gi.require_version("Gst", "1.0")
-    from gi.repository import Gst
-    import numpy as np
-    import websockets.exceptions
-    import websockets.sync.client as ws
-
-    import browser
-except (ImportError, ValueError) as error:
-    print(f"1..{0 if not os.environ.get('CI') else 1}" + (f" # SKIP {error}" if not os.environ.get("CI") else
-          f"\nnot ok 1 {error}"))
-    sys.exit(1 if os.environ.get("CI") else 0)
+import browser
 import unittest_tap
+from pipeline import Gst, MAP, Pipeline
 
-NDT_MAP = sys.argv.pop(1)
-Gst.init(None)
-FOLDER = tempfile.TemporaryDirectory(prefix="view-")
-MAP = os.path.join(FOLDER.name, "hall.pcd")
-subprocess.run([NDT_MAP, "simulate", "--world=hall", MAP], check=True, stdout=subprocess.DEVNULL)
 PROTOCOL = ["ndt.view.v1"]
-
-
-class Pipeline:
-    """A pipeline that ends in pointcloudview name=view."""
-
-    def __init__(self, view="", source="world=hall rings=32 is-live=true",
-                 middle=f"ndtlocalize map-location={MAP} initial-pose=0,0,1.8"):
-        self.pipeline = Gst.parse_launch(
-            f"lidartestsrc name=source {source} ! {middle} ! pointcloudview name=view port=0 {view}")
-        self.view = self.pipeline.get_by_name("view")
-        assert self.pipeline.set_state(Gst.State.PLAYING) != Gst.StateChangeReturn.FAILURE
-        self.pipeline.get_state(60 * Gst.SECOND)
-        self.url = self.view.get_property("url")
-        self.socket_url = self.url.replace("http://", "ws://")
-
-    def stats(self, name):
-        return self.view.get_property("stats").get_value(name)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        error = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
-        self.pipeline.set_state(Gst.State.NULL)
-        assert error is None, error.parse_error()
 
 
 def connect(url, **options):
