@@ -137,6 +137,50 @@ GST_START_TEST (test_times)
 }
 GST_END_TEST;
 
+/* Downstream's format, of the same points; CUSTOM where it takes any. */
+GST_START_TEST (test_formats)
+{
+  static const struct {
+    const gchar *format;
+    guint step;
+  } formats[] = {{"XYZIRT", 24}, {"XYZI_F32LE", 16}, {"XYZ_F32LE", 12}, {"CUSTOM", 24}};
+  const guint step = formats[__i__].step;
+  g_autofree gchar *wanted = g_strdup_printf ("pointcloud/x-raw,format=%s", formats[__i__].format);
+  GstHarness *all = packet_harness_new ("velodynedec");
+  GstHarness *some = gst_harness_new ("velodynedec");
+  guint8 packet[SIZE];
+  GstMapInfo map;
+  guint n;
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_set_sink_caps_str (some, wanted);
+  gst_harness_play (some);
+  gst_harness_push_event (some, gst_event_new_stream_start ("sensor"));
+  gst_harness_push_event (some, gst_event_new_segment (&segment));
+  for (guint i = 0; i < 3; i++) {
+    velodyne_make_packet (packet, i, STRONGEST, VLP_16);
+    packet_harness_push (some, packet, SIZE, (GstClockTime)i * PACKET_NS);
+    packet_harness_push (all, packet, SIZE, (GstClockTime)i * PACKET_NS);
+  }
+  gst_harness_push_event (some, gst_event_new_eos ());
+  gst_harness_push_event (all, gst_event_new_eos ());
+  g_autofree PacketPoint *points = packet_harness_take_points (gst_harness_pull (all), &n);
+  g_autoptr (GstBuffer) buffer = gst_harness_pull (some);
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (some->sinkpad);
+  g_autoptr (GstPointCloudInfo) info = gst_point_cloud_info_new_from_caps (caps, NULL);
+  fail_unless_equals_string (
+      gst_point_cloud_format_to_string (info->format), formats[__i__].format);
+  fail_unless_equals_int (info->point_step, step);
+  gst_buffer_map (buffer, &map, GST_MAP_READ);
+  fail_unless_equals_uint64 (map.size, n * step);
+  for (guint i = 0; i < n; i++)
+    fail_unless (memcmp (map.data + i * step, &points[i], step) == 0);
+  gst_buffer_unmap (buffer, &map);
+  gst_harness_teardown (some);
+  packet_harness_free (all);
+}
+GST_END_TEST;
+
 /* Both returns where they differ, one where they do not, none where there is none. */
 GST_START_TEST (test_dual)
 {
@@ -558,6 +602,7 @@ velodynedec_suite (void)
   tcase_add_loop_test (tests, test_cut, 0, 4);
   tcase_add_test (tests, test_points);
   tcase_add_loop_test (tests, test_times, 0, 2);
+  tcase_add_loop_test (tests, test_formats, 0, 4);
   tcase_add_test (tests, test_dual);
   tcase_add_test (tests, test_bad_packets);
   tcase_add_test (tests, test_order);

@@ -29,8 +29,11 @@ enum { PROP_0, PROP_CUT_ANGLE, PROP_FRAME_ID, PROP_SRC_IP, PROP_STATS };
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (PACKET_CAPS));
 
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE (GST_POINT_CLOUD_FORMATS_ALL)));
+/* All fields, those of XYZIRT (the same bytes, of which it names all but the return's), and the
+ * first of them. */
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (GST_POINT_CLOUD_CAPS_MAKE ("{ CUSTOM, XYZIRT, XYZI_F32LE, XYZ_F32LE }")));
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (GstLidarDec, gst_lidar_dec, GST_TYPE_ELEMENT)
 #define PRIVATE(self) ((GstLidarDecPrivate *)gst_lidar_dec_get_instance_private (self))

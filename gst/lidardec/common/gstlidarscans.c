@@ -20,16 +20,47 @@
   gst_lidar_warn (                                                                                 \
       GST_ELEMENT (self), gst_lidar_dec_get_private (self)->last_warning, kind, n, __VA_ARGS__)
 
+/* The first format of the pad's template that downstream takes: CUSTOM has all fields. FALSE: it
+ * takes none. */
+static gboolean
+negotiate (GstLidarDec *self)
+{
+  GstLidarDecPrivate *priv = gst_lidar_dec_get_private (self);
+  g_autoptr (GstCaps) allowed = gst_pad_get_allowed_caps (priv->srcpad);
+  if (!allowed)
+    return TRUE;
+  if (gst_caps_is_empty (allowed))
+    return FALSE;
+  allowed = gst_caps_fixate (g_steal_pointer (&allowed));
+  const gchar *name = gst_structure_get_string (gst_caps_get_structure (allowed, 0), "format");
+  const GstPointCloudFormat format = gst_point_cloud_format_from_string (name ? name : "");
+  return format == GST_POINT_CLOUD_FORMAT_CUSTOM ||
+         gst_point_cloud_info_set_format (&priv->info, format);
+}
+
 gboolean
 gst_lidar_dec_push_caps (GstLidarDec *self)
 {
   GstLidarDecPrivate *priv = gst_lidar_dec_get_private (self);
   if (priv->has_caps)
     return TRUE;
+  if (!negotiate (self))
+    return FALSE;
   g_autoptr (GstCaps) caps = gst_point_cloud_info_to_caps (&priv->info);
   gst_caps_set_simple (caps, "motion-compensated", G_TYPE_BOOLEAN, FALSE, NULL);
+  GST_INFO_OBJECT (self, "caps %" GST_PTR_FORMAT, caps);
   priv->has_caps = gst_pad_push_event (priv->srcpad, gst_event_new_caps (caps));
   return priv->has_caps;
+}
+
+/* Leaves the first @step bytes of each point, which are those of the smaller formats. */
+static void
+pack (PacketScan *scan, guint step)
+{
+  guint8 *to = (guint8 *)scan->points;
+  if (step < sizeof (PacketPoint))
+    for (gsize i = 0; i < scan->n_points; i++, to += step)
+      memmove (to, &scan->points[i], step);
 }
 
 /* LATENCY is a round; a sensor's rate is steady to a few per mille. */
@@ -74,7 +105,8 @@ push_scan (GstLidarDec *self, PacketScan *scan)
     packet_scan_free (scan);
     return GST_PAD_IS_FLUSHING (priv->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
-  const gsize size = scan->n_points * sizeof (PacketPoint);
+  const gsize size = scan->n_points * priv->info.point_step;
+  pack (scan, priv->info.point_step);
   GstBuffer *buffer = gst_point_cloud_allocation_copy (priv->allocation, scan->points, size);
   if (!buffer) {
     PacketPoint *points = g_steal_pointer (&scan->points);
