@@ -2,7 +2,7 @@
 /* Header stamps: every clock that a sensor may have, as the time of day. */
 #include <gst/gst.h>
 
-#include "gst/mcap/record/gstmcapstamps.h"
+#include "gst/mcap/write/gstmcapstamps.h"
 
 #define SECOND ((gint64)GST_SECOND)
 #define UNIX "timestamp/x-unix"

@@ -18,6 +18,7 @@ import sys
 LAYERS = {
     'cuda': ['device', 'frames', 'scan', 'map', 'align'],
     'ndtcore': ['base', 'math', 'scan', 'motion', 'map', 'io', 'align', 'track', 'sim', 'tools'],
+    'gst/mcap': ['container', 'ros', 'messages', 'write', 'record', 'replay', 'tools'],
 }
 
 # What the folders may include beside their own and the system's headers.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gstmcappad.h"
+#include "gst/mcap/write/gstmcappad.h"
 
 G_BEGIN_DECLS
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gstmcapfile.h"
+#include "gst/mcap/write/gstmcapfile.h"
 #include "gstmcaporigins.h"
 
 G_BEGIN_DECLS
