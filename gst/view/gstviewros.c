@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gst/mcap/messages/gstrosmessages.h"
-#include "gst/mcap/record/gstmcapstamps.h"
+#include "gst/mcap/write/gstmcapstamps.h"
 
 #define DEFAULT_FRAME "lidar"
 #define MAP_FRAME "map"
