@@ -6,8 +6,15 @@
 
 #include <gst/base/gstqueuearray.h>
 
-/* Poses of a stream that wait for scans; while no scan comes the oldest are forgotten. */
+/* Poses of a stream that wait for scans: whoever brings more waits … */
 #define MAX_POSES 65536
+/* … unless nobody takes any for so long, microseconds, or the same thread brings the scans. So many
+ * wait then at most, 130 MB, and of more the oldest are dropped. */
+#define MAX_IDLE (5 * G_USEC_PER_SEC)
+#define MAX_GROWN (16 * MAX_POSES)
+
+/* Scans in a row that a stream has no pose for, from which on it is said. */
+#define N_MISSING 10
 
 /* @timed comes first: it is an NdtTimedPose as well. */
 typedef struct {
@@ -23,6 +30,12 @@ struct _GstPoseStream {
   gboolean has_role;
   GstPoseRole role;
   gint64 position; /* no pose before it will come */
+  gint64 period;   /* between the last two poses, 0: not known */
+  guint number;    /* of the pad */
+  gboolean flushing;
+  guint n_missing; /* scans in a row that it had no pose for … */
+  gint64 missing;  /* … and how much later than the first of them the nearest pose was */
+  gboolean has_complained;
 };
 
 struct _GstPoseQueue {
@@ -37,7 +50,10 @@ struct _GstPoseQueue {
   gboolean knows_sources;
   gboolean live;
   GstClockTime latency;
-  gint64 scan; /* the newest that has come */
+  gint64 scan;          /* the newest that has come … */
+  GThread *scan_thread; /* … and the thread that brought it */
+  guint n_waiting;      /* threads that bring poses and wait */
+  gint complains;       /* atomic: a stream has a complaint */
   guint32 seek;
   gboolean seek_result;
   guint64 n_poses;
@@ -106,6 +122,7 @@ gst_pose_queue_add_stream (GstPoseQueue *poses, guint *number)
   g_ptr_array_add (poses->streams, stream);
   if (*number == G_MAXUINT)
     *number = poses->next_number;
+  stream->number = *number;
   poses->next_number = MAX (poses->next_number, *number + 1);
   g_atomic_int_inc (&poses->n_streams);
   g_mutex_unlock (&poses->lock);
@@ -129,6 +146,8 @@ reset_stream (GstPoseStream *stream)
   stream->has_previous = FALSE;
   stream->has_role = FALSE;
   stream->position = G_MININT64;
+  stream->period = 0;
+  stream->n_missing = 0;
 }
 
 void
@@ -179,26 +198,96 @@ gst_pose_queue_read_stddev (const GstPoseMeta *meta, gdouble stddev[6])
   return any;
 }
 
-void
+/* With the lock held, as the following. */
+static gboolean
+is_full (const GstPoseQueue *poses, const GstPoseStream *stream, guint capacity)
+{
+  return !poses->flushing && !stream->flushing &&
+         gst_queue_array_get_length (stream->entries) >= capacity;
+}
+
+/* As a muxer does: until there is space. FALSE where nobody makes any. */
+static gboolean
+wait_for_space (GstPoseQueue *poses, GstPoseStream *stream)
+{
+  gint64 scan = poses->scan;
+  gint64 end = g_get_monotonic_time () + MAX_IDLE;
+  gboolean idle = FALSE;
+
+  poses->n_waiting++;
+  while (is_full (poses, stream, MAX_POSES) && !poses->live && !idle && scan != G_MAXINT64 &&
+         poses->scan_thread != g_thread_self ()) {
+    idle = !g_cond_wait_until (&poses->changed, &poses->lock, end);
+    if (poses->scan != scan) {
+      scan = poses->scan;
+      end = g_get_monotonic_time () + MAX_IDLE;
+      idle = FALSE;
+    }
+  }
+  poses->n_waiting--;
+  return !idle;
+}
+
+static void
+wake_waiting (GstPoseQueue *poses)
+{
+  if (poses->n_waiting > 0)
+    g_cond_broadcast (&poses->changed);
+}
+
+GstPoseQueueState
 gst_pose_queue_put (GstPoseQueue *poses, GstPoseStream *stream, GstPoseRole role, gint64 time,
     const NdtPose *pose, const gdouble *stddev)
 {
   Entry entry = {.timed = {time, *pose}, .has_stddev = stddev != NULL};
+  GstPoseQueueState state = GST_POSE_QUEUE_OK;
   if (stddev)
     memcpy (entry.stddev, stddev, sizeof entry.stddev);
 
   g_mutex_lock (&poses->lock);
+  /* Once nobody took any, more only grows. */
+  if (is_full (poses, stream, MAX_POSES) &&
+      gst_queue_array_get_length (stream->entries) == MAX_POSES && !wait_for_space (poses, stream))
+    state = GST_POSE_QUEUE_IDLE;
   const NdtTimedPose *tail = gst_queue_array_peek_tail_struct (stream->entries);
   if ((!stream->has_role || stream->role == role) && (!tail || time > tail->time)) {
     stream->has_role = TRUE;
     stream->role = role;
-    if (gst_queue_array_get_length (stream->entries) == MAX_POSES)
+    if (tail)
+      stream->period = time - tail->time;
+    if (is_full (poses, stream, poses->live ? MAX_POSES : MAX_GROWN)) {
       gst_queue_array_pop_head_struct (stream->entries);
+      state = GST_POSE_QUEUE_DROPS;
+    }
     gst_queue_array_push_tail_struct (stream->entries, (gpointer)&entry);
     poses->n_poses++;
     stream->position = MAX (stream->position, time);
     g_cond_broadcast (&poses->changed);
   }
+  g_mutex_unlock (&poses->lock);
+  return state;
+}
+
+void
+gst_pose_queue_get_extent (
+    GstPoseQueue *poses, GstPoseStream *stream, guint *n, gint64 *first, gint64 *last, gint64 *scan)
+{
+  g_mutex_lock (&poses->lock);
+  const NdtTimedPose *head = gst_queue_array_peek_head_struct (stream->entries);
+  const NdtTimedPose *tail = gst_queue_array_peek_tail_struct (stream->entries);
+  *n = gst_queue_array_get_length (stream->entries);
+  *first = head ? head->time : GST_POSE_QUEUE_NO_TIME;
+  *last = tail ? tail->time : GST_POSE_QUEUE_NO_TIME;
+  *scan = poses->scan == G_MININT64 ? GST_POSE_QUEUE_NO_TIME : poses->scan;
+  g_mutex_unlock (&poses->lock);
+}
+
+void
+gst_pose_queue_set_stream_flushing (GstPoseQueue *poses, GstPoseStream *stream, gboolean flushing)
+{
+  g_mutex_lock (&poses->lock);
+  stream->flushing = flushing;
+  g_cond_broadcast (&poses->changed);
   g_mutex_unlock (&poses->lock);
 }
 
@@ -218,6 +307,7 @@ gst_pose_queue_start (GstPoseQueue *poses)
   poses->flushing = FALSE;
   poses->knows_sources = FALSE;
   poses->scan = G_MININT64;
+  poses->scan_thread = NULL;
   g_mutex_unlock (&poses->lock);
 }
 
@@ -273,7 +363,8 @@ gst_pose_queue_scan (GstPoseQueue *poses, gint64 time)
     return;
   g_mutex_lock (&poses->lock);
   poses->scan = time;
-  if (poses->live)
+  poses->scan_thread = g_thread_self ();
+  if (poses->live || poses->n_waiting > 0)
     g_cond_broadcast (&poses->changed);
   g_mutex_unlock (&poses->lock);
 }
@@ -302,35 +393,41 @@ gst_pose_queue_end_seek (GstPoseQueue *poses, guint32 seqnum, gboolean result)
 
 /* With the lock held. */
 static gboolean
-reached (const GstPoseQueue *poses, gint64 time)
+reached (const GstPoseQueue *poses, gint64 time, GstClockTime latency)
 {
+  const gint64 wait = (gint64)MIN (latency, G_MAXINT64 / 4);
+
   for (guint i = 0; i < poses->streams->len; i++) {
     const GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
-    if (stream->position < time)
+    /* Live poses of 1 Hz are not waited for that come after the wait is over. */
+    const gboolean comes =
+        !poses->live || stream->period <= wait || stream->position + stream->period <= time + wait;
+    if (stream->position < time && comes)
       return FALSE;
   }
   return TRUE;
 }
 
 gboolean
-gst_pose_queue_reached (GstPoseQueue *poses, gint64 time)
+gst_pose_queue_reached (GstPoseQueue *poses, gint64 time, GstClockTime latency)
 {
   if (!gst_pose_queue_has_streams (poses))
     return TRUE;
   g_mutex_lock (&poses->lock);
-  const gboolean all = time == GST_POSE_QUEUE_NO_TIME || reached (poses, time);
+  const gboolean all = time == GST_POSE_QUEUE_NO_TIME || reached (poses, time, latency);
   g_mutex_unlock (&poses->lock);
   return all;
 }
 
 gboolean
-gst_pose_queue_wait (GstPoseQueue *poses, gint64 time, GstClockTime timeout, gint64 deadline)
+gst_pose_queue_wait (GstPoseQueue *poses, gint64 time, GstClockTime latency, gint64 deadline)
 {
   gboolean late = FALSE;
 
   g_mutex_lock (&poses->lock);
-  while (!poses->flushing && time != GST_POSE_QUEUE_NO_TIME && !reached (poses, time) && !late &&
-         !(poses->live && poses->scan >= time && (guint64)poses->scan - (guint64)time >= timeout)) {
+  while (!poses->flushing && time != GST_POSE_QUEUE_NO_TIME && !reached (poses, time, latency) &&
+         !late &&
+         !(poses->live && poses->scan >= time && (guint64)poses->scan - (guint64)time >= latency)) {
     if (poses->live && deadline > 0)
       late = !g_cond_wait_until (&poses->changed, &poses->lock, deadline);
     else
@@ -339,6 +436,73 @@ gst_pose_queue_wait (GstPoseQueue *poses, gint64 time, GstClockTime timeout, gin
   const gboolean ok = !poses->flushing;
   g_mutex_unlock (&poses->lock);
   return ok;
+}
+
+/* With the lock held: a scan had no pose of the stream. */
+static void
+note_missing (GstPoseQueue *poses, GstPoseStream *stream, gint64 time)
+{
+  const NdtTimedPose *head = gst_queue_array_peek_head_struct (stream->entries);
+  const NdtTimedPose *tail = gst_queue_array_peek_tail_struct (stream->entries);
+
+  poses->n_missing++;
+  if (!head || time == GST_POSE_QUEUE_NO_TIME)
+    return;
+  /* Of the first of them: poses before the others are not forgotten meanwhile. */
+  const gint64 missing = head->time > time   ? head->time - time
+                         : tail->time < time ? tail->time - time
+                                             : 0;
+  if (stream->n_missing == 0 || missing == 0)
+    stream->missing = missing;
+  if (++stream->n_missing == N_MISSING && !stream->has_complained)
+    g_atomic_int_set (&poses->complains, TRUE);
+}
+
+/* Known differences of clocks, seconds. */
+static const gchar *
+get_clocks (gdouble seconds)
+{
+  static const struct {
+    gdouble seconds;
+    const gchar *clocks;
+  } known[] = {{37, "TAI and UTC"}, {18, "GPS time and UTC"}, {19, "TAI and GPS time"}};
+  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
+    if (fabs (fabs (seconds) - known[i].seconds) < 1.5)
+      return known[i].clocks;
+  return NULL;
+}
+
+gchar *
+gst_pose_queue_take_complaint (GstPoseQueue *poses)
+{
+  gchar *text = NULL;
+
+  if (!g_atomic_int_get (&poses->complains))
+    return NULL;
+  g_mutex_lock (&poses->lock);
+  g_atomic_int_set (&poses->complains, FALSE);
+  for (guint i = 0; i < poses->streams->len && !text; i++) {
+    GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
+    if (stream->n_missing < N_MISSING || stream->has_complained)
+      continue;
+    stream->has_complained = TRUE;
+    const gdouble seconds = 1e-9 * (gdouble)stream->missing;
+    const gchar *clocks = get_clocks (seconds);
+    if (stream->missing == 0)
+      text =
+          g_strdup_printf ("%u scans in a row have no pose of pose_%u: its poses are too far from "
+                           "one another, see max-pose-gap and pose-distance-limit",
+              stream->n_missing, stream->number);
+    else
+      text = g_strdup_printf ("%u scans in a row have no pose of pose_%u: the nearest one is %.1f "
+                              "s %s than the scan%s%s%s",
+          stream->n_missing, stream->number, fabs (seconds), seconds > 0 ? "later" : "earlier",
+          clocks ? ", as far as " : "", clocks ? clocks : "",
+          clocks ? " are apart: bring both to one clock"
+                 : ". Are they of one clock, and is pose-latency long enough?");
+  }
+  g_mutex_unlock (&poses->lock);
+  return text;
 }
 
 static gdouble
@@ -432,8 +596,11 @@ gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime max_gap, gdou
     GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
     NdtPose pose;
     if (time == GST_POSE_QUEUE_NO_TIME || !interpolate (stream, time, max_gap, distance, &pose)) {
-      poses->n_missing++;
-    } else if (stream->role == GST_POSE_ROLE_PRIOR && !observation->has_prior) {
+      note_missing (poses, stream, time);
+      continue;
+    }
+    stream->n_missing = 0;
+    if (stream->role == GST_POSE_ROLE_PRIOR && !observation->has_prior) {
       observation->has_prior = TRUE;
       observation->prior = pose;
       observation->has_prior_stddev = get_stddev (stream, time, observation->prior_stddev);
@@ -444,6 +611,7 @@ gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime max_gap, gdou
       observation->has_velocity = get_velocity (stream, time, max_gap, observation->velocity);
     }
   }
+  wake_waiting (poses);
   g_mutex_unlock (&poses->lock);
 }
 
@@ -452,7 +620,7 @@ gst_pose_queue_get_window (GstPoseQueue *poses, gint64 from, gint64 to, GArray *
 {
   g_mutex_lock (&poses->lock);
   for (guint i = 0; i < poses->streams->len && window->len == 0; i++) {
-    const GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
+    GstPoseStream *stream = g_ptr_array_index (poses->streams, i);
     GstQueueArray *entries = stream->entries;
     guint n_after = 0;
     const NdtTimedPose *third;
@@ -464,8 +632,14 @@ gst_pose_queue_get_window (GstPoseQueue *poses, gint64 from, gint64 to, GArray *
       n_after += entry->time > to;
       g_array_append_val (window, *entry);
     }
-    poses->n_missing += window->len == 0;
+    const NdtTimedPose *last = gst_queue_array_peek_tail_struct (entries);
+    const NdtTimedPose *first = gst_queue_array_peek_head_struct (entries);
+    if (!last || last->time < from || first->time > to)
+      note_missing (poses, stream, from);
+    else
+      stream->n_missing = 0;
   }
+  wake_waiting (poses);
   g_mutex_unlock (&poses->lock);
 }
 

@@ -48,10 +48,30 @@ const GstPoseMeta *gst_pose_queue_find (const GstPoseQueue *poses, GstBuffer *bu
 /* Standard deviations of a pose, as NdtObservation has them, from its covariance; FALSE where it
  * has none: all zero is none, too. */
 gboolean gst_pose_queue_read_stddev (const GstPoseMeta *meta, gdouble stddev[6]);
+/**
+ * GstPoseQueueState:
+ * @GST_POSE_QUEUE_OK: the pose was taken
+ * @GST_POSE_QUEUE_IDLE: … but 65,536 wait, and no scan has come for five seconds; more are taken
+ * @GST_POSE_QUEUE_DROPS: … and the oldest one was dropped: of live poses, or of a million
+ */
+typedef enum {
+  GST_POSE_QUEUE_OK,
+  GST_POSE_QUEUE_IDLE,
+  GST_POSE_QUEUE_DROPS,
+} GstPoseQueueState;
+
 /* @stddev: nullable. One that is not newer than the one before is ignored, and so is one of another
- * role than the stream's first. */
-void gst_pose_queue_put (GstPoseQueue *poses, GstPoseStream *stream, GstPoseRole role, gint64 time,
-    const NdtPose *pose, const gdouble *stddev);
+ * role than the stream's first. Where 65,536 poses wait for scans it waits for them to come, as a
+ * muxer does: not where sources are live, nor where the calling thread brings the scans as well. */
+GstPoseQueueState gst_pose_queue_put (GstPoseQueue *poses, GstPoseStream *stream, GstPoseRole role,
+    gint64 time, const NdtPose *pose, const gdouble *stddev);
+/* For messages: the poses of a stream that wait, the running times of the first and the last, and
+ * of the newest scan; GST_POSE_QUEUE_NO_TIME where there is none. */
+void gst_pose_queue_get_extent (GstPoseQueue *poses, GstPoseStream *stream, guint *n, gint64 *first,
+    gint64 *last, gint64 *scan);
+/* While a stream flushes nobody waits to put to it. */
+void gst_pose_queue_set_stream_flushing (
+    GstPoseQueue *poses, GstPoseStream *stream, gboolean flushing);
 /* No pose before @time will come any more; G_MAXINT64: none at all. */
 void gst_pose_queue_advance (GstPoseQueue *poses, GstPoseStream *stream, gint64 time);
 
@@ -76,12 +96,13 @@ void gst_pose_queue_scan (GstPoseQueue *poses, gint64 time);
 gboolean gst_pose_queue_begin_seek (GstPoseQueue *poses, guint32 seqnum, gboolean *result);
 void gst_pose_queue_end_seek (GstPoseQueue *poses, guint32 seqnum, gboolean result);
 
-/* Has every stream come as far as @time? */
-gboolean gst_pose_queue_reached (GstPoseQueue *poses, gint64 time);
+/* Has every stream come as far as @time? Of live ones that is not wanted whose next pose, by the
+ * time between the last two, is of more than @latency later. */
+gboolean gst_pose_queue_reached (GstPoseQueue *poses, gint64 time, GstClockTime latency);
 /* Waits for that; with live sources at most until @deadline (0: none), or until a scan has come
- * that is newer by @timeout, where no clock runs. FALSE when flushing. */
+ * that is newer by @latency, where no clock runs. FALSE when flushing. */
 gboolean gst_pose_queue_wait (
-    GstPoseQueue *poses, gint64 time, GstClockTime timeout, gint64 deadline);
+    GstPoseQueue *poses, gint64 time, GstClockTime latency, gint64 deadline);
 /* Interpolates what @observation lacks at @time between the poses before and after, which are at
  * most
  * @max_gap and @distance metres from one another (0: no limit). A prior is as uncertain as the
@@ -94,6 +115,9 @@ void gst_pose_queue_get (GstPoseQueue *poses, gint64 time, GstClockTime max_gap,
  * appended to @poses (NdtTimedPose). Poses that lie before are forgotten. */
 void gst_pose_queue_get_window (GstPoseQueue *poses, gint64 from, gint64 to, GArray *window);
 
+/* A sentence about a stream that ten scans in a row had no pose of, once: how far its poses are
+ * from the scans. (transfer full) (nullable) */
+gchar *gst_pose_queue_take_complaint (GstPoseQueue *poses);
 /* Poses that have come, and scans that a stream had none for. */
 void gst_pose_queue_get_counts (GstPoseQueue *poses, guint64 *n_poses, guint64 *n_missing);
 /* Streams and counts as new. */

@@ -13,10 +13,59 @@ typedef struct {
   GstPoseStream *stream;
   GstSegment segment;
   gboolean warned;
+  GstPoseQueueState told;
 } PosePad;
 
 static GstStaticPadTemplate pose_template = GST_STATIC_PAD_TEMPLATE (
     "pose_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (GST_POSE_CAPS_NAME));
+
+static gchar *
+format_time (gint64 time)
+{
+  return time == GST_POSE_QUEUE_NO_TIME || time == G_MININT64
+             ? g_strdup ("none")
+             : g_strdup_printf ("%.1f s", 1e-9 * (gdouble)time);
+}
+
+/* Each of the two once. */
+static void
+tell_state (GstPad *pad, GstElement *element, PosePad *own, GstPoseQueueState state)
+{
+  guint n;
+  gint64 first, last, scan;
+
+  if (state <= own->told)
+    return;
+  own->told = state;
+  gst_pose_queue_get_extent (own->poses, own->stream, &n, &first, &last, &scan);
+  g_autofree gchar *from = format_time (first), *to = format_time (last), *at = format_time (scan);
+  if (state == GST_POSE_QUEUE_DROPS)
+    GST_ELEMENT_WARNING (element, STREAM, FAILED,
+        ("%u poses of %s wait for scans, and the oldest are dropped: they are of running time %s "
+         "to "
+         "%s, and the newest scan is of %s. Are both of one clock?",
+            n, GST_OBJECT_NAME (pad), from, to, at),
+        (NULL));
+  else
+    GST_ELEMENT_WARNING (element, STREAM, FAILED,
+        ("%u poses of %s wait for scans, of running time %s to %s, and no scan has come for 5 s; "
+         "the "
+         "newest is of %s. Is a source of scans held up by its poses? Put queues between them.",
+            n, GST_OBJECT_NAME (pad), from, to, at),
+        (NULL));
+}
+
+/* Whoever waits to put leaves before its pad can stop. */
+static gboolean
+activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  PosePad *own = gst_pad_get_element_private (pad);
+
+  if (mode != GST_PAD_MODE_PUSH)
+    return FALSE;
+  gst_pose_queue_set_stream_flushing (own->poses, own->stream, !active);
+  return TRUE;
+}
 
 static GstFlowReturn
 chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
@@ -39,8 +88,9 @@ chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
     gdouble stddev[6];
     GST_LOG_OBJECT (pad, "pose of running time %" GST_STIME_FORMAT " at (%.3f, %.3f, %.3f)",
         GST_STIME_ARGS (running_time), pose.position[0], pose.position[1], pose.position[2]);
-    gst_pose_queue_put (own->poses, own->stream, meta->role, running_time, &pose,
-        gst_pose_queue_read_stddev (meta, stddev) ? stddev : NULL);
+    const GstPoseQueueState state = gst_pose_queue_put (own->poses, own->stream, meta->role,
+        running_time, &pose, gst_pose_queue_read_stddev (meta, stddev) ? stddev : NULL);
+    tell_state (pad, GST_ELEMENT (parent), own, state);
   } else {
     gst_pose_queue_advance (own->poses, own->stream, running_time);
     if (!meta && !own->warned) {
@@ -78,7 +128,13 @@ pose_event (GstPad *pad, GstObject *parent, GstEvent *event)
     post_latency (GST_ELEMENT (parent));
     gst_pose_queue_reset_stream (own->poses, own->stream);
     break;
+  case GST_EVENT_FLUSH_START:
+    GST_DEBUG_OBJECT (pad, "flush begins");
+    gst_pose_queue_set_stream_flushing (own->poses, own->stream, TRUE);
+    break;
   case GST_EVENT_FLUSH_STOP:
+    GST_DEBUG_OBJECT (pad, "flush ends");
+    gst_pose_queue_set_stream_flushing (own->poses, own->stream, FALSE);
     gst_pose_queue_reset_stream (own->poses, own->stream);
     break;
   case GST_EVENT_SEGMENT:
@@ -140,6 +196,7 @@ gst_pose_queue_pad_request (
   g_object_set_data_full (G_OBJECT (pad), "pose-pad", own, g_free);
   gst_pad_set_chain_function (pad, chain);
   gst_pad_set_event_function (pad, pose_event);
+  gst_pad_set_activatemode_function (pad, activate_mode);
   gst_pad_set_iterate_internal_links_function (pad, iterate_internal_links);
   if (GST_STATE (element) > GST_STATE_READY || GST_STATE_TARGET (element) > GST_STATE_READY)
     gst_pad_set_active (pad, TRUE);

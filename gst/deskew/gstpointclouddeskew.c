@@ -187,7 +187,7 @@ query_upstream (GstPointCloudDeskew *self, GstQuery *query)
 static gboolean
 wait_for_poses (GstPointCloudDeskew *self, gint64 begin, gint64 end, GstClockTime timeout)
 {
-  if (gst_pose_queue_reached (self->poses, end))
+  if (gst_pose_queue_reached (self->poses, end, timeout))
     return TRUE;
   /* No query need have passed: sinks send none on before their first buffer. */
   if (!gst_pose_queue_knows_sources (self->poses)) {
@@ -219,6 +219,9 @@ follow_pads (GstPointCloudDeskew *self, GstBuffer *buffer, gint64 max_gap, GstCl
     return FALSE;
   g_array_set_size (self->window, 0);
   gst_pose_queue_get_window (self->poses, begin, end, self->window);
+  g_autofree gchar *complaint = gst_pose_queue_take_complaint (self->poses);
+  if (complaint)
+    GST_ELEMENT_WARNING (self, STREAM, FAILED, ("%s.", complaint), (NULL));
   ndt_pose_curve_init (&motion->curve, (const NdtTimedPose *)(gconstpointer)self->window->data,
       self->window->len, max_gap, 0);
   motion->pts = begin;

@@ -211,6 +211,14 @@ open_scans (GstNdtLocalize *self, GstNdtBatch *batch)
 }
 
 static void
+warn_about_poses (GstNdtLocalize *self)
+{
+  g_autofree gchar *complaint = gst_pose_queue_take_complaint (self->poses);
+  if (complaint)
+    GST_ELEMENT_WARNING (self, STREAM, FAILED, ("%s.", complaint), (NULL));
+}
+
+static void
 prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, guint index, GstClockTime now)
 {
   Scan *scan = &batch->scans[index];
@@ -222,10 +230,20 @@ prepare_scan (GstNdtLocalize *self, GstNdtBatch *batch, guint index, GstClockTim
   observation->deadline = deadline (self, batch, item, now);
   gst_pose_queue_get (self->poses, running_time (self, scan->input.about.pose_time),
       batch->taken.scans.max_pose_gap, batch->taken.scans.pose_distance_limit, observation);
+  warn_about_poses (self);
 }
 
-/* Pushes the events at the cursor, up to the next buffer; drops them where downstream takes no
- * more. */
+/* As gstqueue does where downstream takes no more: sticky events stay on the pad, which sends them
+ * when it is linked or a flush is over. */
+static void
+keep_event (GstNdtLocalize *self, GstEvent *event)
+{
+  if (GST_EVENT_IS_STICKY (event))
+    gst_pad_store_sticky_event (self->srcpad, event);
+  gst_event_unref (event);
+}
+
+/* Pushes the events at the cursor, up to the next buffer. */
 static void
 push_events (GstNdtLocalize *self, GstNdtBatch *batch)
 {
@@ -237,7 +255,7 @@ push_events (GstNdtLocalize *self, GstNdtBatch *batch)
     if (batch->flow == GST_FLOW_OK)
       gst_pad_push_event (self->srcpad, GST_EVENT_CAST (object));
     else
-      gst_mini_object_unref (object);
+      keep_event (self, GST_EVENT_CAST (object));
   }
 }
 
@@ -378,7 +396,7 @@ wait_for_poses (GstNdtLocalize *self, GstNdtBatch *batch, const Scan *scan)
 {
   const gint64 time = pose_running_time (self, scan);
 
-  if (gst_pose_queue_reached (self->poses, time))
+  if (gst_pose_queue_reached (self->poses, time, batch->taken.scans.pose_latency))
     return TRUE;
   /* No query need have passed: sinks send none on before their first buffer. */
   if (!gst_pose_queue_knows_sources (self->poses)) {
@@ -412,7 +430,8 @@ prepare_scans (GstNdtLocalize *self, GstNdtBatch *batch, guint first)
   params.deskew = FALSE;
   for (i = first; i < batch->n_scans; i++) {
     const Scan *scan = &batch->scans[i];
-    if (i > first && !gst_pose_queue_reached (self->poses, pose_running_time (self, scan)))
+    if (i > first && !gst_pose_queue_reached (self->poses, pose_running_time (self, scan),
+                         batch->taken.scans.pose_latency))
       break;
     gst_ndt_stats_time (
         self->stats, GST_NDT_TIME_WAIT, taken - item_at (batch, scan->item)->arrival);
@@ -500,9 +519,12 @@ localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
         gst_flow_get_name (flow));
   for (; batch->cursor < batch->items->len; batch->cursor++) {
     GstMiniObject *object = item_at (batch, batch->cursor)->object;
-    if (GST_IS_BUFFER (object))
+    if (GST_IS_EVENT (object)) {
+      keep_event (self, GST_EVENT_CAST (object));
+    } else {
       gst_ndt_stats_dropped (self->stats);
-    gst_mini_object_unref (object);
+      gst_mini_object_unref (object);
+    }
   }
   return flow;
 }

@@ -3,6 +3,7 @@
 #include <gst/check/gstcheck.h>
 
 #include "tests/ndt-harness.h"
+#include "tests/ndt-wait.h"
 
 /* The next event of a type that left; waits for it. */
 static GstEvent *
@@ -286,6 +287,62 @@ GST_START_TEST (test_events_while_unlinked)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+refuse_buffer (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  const GstFlowReturn *flow = user_data;
+  gst_buffer_unref (GST_PAD_PROBE_INFO_BUFFER (info));
+  GST_PAD_PROBE_INFO_FLOW_RETURN (info) = *flow;
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* What leaves is answered so. */
+static void
+refuse_buffers (GstHarness *h, GstFlowReturn *flow)
+{
+  g_autoptr (GstPad) src = gst_element_get_static_pad (h->element, "src");
+  gst_pad_add_probe (src, GST_PAD_PROBE_TYPE_BUFFER, refuse_buffer, flow, NULL);
+}
+
+static gboolean
+has_sticky (GstPad *pad, GstEventType type, const gchar *name)
+{
+  GstEvent *event;
+  gboolean has = FALSE;
+  for (guint i = 0; !has && (event = gst_pad_get_sticky_event (pad, type, i)); i++) {
+    has = !name || gst_event_has_name (event, name);
+    gst_event_unref (event);
+  }
+  return has;
+}
+
+/* Tags and an application's sticky events between scans of one batch outlive a sink that takes no
+ * more and one that is not linked: whoever is linked next has them. */
+GST_START_TEST (test_sticky_events_of_a_batch)
+{
+  static const GstFlowReturn flows[] = {GST_FLOW_FLUSHING, GST_FLOW_NOT_LINKED};
+  for (guint k = 0; k < G_N_ELEMENTS (flows); k++) {
+    GstHarness *h = ndt_harness_new ("batch-size", 8, "batch-timeout", 10 * GST_SECOND, NULL);
+    g_autoptr (GstPad) src = gst_element_get_static_pad (h->element, "src");
+    GstFlowReturn flow = flows[k];
+
+    refuse_buffers (h, &flow);
+    fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (0)), GST_FLOW_OK);
+    fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (1)), GST_FLOW_OK);
+    gst_harness_push_event (h, gst_event_new_tag (gst_tag_list_new (GST_TAG_TITLE, "drive", NULL)));
+    gst_harness_push_event (h, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
+                                   gst_structure_new_empty ("weather")));
+    fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (2)), GST_FLOW_OK);
+    /* Ends the wait for a batch. */
+    g_object_set (h->element, "batch-timeout", G_GUINT64_CONSTANT (0), NULL);
+    ndt_wait_for (ndt_harness_count (h, "dropped") == 2);
+    ndt_wait_for (has_sticky (src, GST_EVENT_TAG, NULL));
+    ndt_wait_for (has_sticky (src, GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, "weather"));
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST
+
 /* After an EOS comes no buffer that could report it. */
 GST_START_TEST (test_eos_while_unlinked)
 {
@@ -442,6 +499,7 @@ ndtlocalize_events_suite (void)
   tcase_add_test (tc, test_relink);
   tcase_add_test (tc, test_events_while_unlinked);
   tcase_add_test (tc, test_eos_while_unlinked);
+  tcase_add_test (tc, test_sticky_events_of_a_batch);
   tcase_add_test (tc, test_allocation);
   tcase_add_test (tc, test_qos_is_counted);
   tcase_add_test (tc, test_buffer_list);

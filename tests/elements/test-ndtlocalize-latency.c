@@ -101,8 +101,8 @@ GST_START_TEST (test_latency_of_pose_pads)
   fail_unless_equals_int (gst_pad_link (source, pad), GST_PAD_LINK_OK);
   fail_unless (gst_pad_push_event (source, gst_event_new_stream_start ("poses")));
   fail_unless_equals_int (count_latency_messages (h), 1);
-  /* With the second that a scan may wait for poses. */
-  assert_latency (h, TRUE, 1120 * GST_MSECOND, GST_CLOCK_TIME_NONE);
+  /* With the time that a scan may wait for poses. */
+  assert_latency (h, TRUE, 320 * GST_MSECOND, GST_CLOCK_TIME_NONE);
   max = 200 * GST_MSECOND;
   g_object_set (h->element, "pose-latency", 50 * GST_MSECOND, NULL);
   assert_latency (h, TRUE, 170 * GST_MSECOND, 2400 * GST_MSECOND);

@@ -301,8 +301,10 @@ gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query)
   if (fifo->flow == GST_FLOW_OK && !fifo->eos) {
     append (fifo, GST_MINI_OBJECT_CAST (query), GST_NDT_PLACE_NEXT);
     fifo->query = QUERY_QUEUED;
+    /* While the task waits for what this thread may have to bring, nobody would answer. */
     while (
-        fifo->query == QUERY_RUNNING || (fifo->query == QUERY_QUEUED && fifo->flow == GST_FLOW_OK))
+        fifo->query == QUERY_RUNNING || (fifo->query == QUERY_QUEUED && fifo->flow == GST_FLOW_OK &&
+                                            fifo->open_until == G_MININT64))
       wait (fifo, &fifo->put, 0);
     if (fifo->query == QUERY_QUEUED)
       withdraw_query (fifo, query);

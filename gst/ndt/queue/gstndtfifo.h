@@ -62,7 +62,8 @@ void gst_ndt_fifo_open (GstNdtFifo *fifo, gint64 until);
  * how to read what follows wait for the task to go on, and buffers report the stop. */
 GstFlowReturn gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event);
 /* Queues a query behind what is there, waits until the task has answered it with
- * gst_ndt_fifo_answer() and returns that answer; FALSE where the FIFO flushes or stops before. */
+ * gst_ndt_fifo_answer() and returns that answer; FALSE where the FIFO flushes or stops before, or
+ * the task waits for something that this thread may bring: see gst_ndt_fifo_open(). */
 gboolean gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query);
 
 /* Waits for something and moves it to @items (GstNdtItem): either one event or query, or a batch
