@@ -8,6 +8,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import sqlite3
@@ -69,9 +70,9 @@ def cdr_string(data, text):
     return data + struct.pack("<I", len(text) + 1) + text + b"\0"
 
 
-def cloud(frame=b"lidar", n=4):
+def cloud(frame=b"lidar", n=4, seconds=START // 10**9):
     """A PointCloud2 of n points x, y, z."""
-    data = cdr_string(struct.pack("<iI", START // 10**9, 0), frame)
+    data = cdr_string(struct.pack("<iI", seconds, 0), frame)
     data += b"\0" * (-len(data) % 4) + struct.pack("<III", 1, n, 3)
     for i, name in enumerate((b"x", b"y", b"z")):
         data = cdr_string(data, name)
@@ -244,6 +245,36 @@ class Inputs(unittest.TestCase):
                 messages, rows = self.dump(path)
                 self.assertEqual(len(messages), 1)
                 self.assertEqual((rows[0]["start"], rows[0]["end"]), (START, START))
+
+    def test_one_log_time(self):
+        """Some writers leave log times at 0: stamps are the times then."""
+        clouds = [("/t", 0, cloud(seconds=START // 10**9 + i)) for i in range(30)]
+        path = self.write("zeros.mcap", clouds)
+        for options, first, last in (((), START, START + 29 * 10**9), (("timestamps=log",), 0, 0)):
+            status, output, _ = self.launch(
+                "-v", "rosbagsrc", "location=%s" % path, *options, "!", "fakesink", "silent=false")
+            self.assertEqual(status, 0, output)
+            self.assertEqual("same log time" in output, not options)
+            times = [int(h) * 3600 + int(m) * 60 + float(s) for h, m, s in
+                     re.findall(r"pts: (\d+):(\d+):([\d.]+),", output)]
+            self.assertEqual(len(times), 30)
+            self.assertEqual((times[0], times[-1]), (first // 10**9, last // 10**9))
+        # One message has one time.
+        status, output, _ = self.launch(
+            "rosbagsrc", "location=%s" % self.write("one.mcap", clouds[:1]), "!", "fakesink")
+        self.assertNotIn("same log time", output)
+
+    def test_statistics_without_times(self):
+        path = self.write("a.mcap", [("/t", START + i, cloud()) for i in range(5)],
+                          enable_crcs=False)
+        data = bytearray(path.read_bytes())
+        # A record of 46 bytes and its counts; behind these are the earliest and the latest time.
+        place = data.rindex(b"\x0b" + struct.pack("<QQ", 56, 5)) + 9 + 26
+        self.assertEqual(struct.unpack_from("<QQ", data, place), (START, START + 4))
+        struct.pack_into("<QQ", data, place, 0, 0)
+        path.write_bytes(data)
+        _, rows = self.dump(path)
+        self.assertEqual((rows[0]["start"], rows[0]["end"]), (START, START + 4))
 
     # Budgets
 

@@ -178,7 +178,8 @@ test_diagnostics (void)
   }
 }
 
-/* Some drivers leave row_step at 0. It is the last number before the length of the data. */
+/* Some drivers leave row_step at 0, or count points. It is the last number before the length of the
+ * data. */
 static void
 test_row_step (void)
 {
@@ -186,7 +187,8 @@ test_row_step (void)
     guint32 row_step;
     gsize missing;
     gboolean is_read;
-  } cases[] = {{0, 0, TRUE}, {48, 0, TRUE}, {47, 0, FALSE}, {0, 1, FALSE}};
+  } cases[] = {
+      {0, 0, TRUE}, {48, 0, TRUE}, {4, 0, TRUE}, {100, 0, TRUE}, {47, 1, FALSE}, {0, 1, FALSE}};
   const gsize n_points = 8, size = n_points * 12;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (GByteArray) bytes = g_byte_array_new ();

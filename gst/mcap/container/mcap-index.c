@@ -239,7 +239,9 @@ take_summary (McapIndex *self, const guint8 *data, gsize size)
   if (self->blocks->len == 0 || (has_statistics && n_chunks != self->blocks->len) ||
       (has_statistics && has_counts && n_indexed != n_messages))
     return FALSE;
-  if (has_statistics)
+  /* Times of chunks are those of their messages; some writers leave those of the statistics at 0.
+   */
+  if (has_statistics && !self->has_range)
     extend_range (self, start, end);
   return TRUE;
 }

@@ -204,8 +204,9 @@ ros_read_point_cloud2 (
     return FALSE;
   }
   row = (guint64)self->width * self->info.point_step;
-  /* Some drivers leave row_step at 0: rows without padding, where the data are as long. */
-  if (self->height > 1 && self->row_step == 0 && row * self->height == self->data_size)
+  /* Some drivers leave row_step at 0, or count points. Where the data are as long as rows without
+   * padding, no larger row_step is possible either. */
+  if (self->height > 1 && row <= G_MAXUINT32 && row * self->height == self->data_size)
     self->row_step = (guint32)row;
   if (self->height > 1 && self->row_step < row) {
     g_set_error (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_UNSUPPORTED,

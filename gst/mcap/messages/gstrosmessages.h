@@ -33,7 +33,9 @@ typedef struct {
   guint32 width; /* points of a row */
   /* point_step and fields, CUSTOM or the known format that they are. Organized where height > 1. */
   GstPointCloudInfo info;
-  guint32 row_step;   /* bytes; at least width × point_step; of a message's 0 that */
+  /* Bytes, at least width × point_step; that, where the data are as long as rows without padding.
+   */
+  guint32 row_step;
   const guint8 *data; /* inside the message */
   gsize data_size;    /* at least (height − 1) × row_step + width × point_step */
   gboolean is_dense;

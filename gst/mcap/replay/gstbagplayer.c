@@ -205,6 +205,18 @@ push_record (gpointer user_data, guint8 opcode, McapCursor *content)
   return sink->flow == GST_FLOW_OK;
 }
 
+/* Whether there are several messages, all of one log time. */
+static gboolean
+has_one_log_time (GstBagPlayer *self)
+{
+  guint64 start, end;
+  BagMessage message;
+  return bag_merger_get_range (self->reader, &start, &end) && start == end &&
+         bag_merger_seek (self->reader, 0, NULL) &&
+         bag_merger_next (self->reader, &message, NULL) &&
+         bag_merger_next (self->reader, &message, NULL);
+}
+
 /* What is played, and where its time stamps begin. */
 static gboolean
 set_range (GstBagPlayer *self, GError **error)
@@ -227,6 +239,8 @@ open_recording (GstBagPlayer *self, GError **error)
     return FALSE;
   for (guint i = 0; i < bag_merger_get_n_channels (self->reader); i++)
     gst_bag_streams_add_channel (self->streams, bag_merger_get_channel (self->reader, i));
+  if (has_one_log_time (self))
+    gst_bag_streams_ignore_log (self->streams);
   if (!set_range (self, error))
     return FALSE;
   /* start-time and stop-time are time stamps; the axis that relates them to log times is known only

@@ -282,6 +282,19 @@ tell_clock (GstBagStreams *self, const BagMessage *message, GstClockTime stamp)
   GST_ELEMENT_WARNING (self->element, STREAM, DECODE, ("%s", text), (NULL));
 }
 
+void
+gst_bag_streams_ignore_log (GstBagStreams *self)
+{
+  if (self->times.use_log || self->times.has_no_log)
+    return;
+  gst_bag_times_ignore_log (&self->times);
+  GST_ELEMENT_WARNING (self->element, STREAM, DEMUX,
+      ("All messages have the same log time: header stamps are used, and there is no duration and "
+       "no "
+       "seeking (timestamps=log uses the log time)."),
+      (NULL));
+}
+
 /* Compares the first stamp of each topic with its log time. */
 static void
 learn_clock (GstBagStreams *self, Stream *stream, const BagMessage *message, GstClockTime stamp)

@@ -28,6 +28,8 @@ GstBagStreams *gst_bag_streams_new (GstElement *element, const GstBagSettings *s
 /* Takes the pads off the element. */
 void gst_bag_streams_free (GstBagStreams *self);
 
+/* All messages of the recording have the same log time: header stamps are used. Posts a warning. */
+void gst_bag_streams_ignore_log (GstBagStreams *self);
 /* Registers a channel; gst_bag_streams_add_pads() adds its pad. */
 void gst_bag_streams_add_channel (GstBagStreams *self, const BagChannel *channel);
 /* Takes the clock of a topic's stamps, and a cloud's caps, from a message before it is sent.

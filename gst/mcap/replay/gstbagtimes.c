@@ -35,8 +35,12 @@ gst_bag_times_learn (GstBagTimes *self, BagKind kind, GstClockTime stamp, guint6
   const gboolean is_cloud = kind == BAG_KIND_CLOUD;
   if (!GST_CLOCK_TIME_IS_VALID (stamp))
     return FALSE;
-  const gboolean is_other = !is_near (stamp, log);
-  if (self->wants_header && !self->has_axis && (is_cloud || is_other)) {
+  const gboolean is_other = !self->has_no_log && !is_near (stamp, log);
+  if (self->has_no_log) {
+    if (!self->has_axis && (is_cloud || self->axis == 0))
+      self->axis = to_signed (stamp) - to_signed (log);
+    self->has_axis |= is_cloud;
+  } else if (self->wants_header && !self->has_axis && (is_cloud || is_other)) {
     self->has_axis = is_cloud;
     self->axis = is_other ? to_signed (stamp) - to_signed (log) : 0;
   } else if (!self->wants_header && is_cloud && is_other) {
@@ -44,6 +48,12 @@ gst_bag_times_learn (GstBagTimes *self, BagKind kind, GstClockTime stamp, guint6
     self->use_log = TRUE;
   }
   return is_other;
+}
+
+void
+gst_bag_times_ignore_log (GstBagTimes *self)
+{
+  self->has_no_log = !self->use_log;
 }
 
 GstClockTime
@@ -62,7 +72,8 @@ GstClockTime
 gst_bag_times_get (const GstBagTimes *self, GstClockTime stamp, guint64 log)
 {
   const GstClockTime logged = gst_bag_times_from_log (self, log);
-  if (self->use_log || !GST_CLOCK_TIME_IS_VALID (stamp) || !is_near (stamp, logged))
+  if (self->use_log || !GST_CLOCK_TIME_IS_VALID (stamp) ||
+      (!self->has_no_log && !is_near (stamp, logged)))
     return logged;
   return stamp;
 }

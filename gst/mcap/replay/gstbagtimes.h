@@ -11,7 +11,8 @@ G_BEGIN_DECLS
 /* The axis of a run's time stamps: that of the log times, or with timestamps=header that of the
  * clouds' header stamps, which is the log times moved by a constant. */
 typedef struct {
-  gboolean use_log; /* header stamps are not used at all */
+  gboolean use_log;    /* header stamps are not used at all */
+  gboolean has_no_log; /* log times say nothing; only header stamps do */
   gboolean has_axis;
   gboolean wants_header;
   gint64 axis; /* ns, of the time stamps less the log times */
@@ -26,6 +27,10 @@ void gst_bag_times_init (GstBagTimes *self, GstBagTimestamps timestamps);
 /* Decides the axis by the first stamp of a topic; clouds have precedence. Returns TRUE where the
  * stamp is of another clock than the log time. */
 gboolean gst_bag_times_learn (GstBagTimes *self, BagKind kind, GstClockTime stamp, guint64 log);
+
+/* Of a recording all of whose log times are the same, as some writers leave them: header stamps are
+ * the only times. */
+void gst_bag_times_ignore_log (GstBagTimes *self);
 
 /* The time of @log on the axis. */
 GstClockTime gst_bag_times_from_log (const GstBagTimes *self, guint64 log);
