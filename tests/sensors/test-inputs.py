@@ -129,6 +129,9 @@ def clock_set(data):
         assert stats["restarts"] == 1 and 14 <= len(scans) <= 15, (len(scans), stats)
         assert any(f"jumped by {jump}" in text for text in warnings), warnings
         assert all(abs(s.duration - 1e8) < 5e5 for s in scans)
+        for scan in scans:
+            times = scan.points["time"][np.isfinite(scan.points["x"])]
+            assert times.min() >= 0 and times.max() < 0.1005, (times.min(), times.max())
         assert sum(share < 0.9 * np.median(full) for share in full) <= 1, full
     shutil.rmtree(folder)
 

@@ -319,6 +319,27 @@ GST_START_TEST (test_restart_and_flush)
 }
 GST_END_TEST;
 
+/* The first two packets of a frame are swapped: it begins with the first by time, and no time is
+ * before it. */
+GST_START_TEST (test_swapped)
+{
+  const Profile *profile = &profiles[1];
+  GstHarness *harness = open_harness (profile->name);
+  guint n;
+  for (guint i = 0; i < 4; i++)
+    push (harness, profile, 7, i < 2 ? 1 - i : i);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  GstBuffer *buffer = gst_harness_pull (harness);
+  const GstReferenceTimestampMeta *meta = gst_buffer_get_reference_timestamp_meta (buffer, NULL);
+  fail_unless_equals_uint64 (meta->timestamp, (guint64)get_time (7, 0));
+  g_autofree PacketPoint *points = packet_harness_take_points (buffer, &n);
+  for (guint i = 0; i < COLUMNS; i++)
+    fail_unless (fabs (points[i].time - i * 1e-3) < 1e-6, "%u: %g", i, points[i].time);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "late"), 0);
+  packet_harness_free (harness);
+}
+GST_END_TEST;
+
 /* What the sensor's clock counts, by the metadata's modes. */
 GST_START_TEST (test_clock)
 {
@@ -414,6 +435,7 @@ ousterdec_suite (void)
   tcase_add_test (tests, test_bad_packets);
   tcase_add_loop_test (tests, test_other_sensor, 0, 2);
   tcase_add_test (tests, test_restart_and_flush);
+  tcase_add_test (tests, test_swapped);
   tcase_add_loop_test (tests, test_clock, 0, 5);
   tcase_add_test (tests, test_metadata);
   return suite;

@@ -235,6 +235,11 @@ GST_START_TEST (test_bad_packets)
   fail_unless_equals_int (packet_harness_take_warnings (harness, &text), 1);
   fail_unless (strstr (text, "VLP-32C") && strstr (text, "VLP-16"), "%s", text);
 
+  /* Two returns with a confidence. */
+  velodyne_make_packet (packet, 0, 0x3b, VLP_16);
+  packet_harness_push (harness, packet, SIZE, 0);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "wrong-model"), 2);
+
   static const guint8 corruptions[][2] = {{100, 0}, {103, 0xff}, {203, 0x90}};
   for (guint i = 0; i < G_N_ELEMENTS (corruptions); i++) {
     velodyne_make_packet (packet, 0, STRONGEST, VLP_16);
@@ -249,7 +254,7 @@ GST_START_TEST (test_bad_packets)
   push_packets (harness, 0, 1);
   gst_harness_push_event (harness, gst_event_new_eos ());
   fail_unless_equals_int (gst_harness_buffers_in_queue (harness), 1);
-  fail_unless_equals_uint64 (packet_harness_count (harness, "packets"), 11);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "packets"), 12);
   packet_harness_free (harness);
 }
 GST_END_TEST;

@@ -79,6 +79,7 @@ struct _PacketCutter {
   gint64 newest_arrival; /* … as the timeline has it */
   PacketGuard guard;
   gboolean is_held;
+  gboolean is_spoilt;  /* the scan in the making, at the last jump */
   gboolean has_jumped; /* the next packet begins the new time */
   gboolean is_late;    /* counted already */
   PacketTimeline timeline;
@@ -182,6 +183,7 @@ jump (PacketCutter *self, gint64 time)
 {
   self->counts.n_restarts++;
   self->counts.jump = time - self->newest_time;
+  self->is_spoilt = FALSE;
   packet_cutter_flush (self);
   /* Where arrival is not known, the instant of a jump is not either. */
   self->newest_arrival += DEFAULT_PERIOD;
@@ -220,6 +222,7 @@ check_time (PacketCutter *self, gint64 time, gboolean is_discont)
       /* Those that told so were taken for late ones of this scan: their times in it are wrong. */
       drop_points (self);
       jump (self, time);
+      self->is_spoilt = TRUE;
       return TRUE;
     }
     self->guard.n_others = before.n_others + 1;
@@ -286,6 +289,12 @@ packet_cutter_count_late (PacketCutter *self)
   if (!self->is_late)
     self->counts.n_late++;
   self->is_late = TRUE;
+}
+
+gboolean
+packet_cutter_is_spoilt (const PacketCutter *self)
+{
+  return self->is_spoilt;
 }
 
 guint64

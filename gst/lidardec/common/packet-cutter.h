@@ -113,6 +113,9 @@ void packet_cutter_count_late (PacketCutter *self);
 /* How often the sensor's clock jumped. A decoder that keeps something from packet to packet begins
  * anew when it changes. */
 guint64 packet_cutter_get_n_restarts (const PacketCutter *self);
+/* Whether, at the last jump, packets of the new time had been taken for late ones: what they left
+ * in the scan in the making has wrong times, and it is to be dropped. */
+gboolean packet_cutter_is_spoilt (const PacketCutter *self);
 
 /* Ends the scan in the making. */
 void packet_cutter_flush (PacketCutter *self);

@@ -150,6 +150,26 @@ begin (Ouster *self, PacketCutter *cutter, guint32 frame, gint64 time)
   self->frame = frame;
 }
 
+/* A packet of the frame that was sent before its first one: the scan begins with it. FALSE: it is
+ * so early that it is of another time. */
+static gboolean
+begin_earlier (Ouster *self, gint64 time)
+{
+  PacketScan *scan = self->scan;
+  const gint64 step = scan->time - time;
+  if (step > MAX_PACKET_TIME)
+    return FALSE;
+  if (step <= 0)
+    return TRUE;
+  for (guint column = 0; column < self->metadata.columns; column++)
+    for (gsize at = column; self->is_written[column] && at < scan->n_points;
+         at += self->metadata.columns)
+      scan->points[at].time += (gfloat)step * 1e-9f;
+  scan->time -= step;
+  scan->pts = MAX (scan->pts - step, 0);
+  return TRUE;
+}
+
 /* A column of a packet. */
 typedef struct {
   gint64 time;
@@ -285,7 +305,6 @@ decode_columns (Ouster *self, const guint8 *data, guint first, gint64 time)
   if (!begin.is_valid)
     return first + 1;
   while (column.is_valid && column.number == begin.number + n) {
-    /* A packet that came before the scan's first has times before it. */
     times[n] = (gfloat)((gdouble)(column.time - self->scan->time) * 1e-9);
     self->is_written[column.number] = TRUE;
     self->last_time = MAX (self->last_time, column.time);
@@ -335,6 +354,8 @@ ouster_decode (Ouster *self, const guint8 *data, gsize size, PacketCutter *cutte
   if (packet_cutter_get_n_restarts (cutter) != self->n_restarts) {
     self->n_restarts = packet_cutter_get_n_restarts (cutter);
     self->skips = self->scan != NULL;
+    if (packet_cutter_is_spoilt (cutter))
+      g_clear_pointer (&self->scan, packet_scan_free);
     ouster_flush (self, cutter);
   }
   self->skips &= frame == self->frame;
@@ -351,6 +372,10 @@ ouster_decode (Ouster *self, const guint8 *data, gsize size, PacketCutter *cutte
   }
   if (!self->scan)
     begin (self, cutter, frame, time);
+  else if (!begin_earlier (self, time)) {
+    packet_cutter_count_late (cutter);
+    return TRUE;
+  }
   for (guint i = first; i < self->metadata.packet_columns;)
     i = decode_columns (self, data, i, time);
   return TRUE;

@@ -483,6 +483,13 @@ static gboolean
 check_model (Velodyne *self, const guint8 *data, GError **error)
 {
   const VelodyneModel model = recognize (data);
+  /* With a confidence, and of three returns: blocks hold other things. */
+  if (model != VELODYNE_MODEL_AUTO && model != VELODYNE_MODEL_HDL_64E &&
+      data[PACKET_SIZE - 2] > MODE_DUAL) {
+    g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
+        "its return mode is %02x, and only 37, 38 and 39 are decoded here", data[PACKET_SIZE - 2]);
+    return FALSE;
+  }
   if (self->model == VELODYNE_MODEL_AUTO && model == VELODYNE_MODEL_AUTO) {
     g_set_error (error, PACKET_ERROR, PACKET_ERROR_MODEL,
         "the packet does not say what model sent it (factory bytes %02x %02x): set the model",
