@@ -32,6 +32,23 @@ LINES = {
         "ndtlocalize map-location=town.pcd initial-pose=900,0,1.8 max-skips=0 ! fakesink",
         [("DEBUG", r"scan 0 rejected: no-pairs, tp 0, nvtl 0, matched 0\.000, \d+ points; 1 in a row"),
          ("INFO", r"scan 0: state lost after none")]),
+    "mcapsink": (
+        "lidartestsrc rings=16 columns=128 num-buffers=4 ! "
+        "mcapsink location=a-%d.mcap max-size-time=200000000 chunk-size=1",
+        [("INFO", r"caps pointcloud/x-raw, format="),
+         ("INFO", r"log times are those of the buffers"),
+         ("INFO", r"opened a-0\.mcap"),
+         ("INFO", r"finished a-0\.mcap: \d+ bytes, \d+ messages"),
+         ("INFO", r"segment time segment start=0:00:00"),
+         ("DEBUG", r"\d+ chunks, \d+ messages and \d+ bytes are written"),
+         ("DEBUG", r"file 1 begins at log time 200000000"),
+         ("DEBUG", r"all linked inputs have ended"),
+         ("LOG", r"\d+ bytes at log time 100000000, stamp 100000000")]),
+    "mcapmux": (
+        "lidartestsrc rings=16 columns=128 num-buffers=2 ! mcapmux ! fakesink",
+        [("INFO", r"stream mcap-\w+ begins"),
+         ("INFO", r"stream finished: \d+ bytes, \d+ messages"),
+         ("LOG", r"\d+ bytes at log time 100000000")]),
     "pointcloudview": (
         "lidartestsrc rings=16 columns=128 num-buffers=2 ! pointcloudview port=0",
         [("INFO", r"caps pointcloud/x-raw, format="),

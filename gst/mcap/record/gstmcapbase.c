@@ -336,6 +336,7 @@ set_segment (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
   GET_PRIVATE (self)->session.origins.segment = gst_event_get_seqnum (event);
   gst_event_copy_segment (event, &pad->segment);
   gst_mcap_base_unlock (self);
+  GST_CAT_INFO_OBJECT (CATEGORY (self), pad, "segment %" GST_SEGMENT_FORMAT, &pad->segment);
   return TRUE;
 }
 
