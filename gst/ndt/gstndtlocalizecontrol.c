@@ -236,6 +236,7 @@ gst_ndt_localize_stop (GstNdtLocalize *self)
 
   gst_ndt_map_loader_stop (self->loader);
   gst_ndt_localize_clear_tiles (self);
+  g_clear_pointer (&self->digest, gst_ndt_digest_free);
 
   GST_OBJECT_LOCK (self);
   gst_ndt_changes_clear (&self->changes);

@@ -94,17 +94,27 @@ gst_ndt_localize_note_map (GstNdtLocalize *self, const gchar *location)
 {
   g_free (self->used_map);
   self->used_map = g_strdup (location);
-  self->has_told_map = FALSE;
+  self->has_told_map = self->has_told_digest = FALSE;
+  g_clear_pointer (&self->digest, gst_ndt_digest_free);
+  /* Of tiles a small part is read. */
+  if (!self->tiles.tiles)
+    self->digest = gst_ndt_digest_new (location);
 }
 
 void
 gst_ndt_localize_tell_map (GstNdtLocalize *self)
 {
-  if (self->has_told_map || !self->used_map)
+  const gchar *sha256 = self->digest ? gst_ndt_digest_get (self->digest) : NULL;
+
+  if (!self->used_map || (self->has_told_map && (self->has_told_digest || !sha256)))
     return;
-  self->has_told_map = gst_pad_push_event (self->srcpad,
-      gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
-          gst_structure_new ("ndt-map", "location", G_TYPE_STRING, self->used_map, NULL)));
+  GstStructure *structure =
+      gst_structure_new ("ndt-map", "location", G_TYPE_STRING, self->used_map, NULL);
+  if (sha256)
+    gst_structure_set (structure, "sha256", G_TYPE_STRING, sha256, NULL);
+  self->has_told_map = gst_pad_push_event (
+      self->srcpad, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, structure));
+  self->has_told_digest = self->has_told_map && sha256;
 }
 
 void

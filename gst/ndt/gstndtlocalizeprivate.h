@@ -4,6 +4,7 @@
 #include "gst/common/gstposequeuepad.h"
 #include "gst/common/gstpointcloudtimer.h"
 #include "gst/pointcloud/pointcloud.h"
+#include "gst/ndt/engine/gstndtdigest.h"
 #include "gst/ndt/engine/gstndtengine.h"
 #include "gst/ndt/queue/gstndtfifo.h"
 #include "gstndtcompensation.h"
@@ -134,6 +135,8 @@ struct _GstNdtLocalize {
   guint64 sequence;
   gchar *used_map;       /* where it comes from */
   gboolean has_told_map; /* downstream */
+  GstNdtDigest *digest;  /* of @used_map, NULL: of tiles */
+  gboolean has_told_digest;
   gboolean has_told_sensor_pose;
   const gchar *state;  /* as last posted, NULL before the first scan */
   GstClockTime warned; /* when the last warning about scans was posted */

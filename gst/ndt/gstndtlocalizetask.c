@@ -69,7 +69,7 @@ gst_ndt_localize_reset_task (GstNdtLocalize *self)
   gst_ndt_compensation_clear (&self->compensation);
   self->sequence = 0;
   self->state = NULL;
-  self->has_told_map = self->has_told_sensor_pose = FALSE;
+  self->has_told_map = self->has_told_digest = self->has_told_sensor_pose = FALSE;
   self->warned = GST_CLOCK_TIME_NONE;
   self->n_unwarned = 0;
 }
@@ -547,7 +547,9 @@ handle_event (GstNdtLocalize *self, GstEvent *event)
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
     gst_event_copy_segment (event, &self->segment);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START) {
-    self->has_told_map = self->has_told_sensor_pose = FALSE;
+    self->has_told_map = self->has_told_digest = self->has_told_sensor_pose = FALSE;
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && self->has_told_map) {
+    gst_ndt_localize_tell_map (self); /* its checksums */
   }
   gst_pad_push_event (self->srcpad, event);
 }
