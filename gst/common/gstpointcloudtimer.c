@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "gstlocation.h"
+
 #define DEFAULT_FPS_N 10
 #define DEFAULT_FPS_D 1
 /* 2^63 ns: beyond it signed arithmetic on times overflows. */
@@ -161,7 +163,10 @@ gst_point_cloud_timer_set_times_location (
   g_return_val_if_fail (timer != NULL, FALSE);
 
   if (location) {
-    if (!g_file_get_contents (location, &text, NULL, &cause)) {
+    g_autofree gchar *path = gst_location_resolve (location, GST_LOCATION_READ, error);
+    if (!path)
+      return FALSE;
+    if (!g_file_get_contents (path, &text, NULL, &cause)) {
       g_set_error_literal (error, GST_RESOURCE_ERROR,
           g_error_matches (cause, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? GST_RESOURCE_ERROR_NOT_FOUND
                                                                     : GST_RESOURCE_ERROR_OPEN_READ,

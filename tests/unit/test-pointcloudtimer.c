@@ -363,7 +363,7 @@ GST_START_TEST (test_missing_file)
   fail_unless (strstr (error->message, "/no/such/times.txt") != NULL);
   g_clear_error (&error);
   fail_if (gst_point_cloud_timer_set_times_location (timer, g_get_tmp_dir (), &error));
-  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ));
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
 }
 GST_END_TEST;
 
