@@ -129,7 +129,8 @@ def robosense(scans, start=START * 1000000):
     difop[:8] = bytes.fromhex("a5ff005a11115555")
     difop[300] = 4
     for i, elevation in enumerate(ELEVATIONS):
-        difop[468 + 3 * i:471 + 3 * i] = struct.pack(">BH", elevation < 0, abs(elevation) * 100)
+        difop[468 + 3 * i:471 + 3 * i] = struct.pack(
+            ">BH", int(elevation < 0), int(abs(elevation)) * 100)
     for number, scan in enumerate(scans):
         yield number * PERIOD, 7788, bytes(difop)
         scan = scan.copy()

@@ -48,9 +48,6 @@ LOCALIZE = "ndtlocalize map-location={map} initial-pose={start} {options}"
 # (combination, path): why it is not tested.
 LEFT_OUT = {}
 
-# What a recording needs to be told where the clock alone does not say it.
-RECORD = {"tai": ""}
-
 folder = None
 truth = world = start_pose = None
 number = failed = 0
@@ -222,12 +219,21 @@ def sensor(which, clock):
     packets = list(simulation.packets(which, clock, drive.START * 1000000, N_SCANS))
     drive.write_capture(f"{folder}/drive.pcap", packets)
     decoder = simulation.decoder(folder, which, clock)
-    record = RECORD.get(clock.name, "")
-    paths.all(f"lidarpcapsrc location={folder}/drive.pcap ! {decoder}", f"{record} overwrite=true")
-    paths.run("live", lambda: live(paths, which, clock, decoder, record))
+    paths.all(f"lidarpcapsrc location={folder}/drive.pcap ! {decoder}", "overwrite=true")
+    if clock.resolved_by == "sensor":
+        # By choice of the arrival's clock all the same.
+        paths.run("header-stamp=capture", lambda: capture_stamps(paths, decoder))
+    paths.run("live", lambda: live(paths, which, clock, decoder))
 
 
-def live(paths, which, clock, decoder, record):
+def capture_stamps(paths, decoder):
+    localize(f"lidarpcapsrc location={folder}/drive.pcap ! {decoder}", "capture",
+             "header-stamp=capture overwrite=true")
+    compare("header-stamp=capture", paths.recording("capture"), drive.START, True)
+    check_points(f"{folder}/capture.mcap")
+
+
+def live(paths, which, clock, decoder):
     """Recorded as it comes over UDP, and localized afterwards."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
@@ -235,7 +241,7 @@ def live(paths, which, clock, decoder, record):
     with subprocess.Popen(
             f"exec gst-launch-1.0 -e -q udpsrc address=127.0.0.1 port={port} buffer-size=4194304 ! "
             f"{decoder} ! queue max-size-buffers=0 max-size-bytes=0 max-size-time=0 ! "
-            f"mcapsink {record} overwrite=true location={folder}/live.mcap",
+            f"mcapsink overwrite=true location={folder}/live.mcap",
             shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as recorder:
         # Whether it listens already cannot be asked without a packet.
         while f":{port:04X} " not in pathlib.Path("/proc/net/udp").read_text(encoding="ascii"):
