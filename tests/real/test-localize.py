@@ -113,9 +113,9 @@ def apollo(folder, work):
         numbers = localize(
             f"multifilesrc location={folder}/pcds/%d.pcd index=2 stop-index=2 "
             f"! pcddec framerate=10/1 "
-            f"! poseinject location={work}/truth.txt match=index role=ground-truth "
             f"! ndtlocalize map-location={work}/map.pcd resolution={resolution} initial-pose={start} "
-            "scan-leaf-size=0.5 ! trajectorysink reference-role=ground-truth print-summary=true")
+            f"scan-leaf-size=0.5 ! trajectorysink reference-location={work}/truth.txt "
+            "reference-match=index print-summary=true")
         assert_within(numbers, 1, 0.05, 0.3)
 
 

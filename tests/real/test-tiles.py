@@ -44,10 +44,10 @@ def drive(folder, work):
     whole = f"{folder}/map_even_0.25.pcd"
     out = run(NDT_MAP, "tile", "--size", "12.5", "--output", f"{work}/tiles", whole)
     n_tiles = int(re.search(r"^tiles: (\d+)$", out, re.M)[1])
-    expected, none = localize(folder, f"{work}/whole.txt", f"map={whole}")
-    found, changes = localize(folder, f"{work}/tiles.txt", f"map={work}/tiles map-radius=40")
+    expected, none = localize(folder, f"{work}/whole.txt", f"map-location={whole}")
+    found, changes = localize(folder, f"{work}/tiles.txt", f"map-location={work}/tiles map-radius=40")
     again, changes_again = localize(folder, f"{work}/again.txt",
-                                    f"map={work}/tiles map-radius=40 batch-size=1")
+                                    f"map-location={work}/tiles map-radius=40 batch-size=1")
     assert not none
     assert expected.shape == found.shape == (50, 8), found.shape
     off = np.abs(expected - found)

@@ -75,6 +75,13 @@ OUSTER_MODES = {"boot": "TIME_FROM_INTERNAL_OSC", "utc": "TIME_FROM_SYNC_PULSE_I
 # synchronized to.
 COMBINATIONS = [(VELODYNE, HOUR), (VELODYNE, BOOT), (HESAI, UTC), (HESAI, TAI), (ROBOSENSE, UTC),
                 (ROBOSENSE, TAI), (OUSTER, BOOT), (OUSTER, UTC), (OUSTER, TAI)]
+
+
+def is_resolved_by_arrival(sensor, clock):
+    """Where the packets do not say that they count TAI, 37 s from arrival are no time of day."""
+    return clock.resolved_by == "arrival" or clock is TAI and sensor is not OUSTER
+
+
 # One vendor a clock.
 SHORT = [(VELODYNE, HOUR), (OUSTER, BOOT), (HESAI, UTC), (OUSTER, TAI)]
 
@@ -82,10 +89,14 @@ SHORT = [(VELODYNE, HOUR), (OUSTER, BOOT), (HESAI, UTC), (OUSTER, TAI)]
 LATENCY = 100
 
 
-def packets(sensor, clock, start, n_scans):
+def simulate(sensor, n_scans):
+    """What packets() takes."""
+    return drive.simulate(sensor.columns, f"{DRIVE} num-buffers={n_scans} rings=16 "
+                                          "motion-distortion=true")
+
+
+def packets(sensor, clock, start, scans):
     """Arrival in us since the start of the drive, port and payload; @start: us since 1970."""
-    scans = drive.simulate(sensor.columns, f"{DRIVE} num-buffers={n_scans} rings=16 "
-                                           "motion-distortion=true")
     for stamp, port, payload in sensor.encode(scans, clock.shows(start)):
         yield stamp + round(sensor.packet) + LATENCY, port, payload
 

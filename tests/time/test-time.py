@@ -215,15 +215,17 @@ class Paths:
 
 def sensor(which, clock):
     """Packets of a vendor by a clock: from a capture, and live."""
-    paths = Paths(f"{which.name}-{clock.name}", drive.START, clock.resolved_by == "arrival")
-    packets = list(simulation.packets(which, clock, drive.START * 1000000, N_SCANS))
+    paths = Paths(f"{which.name}-{clock.name}", drive.START,
+                  simulation.is_resolved_by_arrival(which, clock))
+    scans = simulation.simulate(which, N_SCANS)
+    packets = list(simulation.packets(which, clock, drive.START * 1000000, scans))
     drive.write_capture(f"{folder}/drive.pcap", packets)
     decoder = simulation.decoder(folder, which, clock)
     paths.all(f"lidarpcapsrc location={folder}/drive.pcap ! {decoder}", "overwrite=true")
-    if clock.resolved_by == "sensor":
+    if not paths.by_arrival:
         # By choice of the arrival's clock all the same.
         paths.run("header-stamp=capture", lambda: capture_stamps(paths, decoder))
-    paths.run("live", lambda: live(paths, which, clock, decoder))
+    paths.run("live", lambda: live(paths, which, clock, decoder, scans))
 
 
 def capture_stamps(paths, decoder):
@@ -233,7 +235,7 @@ def capture_stamps(paths, decoder):
     check_points(f"{folder}/capture.mcap")
 
 
-def live(paths, which, clock, decoder):
+def live(paths, which, clock, decoder, scans):
     """Recorded as it comes over UDP, and localized afterwards."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
         free.bind(("127.0.0.1", 0))
@@ -248,8 +250,12 @@ def live(paths, which, clock, decoder):
             if recorder.poll() is not None:
                 raise AssertionError(recorder.stdout.read())
             time.sleep(0.05)
-        start = (time.time_ns() // 1000000000 + 2) * 1000000
-        packets = list(simulation.packets(which, clock, start, N_SCANS))
+        # Packets have their time in them: as many seconds ahead as it takes to make them.
+        start, ahead = 0, 2
+        while start * 1000 < time.time_ns() + 200000000:
+            start = (time.time_ns() // 1000000000 + ahead) * 1000000
+            packets = list(simulation.packets(which, clock, start, scans))
+            ahead *= 2
         if any(to != which.port for _, to, _ in packets):
             # One port for both kinds of RoboSense's packets.
             packets = [(stamp, which.port, payload) for stamp, _, payload in packets]
