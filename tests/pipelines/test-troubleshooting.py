@@ -88,7 +88,7 @@ def main():
     messages = list(element_messages())
     for path, sentence in messages:
         if not any(part in sentence for part in parts) and not re.search(
-                r"\bset\b|\bput\b|\bcheck\b|propert|[a-z]+=", sentence):
+                r"\bset\b|\bput\b|\bcheck\b|propert|[a-z]+=", sentence, re.I):
             problems[2].append(f"{path}: \"{sentence}\" neither says what to set nor is on the page")
     print("1..3")
     for i, (name, count) in enumerate((("messages", len(quoted)), ("properties", n_names),

@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 #define NDT_SIM_LEAVES 0.4f
 #define NDT_SIM_GRASS 0.3f
 
-/* How far things that stand on something are sunk into it, metres: faces that touch would lie
+/* Depth by which things that stand on something reach into it, metres: faces that touch would lie
  * in one plane. */
 #define NDT_SIM_SUNK 0.1
 
