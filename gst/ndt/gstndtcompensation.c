@@ -21,7 +21,10 @@ GST_DEBUG_CATEGORY_EXTERN (gst_ndt_localize_debug);
 /* The way between two poses tells a velocity where the time is shorter, nanoseconds. */
 #define MAX_STEP GST_SECOND
 
-enum { TOLD_NO_TIMES = 1 << 0, TOLD_FORCED = 1 << 1 };
+/* Scans that each way of turning is measured on. */
+#define N_TURN_SCANS 2
+
+enum { TOLD_NO_TIMES = 1 << 0, TOLD_FORCED = 1 << 1, TOLD_TURNS = 1 << 2 };
 
 static GstNdtPoseTime
 parse_instant (const gchar *text)
@@ -127,21 +130,33 @@ gst_ndt_compensation_is_open (
 }
 
 gboolean
+gst_ndt_compensation_is_open_for_turns (
+    const GstNdtCompensation *compensation, GstNdtDeskew deskew, const GstNdtInput *input)
+{
+  return deskew != GST_NDT_DESKEW_FALSE && !compensation->has_times &&
+         compensation->said != GST_NDT_SCANS_COMPENSATED && !(compensation->told & TOLD_TURNS) &&
+         input->mapped && input->map.n_points > 0 && GST_CLOCK_TIME_IS_VALID (input->about.pts) &&
+         GST_CLOCK_TIME_IS_VALID (input->about.duration);
+}
+
+gboolean
 gst_ndt_compensation_see (GstNdtCompensation *compensation, const GstNdtInput *input,
     const NdtPose *sensor, NdtScanMotion *motion)
 {
   const NdtTimeSpan *span = &input->times.span;
   const gint64 time = (gint64)input->mean_time;
+  const gdouble duration = (gdouble)input->about.duration / GST_SECOND;
 
   memset (motion, 0, sizeof *motion);
-  motion->reference = span->mean;
+  motion->reference = span->n_points > 0 ? span->mean : duration / 2;
   const gboolean known = sensor && get_velocity (compensation, sensor, time, motion->velocity);
   compensation->has_last = sensor != NULL;
   if (sensor) {
     compensation->last = *sensor;
     compensation->last_time = time;
   }
-  return known && get_shift (motion->velocity, span->last - span->first) >= MIN_SHIFT;
+  return known && get_shift (motion->velocity,
+                      span->n_points > 0 ? span->last - span->first : duration) >= MIN_SHIFT;
 }
 
 void
@@ -168,4 +183,50 @@ gst_ndt_compensation_take (
          "compensated before, and is not compensated again. Say so with the caps field "
          "motion-compensated=true, or with deskew=false."),
         ("as it is %.4g, compensated %.4g", distortion->as_it_is, distortion->moved));
+}
+
+gfloat *
+gst_ndt_compensation_make_times (const NdtCloudView *points, gdouble duration, guint turn)
+{
+  const gdouble begin = 0.25 * (turn / 2), direction = turn % 2 ? -1 : 1;
+  gfloat *times = g_try_new (gfloat, points->n_points);
+
+  for (gsize i = 0; times && i < points->n_points; i++) {
+    double p[3];
+    ndt_cloud_view_get (points, i, p);
+    const gdouble part = direction * atan2 (p[1], p[0]) / (2 * G_PI) - begin;
+    times[i] = (gfloat)(duration * (part - floor (part)));
+  }
+  return times;
+}
+
+void
+gst_ndt_compensation_take_turn (GstNdtCompensation *compensation, GstElement *element, guint turn,
+    const NdtDistortion *distortion, gdouble duration, gdouble speed)
+{
+  const gdouble gain =
+      (distortion->moved - distortion->as_it_is) / MAX (distortion->moved, distortion->as_it_is);
+  gdouble best = 0;
+
+  GST_DEBUG_OBJECT (element,
+      "a scan fits by %.4g as it is, by %.4g as if turned in way %u: %+.2f %%",
+      distortion->as_it_is, distortion->moved, turn, 100 * gain);
+  compensation->turn_sums[turn] += gain;
+  compensation->n_turns[turn]++;
+  for (guint i = 0; i < GST_NDT_N_TURNS; i++) {
+    if (compensation->n_turns[i] < N_TURN_SCANS)
+      return;
+    best = MAX (best, compensation->turn_sums[i] / compensation->n_turns[i]);
+  }
+  compensation->told |= TOLD_TURNS;
+  if (best < MIN_DIFFERENCE)
+    return;
+  GST_ELEMENT_WARNING (element, STREAM, FORMAT,
+      ("The points bear no times, but scans fit the map better as taken by a sensor that turned "
+       "while "
+       "the vehicle moved: at %.1f m/s poses may be %.2f m off. Let the source say when each point "
+       "was "
+       "measured, or set stamp-position.",
+          speed, 0.5 * speed * duration),
+      ("gain %.2f %%", 100 * best));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtlocalizetask.h"
 
+#include <math.h>
+
 #include "gst/common/gstndtviews.h"
 #include "gstndtestimate.h"
 #include "gstndtlocalizecontrol.h"
@@ -302,7 +304,9 @@ keep_for_measurement (GstNdtLocalize *self, GstNdtInput *input, GstBuffer *buffe
   NdtPose sensor;
   NdtScanMotion motion;
 
-  if (!gst_ndt_compensation_is_open (&self->compensation, self->batch->taken.scans.deskew, input))
+  const GstNdtDeskew deskew = self->batch->taken.scans.deskew;
+  if (!gst_ndt_compensation_is_open (&self->compensation, deskew, input) &&
+      !gst_ndt_compensation_is_open_for_turns (&self->compensation, deskew, input))
     return;
   ndt_pose_compose (&localization->registration.pose, &self->params.sensor_pose, &sensor);
   if (!gst_ndt_compensation_see (&self->compensation, input, tracks ? &sensor : NULL, &motion))
@@ -316,6 +320,28 @@ keep_for_measurement (GstNdtLocalize *self, GstNdtInput *input, GstBuffer *buffe
   input->times.converted = NULL;
 }
 
+/* Of a scan whose points bear no times. */
+static void
+measure_turns (GstNdtLocalize *self, const NdtCloudView *points)
+{
+  GstNdtCompensation *compensation = &self->compensation;
+  const Measured *measured = &self->batch->measured;
+  const gdouble *v = measured->motion.velocity;
+  const gdouble duration = (gdouble)measured->input.about.duration / GST_SECOND;
+  NdtDistortion distortion;
+
+  /* Two of the ways a scan: a live stream has to go on. */
+  for (guint i = 0; i < 2; i++) {
+    const guint turn = compensation->next_turn++ % GST_NDT_N_TURNS;
+    g_autofree gfloat *times = gst_ndt_compensation_make_times (points, duration, turn);
+    const NdtTimeView view = {(const guint8 *)times, sizeof *times, NDT_TIME_F32};
+    if (times && gst_ndt_engine_measure_distortion (self->engine, &self->params, points, &view,
+                     &measured->motion, &measured->sensor, &distortion))
+      gst_ndt_compensation_take_turn (compensation, GST_ELEMENT (self), turn, &distortion, duration,
+          sqrt (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
+  }
+}
+
 static void
 measure (GstNdtLocalize *self)
 {
@@ -325,8 +351,10 @@ measure (GstNdtLocalize *self)
   if (!measured->buffer)
     return;
   const NdtCloudView points = gst_ndt_view_points (&measured->input.map);
-  if (gst_ndt_engine_measure_distortion (self->engine, &self->params, &points,
-          &measured->input.times.view, &measured->motion, &measured->sensor, &distortion)) {
+  if (measured->input.times.span.n_points == 0) {
+    measure_turns (self, &points);
+  } else if (gst_ndt_engine_measure_distortion (self->engine, &self->params, &points,
+                 &measured->input.times.view, &measured->motion, &measured->sensor, &distortion)) {
     gst_ndt_compensation_take (&self->compensation, GST_ELEMENT (self), &distortion);
     gst_ndt_compensation_get_instants (
         &self->compensation, GST_ELEMENT (self), &self->batch->taken.scans, &self->batch->instants);

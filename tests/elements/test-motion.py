@@ -174,6 +174,30 @@ def by_odometry(work):
     assert errors[0] > 0.04 and max(errors[1:]) < 0.02
 
 
+def without_times(work):
+    """Scans of a turning sensor whose points bear no times are warned of once motion shows them; others
+    are not."""
+    for distorted, said in ("true", True), ("false", False):
+        pipeline = Gst.parse_launch(
+            f"lidartestsrc seed=3 rings=32 columns=512 speed=15 num-buffers=40 noise-seed=2 "
+            f"motion-distortion={distorted} ! capsfilter caps=pointcloud/x-raw,format=XYZI_F32LE "
+            "! capssetter join=false replace=true caps=pointcloud/x-raw,format=XYZI_F32LE,framerate=10/1 "
+            f"! ndtlocalize name=n map-location={work}/map.pcd initial-pose=0,0,1.8 scan-leaf-size=1 "
+            "min-range=3 batch-size=1 ! fakesink")
+        bus, warnings = pipeline.get_bus(), []
+        pipeline.set_state(Gst.State.PLAYING)
+        while True:
+            message = bus.timed_pop_filtered(
+                Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.WARNING)
+            if message.type != Gst.MessageType.WARNING:
+                break
+            warnings.append(message.parse_warning()[0].message)
+        pipeline.set_state(Gst.State.NULL)
+        assert message.type == Gst.MessageType.EOS, message.parse_error()
+        print(f"# motion-distortion={distorted}: {warnings}")
+        assert len(warnings) == said and all("stamp-position" in w for w in warnings)
+
+
 def steady(work, element):
     """Mean error of localizing distorted scans that an element has compensated."""
     pairs = run(f"{SOURCE} num-buffers=60 motion-distortion=true noise-seed=2 ! {element} "
@@ -243,7 +267,7 @@ def mount(work):
 
 def main():
     Gst.init(None)
-    tests = [("deskew", deskew), ("coarse sensors", coarse), ("late stamps", late), ("first", first), ("odometry", by_odometry), ("mount", mount), ("pointclouddeskew by poses", by_poses),
+    tests = [("deskew", deskew), ("coarse sensors", coarse), ("late stamps", late), ("first", first), ("odometry", by_odometry), ("mount", mount), ("no times", without_times), ("pointclouddeskew by poses", by_poses),
              ("pointclouddeskew by file", by_file), ("pointclouddeskew passes", passes)]
     print(f"1..{len(tests)}")
     failed = 0

@@ -22,7 +22,7 @@ def launch(line):
 
 def check(folder, start, name, decoder):
     out = launch(f"lidarpcapsrc location={folder}/{name}.pcap ! {decoder} ! "
-                 f"ndtlocalize map-location={folder}/town.pcd resolution=2 deskew=true "
+                 f"ndtlocalize map-location={folder}/town.pcd resolution=2 "
                  f"initial-pose={start} ! "
                  f"trajectorysink location={folder}/{name}.txt print-summary=true")
     assert re.search(rf"^trajectory: scans={drive.N_SCANS} .*lost=0", out, re.M), out
