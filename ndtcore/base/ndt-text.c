@@ -207,6 +207,63 @@ ndt_token_to_nanoseconds (const NdtToken *token, gint64 *value)
   return TRUE;
 }
 
+gboolean
+ndt_token_to_scaled (const NdtToken *token, gint exponent, gint64 *value)
+{
+  const gchar *p = token->start;
+  const gchar *end = p + token->size;
+  gchar digits[64];
+  gint n = 0, point = 0; /* digits, and those before the decimal point */
+  gboolean negative = FALSE, has_point = FALSE, any = FALSE;
+  if (p < end && (*p == '-' || *p == '+'))
+    negative = *p++ == '-';
+  for (; p < end && (g_ascii_isdigit (*p) || (*p == '.' && !has_point)); p++) {
+    if (*p == '.') {
+      has_point = TRUE;
+      continue;
+    }
+    any = TRUE;
+    /* Zeros in front are no digits; those that do not fit are below any unit or too large. */
+    if (n == 0 && *p == '0')
+      point -= has_point;
+    else if (n < (gint)sizeof digits) {
+      digits[n++] = *p;
+      point += !has_point;
+    } else if (!has_point) {
+      return FALSE;
+    }
+  }
+  if (!any)
+    return FALSE;
+  if (p < end && (*p == 'e' || *p == 'E')) {
+    gint e = 0;
+    gboolean down = FALSE, has_digit = FALSE;
+    p++;
+    if (p < end && (*p == '-' || *p == '+'))
+      down = *p++ == '-';
+    for (; p < end && g_ascii_isdigit (*p) && e < 1000; p++, has_digit = TRUE)
+      e = e * 10 + (*p - '0');
+    if (!has_digit)
+      return FALSE;
+    exponent += down ? -e : e;
+  }
+  if (p != end)
+    return FALSE;
+  guint64 total = 0;
+  const gint wanted = n > 0 ? point + exponent : 0;
+  for (gint i = 0; i < wanted; i++) {
+    if (total > G_MAXINT64 / 10)
+      return FALSE;
+    total = total * 10 + (guint64)(i < n ? digits[i] - '0' : 0);
+    if (total > G_MAXINT64)
+      return FALSE;
+  }
+  if (wanted >= 0 && wanted < n && digits[wanted] >= '5' && total < G_MAXINT64)
+    total++;
+  *value = negative ? -(gint64)total : (gint64)total;
+  return TRUE;
+}
+
 gchar *
 ndt_token_dup (const NdtToken *token)
 {

@@ -25,6 +25,9 @@ gboolean ndt_token_to_uint64 (const NdtToken *token, guint64 *value);
 gboolean ndt_token_to_int64 (const NdtToken *token, gint64 *value);
 /* Seconds as nanoseconds, exact for decimals (a double has steps of 0.2 µs at today's epoch). */
 gboolean ndt_token_to_nanoseconds (const NdtToken *token, gint64 *value);
+/* A decimal times 10^@exponent, to the nearest whole number, exact whatever its length and with an
+ * exponent of its own ("1.403636580838555648e+18"). FALSE beyond 63 bits. */
+gboolean ndt_token_to_scaled (const NdtToken *token, gint exponent, gint64 *value);
 /* The token for a message: printable, at most 40 characters. */
 gchar *ndt_token_dup (const NdtToken *token);
 /* Sets NDT_ERROR_FORMAT, where @error is not NULL. FALSE, for whoever reads to return. */

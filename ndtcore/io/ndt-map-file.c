@@ -5,16 +5,20 @@
 
 #include "ndt-map-metadata.h"
 #include "ndt-pcd.h"
+#include "ndtcore/base/ndt-file.h"
 
 static gint
 compare_names (gconstpointer a, gconstpointer b)
 {
-  return strcmp (*(const gchar *const *)a, *(const gchar *const *)b);
+  return ndt_file_compare_names (*(const gchar *const *)a, *(const gchar *const *)b);
 }
 
 GPtrArray *
-ndt_map_list_files (const gchar *path, GError **error)
+ndt_map_list_files (const gchar *given, GError **error)
 {
+  g_autofree gchar *path = ndt_file_resolve (given, error);
+  if (!path)
+    return NULL;
   g_autoptr (GPtrArray) files = g_ptr_array_new_with_free_func (g_free);
   if (!g_file_test (path, G_FILE_TEST_IS_DIR)) {
     g_ptr_array_add (files, g_strdup (path));
@@ -25,14 +29,16 @@ ndt_map_list_files (const gchar *path, GError **error)
   g_autoptr (GDir) folder = g_dir_open (path, 0, &cause);
   const gchar *name;
   if (!folder) {
-    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
+    g_autofree gchar *shown = g_filename_display_name (path);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot open %s: %s", shown, cause->message);
     return NULL;
   }
   while ((name = g_dir_read_name (folder)))
     if (ndt_map_is_pcd (name))
       g_ptr_array_add (files, g_build_filename (path, name, NULL));
   if (files->len == 0) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s has no PCD files", path);
+    g_autofree gchar *shown = g_filename_display_name (path);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s has no PCD files", shown);
     return NULL;
   }
   g_ptr_array_sort (files, compare_names);

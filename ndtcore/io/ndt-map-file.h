@@ -7,11 +7,11 @@ G_BEGIN_DECLS
 
 /**
  * ndt_map_list_files:
- * @path: a file, or a folder
+ * @path: a file, or a folder, as of ndt_file_resolve()
  *
  * Returns: (transfer full): the file itself, or the folder's files that end in ".pcd" in the order
- *   of names; NULL with %NDT_ERROR_IO (missing, unreadable) or %NDT_ERROR_FORMAT (a folder without
- *   any)
+ *   of names, numbers in them by their value; NULL with %NDT_ERROR_IO (missing, unreadable) or
+ * %NDT_ERROR_FORMAT (a folder without any)
  */
 GPtrArray *ndt_map_list_files (const gchar *path, GError **error);
 
@@ -23,7 +23,7 @@ gboolean ndt_map_add_file (
 /**
  * ndt_map_load:
  * @path: a PCD file, or a folder of PCD files (tiles; each file becomes a region, in the order
- *   of names)
+ *   of names as of ndt_map_list_files())
  * @params: of the voxel map
  *
  * Reads point files and builds their voxel map, never holding more than one file's points.

@@ -6,7 +6,9 @@
 #include <yaml.h>
 
 #include "ndtcore/base/ndt-error.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/base/ndt-text.h"
+#include "ndtcore/base/ndt-tuning.h"
 
 typedef struct {
   const gchar *path;
@@ -117,18 +119,40 @@ NdtMapMetadata *
 ndt_map_metadata_load (const gchar *path, GError **error)
 {
   g_autofree gchar *text = NULL;
-  g_autoptr (GError) cause = NULL;
+  g_autofree gchar *shown = g_filename_display_name (path);
   gsize size;
-  /* Opening a pipe would wait for somebody who writes. */
-  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "%s is not a regular file", path);
+  if (!ndt_file_read (path, NDT_METADATA_MAX_SIZE, &text, &size, error))
     return NULL;
+  return ndt_map_metadata_parse (text, size, shown, error);
+}
+
+/* libyaml looks at all open brackets for each token: 200 KB of "[" take it a minute. What is said
+ * of tiles is two deep. Other faults are left to the reading of the document. */
+static gboolean
+check_depth (const gchar *text, gsize size, const gchar *name, GError **error)
+{
+  yaml_parser_t parser;
+  guint depth = 0;
+  gboolean goes_on = TRUE;
+  if (!yaml_parser_initialize (&parser))
+    return TRUE;
+  yaml_parser_set_input_string (&parser, (const yaml_char_t *)text, size);
+  while (goes_on && depth <= NDT_METADATA_MAX_DEPTH) {
+    yaml_event_t event;
+    if (!yaml_parser_parse (&parser, &event))
+      break;
+    const yaml_event_type_t type = event.type;
+    depth += type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+    depth -= type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+    goes_on = type != YAML_STREAM_END_EVENT;
+    if (depth > NDT_METADATA_MAX_DEPTH)
+      g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT,
+          "%s, line %" G_GSIZE_FORMAT ": lists or mappings more than %d deep", name,
+          (gsize)event.start_mark.line + 1, NDT_METADATA_MAX_DEPTH);
+    yaml_event_delete (&event);
   }
-  if (!g_file_get_contents (path, &text, &size, &cause)) {
-    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
-    return NULL;
-  }
-  return ndt_map_metadata_parse (text, size, path, error);
+  yaml_parser_delete (&parser);
+  return depth <= NDT_METADATA_MAX_DEPTH;
 }
 
 NdtMapMetadata *
@@ -138,6 +162,8 @@ ndt_map_metadata_parse (const gchar *text, gsize size, const gchar *name, GError
   metadata->corners = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   Reader reader = {.path = name, .metadata = metadata};
   yaml_parser_t parser;
+  if (!check_depth (text, size, name, error))
+    return NULL;
   if (!yaml_parser_initialize (&parser)) {
     g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "%s: no memory", name);
     return NULL;

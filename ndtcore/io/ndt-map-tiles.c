@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndtcore/base/ndt-error.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndt-map-file.h"
 #include "ndt-map-metadata.h"
 #include "ndt-pcd.h"
@@ -93,8 +94,10 @@ look_at_files (NdtMapTiles *tiles, const gchar *path, GError **error)
       return FALSE;
     any = any || tile->min[0] <= tile->max[0];
   }
-  if (!any)
-    g_set_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP, "%s has no points", path);
+  if (!any) {
+    g_autofree gchar *shown = g_filename_display_name (path);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP, "%s has no points", shown);
+  }
   return any;
 }
 
@@ -124,7 +127,9 @@ read_metadata (NdtMapTiles *tiles, const gchar *folder, const gchar *path, GErro
     g_autofree gchar *name = g_path_get_basename (tile->path);
     const double *corner = g_hash_table_lookup (metadata->corners, name);
     if (!corner) {
-      g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s does not list %s", path, tile->path);
+      g_autofree gchar *list = g_filename_display_name (path);
+      g_autofree gchar *shown = g_filename_display_name (tile->path);
+      g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s does not list %s", list, shown);
       return FALSE;
     }
     for (guint k = 0; k < 2; k++) {
@@ -137,16 +142,21 @@ read_metadata (NdtMapTiles *tiles, const gchar *folder, const gchar *path, GErro
   gpointer name;
   g_hash_table_iter_init (&iter, metadata->corners);
   if (g_hash_table_iter_next (&iter, &name, NULL)) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s lists %s, which is not in %s", path,
-        (const gchar *)name, folder);
+    g_autofree gchar *list = g_filename_display_name (path);
+    g_autofree gchar *shown = g_filename_display_name (folder);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s lists %s, which is not in %s", list,
+        (const gchar *)name, shown);
     return FALSE;
   }
   return TRUE;
 }
 
 NdtMapTiles *
-ndt_map_tiles_open (const gchar *path, const NdtVoxelMapParams *params, GError **error)
+ndt_map_tiles_open (const gchar *given, const NdtVoxelMapParams *params, GError **error)
 {
+  g_autofree gchar *path = ndt_file_resolve (given, error);
+  if (!path)
+    return NULL;
   g_autoptr (NdtVoxelMapBuilder) builder = ndt_voxel_map_builder_new (params, error);
   if (!builder)
     return NULL;

@@ -171,7 +171,11 @@ parse_field_value (NdtPcdField *field, Key key, const NdtToken *token)
     field->type = (gchar)g_ascii_toupper (token->start[0]);
     return token->size == 1 && strchr ("FIU", field->type) != NULL;
   }
-  if (!ndt_token_to_uint64 (token, &value) || value == 0 || value > MAX_POINT_STEP)
+  /* Padding of no bytes: writers that pad every field to the next have it. Of other fields nobody
+   * says whether 0 is none or, as in old files of PCL, one. */
+  const gboolean may_be_none = strcmp (field->name, "_") == 0;
+  if (!ndt_token_to_uint64 (token, &value) || (value == 0 && !may_be_none) ||
+      value > MAX_POINT_STEP)
     return FALSE;
   if (key == KEY_COUNT)
     field->count = (guint)value;
@@ -205,6 +209,13 @@ static gboolean
 lay_out_fields (NdtPcdHeader *header, GError **error)
 {
   guint64 step = 0;
+  guint n = 0;
+  for (guint i = 0; i < header->n_fields; i++)
+    if (header->fields[i].count > 0 && header->fields[i].size > 0)
+      header->fields[n++] = header->fields[i];
+  header->n_fields = n;
+  if (n == 0)
+    return ndt_text_fail (error, "has no fields but empty ones");
   for (guint i = 0; i < header->n_fields; i++) {
     NdtPcdField *field = &header->fields[i];
     const guint size = field->size;

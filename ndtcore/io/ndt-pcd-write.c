@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ndtcore/base/ndt-file.h"
+
 /* Points that are gathered before they are written. */
 #define CHUNK 16384
 
@@ -121,7 +123,7 @@ write_all (FILE *out, const NdtCloudView *points, NdtPcdEncoding encoding)
 
 gboolean
 ndt_pcd_write (
-    const gchar *path, const NdtCloudView *points, NdtPcdEncoding encoding, GError **error)
+    const gchar *name, const NdtCloudView *points, NdtPcdEncoding encoding, GError **error)
 {
   if (encoding == NDT_PCD_BINARY_COMPRESSED &&
       points->n_points > (gsize)(G_MAXUINT32 - 64) / 17 * 16 / 3 / scalar_size (points->scalar)) {
@@ -131,10 +133,19 @@ ndt_pcd_write (
     return FALSE;
   }
 
+  g_autofree gchar *path = ndt_file_resolve (name, error);
+  if (!path)
+    return FALSE;
+  g_autofree gchar *shown = g_filename_display_name (path);
+  /* A pipe or a device would be replaced by a file. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: not a regular file", shown);
+    return FALSE;
+  }
   g_autofree gchar *temporary = g_strconcat (path, ".XXXXXX", NULL);
   int fd = g_mkstemp_full (temporary, O_RDWR | O_CLOEXEC, 0666);
   if (fd < 0) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", path, g_strerror (errno));
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", shown, g_strerror (errno));
     return FALSE;
   }
   FILE *out = fdopen (fd, "wb");
@@ -152,7 +163,7 @@ ndt_pcd_write (
   }
   if (!ok) {
     g_unlink (temporary);
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", path, g_strerror (cause));
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", shown, g_strerror (cause));
   }
   return ok;
 }

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/base/ndt-text.h"
 
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
@@ -357,14 +358,13 @@ ndt_pcd_file_open (const gchar *path, GError **error)
   g_autoptr (GError) cause = NULL;
   g_autoptr (NdtPcdFile) file = g_new0 (NdtPcdFile, 1);
   file->path = g_filename_display_name (path);
-  /* Opening a pipe would wait for somebody who writes. */
-  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "%s is not a regular file", file->path);
+  const int fd = ndt_file_open (path, error);
+  if (fd < 0)
     return NULL;
-  }
-  file->mapping = g_mapped_file_new (path, FALSE, &cause);
+  file->mapping = g_mapped_file_new_from_fd (fd, FALSE, &cause);
+  close (fd);
   if (!file->mapping) {
-    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "%s: %s", file->path, cause->message);
     return NULL;
   }
   const guint8 *data = (const guint8 *)g_mapped_file_get_contents (file->mapping);

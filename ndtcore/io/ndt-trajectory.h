@@ -9,10 +9,10 @@
 G_BEGIN_DECLS
 
 typedef enum {
-  NDT_TRAJECTORY_AUTO,  /* by the number of columns: 8 TUM, 12 KITTI, else CSV with a header */
+  NDT_TRAJECTORY_AUTO,  /* by a line of names, else by the number of columns: 8 TUM, 12 KITTI */
   NDT_TRAJECTORY_TUM,   /* time tx ty tz qx qy qz qw; seconds, m */
   NDT_TRAJECTORY_KITTI, /* 12 numbers: rows of the 3×4 matrix; no time */
-  NDT_TRAJECTORY_CSV    /* header line; see ndt_trajectory_write_line() */
+  NDT_TRAJECTORY_CSV    /* by names; written as ndt_trajectory_write_line() has it */
 } NdtTrajectoryFormat;
 
 /**
@@ -25,12 +25,20 @@ typedef struct _NdtTrajectory NdtTrajectory;
 
 /**
  * ndt_trajectory_load:
- * @path: text; lines that are empty or begin with '#' are skipped
+ * @path: text (UTF-8, also with a byte order mark); lines that are empty or begin with '#', '%' or
+ *   "//" are skipped
  * @format: of the file
  *
- * Every line has to be whole and its quaternion of unit length within 1 %. A CSV file names its
- * columns in the first line: x, y, z, qx, qy, qz, qw (or tx, ty, tz) and maybe time (or
- * timestamp) in seconds; others are ignored.
+ * Every line has to be whole and its quaternion of unit length within 1 %.
+ *
+ * Columns that a line names, the first line or a comment before it, are read by their names,
+ * whatever their order, separator (comma, semicolon, white space) and blanks: x, y, z (tx, p_x,
+ * position.x, p_RS_R_x …), qx, qy, qz, qw (q_x, orientation.x …) and maybe a time (time, timestamp,
+ * t, stamp …; sec with nsec). Other columns are ignored. The unit of times is the one that the name
+ * has (time_ns, "t [us]", nsec); without one they are seconds, or, where they are too large for
+ * seconds, what makes them lie between 2000 and 2100. What remains ambiguous is refused: numbered
+ * quaternions (q0 …), angles, 8 numbers by commas without names, whole numbers far apart without a
+ * unit.
  *
  * Returns: (transfer full): NULL with %NDT_ERROR_IO or %NDT_ERROR_FORMAT; the message names path
  *   and line
@@ -42,6 +50,8 @@ NdtTrajectory *ndt_trajectory_parse (
 void ndt_trajectory_free (NdtTrajectory *trajectory);
 /* What NDT_TRAJECTORY_AUTO turned out to be. */
 NdtTrajectoryFormat ndt_trajectory_get_format (const NdtTrajectory *trajectory);
+/* What was read as what, with the units of times: a line for people. Owned by @trajectory. */
+const gchar *ndt_trajectory_get_description (const NdtTrajectory *trajectory);
 /* Lines, those without a pose included. */
 gsize ndt_trajectory_get_n_poses (const NdtTrajectory *trajectory);
 gboolean ndt_trajectory_has_times (const NdtTrajectory *trajectory);

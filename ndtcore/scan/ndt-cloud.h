@@ -53,6 +53,18 @@ ndt_cloud_view_xyz_f64 (const double *xyz, gsize n_points)
   return ndt_cloud_view (xyz, n_points, 24, 0, 8, 16, NDT_SCALAR_F64);
 }
 
+/* @n points from @first on, which the view has. */
+static inline NdtCloudView
+ndt_cloud_view_part (const NdtCloudView *view, gsize first, gsize n)
+{
+  NdtCloudView part = *view;
+  part.x += first * view->stride;
+  part.y += first * view->stride;
+  part.z += first * view->stride;
+  part.n_points = n;
+  return part;
+}
+
 /* Reads point i as doubles, whatever the layout. i < n_points is not checked. */
 static inline void
 ndt_cloud_view_get (const NdtCloudView *view, gsize i, double p[3])

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "ndt-map-tool.h"
-#include "ndtcore/base/ndt-error.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/io/ndt-map-file.h"
 #include "ndtcore/io/ndt-map-tiles.h"
 
@@ -20,7 +20,10 @@ static gboolean
 print_tiles (const gchar *path, const NdtVoxelMapParams *params, GError **error)
 {
   double size[2] = {0, 0};
-  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+  g_autofree gchar *resolved = ndt_file_resolve (path, error);
+  if (!resolved)
+    return FALSE;
+  if (!g_file_test (resolved, G_FILE_TEST_IS_DIR))
     return TRUE;
   g_autoptr (NdtMapTiles) tiles = ndt_map_tiles_open (path, params, error);
   if (!tiles)
@@ -49,11 +52,13 @@ run_info (const Info *info, GOptionContext *context)
   params.resolution = info->resolution;
   params.min_points = (guint)MAX (info->min_points, 0);
   params.n_levels = (guint)MAX (info->levels, 0);
+  /* What is out of range is wrong usage, what is wrong with the map is not. */
+  g_autoptr (NdtVoxelMapBuilder) judge = ndt_voxel_map_builder_new (&params, &error);
+  if (!judge)
+    return ndt_map_report_usage (NULL, error->message);
   const gint64 start = g_get_monotonic_time ();
   g_autoptr (NdtVoxelMap) map = ndt_map_load (info->inputs[0], &params, &error);
   const double seconds = (double)(g_get_monotonic_time () - start) * 1e-6;
-  if (!map && g_error_matches (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT))
-    return ndt_map_report_usage (NULL, error->message);
   if (!map || !print_tiles (info->inputs[0], &params, &error))
     return ndt_map_report (error);
 

@@ -7,8 +7,11 @@
 
 #include "ndt-map-tool.h"
 #include "ndt-tile-cutter.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/io/ndt-map-metadata.h"
 #include "ndtcore/io/ndt-pcd.h"
+
+#define POINTS_AT_ONCE ((gsize)1 << 20)
 
 typedef struct {
   double size;
@@ -21,8 +24,9 @@ static gboolean
 prepare_folder (const gchar *path, GError **error)
 {
   g_autoptr (GError) cause = NULL;
+  g_autofree gchar *shown = g_filename_display_name (path);
   if (g_mkdir_with_parents (path, 0777) != 0) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot make %s: %s", path, g_strerror (errno));
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot make %s: %s", shown, g_strerror (errno));
     return FALSE;
   }
   g_autoptr (GDir) folder = g_dir_open (path, 0, &cause);
@@ -33,8 +37,9 @@ prepare_folder (const gchar *path, GError **error)
   const gchar *name;
   while ((name = g_dir_read_name (folder)))
     if (ndt_map_is_pcd (name) || g_str_equal (name, NDT_MAP_METADATA_NAME)) {
+      g_autofree gchar *shown_name = g_filename_display_name (name);
       g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-          "%s has a map in it already (%s): choose an empty folder", path, name);
+          "%s has a map in it already (%s): choose an empty folder", shown, shown_name);
       return FALSE;
     }
   return TRUE;
@@ -51,7 +56,8 @@ find_scalar (GPtrArray *files, NdtScalar *scalar, GError **error)
     if (!file)
       return FALSE;
     if (!ndt_pcd_header_find_xyz (ndt_pcd_file_get_header (file), xyz, error)) {
-      g_prefix_error (error, "%s: ", (const gchar *)g_ptr_array_index (files, i));
+      g_autofree gchar *shown = g_filename_display_name (g_ptr_array_index (files, i));
+      g_prefix_error (error, "%s: ", shown);
       return FALSE;
     }
     if (xyz[0]->size == sizeof (double))
@@ -61,14 +67,25 @@ find_scalar (GPtrArray *files, NdtScalar *scalar, GError **error)
 }
 
 static gboolean
-cut (NdtTileCutter *cutter, GPtrArray *files, GError **error)
+cut (NdtTileCutter *cutter, GPtrArray *files, NdtMapProgress *progress, GError **error)
 {
   for (guint i = 0; i < files->len; i++) {
+    ndt_map_progress_step (progress, i, ndt_tile_cutter_get_n_points (cutter));
     NdtCloudView points;
     g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (g_ptr_array_index (files, i), error);
-    if (!file || !ndt_pcd_file_get_points (file, &points, error) ||
-        !ndt_tile_cutter_add (cutter, &points, error))
+    if (!file || !ndt_pcd_file_get_points (file, &points, error))
       return FALSE;
+    /* In parts, so that one large file shows its progress. */
+    for (gsize first = 0; first < points.n_points; first += POINTS_AT_ONCE) {
+      const NdtCloudView part =
+          ndt_cloud_view_part (&points, first, MIN (POINTS_AT_ONCE, points.n_points - first));
+      if (!ndt_tile_cutter_add (cutter, &part, error)) {
+        g_autofree gchar *shown = g_filename_display_name (g_ptr_array_index (files, i));
+        g_prefix_error (error, "%s: ", shown);
+        return FALSE;
+      }
+      ndt_map_progress_step (progress, i, ndt_tile_cutter_get_n_points (cutter));
+    }
   }
   if (ndt_tile_cutter_get_n_points (cutter) == 0) {
     g_set_error_literal (
@@ -88,12 +105,19 @@ run_tile (const Tiling *tiling, GOptionContext *context)
     return ndt_map_report_usage (context, "tile needs inputs and --output");
   if (!(tiling->size >= 0.01 && isfinite (tiling->size)))
     return ndt_map_report_usage (context, "--size is metres, 0.01 or more");
-  g_autoptr (GPtrArray) files = ndt_map_list_inputs (tiling->inputs, &error);
-  if (!files || !find_scalar (files, &scalar, &error) || !prepare_folder (tiling->output, &error))
+  g_autofree gchar *output = ndt_file_resolve (tiling->output, &error);
+  if (!output)
+    return ndt_map_report_usage (NULL, error->message);
+  g_autoptr (GPtrArray) files = ndt_map_list_inputs (tiling->inputs, NULL, &error);
+  if (!files || !find_scalar (files, &scalar, &error) || !prepare_folder (output, &error))
     return ndt_map_report (error);
 
-  g_autoptr (NdtTileCutter) cutter = ndt_tile_cutter_new (tiling->output, tiling->size, scalar);
-  if (!cut (cutter, files, &error))
+  g_autoptr (NdtTileCutter) cutter = ndt_tile_cutter_new (output, tiling->size, scalar);
+  NdtMapProgress progress;
+  ndt_map_progress_start (&progress, "files", files->len);
+  const gboolean ok = cut (cutter, files, &progress, &error);
+  ndt_map_progress_end (&progress);
+  if (!ok)
     return ndt_map_report (error);
   printf ("files: %u\n", files->len);
   printf ("tiles: %u\n", ndt_tile_cutter_get_n_tiles (cutter));

@@ -2,22 +2,25 @@
 #include "ndt-tile-cutter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ndtcore/io/ndt-map-metadata.h"
 #include "ndtcore/io/ndt-pcd.h"
 
 #define MAX_BUFFERED ((gsize)64 << 20)
 #define MAX_TILES 100000u
+/* Corners of tiles farther out are the same number, or nearly. */
+#define MAX_CELL 1e14
 
-/* What does not fit into the buffers lies in the file @part until the end. */
+/* What does not fit into the buffers lies in the file @part until the end; NULL: there is none. */
 typedef struct {
   double cell[2]; /* whole numbers; corner divided by size */
   GByteArray *buffer;
-  gboolean has_part;
+  gchar *part;
   gboolean is_written;
 } Tile;
 
@@ -51,6 +54,7 @@ tile_free (gpointer data)
 {
   Tile *tile = data;
   g_byte_array_unref (tile->buffer);
+  g_free (tile->part);
   g_free (tile);
 }
 
@@ -66,11 +70,23 @@ ndt_tile_cutter_new (const gchar *folder, double size, NdtScalar scalar)
   return cutter;
 }
 
+/* A corner as text: twelve digits, so that 7 times 0.3 is 2.1, where they place the tile; all of
+ * them far from the origin, where tiles would have one name otherwise. */
+static const gchar *
+format_corner (const NdtTileCutter *cutter, double corner, gchar text[G_ASCII_DTOSTR_BUF_SIZE])
+{
+  g_ascii_formatd (text, G_ASCII_DTOSTR_BUF_SIZE, "%.12g", corner);
+  if (fabs (g_ascii_strtod (text, NULL) - corner) > 1e-6 * cutter->size)
+    g_ascii_formatd (text, G_ASCII_DTOSTR_BUF_SIZE, "%.17g", corner);
+  return text;
+}
+
 static gchar *
 name_of (const NdtTileCutter *cutter, const Tile *tile)
 {
-  return g_strdup_printf (
-      "%.12g_%.12g.pcd", tile->cell[0] * cutter->size, tile->cell[1] * cutter->size);
+  gchar x[G_ASCII_DTOSTR_BUF_SIZE], y[G_ASCII_DTOSTR_BUF_SIZE];
+  return g_strdup_printf ("%s_%s.pcd", format_corner (cutter, tile->cell[0] * cutter->size, x),
+      format_corner (cutter, tile->cell[1] * cutter->size, y));
 }
 
 static gchar *
@@ -80,22 +96,14 @@ path_of (const NdtTileCutter *cutter, const Tile *tile)
   return g_build_filename (cutter->folder, name, NULL);
 }
 
-static gchar *
-part_of (const NdtTileCutter *cutter, const Tile *tile)
-{
-  g_autofree gchar *path = path_of (cutter, tile);
-  return g_strconcat (path, ".part", NULL);
-}
-
 void
 ndt_tile_cutter_free (NdtTileCutter *cutter)
 {
   for (guint i = 0; i < cutter->tiles->len; i++) {
     const Tile *tile = g_ptr_array_index (cutter->tiles, i);
-    g_autofree gchar *part = part_of (cutter, tile);
     g_autofree gchar *path = path_of (cutter, tile);
-    if (tile->has_part)
-      g_unlink (part);
+    if (tile->part)
+      g_unlink (tile->part);
     if (tile->is_written && !cutter->is_finished)
       g_unlink (path);
   }
@@ -111,17 +119,33 @@ spill (NdtTileCutter *cutter, Tile *tile, GError **error)
 {
   if (tile->buffer->len == 0)
     return TRUE;
-  g_autofree gchar *path = part_of (cutter, tile);
-  FILE *part = g_fopen (path, tile->has_part ? "ab" : "wb");
-  tile->has_part = tile->has_part || part;
-  gboolean ok = part && fwrite (tile->buffer->data, tile->buffer->len, 1, part) == 1;
+  /* A file of its own name that did not exist; a link that took its place is not followed. */
+  int fd;
+  if (tile->part) {
+    fd = g_open (tile->part, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0);
+  } else {
+    g_autofree gchar *path = path_of (cutter, tile);
+    tile->part = g_strconcat (path, ".part.XXXXXX", NULL);
+    fd = g_mkstemp_full (tile->part, O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+      g_clear_pointer (&tile->part, g_free);
+  }
   int cause = errno;
-  if (part && fclose (part) != 0 && ok) {
+  gboolean ok = fd >= 0;
+  for (gsize done = 0; ok && done < tile->buffer->len;) {
+    const gssize n = write (fd, tile->buffer->data + done, tile->buffer->len - done);
+    ok = n > 0 || (n < 0 && errno == EINTR);
+    cause = errno;
+    done += n > 0 ? (gsize)n : 0;
+  }
+  if (fd >= 0 && close (fd) != 0 && ok) {
     ok = FALSE;
     cause = errno;
   }
   if (!ok) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", path, g_strerror (cause));
+    g_autofree gchar *shown = g_filename_display_name (cutter->folder);
+    g_set_error (
+        error, NDT_ERROR, NDT_ERROR_IO, "cannot write into %s: %s", shown, g_strerror (cause));
     return FALSE;
   }
   g_byte_array_unref (tile->buffer);
@@ -160,6 +184,13 @@ ndt_tile_cutter_add (NdtTileCutter *cutter, const NdtCloudView *points, GError *
       continue;
     /* + 0: not −0, which is another key. */
     const double cell[2] = {floor (p[0] / cutter->size) + 0.0, floor (p[1] / cutter->size) + 0.0};
+    if (fabs (cell[0]) > MAX_CELL || fabs (cell[1]) > MAX_CELL) {
+      g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+          "point (%g, %g, %g) is too far from the origin for tiles of %g m: it is a stray one, or "
+          "the size is too small",
+          p[0], p[1], p[2], cutter->size);
+      return FALSE;
+    }
     if (!tile || tile->cell[0] != cell[0] || tile->cell[1] != cell[1])
       tile = find_tile (cutter, cell, error);
     if (!tile)
@@ -196,16 +227,18 @@ static gboolean
 write_tile (NdtTileCutter *cutter, Tile *tile, GError **error)
 {
   g_autofree gchar *path = path_of (cutter, tile);
-  g_autofree gchar *part = part_of (cutter, tile);
   g_autoptr (GMappedFile) mapped = NULL;
   g_autoptr (GError) cause = NULL;
   const guint8 *data = tile->buffer->data;
   gsize size = tile->buffer->len;
 
-  if (tile->has_part) {
+  if (tile->part) {
     if (!spill (cutter, tile, error))
       return FALSE;
-    mapped = g_mapped_file_new (part, FALSE, &cause);
+    const int fd = g_open (tile->part, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+    mapped = g_mapped_file_new_from_fd (fd, FALSE, &cause);
+    if (fd >= 0)
+      close (fd);
     if (!mapped) {
       g_set_error_literal (error, NDT_ERROR, NDT_ERROR_IO, cause->message);
       return FALSE;
@@ -219,9 +252,9 @@ write_tile (NdtTileCutter *cutter, Tile *tile, GError **error)
   if (!ndt_pcd_write (path, &view, NDT_PCD_BINARY, error))
     return FALSE;
   tile->is_written = TRUE;
-  if (tile->has_part)
-    g_unlink (part);
-  tile->has_part = FALSE;
+  if (tile->part)
+    g_unlink (tile->part);
+  g_clear_pointer (&tile->part, g_free);
   g_byte_array_set_size (tile->buffer, 0);
   return TRUE;
 }
@@ -242,16 +275,18 @@ ndt_tile_cutter_finish (NdtTileCutter *cutter, GError **error)
   g_autoptr (GString) text = g_string_new (NULL);
   g_autoptr (GError) cause = NULL;
 
-  g_string_append_printf (
-      text, "x_resolution: %.12g\ny_resolution: %.12g\n", cutter->size, cutter->size);
+  gchar x[G_ASCII_DTOSTR_BUF_SIZE], y[G_ASCII_DTOSTR_BUF_SIZE];
+  g_ascii_formatd (x, sizeof x, "%.12g", cutter->size);
+  g_string_append_printf (text, "x_resolution: %s\ny_resolution: %s\n", x, x);
   g_ptr_array_sort (cutter->tiles, compare_cells);
   for (guint i = 0; i < cutter->tiles->len; i++) {
     Tile *tile = g_ptr_array_index (cutter->tiles, i);
     g_autofree gchar *name = name_of (cutter, tile);
     if (!write_tile (cutter, tile, error))
       return FALSE;
-    g_string_append_printf (text, "%s: [%.12g, %.12g]\n", name, tile->cell[0] * cutter->size,
-        tile->cell[1] * cutter->size);
+    g_string_append_printf (text, "%s: [%s, %s]\n", name,
+        format_corner (cutter, tile->cell[0] * cutter->size, x),
+        format_corner (cutter, tile->cell[1] * cutter->size, y));
   }
   g_autofree gchar *path = g_build_filename (cutter->folder, NDT_MAP_METADATA_NAME, NULL);
   cutter->is_finished = g_file_set_contents (path, text->str, (gssize)text->len, &cause);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ndt-error.h"
+
+static gchar *
+refuse (const gchar *name, const gchar *what, GError **error)
+{
+  g_autofree gchar *shown = g_filename_display_name (name);
+  g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "“%s” %s", shown, what);
+  return NULL;
+}
+
+/* The length of a URI's scheme, 0 where there is none. */
+static gsize
+scheme_length (const gchar *name)
+{
+  gsize n = 0;
+  while (g_ascii_isalnum (name[n]) || (n > 0 && strchr ("+-.", name[n]) && name[n]))
+    n++;
+  return n > 1 && strncmp (name + n, "://", 3) == 0 ? n : 0;
+}
+
+gchar *
+ndt_file_resolve (const gchar *name, GError **error)
+{
+  if (name[0] == '\0')
+    return refuse (name, "is no name of a file", error);
+  if (strcmp (name, "-") == 0)
+    return refuse (name,
+        "would be standard input or output, which is not used: give the name of a file", error);
+  const gsize scheme = scheme_length (name);
+  if ((scheme == 0 && name[0] != '~') || g_file_test (name, G_FILE_TEST_EXISTS))
+    return g_strdup (name);
+  if (name[0] == '~') {
+    if (name[1] != '/' && name[1] != '\0')
+      return refuse (name, "names another user's home: give the path", error);
+    return g_build_filename (g_get_home_dir (), name + 1, NULL);
+  }
+  if (scheme != 4 || g_ascii_strncasecmp (name, "file", 4) != 0)
+    return refuse (name, "is a URI that is no file's: copy it to a file first", error);
+  g_autoptr (GError) cause = NULL;
+  g_autofree gchar *host = NULL;
+  g_autofree gchar *path = g_filename_from_uri (name, &host, &cause);
+  if (!path)
+    return refuse (name, "is no valid URI of a file (file:///folder/name)", error);
+  if (host && g_ascii_strcasecmp (host, "localhost") != 0)
+    return refuse (name, "is a file of another host: copy it to this one first", error);
+  return g_steal_pointer (&path);
+}
+
+static gboolean
+fail (const gchar *shown, const gchar *what, GError **error)
+{
+  g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "%s: %s", shown, what);
+  return FALSE;
+}
+
+int
+ndt_file_open (const gchar *name, GError **error)
+{
+  struct stat status;
+  g_autofree gchar *path = ndt_file_resolve (name, error);
+  if (!path)
+    return -1;
+  g_autofree gchar *shown = g_filename_display_name (path);
+  /* Opening a pipe would wait for somebody who writes. */
+  const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    fail (shown, g_strerror (errno), error);
+    return -1;
+  }
+  const gboolean known = fstat (fd, &status) == 0;
+  if (known && S_ISREG (status.st_mode))
+    return fd;
+  fail (shown,
+      !known                     ? g_strerror (errno)
+      : S_ISDIR (status.st_mode) ? "a folder, not a file"
+                                 : "not a regular file (a pipe or a device): copy it to one first",
+      error);
+  close (fd);
+  return -1;
+}
+
+static gboolean
+read_all (int fd, guint64 max_size, const gchar *shown, gchar **text, gsize *size, GError **error)
+{
+  struct stat status;
+  if (fstat (fd, &status) != 0)
+    return fail (shown, g_strerror (errno), error);
+  if ((guint64)status.st_size > max_size) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "%s: larger than %" G_GUINT64_FORMAT " MiB", shown,
+        max_size >> 20);
+    return FALSE;
+  }
+  const gsize room = (gsize)status.st_size;
+  gsize n = 0;
+  g_autofree gchar *bytes = g_try_malloc (room + 1);
+  if (!bytes) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "%s: no memory", shown);
+    return FALSE;
+  }
+  /* What is added meanwhile is left out. */
+  while (n < room) {
+    const gssize got = read (fd, bytes + n, room - n);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return fail (shown, g_strerror (errno), error);
+    if (got == 0)
+      break;
+    n += (gsize)got;
+  }
+  bytes[n] = '\0';
+  *text = g_steal_pointer (&bytes);
+  *size = n;
+  return TRUE;
+}
+
+gboolean
+ndt_file_read (const gchar *name, guint64 max_size, gchar **text, gsize *size, GError **error)
+{
+  g_autofree gchar *shown = g_filename_display_name (name);
+  const int fd = ndt_file_open (name, error);
+  if (fd < 0)
+    return FALSE;
+  const gboolean ok = read_all (fd, max_size, shown, text, size, error);
+  close (fd);
+  return ok;
+}
+
+gint
+ndt_file_compare_names (const gchar *a, const gchar *b)
+{
+  const gchar *p = a, *q = b;
+  gint tie = 0;
+  while (*p && *q) {
+    if (g_ascii_isdigit (*p) && g_ascii_isdigit (*q)) {
+      gsize zeros_p = 0, zeros_q = 0, n_p = 0, n_q = 0;
+      while (p[zeros_p] == '0')
+        zeros_p++;
+      while (q[zeros_q] == '0')
+        zeros_q++;
+      while (g_ascii_isdigit (p[zeros_p + n_p]))
+        n_p++;
+      while (g_ascii_isdigit (q[zeros_q + n_q]))
+        n_q++;
+      const gint order = n_p != n_q ? (n_p < n_q ? -1 : 1) : memcmp (p + zeros_p, q + zeros_q, n_p);
+      if (order != 0)
+        return order < 0 ? -1 : 1;
+      if (tie == 0 && zeros_p != zeros_q)
+        tie = zeros_p < zeros_q ? -1 : 1;
+      p += zeros_p + n_p;
+      q += zeros_q + n_q;
+      continue;
+    }
+    if (*p != *q) {
+      /* A folder before its files' siblings. */
+      if (*p == '/' || *q == '/')
+        return *p == '/' ? -1 : 1;
+      return (guchar)*p < (guchar)*q ? -1 : 1;
+    }
+    p++;
+    q++;
+  }
+  if (*p || *q)
+    return *p ? 1 : -1;
+  return tie;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The columns of a pose file by their names. Private to ndtcore/io. */
+#pragma once
+
+#include <glib.h>
+
+#include "ndtcore/base/ndt-text.h"
+
+G_BEGIN_DECLS
+
+/* The largest row that is looked into. */
+#define NDT_TRAJECTORY_MAX_CELLS 256
+
+typedef enum {
+  NDT_TIME_UNIT_UNKNOWN, /* by the magnitude of the first time */
+  NDT_TIME_UNIT_S,
+  NDT_TIME_UNIT_MS,
+  NDT_TIME_UNIT_US,
+  NDT_TIME_UNIT_NS,
+} NdtTimeUnit;
+
+/* Columns that are read: time, the rest of it below a second, x y z, qx qy qz qw. */
+enum {
+  NDT_COLUMN_TIME,
+  NDT_COLUMN_FRACTION,
+  NDT_COLUMN_X,
+  NDT_COLUMN_QX = NDT_COLUMN_X + 3,
+  NDT_N_COLUMNS = NDT_COLUMN_QX + 4
+};
+
+/**
+ * NdtTrajectoryColumns:
+ * @n_cells: of a row
+ * @at: position in a row, -1: there is none. Without a time: the poses have none
+ * @unit: of the time, likewise @fraction_unit
+ *
+ * What a line of names says.
+ */
+typedef struct {
+  guint n_cells;
+  gint at[NDT_N_COLUMNS];
+  NdtTimeUnit unit;
+  NdtTimeUnit fraction_unit;
+} NdtTrajectoryColumns;
+
+typedef enum {
+  NDT_NAMES_NONE, /* no names of positions: a comment */
+  NDT_NAMES_BAD,  /* names of positions, and an error */
+  NDT_NAMES_GOOD,
+} NdtNames;
+
+/* Cells of a line by @separator (0: white space), without the quotes around a cell; their number,
+ * also of those beyond the maximum. */
+guint ndt_trajectory_split (
+    NdtToken line, gchar separator, NdtToken cells[NDT_TRAJECTORY_MAX_CELLS]);
+
+/* Units that stand apart from their names ("t [ns]" by white space) are joined with them. The names
+ * of EuRoC, Newer College, MCD, ROS's CSV and their like are known. */
+NdtNames ndt_trajectory_read_names (
+    const NdtToken *cells, guint n, NdtTrajectoryColumns *columns, GError **error);
+
+const gchar *ndt_time_unit_to_string (NdtTimeUnit unit);
+/* A time as nanoseconds, exact for decimals; FALSE where it is no number or does not fit. */
+gboolean ndt_time_from_token (const NdtToken *token, NdtTimeUnit unit, gint64 *time);
+/* The unit that a time since 1970 must have: it lies between 2000 and 2100 in one only. Below 1e11
+ * seconds, be they of any epoch; UNKNOWN where none fits. */
+NdtTimeUnit ndt_time_unit_guess (double time);
+
+G_END_DECLS

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* A trajectory as the files that make and use one see it. Private to ndtcore/io. */
+#pragma once
+
+#include "ndt-trajectory.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  gint64 time;
+  gboolean has_pose;
+  NdtPose pose;
+} NdtTrajectoryEntry;
+
+struct _NdtTrajectory {
+  NdtTrajectoryFormat format;
+  gboolean has_times;
+  GArray *entries; /* of NdtTrajectoryEntry */
+  gchar *description;
+};
+
+G_END_DECLS
