@@ -79,11 +79,12 @@ ndt_file_open (const gchar *name, GError **error)
   const gboolean known = fstat (fd, &status) == 0;
   if (known && S_ISREG (status.st_mode))
     return fd;
-  fail (shown,
-      !known                     ? g_strerror (errno)
-      : S_ISDIR (status.st_mode) ? "a folder, not a file"
-                                 : "not a regular file (a pipe or a device): copy it to one first",
-      error);
+  if (known)
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "%s is not a regular file but %s", shown,
+        S_ISDIR (status.st_mode) ? "a folder"
+                                 : "a pipe or a device: copy what it gives to a file first");
+  else
+    fail (shown, g_strerror (errno), error);
   close (fd);
   return -1;
 }

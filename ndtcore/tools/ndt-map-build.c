@@ -7,6 +7,8 @@
 
 #include "ndt-map-tool.h"
 #include "ndt-point-set.h"
+#include "ndt-scan-order.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/io/ndt-pcd.h"
 #include "ndtcore/io/ndt-trajectory.h"
 
@@ -26,6 +28,8 @@ typedef struct {
   NdtPointSet *points;
   guint64 n_read;
   guint64 n_scans;
+  NdtMapProgress progress;
+  guint64 n_files; /* that are done */
 } Build;
 
 /* Points of one file, moved by @pose (nullable), those out of range left out. */
@@ -36,6 +40,8 @@ add_points (Build *build, const NdtCloudView *view, const NdtPose *pose, GError 
   const double max2 = build->max_range > 0 ? build->max_range * build->max_range : INFINITY;
   for (gsize i = 0; i < view->n_points; i++) {
     double p[3];
+    if (i % 65536 == 0)
+      ndt_map_progress_step (&build->progress, build->n_files, build->n_read);
     ndt_cloud_view_get (view, i, p);
     const double range2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
     if (!isfinite (range2))
@@ -59,15 +65,19 @@ add_file (Build *build, const gchar *path, const NdtPose *pose, GError **error)
   g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, error);
   if (!file || !ndt_pcd_file_get_points (file, &view, error))
     return FALSE;
-  if (add_points (build, &view, pose, error))
+  if (add_points (build, &view, pose, error)) {
+    build->n_files++;
     return TRUE;
-  g_prefix_error (error, "%s: ", path);
+  }
+  g_autofree gchar *shown = g_filename_display_name (path);
+  g_prefix_error (error, "%s: ", shown);
   return FALSE;
 }
 
 static gboolean
 add_scans (Build *build, GPtrArray *files, GError **error)
 {
+  g_autofree gchar *shown = g_filename_display_name (build->trajectory);
   g_autoptr (NdtTrajectory) trajectory =
       ndt_trajectory_load (build->trajectory, NDT_TRAJECTORY_AUTO, error);
   if (!trajectory)
@@ -75,19 +85,35 @@ add_scans (Build *build, GPtrArray *files, GError **error)
   const gsize n_poses = ndt_trajectory_get_n_poses (trajectory);
   if (n_poses != files->len) {
     g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "%s has %" G_GSIZE_FORMAT " lines for %u scans; it needs one for each scan, in the order "
-        "of names",
-        build->trajectory, n_poses, files->len);
+        "%s has %" G_GSIZE_FORMAT " poses for %u scans; it needs one for each scan, in the order "
+        "of names (numbers in them by their value) or of the times that they are",
+        shown, n_poses, files->len);
     return FALSE;
   }
+  printf ("poses: %s\n", ndt_trajectory_get_description (trajectory));
+  if (!ndt_scan_order_match (files, trajectory, shown, error))
+    return FALSE;
   for (guint i = 0; i < files->len; i++) {
     const NdtPose *pose = ndt_trajectory_get_pose (trajectory, i);
-    if (!pose)
+    if (!pose) {
+      build->n_files++;
       continue;
+    }
     if (!add_file (build, g_ptr_array_index (files, i), pose, error))
       return FALSE;
     build->n_scans++;
   }
+  return TRUE;
+}
+
+static gboolean
+add_all (Build *build, GPtrArray *files, GError **error)
+{
+  if (build->trajectory)
+    return add_scans (build, files, error);
+  for (guint i = 0; i < files->len; i++)
+    if (!add_file (build, g_ptr_array_index (files, i), NULL, error))
+      return FALSE;
   return TRUE;
 }
 
@@ -151,18 +177,28 @@ run_build (Build *build, GOptionContext *context)
   if (!build->trajectory && (build->min_range > 0 || build->max_range > 0))
     return ndt_map_report_usage (context, "ranges are of scans, which need a --trajectory");
 
-  g_autoptr (GPtrArray) files = ndt_map_list_inputs (build->inputs, &error);
+  gboolean is_sorted;
+  g_autofree gchar *output = ndt_file_resolve (build->output, &error);
+  if (!output)
+    return ndt_map_report_usage (NULL, error->message);
+  g_autoptr (GPtrArray) files = ndt_map_list_inputs (build->inputs, &is_sorted, &error);
   if (!files)
     return ndt_map_report (error);
-  build->points = ndt_point_set_new (build->leaf);
-  if (build->trajectory) {
-    if (!add_scans (build, files, &error))
-      return ndt_map_report (error);
-  } else {
-    for (guint i = 0; i < files->len; i++)
-      if (!add_file (build, g_ptr_array_index (files, i), NULL, &error))
-        return ndt_map_report (error);
+  if (is_sorted && build->trajectory) {
+    g_autofree gchar *first = g_filename_display_basename (g_ptr_array_index (files, 0));
+    g_autofree gchar *last =
+        g_filename_display_basename (g_ptr_array_index (files, files->len - 1));
+    g_printerr (
+        "ndt-map: the scans were given in the order of characters; they are taken in that of "
+        "their numbers, %s to %s\n",
+        first, last);
   }
+  build->points = ndt_point_set_new (build->leaf);
+  ndt_map_progress_start (&build->progress, "files", files->len);
+  const gboolean ok = add_all (build, files, &error);
+  ndt_map_progress_end (&build->progress);
+  if (!ok)
+    return ndt_map_report (error);
   const gsize n_points = ndt_point_set_get_n_points (build->points);
   if (n_points == 0) {
     g_printerr ("ndt-map: no points are left; nothing is written\n");
@@ -190,7 +226,8 @@ ndt_map_command_build (int argc, char **argv)
   const GOptionEntry entries[] = {
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &build.output, "PCD file to write", "FILE"},
       {"trajectory", 't', 0, G_OPTION_ARG_FILENAME, &build.trajectory,
-          "Inputs are scans; their poses in the map, a line each (TUM, KITTI or CSV)", "FILE"},
+          "Inputs are scans; their poses in the map, a line each (TUM, KITTI or named columns)",
+          "FILE"},
       {"leaf", 'l', 0, G_OPTION_ARG_DOUBLE, &build.leaf,
           "Keep the centroid of each cube of this edge; 0: keep all points (default)", "METRES"},
       {"min-range", 0, 0, G_OPTION_ARG_DOUBLE, &build.min_range,
@@ -208,7 +245,9 @@ ndt_map_command_build (int argc, char **argv)
       g_option_context_new ("INPUT... - joins PCD files into a map");
   g_autoptr (GError) error = NULL;
   g_option_context_set_summary (context,
-      "Inputs are PCD files, or folders whose PCD files are taken in the order of names: maps,\n"
+      "Inputs are PCD files, or folders whose PCD files are taken in the order of names, numbers "
+      "by\n"
+      "their value (or of times, where the names of scans are times): maps,\n"
       "which are joined as they are, or with --trajectory scans, which are moved by their poses.\n"
       "A scan without a pose (a line of nan in KITTI, empty cells in CSV) is left out.");
   g_option_context_add_main_entries (context, entries, NULL);

@@ -178,7 +178,7 @@ run_picture (const Options *options, GOptionContext *context)
   if (options->errors && !options->trajectories)
     return ndt_map_report_usage (context, "--errors needs a --trajectory to compare");
 
-  g_autoptr (GPtrArray) files = ndt_map_list_inputs (options->inputs, &error);
+  g_autoptr (GPtrArray) files = ndt_map_list_inputs (options->inputs, NULL, &error);
   if (!files || !draw (options, color, files, &error))
     return ndt_map_report (error);
   printf ("picture: %s\n", options->output);

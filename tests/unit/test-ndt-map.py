@@ -131,7 +131,7 @@ def test_scans():
     with open(path("short.txt"), "w", encoding="ascii") as file:
         file.write(lines[0] + "\n")
     out = run("build", "-o", path("no.pcd"), "-t", path("short.txt"), path("scans"), status=1)
-    assert "1 lines for 3 scans" in out, out
+    assert "1 poses for 3 scans" in out, out
     assert not os.path.exists(path("no.pcd"))
 
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ndtcore/base/ndt-error.h"
+#include "ndtcore/io/ndt-trajectory.h"
+
+G_BEGIN_DECLS
+
+/* The time that a scan's name is, nanoseconds since 1970: a whole number of s, ms, µs or ns (10,
+ * 13, 16 or 19 digits) with, after 10, a "." and decimals or a "_" and nanoseconds. Words before it
+ * may end in "_" or "-". FALSE where it is none. */
+gboolean ndt_scan_order_get_time (const gchar *path, gint64 *time);
+
+/**
+ * ndt_scan_order_match:
+ * @files: (element-type filename): as many as @trajectory has poses; are put into the order of its
+ *   poses
+ * @shown: the trajectory's name, for messages
+ *
+ * By the times of names where all are times, otherwise in the order that they have. Where the poses
+ * have times as well, of the same clock (the first ones are less than a day apart), each scan has
+ * to be nearest to its own pose.
+ *
+ * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT where it is not; the message names the scan
+ */
+gboolean ndt_scan_order_match (
+    GPtrArray *files, const NdtTrajectory *trajectory, const gchar *shown, GError **error);
+
+G_END_DECLS
