@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Drives whose true poses are known, simulated and recorded, and the points of their maps. */
+#pragma once
+
+#include "gst/lidartest/lidar-map.h"
+#include "gst/lidartest/lidar-scanner.h"
+#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/math/ndt-pose.h"
+
+G_BEGIN_DECLS
+
+/**
+ * TrustDrive:
+ * @n: scans
+ * @scans: packed x, y, z of each, in the sensor's frame
+ * @sizes: points of each
+ * @times: of each, nanoseconds
+ * @truths: pose of the sensor at @times
+ * @point_times: seconds from the scan's start, NULL where all are of its end
+ * @period: seconds from the scan's start to its time, where there are @point_times
+ */
+typedef struct {
+  guint n;
+  float **scans;
+  float **point_times;
+  guint *sizes;
+  gint64 *times;
+  NdtPose *truths;
+  double period;
+} TrustDrive;
+
+/**
+ * TrustSim:
+ * @kind: the world …
+ * @seed: … and its seed; noise has the same
+ * @n: scans
+ * @columns: firings a round, of 32 rings
+ * @speed: m/s; 0: the world's own
+ * @start: metres along the path
+ * @spin: rad/s about the vertical axis on the spot, with distortion and point times; 0: drives
+ */
+typedef struct {
+  LidarWorldKind kind;
+  guint seed;
+  guint n;
+  guint columns;
+  double speed;
+  double start;
+  double spin;
+} TrustSim;
+
+/* All of these read what a run before has left in @cache, and leave it there otherwise. */
+TrustDrive *trust_drive_simulate (const TrustSim *sim, const gchar *cache);
+/* Points of a world's map, one in 0.25 × 0.25 m with 2 cm of noise: 3 floats each. */
+GArray *trust_map_simulate (LidarWorldKind kind, guint seed, const gchar *cache);
+
+/* Every @step-th scan from @first on of a folder of NDT_TEST_DATA, with its poses.txt. NULL where
+ * it is missing. */
+TrustDrive *trust_drive_read (const gchar *folder, guint first, guint step);
+/* Points of a PCD file of such a folder. */
+GArray *trust_map_read (const gchar *folder, const gchar *file);
+/* Points of a drive's own scans at their true poses, thinned to 0.1 m, 0.5 m to 60 m away. */
+GArray *trust_map_of_drive (const TrustDrive *drive);
+
+void trust_drive_free (TrustDrive *drive);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TrustDrive, trust_drive_free)
+
+G_END_DECLS

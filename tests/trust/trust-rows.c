@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT */
+#include "trust-rows.h"
+
+#include <math.h>
+#include <string.h>
+
+#define N_SCANS 120
+#define COLUMNS 512
+
+static void
+free_points (gpointer points)
+{
+  g_array_unref (points);
+}
+
+static void
+free_drive (gpointer drive)
+{
+  trust_drive_free (drive);
+}
+
+TrustInputs *
+trust_inputs_new (const gchar *cache)
+{
+  TrustInputs *inputs = g_new0 (TrustInputs, 1);
+  inputs->cache = g_strdup (cache);
+  g_mkdir_with_parents (cache, 0755);
+  inputs->drives = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_drive);
+  inputs->maps = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_points);
+  return inputs;
+}
+
+void
+trust_inputs_free (TrustInputs *inputs)
+{
+  g_hash_table_unref (inputs->drives);
+  g_hash_table_unref (inputs->maps);
+  g_free (inputs->cache);
+  g_free (inputs);
+}
+
+/* ---- Inputs ---- */
+
+static const TrustDrive *
+get_sim (TrustInputs *inputs, gint world, guint seed, guint n, double spin)
+{
+  const TrustSim sim = {(LidarWorldKind)world, seed, n, COLUMNS, 0, 31.0 * seed, spin};
+  gchar *key = g_strdup_printf ("%d-%u-%u-%g", world, seed, n, spin);
+  TrustDrive *drive = g_hash_table_lookup (inputs->drives, key);
+  if (drive) {
+    g_free (key);
+    return drive;
+  }
+  drive = trust_drive_simulate (&sim, inputs->cache);
+  g_hash_table_insert (inputs->drives, key, drive);
+  return drive;
+}
+
+static const TrustDrive *
+get_recorded (TrustInputs *inputs, gint which)
+{
+  static const gchar *const folders[] = {
+      "seq_kitti_drive0005", "seq_balm_os0", "seq_robot_building"};
+  const gchar *folder = folders[which - TRUST_KITTI];
+  TrustDrive *drive = g_hash_table_lookup (inputs->drives, folder);
+  if (!drive) {
+    drive = trust_drive_read (folder, which == TRUST_ROBOT, which == TRUST_ROBOT ? 2 : 1);
+    if (drive)
+      g_hash_table_insert (inputs->drives, g_strdup (folder), drive);
+  }
+  return drive;
+}
+
+static const TrustDrive *
+get_drive (TrustInputs *inputs, gint which, guint seed, guint n)
+{
+  return which >= TRUST_KITTI ? get_recorded (inputs, which) : get_sim (inputs, which, seed, n, 0);
+}
+
+static const GArray *
+get_map (TrustInputs *inputs, gint which, guint seed)
+{
+  gchar *key = g_strdup_printf ("%d-%u", which, which >= TRUST_KITTI ? 0 : seed);
+  GArray *points = g_hash_table_lookup (inputs->maps, key);
+  if (points) {
+    g_free (key);
+    return points;
+  }
+  if (which == TRUST_KITTI)
+    points = trust_map_read ("seq_kitti_drive0005", "map_even_0.25.pcd");
+  else if (which == TRUST_BALM)
+    points = trust_map_read ("seq_balm_os0", "map_even_0.20.pcd");
+  else if (which == TRUST_ROBOT) {
+    g_autoptr (TrustDrive) even = trust_drive_read ("seq_robot_building", 0, 2);
+    points = even ? trust_map_of_drive (even) : NULL;
+  } else {
+    points = trust_map_simulate ((LidarWorldKind)which, seed, inputs->cache);
+  }
+  if (points)
+    g_hash_table_insert (inputs->maps, key, points);
+  else
+    g_free (key);
+  return points;
+}
+
+/* A part of another map's points. */
+typedef gboolean (*KeepFunc) (const float p[3], double a, double b, double c);
+
+static const GArray *
+get_part (TrustInputs *inputs, const gchar *key, const GArray *all, KeepFunc keep, double a,
+    double b, double c)
+{
+  GArray *points = g_hash_table_lookup (inputs->maps, key);
+  if (points)
+    return points;
+  points = g_array_new (FALSE, FALSE, 3 * sizeof (float));
+  for (guint i = 0; i < all->len; i++) {
+    const float *p = (const float *)(gconstpointer)all->data + 3 * (gsize)i;
+    if (keep (p, a, b, c))
+      g_array_append_vals (points, p, 1);
+  }
+  g_hash_table_insert (inputs->maps, g_strdup (key), points);
+  return points;
+}
+
+static gboolean
+begin (TrustInputs *inputs, const TrustRow *row, guint seed, guint n, TrustCase *trust)
+{
+  const TrustDrive *drive = get_drive (inputs, row->world, seed, n);
+  const GArray *points = drive ? get_map (inputs, row->world, seed) : NULL;
+  if (!points)
+    return FALSE;
+  trust_case_init (trust, drive, points, row->resolution);
+  trust->seed = seed;
+  return TRUE;
+}
+
+static double
+uniform (guint32 seed)
+{
+  seed = (seed ^ (seed >> 16)) * 0x45d9f3bu;
+  seed = (seed ^ (seed >> 16)) * 0x45d9f3bu;
+  seed ^= seed >> 16;
+  return seed / 4294967296.0;
+}
+
+static gboolean
+counts_nowhere (const TrustCase *trust, guint at)
+{
+  (void)trust;
+  (void)at;
+  return FALSE;
+}
+
+/* ---- In the wrong place ---- */
+
+/* Starts @a metres off in some direction, with some yaw error up to 30°; 180: turned round where
+ * it is. */
+static gboolean
+start_off (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, 60, trust))
+    return FALSE;
+  const double angle = 2 * G_PI * uniform (7 * seed + 1);
+  const double delta[6] = {row->a * cos (angle), row->a * sin (angle), 0, 0, 0,
+      (2 * uniform (7 * seed + 2) - 1) * G_PI / 6};
+  const double turn[6] = {0, 0, 0, 0, 0, G_PI};
+  ndt_pose_retract (&trust->drive->truths[0], row->a > 0 ? delta : turn, &trust->initial);
+  return TRUE;
+}
+
+/* The map of a world with another seed, or of another recording. */
+static gboolean
+other_map (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, 60, trust))
+    return FALSE;
+  trust->map_points = row->world == TRUST_KITTI  ? get_map (inputs, TRUST_BALM, 0)
+                      : row->world == TRUST_BALM ? get_map (inputs, TRUST_KITTI, 0)
+                                                 : get_map (inputs, row->world, seed + 50);
+  trust->is_counted = counts_nowhere;
+  return trust->map_points != NULL;
+}
+
+static guint
+turn_axes (const TrustCase *trust, guint at, const float *in, guint n, float *out)
+{
+  (void)trust;
+  (void)at;
+  for (guint i = 0; i < n; i++) {
+    out[3 * i] = -in[3 * i + 1];
+    out[3 * i + 1] = -in[3 * i + 2];
+    out[3 * i + 2] = in[3 * i];
+  }
+  return n;
+}
+
+/* A camera's axes: z forward, y down. */
+static gboolean
+camera_axes (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, 60, trust))
+    return FALSE;
+  trust->change = turn_axes;
+  trust->is_counted = counts_nowhere;
+  return TRUE;
+}
+
+/* ---- Maps that lack something ---- */
+
+static gboolean
+is_in_block (const float p[3], double seed, double share, double unused)
+{
+  (void)unused;
+  const guint32 x = (guint32)(gint32)floor ((double)p[0] / TRUST_CELLS);
+  const guint32 y = (guint32)(gint32)floor ((double)p[1] / TRUST_CELLS);
+  return uniform (x * 73856093u ^ y * 19349663u ^ (guint32)seed * 83492791u) >= share;
+}
+
+static gboolean
+counts_in_block (const TrustCase *trust, guint at)
+{
+  const double *t = trust->drive->truths[trust->order[at]].position;
+  const float p[3] = {(float)t[0], (float)t[1], 0};
+  return is_in_block (p, trust->seed, trust->a, 0);
+}
+
+/* A share of @a of the blocks is missing. */
+static gboolean
+map_blocks (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, N_SCANS, trust))
+    return FALSE;
+  g_autofree gchar *key = g_strdup_printf ("blocks-%d-%u-%g", row->world, seed, row->a);
+  trust->map_points = get_part (inputs, key, trust->map_points, is_in_block, seed, row->a, 0);
+  trust->a = row->a;
+  trust->is_counted = counts_in_block;
+  return TRUE;
+}
+
+/* What lies beyond the line at @a, b with heading @c is missing. */
+static gboolean
+is_before (const float p[3], double a, double b, double c)
+{
+  return ((double)p[0] - a) * cos (c) + ((double)p[1] - b) * sin (c) < 0;
+}
+
+static gboolean
+counts_before (const TrustCase *trust, guint at)
+{
+  const double *t = trust->drive->truths[trust->order[at]].position;
+  const float p[3] = {(float)t[0], (float)t[1], 0};
+  return is_before (p, trust->a, trust->b, trust->c);
+}
+
+/* The map ends where a third of the drive is done. */
+static gboolean
+map_ends (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, N_SCANS, trust))
+    return FALSE;
+  const NdtPose *at = &trust->drive->truths[N_SCANS / 3];
+  double roll, pitch;
+  ndt_pose_to_rpy (at, &roll, &pitch, &trust->c);
+  trust->a = at->position[0];
+  trust->b = at->position[1];
+  g_autofree gchar *key = g_strdup_printf ("ends-%d-%u", row->world, seed);
+  trust->map_points =
+      get_part (inputs, key, trust->map_points, is_before, trust->a, trust->b, trust->c);
+  trust->is_counted = counts_before;
+  return TRUE;
+}
+
+/* ---- Jumps ---- */
+
+/* @a metres of the drive are cut out after a third of it. */
+static gboolean
+cut (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, N_SCANS, trust))
+    return FALSE;
+  guint n = 0;
+  double way = 0;
+  const guint at = trust->n / 3;
+  while (way < row->a && at + n + 10 < trust->n) {
+    double metres;
+    ndt_pose_difference (
+        &trust->drive->truths[at + n], &trust->drive->truths[at + n + 1], &metres, NULL);
+    way += metres;
+    n++;
+  }
+  trust_case_cut (trust, at, n);
+  trust->since = at;
+  return way >= 0.9 * row->a;
+}
+
+/* ---- Scans that lack something ---- */
+
+static gboolean
+is_covered (const TrustCase *trust, guint at)
+{
+  return at >= trust->n / 3 && at < 2 * trust->n / 3;
+}
+
+/* Half of the azimuths are blind, those behind; with @a > 0 covered at that range instead. */
+static guint
+blind_half (const TrustCase *trust, guint at, const float *in, guint n, float *out)
+{
+  guint kept = 0;
+  if (!is_covered (trust, at)) {
+    memcpy (out, in, 3 * (gsize)n * sizeof (float));
+    return n;
+  }
+  const double side = 2 * G_PI * uniform (trust->seed * 3 + 5);
+  for (guint i = 0; i < n; i++) {
+    const float *p = in + 3 * i;
+    const double length = sqrt ((double)(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]));
+    const gboolean behind =
+        trust->a > 0 ? (double)p[0] * cos (side) + (double)p[1] * sin (side) < 0 : p[0] < 0;
+    if (behind && trust->a <= 0)
+      continue;
+    const double k = behind && length > 0 ? trust->a / length : 1;
+    for (guint c = 0; c < 3; c++)
+      out[3 * kept + c] = (float)(k * (double)p[c]);
+    kept++;
+  }
+  return kept;
+}
+
+static gboolean
+half_blind (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, N_SCANS, trust))
+    return FALSE;
+  trust->a = row->a;
+  trust->change = blind_half;
+  return TRUE;
+}
+
+static guint
+keep_few (const TrustCase *trust, guint at, const float *in, guint n, float *out)
+{
+  const guint few = (guint)trust->a;
+  for (guint i = 0; i < few; i++) {
+    const guint from = (guint)(uniform (at * 1000 + i + 100000 * trust->seed) * n);
+    memcpy (out + 3 * i, in + 3 * from, 3 * sizeof (float));
+  }
+  return few;
+}
+
+/* @a points are left of each scan. */
+static gboolean
+few_points (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, 60, trust))
+    return FALSE;
+  trust->a = row->a;
+  trust->change = keep_few;
+  trust->is_counted = counts_nowhere;
+  return TRUE;
+}
+
+static gboolean
+is_gone (const TrustCase *trust, guint at)
+{
+  return at >= 20 && at < 20 + trust->b;
+}
+
+static guint
+make_unusable (const TrustCase *trust, guint at, const float *in, guint n, float *out)
+{
+  memcpy (out, in, 3 * (gsize)n * sizeof (float));
+  if (!is_gone (trust, at))
+    return n;
+  if (trust->a == 0)
+    return 0;
+  if (trust->a == 2) /* off the map: a kilometre up */
+    for (guint i = 0; i < n; i++)
+      out[3 * i + 2] += 1000;
+  return n;
+}
+
+static gboolean
+counts_usable (const TrustCase *trust, guint at)
+{
+  return !is_gone (trust, at);
+}
+
+/* 2.0 s of scans that are empty (@a 0), late (1) or off the map (2), with odometry. */
+static gboolean
+unusable (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, 60, trust))
+    return FALSE;
+  trust_case_add_odometry (trust, 0.02, 0.1 * G_PI / 180, seed);
+  trust->a = row->a;
+  trust->b = 20;
+  trust->since = 40;
+  trust->change = make_unusable;
+  trust->is_counted = counts_usable;
+  trust->is_late = g_new0 (gboolean, trust->n);
+  for (guint i = 20; i < 40; i++)
+    trust->is_late[i] = row->a == 1;
+  return TRUE;
+}
+
+/* 90°/s from the first scan on, motion compensated. */
+static gboolean
+spin (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  const TrustDrive *drive = get_sim (inputs, row->world, seed, 60, G_PI / 2);
+  const GArray *points = get_map (inputs, row->world, seed);
+  trust_case_init (trust, drive, points, row->resolution);
+  trust->params.deskew = TRUE;
+  trust->seed = seed;
+  return TRUE;
+}
+
+/* ---- Drives as they are ---- */
+
+static gboolean
+undisturbed (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, N_SCANS, trust))
+    return FALSE;
+  if (row->world == TRUST_BALM)
+    trust_case_add_odometry (trust, 0.05, 1 * G_PI / 180, seed);
+  else if (row->a > 0)
+    trust_case_add_odometry (trust, 0.02, 0.1 * G_PI / 180, seed);
+  return TRUE;
+}
+
+/* Neither odometry nor priors where the scan leaves the way open. */
+static gboolean
+open_way (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  return begin (inputs, row, seed, 200, trust);
+}
+
+/* Leaves of a cell, from the exact first pose, which scored higher than any after it. */
+static gboolean
+fine_leaves (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, N_SCANS, trust))
+    return FALSE;
+  trust->params.filter.leaf_size = 1;
+  return TRUE;
+}
+
+#define WRONG TRUST_NOT_WRONG
+#define BOTH (TRUST_NOT_WRONG | TRUST_NOT_SHY)
+#define CALM (TRUST_NOT_WRONG | TRUST_CALM)
+
+const TrustRow trust_rows[] = {
+    {"place/other town 2", other_map, LIDAR_WORLD_TOWN, 2, .bounds = WRONG},
+    {"place/other town 1", other_map, LIDAR_WORLD_TOWN, 1, .bounds = WRONG},
+    {"place/other hall 2", other_map, LIDAR_WORLD_HALL, 2, .bounds = WRONG},
+    {"place/other hall 1", other_map, LIDAR_WORLD_HALL, 1, .bounds = WRONG},
+    {"place/KITTI in BALM 1", other_map, TRUST_KITTI, 1, .bounds = WRONG, .n_seeds = 1},
+    {"place/KITTI in BALM 2", other_map, TRUST_KITTI, 2, .bounds = WRONG, .n_seeds = 1},
+    {"place/BALM in KITTI 1", other_map, TRUST_BALM, 1, .bounds = WRONG, .n_seeds = 1},
+    {"place/BALM in KITTI 2", other_map, TRUST_BALM, 2, .bounds = WRONG, .n_seeds = 1},
+    {"axes/town 2", camera_axes, LIDAR_WORLD_TOWN, 2, .bounds = WRONG},
+    {"axes/KITTI 1", camera_axes, TRUST_KITTI, 1, .bounds = WRONG, .n_seeds = 1},
+    {"start/town 2 8 m", start_off, LIDAR_WORLD_TOWN, 2, 8, WRONG},
+    {"start/town 2 30 m", start_off, LIDAR_WORLD_TOWN, 2, 30, WRONG},
+    {"start/town 2 128 m", start_off, LIDAR_WORLD_TOWN, 2, 128, WRONG},
+    {"start/town 1 16 m", start_off, LIDAR_WORLD_TOWN, 1, 16, WRONG},
+    {"start/town 2 180 deg", start_off, LIDAR_WORLD_TOWN, 2, 0, WRONG},
+    {"start/hall 1 16 m", start_off, LIDAR_WORLD_HALL, 1, 16, WRONG},
+    {"start/hall 2 16 m", start_off, LIDAR_WORLD_HALL, 2, 16, WRONG},
+    {"start/KITTI 1 8 m", start_off, TRUST_KITTI, 1, 8, WRONG},
+    {"start/KITTI 2 16 m", start_off, TRUST_KITTI, 2, 16, WRONG},
+    {"start/KITTI 0.5 16 m", start_off, TRUST_KITTI, 0.5, 16, WRONG},
+    {"start/BALM 1 8 m", start_off, TRUST_BALM, 1, 8, WRONG},
+    {"start/BALM 2 16 m", start_off, TRUST_BALM, 2, 16, WRONG},
+    {"start/BALM 0.5 8 m", start_off, TRUST_BALM, 0.5, 8, WRONG},
+    {"start/robot 1 8 m", start_off, TRUST_ROBOT, 1, 8, WRONG},
+    {"open/tunnel 2", open_way, LIDAR_WORLD_TUNNEL, 2, .bounds = WRONG | TRUST_SIGMA},
+    {"open/tunnel 1", open_way, LIDAR_WORLD_TUNNEL, 1, .bounds = WRONG | TRUST_SIGMA},
+    {"open/highway 2", open_way, LIDAR_WORLD_HIGHWAY, 2, .bounds = WRONG | TRUST_SIGMA},
+    {"open/highway 1", open_way, LIDAR_WORLD_HIGHWAY, 1, .bounds = WRONG | TRUST_SIGMA},
+    {"map/town 2 lacks 30 %", map_blocks, LIDAR_WORLD_TOWN, 2, 0.3, BOTH},
+    {"map/town 1 lacks 30 %", map_blocks, LIDAR_WORLD_TOWN, 1, 0.3, BOTH},
+    {"map/hall 2 ends", map_ends, LIDAR_WORLD_HALL, 2, .bounds = BOTH},
+    {"map/hall 1 ends", map_ends, LIDAR_WORLD_HALL, 1, .bounds = BOTH},
+    {"map/town 2 ends", map_ends, LIDAR_WORLD_TOWN, 2, .bounds = BOTH},
+    {"map/tunnel 1 ends", map_ends, LIDAR_WORLD_TUNNEL, 1, .bounds = WRONG},
+    {"cut/town 2 11 m", cut, LIDAR_WORLD_TOWN, 2, 11, BOTH | TRUST_BACK, 3},
+    {"cut/town 2 20 m", cut, LIDAR_WORLD_TOWN, 2, 20, BOTH | TRUST_BACK, 3},
+    {"cut/town 1 71 m", cut, LIDAR_WORLD_TOWN, 1, 60, BOTH | TRUST_BACK, 3},
+    {"cut/town 2 71 m", cut, LIDAR_WORLD_TOWN, 2, 60, BOTH | TRUST_BACK, 3},
+    {"cut/hall 2 5 m", cut, LIDAR_WORLD_HALL, 2, 5, BOTH | TRUST_BACK, 3},
+    {"cut/hall 1 5 m", cut, LIDAR_WORLD_HALL, 1, 5, BOTH | TRUST_BACK, 3},
+    {"cut/KITTI 1 20 m", cut, TRUST_KITTI, 1, 20, BOTH | TRUST_BACK, 3, 1},
+    {"cut/KITTI 2 20 m", cut, TRUST_KITTI, 2, 20, BOTH | TRUST_BACK, 3, 1},
+    {"half/tunnel 1 blind", half_blind, LIDAR_WORLD_TUNNEL, 1, .bounds = WRONG},
+    {"half/town 2 blind", half_blind, LIDAR_WORLD_TOWN, 2, .bounds = BOTH},
+    {"half/KITTI 2 covered", half_blind, TRUST_KITTI, 2, 0.4, BOTH},
+    {"half/KITTI 1 covered", half_blind, TRUST_KITTI, 1, 0.4, BOTH},
+    {"spin/hall 2", spin, LIDAR_WORLD_HALL, 2, .bounds = BOTH},
+    {"spin/town 2", spin, LIDAR_WORLD_TOWN, 2, .bounds = BOTH},
+    {"few/12 of town", few_points, LIDAR_WORLD_TOWN, 2, 12, WRONG},
+    {"few/50 of town", few_points, LIDAR_WORLD_TOWN, 2, 50, WRONG},
+    {"few/100 of town", few_points, LIDAR_WORLD_TOWN, 2, 100, WRONG},
+    {"few/50 of KITTI 1", few_points, TRUST_KITTI, 1, 50, WRONG},
+    {"few/100 of hall 1", few_points, LIDAR_WORLD_HALL, 1, 100, WRONG},
+    {"gone/empty", unusable, LIDAR_WORLD_TOWN, 2, 0, BOTH | TRUST_BACK, 0},
+    {"gone/late", unusable, LIDAR_WORLD_TOWN, 2, 1, BOTH | TRUST_BACK, 0},
+    {"gone/off the map", unusable, LIDAR_WORLD_TOWN, 2, 2, BOTH | TRUST_BACK, 0},
+    {"robot/alone 1", undisturbed, TRUST_ROBOT, 1, 0, BOTH, .n_seeds = 1},
+    {"robot/odometry 1", undisturbed, TRUST_ROBOT, 1, 1, BOTH},
+    {"leaf/KITTI 1", fine_leaves, TRUST_KITTI, 1, .bounds = CALM, .n_seeds = 1},
+    {"calm/town 0.5", undisturbed, LIDAR_WORLD_TOWN, 0.5, .bounds = CALM, .n_seeds = 2},
+    {"calm/town 1", undisturbed, LIDAR_WORLD_TOWN, 1, .bounds = CALM},
+    {"calm/town 2", undisturbed, LIDAR_WORLD_TOWN, 2, .bounds = CALM},
+    {"calm/hall 0.5", undisturbed, LIDAR_WORLD_HALL, 0.5, .bounds = CALM, .n_seeds = 2},
+    {"calm/hall 1", undisturbed, LIDAR_WORLD_HALL, 1, .bounds = CALM},
+    {"calm/hall 2", undisturbed, LIDAR_WORLD_HALL, 2, .bounds = CALM},
+    {"calm/tunnel 0.5", undisturbed, LIDAR_WORLD_TUNNEL, 0.5, 1, CALM, .n_seeds = 2},
+    {"calm/tunnel 1", undisturbed, LIDAR_WORLD_TUNNEL, 1, 1, CALM},
+    {"calm/tunnel 2", undisturbed, LIDAR_WORLD_TUNNEL, 2, 1, CALM},
+    {"calm/highway 0.5", undisturbed, LIDAR_WORLD_HIGHWAY, 0.5, 1, CALM, .n_seeds = 2},
+    {"calm/highway 1", undisturbed, LIDAR_WORLD_HIGHWAY, 1, 1, CALM},
+    {"calm/highway 2", undisturbed, LIDAR_WORLD_HIGHWAY, 2, 1, CALM},
+    {"calm/KITTI 0.5", undisturbed, TRUST_KITTI, 0.5, .bounds = CALM, .n_seeds = 1},
+    {"calm/KITTI 1", undisturbed, TRUST_KITTI, 1, .bounds = CALM, .n_seeds = 1},
+    {"calm/KITTI 2", undisturbed, TRUST_KITTI, 2, .bounds = CALM, .n_seeds = 1},
+    {"calm/BALM 0.5", undisturbed, TRUST_BALM, 0.5, .bounds = CALM},
+    {"calm/BALM 1", undisturbed, TRUST_BALM, 1, .bounds = CALM},
+    {"calm/BALM 2", undisturbed, TRUST_BALM, 2, .bounds = CALM},
+};
+const guint trust_n_rows = G_N_ELEMENTS (trust_rows);

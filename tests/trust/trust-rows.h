@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* What is tried: each row a kind of drive. */
+#pragma once
+
+#include "trust-run.h"
+
+G_BEGIN_DECLS
+
+/* Drives and maps that were read or simulated so far, for the rows of one process. */
+typedef struct {
+  gchar *cache;
+  GHashTable *drives;
+  GHashTable *maps;
+} TrustInputs;
+
+typedef enum {
+  TRUST_NOT_WRONG = 1 << 0, /* at most 1 % of the scans wrong and tracking, three in a row */
+  TRUST_NOT_SHY = 1 << 1,   /* of counted scans that are right 95 % are tracking … */
+  TRUST_CALM = 1 << 2,      /* … of those of an undisturbed drive 99.5 % */
+  TRUST_BACK = 1 << 3,      /* tracking again within @back seconds */
+  TRUST_SIGMA = 1 << 4,     /* within 3 σ in 99 % of scans, and not tracking where σ > 0.5 m */
+} TrustBound;
+
+typedef struct _TrustRow TrustRow;
+
+/* FALSE where its data are missing. */
+typedef gboolean (*TrustPrepare) (
+    TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust);
+
+/**
+ * TrustRow:
+ * @name: of the row; the part before the first '/' is its group
+ * @prepare: fills a case
+ * @world: LidarWorldKind, or one of those below
+ * @resolution: metres
+ * @a: of @prepare
+ * @bounds: of TrustBound
+ * @back: seconds
+ * @n_seeds: 0: as many as asked for
+ */
+struct _TrustRow {
+  const gchar *name;
+  TrustPrepare prepare;
+  gint world;
+  double resolution;
+  double a;
+  guint bounds;
+  double back;
+  guint n_seeds;
+};
+
+enum { TRUST_KITTI = 100, TRUST_BALM, TRUST_ROBOT };
+
+extern const TrustRow trust_rows[];
+extern const guint trust_n_rows;
+
+TrustInputs *trust_inputs_new (const gchar *cache);
+void trust_inputs_free (TrustInputs *inputs);
+
+G_END_DECLS

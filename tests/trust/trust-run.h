@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* One drive through a localizer, and what its statuses were worth. */
+#pragma once
+
+#include "ndtcore/track/ndt-localizer.h"
+#include "trust-drive.h"
+
+G_BEGIN_DECLS
+
+#define TRUST_CELLS 20.0 /* edge of the blocks that are cut out of maps, metres */
+
+typedef struct _TrustCase TrustCase;
+
+/**
+ * TrustCase:
+ * @drive: its scans, not owned
+ * @map_points: of the map, not owned
+ * @resolution: of its cells
+ * @params: of the localizer
+ * @n: how many of @order are driven
+ * @order: which scans
+ * @times: of each of these, nanoseconds
+ * @odometry: of each; NULL: none
+ * @has_initial: @initial is set before the first scan
+ * @deadline: scans with this are given up as late
+ * @change: (nullable): writes the scan as it comes, at most as many points, and returns how many
+ * @is_counted: (nullable): where the truth lies in the map and the scan determines the pose; NULL:
+ *   everywhere
+ * @since: scans before this are not measured for recovery
+ */
+struct _TrustCase {
+  const TrustDrive *drive;
+  const GArray *map_points;
+  double resolution;
+  NdtLocalizerParams params;
+  guint n;
+  guint *order;
+  gint64 *times;
+  NdtPose *odometry;
+  gboolean has_initial;
+  NdtPose initial;
+  gboolean *is_late;
+  guint (*change) (const TrustCase *trust, guint at, const float *in, guint n, float *out);
+  gboolean (*is_counted) (const TrustCase *trust, guint at);
+  guint seed;
+  guint since;
+  double a, b, c;
+};
+
+/**
+ * TrustResult:
+ * @n: scans
+ * @n_wrong: tracking, and more than 0.5 m or 2° wrong …
+ * @n_wrong_row: … most in a row
+ * @n_right: counted, and right to 0.2 m and 1° …
+ * @n_right_tracking: … and tracking
+ * @n_tracking: tracking
+ * @n_lost: lost
+ * @n_counted: counted …
+ * @n_counted_tracking: … and tracking
+ * @largest_wrong: metres that a tracking scan is wrong by at most
+ * @mean: error of scans that are tracking and right, metres
+ * @back: seconds from scan @since to the first one from which on all are right and tracking; −1:
+ *   never
+ * @n_outside: counted scans whose position is more than 3 σ off in x and y
+ * @nees: mean of εᵀ C⁻¹ ε of scans that are tracking
+ * @evaluations: passes over the scan, mean, of all scans …
+ * @most_evaluations: … and the most
+ */
+typedef struct {
+  guint n;
+  guint n_wrong;
+  guint n_wrong_row;
+  guint n_right;
+  guint n_right_tracking;
+  guint n_tracking;
+  guint n_lost;
+  guint n_counted;
+  guint n_counted_tracking;
+  guint n_outside;
+  guint n_sure; /* tracking with a position known worse than to 0.5 m */
+  double largest_wrong;
+  double mean;
+  double back;
+  double nees;
+  double evaluations;
+  guint most_evaluations;
+} TrustResult;
+
+/* All scans of the drive, as they are, from the first true pose on. Clear it. */
+void trust_case_init (
+    TrustCase *trust, const TrustDrive *drive, const GArray *map_points, double resolution);
+void trust_case_clear (TrustCase *trust);
+/* Noise of steps: a fraction of their length, and rad. */
+void trust_case_add_odometry (TrustCase *trust, double translation, double rotation, guint seed);
+/* Leaves out @n of the order from @at on; time goes on as if they were driven past at once. */
+void trust_case_cut (TrustCase *trust, guint at, guint n);
+
+/* Prints each scan where @verbose. */
+void trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result);
+
+G_END_DECLS

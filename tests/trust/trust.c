@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Drives that go wrong in some way, and some that do not: how often is a wrong pose called
+ * tracking, and how often is a right one not? Prints a table, a line per row, or JSON; ends with 1
+ * where a row misses a bound. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "trust-rows.h"
+#include "tests/ndt-test.h"
+
+static gchar *only, *cache;
+static gint n_seeds, leaf_percent = -1;
+static gboolean as_json, verbose, check;
+
+static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &only,
+                                           "Rows whose names begin so, separated by ';'", "NAME"},
+    {"seeds", 's', 0, G_OPTION_ARG_INT, &n_seeds, "Seeds of each row (NDT_TRUST_SEEDS, 2)", "N"},
+    {"cache", 'c', 0, G_OPTION_ARG_FILENAME, &cache, "Where simulated scans are kept", "FOLDER"},
+    {"leaf", 'l', 0, G_OPTION_ARG_INT, &leaf_percent, "Leaves, as a percentage of a cell", "N"},
+    {"json", 'j', 0, G_OPTION_ARG_NONE, &as_json, "Prints JSON", NULL},
+    {"check", 'k', 0, G_OPTION_ARG_NONE, &check, "Ends with 1 where a bound is missed", NULL},
+    {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Prints each scan", NULL},
+    G_OPTION_ENTRY_NULL};
+
+static gboolean
+is_asked_for (const gchar *name)
+{
+  if (!only)
+    return TRUE;
+  g_auto (GStrv) names = g_strsplit (only, ";", -1);
+  for (guint i = 0; names[i]; i++)
+    if (g_str_has_prefix (name, names[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* What a row has over all its seeds. */
+typedef struct {
+  guint n_runs, n, n_wrong, most_wrong, row, n_right, n_right_tracking, n_lost, n_tracking;
+  guint n_counted, n_outside, n_sure, n_back, most_evaluations;
+  double largest, mean, back, nees, evaluations;
+} Sum;
+
+static void
+add (Sum *sum, const TrustResult *r)
+{
+  sum->n_runs++;
+  sum->n += r->n;
+  sum->n_wrong += r->n_wrong;
+  sum->most_wrong = MAX (sum->most_wrong, r->n_wrong);
+  sum->row = MAX (sum->row, r->n_wrong_row);
+  sum->n_right += r->n_right;
+  sum->n_right_tracking += r->n_right_tracking;
+  sum->n_lost += r->n_lost;
+  sum->n_tracking += r->n_tracking;
+  sum->n_counted += r->n_counted;
+  sum->n_outside += r->n_outside;
+  sum->n_sure += r->n_sure;
+  sum->n_back += r->back >= 0;
+  sum->back = MAX (sum->back, r->back);
+  sum->largest = MAX (sum->largest, r->largest_wrong);
+  sum->mean += r->mean;
+  sum->nees += r->nees;
+  sum->evaluations += r->evaluations;
+  sum->most_evaluations = MAX (sum->most_evaluations, r->most_evaluations);
+}
+
+/* What a row misses, as words. */
+static gchar *
+judge (const TrustRow *row, const Sum *s)
+{
+  GString *missed = g_string_new (NULL);
+  const double shy = s->n_right ? 100.0 * s->n_right_tracking / s->n_right : 100;
+  if (row->bounds & TRUST_NOT_WRONG && (s->n_wrong > 0.01 * s->n || s->row > 3))
+    g_string_append (missed, " WRONG");
+  if (row->bounds & TRUST_NOT_SHY && shy < 95)
+    g_string_append (missed, " SHY");
+  if (row->bounds & TRUST_CALM && (shy < 99.5 || s->n_right < 0.9 * s->n_counted))
+    g_string_append (missed, " SHY");
+  if (row->bounds & TRUST_BACK && (s->n_back < s->n_runs || s->back > row->back + 0.001))
+    g_string_append (missed, " BACK");
+  if (row->bounds & TRUST_SIGMA && (s->n_outside > 0.01 * s->n_counted || s->n_sure > 0))
+    g_string_append (missed, " SIGMA");
+  return g_string_free (missed, FALSE);
+}
+
+static void
+print (const TrustRow *row, const Sum *s, const gchar *missed, gboolean is_first)
+{
+  const double shy = s->n_right ? 100.0 * s->n_right_tracking / s->n_right : 100;
+  const double k = MAX (s->n_runs, 1);
+  if (as_json)
+    g_print ("%s\n  {\"row\": \"%s\", \"runs\": %u, \"scans\": %u, \"wrong\": %u, "
+             "\"most_wrong\": %u, \"wrong_in_a_row\": %u, \"largest_m\": %.3f, \"right\": %u, "
+             "\"right_tracking\": %u, \"tracking\": %u, \"lost\": %u, \"mean_m\": %.4f, \"back\": "
+             "%u, \"slowest_back_s\": %.2f, \"outside_3_sigma\": %u, \"nees\": %.1f, \"passes\": "
+             "%.1f, \"most_passes\": %u, \"missed\": \"%s\"}",
+        is_first ? "[" : ",", row->name, s->n_runs, s->n, s->n_wrong, s->most_wrong, s->row,
+        s->largest, s->n_right, s->n_right_tracking, s->n_tracking, s->n_lost, s->mean / k,
+        s->n_back, s->back, s->n_outside, s->nees / k, s->evaluations / k, s->most_evaluations,
+        missed + (*missed == ' '));
+  else {
+    if (is_first)
+      g_print ("%-24s %4s %5s %4s %4s %7s %5s %6s %6s %5s %6s %5s %5s %6s %5s %5s\n", "row", "runs",
+          "scans", "TW", "row", "max m", "right", "track%", "track", "lost", "mean m", "back", "s",
+          ">3s", "NEES", "pass");
+    g_print (
+        "%-24s %4u %5u %4u %4u %7.2f %5u %6.1f %6u %5u %6.3f %5u %5.1f %6u %5.1f %5.1f %4u%s\n",
+        row->name, s->n_runs, s->n, s->n_wrong, s->row, s->largest, s->n_right, shy, s->n_tracking,
+        s->n_lost, s->mean / k, s->n_back, s->back, s->n_outside, s->nees / k, s->evaluations / k,
+        s->most_evaluations, missed);
+  }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_autoptr (GOptionContext) context = g_option_context_new ("- what a status is worth");
+  g_autoptr (GError) error = NULL;
+  guint n_missed = 0, n_printed = 0;
+  g_option_context_add_main_entries (context, entries, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, &error)) {
+    g_printerr ("%s\n", error->message);
+    return 2;
+  }
+  if (n_seeds <= 0)
+    n_seeds = g_getenv ("NDT_TRUST_SEEDS") ? atoi (g_getenv ("NDT_TRUST_SEEDS")) : 2;
+  if (!cache)
+    cache = g_build_filename (g_get_tmp_dir (), "ndt-trust", NULL);
+  TrustInputs *inputs = trust_inputs_new (cache);
+  for (guint i = 0; i < trust_n_rows; i++) {
+    const TrustRow *row = &trust_rows[i];
+    const guint n = row->n_seeds ? MIN (row->n_seeds, (guint)n_seeds) : (guint)n_seeds;
+    Sum sum = {0};
+    if (!is_asked_for (row->name))
+      continue;
+    for (guint seed = 1; seed <= n; seed++) {
+      TrustCase trust;
+      TrustResult result;
+      memset (&trust, 0, sizeof (trust));
+      if (row->prepare (inputs, row, seed, &trust)) {
+        if (leaf_percent >= 0)
+          trust.params.filter.leaf_size = (float)(0.01 * leaf_percent * row->resolution);
+        trust_case_run (&trust, verbose, &result);
+        add (&sum, &result);
+      }
+      trust_case_clear (&trust);
+    }
+    if (sum.n_runs == 0)
+      continue;
+    g_autofree gchar *missed = judge (row, &sum);
+    print (row, &sum, missed, n_printed++ == 0);
+    n_missed += *missed != '\0';
+  }
+  if (as_json)
+    g_print ("\n]\n");
+  else
+    g_print ("%u of %u rows miss a bound\n", n_missed, n_printed);
+  trust_inputs_free (inputs);
+  return check && n_missed > 0;
+}
