@@ -6,6 +6,9 @@
 /* Warnings about scans are posted at most this often. */
 #define WARNING_INTERVAL (5 * GST_SECOND)
 
+/* So many scans in a row that are not tracking are worth a warning. */
+#define SCANS_BEFORE_WARNING 3
+
 /* ndtcore's levels are GStreamer's but for FIXME, and its last is of each scan. */
 static const GstDebugLevel levels[] = {
     [NDT_LOG_NONE] = GST_LEVEL_NONE,
@@ -134,6 +137,46 @@ gst_ndt_localize_warn_about_scan (
   self->n_unwarned = 0;
 }
 
+/* Since which scan, by which number against which bound, and what to check. */
+static void
+warn_not_tracking (GstNdtLocalize *self, guint64 sequence, const NdtLocalization *localization)
+{
+  const guint64 since = sequence + 1 - MIN (localization->n_skipped, sequence + 1);
+  g_autofree gchar *why = NULL;
+
+  switch (localization->reject) {
+  case NDT_REJECT_SCORE:
+    why = g_strdup_printf ("its fit is %.2f, below %.2f: the map is of another place or has "
+                           "changed, or the pose is wrong; check map-location, initial-pose, the "
+                           "frame of the points and sensor-pose, or set min-fit and min-start-fit",
+        localization->fit, localization->fit_bound);
+    break;
+  case NDT_REJECT_OVERLAP:
+    why = g_strdup_printf ("only %.0f %% of its points lie on the map, and its fit is %.2f, below "
+                           "%.2f: check whether the map covers the place",
+        100 * localization->overlap, localization->fit, localization->fit_bound);
+    break;
+  case NDT_REJECT_DEGENERATE:
+    why = g_strdup_printf ("its position is known to %.1f m along (%.2f, %.2f, %.2f), and "
+                           "max-sigma is %g m: scans say nothing of the way there; give it "
+                           "odometry or poses of role prior",
+        localization->sigma, localization->sigma_axis[0], localization->sigma_axis[1],
+        localization->sigma_axis[2], self->params.max_sigma);
+    break;
+  case NDT_REJECT_STALE:
+  case NDT_REJECT_MOTION:
+    why = g_strdup_printf ("it fits %.1f m from where motion leads, and no other scan has "
+                           "confirmed that; check time stamps and odometry",
+        localization->innovation);
+    break;
+  default:
+    return;
+  }
+  g_autofree gchar *what =
+      g_strdup_printf ("is not tracking, as are those since %" G_GUINT64_FORMAT, since);
+  gst_ndt_localize_warn_about_scan (self, sequence, what, why);
+}
+
 void
 gst_ndt_localize_warn_rejected (
     GstNdtLocalize *self, guint64 sequence, const NdtLocalization *localization, gboolean malformed)
@@ -152,11 +195,13 @@ gst_ndt_localize_warn_rejected (
     gst_ndt_localize_warn_about_scan (self, sequence, "was not found reliably",
         "no place around where it was looked for fits much better than others; say better where it "
         "starts, or check whether the map is of there");
-  else if (localization->reject == NDT_REJECT_MOTION)
+  else if (localization->reject == NDT_REJECT_MOTION && localization->n_skipped == 0)
     gst_ndt_localize_warn_about_scan (self, sequence,
         "is compensated by the velocity of an earlier one",
         "nothing moves as far as from the scan before in the time between their stamps; stamp "
         "scans by the sensor's clock, not by arrival");
+  else if (localization->n_skipped == SCANS_BEFORE_WARNING)
+    warn_not_tracking (self, sequence, localization);
 }
 
 void

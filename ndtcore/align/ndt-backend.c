@@ -112,7 +112,15 @@ ndt_backend_get_log (const NdtBackend *backend)
 static void
 note_map (NdtBackend *backend, const NdtVoxelMapParams *params, const NdtVoxelMap *map)
 {
+  const double in_voxels = map ? (double)ndt_voxel_map_get_level (map, 0)->n_points : 0;
+  double share = 1, density = 100;
+  if (in_voxels > 0) {
+    share = in_voxels / (double)ndt_voxel_map_get_n_points (map);
+    density = in_voxels / (double)ndt_voxel_map_get_level (map, 0)->n_voxels;
+  }
   g_atomic_int_set (&backend->resolution_um, (gint)MIN (params->resolution * 1e6, G_MAXINT));
+  g_atomic_int_set (&backend->share_ppm, (gint)(share * 1e6));
+  g_atomic_int_set (&backend->density_milli, (gint)MIN (density * 1e3, G_MAXINT));
   if (!ndt_log_wants (backend->log, NDT_LOG_INFO))
     return;
   if (!map) {
@@ -162,6 +170,13 @@ double
 ndt_backend_get_resolution (const NdtBackend *backend)
 {
   return g_atomic_int_get (&backend->resolution_um) * 1e-6;
+}
+
+void
+ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density)
+{
+  *share = g_atomic_int_get (&backend->share_ppm) * 1e-6;
+  *density = g_atomic_int_get (&backend->density_milli) * 1e-3;
 }
 
 gboolean

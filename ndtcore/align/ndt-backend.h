@@ -218,7 +218,9 @@ struct _NdtBackend {
   const NdtBackendClass *klass;
   const NdtLog *log;
   /*< private >*/
-  gint resolution_um; /* atomic */
+  gint resolution_um; /* these are atomic: of the map that was set last */
+  gint share_ppm;
+  gint density_milli;
   guint begun_slot;
   NdtAlignParams begun_params;
   NdtStart begun_start;
@@ -242,6 +244,9 @@ gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMap
 /* Edge of the cells of the map that was set last, metres, to the micrometre; 0 without one. Any
  * thread. */
 double ndt_backend_get_resolution (const NdtBackend *backend);
+/* Of that map's points, the share that lies in voxels, and how many these have in the mean; 1 and
+ * 100 where the map does not know, 0 and 0 without one. Any thread. */
+void ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density);
 gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error);
 /* Of backends that have them. */

@@ -332,8 +332,11 @@ align_all (NdtBackend *backend, guint slot, const NdtAlignParams *params,
 }
 
 static void
-fill (const NdtAlignResult *best, NdtRegistration *out)
+fill (NdtBackend *backend, const NdtAlignParams *align, const NdtAlignResult *best,
+    NdtRegistration *out)
 {
+  const double resolution = ndt_backend_get_resolution (backend);
+  const NdtGauss gauss = ndt_gauss (align->outlier_ratio, resolution > 0 ? resolution : 1);
   const double n_points = best->n_points, n_matched = (double)best->sums.n_matched;
   out->pose = best->pose;
   out->score = best->sums.score;
@@ -347,6 +350,7 @@ fill (const NdtAlignResult *best, NdtRegistration *out)
   out->iterations = best->iterations;
   out->oscillation = best->oscillation;
   out->stop = best->stop;
+  ndt_observability (&best->sums, gauss.d2, &out->observability);
 }
 
 gboolean
@@ -363,7 +367,7 @@ ndt_register_end (NdtBackend *backend, NdtAlignResult *result, NdtRegistration *
   memset (out, 0, sizeof (*out));
   if (!ndt_backend_align_end (backend, result, error))
     return FALSE;
-  fill (result, out);
+  fill (backend, &backend->begun_params, result, out);
   out->evaluations = result->evaluations;
   out->n_starts = 1;
   return TRUE;
@@ -394,7 +398,7 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
   if (!(far ? ndt_search_far : align_all) (backend, slot, &params->align, &params->regularization,
           guesses, n_guesses, &best, &out->evaluations, error))
     return FALSE;
-  fill (&best, out);
+  fill (backend, &params->align, &best, out);
   out->n_starts = n_guesses * (far ? NDT_SEARCH_CANDIDATES : 1);
   return ndt_register_complete (backend, slot, params, &best, out, error);
 }
@@ -414,7 +418,7 @@ ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParam
   if (!ndt_initial_pose_search (backend, slot, &params->align, get_mount (params), around, search,
           &best, &out->runner_up, &out->is_ambiguous, &out->evaluations, error))
     return FALSE;
-  fill (&best, out);
+  fill (backend, &params->align, &best, out);
   out->n_starts = ndt_pose_search_count (search, ndt_backend_get_resolution (backend));
   plain.regularization.scale = 0;
   return ndt_register_complete (backend, slot, &plain, &best, out, error);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ndt-backend.h"
+#include "ndt-observability.h"
 
 G_BEGIN_DECLS
 
@@ -78,6 +79,7 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * one
  * @is_ambiguous: of ndt_register_around(): @runner_up is NDT_AMBIGUOUS or more, or alignments from
  *   around @pose do not end there, as they do where the scan belongs
+ * @observability: what the scan tells of the position, by direction
  * @n_degenerate: directions that the score's Hessian does not constrain, 0 to 6
  * @degenerate: unit directions, rows of 6: a shift of the body (the sensor, where there is no
  * mount) and a rotation about the parent's axes through its pose, in rad times @degenerate_lever
@@ -103,6 +105,7 @@ typedef struct {
   NdtStop stop;
   double runner_up;
   gboolean is_ambiguous;
+  NdtObservability observability;
   guint n_degenerate;
   double degenerate[36];
   double degenerate_lever;

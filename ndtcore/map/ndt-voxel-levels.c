@@ -206,6 +206,7 @@ build_level (NdtVoxelLevel *level, const NdtVoxelMapParams *params, const Merged
     if (!ndt_cell_to_voxel (&cells[i].sums, (int)params->covariance, params->min_points,
             params->eigenvalue_ratio, level->resolution, mean, cov, icov))
       continue;
+    level->n_points += cells[i].sums.n;
     NdtVoxel *voxel = &voxels[m];
     for (guint k = 0; k < 3; k++)
       voxel->mean[k] = (float)mean[k];

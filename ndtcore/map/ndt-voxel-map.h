@@ -66,6 +66,7 @@ typedef struct {
  * @resolution: edge of this level's cells in metres
  * @origin: absolute index of the origin cell: cell (i, j, k) of @voxels spans
  *   [(origin + i) r, (origin + i + 1) r) and so on; multiples of 4
+ * @n_points: points in its voxels; 0 where that is not known, of voxels that a device made
  * @n_voxels: number of @voxels, ordered by block key and bit
  * @block_shift: 64 − log2 of the number of @blocks
  * @blocks: the hash table
@@ -75,6 +76,7 @@ typedef struct {
 typedef struct {
   double resolution;
   gint64 origin[3];
+  guint64 n_points;
   guint32 n_voxels;
   guint32 n_blocks_used;
   int block_shift;

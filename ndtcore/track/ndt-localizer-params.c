@@ -13,9 +13,13 @@ ndt_localizer_params_init (NdtLocalizerParams *params)
   memset (params, 0, sizeof (*params));
   ndt_registration_params_init (&params->registration);
   params->filter = no_filter;
+  params->filter.leaf_size = NDT_LEAF_SIZE_AUTO;
   ndt_pose_set_identity (&params->sensor_pose);
-  params->min_points = 10;
+  params->min_points = 64;
   params->matched_ratio_threshold = 0.2;
+  params->min_fit = 0.6;
+  params->min_start_fit = 0.9;
+  params->max_sigma = 0.5;
   params->max_skips = 10;
   params->score_drop = 0.8;
 }
@@ -25,8 +29,10 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
 {
   const NdtRegistrationParams *r = &params->registration;
   const gchar *what = NULL;
-  if (!ndt_align_params_check (&r->align, error) ||
-      !ndt_scan_filter_check (&params->filter, error) ||
+  NdtScanFilter filter = params->filter;
+  if (filter.leaf_size == NDT_LEAF_SIZE_AUTO)
+    filter.leaf_size = 0;
+  if (!ndt_align_params_check (&r->align, error) || !ndt_scan_filter_check (&filter, error) ||
       !ndt_pose_search_check (&params->start, error))
     return FALSE;
   if (r->covariance > NDT_POSE_COVARIANCE_MULTI_NDT_SCORE)
@@ -43,8 +49,12 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
     what = "score thresholds have to be 0 or above";
   else if (!(params->nvtl_threshold_fraction >= 0 && params->nvtl_threshold_fraction <= 1) ||
            !(params->matched_ratio_threshold >= 0 && params->matched_ratio_threshold <= 1) ||
-           !(params->score_drop >= 0 && params->score_drop <= 1))
+           !(params->score_drop >= 0 && params->score_drop <= 1) ||
+           !(params->min_fit >= 0 && params->min_fit <= 1) ||
+           !(params->min_start_fit >= 0 && params->min_start_fit <= 1))
     what = "fractions have to be 0 to 1";
+  if (!what && !(params->max_sigma >= 0 && isfinite (params->max_sigma)))
+    what = "max-sigma has to be 0 or above and finite";
   if (!what && !(params->no_ground_margin >= 0 && isfinite (params->no_ground_margin)))
     what = "no-ground-margin has to be 0 or above and finite";
   if (!what && !(params->regularization_scale >= 0 && isfinite (params->regularization_scale)))
@@ -74,7 +84,7 @@ const gchar *
 ndt_reject_to_string (NdtReject reject)
 {
   static const gchar *const names[] = {"none", "no-guess", "too-few-points", "no-pairs",
-      "not-finite", "score", "deadline", "motion", "ambiguous"};
+      "not-finite", "score", "deadline", "motion", "ambiguous", "overlap", "stale", "degenerate"};
   return reject < G_N_ELEMENTS (names) ? names[reject] : "unknown";
 }
 

@@ -14,9 +14,20 @@ get_mount (const NdtLocalizer *localizer)
   return localizer->has_mount ? &localizer->params.sensor_pose : NULL;
 }
 
-/* Why an alignment is not good enough, if it is not. */
+NdtScanFilter
+ndt_localizer_get_filter (const NdtLocalizer *localizer)
+{
+  NdtScanFilter filter = localizer->params.filter;
+  if (filter.leaf_size == NDT_LEAF_SIZE_AUTO) {
+    const double leaf = 0.5 * ndt_backend_get_resolution (localizer->backend);
+    filter.leaf_size = leaf >= 0.001 ? (float)leaf : 0;
+  }
+  return filter;
+}
+
+/* Why an alignment is not good enough by the thresholds that are set, if it is not. */
 static NdtReject
-judge (const NdtLocalizer *localizer, const NdtRegistration *registration)
+judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration)
 {
   const NdtLocalizerParams *params = &localizer->params;
   if (registration->n_points < params->min_points)
@@ -69,8 +80,9 @@ static gboolean
 move_scan (NdtLocalizer *localizer, const NdtCourse *course, GError **error)
 {
   const NdtScanMotion motion = ndt_course_get_motion (course, &localizer->params.sensor_pose);
+  const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
   return ndt_moving_scan_move (
-      localizer->moving, course->has_velocity ? &motion : NULL, &localizer->params.filter, error);
+      localizer->moving, course->has_velocity ? &motion : NULL, &filter, error);
 }
 
 /* ---- Scores without the ground ---- */
@@ -181,6 +193,7 @@ ndt_localizer_step_predict (
   memset (step, 0, sizeof (*step));
   step->observation = observation;
   step->slot = slot;
+  step->debt = tracker->debt;
   step->out.previous_status = (NdtTrackStatus)tracker->status;
   step->input = get_input (localizer, observation);
   ndt_tracker_predict (tracker, &step->input, &step->guess);
@@ -257,10 +270,11 @@ set_course (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
       !ndt_moving_scan_set (localizer->moving, localizer->backend, step->slot, &observation->points,
           &observation->point_times, &span, error))
     return FALSE;
+  const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
   step->has_course = span.n_points > 0;
   if (!step->has_course)
     return ndt_backend_set_scan (
-        localizer->backend, step->slot, &observation->points, &localizer->params.filter, error);
+        localizer->backend, step->slot, &observation->points, &filter, error);
   begin_course (localizer, observation, &step->guess, &span, course);
   return move_scan (localizer, course, error);
 }
@@ -287,6 +301,171 @@ get_quality (const NdtRegistration *registration)
   return ndt_tracker_quality (registration->nvtl, registration->matched_ratio);
 }
 
+/* ---- Decisions ---- */
+
+/* A scan fits as well in one place as in another if its quality there reaches this fraction. */
+#define AS_GOOD 0.9
+
+/* Passes that a scan in trouble may spend on searches of an area, in the mean. */
+#define SEARCH_BUDGET 100
+
+/* A start is known to this where nothing says how well, metres and rad; what is farther from it
+ * than three times that, and than an alignment reaches, is another place. */
+#define START_STDDEV 0.4
+#define START_REACH 3.0
+#define START_TURN_REACH 0.5
+
+/* What a search of an area finds was the best of many places, and has to fit by so much better. */
+#define AREA_FIT 1.06
+
+/* A start is where it is said to be: metres and rad. */
+#define NEAR_METRES 1.0
+#define NEAR_TURN 0.1
+#define LEAST_OVERLAP 0.3
+/* And what an alignment reaches from where motion leads. */
+#define CLOSE_METRES 2.5
+#define CLOSE_TURN 0.35
+
+/* Tilt of the body against that of the last pose that counted, rad. */
+#define MAX_TILT 0.5
+
+/* NVTL this close to what it was in place means that it is the overlap alone that is small. */
+#define SAME_NVTL 0.95
+
+/* Below this share of what the matched ratio is in place a scan's misfit is for want of a map. */
+#define SMALL_OVERLAP 0.6
+
+/* A new place is known to what the scan tells, and beyond that to this, metres. */
+#define NEW_PLACE_STDDEV 2.0
+
+/* Is the end of an alignment within what is known of the start? */
+static gboolean
+is_start (const NdtLocalizerStep *step, const NdtPose *body)
+{
+  double metres, radians;
+  const double *s = step->search.stddev;
+  ndt_pose_difference (body, &step->guess.pose, &metres, &radians);
+  return metres <= START_REACH + 3 * MAX (MAX (s[0], s[1]), s[2]) &&
+         radians <= START_TURN_REACH + 3 * s[5];
+}
+
+/* Is it at the guess, but for what a scan corrects? */
+static gboolean
+near_guess (const NdtLocalizerStep *step, const NdtPose *body)
+{
+  double metres, radians;
+  ndt_pose_difference (body, &step->guess.pose, &metres, &radians);
+  return metres <= NEAR_METRES && radians <= NEAR_TURN;
+}
+
+/* Is it where an alignment reaches from a pose that counted, though a stamp or a push may have made
+ * it miss where motion leads? Or at a prior, which is a second source? */
+static gboolean
+is_close (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose *body)
+{
+  double metres, radians;
+  ndt_pose_difference (body, &step->input.prior, &metres, NULL);
+  if (step->input.has_prior && metres <= START_REACH)
+    return TRUE;
+  ndt_pose_difference (body, &step->guess.pose, &metres, &radians);
+  return tracker->follows && tracker->n_unconfirmed == 0 && metres <= CLOSE_METRES &&
+         radians <= CLOSE_TURN;
+}
+
+/* A body does not fall over. */
+static gboolean
+is_upright (const NdtLocalizer *localizer, const NdtPose *body)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  double a[3], b[3];
+  const double up[3] = {0, 0, 1};
+  if (!tracker->has_anchor)
+    return TRUE;
+  ndt_quat_rotate (tracker->anchor.orientation, up, a);
+  ndt_quat_rotate (body->orientation, up, b);
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (MAX_TILT);
+}
+
+/* Another place has to fit as well as those that the stream was in. */
+static gboolean
+has_fallen (const NdtTracker *tracker, const NdtRegistration *registration)
+{
+  return (tracker->n_good > 0 && get_quality (registration) < AS_GOOD * tracker->mean_quality) ||
+         registration->nvtl < SAME_NVTL * tracker->mean_nvtl;
+}
+
+/* The absolute fit, and what the stream had so far. */
+static NdtReject
+judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  const NdtTracker *tracker = &localizer->tracker;
+  const NdtRegistration *registration = &step->out.registration;
+  const NdtPose body = pose_of_step (localizer, step);
+  const gboolean starts = ndt_tracker_starts (&step->guess) || step->is_wide || step->is_area;
+  const gboolean follows = !starts && ndt_tracker_follows (tracker, &step->guess, &body);
+  NdtLocalization *out = &step->out;
+  const NdtReject misfit = out->overlap < SMALL_OVERLAP ? NDT_REJECT_OVERLAP : NDT_REJECT_SCORE;
+  out->fit_bound = follows         ? params->min_fit
+                   : step->is_area ? AREA_FIT * params->min_start_fit
+                                   : params->min_start_fit;
+  if (!ndt_tracker_starts (&step->guess) && !follows && !is_upright (localizer, &body))
+    return NDT_REJECT_MOTION;
+  if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
+    if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide && !step->is_area &&
+        !is_start (step, &body))
+      return NDT_REJECT_MOTION;
+    step->jumps = step->is_area || (!starts && !follows && !is_close (tracker, step, &body));
+    return step->jumps && has_fallen (tracker, registration) ? misfit : NDT_REJECT_NONE;
+  }
+  /* What lies off the map says nothing against a start that is where it is said to be. */
+  if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
+      out->overlap >= LEAST_OVERLAP && out->fit >= out->overlap && near_guess (step, &body))
+    return NDT_REJECT_NONE;
+  if (!follows)
+    return misfit;
+  if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl)
+    return NDT_REJECT_NONE;
+  if (out->fit < params->min_fit)
+    return misfit;
+  step->dropped = ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
+      registration->nvtl, registration->matched_ratio);
+  return step->dropped ? NDT_REJECT_SCORE : NDT_REJECT_NONE;
+}
+
+/* Sets why the alignment does not count, if it does not, and the numbers. */
+static void
+judge (NdtLocalizer *localizer, NdtLocalizerStep *step)
+{
+  const NdtRegistration *registration = &step->out.registration;
+  double share, density;
+  ndt_backend_get_map_density (localizer->backend, &share, &density);
+  ndt_fit_model_set (&localizer->fit, localizer->params.registration.align.outlier_ratio,
+      ndt_backend_get_resolution (localizer->backend), share, density);
+  step->dropped = step->jumps = FALSE;
+  step->out.fit = step->out.overlap = 0;
+  if (localizer->fit.expected > 0 && registration->max_nvtl > 0) {
+    step->out.fit = get_quality (registration) / (registration->max_nvtl * localizer->fit.expected);
+    step->out.overlap = registration->matched_ratio / share;
+  }
+  step->reject = judge_scores (localizer, registration);
+  if (step->reject == NDT_REJECT_NONE)
+    step->reject = judge_fit (localizer, step);
+}
+
+/* Between places: what each point contributes, never the score, which counts a point once for each
+ * of its voxels. A place that motion does not lead to has to be better by a tenth. */
+static double
+rate_place (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtPose body = pose_of_step (localizer, step);
+  const NdtRegistration *registration = &step->out.registration;
+  if (registration->n_starts == 0 || registration->stop == NDT_STOP_NOT_FINITE)
+    return -1;
+  return get_quality (registration) *
+         (ndt_tracker_follows (&localizer->tracker, &step->guess, &body) ? 1 : AS_GOOD);
+}
+
 /* In the place of what was registered before. What a search told of other places stays true. */
 static gboolean
 register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch search,
@@ -299,14 +478,28 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
           localizer->backend, step->slot, &params, search, guesses, n_guesses, registration, error))
     return FALSE;
   registration->evaluations += before.evaluations;
-  if (step->is_wide) {
+  if (step->is_wide || step->is_area) {
     registration->n_starts = before.n_starts;
     registration->runner_up = before.runner_up;
     registration->is_ambiguous = before.is_ambiguous;
   }
   step->is_complete = TRUE;
-  step->reject = judge (localizer, registration);
+  judge (localizer, step);
   return TRUE;
+}
+
+/* Back to what was registered before a search that found nothing better. */
+static void
+restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtRegistration *before,
+    gboolean is_complete)
+{
+  const guint32 evaluations = step->out.registration.evaluations;
+  const guint32 n_starts = step->out.registration.n_starts;
+  step->out.registration = *before;
+  step->out.registration.evaluations = evaluations;
+  step->out.registration.n_starts = n_starts;
+  step->is_complete = is_complete;
+  judge (localizer, step);
 }
 
 /* From far, with the other guesses. What was aligned before stays where it is better. */
@@ -316,25 +509,56 @@ search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   NdtRegistration *registration = &step->out.registration;
   const NdtRegistration before = *registration;
   const gboolean is_complete = step->is_complete;
-  const NdtReject reject = step->reject;
+  const double rate = rate_place (localizer, step);
   const NdtTrackerGuess *guess = &step->guess;
   for (gint i = 0; i < guess->n_others; i++)
     step->guesses[i + 1] = sensor_of_guess (localizer, step, &guess->others[i]);
   if (!register_again (
           localizer, step, NDT_SEARCH_FAR, step->guesses, 1 + (guint)guess->n_others, error))
     return FALSE;
-  /* A search around a start decides by quality. */
-  const gboolean was_better = step->is_wide ? get_quality (&before) > get_quality (registration)
-                                            : before.objective > registration->objective;
-  if (before.n_starts == 0 || before.stop == NDT_STOP_NOT_FINITE || !was_better)
-    return TRUE;
-  const guint32 evaluations = registration->evaluations, n_starts = registration->n_starts;
-  *registration = before;
-  registration->evaluations = evaluations;
-  registration->n_starts = n_starts;
-  step->is_complete = is_complete;
-  step->reject = reject;
+  if (rate > rate_place (localizer, step))
+    restore (localizer, step, &before, is_complete);
   return TRUE;
+}
+
+/* Around the last pose that counted, as far as the body may have got since. */
+static gboolean
+search_area (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration before = *registration;
+  const gboolean is_complete = step->is_complete;
+  NdtPoseSearch search = localizer->params.start;
+  NdtPose around;
+  step->debt = tracker->debt - SEARCH_BUDGET;
+  if (step->debt > 0 || !ndt_tracker_get_area (tracker, &step->input, &around, search.stddev))
+    return TRUE;
+  search.n_candidates = 0;
+  search.seed += (guint64)tracker->n_skipped;
+  if (!ndt_register_around (localizer->backend, step->slot, &localizer->params.registration,
+          &around, &search, registration, error))
+    return FALSE;
+  step->debt = registration->evaluations;
+  registration->evaluations += before.evaluations;
+  step->is_complete = TRUE;
+  step->is_area = TRUE;
+  judge (localizer, step);
+  if (step->reject == NDT_REJECT_NONE && registration->is_ambiguous)
+    step->reject = NDT_REJECT_AMBIGUOUS;
+  if (step->reject == NDT_REJECT_NONE)
+    return TRUE;
+  step->is_area = FALSE;
+  restore (localizer, step, &before, is_complete);
+  return TRUE;
+}
+
+/* Was it aligned, but does not fit? @or_none: or does it? */
+static gboolean
+is_misfit (NdtReject reject, gboolean or_none)
+{
+  return reject == NDT_REJECT_SCORE || reject == NDT_REJECT_OVERLAP ||
+         (or_none && reject == NDT_REJECT_NONE);
 }
 
 /* Around the guess, and from far from others. */
@@ -347,7 +571,7 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
           &step->search, registration, error))
     return FALSE;
   step->is_complete = TRUE;
-  step->reject = judge (localizer, registration);
+  judge (localizer, step);
   if (step->guess.n_others > 0) {
     const NdtRegistration around = *registration;
     if (!search_from_far (localizer, step, error))
@@ -364,14 +588,10 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     }
   }
   /* Before the score: that may pass once the scan's motion is compensated. */
-  if ((step->reject == NDT_REJECT_NONE || step->reject == NDT_REJECT_SCORE) &&
-      registration->is_ambiguous)
+  if (is_misfit (step->reject, TRUE) && registration->is_ambiguous)
     step->reject = NDT_REJECT_AMBIGUOUS;
   return TRUE;
 }
-
-/* A scan fits as well in one place as in another if its quality there reaches this fraction. */
-#define AS_GOOD 0.9
 
 /* Where the body may be at the prior: from far there, turned as the prior and as motion says. What
  * was aligned before stays where it is clearly better; where it is not, the scan does not tell one
@@ -396,41 +616,51 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   if (step->reject == NDT_REJECT_NONE &&
       get_quality (registration) >= AS_GOOD * get_quality (&before))
     return TRUE;
-  const guint32 evaluations = registration->evaluations;
-  *registration = before;
-  registration->evaluations = evaluations;
   step->guess = guess;
-  step->is_complete = is_complete;
-  step->reject = NDT_REJECT_NONE;
+  restore (localizer, step, &before, is_complete);
   return TRUE;
 }
 
-/* From the guess, and from far where that does not reach what the stream used to. */
+/* Is an alignment from the guess alone to be tried again from far? */
+static gboolean
+is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtRegistration *registration = &step->out.registration;
+  const NdtPose body = pose_of_step (localizer, step);
+  if (step->reject != NDT_REJECT_NONE || step->jumps)
+    return TRUE;
+  return step->out.fit < localizer->params.min_start_fit &&
+         ndt_tracker_suspects (&localizer->tracker, &step->guess, localizer->params.score_drop,
+             &body, registration->nvtl, registration->matched_ratio);
+}
+
+/* From the guess, from far where that does not fit, and around the last pose that counted where
+ * nothing has for some scans. */
 static gboolean
 align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
   if (step->is_wide)
     return search_around (localizer, step, error);
-  if (step->guess.far)
-    return search_from_far (localizer, step, error);
-  if (!ndt_register_end (localizer->backend, &step->result, registration, error))
+  if (!step->guess.far) {
+    if (!ndt_register_end (localizer->backend, &step->result, registration, error))
+      return FALSE;
+    judge (localizer, step);
+    if (step->reject == NDT_REJECT_TOO_FEW_POINTS)
+      return TRUE;
+    if (!is_suspect (localizer, step))
+      return !step->guess.is_doubted || try_prior (localizer, step, error);
+  }
+  if (!search_from_far (localizer, step, error))
     return FALSE;
-  step->reject = judge (localizer, registration);
-  if (step->reject == NDT_REJECT_TOO_FEW_POINTS)
-    return TRUE;
-  const NdtPose body = pose_of_step (localizer, step);
-  if (step->reject != NDT_REJECT_NONE ||
-      ndt_tracker_suspects (&localizer->tracker, &step->guess, localizer->params.score_drop, &body,
-          registration->nvtl, registration->matched_ratio))
-    return search_from_far (localizer, step, error);
-  return !step->guess.is_doubted || try_prior (localizer, step, error);
+  return localizer->tracker.n_skipped == 0 || !is_misfit (step->reject, FALSE) ||
+         search_area (localizer, step, error);
 }
 
 static gboolean
 has_aligned (const NdtLocalizerStep *step)
 {
-  return step->tried && (step->reject == NDT_REJECT_NONE || step->reject == NDT_REJECT_SCORE);
+  return step->tried && is_misfit (step->reject, TRUE);
 }
 
 /* Points moved by six more numbers fit better even where they are wrong: by up to 0.4 % in the
@@ -446,10 +676,10 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   NdtRegistration *registration = &step->out.registration;
   const NdtRegistration still = *registration;
   const gboolean is_complete = step->is_complete;
-  const NdtReject reject = step->reject;
   NdtPose sensor = still.pose;
+  const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
   if (!ndt_scan_velocity (localizer->moving, localizer->backend, &params->registration.align,
-          &params->filter, &params->sensor_pose, &step->course, &sensor, error))
+          &filter, &params->sensor_pose, &step->course, &sensor, error))
     return FALSE;
   if (!step->course.has_velocity)
     return TRUE;
@@ -462,10 +692,10 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
     return TRUE;
   }
   step->is_complete = is_complete;
-  step->reject = reject;
   *registration = still;
   step->course.has_velocity = FALSE;
   memset (step->course.velocity, 0, sizeof (step->course.velocity));
+  judge (localizer, step);
   return move_scan (localizer, &step->course, error);
 }
 
@@ -508,7 +738,10 @@ get_outcome (const NdtLocalizerStep *step)
   switch (step->reject) {
   case NDT_REJECT_NONE:
     return NDT_OUTCOME_GOOD;
+  case NDT_REJECT_MOTION:
+    return NDT_OUTCOME_DEGRADED;
   case NDT_REJECT_SCORE:
+  case NDT_REJECT_OVERLAP:
     return step->is_wide   ? NDT_OUTCOME_UNCERTAIN
            : step->dropped ? NDT_OUTCOME_DOUBTFUL
                            : NDT_OUTCOME_DEGRADED;
@@ -523,6 +756,59 @@ get_outcome (const NdtLocalizerStep *step)
   }
 }
 
+/* How well the position of a start or of a prior is known. */
+static double
+get_start_stddev (const NdtLocalizerStep *step)
+{
+  const double *stddev = step->search.stddev, *prior = step->observation->prior_stddev;
+  double known = MAX (stddev[0], stddev[1]);
+  if (step->guess.prediction != NDT_TRACKER_FROM_INITIAL && step->observation->has_prior_stddev &&
+      prior[0] >= 0 && prior[1] >= 0 && isfinite (prior[0] + prior[1]))
+    known = MAX (prior[0], prior[1]);
+  return MAX (known, START_STDDEV);
+}
+
+/* How well the position is known now. Along directions that the scan leaves open the pose goes
+ * where the prediction does. */
+static void
+drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  const NdtTrackerGuess *guess = &step->guess;
+  NdtLocalization *out = &step->out;
+  const NdtPose body = pose_of_step (localizer, step);
+  NdtDriftStep from = {
+      .seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME,
+      .by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY,
+  };
+  double shift[3], before[3];
+  ndt_pose_difference (&guess->pose, &tracker->pose, &from.way, NULL);
+  if (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR) {
+    ndt_drift_reset (&tracker->drift, get_start_stddev (step));
+    from.seconds = 0;
+  } else if (guess->is_held) {
+    from.prior_variance = get_start_stddev (step) * get_start_stddev (step);
+  }
+  if (step->jumps) {
+    ndt_drift_reset (&tracker->drift, NEW_PLACE_STDDEV);
+    from.seconds = 0;
+  }
+  for (guint i = 0; i < 3; i++)
+    shift[i] = before[i] = body.position[i] - guess->pose.position[i];
+  out->innovation = sqrt (shift[0] * shift[0] + shift[1] * shift[1] + shift[2] * shift[2]);
+  if (!step->tried || step->reject != NDT_REJECT_NONE) {
+    out->sigma = ndt_drift_skip (&tracker->drift, &from);
+  } else {
+    out->sigma = ndt_drift_take (
+        &tracker->drift, &from, &out->registration.observability, shift, out->sigma_axis);
+    /* What was found elsewhere is not drawn back. */
+    for (guint i = 0; i < 3 && !step->jumps && !guess->is_held && localizer->params.max_sigma > 0;
+         i++)
+      out->registration.pose.position[i] += shift[i] - before[i];
+  }
+  step->drift = tracker->drift;
+}
+
 /* Has the alignment's result, and remembers it: the next scan can be predicted then. */
 gboolean
 ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
@@ -533,13 +819,11 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
                          (step->has_course && !align_moving (localizer, step, error))))
     return FALSE;
   out->deskewed = step->tried && is_deskewed (step);
+  tracker->debt = step->debt;
+  if (step->tried && step->reject == NDT_REJECT_NONE && step->jumps)
+    tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
+  drift (localizer, step);
   const NdtPose body = pose_of_step (localizer, step);
-  if (step->tried && step->reject == NDT_REJECT_NONE &&
-      ndt_tracker_dropped (tracker, &step->guess, localizer->params.score_drop, &body,
-          out->registration.nvtl, out->registration.matched_ratio)) {
-    step->dropped = TRUE;
-    step->reject = NDT_REJECT_SCORE;
-  }
   if (ndt_tracker_starts (&step->guess))
     memcpy (tracker->initial_stddev, step->search.stddev, sizeof (tracker->initial_stddev));
   ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
@@ -547,7 +831,8 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   step->base = tracker->pose;
   localizer->course.has_pose = FALSE;
   /* Nor does a scan that is not believed say how it moves. */
-  if (step->has_course && has_aligned (step) && !(step->dropped && !tracker->follows)) {
+  if (step->has_course &&
+      (step->reject == NDT_REJECT_NONE || (step->dropped && tracker->follows))) {
     localizer->course = step->course;
     if (step->course.has_velocity && (tracker->has_velocity || step->reject == NDT_REJECT_NONE)) {
       /* Better than from one end to the next. */
@@ -565,14 +850,52 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     out->reject = NDT_REJECT_MOTION;
     tracker->status = NDT_TRACKER_DEGRADED;
   }
+  if (step->reject == NDT_REJECT_NONE && out->reject == NDT_REJECT_NONE) {
+    if (tracker->n_unconfirmed > 0)
+      out->reject =
+          step->guess.coasts || step->input.has_odometry ? NDT_REJECT_MOTION : NDT_REJECT_STALE;
+    else if (localizer->params.max_sigma > 0 && out->sigma > localizer->params.max_sigma) {
+      out->reject = NDT_REJECT_DEGENERATE;
+      tracker->status = NDT_TRACKER_DEGRADED;
+    }
+  }
   out->status = (NdtTrackStatus)tracker->status;
-  out->n_skipped = (guint)tracker->n_skipped;
+  tracker->n_open = out->reject == NDT_REJECT_DEGENERATE ? tracker->n_open + 1 : 0;
+  out->n_skipped = (guint)MAX (tracker->n_skipped, tracker->n_open);
   out->relocalized =
       out->status == NDT_TRACK_TRACKING &&
       (out->previous_status == NDT_TRACK_LOST || out->previous_status == NDT_TRACK_DEGRADED ||
           out->previous_status == NDT_TRACK_SKIPPED);
   out->has_pose = out->prediction != NDT_PREDICTION_NONE;
   return TRUE;
+}
+
+/* Where a position is open by more than this along a way, metres, the way may bend meanwhile: by so
+ * much of that across. */
+#define LARGE_SIGMA 0.5
+#define BEND 0.1
+
+/* The covariance of the position is no smaller along any axis than the stream knows it. */
+static void
+add_drift (const NdtLocalizerStep *step, NdtRegistration *registration)
+{
+  const NdtObservability *seen = &registration->observability;
+  for (guint i = 0; i < 36 && registration->covariance_kind == NDT_POSE_COVARIANCE_LAPLACE; i++)
+    registration->covariance[i] *= NDT_DRIFT_CLUSTERING;
+  const double across = step->out.sigma > LARGE_SIGMA ? BEND * step->out.sigma : 0;
+  for (guint k = 0; k < 3; k++) {
+    double *c = registration->covariance, known = across * across, given = 0;
+    const double axis[3] = {k == 0, k == 1, k == 2};
+    const double *u = seen->flat > 0 ? seen->axes[k] : axis;
+    for (guint i = 0; i < 3; i++)
+      for (guint j = 0; j < 3; j++) {
+        known += u[i] * step->drift.position[i][j] * u[j];
+        given += u[i] * c[6 * i + j] * u[j];
+      }
+    for (guint i = 0; i < 3 && known > given; i++)
+      for (guint j = 0; j < 3; j++)
+        c[6 * i + j] += (known - given) * u[i] * u[j];
+  }
 }
 
 gboolean
@@ -589,6 +912,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
       return FALSE;
     const NdtPose pose = pose_of_step (localizer, step);
     registration->pose = ndt_mount_body_of_sensor (get_mount (localizer), &sensor);
+    add_drift (step, registration);
     if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_DEGRADED &&
         !score_no_ground (localizer, step->slot, &sensor, &registration->pose, &step->out, error))
       return FALSE;
@@ -599,6 +923,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
         registration->matched_ratio = 0;
     registration->pose = step->base;
     ndt_registration_set_fixed_covariance (registration, &params->registration, &step->base);
+    add_drift (step, registration);
   }
   return TRUE;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ndt-course.h"
+#include "ndt-fit.h"
 #include "ndtcore/align/ndt-initial-pose.h"
 #include "ndt-localizer.h"
 #include "ndt-moving-scan.h"
@@ -19,6 +20,7 @@ struct _NdtLocalizer {
   NdtCourse course; /* of the last scan that had one */
   float *thinned;   /* packed points of a scan */
   guint thinned_capacity;
+  NdtFitModel fit;
   gint64 upload_times[NDT_MAX_SCANS];
 };
 
@@ -30,6 +32,10 @@ struct _NdtLocalizer {
  * @is_wide: it is searched for around the guess: @search
  * @has_course: its motion is compensated by @course
  * @guesses: where the sensor is in its middle, by the guess, and by its others once they count
+ * @jumps: it fits, but motion does not lead there: other scans have to agree
+ * @is_area: it is searched for around the last pose that counted
+ * @drift: how well its position is known
+ * @debt: as of the tracker, after it
  * @base: where the body is taken to be after it
  * @is_complete: @registration has its covariance
  *
@@ -42,6 +48,8 @@ typedef struct {
   NdtTrackerGuess guess;
   NdtReject reject;
   gboolean dropped;
+  gboolean jumps;
+  gboolean is_area;
   gboolean tried;
   gboolean is_wide;
   NdtPoseSearch search;
@@ -49,10 +57,15 @@ typedef struct {
   NdtCourse course;
   NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
   NdtPose base;
+  NdtDrift drift;
+  double debt;
   NdtAlignResult result;
   gboolean is_complete;
   NdtLocalization out;
 } NdtLocalizerStep;
+
+/* The filter with its leaf size as it is on the map. */
+NdtScanFilter ndt_localizer_get_filter (const NdtLocalizer *localizer);
 
 void ndt_localizer_step_predict (
     NdtLocalizer *localizer, guint slot, const NdtObservation *observation, NdtLocalizerStep *step);

@@ -84,6 +84,7 @@ void
 ndt_localizer_forget_scores (NdtLocalizer *localizer)
 {
   localizer->tracker.n_good = 0;
+  localizer->tracker.mean_nvtl = 0;
 }
 
 NdtTrackStatus
@@ -104,10 +105,10 @@ static gboolean
 upload (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, GError **error)
 {
   const gint64 since = now ();
+  const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
   /* One whose motion is compensated goes there when its velocity is known. */
-  const gboolean ok =
-      localizer->params.deskew || ndt_backend_set_scan (localizer->backend, slot,
-                                      &observation->points, &localizer->params.filter, error);
+  const gboolean ok = localizer->params.deskew || ndt_backend_set_scan (localizer->backend, slot,
+                                                      &observation->points, &filter, error);
   localizer->upload_times[slot] = now () - since;
   return ok;
 }

@@ -36,6 +36,10 @@ typedef enum {
   NDT_REJECT_DEADLINE,  /* its turn came too late */
   NDT_REJECT_MOTION,    /* aligned, but a body does not move so between the times of two scans */
   NDT_REJECT_AMBIGUOUS, /* searched around a start: NdtRegistration.is_ambiguous */
+  NDT_REJECT_OVERLAP,   /* too little of the scan lies on the map to tell */
+  NDT_REJECT_STALE,     /* nothing tells where the body went since the last scan that was aligned */
+  NDT_REJECT_DEGENERATE, /* the position is open along a direction: NdtLocalization.sigma */
+  NDT_N_REJECTS          /*< skip >*/
 } NdtReject;
 
 typedef enum {
@@ -46,10 +50,14 @@ typedef enum {
   NDT_PREDICTION_PRIOR,
 } NdtPrediction;
 
+/* As the leaf size of a localizer's filter: half a cell of the map. The points near the sensor are
+ * many and say little of where it is; without thinning they outvote the rest. */
+#define NDT_LEAF_SIZE_AUTO (-1.0f)
+
 /**
  * NdtLocalizerParams:
  * @registration: of each scan; its regularization is not read
- * @filter: thinning before alignment
+ * @filter: thinning before alignment; its leaf_size may be %NDT_LEAF_SIZE_AUTO
  * @deskew: compensate the motion during the scan, where points have times and the velocity is
  *   known. The alignment itself tells it, from the middle of one scan to that of the next, and
  *   where that moves points elsewhere than the prediction did they are moved and aligned again, up
@@ -60,6 +68,11 @@ typedef enum {
  * @nvtl_threshold: smallest NVTL; 0: no check
  * @nvtl_threshold_fraction: the same as a fraction of the maximum −d1, [0, 1]
  * @matched_ratio_threshold: smallest matched ratio, [0, 1]
+ * @min_fit: smallest fit (NdtLocalization) of a TRACKING scan that is where motion leads, unless
+ *   it is its overlap with the map alone that is small …
+ * @min_start_fit: … and of one that is elsewhere, or of a start. 0: no check
+ * @max_sigma: largest standard deviation of the position of a TRACKING scan, metres. Along
+ *   directions that scans leave open the position goes where motion leads. 0: neither
  * @max_skips: consecutive scans that are not TRACKING before the state is LOST. Those whose
  *   scores only fell and that lie where motion leads do not count, a new start counts anew
  * @score_drop: a scan whose NVTL times matched ratio falls below this fraction of the average
@@ -86,6 +99,9 @@ typedef struct {
   double nvtl_threshold;
   double nvtl_threshold_fraction;
   double matched_ratio_threshold;
+  double min_fit;
+  double min_start_fit;
+  double max_sigma;
   guint max_skips;
   double score_drop;
   double regularization_scale;
@@ -141,6 +157,14 @@ typedef struct {
  * @prediction: what the guess came from
  * @guess: where alignment started first, valid unless @prediction is NONE
  * @has_pose: @registration.pose means something
+ * @fit: NVTL × matched ratio as a fraction of what it comes to in place on this map
+ *   (ndt_fit_expected()); 0 where the scan was not aligned …
+ * @fit_bound: … and the least that it had to be
+ * @overlap: matched ratio as a fraction of what it is in place; 0 where the scan was not aligned
+ * @innovation: metres from the prediction to the alignment
+ * @sigma: largest standard deviation of the position, metres: it grows along directions that scans
+ *   leave open; 0 where there is no pose …
+ * @sigma_axis: … and the direction in the map, a unit vector
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: this scan ended a time without TRACKING
  * @deskewed: motion was compensated
@@ -160,6 +184,12 @@ typedef struct {
   NdtPrediction prediction;
   NdtPose guess;
   gboolean has_pose;
+  double fit;
+  double fit_bound;
+  double overlap;
+  double innovation;
+  double sigma;
+  double sigma_axis[3];
   guint n_skipped;
   gboolean relocalized;
   gboolean deskewed;

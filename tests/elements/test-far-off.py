@@ -27,7 +27,7 @@ def drive(start, resolution, options=""):
     """Status, NVTL as a part of what is expected, matched ratio and error in metres of each scan."""
     pipeline = Gst.parse_launch(
         f"lidartestsrc rings=16 columns=512 num-buffers={SCANS} start-offset=0.8 ! ndtlocalize backend=cpu "
-        f"map-location=town.pcd resolution={resolution} scan-leaf-size=1 initial-pose={start} {options} "
+        f"map-location=town.pcd resolution={resolution} initial-pose={start} {options} "
         "! appsink name=sink sync=false")
     largest = {1: 2.217, 2: 4.197}[resolution] * EXPECTED[resolution]
     sink = pipeline.get_by_name("sink")
@@ -52,18 +52,20 @@ def test_scores():
             print(f"# {resolution} m, from {start}: NVTL {nvtl.min():.2f} to {nvtl.max():.2f}, "
                   f"matched {matched.min():.2f} to {matched.max():.2f}, "
                   f"{metres.min():.2f} to {metres.max():.2f} m off")
-            # Without a threshold all are called so.
-            assert all(scan[0] == GstPointCloud.PoseStatus.TRACKING for scan in scans)
+            tracks = np.array([scan[0] == GstPointCloud.PoseStatus.TRACKING for scan in scans])
+            # By default, from the first scan on.
+            assert not tracks[metres > 0.1].any(), f"{start} is called tracking"
             assert (nvtl[metres < 0.1] > 0.9).all() and (nvtl[metres > 3] < 0.85).all()
             # A start in the wrong place may come to the right one, but not at once.
-            assert (metres < 0.1).all() if start == RIGHT else metres[0] > 3
+            assert tracks.all() if start == RIGHT else metres[0] > 3
 
 
 def test_thresholds():
-    """With a threshold between the two they are told apart, from the first scan on."""
+    """A threshold on NVTL between the two tells them apart as well, from the first scan on."""
+    off = "min-fit=0 min-start-fit=0"
     for resolution, fraction in (1, 0.52), (2, 0.62):
         for start in (RIGHT, *WRONG):
-            scans = drive(start, resolution, f"nvtl-threshold-fraction={fraction}")
+            scans = drive(start, resolution, f"{off} nvtl-threshold-fraction={fraction}")
             tracking = [scan for scan in scans
                         if scan[0] == GstPointCloud.PoseStatus.TRACKING]
             assert all(scan[3] < 0.1 for scan in tracking), f"{start} is called tracking"

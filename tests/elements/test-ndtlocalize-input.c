@@ -245,7 +245,8 @@ GST_START_TEST (test_no_memory)
   if (g_getenv ("NDT_TEST_SANITIZER"))
     return; /* they reserve more address space than a limit leaves */
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("initial-pose", start, "backend", 2 /* cpu */, NULL);
+  GstHarness *h =
+      ndt_harness_new ("initial-pose", start, "backend", 2 /* cpu */, "scan-leaf-size", 0.0, NULL);
   GstBuffer *scan = gst_buffer_new_allocate (NULL, 12 * N, NULL);
   g_autoptr (GstBus) bus = gst_element_get_bus (h->element);
   g_autoptr (GError) error = NULL;

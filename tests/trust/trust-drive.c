@@ -94,7 +94,7 @@ save (const gchar *path, const TrustDrive *drive)
 
 /* The sensor turns on the spot: each column is fired from where it is then. */
 static void
-cast_spinning (const LidarWorld *world, const LidarScanner *scanner, const TrustSim *sim,
+cast_spinning (const NdtSimWorld *world, const NdtSimScanner *scanner, const TrustSim *sim,
     double end, const double at[3], double heading, TrustDrive *drive, guint i)
 {
   for (guint c = 0; c < sim->columns; c++) {
@@ -102,14 +102,14 @@ cast_spinning (const LidarWorld *world, const LidarScanner *scanner, const Trust
     const double yaw = heading + sim->spin * (end - PERIOD + since);
     for (guint r = 0; r < RINGS; r++) {
       double beam[3];
-      LidarHit hit;
-      lidar_scanner_get_beam (scanner, c, r, beam);
-      const LidarRay ray = {
+      NdtSimHit hit;
+      ndt_sim_scanner_get_beam (scanner, c, r, beam);
+      const NdtSimRay ray = {
           .origin = {at[0], at[1], at[2]},
           .direction = {cos (yaw) * beam[0] - sin (yaw) * beam[1],
               sin (yaw) * beam[0] + cos (yaw) * beam[1], beam[2]},
       };
-      if (!lidar_world_cast (world, &ray, LIDAR_MIN_RANGE, 100, &hit))
+      if (!ndt_sim_world_cast (world, &ray, NDT_SIM_MIN_RANGE, 100, &hit))
         continue;
       const guint n = drive->sizes[i]++;
       /* 2 cm of noise from a hash of the beam. */
@@ -139,19 +139,19 @@ trust_drive_simulate (const TrustSim *sim, const gchar *cache)
   trust_drive_free (drive);
   drive = drive_new (sim->n);
   drive->period = sim->spin != 0 ? PERIOD : 0;
-  const LidarSensor sensor = {.n_rings = RINGS,
+  const NdtSimSensor sensor = {.n_rings = RINGS,
       .n_columns = sim->columns,
       .max_range = 100,
       .range_noise = 0.02,
       .mount_height = 1.8,
       .noise_seed = sim->seed,
       .n_vehicles = 8};
-  g_autoptr (LidarWorld) world = lidar_world_new (sim->kind, sim->seed);
-  const LidarDriver driver = {sim->speed > 0 ? sim->speed : world->default_speed, 2, 1.5};
-  g_autoptr (LidarMotion) motion = lidar_motion_new (world->path, &driver, sim->start);
-  g_autoptr (LidarScanner) scanner = lidar_scanner_new (world, motion, motion, &sensor, 1);
-  g_autofree LidarReturn *returns = g_new (LidarReturn, sim->columns * RINGS);
-  const LidarPathPoint spot = lidar_path_at (world->path, sim->start, 0);
+  g_autoptr (NdtSimWorld) world = ndt_sim_world_new (sim->kind, sim->seed);
+  const NdtSimDriver driver = {sim->speed > 0 ? sim->speed : world->default_speed, 2, 1.5};
+  g_autoptr (NdtSimMotion) motion = ndt_sim_motion_new (world->path, &driver, sim->start);
+  g_autoptr (NdtSimScanner) scanner = ndt_sim_scanner_new (world, motion, motion, &sensor, 1);
+  g_autofree NdtSimReturn *returns = g_new (NdtSimReturn, sim->columns * RINGS);
+  const NdtSimPathPoint spot = ndt_sim_path_at (world->path, sim->start, 0);
   for (guint i = 0; i < sim->n; i++) {
     const double start = PERIOD * i, end = start + PERIOD;
     drive->scans[i] = g_new (float, 3 * sim->columns * RINGS);
@@ -163,15 +163,15 @@ trust_drive_simulate (const TrustSim *sim, const gchar *cache)
       ndt_pose_from_rpy (at, 0, 0, spot.heading + sim->spin * end, &drive->truths[i]);
       continue;
     }
-    lidar_scanner_cast (scanner, i, start, end, returns);
-    lidar_scanner_get_pose (scanner, end, &drive->truths[i]);
+    ndt_sim_scanner_cast (scanner, i, start, end, returns);
+    ndt_sim_scanner_get_pose (scanner, end, &drive->truths[i]);
     for (guint c = 0; c < sim->columns; c++)
       for (guint r = 0; r < RINGS; r++) {
         const double range = (double)returns[c * RINGS + r].range;
         double beam[3];
         if (!(range > 0))
           continue;
-        lidar_scanner_get_beam (scanner, c, r, beam);
+        ndt_sim_scanner_get_beam (scanner, c, r, beam);
         for (guint k = 0; k < 3; k++)
           drive->scans[i][3 * drive->sizes[i] + k] = (float)(beam[k] * range);
         drive->sizes[i]++;
@@ -182,7 +182,7 @@ trust_drive_simulate (const TrustSim *sim, const gchar *cache)
 }
 
 GArray *
-trust_map_simulate (LidarWorldKind kind, guint seed, const gchar *cache)
+trust_map_simulate (NdtSimWorldKind kind, guint seed, const gchar *cache)
 {
   g_autofree gchar *name = g_strdup_printf ("map-%d-%u", kind, seed);
   g_autofree gchar *path = g_build_filename (cache, name, NULL);
@@ -193,8 +193,8 @@ trust_map_simulate (LidarWorldKind kind, guint seed, const gchar *cache)
     g_array_append_vals (points, bytes, (guint)(size / (3 * sizeof (float))));
     return points;
   }
-  g_autoptr (LidarWorld) world = lidar_world_new (kind, seed);
-  g_autoptr (GArray) sample = lidar_map_sample (world, 0.25, 0.02, seed);
+  g_autoptr (NdtSimWorld) world = ndt_sim_world_new (kind, seed);
+  g_autoptr (GArray) sample = ndt_sim_map_sample (world, 0.25, 0.02, seed);
   const double *xyz = (const double *)(gpointer)sample->data;
   for (guint i = 0; i < sample->len; i++) {
     const float point[3] = {

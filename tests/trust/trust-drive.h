@@ -2,8 +2,8 @@
 /* Drives whose true poses are known, simulated and recorded, and the points of their maps. */
 #pragma once
 
-#include "gst/lidartest/lidar-map.h"
-#include "gst/lidartest/lidar-scanner.h"
+#include "ndtcore/sim/world/ndt-sim-map.h"
+#include "ndtcore/sim/scanner/ndt-sim-scanner.h"
 #include "ndtcore/align/ndt-backend.h"
 #include "ndtcore/math/ndt-pose.h"
 
@@ -40,7 +40,7 @@ typedef struct {
  * @spin: rad/s about the vertical axis on the spot, with distortion and point times; 0: drives
  */
 typedef struct {
-  LidarWorldKind kind;
+  NdtSimWorldKind kind;
   guint seed;
   guint n;
   guint columns;
@@ -52,7 +52,7 @@ typedef struct {
 /* All of these read what a run before has left in @cache, and leave it there otherwise. */
 TrustDrive *trust_drive_simulate (const TrustSim *sim, const gchar *cache);
 /* Points of a world's map, one in 0.25 × 0.25 m with 2 cm of noise: 3 floats each. */
-GArray *trust_map_simulate (LidarWorldKind kind, guint seed, const gchar *cache);
+GArray *trust_map_simulate (NdtSimWorldKind kind, guint seed, const gchar *cache);
 
 /* Every @step-th scan from @first on of a folder of NDT_TEST_DATA, with its poses.txt. NULL where
  * it is missing. */

@@ -31,7 +31,7 @@ typedef gboolean (*TrustPrepare) (
  * TrustRow:
  * @name: of the row; the part before the first '/' is its group
  * @prepare: fills a case
- * @world: LidarWorldKind, or one of those below
+ * @world: NdtSimWorldKind, or one of those below
  * @resolution: metres
  * @a: of @prepare
  * @bounds: of TrustBound

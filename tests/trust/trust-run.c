@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidartest/lidar-odometry.h"
+#include "ndtcore/sim/scanner/ndt-sim-odometry.h"
 
 #define WRONG_METRES 0.5
 #define WRONG_RADIANS (2 * G_PI / 180)
@@ -43,11 +43,11 @@ trust_case_clear (TrustCase *trust)
 void
 trust_case_add_odometry (TrustCase *trust, double translation, double rotation, guint seed)
 {
-  LidarOdometry odometry;
-  lidar_odometry_init (&odometry, translation, rotation, seed);
+  NdtSimOdometry odometry;
+  ndt_sim_odometry_init (&odometry, translation, rotation, seed);
   trust->odometry = g_new (NdtPose, trust->n);
   for (guint i = 0; i < trust->n; i++)
-    lidar_odometry_step (&odometry, &trust->drive->truths[trust->order[i]], &trust->odometry[i]);
+    ndt_sim_odometry_step (&odometry, &trust->drive->truths[trust->order[i]], &trust->odometry[i]);
 }
 
 void
@@ -150,8 +150,9 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
     ndt_pose_difference (&l.registration.pose, truth, &metres, &radians);
     const gboolean tracks = l.status == NDT_TRACK_TRACKING;
     const gboolean counts = !trust->is_counted || trust->is_counted (trust, i);
-    const gboolean wrong = metres > WRONG_METRES || radians > WRONG_RADIANS;
-    const gboolean right = metres <= RIGHT_METRES && radians <= RIGHT_RADIANS && l.has_pose;
+    const double k = trust->tolerance > 0 ? trust->tolerance : 1;
+    const gboolean wrong = metres > k * WRONG_METRES || radians > k * WRONG_RADIANS;
+    const gboolean right = metres <= k * RIGHT_METRES && radians <= k * RIGHT_RADIANS && l.has_pose;
     get_error (truth, &l.registration.pose, e);
     const double *c = l.registration.covariance;
     const double out = l.has_pose ? mahalanobis (c, 6, 2, e) : -1;
@@ -184,9 +185,12 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
       back = trust->times[i];
     result->evaluations += l.registration.evaluations;
     result->most_evaluations = MAX (result->most_evaluations, l.registration.evaluations);
+    double turn;
+    ndt_pose_difference (&l.registration.pose, &l.guess, NULL, &turn);
     if (verbose)
-      g_print ("    %3u %-8s %-10s from %-17s %6.2f m %5.1f deg, nvtl/max %.3f x %.3f = %.3f, %u "
-               "points, %u passes, sigma %.4f %.4f deg %u\n",
+      g_print (
+          "    %3u %-8s %-10s from %-17s %6.2f m %5.1f deg, nvtl/max %.3f x %.3f = %.3f, %u "
+          "points, %u passes, fit %.2f/%.2f innov %.2f %.1f sig %.2f sigma %.4f %.4f deg %u%s\n",
           i, ndt_track_status_to_string (l.status), ndt_reject_to_string (l.reject),
           ndt_prediction_to_string (l.prediction), metres, 180 / G_PI * radians,
           l.registration.max_nvtl > 0 ? l.registration.nvtl / l.registration.max_nvtl : 0,
@@ -194,8 +198,11 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
           l.registration.max_nvtl > 0
               ? l.registration.nvtl / l.registration.max_nvtl * l.registration.matched_ratio
               : 0,
-          l.registration.n_points, l.registration.evaluations, sqrt (0.5 * (c[0] + c[7]) - sqrt (0.25 * (c[0] - c[7]) * (c[0] - c[7]) + c[1] * c[1])), sqrt (0.5 * (c[0] + c[7]) + sqrt (0.25 * (c[0] - c[7]) * (c[0] - c[7]) + c[1] * c[1])),
-          l.registration.n_degenerate);
+          l.registration.n_points, l.registration.evaluations, l.fit, l.fit_bound, l.innovation,
+          180 / G_PI * turn, l.sigma,
+          sqrt (0.5 * (c[0] + c[7]) - sqrt (0.25 * (c[0] - c[7]) * (c[0] - c[7]) + c[1] * c[1])),
+          sqrt (0.5 * (c[0] + c[7]) + sqrt (0.25 * (c[0] - c[7]) * (c[0] - c[7]) + c[1] * c[1])),
+          l.registration.n_degenerate, out > 9 ? " !" : "");
   }
   result->mean /= MAX (n_mean, 1);
   result->nees /= MAX (n_nees, 1);

@@ -26,6 +26,7 @@ typedef struct _TrustCase TrustCase;
  * @change: (nullable): writes the scan as it comes, at most as many points, and returns how many
  * @is_counted: (nullable): where the truth lies in the map and the scan determines the pose; NULL:
  *   everywhere
+ * @tolerance: how many times what counts as right and as wrong; 0: 1
  * @since: scans before this are not measured for recovery
  */
 struct _TrustCase {
@@ -44,6 +45,7 @@ struct _TrustCase {
   gboolean (*is_counted) (const TrustCase *trust, guint at);
   guint seed;
   guint since;
+  double tolerance;
   double a, b, c;
 };
 

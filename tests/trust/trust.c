@@ -75,7 +75,7 @@ judge (const TrustRow *row, const Sum *s)
     g_string_append (missed, " WRONG");
   if (row->bounds & TRUST_NOT_SHY && shy < 95)
     g_string_append (missed, " SHY");
-  if (row->bounds & TRUST_CALM && (shy < 99.5 || s->n_right < 0.9 * s->n_counted))
+  if (row->bounds & TRUST_CALM && (shy < 99.5 || s->n_right < 0.8 * s->n_counted))
     g_string_append (missed, " SHY");
   if (row->bounds & TRUST_BACK && (s->n_back < s->n_runs || s->back > row->back + 0.001))
     g_string_append (missed, " BACK");

@@ -510,7 +510,9 @@ test_localizer (void)
       g_assert_true (ndt_localizer_process (localizer, &o, &l, NULL));
       if (i > 0)
         g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
-      g_assert_cmpuint (l.status, ==, NDT_TRACK_TRACKING);
+      /* Without a prior the corridor says nothing of the way along it. */
+      if (holds)
+        g_assert_cmpuint (l.status, ==, NDT_TRACK_TRACKING);
       const double *p = l.registration.pose.position;
       worst[holds] = MAX (worst[holds], fabs (p[0] - position[0]));
       if (holds)

@@ -562,20 +562,22 @@ test_lost (void)
     const NdtPose truth = drive (0.1 * i);
     step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
   }
-  /* Three may fail, the fourth is one too many. */
-  for (guint i = 4; i <= 7; i++) {
+  /* Three may say that it is elsewhere, the fourth is one too many; scans that meet nothing say
+   * nothing. */
+  for (guint i = 4; i <= 10; i++) {
     const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = start};
     step (&tracker, &input, i % 2 ? NDT_OUTCOME_FAILED : NDT_OUTCOME_DEGRADED, &start);
     g_assert_cmpint (tracker.status, ==,
-        i == 7  ? NDT_TRACKER_LOST
+        i == 10 ? NDT_TRACKER_LOST
         : i % 2 ? NDT_TRACKER_SKIPPED
                 : NDT_TRACKER_DEGRADED);
   }
-  /* Neither odometry nor velocity ends that. */
-  for (guint i = 8; i <= 30; i++) {
+  /* It is looked for where odometry leads, from far; that alone does not end it. */
+  for (guint i = 11; i <= 30; i++) {
     const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = start};
-    g_assert_cmpint (step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start).prediction, ==,
-        NDT_TRACKER_FROM_NOTHING);
+    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
+    g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+    g_assert_true (guess.far && guess.is_lost);
     g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
   }
   /* A prior that does not fit leaves it lost; one that fits ends it, without velocity across. */

@@ -10,7 +10,6 @@
 #define WINDOW 512
 
 #define N_STATUS (NDT_TRACK_SKIPPED + 1)
-#define N_REJECT (NDT_REJECT_AMBIGUOUS + 1)
 #define N_PREDICTION (NDT_PREDICTION_PRIOR + 1)
 
 typedef struct {
@@ -31,7 +30,7 @@ typedef struct {
   guint64 fallbacks;
   guint64 aligned;
   guint64 status[N_STATUS];
-  guint64 reject[N_REJECT];
+  guint64 reject[NDT_N_REJECTS];
   guint64 prediction[N_PREDICTION];
   guint64 iterations;
   guint64 batches;
@@ -143,7 +142,9 @@ gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localizat
   const NdtTrackStatus status = localization->status;
   const NdtReject reject = localization->reject;
   const gboolean aligned = reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE ||
-                           reject == NDT_REJECT_MOTION || reject == NDT_REJECT_AMBIGUOUS;
+                           reject == NDT_REJECT_MOTION || reject == NDT_REJECT_AMBIGUOUS ||
+                           reject == NDT_REJECT_OVERLAP || reject == NDT_REJECT_STALE ||
+                           reject == NDT_REJECT_DEGENERATE;
 
   g_mutex_lock (&stats->lock);
   counts->status[status]++;
@@ -268,7 +269,7 @@ gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counte
       G_TYPE_UINT64, counts->map_voxels, "map-bytes", G_TYPE_UINT64, counts->map_bytes, NULL);
   for (guint i = 0; i < N_STATUS; i++)
     set_uint64 (structure, "", ndt_track_status_to_string (i), counts->status[i]);
-  for (guint i = NDT_REJECT_NONE + 1; i < N_REJECT; i++)
+  for (guint i = NDT_REJECT_NONE + 1; i < NDT_N_REJECTS; i++)
     set_uint64 (structure, "rejected-", ndt_reject_to_string (i), counts->reject[i]);
   for (guint i = 0; i < N_PREDICTION; i++)
     set_uint64 (structure, "predicted-", ndt_prediction_to_string (i), counts->prediction[i]);

@@ -130,9 +130,9 @@ static const GstNdtProperty properties[] = {
         GST_NDT_KIND_BOXED, AT (crop_box), PLAYING, GST_NDT_CHANGE_PARAMS,
         .type = gst_point_cloud_box_get_type},
     {"scan-leaf-size", "Scan Leaf Size",
-        "Edge in metres of the voxel grid that thins a scan before alignment (0 = no thinning); "
-        "the scan that leaves is untouched",
-        GST_NDT_KIND_DOUBLE, AT (scan_leaf_size), PLAYING, GST_NDT_CHANGE_PARAMS, 0, 1000},
+        "Edge in metres of the voxel grid that thins a scan before alignment (-1 = half of "
+        "resolution, 0 = no thinning); the scan that leaves is untouched",
+        GST_NDT_KIND_DOUBLE, AT (scan_leaf_size), PLAYING, GST_NDT_CHANGE_PARAMS, -1, 1000},
     {"min-points", "Minimum Points",
         "Scans with fewer points after thinning are not aligned (status skipped)",
         GST_NDT_KIND_UINT, AT (params.min_points), PLAYING, GST_NDT_CHANGE_PARAMS, 1, G_MAXINT},
@@ -151,8 +151,19 @@ static const GstNdtProperty properties[] = {
         "Smallest share of points with a voxel in a tracking scan (0 to 1; 0 = no check)",
         GST_NDT_KIND_DOUBLE, AT (params.matched_ratio_threshold), PLAYING, GST_NDT_CHANGE_PARAMS, 0,
         1},
+    {"min-fit", "Minimum Fit",
+        "Smallest fit of a tracking scan that lies where motion leads: NVTL times matched ratio as "
+        "a fraction of what they come to in place on this map (0 to 1; 0 = no check)",
+        GST_NDT_KIND_DOUBLE, AT (params.min_fit), PLAYING, GST_NDT_CHANGE_PARAMS, 0, 1},
+    {"min-start-fit", "Minimum Start Fit",
+        "The same of a start, and of a scan that is found elsewhere (0 to 1; 0 = no check)",
+        GST_NDT_KIND_DOUBLE, AT (params.min_start_fit), PLAYING, GST_NDT_CHANGE_PARAMS, 0, 1},
+    {"max-sigma", "Maximum Sigma",
+        "Largest standard deviation of the position of a tracking scan, metres. Along directions "
+        "that scans leave open the position goes where motion leads (0 = neither)",
+        GST_NDT_KIND_DOUBLE, AT (params.max_sigma), PLAYING, GST_NDT_CHANGE_PARAMS, 0, 1e6},
     {"max-skips", "Maximum Skips",
-        "Consecutive scans that are not tracking before the state is lost", GST_NDT_KIND_UINT,
+        "Scans in a row that do not fit the map before the state is lost", GST_NDT_KIND_UINT,
         AT (params.max_skips), PLAYING, GST_NDT_CHANGE_PARAMS, 0, G_MAXINT},
     {"score-drop", "Score Drop",
         "A scan whose NVTL times matched ratio falls below this fraction of the average of the "

@@ -11,7 +11,8 @@ resolve_filter (const GstNdtSettings *settings, NdtScanFilter *filter)
 
   filter->min_range = (float)settings->min_range;
   filter->max_range = (float)settings->max_range;
-  filter->leaf_size = (float)settings->scan_leaf_size;
+  filter->leaf_size =
+      settings->scan_leaf_size < 0 ? NDT_LEAF_SIZE_AUTO : (float)settings->scan_leaf_size;
   filter->use_box = box != NULL;
   for (guint i = 0; box && i < 3; i++) {
     filter->box_min[i] = (float)box->min[i];

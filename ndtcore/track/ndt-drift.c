@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-drift.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What nobody has measured may be as fast as this, m/s; and what was measured changes by so much,
+ * m/s². One standard deviation each. */
+#define UNKNOWN_SPEED 20.0
+#define ACCELERATION 2.0
+
+/* Odometry errs by this fraction of the way, and by so many metres a step. */
+#define ODOMETRY_DRIFT 0.02
+#define ODOMETRY_NOISE 0.005
+
+/* Along an open axis the score has a maximum wherever one looks for it: what little it tells counts
+ * only where the position is known to this already, metres. */
+#define LOCAL 0.5
+
+static double
+along (const double m[3][3], const double u[3])
+{
+  double sum = 0;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      sum += u[i] * m[i][j] * u[j];
+  return sum > 0 ? sum : 0;
+}
+
+static void
+add (double m[3][3], const double u[3], double value)
+{
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      m[i][j] += value * u[i] * u[j];
+}
+
+void
+ndt_drift_reset (NdtDrift *drift, double stddev)
+{
+  memset (drift, 0, sizeof (*drift));
+  for (int i = 0; i < 3; i++) {
+    drift->position[i][i] = stddev * stddev;
+    drift->velocity[i][i] = UNKNOWN_SPEED * UNKNOWN_SPEED;
+  }
+}
+
+static double
+predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
+{
+  double p = along (drift->position, u);
+  if (step->by_odometry) {
+    const double noise = ODOMETRY_DRIFT * step->way + ODOMETRY_NOISE;
+    p += noise * noise;
+  } else {
+    /* The velocity's error lasts, and so adds up along the way. */
+    const double s = sqrt (p) + sqrt (along (drift->velocity, u)) * step->seconds +
+                     0.5 * ACCELERATION * step->seconds * step->seconds;
+    p = s * s;
+  }
+  if (step->prior_variance > 0)
+    p = 1 / (1 / p + 1 / step->prior_variance);
+  return p;
+}
+
+double
+ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservability *seen,
+    double shift[3], double axis[3])
+{
+  NdtDrift next = {{{0}}};
+  double largest = 0;
+  for (int k = 0; k < 3; k++) {
+    const double *u = seen->axes[k];
+    const double before = along (drift->position, u), predicted = predict (drift, step, u);
+    const double excess = seen->information[k] - seen->flat;
+    const int is_open = seen->information[k] < NDT_OBSERVABILITY_OPEN * seen->flat;
+    const double information =
+        excess > 0 && !(is_open && predicted > LOCAL * LOCAL) ? excess / NDT_DRIFT_CLUSTERING : 0;
+    const double p = 1 / (1 / predicted + information);
+    double speed = sqrt (along (drift->velocity, u)) + ACCELERATION * step->seconds;
+    if (speed > UNKNOWN_SPEED)
+      speed = UNKNOWN_SPEED;
+    /* Two positions tell it as well as they are known. */
+    if (step->seconds > 0 && sqrt (p + before) < speed * step->seconds)
+      speed = sqrt (p + before) / step->seconds;
+    if (is_open) {
+      const double d = u[0] * shift[0] + u[1] * shift[1] + u[2] * shift[2];
+      const double left = 1 / (1 + predicted * information);
+      for (int i = 0; i < 3; i++)
+        shift[i] -= left * d * u[i];
+    }
+    add (next.position, u, p);
+    add (next.velocity, u, speed * speed);
+    if (p > largest) {
+      largest = p;
+      memcpy (axis, u, 3 * sizeof (double));
+    }
+  }
+  *drift = next;
+  return sqrt (largest);
+}
+
+double
+ndt_drift_skip (NdtDrift *drift, const NdtDriftStep *step)
+{
+  NdtDrift next = {{{0}}};
+  double largest = 0;
+  for (int k = 0; k < 3; k++) {
+    const double u[3] = {k == 0, k == 1, k == 2};
+    const double p = predict (drift, step, u);
+    double speed = sqrt (along (drift->velocity, u)) + ACCELERATION * step->seconds;
+    speed = speed > UNKNOWN_SPEED ? UNKNOWN_SPEED : speed;
+    add (next.position, u, p);
+    add (next.velocity, u, speed * speed);
+    largest = p > largest ? p : largest;
+  }
+  *drift = next;
+  return sqrt (largest);
+}
