@@ -489,11 +489,12 @@ stop (GstMcapBase *self)
   g_clear_pointer (&alarm, gst_mcap_alarm_free);
   gst_mcap_base_lock (self);
   gst_mcap_session_stop (&priv->session);
-  gst_mcap_base_unlock (self);
+  /* Under both locks: of pads that are being added or let go of other threads have events. */
   GST_OBJECT_LOCK (self);
   for (GList *l = GST_ELEMENT (self)->sinkpads; l; l = l->next)
     gst_mcap_pad_reset (l->data);
   GST_OBJECT_UNLOCK (self);
+  gst_mcap_base_unlock (self);
 }
 
 static GstStateChangeReturn

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "gstmcapstamps.h"
+
 /* Kept: a few seconds of an IMU's rate; estimates come later than odometry by what aligning takes.
  */
 #define MAX_POSES 1024
@@ -160,7 +162,7 @@ gst_mcap_odometry_get (const GstMcapOdometry *self, gint64 time, GstPointCloudPo
   if (after == 0 || after == self->poses->len)
     return FALSE;
   const Entry *a = &g_array_index (self->poses, Entry, after - 1), *b = a + 1;
-  if (b->time - a->time > MAX_GAP)
+  if (gst_mcap_time_subtract (b->time, a->time) > MAX_GAP)
     return FALSE;
   interpolate (a, b, time, out);
   return TRUE;

@@ -110,7 +110,9 @@ fill_pose (Pose *pose, const GstMcapPad *pad, GstBuffer *buffer, const GstPoseMe
   memcpy (pose->pose.position, meta->position, sizeof pose->pose.position);
   memcpy (pose->pose.orientation, meta->orientation, sizeof pose->pose.orientation);
   if (GST_CLOCK_TIME_IS_VALID (meta->timestamp) && GST_BUFFER_PTS_IS_VALID (buffer))
-    pose->stamp += GST_CLOCK_DIFF (GST_BUFFER_PTS (buffer), meta->timestamp);
+    pose->stamp = gst_mcap_time_add (
+        stamp, gst_mcap_time_subtract (gst_mcap_time_from_clock (meta->timestamp),
+                   gst_mcap_time_from_clock (GST_BUFFER_PTS (buffer))));
 }
 
 static gboolean
@@ -246,7 +248,7 @@ is_found (const GstPoseMeta *meta)
 static gboolean
 add_odometry (GstMcapPoses *self, GstMcapPad *pad, const Pose *pose, GError **error)
 {
-  const gint64 step = pose->stamp - pad->last_stamp;
+  const gint64 step = gst_mcap_time_subtract (pose->stamp, pad->last_stamp);
   const gboolean found = is_found (pose->meta);
   gboolean has_twist = FALSE;
   gdouble twist[6];

@@ -62,7 +62,7 @@ read_times (Times *times, GstBuffer *buffer)
   while ((meta = (const GstReferenceTimestampMeta *)gst_buffer_iterate_meta_filtered (
               buffer, &state, GST_REFERENCE_TIMESTAMP_META_API_TYPE))) {
     const GstStructure *reference = gst_caps_get_structure (meta->reference, 0);
-    const gint64 time = (gint64)MIN (meta->timestamp, (guint64)G_MAXINT64);
+    const gint64 time = gst_mcap_time_from_clock (meta->timestamp);
 
     if (gst_structure_has_name (reference, MCAP_PUBLISH_TIME_CAPS)) {
       times->has_publish = TRUE;
@@ -84,17 +84,18 @@ read_times (Times *times, GstBuffer *buffer)
 static gint64
 distance (gint64 a, gint64 b)
 {
-  return a > b ? a - b : b - a;
+  return a > b ? gst_mcap_time_subtract (a, b) : gst_mcap_time_subtract (b, a);
 }
 
 /* @time, moved by whole hours, next to @near. */
 static gint64
 resolve_hour (gint64 time, gint64 near)
 {
-  const gint64 difference = near - time;
-  const gint64 hours = (difference + (difference < 0 ? -HOUR / 2 : HOUR / 2)) / HOUR;
+  const gint64 difference = gst_mcap_time_subtract (near, time);
+  const gint64 half = difference < 0 ? -HOUR / 2 : HOUR / 2;
+  const gint64 hours = gst_mcap_time_add (difference, half) / HOUR;
 
-  return time + hours * HOUR;
+  return gst_mcap_time_add (time, hours * HOUR);
 }
 
 /* The sensor's time in ns of Unix's epoch. @near: the time of day, roughly, 0: not known. FALSE:
@@ -109,13 +110,13 @@ to_unix (const Times *times, gint64 near, gint64 *time)
     *time = sensor;
     return TRUE;
   case EPOCH_NTP:
-    *time = sensor - NTP_TO_UNIX;
+    *time = gst_mcap_time_subtract (sensor, NTP_TO_UNIX);
     return TRUE;
   case EPOCH_TAI:
     *time = sensor - TAI_OFFSET;
     return TRUE;
   case EPOCH_GPS:
-    *time = sensor + UNIX_TO_GPS - GPS_OFFSET;
+    *time = gst_mcap_time_add (sensor, UNIX_TO_GPS - GPS_OFFSET);
     return TRUE;
   case EPOCH_PTP:
     /* PTP counts TAI (IEEE 1588, 7.2); many masters of lidars distribute UTC. */
@@ -143,7 +144,7 @@ static gint64
 move (GstMcapClock *clock, const Times *times, gint64 log_time, GstMcapStampNews why,
     GstMcapStampNews *news)
 {
-  gint64 stamp = times->sensor + clock->offset;
+  gint64 stamp = gst_mcap_time_add (times->sensor, clock->offset);
 
   if (clock->has_offset && times->epoch == EPOCH_HOUR)
     stamp = resolve_hour (stamp, log_time);
@@ -154,7 +155,7 @@ move (GstMcapClock *clock, const Times *times, gint64 log_time, GstMcapStampNews
               ? times->arrival
               : log_time;
   clock->has_offset = TRUE;
-  clock->offset = stamp - times->sensor;
+  clock->offset = gst_mcap_time_subtract (stamp, times->sensor);
   return stamp;
 }
 
@@ -162,7 +163,7 @@ gint64
 gst_mcap_stamp_get (GstMcapClock *clock, GstBuffer *buffer, GstMcapHeaderStamp wanted,
     guint64 log_time, gboolean apart, GstMcapStampNews *news)
 {
-  const gint64 log = (gint64)MIN (log_time, (guint64)G_MAXINT64);
+  const gint64 log = gst_mcap_time_from_clock (log_time);
   GstMcapStampNews why = GST_MCAP_STAMP_UNKNOWN_EPOCH;
   gint64 near, stamp;
   Times times;

@@ -20,6 +20,34 @@ G_BEGIN_DECLS
  * 18 s. */
 #define GST_MCAP_MAX_STAMP_DISTANCE ((gint64)(10 * GST_SECOND))
 
+/* Times of others are anything: sums and differences end at the ends of their type. */
+static inline gint64
+gst_mcap_time_add (gint64 a, gint64 b)
+{
+  gint64 sum;
+
+  if (__builtin_add_overflow (a, b, &sum))
+    return b > 0 ? G_MAXINT64 : G_MININT64;
+  return sum;
+}
+
+static inline gint64
+gst_mcap_time_subtract (gint64 a, gint64 b)
+{
+  gint64 difference;
+
+  if (__builtin_sub_overflow (a, b, &difference))
+    return b < 0 ? G_MAXINT64 : G_MININT64;
+  return difference;
+}
+
+/* Of GStreamer's type, which is valid. */
+static inline gint64
+gst_mcap_time_from_clock (GstClockTime time)
+{
+  return (gint64)MIN (time, (GstClockTime)G_MAXINT64);
+}
+
 typedef enum {
   GST_MCAP_HEADER_STAMP_SENSOR,
   GST_MCAP_HEADER_STAMP_CAPTURE,

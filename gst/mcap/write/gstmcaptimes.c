@@ -32,7 +32,8 @@ get_clock_offset (GstElement *element, GstClockTime running)
   const gint64 now = g_get_real_time () * 1000;
   const GstClockTime elapsed = gst_element_get_current_running_time (element);
 
-  return now - (gint64)(GST_CLOCK_TIME_IS_VALID (elapsed) ? elapsed : running);
+  return gst_mcap_time_subtract (
+      now, gst_mcap_time_from_clock (GST_CLOCK_TIME_IS_VALID (elapsed) ? elapsed : running));
 }
 
 static guint64
@@ -52,7 +53,7 @@ get_clock_time (
     self->base_time = base_time;
     self->has_offset = TRUE;
   }
-  return MAX (self->offset + (gint64)running, 0);
+  return (guint64)MAX (gst_mcap_time_add (self->offset, gst_mcap_time_from_clock (running)), 0);
 }
 
 static guint64
@@ -61,7 +62,7 @@ get_pts_time (GstMcapTimes *self, GstMcapPad *pad, GstClockTime time)
   /* Without a stamp: with the buffer before it. */
   if (!GST_CLOCK_TIME_IS_VALID (time))
     return pad->last_time;
-  return MAX (self->offset + (gint64)time, 0);
+  return (guint64)MAX (gst_mcap_time_add (self->offset, gst_mcap_time_from_clock (time)), 0);
 }
 
 static GstClockTime
@@ -146,8 +147,8 @@ gst_mcap_times_fix (GstMcapTimes *self, GstBuffer *buffer)
   if (!buffer || !GST_CLOCK_TIME_IS_VALID (get_time (buffer)) ||
       !gst_mcap_stamp_get_time_of_day (buffer, &time_of_day))
     return;
-  self->offset = time_of_day - (gint64)get_time (buffer);
-  if (ABS (self->offset) <= GST_MCAP_MAX_STAMP_DISTANCE)
+  self->offset = gst_mcap_time_subtract (time_of_day, gst_mcap_time_from_clock (get_time (buffer)));
+  if (self->offset >= -GST_MCAP_MAX_STAMP_DISTANCE && self->offset <= GST_MCAP_MAX_STAMP_DISTANCE)
     self->offset = 0;
 }
 
