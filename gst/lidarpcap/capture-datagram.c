@@ -21,7 +21,7 @@
 #define PROTOCOL_FRAGMENT 44
 #define PROTOCOL_DESTINATION 60
 
-/* What is left of a frame. */
+/* Bytes of a frame that are not parsed yet. */
 typedef struct {
   const guint8 *data;
   gsize size;

@@ -26,7 +26,7 @@ struct _CaptureFile {
 CaptureFile *
 capture_file_open (const gchar *path, GError **error)
 {
-  /* Waits for nobody: a pipe could be neither read again nor left while it is silent. */
+  /* O_NONBLOCK: opening a pipe would block, and it could be neither rewound nor cancelled. */
   const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat about;
   FILE *file = NULL;

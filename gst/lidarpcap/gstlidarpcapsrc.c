@@ -501,7 +501,7 @@ gst_lidar_pcap_src_query (GstBaseSrc *base, GstQuery *query)
     gst_query_set_duration (query, GST_FORMAT_TIME, (gint64)duration);
     return GST_CLOCK_TIME_IS_VALID (duration);
   case GST_QUERY_LATENCY:
-    /* Nothing is lost where a file is kept waiting: there is no maximum. */
+    /* A file can wait: there is no maximum. */
     gst_query_set_latency (query, gst_base_src_is_live (base), 0, GST_CLOCK_TIME_NONE);
     return TRUE;
   default:

@@ -124,7 +124,7 @@ close_decoder (GstLidarDec *self)
   gst_clear_caps (&priv->clock);
 }
 
-/* What comes next need not follow what came. */
+/* Resets what the vendor's decoder keeps between packets. */
 static void
 reset (GstLidarDec *self)
 {
@@ -155,12 +155,12 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
     return gst_pad_event_default (pad, parent, event);
   case GST_EVENT_SEGMENT:
     gst_event_parse_segment (event, &segment);
-    /* A funnel of a sensor's ports repeats it whenever packets come from another one. */
+    /* A funnel in front of two ports sends the same segment again at each change of pads. */
     if (priv->has_segment && gst_segment_is_equal (segment, &priv->segment)) {
       gst_event_unref (event);
       return TRUE;
     }
-    /* What came is of the segment before. */
+    /* The scan in the making belongs to the segment before. */
     if (priv->has_segment) {
       gst_lidar_dec_drain (self);
       reset (self);
@@ -186,13 +186,13 @@ gst_lidar_dec_sink_event (GstPad *pad, GstObject *parent, GstEvent *event)
 static gboolean
 gst_lidar_dec_sink_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
-  /* What downstream offers is for clouds, not for packets. */
+  /* Downstream's pools are for clouds, not for packets. */
   if (GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION)
     return FALSE;
   return gst_pad_query_default (pad, parent, query);
 }
 
-/* The first firing of a scan leaves when its last has come. */
+/* A scan is pushed when its last packet came: a turn of latency. */
 static gboolean
 gst_lidar_dec_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {

@@ -63,7 +63,7 @@ pack (PacketScan *scan, guint step)
       memmove (to, &scan->points[i], step);
 }
 
-/* LATENCY is a round; a sensor's rate is steady to a few per mille. */
+/* LATENCY is a turn; changes below 2 % are noise. */
 static void
 update_period (GstLidarDec *self)
 {
@@ -341,7 +341,7 @@ decode_waiting (GstLidarDec *self)
   return flow;
 }
 
-/* Packets that will not be decoded for want of angles. */
+/* Counts packets that are dropped because no angles came. */
 static void
 count_uncalibrated (GstLidarDec *self, guint n)
 {
@@ -353,7 +353,7 @@ count_uncalibrated (GstLidarDec *self, guint n)
         "\"calibration-location\", or let its packets of the other kind arrive here as well.");
 }
 
-/* Whoever waits for scans is told why there are none before packets are lost. */
+/* Warns that packets wait for angles, long before any of them is dropped. */
 static void
 check_waiting (GstLidarDec *self)
 {

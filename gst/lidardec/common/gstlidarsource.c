@@ -6,7 +6,7 @@
 #include <gst/net/net.h>
 #include <string.h>
 
-/* A sensor of which nothing came for so long may have got another address. */
+/* After this silence of the sensor another address may take over, ns: it may have changed. */
 #define MAX_SILENCE ((gint64)(3 * GST_SECOND))
 
 /* Elements between the decoder and the source of packets. */
@@ -66,7 +66,7 @@ gst_lidar_source_close (GstLidarSource *self)
   *self = (GstLidarSource){0};
 }
 
-/* Sockets give the same object for the packets of a sensor, mostly. */
+/* GSocket caches addresses: consecutive packets of a sensor mostly have the same object. */
 static void
 look_at (GstLidarSource *self, GSocketAddress *address)
 {

@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* An angle, ready to turn by. */
+/* Cosine and sine of an angle. */
 typedef struct {
   gfloat cosine, sine;
 } PacketTurn;

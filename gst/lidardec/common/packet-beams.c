@@ -6,7 +6,8 @@
 #define HAVE_AVX2
 #endif
 
-/* Both ways make the same points to the last bit: neither contracts to fused operations. */
+/* The scalar and the AVX2 path give bit-identical points: neither is compiled to fused
+ * multiply-add. */
 
 static guint
 fire_plain (const PacketBeams *beams, const PacketLasers *lasers, guint first, guint n,
@@ -111,8 +112,8 @@ make_eight (const PacketBeams *beams, const PacketLasers *lasers, guint i,
       .tails = {_mm256_unpacklo_ps (rest, time), _mm256_unpackhi_ps (rest, time)}};
 }
 
-/* Writes point @i of @eight where @mask has it, or rather always: what is not of account is
- * overwritten. */
+/* Writes point @i of @eight where @mask has it, without a branch: a point
+ * that is not wanted is overwritten by the next. */
 AVX2 PacketPoint *
 write_one (PacketPoint *points, guint mask, guint i, const Eight *eight)
 {

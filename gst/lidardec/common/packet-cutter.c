@@ -10,13 +10,15 @@
 
 #define MSEC ((gint64)1000000)
 
-/* Until a whole round is known. */
+/* Period of a turn until one was measured. */
 #define DEFAULT_PERIOD (100 * MSEC)
 /* The slowest sensors turn five times a second. */
 #define MAX_PERIOD (200 * MSEC)
-/* By how much packets may come earlier than the distance of the clocks so far lets expect. */
+/* By how much a packet may arrive earlier than the estimated offset between the sensor's clock and
+ * arrival predicts; clocks drift by less within a gap. */
 #define MAX_EARLY (50 * MSEC)
-/* Where arrival is not known, more than that is not taken for an interruption. */
+/* Largest step of the sensor's clock that is taken for an interruption where arrival times are not
+ * known. */
 #define MAX_STEP (1000 * MSEC)
 
 /* The first firings behind a blind part have times that are extrapolated where their packet began
@@ -27,18 +29,19 @@
  * where the same jump was in the turn before. Lost packets make jumps as well. */
 #define BLIND_AT_ONCE 60
 #define BLIND_TWICE 10
-/* A firing lies in the blind part where it is that far within, and edges that are no further apart
- * are the same: packets hold up to 5 degrees. */
+/* Tolerance of the edges of the blind part, degrees: a packet covers up to 5. */
 #define BLIND_MARGIN 6
-/* Of the time that a jump should take at the rate of the turn: it may differ by that, and 2 ms. */
+/* Relative tolerance, beside 2 ms, of the time that a jump takes against the rate of the turn. */
 #define BLIND_TIME 0.25
-/* Degrees of a scan that tell the rate of the turn. */
+/* Fewest degrees of a scan from which the rate of the turn is estimated. */
 #define MIN_TURNED 3
-/* Less, in less time, follows on: far below what ends a scan. */
+/* Largest steps of azimuth (degrees) and time between consecutive firings that take the short path
+ * of place(): far below what ends a scan. */
 #define MAX_AZIMUTH_STEP 5
 #define MAX_FIRING_STEP (10 * MSEC)
 
-/* Of a scan: 0.4 s of two returns of 128 lasers. More are packets that came again and again. */
+/* Limit of a scan: 0.4 s of two returns of 128 lasers. Repeated packets would grow it without end.
+ */
 #define MAX_POINTS ((gsize)1 << 21)
 
 /* Azimuths, degrees. */
@@ -185,7 +188,7 @@ jump (PacketCutter *self, gint64 time)
   self->counts.jump = time - self->newest_time;
   self->is_spoilt = FALSE;
   packet_cutter_flush (self);
-  /* Where arrival is not known, the instant of a jump is not either. */
+  /* Without arrival times the true length of the jump is not known: a turn is assumed. */
   self->newest_arrival += DEFAULT_PERIOD;
   self->newest_time = time;
   self->has_jumped = FALSE;
@@ -219,7 +222,8 @@ check_time (PacketCutter *self, gint64 time, gboolean is_discont)
     return FALSE;
   case PACKET_TIME_SET:
     if (before.are_behind) {
-      /* Those that told so were taken for late ones of this scan: their times in it are wrong. */
+      /* The packets since the clock was set were merged into this scan as late ones, with wrong
+       * times. */
       drop_points (self);
       jump (self, time);
       self->is_spoilt = TRUE;
@@ -269,7 +273,8 @@ packet_cutter_begin_scan (PacketCutter *self, PacketScan *scan, gint64 time)
   scan->epoch = self->timeline.epoch;
 }
 
-/* Since the scan began it may have turned out that its first packets were late. */
+/* The estimate of the offset improves with each packet: the first ones of the scan may have been
+ * delayed. */
 static void
 correct_pts (PacketCutter *self, PacketScan *scan)
 {
@@ -326,7 +331,7 @@ cut (PacketCutter *self, gint64 end)
   drop_points (self);
 }
 
-/* Ends the scan where the next firing does not follow on its last. */
+/* Ends the scan before an interruption. */
 static void
 cut_short (PacketCutter *self)
 {
@@ -366,7 +371,7 @@ get_rate (const PacketCutter *self)
   return turned >= MIN_TURNED && passed > 0 ? turned / (gdouble)passed : self->rate;
 }
 
-/* The next firings tell the rate of the turn anew. */
+/* Starts the estimate of the rate at this firing. */
 static void
 restart_rate (PacketCutter *self, gint64 time, gdouble relative)
 {
@@ -421,7 +426,7 @@ learn_blind (PacketCutter *self, gdouble azimuth, gdouble turn)
   }
 }
 
-/* Something comes from where nothing came: it was an interruption. */
+/* A firing within the blind part: what was taken for it was an interruption. */
 static void
 forget_blind (PacketCutter *self, gdouble azimuth)
 {
@@ -484,7 +489,7 @@ place (PacketCutter *self, gint64 time, gdouble azimuth)
     self->counts.n_stalled++;
     drop_points (self);
   } else if (self->has_scan && !is_jump && relative > self->last_relative + 180) {
-    /* A motor that trembles around the angle makes no turn. */
+    /* Azimuth noise around the angle of the cut is no turn. */
     relative = self->last_relative;
   }
   if (!self->has_scan) {
@@ -508,7 +513,7 @@ make_room (PacketCutter *self, guint n)
   PacketPoint *before = self->scan.points;
   if (self->scan.n_points + n <= self->capacity)
     return;
-  /* Scans of a sensor are about as large as each other. */
+  /* Consecutive scans have about the same size. */
   const gsize usual = n + MAX (self->usual + self->usual / 16, 16384);
   self->scan.points = packet_cutter_take_points (self, MAX (2 * self->capacity, usual));
   self->capacity = packet_memory_get_size (self->scan.points) / sizeof (PacketPoint);

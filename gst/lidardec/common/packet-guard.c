@@ -3,18 +3,19 @@
 
 #define MSEC ((gint64)1000000)
 
-/* Packets of a sensor follow each other within a few ms, or within a turn where a field of view is
- * set. Less than that is taken as it is. */
+/* Consecutive packets are a few ms apart, or up to a turn with a field of view. Smaller steps need
+ * no agreement with arrival. */
 #define MAX_STEP (50 * MSEC)
 /* A packet that the network held back is late by less than that. */
 #define MAX_REORDER (1000 * MSEC)
 
-/* So many packets in a row tell that the clock was set: a foreign one between good ones never has
- * as many, as each good one begins the count anew. */
+/* Fewest consecutive packets, and the time that they span, for the hypothesis that the clock was
+ * set: each packet of the old time resets the count, so that foreign packets between good ones do
+ * not reach it. */
 #define MIN_OTHERS 4
 #define MIN_SPAN (5 * MSEC)
 #define MAX_OTHERS 64 /* of steps however small */
-/* Reordered packets come in a row as well, but in a shorter one. */
+/* Reordered packets are consecutive as well, over a shorter time. */
 #define MIN_SPAN_BEHIND (25 * MSEC)
 
 void
@@ -29,7 +30,7 @@ packet_guard_set (PacketGuard *self, gint64 time)
   *self = (PacketGuard){.is_set = TRUE, .newest = time};
 }
 
-/* Adds a packet to the others. TRUE: the clock was set to their time. */
+/* Adds a packet to those of the other hypothesis. TRUE: the clock was set. */
 static gboolean
 add_other (PacketGuard *self, gint64 time, gboolean is_behind)
 {

@@ -5,9 +5,10 @@
 
 G_BEGIN_DECLS
 
-/* Whether the time that a packet says can follow on those before. A time that cannot is that of a
- * foreign or damaged packet, or the sensor's clock was set; only packets that follow tell which: a
- * clock that was set goes on from there and the old one is gone. Times are ns. */
+/* Outlier rejection of packets' times. A time that does not follow on those before is that of a
+ * foreign or damaged packet, or the sensor's clock was set. The packets behind it decide between
+ * the two hypotheses: after a clock was set they continue the new time, and none continues the old
+ * one. Times are ns. */
 
 typedef enum {
   PACKET_TIME_NEXT,      /* the newest so far */
@@ -30,8 +31,8 @@ typedef struct {
 /* Forgets everything. */
 void packet_guard_reset (PacketGuard *self);
 
-/* Judges a packet of @time. @is_early: it arrived before a packet of that time could have, by the
- * distance of the two clocks so far, or that distance is not known. */
+/* Classifies a packet of @time. @is_early: it arrived before a packet of that time could have, by
+ * the estimated offset of the clocks, or there is no estimate. */
 PacketTime packet_guard_check (PacketGuard *self, gint64 time, gboolean is_early);
 
 /* The next packets are of another time than those before: none of them is held. */

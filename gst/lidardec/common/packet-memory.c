@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "packet-memory.h"
 
-/* Blocks that wait: what downstream holds at a time is mostly less. */
+/* Free blocks that are kept: downstream rarely has more in flight. */
 #define MAX_WAITING 4
 
 struct _PacketMemory {

@@ -5,12 +5,12 @@
 
 G_BEGIN_DECLS
 
-/* Memory of scans, given out again when whoever had one is done with it: new pages cost more than
- * the points that are written to them. From any thread. */
+/* Pool of the memory of scans: faulting in new pages costs more than writing the points.
+ * Thread-safe. */
 typedef struct _PacketMemory PacketMemory;
 
 PacketMemory *packet_memory_new (void);
-/* What was given out stays valid. */
+/* Blocks that are in use stay valid. */
 void packet_memory_free (PacketMemory *self);
 
 /* At least @size bytes; packet_memory_get_size() says how many. Not cleared. */

@@ -5,19 +5,20 @@
 
 #define MSEC ((gint64)1000000)
 
-/* Two seconds of them: a machine that stops for less than that changes nothing. Longer ones would
- * see clocks that drift apart too late: at 100 ppm it is 0.2 ms. */
+/* The minimum is taken over two seconds, in blocks of this length: stalls of the machine shorter
+ * than that have no effect, and clocks that drift by 100 ppm are followed with an error of 0.2 ms.
+ */
 #define BLOCK (100 * MSEC)
-/* What is found to be wrong once a stamp was given is made up for in that time … */
+/* An error of the offset that shows after the first stamp is removed over this time … */
 #define SETTLING (10000 * MSEC)
-/* … and changes the distance from stamp to stamp by no more than a part of that. */
+/* … and by at most 1/20 of the distance between stamps. */
 #define MAX_SLEW 20
-/* More is not made up for: it is a sensor that is replayed faster or slower than it was, or packets
- * that had waited in a socket for long. */
+/* A larger error is removed at once: the sensor is replayed at another rate, or packets had queued
+ * in a socket for long. */
 #define MAX_ERROR (4000 * MSEC)
-/* An interruption, or a clock that was set: nothing of before holds. */
+/* After a longer interruption, or where arrival jumps back, the estimate is reset. */
 #define MAX_GAP (1000 * MSEC)
-/* Packets that wait longer do not: they are lost, and the sensor's clock had stood. */
+/* No packet queues for longer. */
 #define MAX_WAIT (10000 * MSEC)
 
 void
@@ -38,7 +39,7 @@ begin (PacketTimeline *self, gint64 time, gint64 arrival)
   self->newest_arrival = arrival;
 }
 
-/* Least distance in all of the stretches. */
+/* Minimum over all blocks. */
 static gint64
 get_least (const PacketTimeline *self)
 {
@@ -51,7 +52,7 @@ get_least (const PacketTimeline *self)
 gboolean
 packet_timeline_is_early (const PacketTimeline *self, gint64 time, gint64 arrival, gint64 margin)
 {
-  /* Where arrival jumped back nothing is known. */
+  /* After arrival jumped back the estimate is void. */
   return self->is_set && arrival >= self->newest_arrival - MAX_GAP &&
          arrival - time < get_least (self) - margin;
 }
@@ -63,7 +64,7 @@ packet_timeline_add (PacketTimeline *self, gint64 time, gint64 arrival)
     begin (self, time, arrival);
     return;
   }
-  /* What comes out of order is late, and nothing more. */
+  /* A reordered packet does not move the newest time. */
   const gint64 elapsed = MAX (time - self->newest, 0);
   self->newest += elapsed;
   self->newest_arrival = arrival;
@@ -89,7 +90,7 @@ packet_timeline_add (PacketTimeline *self, gint64 time, gint64 arrival)
 gint64
 packet_timeline_use (PacketTimeline *self, gint64 time)
 {
-  /* What was measured before the stream began came with its first packets: they had waited. */
+  /* Stamps are not negative: packets measured before the stream began had queued. */
   if (!self->is_used)
     self->offset = MAX (self->offset, -time);
   self->is_used = TRUE;

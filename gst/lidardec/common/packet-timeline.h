@@ -7,10 +7,10 @@ G_BEGIN_DECLS
 
 #define PACKET_TIMELINE_BLOCKS 20
 
-/* A sensor's clock on the axis of arrival. A packet is held back by the network, the socket and the
- * scheduler, and never comes early: the one that was held back least says how far apart the two
- * are. Scans get stamps that are spaced by the sensor's clock, however irregularly packets arrive.
- * Times are ns. */
+/* Estimates the offset from the sensor's clock to that of arrival. Network, socket and scheduler
+ * delay packets and never advance them, so the minimum of arrival less sensor time over a window is
+ * the offset. Scans get stamps that are spaced by the sensor's clock, however irregularly packets
+ * arrive. Times are ns. */
 typedef struct {
   guint64 epoch;    /* how often it began anew */
   gboolean is_set;  /* a packet came since */
@@ -28,15 +28,16 @@ typedef struct {
 /* Begins anew with the next packet. */
 void packet_timeline_reset (PacketTimeline *self);
 
-/* Whether a packet of @time that arrives at @arrival comes earlier than the one that was held back
- * least lets expect, by more than @margin. FALSE where no packet came yet. */
+/* Whether a packet of @time that arrives at @arrival is earlier than the estimated offset predicts,
+ * by more than @margin. FALSE where there is no estimate. */
 gboolean packet_timeline_is_early (
     const PacketTimeline *self, gint64 time, gint64 arrival, gint64 margin);
 
-/* Takes into account that what was measured at @time arrived at @arrival. */
+/* Adds a packet of @time that arrived at @arrival to the estimate. */
 void packet_timeline_add (PacketTimeline *self, gint64 time, gint64 arrival);
 
-/* The stamp of what was measured at @time; from there on they are spaced by the sensor's clock. */
+/* The stamp of @time on the axis of arrival. From the first call on stamps are spaced by the
+ * sensor's clock. */
 gint64 packet_timeline_use (PacketTimeline *self, gint64 time);
 
 G_END_DECLS

@@ -171,7 +171,7 @@ parse_angles (OusterMetadata *self, JsonObject *root, GError **error)
   return !are_zero || self->n_beams == 1;
 }
 
-/* Where beams begin, in mm. Old firmware leaves it to the product. */
+/* Origin of the beams, mm. Metadata of old firmware do not have it: it follows from the product. */
 static void
 parse_origin (OusterMetadata *self, JsonObject *root)
 {

@@ -150,8 +150,8 @@ begin (Ouster *self, PacketCutter *cutter, guint32 frame, gint64 time)
   self->frame = frame;
 }
 
-/* A packet of the frame that was sent before its first one: the scan begins with it. FALSE: it is
- * so early that it is of another time. */
+/* Moves the begin of the scan to a reordered packet of the same frame that is older than its first
+ * one. FALSE: it is older by more than a packet, its time is another. */
 static gboolean
 begin_earlier (Ouster *self, gint64 time)
 {

@@ -217,7 +217,7 @@ take_difop (Robosense *self, const guint8 *data)
     self->calibration = calibration;
 }
 
-/* The sensor was told to do otherwise, or another one took its place. */
+/* Takes a DIFOP packet between others: settings, or the sensor itself, may have changed. */
 static gboolean
 decode_difop (Robosense *self, const guint8 *data, GError **error)
 {
@@ -263,7 +263,7 @@ recognize (const Robosense *self, const guint8 *data, const gchar **name)
   return model;
 }
 
-/* Firmware of the first Helioses says only that it is one of two. */
+/* Early firmware has one type for the Helios-1615 and the Helios-16P. */
 static gboolean
 is_undecided (const guint8 *data)
 {
@@ -435,7 +435,7 @@ lay_out (Robosense *self, const guint8 *data, gint64 time, Layout *layout)
       if (is_next)
         self->last_step = (gint)(step / layout->block_firings);
       else if (step > MAX_STEP)
-        /* Nothing comes from outside of the field of view. */
+        /* The time in which the sensor turns over what is not in the field of view. */
         time += (gint64)((gdouble)firing_time * step / get_mean_step (self)) -
                 firing_time * layout->block_firings;
     }

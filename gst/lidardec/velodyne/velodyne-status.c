@@ -10,7 +10,8 @@
 #define LASER_SIZE 28 /* the last 7 are none of the laser's */
 #define N_COVERED 20  /* of those the checksum is of, from the second on */
 
-/* An S2 has this where an S3 has a checksum: what came is what is meant where it came twice. */
+/* An S2 has this constant in the place of an S3's checksum: its bytes are accepted when two cycles
+ * are equal. */
 #define S2_SUM VELODYNE_STATUS_SIZE
 
 #define DEGREE (G_PI / 180)
@@ -79,7 +80,7 @@ velodyne_status_add (
   guint8 *at = &self->bytes[self->n % VELODYNE_STATUS_SIZE];
   self->n_same = self->n++ >= VELODYNE_STATUS_SIZE && *at == value ? self->n_same + 1 : 0;
   *at = value;
-  /* It comes round by round; a lost packet spoils one. Sevens are what there is of it at a time. */
+  /* The calibration repeats cyclically, seven bytes at a time; a lost packet damages one cycle. */
   if (self->n < VELODYNE_STATUS_SIZE || self->n % 7 != 0)
     return FALSE;
   for (gsize i = 0; i < VELODYNE_STATUS_SIZE; i++) {

@@ -175,7 +175,7 @@ velodyne_new (VelodyneModel model, const VelodyneCalibration *calibration, GErro
   if (calibration)
     self->calibration = *calibration;
   self->azimuths = packet_turn_get_hundredths ();
-  /* An HDL-64E without a file has its calibration to send first. */
+  /* Without a file the calibration of an HDL-64E comes in its packets. */
   self->model = model;
   if (self->is_auto || (model == VELODYNE_MODEL_HDL_64E && !calibration) ||
       set_model (self, model, error))
@@ -444,7 +444,7 @@ static VelodyneModel
 recognize (const guint8 *data)
 {
   const guint8 mode = data[PACKET_SIZE - 2], product = data[PACKET_SIZE - 1];
-  /* It has other things in these bytes, and alone two banks in turns. */
+  /* An HDL-64E has its calibration in these bytes; it alone sends two banks alternately. */
   if (packet_read_le16 (data + BLOCK_SIZE) == 0xddff &&
       packet_read_le16 (data + 2 * BLOCK_SIZE) == 0xeeff)
     return VELODYNE_MODEL_HDL_64E;
