@@ -12,7 +12,7 @@
  * Points move in a copy of the scan where others hold it too. A scan that cannot be compensated
  * passes as it is and is counted in #GstPointCloudDeskew:stats.
  *
- * To localize, ndtlocalize compensates by itself: `deskew=true`.
+ * To localize, ndtlocalize compensates by itself. What leaves here says in caps that it was done.
  *
  * ## Example launch line
  * |[
