@@ -116,6 +116,9 @@ close_file (GstMcapSink *self, gboolean failed, GError **error)
     return TRUE;
   if (gst_mcap_file_is_open (written))
     ok = gst_mcap_file_finish (written, failed, &messages, error);
+  if (written->maps.length > 0)
+    GST_INFO_OBJECT (self, "the checksums of %u maps were not known at the end of %s",
+        written->maps.length, self->current_location);
   GST_OBJECT_LOCK (self);
   self->file = NULL;
   location = g_steal_pointer (&self->current_location);
