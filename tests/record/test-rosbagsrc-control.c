@@ -477,6 +477,77 @@ GST_START_TEST (test_linked_later)
 }
 GST_END_TEST
 
+#define N_CHANNELS 500
+
+static void
+append_u32 (GByteArray *bytes, guint32 value)
+{
+  const guint32 little = GUINT32_TO_LE (value);
+  g_byte_array_append (bytes, (const guint8 *)&little, sizeof little);
+}
+
+/* A stream of channels only: the magic, and records of number, no schema, topic, encoding, no
+ * metadata. */
+static GByteArray *
+make_channels (void)
+{
+  GByteArray *bytes = g_byte_array_new ();
+  g_byte_array_append (bytes, (const guint8 *)"\x89MCAP0\r\n", 8);
+  for (guint i = 0; i < N_CHANNELS; i++) {
+    g_autofree gchar *topic = g_strdup_printf ("/t%u", i);
+    const guint8 head[] = {4, (guint8)(4 + 4 + strlen (topic) + 4 + 3 + 4), 0, 0, 0, 0, 0, 0, 0,
+        (guint8)i, (guint8)(i >> 8), 0, 0};
+    g_byte_array_append (bytes, head, sizeof head);
+    append_u32 (bytes, (guint32)strlen (topic));
+    g_byte_array_append (bytes, (const guint8 *)topic, (guint)strlen (topic));
+    append_u32 (bytes, 3);
+    g_byte_array_append (bytes, (const guint8 *)"cdr", 3);
+    append_u32 (bytes, 0);
+  }
+  return bytes;
+}
+
+/* All of the stream, which a flush ends. */
+static gpointer
+push_channels (gpointer pad)
+{
+  g_autoptr (GByteArray) bytes = make_channels ();
+  GstFlowReturn flow = GST_FLOW_OK;
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_BYTES);
+  gst_pad_push_event (pad, gst_event_new_segment (&segment));
+  for (guint at = 0; at < bytes->len && flow == GST_FLOW_OK; at += 1000)
+    flow =
+        gst_pad_push (pad, gst_buffer_new_memdup (bytes->data + at, MIN (1000, bytes->len - at)));
+  return GINT_TO_POINTER (flow);
+}
+
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+/* Flushes begin in another thread than that in which pads are added. */
+GST_START_TEST (test_flush_while_pads_come)
+{
+  for (guint round = 0; round < 20; round++) {
+    GstElement *demux = gst_element_factory_make ("mcapdemux", NULL);
+    GstPad *pad = gst_check_setup_src_pad (demux, &src_template);
+    gst_pad_set_active (pad, TRUE);
+    gst_element_set_state (demux, GST_STATE_PLAYING);
+    gst_pad_push_event (pad, gst_event_new_stream_start ("s"));
+    GThread *thread = g_thread_new ("push", push_channels, pad);
+    g_usleep (500 * round);
+    gst_pad_push_event (pad, gst_event_new_flush_start ());
+    g_thread_join (thread);
+    gst_pad_push_event (pad, gst_event_new_flush_stop (TRUE));
+    fail_unless_equals_int (GPOINTER_TO_INT (push_channels (pad)), GST_FLOW_OK);
+    fail_unless_equals_int (demux->numsrcpads, N_CHANNELS);
+    gst_element_set_state (demux, GST_STATE_NULL);
+    gst_check_teardown_src_pad (demux);
+    gst_object_unref (demux);
+  }
+}
+GST_END_TEST
+
 static Suite *
 rosbagsrc_control_suite (void)
 {
@@ -495,6 +566,7 @@ rosbagsrc_control_suite (void)
   tcase_add_test (tc, test_source_ends_at_once);
   tcase_add_test (tc, test_progress);
   tcase_add_test (tc, test_linked_later);
+  tcase_add_test (tc, test_flush_while_pads_come);
   return suite;
 }
 
