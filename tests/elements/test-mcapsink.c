@@ -174,6 +174,10 @@ GST_START_TEST (test_locations)
       {"a%", 0, GST_RESOURCE_ERROR_SETTINGS},
       {"a%999d", 0, GST_RESOURCE_ERROR_SETTINGS},
       {"a%%.mcap", 1, GST_RESOURCE_ERROR_SETTINGS},
+      {"-", 0, GST_RESOURCE_ERROR_SETTINGS},
+      {"~nobody/a.mcap", 0, GST_RESOURCE_ERROR_SETTINGS},
+      {"http://example.org/a.mcap", 0, GST_RESOURCE_ERROR_SETTINGS},
+      {"/", 0, GST_RESOURCE_ERROR_SETTINGS},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -422,6 +426,48 @@ GST_START_TEST (test_digest_of_event)
 }
 GST_END_TEST;
 
+/* A URI is the path that it means. */
+GST_START_TEST (test_uri)
+{
+  g_autofree gchar *uri = g_filename_to_uri (path, NULL, NULL);
+  GstPad *source;
+
+  g_object_set (sink, "location", uri, NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push (source, 1, 0);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  expect_complete (path);
+  remove_source (source);
+}
+GST_END_TEST;
+
+/* Two recorders of one file: the second is refused, and the first goes on. */
+GST_START_TEST (test_two_of_a_file)
+{
+  GstElement *one = gst_element_factory_make ("mcapsink", NULL), *other = sink;
+  GstPad *sources[2];
+
+  g_object_set (one, "location", path, "overwrite", TRUE, NULL);
+  g_object_set (other, "overwrite", TRUE, NULL);
+  gst_bin_add (GST_BIN (pipeline), one);
+  set_state (GST_STATE_PLAYING);
+  sources[1] = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  sink = one;
+  sources[0] = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  push (sources[0], 10, 0);
+  fail_unless_equals_int (gst_pad_push (sources[1], make_scan (1, 0)), GST_FLOW_ERROR);
+  expect_error (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_BUSY);
+  push (sources[0], 10, 1);
+  gst_pad_push_event (sources[0], gst_event_new_eos ());
+  expect_complete (path);
+  fail_unless_equals_uint64 (get_stat ("messages"), 2);
+  remove_source (sources[0]);
+  sink = other;
+  remove_source (sources[1]);
+}
+GST_END_TEST;
+
 static Suite *
 mcapsink_suite (void)
 {
@@ -445,6 +491,8 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_deleted);
   tcase_add_test (tests, test_digest_is_not_waited_for);
   tcase_add_test (tests, test_digest_of_event);
+  tcase_add_test (tests, test_uri);
+  tcase_add_test (tests, test_two_of_a_file);
   return suite;
 }
 

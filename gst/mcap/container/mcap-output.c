@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -102,11 +103,27 @@ sync_folder (const gchar *path)
   close (fd);
 }
 
+/* Only once nobody else writes it: gst_location_create() locks as well. File systems without locks
+ * have none to break, and devices have no content. */
+static gboolean
+empty_file (int fd)
+{
+  struct stat about;
+
+  if (fstat (fd, &about) != 0)
+    return FALSE;
+  if (!S_ISREG (about.st_mode))
+    return TRUE;
+  if (flock (fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return FALSE;
+  return about.st_size == 0 || ftruncate (fd, 0) == 0;
+}
+
 McapOutput *
 mcap_output_open (const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error)
 {
   /* Waits for nobody, as opening a pipe would. */
-  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (overwrite ? O_TRUNC : O_EXCL);
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (overwrite ? 0 : O_EXCL);
   McapOutput *self;
   g_autofree gchar *shown = g_filename_display_name (path);
   struct stat about;
@@ -125,6 +142,15 @@ mcap_output_open (const gchar *path, gboolean overwrite, gint64 sync_interval, G
           "\"%s\" exists: choose another location or set overwrite=true", shown);
     else
       set_error (error, path, "Could not open", MCAP_OUTPUT_ERROR_OPEN, errno);
+    return NULL;
+  }
+  if (!empty_file (fd)) {
+    if (errno == EWOULDBLOCK)
+      g_set_error (error, MCAP_OUTPUT_ERROR, MCAP_OUTPUT_ERROR_BUSY,
+          "\"%s\" is being written by another recorder: choose another location", shown);
+    else
+      set_error (error, path, "Could not open", MCAP_OUTPUT_ERROR_OPEN, errno);
+    close (fd);
     return NULL;
   }
   self = g_new0 (McapOutput, 1);

@@ -13,6 +13,7 @@ GQuark mcap_output_error_quark (void);
 
 /* @MCAP_OUTPUT_ERROR_OPEN: the file cannot be opened for writing
  * @MCAP_OUTPUT_ERROR_EXISTS: a file of this name exists and is not to be replaced
+ * @MCAP_OUTPUT_ERROR_BUSY: another output, of any process, writes the file
  * @MCAP_OUTPUT_ERROR_WRITE: a write, or the disk behind an earlier one, failed
  * @MCAP_OUTPUT_ERROR_FULL: no room on the disk, or a limit of the file's size
  * @MCAP_OUTPUT_ERROR_CLOSE: what was written could not be finished
@@ -20,6 +21,7 @@ GQuark mcap_output_error_quark (void);
 typedef enum {
   MCAP_OUTPUT_ERROR_OPEN,
   MCAP_OUTPUT_ERROR_EXISTS,
+  MCAP_OUTPUT_ERROR_BUSY,
   MCAP_OUTPUT_ERROR_WRITE,
   MCAP_OUTPUT_ERROR_FULL,
   MCAP_OUTPUT_ERROR_CLOSE,
@@ -28,7 +30,7 @@ typedef enum {
 
 typedef struct _McapOutput McapOutput;
 
-/* @overwrite: FALSE, a file of this name is an error.
+/* Opens a file for this output alone. @overwrite: FALSE, a file of this name is an error.
  * @sync_interval: µs between two fdatasync(), 0: never, not even when it is closed. */
 McapOutput *mcap_output_open (
     const gchar *path, gboolean overwrite, gint64 sync_interval, GError **error);

@@ -34,6 +34,7 @@
 
 #include "gstmcapsink.h"
 
+#include "gst/common/gstlocation.h"
 #include "gst/mcap/container/mcap-output.h"
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/container/mcap-location.h"
@@ -66,6 +67,8 @@ struct _GstMcapSink {
   guint64 max_size_time;
   guint64 sync_interval;
   gchar *current_location;
+
+  gchar *pattern; /* the path, or its pattern, that location means; between READY and READY */
 
   /* under the lock */
   McapOutput *file;
@@ -140,14 +143,12 @@ close_file (GstMcapSink *self, gboolean failed, GError **error)
 static gboolean
 open_file (GstMcapSink *self, guint64 log_time, GError **error)
 {
-  g_autofree gchar *location = NULL;
   g_autofree gchar *path = NULL;
   gboolean overwrite;
   gint64 interval;
   McapOutput *file;
 
   GST_OBJECT_LOCK (self);
-  location = g_strdup (self->location);
   overwrite = self->overwrite;
   interval = self->sync_interval / GST_USECOND;
   GST_OBJECT_UNLOCK (self);
@@ -156,7 +157,7 @@ open_file (GstMcapSink *self, guint64 log_time, GError **error)
     g_autoptr (GError) failure = NULL;
 
     g_free (path);
-    path = mcap_location_format (location, self->next_number);
+    path = mcap_location_format (self->pattern, self->next_number);
     if (self->numbered)
       self->next_number++;
     file = mcap_output_open (path, overwrite, interval, &failure);
@@ -323,6 +324,7 @@ check_location (GstMcapSink *self)
 {
   g_autofree gchar *location = NULL;
   g_autofree gchar *shown = NULL;
+  g_autoptr (GError) error = NULL;
   gboolean splits, valid;
 
   GST_OBJECT_LOCK (self);
@@ -332,6 +334,9 @@ check_location (GstMcapSink *self)
 
   shown = location ? g_filename_display_name (location) : NULL;
   valid = mcap_location_check (location, &self->numbered);
+  g_clear_pointer (&self->pattern, g_free);
+  if (location && *location)
+    self->pattern = gst_location_resolve (location, GST_LOCATION_WRITE, &error);
   if (location == NULL || *location == '\0')
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
         ("No file to record in: set the property \"location\"."), (NULL));
@@ -343,6 +348,9 @@ check_location (GstMcapSink *self)
   else if (splits && !self->numbered)
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("Several files need several names: put a %%05d into the location \"%s\"", shown), (NULL));
+  else if (self->pattern == NULL)
+    gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, error->domain, error->code,
+        g_strdup (error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
   else
     return TRUE;
   return FALSE;
@@ -475,6 +483,7 @@ gst_mcap_sink_finalize (GObject *object)
 
   g_free (self->location);
   g_free (self->current_location);
+  g_free (self->pattern);
   g_mutex_clear (&self->wait_lock);
   g_cond_clear (&self->wait_cond);
   G_OBJECT_CLASS (gst_mcap_sink_parent_class)->finalize (object);
@@ -508,8 +517,9 @@ gst_mcap_sink_class_init (GstMcapSinkClass *klass)
   /**
    * GstMcapSink:location:
    *
-   * Where to record. With a `%05d` in it files are numbered from 0, behind those that are there
-   * already unless #GstMcapSink:overwrite is set.
+   * Where to record: a path, also one that begins with `~/`, or a URI `file:///…`. With a `%05d` in
+   * it files are numbered from 0, behind those that are there already unless #GstMcapSink:overwrite
+   * is set.
    */
   g_object_class_install_property (object_class, PROP_LOCATION,
       g_param_spec_string ("location", "Location",
