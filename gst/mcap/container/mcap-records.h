@@ -5,7 +5,7 @@
 
 G_BEGIN_DECLS
 
-/* Records of MCAP files, parsed out of bytes that nothing is trusted of. */
+/* Records of MCAP files, parsed out of bytes that may be anything. */
 
 #define MCAP_ERROR (mcap_error_quark ())
 GQuark mcap_error_quark (void);

@@ -190,8 +190,8 @@ decide_log_time (GstMcapBase *self, GstPad *pad)
   gst_mcap_base_unlock (self);
 }
 
-/* How the pipeline is when something comes, when pads are linked and caps are known. Not with the
- * lock: elements are asked for their properties. */
+/* Describes the pipeline at the first buffer, when pads are linked and caps are known. Without the
+ * lock: properties of elements are read. */
 static void
 describe_pipeline (GstMcapBase *self)
 {
@@ -267,7 +267,8 @@ set_caps (GstMcapBase *self, GstMcapPad *pad, GstCaps *caps)
   return ok;
 }
 
-/* ndtlocalize tells which map what follows is aligned with, and its checksums, with it or later. */
+/* The map that the following clouds are aligned with (docs/contract.md). The checksums come in the
+ * same event or in a later one of the same location. */
 static void
 take_map (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
 {
@@ -360,7 +361,7 @@ stop_flush (GstMcapBase *self, GstMcapPad *pad)
 {
   gst_segment_init (&pad->segment, GST_FORMAT_TIME);
   set_eos (self, pad, FALSE);
-  /* After an end it comes again. */
+  /* An end after the flush is another one. */
   gst_mcap_base_lock (self);
   gst_mcap_times_forget (&GET_PRIVATE (self)->session.times, pad);
   GET_PRIVATE (self)->session.has_ended = FALSE;
@@ -404,7 +405,7 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
       take_map (self, pad, event);
     break;
   default:
-    /* Gaps and tags: an input is never waited for, and nothing is made of them. */
+    /* Gaps: inputs do not wait for each other. Tags: MCAP has none. */
     break;
   }
   gst_event_unref (event);
@@ -451,8 +452,8 @@ gst_mcap_base_release_pad (GstElement *element, GstPad *pad)
   gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
   gst_object_unref (pad);
-  /* The others may have been waiting for this one's end, which mcapmux pushes: not in an
-   * application's thread, which has to go on where what is downstream is paused. */
+  /* Where all other inputs have ended the recording ends. In the alarm's thread: mcapmux pushes the
+   * end, which may block, and the caller is an application's thread. */
   set_alarm (GST_MCAP_BASE (element), g_get_monotonic_time ());
 }
 

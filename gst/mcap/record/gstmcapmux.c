@@ -9,9 +9,10 @@
  * chunk, and the summary with the indexes at the end of the last input. Without that end a reader
  * still gets all chunks that came through.
  *
- * A flush of any input begins the stream anew: with its own header and indexes, for a sink that
- * starts over. Of inputs that a seek flushes, one after the other or at once, it is one flush, and
- * what the first has to say waits for the last.
+ * A flush of any input begins a new stream, with its own header and indexes, as a sink that is
+ * flushed writes from the start. A flushing seek flushes the inputs one after the other; downstream
+ * gets one FLUSH_START, with the first, and one FLUSH_STOP, after the last. Buffers that an input
+ * sends between the two wait.
  *
  * ## Example launch line
  * |[
@@ -85,7 +86,7 @@ start_stream (GstMcapMux *self)
   if (self->has_started)
     return;
   self->has_started = TRUE;
-  /* Of several streams one is made, so that it has none's name. */
+  /* The stream is made of several: it has an id of its own. */
   id = g_strdup_printf ("mcap-%08x%08x", g_random_int (), g_random_int ());
   event = gst_event_new_stream_start (id);
   if (origins.group_id != GST_GROUP_ID_INVALID)
@@ -154,7 +155,7 @@ gst_mcap_mux_end (GstMcapBase *base, gboolean eos, GError **error)
   guint64 messages;
 
   if (!eos) {
-    /* Nothing can be pushed any more. */
+    /* After an error, or on the way to READY, nothing can be pushed. */
     gst_mcap_file_discard (file);
     return TRUE;
   }
@@ -232,8 +233,8 @@ push_pending (GstMcapMux *self, gboolean *any)
   }
 }
 
-/* The inputs' threads push, the one that has written something after those that came before it. A
- * thread that is let go of does not wait for one that is held up downstream. */
+/* The threads of the inputs push what they wrote, one at a time and in order. A thread whose pad is
+ * deactivated does not wait for one that blocks downstream. */
 static GstFlowReturn
 gst_mcap_mux_drain (GstMcapBase *base, GstPad *pad)
 {
@@ -261,8 +262,8 @@ gst_mcap_mux_drain (GstMcapBase *base, GstPad *pad)
   give_turn (self);
   flushing = self->flushing;
   g_mutex_unlock (&self->lock);
-  /* What downstream refuses because it is flushed is none of the input's that pushes: it goes on
-   * after the flush. */
+  /* FLUSHING from downstream while it is flushed is no result for an input that is not: its next
+   * buffer waits for the end of the flush. */
   return flow == GST_FLOW_FLUSHING && flushing ? GST_FLOW_OK : flow;
 }
 
@@ -303,8 +304,8 @@ send_flush (GstMcapMux *self, GstEvent *event)
   g_mutex_unlock (&self->lock);
 }
 
-/* Downstream is flushed from the first input's start until the last one's stop, and a seek is
- * through with all inputs. */
+/* Sends FLUSH_START when the first input begins to flush, and FLUSH_STOP when the last one has
+ * stopped and no flushing seek is on its way to the inputs. */
 static void
 update_flush (GstMcapMux *self)
 {

@@ -60,7 +60,7 @@ post_warning (GstMcapSession *self, const GError *warning)
   gst_mcap_session_post (self, gst_message_new_warning (GST_OBJECT (self->element), shown, NULL));
 }
 
-/* A buffer that is no scan: nothing is lost but it, and the first is told. */
+/* A buffer that is no scan is left out and counted; the first of an input is a warning. */
 static void
 drop (GstMcapSession *self, GstMcapPad *pad, const GError *error)
 {
@@ -120,7 +120,7 @@ end (GstMcapSession *self, gboolean eos, GError **error)
   return self->end (self->element, eos, error);
 }
 
-/* What has been written becomes a complete file, whose end has its room. */
+/* Ends the file, which is complete up to the last chunk that was written, and posts the error. */
 static void
 fail (GstMcapSession *self, const GError *error)
 {

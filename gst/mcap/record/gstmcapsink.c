@@ -4,19 +4,19 @@
  * @title: mcapsink
  * @short_description: records clouds, poses and anything else in MCAP files
  *
- * Records what arrives, as it arrives, in files that the tools of ROS 2 and others open: clouds as
- * sensor_msgs/msg/PointCloud2, the poses that they carry as
- * geometry_msgs/msg/PoseWithCovarianceStamped and tf2_msgs/msg/TFMessage, their scores and status
- * as diagnostic_msgs/msg/DiagnosticArray, and buffers of any other caps as they are. Topics and
- * frames are properties of the pads (`cloud_0::topic=/lidar/points`), which may be requested at any
- * time; none waits for another.
+ * Records buffers in the order in which they arrive, in files that the tools of ROS 2 and others
+ * open: clouds as sensor_msgs/msg/PointCloud2, the poses that they carry as
+ * geometry_msgs/msg/PoseWithCovarianceStamped, nav_msgs/msg/Odometry and tf2_msgs/msg/TFMessage,
+ * their scores and status as diagnostic_msgs/msg/DiagnosticArray, and buffers of any other caps as
+ * they are. Topics and frames are properties of the pads (`cloud_0::topic=/lidar/points`), which
+ * may be requested at any time. Inputs do not wait for each other.
  *
- * Buffers are not synchronized to the clock. While the element is PAUSED nothing is taken.
+ * Buffers are not synchronized to the clock. In PAUSED no buffer is taken.
  *
- * What was written stays readable: a chunk is a whole, its messages are indexed behind it, room for
- * a file's end is reserved before anything is written, and the data go to the disk every
- * #GstMcapSink:sync-interval. A file is finished when all inputs have ended, on the way to READY,
- * and when the disk is full.
+ * A chunk is written as a whole with its index behind it, room for the file's summary is reserved
+ * before each write, and data go to the disk every #GstMcapSink:sync-interval, so that after a
+ * crash, a power failure or an error of the disk all but the last chunk can be read. A file is
+ * finished when all inputs have ended, on the way to READY, and after an error.
  *
  * A message `mcap-file-closed` (`location`, string; `bytes`, `messages`, guint64) is posted for
  * each finished file.
@@ -163,7 +163,7 @@ open_file (GstMcapSink *self, guint64 log_time, GError **error)
     file = mcap_output_open (path, overwrite, interval, &failure);
     if (file)
       break;
-    /* What earlier runs recorded stays, and numbers go on behind it. */
+    /* Recordings of earlier runs are kept: the next free number is taken. */
     if (self->numbered && !overwrite && g_file_test (path, G_FILE_TEST_EXISTS))
       continue;
     g_propagate_error (error, g_steal_pointer (&failure));
@@ -218,8 +218,9 @@ gst_mcap_sink_prepare (GstMcapBase *base, guint64 log_time, guint64 size, GError
   return TRUE;
 }
 
-/* A bin forgets the end of its sinks when it pauses, and what ends meanwhile is told when it plays
- * again. @again: an end that was told since is told anew. */
+/* Posts EOS, in PLAYING only: a bin forgets the EOS messages of its sinks when it pauses, so that
+ * one of before, or of meanwhile, is posted when it plays. @again: also where one was posted since.
+ */
 static void
 post_eos (GstMcapSink *self, gboolean again)
 {
@@ -392,8 +393,8 @@ gst_mcap_sink_change_state (GstElement *element, GstStateChange transition)
   return result;
 }
 
-/* What an application sends to its pipeline, such as seeks, goes on to all inputs: there is no
- * source pad that GstElement could send it to. */
+/* Upstream events that an application sends to its pipeline, such as seeks, go to all inputs:
+ * GstElement sends them to a source pad, which a sink has not. */
 static gboolean
 gst_mcap_sink_send_event (GstElement *element, GstEvent *event)
 {

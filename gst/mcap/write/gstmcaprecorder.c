@@ -157,7 +157,7 @@ set_names (GstMcapPad *pad)
 {
   static const gchar *const defaults[] = {"/points", "/pose", "/data"};
   const GstStructure *caps = pad->caps ? gst_caps_get_structure (pad->caps, 0) : NULL;
-  /* Messages and poses of a recording have it; it goes on. */
+  /* Messages and poses of a recording keep its topic. */
   const gchar *from_caps = caps && pad->kind != GST_MCAP_PAD_CLOUD
                                ? gst_structure_get_string (caps, MCAP_CAPS_TOPIC)
                                : NULL;
@@ -193,8 +193,8 @@ set_names (GstMcapPad *pad)
   GST_OBJECT_UNLOCK (pad);
 }
 
-/* What the file at hand has of a pad, made anew for each file, each caps and what properties are
- * set to. */
+/* Channels and names of a pad in the file at hand: for each file, and again after new caps or
+ * properties. */
 static gboolean
 prepare_pad (GstMcapRecorder *self, GstMcapPad *pad, GError **error)
 {
