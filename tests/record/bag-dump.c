@@ -83,6 +83,7 @@ dump_bag (const gchar *location, guint64 from)
   g_autoptr (BagMerger) reader = bag_merger_new (paths, NULL, &error);
   if (!reader)
     return fail (error);
+  bag_merger_end_opening (reader);
   const gboolean has_range = bag_merger_get_range (reader, &start, &end);
   printf ("{\"record\": \"range\", \"has\": %d, \"start\": %" G_GUINT64_FORMAT
           ", \"end\": %" G_GUINT64_FORMAT "}\n",

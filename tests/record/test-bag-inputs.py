@@ -345,6 +345,31 @@ class Inputs(unittest.TestCase):
         self.assertIn("too large", rows[-1]["warning"])
         self.assertGreater(len(messages), 0)
 
+    def test_chunk_named_over_and_over(self):
+        """An index whose few bytes each have a chunk of 100 MiB unpacked again."""
+        module = writer()
+        path = self.folder / "again.mcap"
+        with open(path, "wb") as f:
+            w = module.Writer(f, chunk_size=1, compression=module.CompressionType.ZSTD,
+                              index_types=module.IndexType.CHUNK, use_statistics=False)
+            w.start("ros2")
+            channel = w.register_channel("/t", "cdr", w.register_schema(CLOUD, "ros2msg", b"x"))
+            w.add_message(channel, START, bytes(100 * MIB), START)
+            indexes = getattr(w, "_Writer__chunk_indices")
+            indexes *= 2000
+            w.finish()
+        messages, rows = self.dump(path, limit=20)
+        self.assertEqual(len(messages), 1)
+
+    def test_journal_that_is_a_pipe(self):
+        folder, path = self.bag()
+        path.chmod(0o644)
+        base = sqlite3.connect(path)
+        base.execute("PRAGMA journal_mode=DELETE")
+        base.close()
+        os.mkfifo(folder / "drive_0.db3-journal")
+        self.refused(path, "-journal", "not a regular file")
+
     def test_messages_of_no_channel(self):
         """Each is looked for once, not in all chunks for each message."""
         module = writer()

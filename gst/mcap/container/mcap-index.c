@@ -194,6 +194,18 @@ reset_index (McapIndex *self)
   self->has_range = self->has_all_channels = self->has_unclear_chunks = FALSE;
 }
 
+/* Whether two chunks are at one place: what a few bytes of an index name may be unpacked over and
+ * over. */
+static gboolean
+has_chunk_twice (const McapIndex *self)
+{
+  g_autoptr (GHashTable) offsets = g_hash_table_new (g_int64_hash, g_int64_equal);
+  for (guint i = 0; i < self->blocks->len; i++)
+    if (!g_hash_table_add (offsets, &((McapBlock *)g_ptr_array_index (self->blocks, i))->offset))
+      return TRUE;
+  return FALSE;
+}
+
 /* Takes the summary's records. FALSE where they do not list all messages. */
 static gboolean
 take_summary (McapIndex *self, const guint8 *data, gsize size)
@@ -236,7 +248,8 @@ take_summary (McapIndex *self, const guint8 *data, gsize size)
   if (has_statistics && n_messages == 0)
     return TRUE;
   /* Messages outside of chunks are in no index. */
-  if (self->blocks->len == 0 || (has_statistics && n_chunks != self->blocks->len) ||
+  if (self->blocks->len == 0 || has_chunk_twice (self) ||
+      (has_statistics && n_chunks != self->blocks->len) ||
       (has_statistics && has_counts && n_indexed != n_messages))
     return FALSE;
   /* Times of chunks are those of their messages; some writers leave those of the statistics at 0.

@@ -19,6 +19,7 @@ enum {
   PROP_MAX_TOPICS,
   PROP_MAX_NAMES,
   PROP_MAX_RECORD_SIZE,
+  PROP_MAX_OPEN_TIME,
   PROP_STATS,
 };
 
@@ -236,6 +237,9 @@ gst_bag_base_set_property (GObject *object, guint id, const GValue *value, GPara
   case PROP_MAX_RECORD_SIZE:
     settings->limits.max_record_size = g_value_get_uint64 (value);
     break;
+  case PROP_MAX_OPEN_TIME:
+    settings->limits.max_open_time = g_value_get_uint (value);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -276,6 +280,9 @@ gst_bag_base_get_property (GObject *object, guint id, GValue *value, GParamSpec 
     break;
   case PROP_MAX_RECORD_SIZE:
     g_value_set_uint64 (value, settings->limits.max_record_size);
+    break;
+  case PROP_MAX_OPEN_TIME:
+    g_value_set_uint (value, settings->limits.max_open_time);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -362,6 +369,10 @@ gst_bag_base_class_init (GstBagBaseClass *klass)
       g_param_spec_uint64 ("max-record-size", "Max Record Size",
           "Bytes of a record, of a chunk unpacked, or of a message that are read at most", 4096,
           MCAP_MAX_READ_LIMIT, BAG_DEFAULT_MAX_RECORD_SIZE, flags));
+  g_object_class_install_property (object_class, PROP_MAX_OPEN_TIME,
+      g_param_spec_uint ("max-open-time", "Max Open Time",
+          "Seconds that a recording may take to be opened: its index and its first messages", 1,
+          86400, BAG_DEFAULT_MAX_OPEN_TIME, flags));
   /**
    * GstBagBase:stats:
    *

@@ -260,6 +260,7 @@ open_recording (GstBagPlayer *self, GError **error)
   if (self->has_seen_all || bag_merger_has_all_channels (self->reader))
     gst_bag_streams_end_pads (self->streams);
 
+  bag_merger_end_opening (self->reader);
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
   const GstClockTime last =
       gst_bag_times_from_log (gst_bag_streams_get_times (self->streams), self->log_end);
@@ -468,6 +469,9 @@ void
 gst_bag_player_stop (GstBagPlayer *self)
 {
   GST_OBJECT_LOCK (self->element);
+  /* Set before the recording is open, the reader does not change afterwards. */
+  if (self->is_open)
+    bag_merger_cancel (self->reader);
   self->is_open = FALSE;
   self->is_stopped = TRUE;
   gst_task_stop (self->task);

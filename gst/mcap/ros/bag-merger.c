@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 /* One file. It is closed while none of its messages are at hand, so that recordings of more files
  * than a process may have open can be read. */
 typedef struct {
+  BagMerger *merger;
   gchar *name; /* as the user knows it; NULL: not a file */
   gchar *path; /* of what is read: unpacked, for zstd */
   gboolean is_temporary;
@@ -36,6 +38,8 @@ typedef struct {
 
 struct _BagMerger {
   BagLimits limits;
+  gint64 deadline; /* monotonic time by which it is to be open; 0: none */
+  gint is_cancelled;
   GPtrArray *files;
   BagChannels channels;
   BagFile *used; /* whose head was given out */
@@ -84,7 +88,18 @@ static gssize
 read_file (gpointer user_data, guint64 offset, guint8 *data, gsize size, GError **error)
 {
   BagFile *file = user_data;
+  BagMerger *self = file->merger;
   gssize n;
+
+  if (g_atomic_int_get (&self->is_cancelled)) {
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "reading was stopped");
+    return -1;
+  }
+  if (self->deadline != 0 && g_get_monotonic_time () > self->deadline) {
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+        "opening it takes longer than %u s (property max-open-time)", self->limits.max_open_time);
+    return -1;
+  }
   if (file->fd < 0)
     file->fd = open (file->path, O_RDONLY | O_CLOEXEC);
   do
@@ -144,9 +159,10 @@ take_warning (BagMerger *self, BagFile *file)
 }
 
 static BagFile *
-file_new (void)
+file_new (BagMerger *self)
 {
   BagFile *file = g_new0 (BagFile, 1);
+  file->merger = self;
   file->fd = -1;
   file->channels = g_hash_table_new (NULL, NULL);
   return file;
@@ -199,6 +215,7 @@ merger_new (const BagLimits *limits)
   static const BagLimits defaults = BAG_LIMITS_INIT;
   BagMerger *self = g_new0 (BagMerger, 1);
   self->limits = limits ? *limits : defaults;
+  self->deadline = g_get_monotonic_time () + self->limits.max_open_time * G_USEC_PER_SEC;
   self->limits.max_record_size = MIN (self->limits.max_record_size, MCAP_MAX_READ_LIMIT);
   self->files = g_ptr_array_new_with_free_func (free_file);
   self->unpacked = g_byte_array_new ();
@@ -212,7 +229,7 @@ bag_merger_new (const GPtrArray *paths, const BagLimits *limits, GError **error)
   g_autoptr (BagMerger) self = merger_new (limits);
   g_autoptr (BagFolders) folders = bag_folders_new ();
   for (guint i = 0; i < paths->len; i++) {
-    BagFile *file = file_new ();
+    BagFile *file = file_new (self);
     g_ptr_array_add (self->files, file);
     file->name = g_strdup (g_ptr_array_index (paths, i));
     file->path = g_strdup (file->name);
@@ -232,7 +249,7 @@ bag_merger_new_mcap (
     McapReadFunc read, gpointer user_data, guint64 size, const BagLimits *limits, GError **error)
 {
   g_autoptr (BagMerger) self = merger_new (limits);
-  BagFile *file = file_new ();
+  BagFile *file = file_new (self);
   g_ptr_array_add (self->files, file);
   file->mcap = mcap_reader_new (read, user_data, size, error);
   if (!file->mcap)
@@ -242,6 +259,18 @@ bag_merger_new_mcap (
   take_channels (self, file);
   take_warning (self, file);
   return g_steal_pointer (&self);
+}
+
+void
+bag_merger_end_opening (BagMerger *self)
+{
+  self->deadline = 0;
+}
+
+void
+bag_merger_cancel (BagMerger *self)
+{
+  g_atomic_int_set (&self->is_cancelled, TRUE);
 }
 
 void

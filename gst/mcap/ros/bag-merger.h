@@ -18,6 +18,10 @@ BagMerger *bag_merger_new (const GPtrArray *paths, const BagLimits *limits, GErr
 BagMerger *bag_merger_new_mcap (
     McapReadFunc read, gpointer user_data, guint64 size, const BagLimits *limits, GError **error);
 void bag_merger_free (BagMerger *self);
+/* What may take long is done: reads have no time limit from here on. */
+void bag_merger_end_opening (BagMerger *self);
+/* Lets reads of files fail with G_IO_ERROR_CANCELLED, from any thread. */
+void bag_merger_cancel (BagMerger *self);
 
 /* FALSE where there are no messages. */
 gboolean bag_merger_get_range (const BagMerger *self, guint64 *start, guint64 *end);

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "gst/mcap/container/mcap-format.h"
 
@@ -154,6 +155,19 @@ has_content (const gchar *path, const gchar *suffix)
   return g_stat (name, &status) == 0 && status.st_size > 0;
 }
 
+/* SQLite reads the -journal of a writer that died, and waits for ever where it is a pipe. */
+static gboolean
+check_journal (const gchar *path, GError **error)
+{
+  g_autofree gchar *name = g_strconcat (path, "-journal", NULL);
+  GStatBuf status;
+  if (g_stat (name, &status) != 0 || (S_ISREG (status.st_mode) && status.st_size == 0))
+    return TRUE;
+  if (!S_ISREG (status.st_mode))
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_OPEN, "\"%s\" is not a regular file", name);
+  return S_ISREG (status.st_mode);
+}
+
 /* The file's name as SQLite's URIs have it, with these parameters. */
 static gchar *
 make_uri (const gchar *path, const gchar *parameters)
@@ -213,6 +227,8 @@ bag_sqlite_new (const gchar *path, const BagLimits *limits, GError **error)
   mcap_table_init (&self->table);
   self->max_time = limits->max_query_time;
 
+  if (!check_journal (path, error))
+    return NULL;
   if (!open_database (self, path)) {
     fail (self, error);
     return NULL;

@@ -36,6 +36,7 @@ show_info (gchar *const *locations, guint64 seconds)
   g_autoptr (BagMerger) recording = bag_merger_new (paths, NULL, &error);
   if (!recording)
     return fail (error);
+  bag_merger_end_opening (recording);
   g_autofree gchar *text = bag_info_read (recording, seconds, &error);
   if (!text)
     return fail (error);
