@@ -36,14 +36,15 @@ compare_sizes (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
+/* @blocks: multiples of 64 KiB as well. */
 static GArray *
-make_sizes (void)
+make_sizes (gboolean blocks)
 {
   GArray *sizes = g_array_new (FALSE, FALSE, sizeof (gsize));
   for (gsize power = 1; power <= MAX_SIZE; power *= 2)
     for (gsize size = power > AROUND ? power - AROUND : 1; size <= power + AROUND; size++)
       g_array_append_val (sizes, size);
-  for (gsize size = BLOCK; size <= MAX_SIZE; size += BLOCK)
+  for (gsize size = BLOCK; blocks && size <= MAX_SIZE; size += BLOCK)
     g_array_append_val (sizes, size);
   g_array_sort (sizes, compare_sizes);
   return sizes;
@@ -54,7 +55,7 @@ static void
 test_unpack (void)
 {
   g_autofree guint8 *data = make_data ();
-  g_autoptr (GArray) sizes = make_sizes ();
+  g_autoptr (GArray) sizes = make_sizes (TRUE);
   g_autoptr (GByteArray) out = g_byte_array_new ();
 
   for (guint c = 0; c < G_N_ELEMENTS (compressions); c++) {
@@ -187,7 +188,7 @@ static void
 test_files (void)
 {
   g_autofree guint8 *data = make_data ();
-  g_autoptr (GArray) sizes = make_sizes ();
+  g_autoptr (GArray) sizes = make_sizes (FALSE);
   guint n_files = 0;
 
   for (guint c = 0; c < G_N_ELEMENTS (compressions); c++)
@@ -201,7 +202,7 @@ test_files (void)
       check_stream (file, &message);
       n_files++;
     }
-  g_assert_cmpuint (n_files, >, 300);
+  g_assert_cmpuint (n_files, >, 200);
 }
 
 int

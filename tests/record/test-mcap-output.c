@@ -6,7 +6,9 @@
 #endif
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -205,6 +207,75 @@ test_sync (Fixture *fixture, gconstpointer data)
   check_file (fixture->path, written);
 }
 
+/* As mcapsink writes: with room for the end. */
+typedef struct {
+  McapOutput *output;
+  McapWriter *writer;
+  gboolean finishing;
+} Recording;
+
+static gboolean
+reserve_and_write (gpointer user_data, const McapPart *parts, guint n_parts, GError **error)
+{
+  Recording *recording = user_data;
+  guint64 size = mcap_writer_get_summary_size (recording->writer);
+
+  for (guint i = 0; i < n_parts; i++)
+    size += parts[i].size;
+  return (recording->finishing || mcap_output_reserve (recording->output, size, error)) &&
+         mcap_output_write (recording->output, parts, n_parts, error);
+}
+
+/* The disk is full at any position, which the limit of a file's size stands for: the file is whole,
+ * with all chunks that had room, or there is none. */
+static void
+test_full (Fixture *fixture, gconstpointer data)
+{
+  struct rlimit before, limit;
+  guint n_whole = 0, n_none = 0;
+
+  signal (SIGXFSZ, SIG_IGN);
+  g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &before), ==, 0);
+  for (guint bytes = 0; bytes < 1000 + (N_MESSAGES + 2) * (MESSAGE_SIZE + 300);
+       bytes += bytes < 1000 ? 1 : 61) {
+    g_autoptr (GError) error = NULL;
+    Recording recording = {0};
+    guint written = 0;
+    guint16 channel;
+
+    recording.output = mcap_output_open (fixture->path, FALSE, 0, &error);
+    g_assert_no_error (error);
+    recording.writer =
+        mcap_writer_new (MCAP_WRITER_COMPRESSION_NONE, 1, 0, reserve_and_write, &recording);
+    limit = (struct rlimit){bytes, before.rlim_max};
+    g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &limit), ==, 0);
+    if (mcap_writer_start (recording.writer, "", "test", &error)) {
+      g_assert_true (
+          mcap_writer_add_channel (recording.writer, 0, "/t", "raw", NULL, &channel, NULL));
+      written = add_messages (recording.writer, channel, N_MESSAGES, &error);
+    }
+    recording.finishing = TRUE;
+    if (mcap_writer_finish (recording.writer, NULL)) {
+      mcap_output_close (recording.output, NULL);
+      check_file (fixture->path, written);
+      n_whole++;
+    } else {
+      /* Not even a beginning and an end have room. */
+      g_assert_cmpuint (written, ==, 0);
+      g_assert_cmpuint (bytes, <, 500);
+      mcap_output_close (recording.output, NULL);
+      n_none++;
+    }
+    if (written < N_MESSAGES)
+      g_assert_error (error, MCAP_OUTPUT_ERROR, MCAP_OUTPUT_ERROR_FULL);
+    g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &before), ==, 0);
+    mcap_writer_free (recording.writer);
+    g_unlink (fixture->path);
+  }
+  g_assert_cmpuint (n_whole, >, 300);
+  g_assert_cmpuint (n_none, >, 50);
+}
+
 typedef enum { UNLINK, REPLACE, CUT, APPEND, N_WAYS } Way;
 
 static void
@@ -274,6 +345,7 @@ main (int argc, char **argv)
   g_test_add (
       "/mcap-output/write-for-good", Fixture, GINT_TO_POINTER (TRUE), setup, test_writes, teardown);
   g_test_add ("/mcap-output/sync", Fixture, NULL, setup, test_sync, teardown);
+  g_test_add ("/mcap-output/full", Fixture, NULL, setup, test_full, teardown);
   g_test_add ("/mcap-output/lost", Fixture, NULL, setup, test_lost, teardown);
   return g_test_run ();
 }

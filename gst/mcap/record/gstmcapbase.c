@@ -468,7 +468,9 @@ start (GstMcapBase *self)
   gst_mcap_base_lock (self);
   gst_mcap_session_reset (&priv->session);
   priv->session.category = CATEGORY (self);
+  GST_OBJECT_LOCK (self);
   priv->session.header_stamp = priv->settings.header_stamp;
+  GST_OBJECT_UNLOCK (self);
   priv->session.running = TRUE;
   gst_mcap_base_unlock (self);
   GST_OBJECT_LOCK (self);
