@@ -150,6 +150,36 @@ class Transforms(Folder):
         self.assertEqual(len(poses), 1)
         self.assertEqual([child for _, child in self.transforms(messages)], ["car"])
 
+    def test_two_parents(self):
+        """Transforms of a recording that passes through, and an estimate of the same frame."""
+        first, path = self.path("first.mcap"), self.path("a.mcap")
+        self.record(f"mcapsink name=rec location={first} tf-role=odometry", on_clouds=True)
+        for mode, expected in (("pose", True), ("map-odom", False)):
+            pipeline = Gst.parse_launch(
+                f"rosbagsrc name=bag location={first} mcapsink name=rec location={path} "
+                f"tf-mode={mode} overwrite=true")
+            bag, rec = pipeline.get_by_name("bag"), pipeline.get_by_name("rec")
+
+            def link(_, pad):
+                kind = {"cloud": "cloud_%u", "pose": "pose_%u"}.get(
+                    pad.name.split("_")[0], "data_%u")
+                assert pad.link(rec.request_pad_simple(kind)) == Gst.PadLinkReturn.OK
+
+            bag.connect("pad-added", link)
+            pipeline.set_state(Gst.State.PLAYING)
+            warnings = []
+            while True:
+                message = pipeline.get_bus().timed_pop_filtered(
+                    60 * SECOND,
+                    Gst.MessageType.WARNING | Gst.MessageType.ERROR | Gst.MessageType.EOS)
+                self.assertNotIn(message.type, (None, Gst.MessageType.ERROR))
+                if message.type == Gst.MessageType.EOS:
+                    break
+                warnings.append(message.parse_warning()[0].message)
+            pipeline.set_state(Gst.State.NULL)
+            self.assertEqual(any("base_link has two parents" in w for w in warnings), expected,
+                             warnings)
+
     def test_no_odometry(self):
         """That nothing is made of estimates is said."""
         path = self.path("a.mcap")

@@ -33,6 +33,7 @@ gst_mcap_session_reset (GstMcapSession *self)
   gst_mcap_origins_init (&self->origins);
   self->described = self->has_ended = self->has_failed = FALSE;
   self->dropped = self->n_without_odometry = 0;
+  self->has_told_conflict = FALSE;
 }
 
 /* Messages */
@@ -92,10 +93,18 @@ tell_clock (GstMcapSession *self, GstMcapPad *pad, GstMcapStampNews news, guint6
 #define N_WITHOUT_ODOMETRY 10
 
 static void
-check_odometry (GstMcapSession *self, GstMcapPad *pad)
+check_transforms (GstMcapSession *self, GstMcapPad *pad)
 {
-  const guint64 n = self->file.recorder.poses.n_without_odometry;
+  const GstMcapPoses *poses = &self->file.recorder.poses;
+  const guint64 n = poses->n_without_odometry;
 
+  if (poses->conflict && !self->has_told_conflict) {
+    g_autoptr (GError) warning = g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+        "In the transforms that are recorded %s: tf-mode=map-odom or an empty tf-topic leave one",
+        poses->conflict);
+    post_warning (self, warning);
+    self->has_told_conflict = TRUE;
+  }
   if (n == self->n_without_odometry)
     return;
   self->n_without_odometry = n;
@@ -216,7 +225,7 @@ record_now (GstMcapSession *self, GstMcapPad *pad, GstBuffer *buffer)
       log_time, stamp);
   if (self->prepare (self->element, log_time, size, &error) &&
       gst_mcap_file_add (&self->file, pad, buffer, log_time, stamp, &error)) {
-    check_odometry (self, pad);
+    check_transforms (self, pad);
     return GST_FLOW_OK;
   }
   if (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT) ||

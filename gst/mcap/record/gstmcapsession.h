@@ -24,7 +24,8 @@ typedef struct {
   gboolean described;              /* file.pipeline is, as far as there is a pipeline */
   gboolean has_ended;
   gboolean has_failed;
-  guint64 dropped;            /* buffers that are no scan */
+  guint64 dropped; /* buffers that are no scan */
+  gboolean has_told_conflict;
   guint64 n_without_odometry; /* told of */
 } GstMcapSession;
 

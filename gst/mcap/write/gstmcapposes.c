@@ -57,6 +57,7 @@ gst_mcap_poses_init (GstMcapPoses *self)
   memset (self, 0, sizeof *self);
   self->scratch = g_byte_array_new ();
   self->paths = g_ptr_array_new_with_free_func (free_path);
+  self->parents = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   gst_mcap_odometry_init (&self->odometry);
 }
 
@@ -65,6 +66,8 @@ gst_mcap_poses_clear (GstMcapPoses *self)
 {
   g_byte_array_unref (self->scratch);
   g_ptr_array_unref (self->paths);
+  g_hash_table_unref (self->parents);
+  g_free (self->conflict);
   gst_mcap_odometry_clear (&self->odometry);
 }
 
@@ -74,6 +77,8 @@ gst_mcap_poses_reset (GstMcapPoses *self)
   gst_mcap_odometry_clear (&self->odometry);
   gst_mcap_odometry_init (&self->odometry);
   self->n_without_odometry = 0;
+  g_hash_table_remove_all (self->parents);
+  g_clear_pointer (&self->conflict, g_free);
 }
 
 void
@@ -161,10 +166,25 @@ add_pose (GstMcapPoses *self, GstMcapPad *pad, const Pose *pose, GError **error)
 
 /* Transforms */
 
+/* Frames whose parents are looked at. */
+#define MAX_FRAMES 1000
+
+static void
+note_parent (GstMcapPoses *self, const gchar *parent, const gchar *child)
+{
+  const gchar *known = g_hash_table_lookup (self->parents, child);
+
+  if (known == NULL && g_hash_table_size (self->parents) < MAX_FRAMES)
+    g_hash_table_insert (self->parents, g_strdup (child), g_strdup (parent));
+  else if (known && !g_str_equal (known, parent) && self->conflict == NULL)
+    self->conflict = g_strdup_printf ("%s has two parents, %s and %s", child, known, parent);
+}
+
 static gboolean
 write_transform (GstMcapPoses *self, GstMcapPad *pad, const Pose *pose, const gchar *child,
     const GstPointCloudPose *transform, GError **error)
 {
+  note_parent (self, pose->parent, child);
   g_byte_array_set_size (self->scratch, 0);
   ros_write_transform (self->scratch, pose->stamp, pose->parent, child, transform);
   return gst_mcap_channel_prepare (self->writer, pad, GST_MCAP_CHANNEL_TF, self->settings->tf_topic,
@@ -229,6 +249,7 @@ gst_mcap_poses_add_mount (
   topic = g_strconcat (self->settings->tf_topic, "_static", NULL);
   g_byte_array_set_size (self->scratch, 0);
   ros_write_transform (self->scratch, stamp, pad->mount_parent, pad->cloud_frame, pad->mount);
+  note_parent (self, pad->mount_parent, pad->cloud_frame);
   return gst_mcap_channel_prepare (
              self->writer, pad, GST_MCAP_CHANNEL_TF_STATIC, topic, ROS_TYPE_TF, NULL, error) &&
          gst_mcap_channel_write (
@@ -382,10 +403,19 @@ gst_mcap_poses_add (GstMcapPoses *self, GstMcapPad *pad, GstBuffer *buffer, guin
          foreach_pose (self, pad, buffer, log_time, stamp, add_all, error);
 }
 
+static gboolean
+note_transform (GstMcapPoses *self, GstMcapPad *pad, const Pose *pose, GError **error)
+{
+  note_parent (self, pose->parent, pose->child);
+  return TRUE;
+}
+
 gboolean
 gst_mcap_poses_add_transforms (GstMcapPoses *self, GstMcapPad *pad, GstBuffer *buffer,
-    guint64 log_time, gint64 stamp, GError **error)
+    gboolean is_tf, guint64 log_time, gint64 stamp, GError **error)
 {
+  if (is_tf)
+    return foreach_pose (self, pad, buffer, log_time, stamp, note_transform, error);
   return self->settings->tf_mode != GST_MCAP_TF_MODE_MAP_ODOM ||
          foreach_pose (self, pad, buffer, log_time, stamp, add_transform, error);
 }

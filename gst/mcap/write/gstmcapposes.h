@@ -15,6 +15,8 @@ typedef struct {
   GByteArray *scratch;
   GstMcapOdometry odometry;   /* of the recording; used with tf-mode=map-odom */
   GPtrArray *paths;           /* of the file */
+  GHashTable *parents;        /* of the recording's transforms: child → parent */
+  gchar *conflict;            /* a child with two parents, as text; NULL: none was found */
   guint64 n_without_odometry; /* estimates that gave no transform for want of it */
 } GstMcapPoses;
 
@@ -28,9 +30,10 @@ void gst_mcap_poses_open (GstMcapPoses *self, McapWriter *writer, const GstMcapS
 /* Poses of all roles. @stamp: of the buffer's PTS. */
 gboolean gst_mcap_poses_add (GstMcapPoses *self, GstMcapPad *pad, GstBuffer *buffer,
     guint64 log_time, gint64 stamp, GError **error);
-/* Of a buffer that is recorded as the message that it was: transforms alone. */
+/* Of a buffer that is recorded as the message that it was: transforms alone. @is_tf: the message is
+ * one of transforms. */
 gboolean gst_mcap_poses_add_transforms (GstMcapPoses *self, GstMcapPad *pad, GstBuffer *buffer,
-    guint64 log_time, gint64 stamp, GError **error);
+    gboolean is_tf, guint64 log_time, gint64 stamp, GError **error);
 /* Once a file, before the first cloud that has it: where the sensor is on the body. */
 gboolean gst_mcap_poses_add_mount (
     GstMcapPoses *self, GstMcapPad *pad, guint64 log_time, gint64 stamp, GError **error);

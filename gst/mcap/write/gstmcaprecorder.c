@@ -330,6 +330,15 @@ add_data (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log
   return ok;
 }
 
+/* Of a pad with messages of a recording. */
+static gboolean
+is_tf (const GstMcapPad *pad)
+{
+  return g_strcmp0 (gst_structure_get_string (
+                        gst_caps_get_structure (pad->caps, 0), MCAP_CAPS_SCHEMA_NAME),
+             ROS_TYPE_TF) == 0;
+}
+
 gboolean
 gst_mcap_recorder_add (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,
     gint64 stamp, GError **error)
@@ -344,7 +353,7 @@ gst_mcap_recorder_add (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer
     if (pad->is_copy)
       return add_data (self, pad, buffer, log_time, stamp, error) &&
              gst_mcap_poses_add_transforms (
-                 &self->poses, pad, buffer, log_time, (gint64)log_time, error);
+                 &self->poses, pad, buffer, is_tf (pad), log_time, (gint64)log_time, error);
     return gst_mcap_poses_add (&self->poses, pad, buffer, log_time, stamp, error);
   default:
     if (pad->is_attachment)
