@@ -38,8 +38,5 @@ gst_sink_events_tell_flushing (GstPad *sinkpad)
   Wrapped *wrapped = g_new (Wrapped, 1);
 
   wrapped->function = GST_PAD_EVENTFUNC (sinkpad);
-  GstPadEventFunction *function = g_new (GstPadEventFunction, 1);
-
-  *function = GST_PAD_EVENTFUNC (sinkpad);
-  gst_pad_set_event_full_function_full (sinkpad, handle_event, function, g_free);
+  gst_pad_set_event_full_function_full (sinkpad, handle_event, wrapped, g_free);
 }

@@ -485,6 +485,45 @@ GST_START_TEST (test_undecided)
 }
 GST_END_TEST;
 
+/* The manual and Nebula have the type a byte further on than the capture. */
+GST_START_TEST (test_type)
+{
+  guint8 packet[SIZE];
+  guint n;
+  GstHarness *harness = make_harness ("", 4);
+  make_packet (packet, HELIOS_16P, 0, 0, 40, 1000);
+  packet[30] = 0;
+  packet[31] = 6;
+  packet[32] = 3;
+  packet_harness_push (harness, packet, SIZE, 0);
+  g_autofree PacketPoint *points = finish (harness, &n);
+  fail_unless_equals_int (n, 12 * N_LASERS);
+  fail_unless_equals_int (points[0].ring, 15);
+}
+GST_END_TEST;
+
+/* A Helios whose angles are of 16 lasers is the 16P, whatever it says; the Bpearl's byte of
+ * rotation does not mirror it. */
+GST_START_TEST (test_16_angles)
+{
+  guint8 packet[SIZE];
+  guint n;
+  GstHarness *harness = packet_harness_new ("robosensedec");
+  make_difop (packet, 4);
+  memset (packet + 468 + 48, 0, 48);
+  memset (packet + 564 + 48, 0, 48);
+  packet[337] = 255;
+  packet_harness_push (harness, packet, SIZE, 0);
+  make_packet (packet, HELIOS, 0, 9000, 40, 4000);
+  packet_harness_push (harness, packet, SIZE, 0);
+  g_autofree PacketPoint *points = finish (harness, &n);
+  fail_unless_equals_int (n, 12 * N_LASERS);
+  fail_unless_equals_int (points[0].ring, 15);
+  for (guint i = 0; i < n; i++)
+    fail_unless (points[i].y < 0);
+}
+GST_END_TEST;
+
 static Suite *
 robosensedec_suite (void)
 {
@@ -502,6 +541,8 @@ robosensedec_suite (void)
   tcase_add_test (tests, test_bad_packets);
   tcase_add_test (tests, test_bad_packets_before_angles);
   tcase_add_test (tests, test_undecided);
+  tcase_add_test (tests, test_type);
+  tcase_add_test (tests, test_16_angles);
   return suite;
 }
 

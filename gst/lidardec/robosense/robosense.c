@@ -19,15 +19,17 @@
 /* Of a Helios the type is lidar_type of rs_driver's RSHELIOSMsopHeader, of a Bpearl lidar_type and
  * lidar_model of its RSMsopHeaderV1, and with old firmware legacy_lidar_type
  * (github.com/RoboSense-LiDAR/rs_driver, decoder_RSHELIOS.hpp and decoder.hpp, commit 4eeadac). A
- * capture of a Helios of 32 lasers has 6 there. Nebula reads a resolution from byte 17, which
- * rs_driver does not: it has one of each model. */
+ * capture of a Helios of 32 lasers has 6 there and 0 behind it. The manual and Nebula's helios.hpp
+ * (github.com/tier4/nebula, commit 606ac41) have it a byte further on, where it is taken from if
+ * the first one is 0. Nebula reads a resolution from byte 17, which rs_driver does not: it has one
+ * of each model. */
 #define STAMP 20
 #define HELIOS_TYPE 30
 #define BPEARL_OLD_TYPE 30
 #define BPEARL_TYPE 31
 #define BPEARL_MODEL 32
-/* Only manuals say this one; rs_driver is told the model. */
-#define HELIOS_SUBTYPE 31
+/* Behind the type; 3 is known from manuals only, as rs_driver and Nebula are told the model. */
+#define HELIOS_SUBTYPE 1
 
 #define DIFOP_RPM 8
 #define DIFOP_RETURN_MODE 300
@@ -228,12 +230,20 @@ decode_difop (Robosense *self, const guint8 *data, GError **error)
          set_model (self, self->model, error);
 }
 
+/* The byte of a Helios's type; the subtype is behind it. */
+static const guint8 *
+get_helios_type (const guint8 *data)
+{
+  return data + HELIOS_TYPE + (data[HELIOS_TYPE] == 0 ? 1 : 0);
+}
+
 /* Whether a Helios is the one of 16 lasers, which fire twice a block: where its angles are of 16,
  * or its packets say so. */
 static gboolean
 is_16p (const Robosense *self, const guint8 *data)
 {
-  return self->calibration.n_lasers == 16 || data[HELIOS_SUBTYPE] == SUBTYPE_HELIOS_16P;
+  return self->calibration.n_lasers == 16 ||
+         get_helios_type (data)[HELIOS_SUBTYPE] == SUBTYPE_HELIOS_16P;
 }
 
 /* What the packet says that it is of, and what that is called. AUTO: of another model, or, with
@@ -245,7 +255,7 @@ recognize (const Robosense *self, const guint8 *data, const gchar **name)
       "RS-LiDAR-32", "Bpearl", "Ruby", "Ruby Lite", "Helios", "Helios-1615 or Helios-16P"};
   const gboolean is_new = memcmp (data, helios_id, sizeof helios_id) == 0;
   const gboolean is_old = memcmp (data, bpearl_id, sizeof bpearl_id) == 0;
-  const guint8 type = is_new                             ? data[HELIOS_TYPE]
+  const guint8 type = is_new                             ? *get_helios_type (data)
                       : data[BPEARL_TYPE] == TYPE_BPEARL ? TYPE_BPEARL
                                                          : data[BPEARL_OLD_TYPE];
   RobosenseModel model = ROBOSENSE_MODEL_AUTO;
@@ -267,7 +277,8 @@ recognize (const Robosense *self, const guint8 *data, const gchar **name)
 static gboolean
 is_undecided (const guint8 *data)
 {
-  return memcmp (data, helios_id, sizeof helios_id) == 0 && data[HELIOS_TYPE] == TYPE_HELIOS + 1;
+  return memcmp (data, helios_id, sizeof helios_id) == 0 &&
+         *get_helios_type (data) == TYPE_HELIOS + 1;
 }
 
 /* Whether the packet is of a model that is decoded here. */
