@@ -345,7 +345,6 @@ GST_START_TEST (test_unreadable_texts)
       {"sensor-pose", "1,2,3,0,0,0,0"},
       {"crop-box", "0,0,0,1,1"},
       {"crop-box", "1,0,0,0,1,1"},
-      {"fixed-covariance", "here"},
   };
   g_autofree gchar *start = ndt_harness_pose (0);
   GstHarness *h = ndt_harness_new ("initial-pose", start, "sensor-pose", "0,0,1", "crop-box",
