@@ -291,6 +291,26 @@ class Inputs(unittest.TestCase):
             "rosbagsrc", "location=%s" % path, "max-names=300000", "!", "fakesink")
         self.assertNotIn("max-names", output)
 
+    def test_names_of_metadata(self):
+        module = writer()
+        path = self.folder / "keys.mcap"
+        with open(path, "wb") as f:
+            w = module.Writer(f, compression=module.CompressionType.NONE)
+            w.start("ros2")
+            number = w.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
+            channel = w.register_channel("/s", "cdr", number, {"key %d" % i: "x" for i in range(5000)})
+            w.add_message(channel, START, b"x", START)
+            w.add_metadata("m", {"entry %d" % i: "x" for i in range(5000)})
+            w.finish()
+        for options in ((), ("raw=true",)):
+            status, output, _ = self.launch(
+                "rosbagsrc", "location=%s" % path, *options, "!", "fakesink")
+            self.assertEqual(status, 0, output)
+            self.assertEqual(output.count("property max-names"), 1)
+            status, output, _ = self.launch("rosbagsrc", "location=%s" % path, "max-names=20000",
+                                            *options, "!", "fakesink")
+            self.assertNotIn("max-names)", output)
+
     def test_topics(self):
         topics = ["/t%d" % i for i in range(16000)]
         path = self.write("topics.mcap", [(t, START + i, cloud()) for i, t in enumerate(topics)],

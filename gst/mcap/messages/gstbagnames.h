@@ -8,7 +8,8 @@ G_BEGIN_DECLS
 /* GLib never frees quarks and interned strings. Names in a recording (frames, fields, metadata
  * keys) become quarks, so their number is bounded. */
 typedef struct {
-  guint left; /* names that may still be added */
+  guint left;      /* names that may still be added */
+  guint n_refused; /* that were not */
 } GstBagNames;
 
 /* Longer names are refused. */

@@ -50,6 +50,7 @@ struct _GstBagStreams {
   guint n_ready;       /* topics whose pads were made */
   gboolean has_all_pads;
   gboolean has_told_topics;
+  gboolean has_told_names;
   GPtrArray *shown; /* Stream, borrowed: those with pads */
   Stream *attachments;
   Stream *metadata;
@@ -149,6 +150,22 @@ set_caps (GstBagStreams *self, Stream *stream, GstCaps *caps)
   gst_caps_replace (&stream->caps, caps);
 }
 
+/* Keys of metadata that are left out of caps; a cloud or pose with such names is left out as a
+ * whole. */
+static void
+tell_names (GstBagStreams *self)
+{
+  if (self->names.n_refused == 0 || self->has_told_names)
+    return;
+  self->has_told_names = TRUE;
+  GST_ELEMENT_WARNING (self->element, STREAM, DEMUX,
+      ("Metadata of the recording are left out: they have too many different keys, or longer ones "
+       "than "
+       "%u bytes (property max-names).",
+          GST_BAG_NAME_MAX_LENGTH),
+      (NULL));
+}
+
 /* Of poses and messages, whose caps are those of the channel. */
 static void
 set_channel_caps (GstBagStreams *self, Stream *stream, const BagChannel *channel)
@@ -159,6 +176,7 @@ set_channel_caps (GstBagStreams *self, Stream *stream, const BagChannel *channel
   g_autoptr (GstCaps) caps = stream->topic->kind == BAG_KIND_MESSAGE
                                  ? bag_channel_get_message_caps (channel, &self->names)
                                  : bag_channel_get_pose_caps (channel, &self->names);
+  tell_names (self);
   set_caps (self, stream, caps);
 }
 
@@ -491,6 +509,7 @@ gst_bag_streams_push_record (GstBagStreams *self, guint8 opcode, McapCursor *con
   if (!self->settings.raw)
     return GST_FLOW_OK;
   GstSample *sample = bag_record_to_sample (opcode, content, &self->names);
+  tell_names (self);
   if (sample) {
     g_queue_push_tail (&self->records, sample);
     return gst_bag_streams_has_pads (self) ? gst_bag_streams_push_records (self) : GST_FLOW_OK;

@@ -385,6 +385,6 @@ gst_mcap_demux_class_init (GstMcapDemuxClass *klass)
   GST_BAG_BASE_CLASS (klass)->stats_name = "application/x-mcapdemux-stats";
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_set_static_metadata (element_class, "MCAP demuxer", "Codec/Demuxer",
+  gst_element_class_set_static_metadata (element_class, "MCAP Demuxer", "Codec/Demuxer",
       "Takes recordings in MCAP apart", "The gst-ndt developers");
 }

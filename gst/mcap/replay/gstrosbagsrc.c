@@ -305,7 +305,7 @@ gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
           "their times where it has no index of these",
           1, 86400, BAG_DEFAULT_MAX_QUERY_TIME, flags));
 
-  gst_element_class_set_static_metadata (element_class, "Recording source",
+  gst_element_class_set_static_metadata (element_class, "Recording Source",
       "Source/File/PointCloud", "Plays recordings in MCAP and rosbag2 files",
       "The gst-ndt developers");
 }
