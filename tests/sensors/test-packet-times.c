@@ -145,6 +145,27 @@ GST_START_TEST (test_interrupted)
 }
 GST_END_TEST;
 
+/* A hole of 96 degrees of lost packets is no field of view: turns stay turns. One of the first turn
+ * is taken for one until something comes from there. */
+GST_START_TEST (test_lost)
+{
+  const guint from = __i__ == 0 ? 230 : 40;
+  GstHarness *harness = packet_harness_new ("velodynedec");
+  guint n_turns = 0;
+  for (guint i = 0; i < 600; i++)
+    if (i < from || i >= from + 20)
+      push (harness, i, get_stamp (i), 0);
+  gst_harness_push_event (harness, gst_event_new_eos ());
+  while (gst_harness_buffers_in_queue (harness) > 0) {
+    g_autoptr (GstBuffer) buffer = gst_harness_pull (harness);
+    n_turns += ABS ((gint64)GST_BUFFER_DURATION (buffer) - 99532800) < 2000;
+  }
+  fail_unless (n_turns >= (__i__ == 0 ? 8 : 5), "%u turns", n_turns);
+  fail_unless_equals_uint64 (packet_harness_count (harness, "gaps"), __i__);
+  packet_harness_free (harness);
+}
+GST_END_TEST;
+
 /* The first sender that is understood is decoded, not the first one; with src-ip the one that is
  * named; one that falls silent is followed by another. */
 GST_START_TEST (test_sources)
@@ -195,6 +216,7 @@ packet_times_suite (void)
   tcase_add_test (tests, test_foreign_first);
   tcase_add_loop_test (tests, test_set, 0, 8);
   tcase_add_test (tests, test_interrupted);
+  tcase_add_loop_test (tests, test_lost, 0, 2);
   tcase_add_test (tests, test_sources);
   return suite;
 }

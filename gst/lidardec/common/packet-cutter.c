@@ -25,8 +25,8 @@
  * before it: the packet behind may say that it was earlier by a bit. */
 #define MAX_OVERLAP (MSEC / 2)
 
-/* Least jumps of azimuth, degrees, that are taken for the end of a field of view: at once, and
- * where the same jump was in the turn before. Lost packets make jumps as well. */
+/* Least jumps of azimuth, degrees, that are taken for the end of a field of view: in the first turn
+ * of a stream, and where the same jump was in the turn before. Lost packets make jumps as well. */
 #define BLIND_AT_ONCE 60
 #define BLIND_TWICE 10
 /* Tolerance of the edges of the blind part, degrees: a packet covers up to 5. */
@@ -55,7 +55,8 @@ struct _PacketCutter {
   gboolean has_blind;
   Sector blind; /* between its edges nothing comes */
   Sector last_jump;
-  PacketMemory *memory; /* of points */
+  gboolean has_seen_turn; /* a whole one, without a blind part */
+  PacketMemory *memory;   /* of points */
   PacketCutterCounts counts;
   GQueue finished; /* of PacketScan */
 
@@ -132,6 +133,7 @@ packet_cutter_reset (PacketCutter *self)
   g_queue_clear_full (&self->finished, (GDestroyNotify)packet_scan_free);
   self->has_packet = self->is_discont = self->is_held = self->has_jumped = FALSE;
   self->next_arrival = -1;
+  self->has_seen_turn = FALSE;
   packet_guard_reset (&self->guard);
   packet_timeline_reset (&self->timeline);
 }
@@ -409,8 +411,9 @@ is_blind (const PacketCutter *self, gint64 time, gdouble turn)
   return fabs ((gdouble)(time - self->last_time) - expected) < BLIND_TIME * expected + 2.0 * MSEC;
 }
 
-/* Learns the field of view from a jump of the azimuth. */
-static void
+/* Learns the field of view from a jump of the azimuth. Whether the jump is that over its blind
+ * part; lost packets make jumps as well. */
+static gboolean
 learn_blind (PacketCutter *self, gdouble azimuth, gdouble turn)
 {
   const Sector jump = {get_turn (0, self->cut_angle + self->last_relative), azimuth};
@@ -419,11 +422,14 @@ learn_blind (PacketCutter *self, gdouble azimuth, gdouble turn)
   const gboolean came_twice =
       are_near (jump.from, self->last_jump.from) && are_near (jump.to, self->last_jump.to);
   self->last_jump = jump;
-  if (!is_known && (turn >= BLIND_AT_ONCE || (came_twice && !self->has_blind))) {
-    self->has_blind = TRUE;
-    self->blind = jump;
-    set_cut_angle (self, jump.from + turn / 2);
-  }
+  if (is_known)
+    return TRUE;
+  if (!came_twice && (turn < BLIND_AT_ONCE || self->has_seen_turn))
+    return FALSE;
+  self->has_blind = TRUE;
+  self->blind = jump;
+  set_cut_angle (self, jump.from + turn / 2);
+  return TRUE;
 }
 
 /* A firing within the blind part: what was taken for it was an interruption. */
@@ -469,10 +475,8 @@ place (PacketCutter *self, gint64 time, gdouble azimuth)
   gboolean is_jump = FALSE;
   if (self->has_blind)
     forget_blind (self, azimuth);
-  if (turn > MAX_AZIMUTH_STEP && self->has_scan && is_blind (self, time, turn)) {
-    is_jump = TRUE;
-    learn_blind (self, azimuth, turn);
-  }
+  if (turn > MAX_AZIMUTH_STEP && self->has_scan && is_blind (self, time, turn))
+    is_jump = learn_blind (self, azimuth, turn);
   if (self->cut_angle != before)
     relative = get_turn (self->cut_angle, azimuth);
   if (self->has_scan && !is_jump && time - self->last_time > period / 2) {
@@ -481,6 +485,7 @@ place (PacketCutter *self, gint64 time, gdouble azimuth)
   } else if (self->has_scan && (is_jump ? relative < turn : relative < self->last_relative - 180)) {
     if (self->is_whole)
       self->period = MIN (time - self->scan.time, MAX_PERIOD);
+    self->has_seen_turn |= self->is_whole && !self->has_blind;
     self->rate = get_rate (self);
     cut (self, time);
     begin_scan (self, time, TRUE);
