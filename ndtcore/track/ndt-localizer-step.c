@@ -25,25 +25,6 @@ ndt_localizer_get_filter (const NdtLocalizer *localizer)
   return filter;
 }
 
-/* Why an alignment is not good enough by the thresholds that are set, if it is not. */
-static NdtReject
-judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration)
-{
-  const NdtLocalizerParams *params = &localizer->params;
-  if (registration->n_points < params->min_points)
-    return NDT_REJECT_TOO_FEW_POINTS;
-  if (registration->stop == NDT_STOP_NOT_FINITE)
-    return NDT_REJECT_NOT_FINITE;
-  if (registration->n_pairs == 0)
-    return NDT_REJECT_NO_PAIRS;
-  if (registration->transformation_probability < params->tp_threshold ||
-      registration->nvtl < params->nvtl_threshold ||
-      registration->nvtl < params->nvtl_threshold_fraction * registration->max_nvtl ||
-      registration->matched_ratio < params->matched_ratio_threshold)
-    return NDT_REJECT_SCORE;
-  return NDT_REJECT_NONE;
-}
-
 /* ---- Motion compensation ---- */
 
 /* How often a scan is moved and aligned anew at most. */
@@ -216,8 +197,8 @@ is_deskewed (const NdtLocalizerStep *step)
 }
 
 /* The body's pose at the observation's time, from the sensor's in the middle of its scan … */
-static NdtPose
-pose_of_step (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+NdtPose
+ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtPose body =
       ndt_mount_body_of_sensor (get_mount (localizer), &step->out.registration.pose);
@@ -295,176 +276,8 @@ ndt_localizer_step_begin (
       localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
 }
 
-static double
-get_quality (const NdtRegistration *registration)
-{
-  return ndt_tracker_quality (registration->nvtl, registration->matched_ratio);
-}
-
-/* ---- Decisions ---- */
-
-/* A scan fits as well in one place as in another if its quality there reaches this fraction. */
-#define AS_GOOD 0.9
-
 /* Passes that a scan in trouble may spend on searches of an area, in the mean. */
 #define SEARCH_BUDGET 100
-
-/* A start is known to this where nothing says how well, metres and rad; what is farther from it
- * than three times that, and than an alignment reaches, is another place. */
-#define START_STDDEV 0.4
-#define START_REACH 3.0
-#define START_TURN_REACH 0.5
-
-/* What a search of an area finds was the best of many places, and has to fit by so much better. */
-#define AREA_FIT 1.06
-
-/* A start is where it is said to be: metres and rad. */
-#define NEAR_METRES 1.0
-#define NEAR_TURN 0.1
-#define LEAST_OVERLAP 0.3
-/* And what an alignment reaches from where motion leads. */
-#define CLOSE_METRES 2.5
-#define CLOSE_TURN 0.35
-
-/* Tilt of the body against that of the last pose that counted, rad. */
-#define MAX_TILT 0.5
-
-/* NVTL this close to what it was in place means that it is the overlap alone that is small. */
-#define SAME_NVTL 0.95
-
-/* Below this share of what the matched ratio is in place a scan's misfit is for want of a map. */
-#define SMALL_OVERLAP 0.6
-
-/* A new place is known to what the scan tells, and beyond that to this, metres. */
-#define NEW_PLACE_STDDEV 2.0
-
-/* Is the end of an alignment within what is known of the start? */
-static gboolean
-is_start (const NdtLocalizerStep *step, const NdtPose *body)
-{
-  double metres, radians;
-  const double *s = step->search.stddev;
-  ndt_pose_difference (body, &step->guess.pose, &metres, &radians);
-  return metres <= START_REACH + 3 * MAX (MAX (s[0], s[1]), s[2]) &&
-         radians <= START_TURN_REACH + 3 * s[5];
-}
-
-/* Is it at the guess, but for what a scan corrects? */
-static gboolean
-near_guess (const NdtLocalizerStep *step, const NdtPose *body)
-{
-  double metres, radians;
-  ndt_pose_difference (body, &step->guess.pose, &metres, &radians);
-  return metres <= NEAR_METRES && radians <= NEAR_TURN;
-}
-
-/* Is it where an alignment reaches from a pose that counted, though a stamp or a push may have made
- * it miss where motion leads? Or at a prior, which is a second source? */
-static gboolean
-is_close (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose *body)
-{
-  double metres, radians;
-  ndt_pose_difference (body, &step->input.prior, &metres, NULL);
-  if (step->input.has_prior && metres <= START_REACH)
-    return TRUE;
-  ndt_pose_difference (body, &step->guess.pose, &metres, &radians);
-  return tracker->follows && tracker->n_unconfirmed == 0 && metres <= CLOSE_METRES &&
-         radians <= CLOSE_TURN;
-}
-
-/* A body does not fall over. */
-static gboolean
-is_upright (const NdtLocalizer *localizer, const NdtPose *body)
-{
-  const NdtTracker *tracker = &localizer->tracker;
-  double a[3], b[3];
-  const double up[3] = {0, 0, 1};
-  if (!tracker->has_anchor)
-    return TRUE;
-  ndt_quat_rotate (tracker->anchor.orientation, up, a);
-  ndt_quat_rotate (body->orientation, up, b);
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (MAX_TILT);
-}
-
-/* Another place has to fit as well as those that the stream was in. */
-static gboolean
-has_fallen (const NdtTracker *tracker, const NdtRegistration *registration)
-{
-  return (tracker->n_good > 0 && get_quality (registration) < AS_GOOD * tracker->mean_quality) ||
-         registration->nvtl < SAME_NVTL * tracker->mean_nvtl;
-}
-
-/* The absolute fit, and what the stream had so far. */
-static NdtReject
-judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
-{
-  const NdtLocalizerParams *params = &localizer->params;
-  const NdtTracker *tracker = &localizer->tracker;
-  const NdtRegistration *registration = &step->out.registration;
-  const NdtPose body = pose_of_step (localizer, step);
-  const gboolean starts = ndt_tracker_starts (&step->guess) || step->is_wide || step->is_area;
-  const gboolean follows = !starts && ndt_tracker_follows (tracker, &step->guess, &body);
-  NdtLocalization *out = &step->out;
-  const NdtReject misfit = out->overlap < SMALL_OVERLAP ? NDT_REJECT_OVERLAP : NDT_REJECT_SCORE;
-  out->fit_bound = follows         ? params->min_fit
-                   : step->is_area ? AREA_FIT * params->min_start_fit
-                                   : params->min_start_fit;
-  if (!ndt_tracker_starts (&step->guess) && !follows && !is_upright (localizer, &body))
-    return NDT_REJECT_MOTION;
-  if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
-    if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide && !step->is_area &&
-        !is_start (step, &body))
-      return NDT_REJECT_MOTION;
-    step->jumps = step->is_area || (!starts && !follows && !is_close (tracker, step, &body));
-    return step->jumps && has_fallen (tracker, registration) ? misfit : NDT_REJECT_NONE;
-  }
-  /* What lies off the map says nothing against a start that is where it is said to be. */
-  if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
-      out->overlap >= LEAST_OVERLAP && out->fit >= out->overlap && near_guess (step, &body))
-    return NDT_REJECT_NONE;
-  if (!follows)
-    return misfit;
-  if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl)
-    return NDT_REJECT_NONE;
-  if (out->fit < params->min_fit)
-    return misfit;
-  step->dropped = ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
-      registration->nvtl, registration->matched_ratio);
-  return step->dropped ? NDT_REJECT_SCORE : NDT_REJECT_NONE;
-}
-
-/* Sets why the alignment does not count, if it does not, and the numbers. */
-static void
-judge (NdtLocalizer *localizer, NdtLocalizerStep *step)
-{
-  const NdtRegistration *registration = &step->out.registration;
-  double share, density;
-  ndt_backend_get_map_density (localizer->backend, &share, &density);
-  ndt_fit_model_set (&localizer->fit, localizer->params.registration.align.outlier_ratio,
-      ndt_backend_get_resolution (localizer->backend), share, density);
-  step->dropped = step->jumps = FALSE;
-  step->out.fit = step->out.overlap = 0;
-  if (localizer->fit.expected > 0 && registration->max_nvtl > 0) {
-    step->out.fit = get_quality (registration) / (registration->max_nvtl * localizer->fit.expected);
-    step->out.overlap = registration->matched_ratio / share;
-  }
-  step->reject = judge_scores (localizer, registration);
-  if (step->reject == NDT_REJECT_NONE)
-    step->reject = judge_fit (localizer, step);
-}
-
-/* Between places: what each point contributes, never the score, which counts a point once for each
- * of its voxels. A place that motion does not lead to has to be better by a tenth. */
-static double
-rate_place (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
-{
-  const NdtPose body = pose_of_step (localizer, step);
-  const NdtRegistration *registration = &step->out.registration;
-  if (registration->n_starts == 0 || registration->stop == NDT_STOP_NOT_FINITE)
-    return -1;
-  return get_quality (registration) *
-         (ndt_tracker_follows (&localizer->tracker, &step->guess, &body) ? 1 : AS_GOOD);
-}
 
 /* In the place of what was registered before. What a search told of other places stays true. */
 static gboolean
@@ -484,7 +297,7 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
     registration->is_ambiguous = before.is_ambiguous;
   }
   step->is_complete = TRUE;
-  judge (localizer, step);
+  ndt_localizer_step_judge (localizer, step);
   return TRUE;
 }
 
@@ -499,7 +312,7 @@ restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtRegistration 
   step->out.registration.evaluations = evaluations;
   step->out.registration.n_starts = n_starts;
   step->is_complete = is_complete;
-  judge (localizer, step);
+  ndt_localizer_step_judge (localizer, step);
 }
 
 /* From far, with the other guesses. What was aligned before stays where it is better. */
@@ -509,14 +322,14 @@ search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   NdtRegistration *registration = &step->out.registration;
   const NdtRegistration before = *registration;
   const gboolean is_complete = step->is_complete;
-  const double rate = rate_place (localizer, step);
+  const double rate = ndt_localizer_step_rate (localizer, step);
   const NdtTrackerGuess *guess = &step->guess;
   for (gint i = 0; i < guess->n_others; i++)
     step->guesses[i + 1] = sensor_of_guess (localizer, step, &guess->others[i]);
   if (!register_again (
           localizer, step, NDT_SEARCH_FAR, step->guesses, 1 + (guint)guess->n_others, error))
     return FALSE;
-  if (rate > rate_place (localizer, step))
+  if (rate > ndt_localizer_step_rate (localizer, step))
     restore (localizer, step, &before, is_complete);
   return TRUE;
 }
@@ -543,7 +356,7 @@ search_area (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   registration->evaluations += before.evaluations;
   step->is_complete = TRUE;
   step->is_area = TRUE;
-  judge (localizer, step);
+  ndt_localizer_step_judge (localizer, step);
   if (step->reject == NDT_REJECT_NONE && registration->is_ambiguous)
     step->reject = NDT_REJECT_AMBIGUOUS;
   if (step->reject == NDT_REJECT_NONE)
@@ -571,18 +384,19 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
           &step->search, registration, error))
     return FALSE;
   step->is_complete = TRUE;
-  judge (localizer, step);
+  ndt_localizer_step_judge (localizer, step);
   if (step->guess.n_others > 0) {
     const NdtRegistration around = *registration;
     if (!search_from_far (localizer, step, error))
       return FALSE;
     /* What they lead to has the place found before as its rival, or else that one's. */
-    const double quality = get_quality (registration);
+    const double quality = ndt_localizer_get_quality (registration);
     double metres, radians;
     ndt_pose_difference (&registration->pose, &around.pose, &metres, &radians);
     const gboolean is_same = metres <= NDT_TRACKER_SAME && radians <= NDT_TRACKER_SAME_TURN;
     if (quality > 0) {
-      registration->runner_up = get_quality (&around) / quality * (is_same ? around.runner_up : 1);
+      registration->runner_up =
+          ndt_localizer_get_quality (&around) / quality * (is_same ? around.runner_up : 1);
       registration->is_ambiguous =
           (is_same && around.is_ambiguous) || registration->runner_up >= NDT_AMBIGUOUS;
     }
@@ -614,7 +428,8 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   if (!register_again (localizer, step, NDT_SEARCH_FAR, sensors, n, error))
     return FALSE;
   if (step->reject == NDT_REJECT_NONE &&
-      get_quality (registration) >= AS_GOOD * get_quality (&before))
+      ndt_localizer_get_quality (registration) >=
+          NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (&before))
     return TRUE;
   step->guess = guess;
   restore (localizer, step, &before, is_complete);
@@ -626,7 +441,7 @@ static gboolean
 is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtRegistration *registration = &step->out.registration;
-  const NdtPose body = pose_of_step (localizer, step);
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (step->reject != NDT_REJECT_NONE || step->jumps)
     return TRUE;
   return step->out.fit < localizer->params.min_start_fit &&
@@ -645,7 +460,7 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   if (!step->guess.far) {
     if (!ndt_register_end (localizer->backend, &step->result, registration, error))
       return FALSE;
-    judge (localizer, step);
+    ndt_localizer_step_judge (localizer, step);
     if (step->reject == NDT_REJECT_TOO_FEW_POINTS)
       return TRUE;
     if (!is_suspect (localizer, step))
@@ -695,7 +510,7 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   *registration = still;
   step->course.has_velocity = FALSE;
   memset (step->course.velocity, 0, sizeof (step->course.velocity));
-  judge (localizer, step);
+  ndt_localizer_step_judge (localizer, step);
   return move_scan (localizer, &step->course, error);
 }
 
@@ -756,59 +571,6 @@ get_outcome (const NdtLocalizerStep *step)
   }
 }
 
-/* How well the position of a start or of a prior is known. */
-static double
-get_start_stddev (const NdtLocalizerStep *step)
-{
-  const double *stddev = step->search.stddev, *prior = step->observation->prior_stddev;
-  double known = MAX (stddev[0], stddev[1]);
-  if (step->guess.prediction != NDT_TRACKER_FROM_INITIAL && step->observation->has_prior_stddev &&
-      prior[0] >= 0 && prior[1] >= 0 && isfinite (prior[0] + prior[1]))
-    known = MAX (prior[0], prior[1]);
-  return MAX (known, START_STDDEV);
-}
-
-/* How well the position is known now. Along directions that the scan leaves open the pose goes
- * where the prediction does. */
-static void
-drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
-{
-  NdtTracker *tracker = &localizer->tracker;
-  const NdtTrackerGuess *guess = &step->guess;
-  NdtLocalization *out = &step->out;
-  const NdtPose body = pose_of_step (localizer, step);
-  NdtDriftStep from = {
-      .seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME,
-      .by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY,
-  };
-  double shift[3], before[3];
-  ndt_pose_difference (&guess->pose, &tracker->pose, &from.way, NULL);
-  if (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR) {
-    ndt_drift_reset (&tracker->drift, get_start_stddev (step));
-    from.seconds = 0;
-  } else if (guess->is_held) {
-    from.prior_variance = get_start_stddev (step) * get_start_stddev (step);
-  }
-  if (step->jumps) {
-    ndt_drift_reset (&tracker->drift, NEW_PLACE_STDDEV);
-    from.seconds = 0;
-  }
-  for (guint i = 0; i < 3; i++)
-    shift[i] = before[i] = body.position[i] - guess->pose.position[i];
-  out->innovation = sqrt (shift[0] * shift[0] + shift[1] * shift[1] + shift[2] * shift[2]);
-  if (!step->tried || step->reject != NDT_REJECT_NONE) {
-    out->sigma = ndt_drift_skip (&tracker->drift, &from);
-  } else {
-    out->sigma = ndt_drift_take (
-        &tracker->drift, &from, &out->registration.observability, shift, out->sigma_axis);
-    /* What was found elsewhere is not drawn back. */
-    for (guint i = 0; i < 3 && !step->jumps && !guess->is_held && localizer->params.max_sigma > 0;
-         i++)
-      out->registration.pose.position[i] += shift[i] - before[i];
-  }
-  step->drift = tracker->drift;
-}
-
 /* Has the alignment's result, and remembers it: the next scan can be predicted then. */
 gboolean
 ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
@@ -821,9 +583,9 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   out->deskewed = step->tried && is_deskewed (step);
   tracker->debt = step->debt;
   if (step->tried && step->reject == NDT_REJECT_NONE && step->jumps)
-    tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
-  drift (localizer, step);
-  const NdtPose body = pose_of_step (localizer, step);
+    tracker->n_unconfirmed = step->is_area ? NDT_TRACKER_CONFIRM_AREA : NDT_TRACKER_CONFIRM;
+  ndt_localizer_step_drift (localizer, step);
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (ndt_tracker_starts (&step->guess))
     memcpy (tracker->initial_stddev, step->search.stddev, sizeof (tracker->initial_stddev));
   ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
@@ -870,34 +632,6 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   return TRUE;
 }
 
-/* Where a position is open by more than this along a way, metres, the way may bend meanwhile: by so
- * much of that across. */
-#define LARGE_SIGMA 0.5
-#define BEND 0.1
-
-/* The covariance of the position is no smaller along any axis than the stream knows it. */
-static void
-add_drift (const NdtLocalizerStep *step, NdtRegistration *registration)
-{
-  const NdtObservability *seen = &registration->observability;
-  for (guint i = 0; i < 36 && registration->covariance_kind == NDT_POSE_COVARIANCE_LAPLACE; i++)
-    registration->covariance[i] *= NDT_DRIFT_CLUSTERING;
-  const double across = step->out.sigma > LARGE_SIGMA ? BEND * step->out.sigma : 0;
-  for (guint k = 0; k < 3; k++) {
-    double *c = registration->covariance, known = across * across, given = 0;
-    const double axis[3] = {k == 0, k == 1, k == 2};
-    const double *u = seen->flat > 0 ? seen->axes[k] : axis;
-    for (guint i = 0; i < 3; i++)
-      for (guint j = 0; j < 3; j++) {
-        known += u[i] * step->drift.position[i][j] * u[j];
-        given += u[i] * c[6 * i + j] * u[j];
-      }
-    for (guint i = 0; i < 3 && known > given; i++)
-      for (guint j = 0; j < 3; j++)
-        c[6 * i + j] += (known - given) * u[i] * u[j];
-  }
-}
-
 gboolean
 ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -910,9 +644,9 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
     if (!step->is_complete && !ndt_register_complete (localizer->backend, step->slot,
                                   &registration_params, &step->result, registration, error))
       return FALSE;
-    const NdtPose pose = pose_of_step (localizer, step);
+    const NdtPose pose = ndt_localizer_step_get_pose (localizer, step);
     registration->pose = ndt_mount_body_of_sensor (get_mount (localizer), &sensor);
-    add_drift (step, registration);
+    ndt_localizer_step_add_drift (step, registration);
     if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_DEGRADED &&
         !score_no_ground (localizer, step->slot, &sensor, &registration->pose, &step->out, error))
       return FALSE;
@@ -923,7 +657,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
         registration->matched_ratio = 0;
     registration->pose = step->base;
     ndt_registration_set_fixed_covariance (registration, &params->registration, &step->base);
-    add_drift (step, registration);
+    ndt_localizer_step_add_drift (step, registration);
   }
   return TRUE;
 }

@@ -64,6 +64,23 @@ typedef struct {
   NdtLocalization out;
 } NdtLocalizerStep;
 
+/* A scan fits as well in one place as in another if its quality there reaches this fraction. */
+#define NDT_LOCALIZER_AS_GOOD 0.9
+
+/* NVTL times matched ratio: what each point contributes. */
+double ndt_localizer_get_quality (const NdtRegistration *registration);
+/* The body's pose at the observation's time, by the registration as it is. */
+NdtPose ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
+/* Sets why the registration does not count, if it does not, and the numbers that say so. */
+void ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step);
+/* For choosing between places, the higher the better. */
+double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
+/* Takes the scan into what is known of the position. Where it leaves a direction open, the
+ * registration's pose goes where the prediction does. */
+void ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step);
+/* Adds what is not known of the position to the registration's covariance. */
+void ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration);
+
 /* The filter with its leaf size as it is on the map. */
 NdtScanFilter ndt_localizer_get_filter (const NdtLocalizer *localizer);
 

@@ -180,8 +180,10 @@ typedef struct {
 /* Seconds from scan to scan where they have no times. */
 #define NDT_TRACKER_NO_TIME 0.1
 
-/* Scans, this one included, that have to agree on a new place. */
+/* Scans, this one included, that have to agree on a new place; and on one that was the best of an
+ * area. */
 #define NDT_TRACKER_CONFIRM 2
+#define NDT_TRACKER_CONFIRM_AREA 3
 /* Scans in a row that do not fit where velocity leads before that is given up. */
 #define NDT_TRACKER_CARRY 2
 
