@@ -45,6 +45,16 @@ ndt_drift_reset (NdtDrift *drift, double stddev)
   }
 }
 
+void
+ndt_drift_widen (NdtDrift *drift, double stddev)
+{
+  for (int i = 0; i < 3; i++) {
+    drift->position[i][i] += stddev * stddev;
+    for (int j = 0; j < 3; j++)
+      drift->velocity[i][j] = i == j ? UNKNOWN_SPEED * UNKNOWN_SPEED : 0;
+  }
+}
+
 static double
 predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
 {

@@ -38,6 +38,10 @@ typedef struct {
 /* A position that is known to @stddev metres along each axis, and a velocity that is not. */
 void ndt_drift_reset (NdtDrift *drift, double stddev);
 
+/* A new place: what scans tell of it counts, and beyond that it is known worse than before by
+ * @stddev metres. */
+void ndt_drift_widen (NdtDrift *drift, double stddev);
+
 /* Takes a scan. @shift: from the prediction to where it was aligned, metres in the map; (inout):
  * along open axes only as far as the scan tells more than the prediction, and the same bits where
  * none is open. Returns the largest standard deviation of the position, metres, and @axis that it

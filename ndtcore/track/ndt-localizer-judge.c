@@ -135,14 +135,15 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
                        ? AREA_FIT * params->min_start_fit
                    : follows ? params->min_fit
                              : params->min_start_fit;
-  if (!ndt_tracker_starts (&step->guess) && !follows && !is_upright (localizer, &body))
+  if (!ndt_tracker_starts (&step->guess) && !follows && !is_close (tracker, step, &body) &&
+      !is_upright (localizer, &body))
     return NDT_REJECT_MOTION;
   if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
     if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide && !step->is_area &&
         !is_start (step, &body))
       return NDT_REJECT_MOTION;
     step->jumps = step->is_area || (!starts && !follows && !is_close (tracker, step, &body));
-    return step->jumps && has_fallen (tracker, registration) ? misfit : NDT_REJECT_NONE;
+    return !starts && !follows && has_fallen (tracker, registration) ? misfit : NDT_REJECT_NONE;
   }
   /* What lies off the map says nothing against a start that is where it is said to be. */
   if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
@@ -230,7 +231,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
     from.prior_variance = get_start_stddev (step) * get_start_stddev (step);
   }
   if (step->jumps) {
-    ndt_drift_reset (&tracker->drift, NEW_PLACE_STDDEV);
+    ndt_drift_widen (&tracker->drift, NEW_PLACE_STDDEV);
     from.seconds = 0;
   }
   for (guint i = 0; i < 3; i++)

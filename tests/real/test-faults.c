@@ -189,7 +189,7 @@ drive_all (const Drive *stream, const NdtLocalizerParams *params, guint aids)
 static void
 test_kitti (void)
 {
-  Drive stream = {.tolerance = 0.5};
+  Drive stream = {.tolerance = 0.5, .patience = 1}; /* to confirm where it is again */
   NdtLocalizerParams params;
   if (!read_drive (&stream, "seq_kitti_drive0005", "map_even_0.25.pcd")) {
     g_test_skip ("seq_kitti_drive0005 is missing: set NDT_TEST_DATA");
@@ -207,7 +207,7 @@ test_kitti (void)
 static void
 test_balm (void)
 {
-  Drive stream = {.tolerance = 0.5};
+  Drive stream = {.tolerance = 0.5, .patience = 1}; /* to confirm where it is again */
   NdtLocalizerParams params;
   guint n_lost = 0;
   if (!read_drive (&stream, "seq_balm_os0", "map_even_0.20.pcd")) {

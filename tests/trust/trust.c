@@ -9,12 +9,13 @@
 #include "tests/ndt-test.h"
 
 static gchar *only, *cache;
-static gint n_seeds, leaf_percent = -1;
+static gint first_seed = 1, n_seeds, leaf_percent = -1;
 static gboolean as_json, verbose, check;
 
 static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &only,
                                            "Rows whose names begin so, separated by ';'", "NAME"},
     {"seeds", 's', 0, G_OPTION_ARG_INT, &n_seeds, "Seeds of each row (NDT_TRUST_SEEDS, 2)", "N"},
+    {"first", 'f', 0, G_OPTION_ARG_INT, &first_seed, "First of these (1)", "N"},
     {"cache", 'c', 0, G_OPTION_ARG_FILENAME, &cache, "Where simulated scans are kept", "FOLDER"},
     {"leaf", 'l', 0, G_OPTION_ARG_INT, &leaf_percent, "Leaves, as a percentage of a cell", "N"},
     {"json", 'j', 0, G_OPTION_ARG_NONE, &as_json, "Prints JSON", NULL},
@@ -134,7 +135,7 @@ main (int argc, char *argv[])
     Sum sum = {0};
     if (!is_asked_for (row->name))
       continue;
-    for (guint seed = 1; seed <= n; seed++) {
+    for (guint seed = (guint)first_seed; seed <= n; seed++) {
       TrustCase trust;
       TrustResult result;
       memset (&trust, 0, sizeof (trust));
