@@ -109,13 +109,15 @@ is_upright (const NdtLocalizer *localizer, const NdtPose *body)
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (MAX_TILT);
 }
 
-/* Another place has to fit as well as those that the stream was in. */
+/* What is found elsewhere has to fit as well as what the stream had; by its matched points alone as
+ * well where it jumps: motion that is compensated wrongly blurs a scan that is close. */
 static gboolean
-has_fallen (const NdtTracker *tracker, const NdtRegistration *registration)
+has_fallen (const NdtTracker *tracker, const NdtLocalizerStep *step)
 {
+  const NdtRegistration *registration = &step->out.registration;
   return (tracker->n_good > 0 && ndt_localizer_get_quality (registration) <
                                      NDT_LOCALIZER_AS_GOOD * tracker->mean_quality) ||
-         registration->nvtl < SAME_NVTL * tracker->mean_nvtl;
+         (step->jumps && registration->nvtl < SAME_NVTL * tracker->mean_nvtl);
 }
 
 /* The absolute fit, and what the stream had so far. */
@@ -143,7 +145,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
         !is_start (step, &body))
       return NDT_REJECT_MOTION;
     step->jumps = step->is_area || (!starts && !follows && !is_close (tracker, step, &body));
-    return !starts && !follows && has_fallen (tracker, registration) ? misfit : NDT_REJECT_NONE;
+    return !starts && !follows && has_fallen (tracker, step) ? misfit : NDT_REJECT_NONE;
   }
   /* What lies off the map says nothing against a start that is where it is said to be. */
   if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&

@@ -233,8 +233,9 @@ test_town (gconstpointer data)
   NdtLocalizerParams params;
   /* By one wrong stamp the velocity is wrong for that scan and the next, which are compensated by
    * it: off by up to half of a scan's way, and degraded where nothing moves so. One that is found
-   * where motion does not lead is confirmed by the next. */
-  Drive stream = {.tolerance = moving ? 0.75 : 0.5, .patience = moving ? 8 : 1};
+   * where motion does not lead is confirmed by the next, by the next two where an area was searched
+   * for it. */
+  Drive stream = {.tolerance = moving ? 0.75 : 0.5, .patience = moving ? 9 : 1};
   simulate_drive (&stream, NDT_SIM_WORLD_TOWN, moving ? 15 : 8, moving);
   ndt_localizer_params_init (&params);
   params.deskew = moving;
