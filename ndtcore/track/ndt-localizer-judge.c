@@ -4,6 +4,18 @@
 
 #include "ndt-localizer-step.h"
 #include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/math/ndt-mount.h"
+
+NdtPose
+ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtPose body =
+      ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &step->out.registration.pose);
+  return ndt_localizer_step_is_deskewed (step)
+             ? ndt_course_move (
+                   &step->course, &body, step->observation->time_on_points - step->course.middle)
+             : body;
+}
 
 double
 ndt_localizer_get_quality (const NdtRegistration *registration)

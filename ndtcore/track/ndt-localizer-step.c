@@ -8,12 +8,6 @@
 #include "ndtcore/math/ndt-mount.h"
 #include "ndt-scan-velocity.h"
 
-static const NdtPose *
-get_mount (const NdtLocalizer *localizer)
-{
-  return localizer->has_mount ? &localizer->params.sensor_pose : NULL;
-}
-
 NdtScanFilter
 ndt_localizer_get_filter (const NdtLocalizer *localizer)
 {
@@ -189,33 +183,15 @@ ndt_localizer_step_predict (
   step->is_wide = get_search (localizer, observation, &step->guess, &step->search) && step->tried;
 }
 
-/* Is the scan's motion compensated? */
-static gboolean
-is_deskewed (const NdtLocalizerStep *step)
-{
-  return step->has_course && step->course.has_velocity;
-}
-
-/* The body's pose at the observation's time, from the sensor's in the middle of its scan … */
-NdtPose
-ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
-{
-  const NdtPose body =
-      ndt_mount_body_of_sensor (get_mount (localizer), &step->out.registration.pose);
-  return is_deskewed (step) ? ndt_course_move (&step->course, &body,
-                                  step->observation->time_on_points - step->course.middle)
-                            : body;
-}
-
-/* … and the other way round. */
+/* The sensor's pose in the middle of its scan, from the body's at the observation's time. */
 static NdtPose
 sensor_of_guess (const NdtLocalizer *localizer, const NdtLocalizerStep *step, const NdtPose *body)
 {
-  const NdtPose middle = is_deskewed (step)
+  const NdtPose middle = ndt_localizer_step_is_deskewed (step)
                              ? ndt_course_move (&step->course, body,
                                    step->course.middle - step->observation->time_on_points)
                              : *body;
-  return ndt_mount_sensor_of_body (get_mount (localizer), &middle);
+  return ndt_mount_sensor_of_body (ndt_localizer_get_mount (localizer), &middle);
 }
 
 /* How the scan is registered: with what holds its sensor, as far from the guess as its body is. */
@@ -379,7 +355,8 @@ static gboolean
 search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
-  const NdtPose body = ndt_mount_body_of_sensor (get_mount (localizer), &step->guesses[0]);
+  const NdtPose body =
+      ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &step->guesses[0]);
   if (!ndt_register_around (localizer->backend, step->slot, &localizer->params.registration, &body,
           &step->search, registration, error))
     return FALSE;
@@ -503,7 +480,8 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
     return FALSE;
   if (has_aligned (step) && registration->nvtl * registration->matched_ratio >
                                 MIN_GAIN * still.nvtl * still.matched_ratio) {
-    step->course.pose = ndt_mount_body_of_sensor (get_mount (localizer), &registration->pose);
+    step->course.pose =
+        ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &registration->pose);
     return TRUE;
   }
   step->is_complete = is_complete;
@@ -531,7 +509,7 @@ align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
                           localizer->tracker.status == NDT_TRACKER_LOST;
   for (guint pass = 0; has_aligned (step); pass++) {
     const NdtPose sensor = step->out.registration.pose;
-    const NdtPose body = ndt_mount_body_of_sensor (get_mount (localizer), &sensor);
+    const NdtPose body = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
     const gboolean changes =
         ndt_course_continue (&step->course, starts ? NULL : &localizer->course, &body);
     const gboolean again = is_doubtful (step) && pass == 0 && !step->guess.far;
@@ -580,7 +558,7 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   if (step->tried && (!align (localizer, step, error) ||
                          (step->has_course && !align_moving (localizer, step, error))))
     return FALSE;
-  out->deskewed = step->tried && is_deskewed (step);
+  out->deskewed = step->tried && ndt_localizer_step_is_deskewed (step);
   tracker->debt = step->debt;
   if (step->tried && step->reject == NDT_REJECT_NONE && step->jumps)
     tracker->n_unconfirmed = step->is_area ? NDT_TRACKER_CONFIRM_AREA : NDT_TRACKER_CONFIRM;
@@ -645,7 +623,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
                                   &registration_params, &step->result, registration, error))
       return FALSE;
     const NdtPose pose = ndt_localizer_step_get_pose (localizer, step);
-    registration->pose = ndt_mount_body_of_sensor (get_mount (localizer), &sensor);
+    registration->pose = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
     ndt_localizer_step_add_drift (step, registration);
     if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_DEGRADED &&
         !score_no_ground (localizer, step->slot, &sensor, &registration->pose, &step->out, error))

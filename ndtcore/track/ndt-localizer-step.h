@@ -64,6 +64,19 @@ typedef struct {
   NdtLocalization out;
 } NdtLocalizerStep;
 
+static inline const NdtPose *
+ndt_localizer_get_mount (const NdtLocalizer *localizer)
+{
+  return localizer->has_mount ? &localizer->params.sensor_pose : NULL;
+}
+
+/* Is the scan's motion compensated? */
+static inline gboolean
+ndt_localizer_step_is_deskewed (const NdtLocalizerStep *step)
+{
+  return step->has_course && step->course.has_velocity;
+}
+
 /* A scan fits as well in one place as in another if its quality there reaches this fraction. */
 #define NDT_LOCALIZER_AS_GOOD 0.9
 
