@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bag-sqlite.h"
 
+#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -15,8 +16,9 @@ struct _BagSqlite {
       *list; /* id, topic and time, in order: without the data, which may have to be sorted */
   sqlite3_stmt *data; /* of an id */
   McapTable table;
-  guint max_time;  /* s */
-  gint64 deadline; /* monotonic time by which a query has to have its next row */
+  const gint *is_cancelled; /* atomic */
+  guint max_time;           /* s */
+  gint64 deadline;          /* monotonic time by which a query has to have its next row */
 };
 
 /* Virtual machine instructions between looks at the clock. */
@@ -26,6 +28,10 @@ static gboolean
 fail (BagSqlite *self, GError **error)
 {
   const int code = sqlite3_errcode (self->db);
+  if (code == SQLITE_INTERRUPT && g_atomic_int_get (self->is_cancelled)) {
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "reading was stopped");
+    return FALSE;
+  }
   if (code == SQLITE_INTERRUPT) {
     g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
         "SQLite takes longer than %u s for a query (property max-query-time)", self->max_time);
@@ -47,7 +53,7 @@ static int
 look_at_clock (void *user_data)
 {
   const BagSqlite *self = user_data;
-  return g_get_monotonic_time () > self->deadline;
+  return g_get_monotonic_time () > self->deadline || g_atomic_int_get (self->is_cancelled);
 }
 
 static int
@@ -221,11 +227,13 @@ check_tables (BagSqlite *self, GError **error)
 }
 
 BagSqlite *
-bag_sqlite_new (const gchar *path, const BagLimits *limits, GError **error)
+bag_sqlite_new (
+    const gchar *path, const BagLimits *limits, const gint *is_cancelled, GError **error)
 {
   g_autoptr (BagSqlite) self = g_new0 (BagSqlite, 1);
   mcap_table_init (&self->table);
   self->max_time = limits->max_query_time;
+  self->is_cancelled = is_cancelled;
 
   if (!check_journal (path, error))
     return NULL;

@@ -12,7 +12,9 @@ G_BEGIN_DECLS
 
 typedef struct _BagSqlite BagSqlite;
 
-BagSqlite *bag_sqlite_new (const gchar *path, const BagLimits *limits, GError **error);
+/* Queries end with G_IO_ERROR_CANCELLED once *@is_cancelled, an atomic integer, is not 0. */
+BagSqlite *bag_sqlite_new (
+    const gchar *path, const BagLimits *limits, const gint *is_cancelled, GError **error);
 void bag_sqlite_free (BagSqlite *self);
 /* @has_range: FALSE where there are no messages. FALSE where that cannot be found out. */
 gboolean bag_sqlite_get_range (
