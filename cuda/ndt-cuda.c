@@ -8,9 +8,7 @@
 #include "cuda/align/ndt-cuda-private.h"
 #include "cuda/device/ndt-cuda-testing.h"
 #include "cuda/frames/ndt-cuda-frames.h"
-
-/* How far a point may move, in cells, before its voxels are looked up again. */
-#define DEFAULT_REUSE 0.125f
+#include "ndtcore/base/ndt-tuning.h"
 
 /* ---- Maps and scans ---- */
 
@@ -256,7 +254,7 @@ apply_testing (NdtCudaBackend *cuda)
   text = ndt_cuda_testing_get (NDT_CUDA_TESTING_LANES);
   cuda->lanes = text ? ndt_cuda_largest_power ((guint)CLAMP (atoi (text), 1, 4), 4) : 0;
   text = ndt_cuda_testing_get (NDT_CUDA_TESTING_REUSE);
-  cuda->reuse = text ? (float)g_ascii_strtod (text, NULL) : DEFAULT_REUSE;
+  cuda->reuse = text ? (float)g_ascii_strtod (text, NULL) : NDT_CUDA_REUSE;
   cuda->reuse = CLAMP (cuda->reuse, 0.0f, 0.25f);
   text = ndt_cuda_testing_get (NDT_CUDA_TESTING_PAUSE);
   cuda->pause = text ? (gulong)MAX (atoi (text), 0) : 0;

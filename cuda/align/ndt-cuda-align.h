@@ -7,15 +7,11 @@
 
 #include "cuda/map/ndt-cuda-level.h"
 #include "cuda/scan/ndt-cuda-thin.h"
+#include "ndtcore/base/ndt-tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Lanes of a warp for each point of a scan: 1, or 4 or 2 up to so many points. Sums depend on it,
- * so it depends on the scan alone. */
-#define NDT_CUDA_FOUR_LANES 8192
-#define NDT_CUDA_TWO_LANES 32768
 
 NDT_INLINE uint32_t
 ndt_cuda_lanes (uint32_t n_points)

@@ -3,13 +3,9 @@
 #pragma once
 
 #include "ndt-cuda-slots.cuh"
+#include "ndtcore/base/ndt-tuning.h"
 
 #define MAX_TEAM 128
-/* Chunk sums that a block of a grid keeps before it adds them to its strands. */
-#define CHUNK_BUFFER 64
-/* Polls of another block's sums before the wait counts as failed: half a minute. The first ones of
- * a grid may wait for processors that other grids have. */
-#define MAX_POLLS (1 << 26)
 
 /* A value with the number of the exchange that it belongs to: valid once both have arrived,
  * without a fence or a barrier. */
@@ -35,7 +31,7 @@ __device__ __forceinline__ bool
 collect (const uint64_t *rows, uint32_t sequence, uint32_t lane, float v[2 * PARTS])
 {
   uint64_t words[2 * PARTS];
-  for (uint32_t polls = 0; polls < MAX_POLLS; polls++) {
+  for (uint32_t polls = 0; polls < NDT_CUDA_MAX_POLLS; polls++) {
     bool complete = true;
 #pragma unroll
     for (int i = 0; i < 2 * PARTS; i++)
@@ -98,7 +94,7 @@ receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_
     do {
       if (reads)
         word = look (job.message + lane);
-      failed = ++polls == MAX_POLLS;
+      failed = ++polls == NDT_CUDA_MAX_POLLS;
     } while (!failed && !__all_sync (0xffffffffu, !reads || word >> 32 == tag));
     if (failed && lane == 0)
       *job.fault = 1;
@@ -113,7 +109,7 @@ receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_
 template <int PARTS> struct GridShared {
   static constexpr uint32_t PER = STRANDS / PARTS; /* strands of a block */
   Control control;
-  float chunks[CHUNK_BUFFER * VALUES];
+  float chunks[NDT_CUDA_CHUNK_BUFFER * VALUES];
   float strands[PER * VALUES];
   double pairs[SEGMENTS / 2 * VALUES]; /* of segments */
   uint32_t message[NDT_CUDA_MESSAGE];
@@ -128,7 +124,7 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
     const NdtCudaSource &source, uint32_t n_points, uint32_t start, uint32_t &sequence)
 {
   constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
-  constexpr uint32_t PER = GridShared<PARTS>::PER, ROUND = CHUNK_BUFFER / PER;
+  constexpr uint32_t PER = GridShared<PARTS>::PER, ROUND = NDT_CUDA_CHUNK_BUFFER / PER;
   Control &control = shared.control;
   float *chunks = shared.chunks, *strands = shared.strands;
   double *pairs = shared.pairs;

@@ -4,23 +4,10 @@
 
 #include "cuda/device/ndt-cuda-testing.h"
 #include "ndt-cuda-private.h"
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-formulas.h"
 
-/* Time that a caller spins for a result before it sleeps, µs. Being woken takes some tens. */
-#define SPIN_TIME 5000
-/* Time that a sequence waits for its next start before it makes room for others, ns: some times
- * what a launch takes. */
-#define PATIENCE 100000
-/* Starts of one launch; and where they have the device in turn, which some systems do not leave to
- * one kernel for seconds. */
-#define MAX_STARTS 4096
-#define MAX_IN_TURN 64
-
 /* ---- Backends side by side ---- */
-
-/* A backend that began an alignment so short a time ago is at work, µs: some times what one takes.
- */
-#define AT_WORK 1000
 
 static GMutex share_lock;
 static GSList *sharing; /* of NdtCudaBackend */
@@ -52,7 +39,7 @@ get_share (const NdtCudaBackend *cuda)
   for (const GSList *l = sharing; l; l = l->next) {
     const NdtCudaBackend *other = l->data;
     n += other != cuda && other->device == cuda->device &&
-         now - __atomic_load_n (&other->began_at, __ATOMIC_RELAXED) < AT_WORK;
+         now - __atomic_load_n (&other->began_at, __ATOMIC_RELAXED) < NDT_CUDA_AT_WORK;
   }
   g_mutex_unlock (&share_lock);
   return (guint)cuda->limits.n_processors / n;
@@ -140,7 +127,7 @@ static gboolean
 wait (NdtCudaBackend *cuda, guint32 ticket, gboolean *missed, GError **error)
 {
   const NdtCudaSignals *signals = cuda->signals.data;
-  const gint64 give_up = g_get_monotonic_time () + SPIN_TIME;
+  const gint64 give_up = g_get_monotonic_time () + NDT_CUDA_SPIN_TIME;
   gboolean slept = FALSE;
   *missed = FALSE;
   ndt_cuda_count_synchronization (&cuda->memory);
@@ -253,11 +240,11 @@ static guint
 run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
     guint n_starts, GError **error)
 {
-  n_starts = MIN (n_starts, MAX_STARTS);
+  n_starts = MIN (n_starts, NDT_CUDA_MAX_STARTS);
   const NdtCudaShape shape = choose_shape (cuda, scan, n_starts, 2 * get_share (cuda));
   gboolean missed;
   if (shape.grid)
-    n_starts = MIN (n_starts, MAX_IN_TURN);
+    n_starts = MIN (n_starts, NDT_CUDA_MAX_IN_TURN);
   if (!place_scan (cuda, scan, &shape, n_starts, error))
     return 0;
   ndt_cuda_scan_get_source (scan, &job->source);
@@ -477,7 +464,7 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
     job.mailbox = signals->mailbox;
     job.message = state->message;
     job.ended = &signals->ended;
-    job.patience = PATIENCE;
+    job.patience = NDT_CUDA_PATIENCE;
   }
   q->ticket = cuda->ticket;
   q->map_number = ndt_cuda_maps_get_number (&cuda->maps);

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "ndt-cuda-testing.h"
-
-/* Of an upload from plain memory: large enough that it takes longer than to ask for it. */
-#define PART_BYTES 262144
+#include "ndtcore/base/ndt-tuning.h"
 
 void
 ndt_cuda_memory_init (NdtCudaMemory *memory)
@@ -189,7 +187,7 @@ prepare (NdtCudaStaging *staging, NdtCudaMemory *memory, GError **error)
       status = cudaEventCreateWithFlags (&staging->read[i], cudaEventDisableTiming);
   return ndt_cuda_check (memory, status, "events", error) &&
          ndt_cuda_host_reserve (
-             memory, &staging->memory, (gsize)NDT_CUDA_PARTS * PART_BYTES, error);
+             memory, &staging->memory, (gsize)NDT_CUDA_PARTS * NDT_CUDA_UPLOAD_PART, error);
 }
 
 void
@@ -205,13 +203,13 @@ gboolean
 ndt_cuda_upload_records (NdtCudaMemory *memory, NdtCudaFill fill, gconstpointer from, gsize n,
     gsize record_size, NdtCudaStaging *staging, guint8 *to, cudaStream_t stream, GError **error)
 {
-  const gsize n_part = PART_BYTES / record_size;
+  const gsize n_part = NDT_CUDA_UPLOAD_PART / record_size;
   if (!prepare (staging, memory, error))
     return FALSE;
   for (gsize first = 0; first < n; first += n_part) {
     const gsize n_now = MIN (n_part, n - first);
     const guint k = staging->next++ % NDT_CUDA_PARTS;
-    guint8 *part = (guint8 *)staging->memory.data + (gsize)k * PART_BYTES;
+    guint8 *part = (guint8 *)staging->memory.data + (gsize)k * NDT_CUDA_UPLOAD_PART;
     /* Done already, unless the device is some parts behind; also where it was not used yet. */
     cudaError_t status = cudaEventSynchronize (staging->read[k]);
     if (status == cudaSuccess) {

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/align/ndt-backend.h"
 
 G_BEGIN_DECLS
@@ -63,12 +64,6 @@ gboolean ndt_cuda_device_reserve (
 gboolean ndt_cuda_host_reserve (
     NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
 void ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer);
-
-/* Records in plain memory that are uploaded whole, bytes: wider ones bring more than picking out of
- * them what is needed takes. */
-#define NDT_CUDA_MAX_RECORD 32
-
-#define NDT_CUDA_PARTS 4
 
 /**
  * NdtCudaStaging:

@@ -4,15 +4,12 @@
 #include <string.h>
 
 #include "cuda/device/ndt-cuda-testing.h"
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/motion/ndt-frames.h"
 
 G_STATIC_ASSERT (NDT_CUDA_FRAME_NONE == NDT_FRAME_NONE);
 G_STATIC_ASSERT (sizeof (NdtCudaPose) == NDT_FRAME_DOUBLES * sizeof (double));
 
-/* Points, or frames, that are on their way at once: large enough for transfers to run at full
- * speed, and several for those up, those down and the host's part of the work to overlap. */
-#define PART (1 << 18)
-#define MIN_PART (1 << 12)
 #define N_SLOTS 3
 
 /* A part of the work on its way. */
@@ -265,7 +262,7 @@ frames_get_world (NdtDeviceFrames *device_frames, guint32 first, guint32 n, doub
   if (!propagate (frames, error) || !start_slots (frames, error))
     return FALSE;
   gboolean ok = TRUE;
-  const guint32 part = PART / 4;
+  const guint32 part = NDT_CUDA_FRAMES_PART / 4;
   for (guint32 i = 0, l = 0; i < n && ok; i += part, l = (l + 1) % N_SLOTS)
     ok = extract_part (frames, &frames->slots[l], first + i, MIN (part, n - i),
         positions ? positions + 3 * (gsize)i : NULL,
@@ -358,7 +355,8 @@ reserve_parts (CudaFrames *frames, gsize *part, GError **error)
       ndt_cuda_free (frames->memory, &frames->slots[i].numbers);
       ndt_cuda_free (frames->memory, &frames->slots[i].moved);
     }
-    if (*part / 2 < MIN_PART || !g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
+    if (*part / 2 < NDT_CUDA_FRAMES_LEAST_PART ||
+        !g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
       g_propagate_error (error, local_error);
       return FALSE;
     }
@@ -372,8 +370,8 @@ frames_transform (NdtDeviceFrames *device_frames, guint32 reference, const NdtCl
 {
   CudaFrames *frames = (CudaFrames *)device_frames;
   const gsize n = points->n_points;
-  gsize part = MIN_PART;
-  while (part < n && part < PART)
+  gsize part = NDT_CUDA_FRAMES_LEAST_PART;
+  while (part < n && part < NDT_CUDA_FRAMES_PART)
     part *= 2;
   if (!make_matrices (frames, reference, error) || !reserve_parts (frames, &part, error) ||
       !start_slots (frames, error))
@@ -455,9 +453,9 @@ frames_get_moved (
     return FALSE;
   gboolean ok = TRUE;
   guint l = 0;
-  for (gsize i = 0; i < n_points && ok; i += PART, l = (l + 1) % N_SLOTS)
-    ok = get_part (
-        frames, &frames->slots[l], first + i, MIN (PART, n_points - i), out + 3 * i, error);
+  for (gsize i = 0; i < n_points && ok; i += NDT_CUDA_FRAMES_PART, l = (l + 1) % N_SLOTS)
+    ok = get_part (frames, &frames->slots[l], first + i, MIN (NDT_CUDA_FRAMES_PART, n_points - i),
+        out + 3 * i, error);
   return finish_all (frames, ok, error);
 }
 

@@ -25,9 +25,6 @@ typedef struct {
   float row[3][4];
 } NdtCudaMatrix;
 
-/* Trees of more levels are propagated by doubling: a launch a level takes too long then. */
-#define NDT_CUDA_FRAMES_BY_LEVEL 32
-
 /**
  * NdtCudaFrameTree:
  * @local: poses in the parent; likewise all of device memory
@@ -66,6 +63,7 @@ cudaError_t ndt_cuda_frames_extract (const NdtCudaPose *world, uint32_t first, u
 #else
 
 #include "cuda/device/ndt-cuda-memory.h"
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/motion/ndt-device-frames.h"
 
 /* On the current device; it and @memory outlive what is returned. */

@@ -6,16 +6,7 @@
 
 #include "cuda/device/ndt-cuda-testing.h"
 #include "ndt-cuda-build.h"
-
-/* Points that go up at a time, beside the work on those before: at most, and at least, where a
- * budget is small. */
-#define CHUNK 1048576
-#define MIN_CHUNK 4096
-/* Wider records are packed on the host. */
-#define MAX_STRIDE 48
-/* log2 of the cells that a table has at least and at most. */
-#define MIN_BITS 16
-#define MAX_BITS 28
+#include "ndtcore/base/ndt-tuning.h"
 
 #define ALIGNMENT 256
 
@@ -154,7 +145,7 @@ can_go_up_as_it_is (const NdtCloudView *points)
   const gsize scalar = points->scalar == NDT_SCALAR_F32 ? 4 : 8;
   const guint8 *lo = MIN (points->x, MIN (points->y, points->z));
   const guint8 *hi = MAX (points->x, MAX (points->y, points->z));
-  return (gsize)(hi - lo) + scalar <= points->stride && points->stride <= MAX_STRIDE &&
+  return (gsize)(hi - lo) + scalar <= points->stride && points->stride <= NDT_CUDA_BUILD_STRIDE &&
          (((guintptr)points->x | (guintptr)points->y | (guintptr)points->z | points->stride) &
              (scalar - 1)) == 0 &&
          ndt_cuda_is_locked (
@@ -165,8 +156,9 @@ can_go_up_as_it_is (const NdtCloudView *points)
 static guint
 chunk_points (const NdtCudaMemory *memory)
 {
-  return memory->budget == 0 ? CHUNK
-                             : (guint)CLAMP (memory->budget / 8 / MAX_STRIDE, MIN_CHUNK, CHUNK);
+  return memory->budget == 0 ? NDT_CUDA_BUILD_CHUNK
+                             : (guint)CLAMP (memory->budget / 8 / NDT_CUDA_BUILD_STRIDE,
+                                   NDT_CUDA_BUILD_LEAST_CHUNK, NDT_CUDA_BUILD_CHUNK);
 }
 
 /* All points into a table of 2^bits cells. */
@@ -446,13 +438,14 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
     return FALSE;
   b.state = builder->state.data;
 
-  guint bits = CLAMP (count_bits (points->n_points / 8), MIN_BITS, MAX_BITS);
-  for (;; bits = MIN (bits + 2, MAX_BITS)) {
+  guint bits = CLAMP (
+      count_bits (points->n_points / 8), NDT_CUDA_BUILD_LEAST_BITS, NDT_CUDA_BUILD_MOST_BITS);
+  for (;; bits = MIN (bits + 2, NDT_CUDA_BUILD_MOST_BITS)) {
     if (!insert (&b, points, params->resolution, first, bits, error))
       return FALSE;
     if (!b.seen.full)
       break;
-    if (bits == MAX_BITS) {
+    if (bits == NDT_CUDA_BUILD_MOST_BITS) {
       g_set_error_literal (
           error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "The map has too many cells for the device");
       return FALSE;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-cuda-map.h"
+#include "ndtcore/base/ndt-tuning.h"
 
 #include <string.h>
 
 #define ALIGNMENT 256
-/* Cells of a level up to which it has a grid of them: 128 MiB. */
-#define MAX_GRID (1 << 25)
 #define FRAME 4
 
 static gsize
@@ -25,7 +24,7 @@ set_grid (NdtCudaLevel *level, const gint32 cell_min[3], const gint32 cell_max[3
     level->grid_size[k] = (is_empty ? 0 : cell_max[k] - cell_min[k]) + 1 + 2 * FRAME;
     n *= level->grid_size[k];
   }
-  return n <= MAX_GRID ? (gsize)n : 0;
+  return n <= NDT_CUDA_MAX_GRID ? (gsize)n : 0;
 }
 
 static gboolean
@@ -75,7 +74,7 @@ ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
           ndt_log (memory->log, NDT_LOG_WARNING, "cuda",
               "map: level %u spans more than the %d cells that a grid may have: a hash table, "
               "which is slower. One stray point far away makes the span that large",
-              i, MAX_GRID);
+              i, NDT_CUDA_MAX_GRID);
       return TRUE;
     }
     if (!g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "cuda/device/ndt-cuda-testing.h"
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/scan/ndt-scan-filter.h"
 #include "ndtcore/scan/ndt-scan-sample.h"
 
-/* Unfiltered scans up to this many points are read by the device where they are. */
-#define MAX_IN_PLACE 32768
 /* The points follow their number, at this many bytes. */
 #define HEADER 256
 
@@ -216,7 +215,7 @@ ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *me
   scan->n_points = 0;
   scan->host = NULL;
   scan->on_device = scan->thinned = FALSE;
-  if (!plain || view->n_points > MAX_IN_PLACE)
+  if (!plain || view->n_points > NDT_CUDA_MAX_IN_PLACE)
     return upload_raw (thinner, memory, view, stream, &raw, error) &&
            ndt_cuda_scan_thin (scan, thinner, memory, &raw, filter, stream, error);
 

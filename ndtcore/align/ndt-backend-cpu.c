@@ -3,15 +3,13 @@
 
 #include <string.h>
 
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndt-kernel.h"
 #include "ndtcore/math/ndt-optimizer.h"
 #include "ndt-scan.h"
 #include "ndtcore/base/ndt-memory.h"
 #include "ndtcore/base/ndt-workers.h"
-
-/* Chunks below which threads cost more than they save: some 20 µs of work. */
-#define PARALLEL_CHUNKS 12
 
 /* What an alignment works with: one scan's, whichever it is. */
 typedef struct {
@@ -236,7 +234,7 @@ evaluate (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
   if (!ndt_transform_f_init (&e.args.transform, pose, anchor, level->resolution, level->origin))
     return;
 
-  if (n_chunks < PARALLEL_CHUNKS)
+  if (n_chunks < NDT_PARALLEL_CHUNKS)
     for (guint i = 0; i < n_chunks; i++)
       evaluate_chunk (i, &e);
   else
@@ -361,7 +359,7 @@ can_run_beside (CpuBackend *cpu, guint slot, guint n)
 {
   const guint n_chunks = count_chunks (&cpu->scans[slot]);
   guint64 allocations = 0;
-  if (n < 2 || n_chunks >= PARALLEL_CHUNKS || ndt_workers_get_n_threads (cpu->workers) < 2)
+  if (n < 2 || n_chunks >= NDT_PARALLEL_CHUNKS || ndt_workers_get_n_threads (cpu->workers) < 2)
     return FALSE;
   if (!cpu->sides) {
     cpu->n_sides = ndt_workers_get_n_threads (cpu->workers);

@@ -4,14 +4,12 @@
 
 #include <glib.h>
 
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 
 G_BEGIN_DECLS
 
-/* Points of a chunk: the unit of work and of summation. Sums are added chunk by chunk in order, so
- * results do not depend on threads. */
-#define NDT_CHUNK 128
 #define NDT_MAX_NEIGHBOURS 27
 /* Sized so that every point of a chunk may have its own cell. */
 #define NDT_CHUNK_CANDIDATES (NDT_CHUNK * NDT_MAX_NEIGHBOURS)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-workers.h"
-
-/* How often a thread looks for work, or for the others to finish, before it sleeps: some
- * microseconds. The passes of an alignment follow each other faster than a thread falls asleep and
- * wakes. */
-#define SPINS 500
+#include "ndtcore/base/ndt-tuning.h"
 
 struct _NdtWorkers {
   guint n_threads;
@@ -46,7 +42,7 @@ worker_thread (gpointer data)
   NdtWorkers *workers = data;
   gint seen = 0;
   for (;;) {
-    for (guint i = 0; i < SPINS && g_atomic_int_get (&workers->round) == seen; i++)
+    for (guint i = 0; i < NDT_WORKER_SPINS && g_atomic_int_get (&workers->round) == seen; i++)
       pause_briefly ();
     g_mutex_lock (&workers->lock);
     while (g_atomic_int_get (&workers->round) == seen && !workers->quit) {
@@ -140,7 +136,7 @@ ndt_workers_run (NdtWorkers *workers, guint n_tasks, NdtWorkFunc func, gpointer 
   g_mutex_lock (&workers->lock);
   workers->open = FALSE;
   g_mutex_unlock (&workers->lock);
-  for (guint i = 0; i < SPINS && g_atomic_int_get (&workers->n_working) > 0; i++)
+  for (guint i = 0; i < NDT_WORKER_SPINS && g_atomic_int_get (&workers->n_working) > 0; i++)
     pause_briefly ();
   g_mutex_lock (&workers->lock);
   workers->waits = TRUE;

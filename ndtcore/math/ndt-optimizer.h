@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "ndt-types.h"
+#include "ndtcore/base/ndt-tuning.h"
 
 /* One switch, set before this header is included: NDT_OPTIMIZER_ON_DEVICE is for nvcc. Poses, sums
  * and steps are double in either case, so that both take the same steps. Unlike ndt-terms.h this is
@@ -111,13 +112,6 @@ typedef struct {
   NdtReal detour_step[6]; /* from the start, should the detour not pay */
   NdtReal detour_slope;
 } NdtOptimizer;
-
-/* Steps of the approach that an indefinite start takes: three bring half a metre and 3° into the
- * basin (docs/mathematics.md). */
-#define NDT_OPTIMIZER_DETOUR 3
-
-/* A step is not tried at less than this fraction. */
-#define NDT_OPTIMIZER_LEAST_LENGTH ((NdtReal)1e-6)
 
 NDT_INLINE void
 ndt_optimizer_enter_stage (NdtOptimizer *o, int32_t level)
@@ -234,7 +228,7 @@ ndt_optimizer_solve_rounded (const NdtReal gradient[6], const NdtReal hessian[21
     }
     if (definite)
       break;
-    damping = damping > 0 ? 3 * damping : (NdtFactorReal)0.01;
+    damping = damping > 0 ? 3 * damping : (NdtFactorReal)NDT_OPTIMIZER_DAMPING;
   }
   ndt_optimizer_substitute (l, b, y);
   NDT_UNROLL
@@ -466,13 +460,13 @@ ndt_optimizer_update (
     } else {
       const NdtReal cell = params->resolution * (NdtReal)(1 << o->level);
       ndt_optimizer_solve_sums (sums, o->step);
-      ndt_optimizer_limit (o->step, cell, (NdtReal)0.25);
+      ndt_optimizer_limit (o->step, cell, (NdtReal)NDT_OPTIMIZER_APPROACH_TURN);
       o->length = 1;
       ndt_optimizer_move (o, o->t, o->q);
       o->approach_steps++;
       /* A fiftieth of a cell is far inside what the next stage reaches. */
-      if (ndt_optimizer_square3 (o->step) < (NdtReal)0.0004 * cell * cell &&
-          ndt_optimizer_square3 (o->step + 3) < (NdtReal)0.000004)
+      if (ndt_optimizer_square3 (o->step) < (NdtReal)NDT_OPTIMIZER_STAGE_CELL2 * cell * cell &&
+          ndt_optimizer_square3 (o->step + 3) < (NdtReal)NDT_OPTIMIZER_STAGE_TURN2)
         stage_done = 1;
     }
     if (stage_done)
@@ -496,17 +490,17 @@ ndt_optimizer_update (
      * a tenth and a half of the length. Below the epsilons the best is the optimum as far as the
      * stop test can tell; and as far as scores can, where they do not rise along a millionth of an
      * ascent: twenty halvings. */
-    if (o->is_last || o->length < NDT_OPTIMIZER_LEAST_LENGTH ||
+    if (o->is_last || o->length < (NdtReal)NDT_OPTIMIZER_LEAST_LENGTH ||
         ndt_optimizer_is_small (o, params)) {
       o->stop = NDT_STOP_CONVERGED;
       return 0;
     }
     const NdtReal rise = o->slope * o->length;
     NdtReal k = rise / (2 * (rise - (sums->score - o->score)));
-    if (!(k > (NdtReal)0.1))
-      k = (NdtReal)0.1;
-    if (k > (NdtReal)0.5)
-      k = (NdtReal)0.5;
+    if (!(k > (NdtReal)NDT_OPTIMIZER_BACKTRACK_LEAST))
+      k = (NdtReal)NDT_OPTIMIZER_BACKTRACK_LEAST;
+    if (k > (NdtReal)NDT_OPTIMIZER_BACKTRACK_MOST)
+      k = (NdtReal)NDT_OPTIMIZER_BACKTRACK_MOST;
     o->length *= k;
     ndt_optimizer_move (o, o->best_t, o->best_q);
     return 1;

@@ -5,11 +5,8 @@
 
 #include <math.h>
 
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-formulas.h"
-
-/* Instants over a scan; they are nearer than 25 µs to any point's of a scan of 0.1 s. Points that
- * stay as they are belong to one more. */
-#define NDT_DESKEW_SLOTS 2048
 
 /* Seconds from one instant to the next, where times are from @first to @last. */
 NDT_INLINE double

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "ndt-deskew-slots.h"
+#include "ndtcore/base/ndt-tuning.h"
 
 #define N_SLOTS NDT_DESKEW_SLOTS
-
-/* Points that are dealt and moved together, so that their slots take no memory of a scan's size. */
-#define POINTS_AT_ONCE 1024
 
 struct _NdtDeskewer {
   NdtFrameTree *tree;
@@ -129,14 +127,14 @@ gsize
 ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     double reference, NdtMotionFunc motion, gpointer user_data, float *out)
 {
-  guint32 slots[POINTS_AT_ONCE];
+  guint32 slots[NDT_DESKEW_POINTS_AT_ONCE];
   gsize n_moved = 0;
   set_slots (deskewer, points->n_points, times, reference, motion, user_data);
   ndt_frame_tree_clear (deskewer->tree);
   if (ndt_frame_tree_add (deskewer->tree, N_SLOTS + 1, NULL, deskewer->poses, NULL) != 0)
     return 0;
-  for (gsize first = 0; first < points->n_points; first += POINTS_AT_ONCE) {
-    const gsize n = MIN (points->n_points - first, POINTS_AT_ONCE);
+  for (gsize first = 0; first < points->n_points; first += NDT_DESKEW_POINTS_AT_ONCE) {
+    const gsize n = MIN (points->n_points - first, NDT_DESKEW_POINTS_AT_ONCE);
     const NdtCloudView part = {points->x + first * points->stride,
         points->y + first * points->stride, points->z + first * points->stride, points->stride, n,
         points->scalar};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndt-device-frames.h"
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/base/ndt-memory.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndt-frame-points.h"
@@ -13,15 +14,6 @@
 enum { PX, PY, PZ, QX, QY, QZ, QW, N_COMPONENTS };
 
 #define MATRIX NDT_FRAME_MATRIX
-
-/* Frames whose matrices are made together, and points that are transformed together: what lies
- * between two steps stays in the first-level cache. */
-#define FRAMES_AT_ONCE 128
-#define POINTS_AT_ONCE 256
-
-/* Results of at least so many bytes go past the caches: who reads them finds them gone there
- * anyway, and a cache line that is about to be overwritten is not fetched first. */
-#define PAST_CACHES (8 << 20)
 
 /* The choice is made while the program is being loaded, before ThreadSanitizer can run. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
@@ -392,12 +384,12 @@ ndt_frame_tree_get_world (
   }
 }
 
-/* Matrices of @n frames, at most FRAMES_AT_ONCE, from @first on, followed by @to. */
+/* Matrices of @n frames, at most NDT_FRAMES_AT_ONCE, from @first on, followed by @to. */
 FOR_EACH_PROCESSOR static void
 make_matrices (double *const w[N_COMPONENTS], const NdtPose *to, guint32 first, guint32 n,
     float *restrict matrices)
 {
-  float m[MATRIX][FRAMES_AT_ONCE];
+  float m[MATRIX][NDT_FRAMES_AT_ONCE];
   const double a[4] = {
       to->orientation[0], to->orientation[1], to->orientation[2], to->orientation[3]};
   const double ax = a[0], ay = a[1], az = a[2], aw = a[3];
@@ -451,8 +443,8 @@ set_matrices (NdtFrameTree *tree, guint32 reference, GError **error)
     load (tree->world, reference, &pose);
     to_reference = ndt_pose_inverse (&pose);
   }
-  for (guint32 i = 0; i < tree->n; i += FRAMES_AT_ONCE)
-    make_matrices (tree->world, &to_reference, i, MIN (FRAMES_AT_ONCE, tree->n - i),
+  for (guint32 i = 0; i < tree->n; i += NDT_FRAMES_AT_ONCE)
+    make_matrices (tree->world, &to_reference, i, MIN (NDT_FRAMES_AT_ONCE, tree->n - i),
         tree->matrices + MATRIX * (gsize)i);
   tree->have_matrices = TRUE;
   tree->reference = reference;
@@ -506,9 +498,10 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
   const gboolean packed = points->scalar == NDT_SCALAR_F32 && points->stride == 12 &&
                           points->y == points->x + 4 && points->z == points->x + 8;
   const gboolean in_place = points->x == (const guint8 *)out;
-  const gboolean past_caches = 3 * n * sizeof (float) >= PAST_CACHES && !in_place;
+  const gboolean past_caches = 3 * n * sizeof (float) >= NDT_FRAMES_PAST_CACHES && !in_place;
   const gsize lead = past_caches ? ndt_frame_points_before_line (out) : 0;
-  float gathered[3 * POINTS_AT_ONCE], block[3 * POINTS_AT_ONCE] __attribute__ ((aligned (64)));
+  float gathered[3 * NDT_FRAME_POINTS_AT_ONCE],
+      block[3 * NDT_FRAME_POINTS_AT_ONCE] __attribute__ ((aligned (64)));
 
   if (reference != NDT_FRAME_NONE && reference >= tree->n)
     return refuse_frame (tree, reference, error);
@@ -530,7 +523,7 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
   if (!set_matrices (tree, reference, error))
     return FALSE;
   for (gsize i = 0, end; i < n; i = end) {
-    end = MIN (i < lead ? lead : i + POINTS_AT_ONCE, n);
+    end = MIN (i < lead ? lead : i + NDT_FRAME_POINTS_AT_ONCE, n);
     const gsize size = end - i;
     const guint32 largest = largest_of (frames + i, size);
     if (largest >= tree->n)

@@ -6,15 +6,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-types.h"
-
-/* Leaf indices per axis lie within ±2^20; the rest of the scan is dropped, as is everything that
- * is farther than this many metres: no lidar sees so far, and float cells would overflow. */
-#define NDT_SCAN_LIMIT 100000.0f
-
-/* Steps of a leaf's edge that centroids are summed in. 2^20: a leaf of 1 m resolves 1 µm, and 2^43
- * points fit the sum. */
-#define NDT_LEAF_STEPS 1048576.0f
 
 /* Does a point stay? x, y, z in the sensor frame. Ranges and box as in NdtScanFilter. */
 NDT_INLINE int

@@ -6,11 +6,8 @@
 
 #include <stdint.h>
 
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-types.h"
-
-/* Points of a sample: two fifths of the scan's, within these. */
-#define NDT_SAMPLE_LEAST 600
-#define NDT_SAMPLE_MOST 1500
 
 /* Of a scan of @n_points, more than NDT_SAMPLE_LEAST. */
 NDT_INLINE uint32_t
