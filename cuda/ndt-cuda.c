@@ -291,8 +291,8 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
     return FALSE;
   }
   cuda->device = device;
-  /* Under Windows, whose driver model gathers commands until somebody waits for them by its means,
-   * which waiting for a word in memory is not. */
+  /* WSL: the driver model of Windows gathers commands until a CUDA call waits for them; polling a
+   * word in memory does not submit them. */
   cuda->has_queue = g_file_test ("/dev/dxg", G_FILE_TEST_EXISTS);
   ndt_log (cuda->parent.log, NDT_LOG_INFO, "cuda",
       "CUDA backend: device %d, %s, compute capability %d.%d, %d processors, clusters of %d",

@@ -16,7 +16,7 @@ typedef struct {
   NdtSums *sums;
   NdtChunkCache *caches;
   guint n_chunks;
-  guint slot; /* whose points the caches are of; NDT_N_SLOTS: nobody's */
+  guint slot; /* slot whose points the caches belong to; NDT_N_SLOTS: none */
 } Chunks;
 
 typedef struct {
@@ -30,11 +30,11 @@ typedef struct {
   /* One for each thread, where several starts of a small scan run side by side. */
   Chunks *sides;
   guint n_sides;
-  GMutex sides_lock; /* what follows */
+  GMutex sides_lock; /* guards free_sides, n_free_sides */
   Chunks **free_sides;
   guint n_free_sides;
 
-  GMutex lock; /* what follows */
+  GMutex lock; /* guards map, map_serial, counters */
   NdtVoxelMap *map;
   guint64 map_serial;
   NdtBackendCounters counters;

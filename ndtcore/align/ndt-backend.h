@@ -12,7 +12,7 @@
 
 G_BEGIN_DECLS
 
-/* Scans that a backend holds at once, and one more slot that ndt_register() uses for a sample. */
+/* Scans that a backend keeps at once, and one more slot that ndt_register() uses for a sample. */
 #define NDT_MAX_SCANS 64
 #define NDT_SEARCH_SLOT NDT_MAX_SCANS
 #define NDT_N_SLOTS (NDT_MAX_SCANS + 1)

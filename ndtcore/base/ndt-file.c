@@ -70,7 +70,7 @@ ndt_file_open (const gchar *name, GError **error)
   if (!path)
     return -1;
   g_autofree gchar *shown = g_filename_display_name (path);
-  /* Opening a pipe would wait for somebody who writes. */
+  /* Without O_NONBLOCK opening a pipe blocks until another process opens it for writing. */
   const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     fail (shown, g_strerror (errno), error);

@@ -6,7 +6,7 @@
 
 G_BEGIN_DECLS
 
-/* A piece of somebody else's text. */
+/* A piece of a text that the caller keeps. */
 typedef struct {
   const gchar *start;
   gsize size;
@@ -30,7 +30,7 @@ gboolean ndt_token_to_nanoseconds (const NdtToken *token, gint64 *value);
 gboolean ndt_token_to_scaled (const NdtToken *token, gint exponent, gint64 *value);
 /* The token for a message: printable, at most 40 characters. */
 gchar *ndt_token_dup (const NdtToken *token);
-/* Sets NDT_ERROR_FORMAT, where @error is not NULL. FALSE, for whoever reads to return. */
+/* Sets NDT_ERROR_FORMAT, where @error is not NULL. Returns FALSE, for the parser to return. */
 gboolean ndt_text_fail (GError **error, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* All numbers of a NUL-terminated @text: finite, separated by one comma or semicolon or by white

@@ -123,7 +123,7 @@ ndt_workers_run (NdtWorkers *workers, guint n_tasks, NdtWorkFunc func, gpointer 
   workers->open = TRUE;
   g_atomic_int_set (&workers->next_task, 0);
   g_atomic_int_inc (&workers->round);
-  /* Each wake is a call of the kernel, also where nobody waits; a thread that has no processor to
+  /* Each wake is a system call, also where no thread waits; a thread that has no processor to
    * wake on need not be woken again for each pass. */
   if (workers->n_asleep > 0)
     g_cond_broadcast (&workers->start);

@@ -171,8 +171,8 @@ parse_field_value (NdtPcdField *field, Key key, const NdtToken *token)
     field->type = (gchar)g_ascii_toupper (token->start[0]);
     return token->size == 1 && strchr ("FIU", field->type) != NULL;
   }
-  /* Padding of no bytes: writers that pad every field to the next have it. Of other fields nobody
-   * says whether 0 is none or, as in old files of PCL, one. */
+  /* Padding of no bytes: writers that pad every field to the next have it. For other fields it is
+   * ambiguous: 0 means none or, in old files of PCL, one. */
   const gboolean may_be_none = strcmp (field->name, "_") == 0;
   if (!ndt_token_to_uint64 (token, &value) || (value == 0 && !may_be_none) ||
       value > MAX_POINT_STEP)

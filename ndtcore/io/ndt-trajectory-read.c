@@ -67,7 +67,7 @@ refuse_unit (const NdtToken *cell, GError **error)
 {
   g_autofree gchar *text = ndt_token_dup (cell);
   return ndt_text_fail (error,
-      "'%s' is not a time in seconds, and of what unit it is nobody says: call the column time_ns, "
+      "'%s' is not a time in seconds, and its unit is not given: call the column time_ns, "
       "time_us or time_ms (or \"time [ns]\")",
       text);
 }
@@ -128,8 +128,8 @@ check_guess (const Reader *reader, GError **error)
   const double step = ((double)last - (double)first) * 1e-9 / (n - 1);
   return step < NDT_POSE_STEP_LIMIT ||
          ndt_text_fail (error,
-             "its times are whole numbers, %g apart: hardly seconds, and of what unit they are "
-             "nobody says: call the column time_ns, time_us or time_ms (or \"time [ns]\")",
+             "its times are whole numbers, %g apart: hardly seconds, and their unit is not "
+             "given: call the column time_ns, time_us or time_ms (or \"time [ns]\")",
              step);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells that a map is made from, as rules that every maker of maps follows: their order, their
- * origin, and how their sums are added. Compile without contraction. */
+/* Cells that a map is made from, as rules for every map builder: their order, their origin, and
+ * how their sums are added. Compile without contraction. */
 #pragma once
 
 #include "ndt-types.h"

@@ -20,9 +20,9 @@ typedef struct {
 /**
  * NdtPoseCurve:
  *
- * The course that leads through timed poses: between two of them by the screw from one to the
- * other, bent by the one before and the one after where there are such, so that turning in and
- * braking are followed. An automatic variable; it refers to the poses.
+ * Interpolation of timed poses: between two of them by the screw motion from one to the other,
+ * with the change of velocity that the pose before and the pose after give, where there are such,
+ * so that turning in and braking are interpolated. An automatic variable; it refers to the poses.
  */
 typedef struct {
   const NdtTimedPose *poses;

@@ -16,7 +16,7 @@ typedef enum { NDT_SCALAR_F32, NDT_SCALAR_F64 } NdtScalar;
  * @n_points: number of points
  * @scalar: type of all three coordinates, in the machine's byte order
  *
- * Points that lie in somebody else's memory: interleaved (x, y, z inside one record of
+ * Points in memory of another owner: interleaved (x, y, z inside one record of
  * @stride bytes) or one array an axis. Metres. A view owns nothing. Non-finite points are
  * allowed and dropped by whatever reads the view.
  */
