@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ndtcore/base/ndt-tuning.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -63,7 +65,6 @@ cudaError_t ndt_cuda_frames_extract (const NdtCudaPose *world, uint32_t first, u
 #else
 
 #include "cuda/device/ndt-cuda-memory.h"
-#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/motion/ndt-device-frames.h"
 
 /* On the current device; it and @memory outlive what is returned. */
