@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts that the generators of worlds share. Lengths and places are metres, yaw is rad. */
+/* Parts that the generators of worlds share. Lengths and places are in metres, yaw in rad. */
 #pragma once
 
 #include "ndt-sim-world.h"
