@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "gst/lidardec/common/packet-cutter.h"
+#include "gst/lidardec/packet/packet-cutter.h"
 #include "gst/lidardec/hesai/gsthesaidec.h"
 #include "gst/lidardec/ouster/gstousterdec.h"
 #include "gst/lidardec/robosense/gstrobosensedec.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "gst/lidardec/common/packet-cutter.h"
+#include "gst/lidardec/packet/packet-cutter.h"
 
 /* Takes the scans that are finished: every point is there and, where it is said, finite. */
 static inline void

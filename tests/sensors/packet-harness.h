@@ -4,7 +4,7 @@
 
 #include <gst/check/gstharness.h>
 
-#include "gst/lidardec/common/packet-cutter.h"
+#include "gst/lidardec/packet/packet-cutter.h"
 
 /* Sends it a stream's start and a segment in TIME. */
 GstHarness *packet_harness_new (const gchar *line);

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "gst/lidardec/common/packet-beams.h"
+#include "gst/lidardec/packet/packet-beams.h"
 #include "gst/lidardec/ouster/ouster-crc.h"
 
 #define N 32

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidardec/common/packet-beams.h"
-#include "gst/lidardec/common/packet-clock.h"
+#include "gst/lidardec/packet/packet-beams.h"
+#include "gst/lidardec/packet/packet-clock.h"
 #include "hesai-tables.h"
 
 #define SECOND ((gint64)1000000000)

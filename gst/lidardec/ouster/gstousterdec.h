@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gst/lidardec/common/gstlidardec.h"
+#include "gst/lidardec/element/gstlidardec.h"
 
 G_BEGIN_DECLS
 

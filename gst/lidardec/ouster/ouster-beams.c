@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "gst/lidardec/common/packet-bytes.h"
+#include "gst/lidardec/packet/packet-bytes.h"
 
 #if defined __x86_64__
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ouster-crc.h"
 
-#include "gst/lidardec/common/packet-bytes.h"
+#include "gst/lidardec/packet/packet-bytes.h"
 
 #if defined __x86_64__
 #include <immintrin.h>

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidardec/common/packet-bytes.h"
+#include "gst/lidardec/packet/packet-bytes.h"
 #include "ouster-beams.h"
 #include "ouster-crc.h"
 

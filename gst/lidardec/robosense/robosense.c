@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidardec/common/packet-beams.h"
-#include "gst/lidardec/common/packet-clock.h"
+#include "gst/lidardec/packet/packet-beams.h"
+#include "gst/lidardec/packet/packet-clock.h"
 
 /* Both kinds of packets: MSOP, of points, and DIFOP, of the device. Numbers are big-endian. */
 #define PACKET_SIZE 1248

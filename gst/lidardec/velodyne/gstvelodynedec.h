@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gst/lidardec/common/gstlidarmodeldec.h"
+#include "gst/lidardec/element/gstlidarmodeldec.h"
 
 G_BEGIN_DECLS
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "gst/lidardec/common/packet-bytes.h"
+#include "gst/lidardec/packet/packet-bytes.h"
 
 #define N_LASERS 64
 #define HEADER 7      /* "UNIT#" and two thresholds */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/lidardec/common/packet-beams.h"
+#include "gst/lidardec/packet/packet-beams.h"
 #include "velodyne-status.h"
 
 #define PACKET_SIZE 1206

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gst/lidardec/common/packet-cutter.h"
+#include "gst/lidardec/packet/packet-cutter.h"
 #include "velodyne-calibration.h"
 
 G_BEGIN_DECLS

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "gstlidardecprivate.h"
-#include "packet-memory.h"
-#include "packet-vendor.h"
+#include "gst/lidardec/packet/packet-memory.h"
+#include "gst/lidardec/packet/packet-vendor.h"
 
 /* Of the derived class. */
 #define GST_CAT_DEFAULT (GST_LIDAR_DEC_GET_CLASS (self)->category)

@@ -4,7 +4,7 @@
 #include <gst/gst.h>
 #include <gst/pointcloud/pointcloud.h>
 
-#include "packet-cutter.h"
+#include "gst/lidardec/packet/packet-cutter.h"
 
 G_BEGIN_DECLS
 
