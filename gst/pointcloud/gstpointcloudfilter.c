@@ -23,6 +23,7 @@ typedef struct {
   GstPointCloudInfo in_info;
   GstPointCloudInfo out_info;
   gboolean checked; /* the first scan of the caps at hand has come */
+  GstDebugCategory *category;
 } GstPointCloudFilterPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (
@@ -49,6 +50,7 @@ gst_point_cloud_filter_start (GstBaseTransform *transform)
   gst_point_cloud_info_init (&priv->in_info);
   gst_point_cloud_info_init (&priv->out_info);
   priv->checked = FALSE;
+  priv->category = gst_point_cloud_stream_get_category (GST_ELEMENT (self), GST_CAT_DEFAULT);
   reset (self);
   return TRUE;
 }
@@ -68,6 +70,7 @@ gst_point_cloud_filter_set_caps (GstBaseTransform *transform, GstCaps *in_caps, 
   priv->in_info = in_info;
   priv->out_info = out_info;
   priv->checked = FALSE;
+  GST_CAT_INFO_OBJECT (priv->category, self, "caps %" GST_PTR_FORMAT, in_caps);
   return TRUE;
 }
 
@@ -82,9 +85,11 @@ gst_point_cloud_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
       return FALSE;
     }
     gst_event_parse_segment (event, &segment);
-    GST_DEBUG_OBJECT (transform, "segment %" GST_SEGMENT_FORMAT, segment);
+    GST_CAT_DEBUG_OBJECT (PRIVATE (GST_POINT_CLOUD_FILTER (transform))->category, transform,
+        "segment %" GST_SEGMENT_FORMAT, segment);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    GST_DEBUG_OBJECT (transform, "flush");
+    GST_CAT_DEBUG_OBJECT (
+        PRIVATE (GST_POINT_CLOUD_FILTER (transform))->category, transform, "flush");
     reset (GST_POINT_CLOUD_FILTER (transform));
   }
   return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_filter_parent_class)
@@ -102,7 +107,8 @@ gst_point_cloud_filter_submit_input_buffer (
     gst_buffer_unref (input);
     return GST_FLOW_ERROR;
   }
-  GST_LOG_OBJECT (transform, "scan at %" GST_TIME_FORMAT ", %" G_GSIZE_FORMAT " bytes",
+  GST_CAT_LOG_OBJECT (priv->category, transform,
+      "scan at %" GST_TIME_FORMAT ", %" G_GSIZE_FORMAT " bytes",
       GST_TIME_ARGS (GST_BUFFER_PTS (input)), gst_buffer_get_size (input));
   return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_filter_parent_class)
       ->submit_input_buffer (transform, is_discont, input);

@@ -19,6 +19,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_point_cloud_sink_debug);
 typedef struct {
   GstPointCloudInfo info;
   gboolean checked; /* the first scan of the caps at hand has come */
+  GstDebugCategory *category;
 } GstPointCloudSinkPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (GstPointCloudSink, gst_point_cloud_sink, GST_TYPE_BASE_SINK)
@@ -42,6 +43,7 @@ gst_point_cloud_sink_start (GstBaseSink *sink)
 
   gst_point_cloud_info_init (&priv->info);
   priv->checked = FALSE;
+  priv->category = gst_point_cloud_stream_get_category (GST_ELEMENT (self), GST_CAT_DEFAULT);
   reset (self);
   return TRUE;
 }
@@ -59,6 +61,7 @@ gst_point_cloud_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
     return FALSE;
   priv->info = info;
   priv->checked = FALSE;
+  GST_CAT_INFO_OBJECT (priv->category, self, "caps %" GST_PTR_FORMAT, caps);
   return TRUE;
 }
 
@@ -73,9 +76,10 @@ gst_point_cloud_sink_event (GstBaseSink *sink, GstEvent *event)
       return FALSE;
     }
     gst_event_parse_segment (event, &segment);
-    GST_DEBUG_OBJECT (sink, "segment %" GST_SEGMENT_FORMAT, segment);
+    GST_CAT_DEBUG_OBJECT (PRIVATE (GST_POINT_CLOUD_SINK (sink))->category, sink,
+        "segment %" GST_SEGMENT_FORMAT, segment);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
-    GST_DEBUG_OBJECT (sink, "flush");
+    GST_CAT_DEBUG_OBJECT (PRIVATE (GST_POINT_CLOUD_SINK (sink))->category, sink, "flush");
     reset (GST_POINT_CLOUD_SINK (sink));
   }
   return GST_BASE_SINK_CLASS (gst_point_cloud_sink_parent_class)->event (sink, event);
@@ -88,7 +92,8 @@ gst_point_cloud_sink_prepare (GstBaseSink *sink, GstBuffer *buffer)
 
   if (!gst_point_cloud_stream_check_scan (GST_ELEMENT (sink), &priv->info, buffer, &priv->checked))
     return GST_FLOW_ERROR;
-  GST_LOG_OBJECT (sink, "scan at %" GST_TIME_FORMAT ", %" G_GSIZE_FORMAT " bytes",
+  GST_CAT_LOG_OBJECT (priv->category, sink,
+      "scan at %" GST_TIME_FORMAT ", %" G_GSIZE_FORMAT " bytes",
       GST_TIME_ARGS (GST_BUFFER_PTS (buffer)), gst_buffer_get_size (buffer));
   return GST_FLOW_OK;
 }

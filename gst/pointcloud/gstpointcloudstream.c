@@ -3,16 +3,25 @@
 
 #include "gstpointcloudbuffer.h"
 
+GstDebugCategory *
+gst_point_cloud_stream_get_category (GstElement *element, GstDebugCategory *fallback)
+{
+  GstElementFactory *factory = gst_element_get_factory (element);
+  GstDebugCategory *category = NULL;
+
+  if (factory)
+    GST_DEBUG_CATEGORY_GET (category, GST_OBJECT_NAME (factory));
+  return category && category != GST_CAT_DEFAULT ? category : fallback;
+}
+
 gboolean
 gst_point_cloud_stream_parse_caps (
     GstElement *element, const GstCaps *caps, GstPointCloudInfo *info)
 {
   g_autoptr (GError) error = NULL;
 
-  if (gst_point_cloud_info_from_caps (info, caps, &error)) {
-    GST_INFO_OBJECT (element, "caps %" GST_PTR_FORMAT, caps);
+  if (gst_point_cloud_info_from_caps (info, caps, &error))
     return TRUE;
-  }
   GST_ELEMENT_ERROR (
       element, STREAM, FORMAT, ("The caps describe no clouds: %s.", error->message), (NULL));
   return FALSE;

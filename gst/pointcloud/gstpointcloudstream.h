@@ -7,7 +7,12 @@
 
 G_BEGIN_DECLS
 
-/* Each posts an error of @element where it returns FALSE; no lock may be held. */
+/* The category that is named as the element is, so that its log is in one place; @fallback where it
+ * has none. */
+GstDebugCategory *gst_point_cloud_stream_get_category (
+    GstElement *element, GstDebugCategory *fallback);
+
+/* Each of these posts an error of @element where it returns FALSE; no lock may be held. */
 
 gboolean gst_point_cloud_stream_parse_caps (
     GstElement *element, const GstCaps *caps, GstPointCloudInfo *info);

@@ -49,6 +49,25 @@ LINES = {
         [("INFO", r"stream mcap-\w+ begins"),
          ("INFO", r"stream finished: \d+ bytes, \d+ messages"),
          ("LOG", r"\d+ bytes at log time 100000000")]),
+    "rawpointcloudparse": (
+        "multifilesrc location=%d.bin ! rawpointcloudparse format=XYZI_F32LE framerate=10/1 ! fakesink",
+        [("INFO", r"caps pointcloud/x-raw, format="),
+         ("DEBUG", r"segment time segment start=0:00:00"),
+         ("LOG", r"scan of \d+ bytes at 0:00:00\.1")]),
+    "poseinject": (
+        "lidartestsrc rings=16 columns=128 num-buffers=2 ! "
+        "poseinject location=far.txt ! fakesink",
+        [("INFO", r"2 poses of \"far\.txt\""),
+         ("INFO", r"caps pointcloud/x-raw, format="),
+         ("DEBUG", r"segment time segment start=0:00:00"),
+         ("DEBUG", r"no pose for scan 1 at 0:00:00\.1"),
+         ("LOG", r"scan at 0:00:00\.1")]),
+    "trajectorysink": (
+        "lidartestsrc rings=16 columns=128 num-buffers=2 ! trajectorysink role=ground-truth location=t.txt",
+        [("INFO", r"writing \"\S+/t\.txt\""),
+         ("INFO", r"caps pointcloud/x-raw, format="),
+         ("DEBUG", r"segment time segment start=0:00:00"),
+         ("LOG", r"scan at 0:00:00\.1")]),
     "pointcloudview": (
         "lidartestsrc rings=16 columns=128 num-buffers=2 ! pointcloudview port=0",
         [("INFO", r"caps pointcloud/x-raw, format="),
@@ -74,6 +93,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([os.path.join(sys.argv[1], "ndt-map"), "simulate", "town.pcd"], cwd=folder,
                        check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["gst-launch-1.0", "-q", *(
+            "lidartestsrc rings=16 columns=128 num-buffers=2 ! pointcloud/x-raw,format=XYZI_F32LE ! "
+            "multifilesink location=%d.bin").split()], cwd=folder, check=True)
+        with open(os.path.join(folder, "far.txt"), "w", encoding="ascii") as file:
+            file.write("0 0 0 0 0 0 0 1\n0.05 0 0 0 0 0 0 1\n")
         print(f"1..{len(LINES)}")
         for number, (name, (pipeline, lines)) in enumerate(LINES.items(), 1):
             log, problem = log_of(pipeline, folder)
