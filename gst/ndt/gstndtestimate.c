@@ -115,6 +115,17 @@ set_degenerate (GstStructure *structure, const NdtRegistration *registration)
   gst_structure_take_value (structure, "degenerate", &array);
 }
 
+/* What the status rests on. */
+static void
+set_reasons (GstStructure *structure, const NdtLocalization *localization)
+{
+  gst_structure_set (structure, "reject", G_TYPE_STRING,
+      ndt_reject_to_string (localization->reject), "fit", G_TYPE_DOUBLE, localization->fit,
+      "fit-bound", G_TYPE_DOUBLE, localization->fit_bound, "overlap", G_TYPE_DOUBLE,
+      localization->overlap, "innovation", G_TYPE_DOUBLE, localization->innovation, "sigma",
+      G_TYPE_DOUBLE, localization->sigma, NULL);
+}
+
 GstMessage *
 gst_ndt_estimate_message_new (GstObject *source, const GstPoseMeta *meta,
     const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment)
@@ -124,8 +135,8 @@ gst_ndt_estimate_message_new (GstObject *source, const GstPoseMeta *meta,
 
   gst_structure_set_name (structure, "ndt-pose");
   set_times (structure, scan, segment);
-  gst_structure_set (structure, "reject", G_TYPE_STRING,
-      ndt_reject_to_string (localization->reject), "prediction", G_TYPE_STRING,
+  set_reasons (structure, localization);
+  gst_structure_set (structure, "prediction", G_TYPE_STRING,
       ndt_prediction_to_string (localization->prediction), "skipped", G_TYPE_UINT,
       localization->n_skipped, NULL);
   if (registration->evaluations > 0) {
@@ -146,10 +157,10 @@ GstMessage *
 gst_ndt_state_message_new (GstObject *source, const gchar *state, const gchar *previous,
     const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment)
 {
-  GstStructure *structure =
-      gst_structure_new ("ndt-state", "state", G_TYPE_STRING, state, "previous", G_TYPE_STRING,
-          previous, "reject", G_TYPE_STRING, ndt_reject_to_string (localization->reject),
-          "prediction", G_TYPE_STRING, ndt_prediction_to_string (localization->prediction), NULL);
+  GstStructure *structure = gst_structure_new ("ndt-state", "state", G_TYPE_STRING, state,
+      "previous", G_TYPE_STRING, previous, "prediction", G_TYPE_STRING,
+      ndt_prediction_to_string (localization->prediction), NULL);
+  set_reasons (structure, localization);
   set_times (structure, scan, segment);
   return gst_message_new_element (source, structure);
 }

@@ -14,7 +14,8 @@ static gboolean as_json, verbose, check;
 
 static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &only,
                                            "Rows whose names begin so, separated by ';'", "NAME"},
-    {"seeds", 's', 0, G_OPTION_ARG_INT, &n_seeds, "Seeds of each row (NDT_TRUST_SEEDS, 2)", "N"},
+    {"seeds", 's', 0, G_OPTION_ARG_INT, &n_seeds,
+        "Seeds of each row (2); NDT_TRUST_SEEDS counts before it", "N"},
     {"first", 'f', 0, G_OPTION_ARG_INT, &first_seed, "First of these (1)", "N"},
     {"cache", 'c', 0, G_OPTION_ARG_FILENAME, &cache, "Where simulated scans are kept", "FOLDER"},
     {"leaf", 'l', 0, G_OPTION_ARG_INT, &leaf_percent, "Leaves, as a percentage of a cell", "N"},
@@ -125,7 +126,9 @@ main (int argc, char *argv[])
     return 2;
   }
   if (n_seeds <= 0)
-    n_seeds = g_getenv ("NDT_TRUST_SEEDS") ? atoi (g_getenv ("NDT_TRUST_SEEDS")) : 2;
+    n_seeds = 2;
+  if (g_getenv ("NDT_TRUST_SEEDS"))
+    n_seeds = atoi (g_getenv ("NDT_TRUST_SEEDS"));
   if (!cache)
     cache = g_build_filename (g_get_tmp_dir (), "ndt-trust", NULL);
   TrustInputs *inputs = trust_inputs_new (cache);
