@@ -169,8 +169,10 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
     return NDT_REJECT_NONE;
   if (out->fit < params->min_fit)
     return misfit;
-  step->dropped = ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
-      registration->nvtl, registration->matched_ratio);
+  /* A fit below that of a start counts where it is that of the scans before. */
+  step->dropped =
+      has_fallen (tracker, step) || ndt_tracker_dropped (tracker, &step->guess, params->score_drop,
+                                        &body, registration->nvtl, registration->matched_ratio);
   return step->dropped ? NDT_REJECT_SCORE : NDT_REJECT_NONE;
 }
 

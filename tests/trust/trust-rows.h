@@ -36,6 +36,7 @@ typedef gboolean (*TrustPrepare) (
  * @a: of @prepare
  * @bounds: of TrustBound
  * @back: seconds
+ * @known: bounds that it is known to miss: docs/tracking.md
  * @n_seeds: 0: as many as asked for
  */
 struct _TrustRow {
@@ -47,6 +48,7 @@ struct _TrustRow {
   guint bounds;
   double back;
   guint n_seeds;
+  guint known;
 };
 
 enum { TRUST_KITTI = 100, TRUST_BALM, TRUST_ROBOT };

@@ -67,23 +67,34 @@ add (Sum *sum, const TrustResult *r)
   sum->most_evaluations = MAX (sum->most_evaluations, r->most_evaluations);
 }
 
-/* What a row misses, as words. */
-static gchar *
+/* Bounds that a row misses. */
+static guint
 judge (const TrustRow *row, const Sum *s)
 {
-  GString *missed = g_string_new (NULL);
   const double shy = s->n_right ? 100.0 * s->n_right_tracking / s->n_right : 100;
-  if (row->bounds & TRUST_NOT_WRONG && (s->n_wrong > 0.01 * s->n || s->row > 3))
-    g_string_append (missed, " WRONG");
-  if (row->bounds & TRUST_NOT_SHY && shy < 95)
-    g_string_append (missed, " SHY");
-  if (row->bounds & TRUST_CALM && (shy < 99.5 || s->n_right < 0.8 * s->n_counted))
-    g_string_append (missed, " SHY");
-  if (row->bounds & TRUST_BACK && (s->n_back < s->n_runs || s->back > row->back + 0.001))
-    g_string_append (missed, " BACK");
-  if (row->bounds & TRUST_SIGMA && (s->n_outside > 0.01 * s->n_counted || s->n_sure > 0))
-    g_string_append (missed, " SIGMA");
-  return g_string_free (missed, FALSE);
+  guint missed = 0;
+  if (s->n_wrong > 0.01 * s->n || s->row > 3)
+    missed |= TRUST_NOT_WRONG;
+  if (shy < 95)
+    missed |= TRUST_NOT_SHY;
+  if (shy < 99.5 || s->n_right < 0.8 * s->n_counted)
+    missed |= TRUST_CALM;
+  if (s->n_back < s->n_runs || s->back > row->back + 0.001)
+    missed |= TRUST_BACK;
+  if (s->n_outside > 0.01 * s->n_counted || s->n_sure > 0)
+    missed |= TRUST_SIGMA;
+  return missed & row->bounds;
+}
+
+static gchar *
+to_words (guint missed)
+{
+  static const gchar *const words[] = {" WRONG", " SHY", " SHY", " BACK", " SIGMA"};
+  GString *text = g_string_new (NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    if (missed >> i & 1)
+      g_string_append (text, words[i]);
+  return g_string_free (text, FALSE);
 }
 
 static void
@@ -152,14 +163,15 @@ main (int argc, char *argv[])
     }
     if (sum.n_runs == 0)
       continue;
-    g_autofree gchar *missed = judge (row, &sum);
-    print (row, &sum, missed, n_printed++ == 0);
-    n_missed += *missed != '\0';
+    const guint missed = judge (row, &sum);
+    g_autofree gchar *words = to_words (missed);
+    print (row, &sum, words, n_printed++ == 0);
+    n_missed += (missed & ~row->known) != 0;
   }
   if (as_json)
     g_print ("\n]\n");
   else
-    g_print ("%u of %u rows miss a bound\n", n_missed, n_printed);
+    g_print ("%u of %u rows miss a bound that they are not known to miss\n", n_missed, n_printed);
   trust_inputs_free (inputs);
   return check && n_missed > 0;
 }
