@@ -195,7 +195,8 @@ def without_times(work):
         pipeline.set_state(Gst.State.NULL)
         assert message.type == Gst.MessageType.EOS, message.parse_error()
         print(f"# motion-distortion={distorted}: {warnings}")
-        assert len(warnings) == said and all("stamp-position" in w for w in warnings)
+        # Scans that are blurred may also fit too badly to be tracking, which is a warning of its own.
+        assert sum("stamp-position" in w for w in warnings) == said and bool(warnings) == said
 
 
 def steady(work, element):

@@ -18,12 +18,13 @@ setup (void)
   GST_ELEMENT_REGISTER (ndtlocalize, NULL);
 }
 
-/* NULL where there is no device. */
+/* NULL where there is no device. Scans go as they are: thinning would be launches of its own. */
 static GstHarness *
 device_harness (guint batch_size)
 {
   g_autofree gchar *start = ndt_harness_pose (0), *name = NULL;
-  GstHarness *h = ndt_harness_new ("initial-pose", start, "batch-size", batch_size, NULL);
+  GstHarness *h = ndt_harness_new (
+      "initial-pose", start, "batch-size", batch_size, "scan-leaf-size", 0.0, NULL);
   g_object_get (h->element, "active-backend", &name, NULL);
   if (g_strcmp0 (name, "cuda") == 0)
     return h;

@@ -229,6 +229,8 @@ launch_once (Stream stream)
     return;
   NdtLocalizerParams params;
   ndt_localizer_params_init (&params);
+  /* Thinning would be launches of its own. */
+  params.filter.leaf_size = 0;
   params.regularization_scale = stream == HELD ? 0.01 : 0;
   g_autoptr (NdtLocalizer) localizer = open_localizer (cuda, &params);
   g_autofree NdtLocalization *results = g_new0 (NdtLocalization, N_SCANS);
