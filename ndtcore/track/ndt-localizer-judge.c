@@ -169,10 +169,12 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
     return NDT_REJECT_NONE;
   if (out->fit < params->min_fit)
     return misfit;
-  /* A fit below that of a start counts where it is that of the scans before. */
-  step->dropped =
-      has_fallen (tracker, step) || ndt_tracker_dropped (tracker, &step->guess, params->score_drop,
-                                        &body, registration->nvtl, registration->matched_ratio);
+  /* A fit below that of a start counts where it is that of the scans before. With a prior in the
+   * objective the place is known from elsewhere, along roads whose fit says little. */
+  const gboolean is_held = params->regularization_scale > 0 && step->input.has_prior;
+  step->dropped = (!is_held && has_fallen (tracker, step)) ||
+                  ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
+                      registration->nvtl, registration->matched_ratio);
   return step->dropped ? NDT_REJECT_SCORE : NDT_REJECT_NONE;
 }
 
