@@ -78,17 +78,20 @@ if [ "$resume" ]; then
     gst-launch-1.0 -q rosbagsrc location="$recorded" ! pointcloud/x-raw ! tee name=recorded ! \
       queue ! trajectorysink location="$folder/trajectory.txt.part" \
       recorded. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv.part" \
-      "${reference[@]}" >&2
+      "${reference[@]}" \
+      recorded. ! queue ! trajectorysink format=csv timestamps=scan location="$folder/scans.csv" >&2
   fi
   join "$folder/trajectory.txt"
   join "$folder/trajectory.csv"
+  # Behind the last scan, not its pose, which may be of the scan's end, where the next one begins.
   # Nanoseconds have more digits than awk's numbers.
-  last=$(tail -n 1 "$folder/trajectory.csv" 2>/dev/null | cut -d , -f 2 | grep '^[0-9]' || true)
+  last=$(tail -n 1 "$folder/scans.csv" 2>/dev/null | cut -d , -f 2 | grep '^[0-9]' || true)
   if [ "$last" ]; then
     fraction=${last#*.}000000000
     [[ $last == *.* ]] || fraction=000000000
     start=(start-time=$((10#${last%.*} * 1000000000 + 10#${fraction:0:9} + 1)))
   fi
+  rm -f "$folder/scans.csv"
   pose=$(grep -v '^#' "$folder/trajectory.txt" 2>/dev/null | tail -n 1 | cut -d ' ' -f 2-8 | tr ' ' , || true)
   initial_pose=${pose:-$initial_pose}
 else

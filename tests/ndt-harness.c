@@ -20,7 +20,11 @@ set_valist (GstElement *element, const gchar *name, va_list args)
     fail_unless (spec != NULL, "ndtlocalize has no property %s", name);
     if (G_TYPE_IS_BOXED (spec->value_type) || spec->value_type == GST_TYPE_ARRAY) {
       const gchar *text = va_arg (args, const gchar *);
-      gst_util_set_object_arg (object, name, text ? text : "");
+      /* An empty list is written "<>"; what cannot be read leaks in GStreamer 1.22. */
+      gst_util_set_object_arg (object, name,
+          text && *text                        ? text
+          : spec->value_type == GST_TYPE_ARRAY ? "<>"
+                                               : "");
       continue;
     }
     GValue value = G_VALUE_INIT;

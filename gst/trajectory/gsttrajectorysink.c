@@ -47,7 +47,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_trajectory_sink_debug);
 
 #define DEFAULT_FORMAT NDT_TRAJECTORY_TUM
 
-typedef enum { TIMESTAMPS_PTS, TIMESTAMPS_REFERENCE } Timestamps;
+typedef enum { TIMESTAMPS_PTS, TIMESTAMPS_REFERENCE, TIMESTAMPS_SCAN } Timestamps;
 
 enum {
   PROP_0,
@@ -136,6 +136,7 @@ timestamps_get_type (void)
       {TIMESTAMPS_REFERENCE,
           "The pose's instant on the sensor's own clock, by the scan's reference time stamp",
           "reference"},
+      {TIMESTAMPS_SCAN, "The scan's PTS, whatever instant its pose is of", "scan"},
       {0, NULL, NULL},
   };
   static gsize type = 0;
@@ -317,10 +318,12 @@ status_to_string (const GstPoseMeta *meta)
   return text;
 }
 
-/* What the column of times has: an instant on the axis of PTS, or on the sensor's clock. */
+/* What the column of times has: an instant on the axis of PTS, or on the sensor's clock, or PTS. */
 static GstClockTime
 get_time (GstTrajectorySink *self, GstBuffer *buffer, GstClockTime instant, Timestamps timestamps)
 {
+  if (timestamps == TIMESTAMPS_SCAN)
+    return GST_BUFFER_PTS_IS_VALID (buffer) ? GST_BUFFER_PTS (buffer) : instant;
   if (timestamps == TIMESTAMPS_REFERENCE) {
     const GstClockTime reference = gst_trajectory_get_reference_time (buffer);
     if (GST_CLOCK_TIME_IS_VALID (reference))

@@ -268,9 +268,9 @@ def test_simulate():
     assert len(recording) > 30 * 100000 and recording.endswith(b"\x89MCAP0\r\n")
 
 
-def record_drive(scans):
+def record_drive(scans, *properties):
     make_map()
-    run("gst-launch-1.0", "-q", "lidartestsrc", "rings=16", f"num-buffers={scans}", "!",
+    run("gst-launch-1.0", "-q", "lidartestsrc", "rings=16", f"num-buffers={scans}", *properties, "!",
         "mcapsink", "location=drive.mcap")
 
 
@@ -322,7 +322,8 @@ def test_replay_to_any_folder():
 
 
 def test_replay_stops_and_resumes():
-    record_drive(LONG)
+    # Poses are of the ends of such scans, where the next ones begin.
+    record_drive(LONG, "motion-distortion=true")
     _, whole = replay()
     with subprocess.Popen([os.path.join(PIPELINES, "replay.sh"), "--realtime", "drive.mcap",
                            "town.pcd", START, "out"], cwd=folder, stdout=subprocess.PIPE,
