@@ -29,12 +29,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "gst/common/gstlocation.h"
 #include "gst/common/gstndtviews.h"
 #include "gst/common/gstpointtimes.h"
 #include "gst/common/gstposequeuepad.h"
 #include "gst/common/gstrenamed.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "gstdeskewposes.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_point_cloud_deskew_debug);
 #define GST_CAT_DEFAULT gst_point_cloud_deskew_debug
@@ -81,8 +80,7 @@ struct _GstPointCloudDeskew {
   GArray *window;      /* of those, around a scan; NdtTimedPose */
   GArray *trajectory;  /* of the file, empty without one */
   NdtPose mount;
-  NdtTimedPose stations[3]; /* on the last scans, axis of PTS */
-  guint n_stations;
+  GstDeskewStations stations;
   gpointer points; /* packed, in the scan's type */
   gsize capacity;  /* bytes */
 };
@@ -131,46 +129,6 @@ get_motion (double time, NdtPose *pose, gpointer user_data)
       !ndt_pose_curve_get (&motion->curve, motion->pts + (gint64)llround (time * GST_SECOND), pose))
     return FALSE;
   ndt_pose_compose (pose, motion->mount, pose);
-  return TRUE;
-}
-
-/* The pose on a scan, on the axis of PTS. */
-static gboolean
-read_station (GstBuffer *buffer, GstPoseRole role, NdtTimedPose *station)
-{
-  const GstPoseMeta *meta = gst_buffer_get_pose_meta (buffer, role);
-  if (!meta || !meta->has_pose)
-    return FALSE;
-  const GstClockTime time = gst_pose_meta_get_time (meta, buffer);
-  if (!GST_CLOCK_TIME_IS_VALID (time))
-    return FALSE;
-  station->time = (gint64)time;
-  memcpy (station->pose.position, meta->position, sizeof (meta->position));
-  memcpy (station->pose.orientation, meta->orientation, sizeof (meta->orientation));
-  return ndt_pose_normalize (&station->pose);
-}
-
-/* By the poses on this scan and the ones before. */
-static gboolean
-follow_stations (
-    GstPointCloudDeskew *self, GstBuffer *buffer, GstPoseRole role, gint64 max_gap, Motion *motion)
-{
-  NdtTimedPose now;
-  if (!read_station (buffer, role, &now)) {
-    self->n_stations = 0;
-    return FALSE;
-  }
-  if (self->n_stations > 0 && now.time <= self->stations[self->n_stations - 1].time)
-    self->n_stations = 0;
-  if (self->n_stations == G_N_ELEMENTS (self->stations))
-    memmove (self->stations, self->stations + 1, --self->n_stations * sizeof (NdtTimedPose));
-  self->stations[self->n_stations++] = now;
-  if (self->n_stations < 2)
-    return FALSE;
-  /* A little beyond the scan's ends: the rings of a column fire one after the other. */
-  const gint64 step = now.time - self->stations[self->n_stations - 2].time;
-  ndt_pose_curve_init (&motion->curve, self->stations, self->n_stations, max_gap, step / 2);
-  motion->pts = (gint64)GST_BUFFER_PTS (buffer);
   return TRUE;
 }
 
@@ -309,10 +267,12 @@ gst_point_cloud_deskew_transform_ip (GstBaseTransform *transform, GstBuffer *buf
     ndt_pose_curve_init (&motion.curve, (const NdtTimedPose *)(gconstpointer)self->trajectory->data,
         self->trajectory->len, max_gap, 0);
     motion.pts = (gint64)GST_BUFFER_PTS (buffer) + offset;
-  } else if (gst_pose_queue_has_streams (self->poses))
+  } else if (gst_pose_queue_has_streams (self->poses)) {
     known = follow_pads (self, buffer, max_gap, timeout, &motion);
-  else
-    known = follow_stations (self, buffer, role, max_gap, &motion);
+  } else {
+    known = gst_deskew_stations_follow (&self->stations, buffer, role, max_gap, &motion.curve);
+    motion.pts = (gint64)GST_BUFFER_PTS (buffer);
+  }
   if (!known)
     GST_DEBUG_OBJECT (self, "no motion is known for the scan at %" GST_TIME_FORMAT,
         GST_TIME_ARGS (GST_BUFFER_PTS (buffer)));
@@ -406,7 +366,7 @@ gst_point_cloud_deskew_sink_event (GstBaseTransform *transform, GstEvent *event)
 static void
 gst_point_cloud_deskew_reset (GstPointCloudFilter *filter)
 {
-  GST_POINT_CLOUD_DESKEW (filter)->n_stations = 0;
+  GST_POINT_CLOUD_DESKEW (filter)->stations.n = 0;
 }
 
 /* A cloud whose points tell when they were measured. */
@@ -473,42 +433,6 @@ gst_point_cloud_deskew_set_info (GstPointCloudFilter *filter, GstCaps *in_caps,
   return TRUE;
 }
 
-static void
-take_trajectory (GstPointCloudDeskew *self, const NdtTrajectory *trajectory)
-{
-  gint64 last = G_MININT64;
-  for (gsize i = 0; i < ndt_trajectory_get_n_poses (trajectory); i++) {
-    const NdtPose *pose = ndt_trajectory_get_pose (trajectory, i);
-    const NdtTimedPose entry = {
-        ndt_trajectory_get_time (trajectory, i), pose ? *pose : (NdtPose)NDT_POSE_IDENTITY};
-    if (!pose || entry.time <= last)
-      continue;
-    g_array_append_val (self->trajectory, entry);
-    last = entry.time;
-  }
-}
-
-static gboolean
-load_trajectory (GstPointCloudDeskew *self, const gchar *location)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree gchar *path = gst_location_resolve (location, GST_LOCATION_READ, &error);
-  g_autoptr (NdtTrajectory) trajectory =
-      path ? ndt_trajectory_load (path, NDT_TRAJECTORY_AUTO, &error) : NULL;
-  if (!trajectory) {
-    GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ, ("%s.", error->message), (NULL));
-    return FALSE;
-  }
-  if (!ndt_trajectory_has_times (trajectory)) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("The trajectory \"%s\" has no times: use a TUM or CSV file.", location), (NULL));
-    return FALSE;
-  }
-  take_trajectory (self, trajectory);
-  GST_INFO_OBJECT (self, "%u poses of \"%s\"", self->trajectory->len, location);
-  return TRUE;
-}
-
 static gboolean
 gst_point_cloud_deskew_start (GstBaseTransform *transform)
 {
@@ -531,8 +455,11 @@ gst_point_cloud_deskew_start (GstBaseTransform *transform)
         ("The pose in sensor-pose is not finite, or its quaternion is zero."), (NULL));
     return FALSE;
   }
-  if (location && *location && !load_trajectory (self, location))
-    return FALSE;
+  if (location && *location) {
+    if (!gst_deskew_load_poses (GST_ELEMENT (self), location, self->trajectory))
+      return FALSE;
+    GST_INFO_OBJECT (self, "%u poses of \"%s\"", self->trajectory->len, location);
+  }
   self->deskewer = ndt_deskewer_new ();
   return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_deskew_parent_class)->start (transform);
 }
