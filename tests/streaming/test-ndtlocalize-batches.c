@@ -505,12 +505,12 @@ GST_START_TEST (test_flow_returns)
   static const GstFlowReturn flows[] = {
       GST_FLOW_EOS, GST_FLOW_ERROR, GST_FLOW_NOT_LINKED, GST_FLOW_NOT_NEGOTIATED};
 
-  /* Of three scans; the first, which is searched from far, takes several. */
-  GstHarness *three = tracking_harness (4);
-  for (guint i = 0; i < 3; i++)
-    gst_buffer_unref (ndt_harness_pass (three, ndt_room_scan (i)));
+  /* Of four scans, of which each takes several. */
+  GstHarness *four = tracking_harness (4);
+  for (guint i = 0; i < 4; i++)
+    gst_buffer_unref (ndt_harness_pass (four, ndt_room_scan (i)));
   const gint n_aligned = ndt_device.n_aligned;
-  ndt_harness_free (three);
+  ndt_harness_free (four);
 
   for (guint i = 0; i < G_N_ELEMENTS (flows); i++) {
     GstHarness *h = tracking_harness (4);
@@ -523,9 +523,9 @@ GST_START_TEST (test_flow_returns)
     push_scans (&pusher);
     fail_unless_equals_int (pusher.flow, flows[i]);
     fail_unless_equals_int (n_chained, 3);
-    /* One more may have been asked for, which was cancelled. */
-    fail_unless (ndt_device.n_aligned <= n_aligned + 1, "%d alignments for three scans",
-        ndt_device.n_aligned);
+    /* The fourth may have been begun, or done, when the third was pushed. */
+    fail_unless (
+        ndt_device.n_aligned <= n_aligned, "%d alignments for three scans", ndt_device.n_aligned);
     if (flows[i] == GST_FLOW_EOS)
       fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
     ndt_harness_free (h);
