@@ -8,19 +8,21 @@
 
 void (*gst_ndt_digest_before_reading) (void);
 
-/* Counts references: the user's and the thread's. */
 struct _GstNdtDigest {
+  gint references; /* atomic: the user's and the thread's */
   gchar *location;
   gint cancelled; /* atomic */
   gchar *text;    /* atomic; set once */
 };
 
 static void
-clear (gpointer data)
+release (GstNdtDigest *digest)
 {
-  GstNdtDigest *digest = data;
+  if (!g_atomic_int_dec_and_test (&digest->references))
+    return;
   g_free (digest->location);
   g_free (digest->text);
+  g_free (digest);
 }
 
 static gboolean
@@ -85,16 +87,17 @@ compute (gpointer data)
     g_string_free (text, TRUE);
   else
     g_atomic_pointer_set (&digest->text, g_string_free (text, FALSE));
-  g_atomic_rc_box_release_full (digest, clear);
+  release (digest);
   return NULL;
 }
 
 GstNdtDigest *
 gst_ndt_digest_new (const gchar *location)
 {
-  GstNdtDigest *digest = g_atomic_rc_box_new0 (GstNdtDigest);
+  GstNdtDigest *digest = g_new0 (GstNdtDigest, 1);
+  digest->references = 2;
   digest->location = g_strdup (location);
-  g_thread_unref (g_thread_new ("ndt-digest", compute, g_atomic_rc_box_acquire (digest)));
+  g_thread_unref (g_thread_new ("ndt-digest", compute, digest));
   return digest;
 }
 
@@ -102,7 +105,7 @@ void
 gst_ndt_digest_free (GstNdtDigest *digest)
 {
   g_atomic_int_set (&digest->cancelled, TRUE);
-  g_atomic_rc_box_release_full (digest, clear);
+  release (digest);
 }
 
 const gchar *
