@@ -81,6 +81,10 @@ gst-launch-1.0 -v multifilesrc location="$scratch/drive/%06d.bin" ! \
   reference-location="$folder/truth.txt" reference-match=index 2>&1 | tee "$scratch/log" |
   show "$folder/trajectory.csv" "$scans"
 
+# A build without Cairo says so, and draws nothing.
+ndt-map picture --trajectory "$folder/trajectory.csv" --errors "$folder/truth.txt" \
+  --output "$folder/drive.png" "$folder/map.pcd" >/dev/null || true
+
 seconds=$(sed -n 's/^Execution ended after \([0-9]*\):\([0-9]*\):\([0-9.]*\)$/\1 \2 \3/p' "$scratch/log" |
   awk '{ print 3600 * $1 + 60 * $2 + $3 }')
 backend=$(sed -n 's/.*: active-backend = "\{0,1\}\([a-z]*\).*/\1/p' "$scratch/log" | tail -n 1)
