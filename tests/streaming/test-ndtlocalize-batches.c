@@ -509,7 +509,7 @@ GST_START_TEST (test_flow_returns)
   GstHarness *four = tracking_harness (4);
   for (guint i = 0; i < 4; i++)
     gst_buffer_unref (ndt_harness_pass (four, ndt_room_scan (i)));
-  const gint n_aligned = ndt_device.n_aligned;
+  const gint n_aligned = g_atomic_int_get (&ndt_device.n_aligned);
   ndt_harness_free (four);
 
   for (guint i = 0; i < G_N_ELEMENTS (flows); i++) {
@@ -524,8 +524,8 @@ GST_START_TEST (test_flow_returns)
     fail_unless_equals_int (pusher.flow, flows[i]);
     fail_unless_equals_int (n_chained, 3);
     /* The fourth may have been begun, or done, when the third was pushed. */
-    fail_unless (
-        ndt_device.n_aligned <= n_aligned, "%d alignments for three scans", ndt_device.n_aligned);
+    const gint n = g_atomic_int_get (&ndt_device.n_aligned);
+    fail_unless (n <= n_aligned, "%d alignments for three scans", n);
     if (flows[i] == GST_FLOW_EOS)
       fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
     ndt_harness_free (h);
@@ -584,7 +584,7 @@ GST_END_TEST
 /* A map that the device cannot hold. */
 GST_START_TEST (test_map_does_not_fit)
 {
-  ndt_device.fails_map = TRUE;
+  g_atomic_int_set (&ndt_device.fails_map, TRUE);
   GstHarness *h = tracking_harness (1);
   assert_backend (h->element, "cpu");
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);

@@ -89,7 +89,7 @@ GST_START_TEST (test_pool)
   gst_buffer_pool_set_active (pool, FALSE);
   gst_object_unref (pool);
   ndt_harness_free (h);
-  fail_unless_equals_int (ndt_device.n_host, 1000);
+  fail_unless_equals_int (g_atomic_int_get (&ndt_device.n_host), 1000);
 }
 GST_END_TEST
 
@@ -139,7 +139,7 @@ GST_START_TEST (test_outlives)
   gst_buffer_unref (part);
   gst_buffer_pool_set_active (pool, FALSE);
   gst_object_unref (pool);
-  fail_unless_equals_int (ndt_device.n_host, 100);
+  fail_unless_equals_int (g_atomic_int_get (&ndt_device.n_host), 100);
 }
 GST_END_TEST
 
