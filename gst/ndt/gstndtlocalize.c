@@ -5,13 +5,12 @@
  * @short_description: localizes lidar scans in a map by the normal distributions transform
  *
  * Takes point clouds and passes each on untouched, with a #GstPoseMeta of role "estimate": where
- * in the map the sensor was. The map is a PCD file, or a folder of them, of which map-radius keeps
- * only what is near the vehicle in memory. A scan starts from,
- * best first, the initial pose if one was just set, a pose of role "prior" on its buffer, the last
- * estimate moved by the increment of
- * poses of role "odometry", or the last estimate moved with constant velocity. A scan that
- * cannot be localized passes with a status that says so. Priors and odometry may also come as
- * streams of their own, on request pads.
+ * in the map the sensor was. The map is a file of points (PCD, PLY, LAS), or a folder of them, of
+ * which map-radius keeps only what is near the vehicle in memory. A scan starts from, best first,
+ * the initial pose if one was just set, a pose of role "prior" on its buffer, the last estimate
+ * moved by the increment of poses of role "odometry", or the last estimate moved with constant
+ * velocity. A scan that cannot be localized passes with a status that says so. Priors and odometry
+ * may also come as streams of their own, on request pads.
  *
  * Scans wait in a queue of its own while others are aligned, and leave from another thread; what
  * waits may be aligned together (batch-size). Poses do not depend on batches, threads or timing.

@@ -141,7 +141,8 @@ start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
   g_autoptr (NdtMapTiles) tiles = NULL;
   if (!location || location[0] == '\0') {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("No map: set the property \"map-location\" to a PCD file or a folder of PCD files."),
+        ("No map: set the property \"map-location\" to a PCD, PLY or LAS file, or a folder of "
+         "them."),
         (NULL));
     return FALSE;
   }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/io/ndt-cloud-file.h"
 
 struct _ViewMap {
   guint max_points;
@@ -73,9 +73,9 @@ static gboolean
 add_file (ViewMap *map, Thinned *thinned, const gchar *path, GError **error)
 {
   NdtCloudView points;
-  g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, error);
+  g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (path, error);
 
-  if (!file || !ndt_pcd_file_get_points (file, &points, error))
+  if (!file || !ndt_cloud_file_get_points (file, &points, error))
     return FALSE;
   for (gsize i = 0; i < points.n_points && !g_atomic_int_get (&map->stopping); i++) {
     double p[3];

@@ -174,3 +174,14 @@ ndt_file_compare_names (const gchar *a, const gchar *b)
     return *p ? 1 : -1;
   return tie;
 }
+
+gboolean
+ndt_file_is_points (const gchar *name)
+{
+  static const gchar *const ends[] = {".pcd", ".ply", ".las", ".laz", ".e57"};
+  const gchar *dot = strrchr (name, '.');
+  for (guint i = 0; dot && i < G_N_ELEMENTS (ends); i++)
+    if (g_ascii_strcasecmp (dot, ends[i]) == 0)
+      return TRUE;
+  return FALSE;
+}

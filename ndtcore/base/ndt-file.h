@@ -31,4 +31,9 @@ gboolean ndt_file_read (
  * the order is one of all names. As qsort's; for paths: folder by folder. */
 gint ndt_file_compare_names (const gchar *a, const gchar *b);
 
+/* TRUE where a file is called as files of points are: .pcd, .ply, .las, in upper or lower case.
+ * Also .laz and .e57, which are refused when they are opened, so that no part of a folder is left
+ * out. */
+gboolean ndt_file_is_points (const gchar *name);
+
 G_END_DECLS

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "ndt-map-metadata.h"
-#include "ndt-pcd.h"
+#include "ndt-cloud-file.h"
 #include "ndtcore/base/ndt-file.h"
 
 static gint
@@ -34,11 +33,11 @@ ndt_map_list_files (const gchar *given, GError **error)
     return NULL;
   }
   while ((name = g_dir_read_name (folder)))
-    if (ndt_map_is_pcd (name))
+    if (ndt_file_is_points (name))
       g_ptr_array_add (files, g_build_filename (path, name, NULL));
   if (files->len == 0) {
     g_autofree gchar *shown = g_filename_display_name (path);
-    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s has no PCD files", shown);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s has no PCD, PLY or LAS files", shown);
     return NULL;
   }
   g_ptr_array_sort (files, compare_names);
@@ -50,8 +49,8 @@ gboolean
 ndt_map_add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error)
 {
   NdtCloudView points;
-  g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, error);
-  if (!file || !ndt_pcd_file_get_points (file, &points, error))
+  g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (path, error);
+  if (!file || !ndt_cloud_file_get_points (file, &points, error))
     return FALSE;
   if (ndt_voxel_map_builder_add (builder, region, &points, NULL, error))
     return TRUE;

@@ -9,21 +9,21 @@ G_BEGIN_DECLS
  * ndt_map_list_files:
  * @path: a file, or a folder, as of ndt_file_resolve()
  *
- * Returns: (transfer full): the file itself, or the folder's files that end in ".pcd" in the order
- *   of names, numbers in them by their value; NULL with %NDT_ERROR_IO (missing, unreadable) or
- * %NDT_ERROR_FORMAT (a folder without any)
+ * Returns: (transfer full): the file itself, or the folder's files of points, as of
+ *   ndt_file_is_points(), in the order of names, numbers in them by their value; NULL with
+ * %NDT_ERROR_IO (missing, unreadable) or %NDT_ERROR_FORMAT (a folder without any)
  */
 GPtrArray *ndt_map_list_files (const gchar *path, GError **error);
 
-/* Adds the points of a PCD file to a region. Errors as of ndt_map_load(); what the file holds
+/* Adds the points of a file to a region. Errors as of ndt_map_load(); what the file holds
  * before the error may be in the region then. */
 gboolean ndt_map_add_file (
     NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error);
 
 /**
  * ndt_map_load:
- * @path: a PCD file, or a folder of PCD files (tiles; each file becomes a region, in the order
- *   of names as of ndt_map_list_files())
+ * @path: a PCD, PLY or LAS file, or a folder of them (tiles; each file becomes a region, in the
+ * order of names as of ndt_map_list_files())
  * @params: of the voxel map
  *
  * Reads point files and builds their voxel map, never holding more than one file's points.

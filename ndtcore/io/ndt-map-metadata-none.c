@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* For builds without libyaml (-Dyaml=disabled): maps in tiles that a file of YAML lists are
  * refused. */
-#include <string.h>
-
 #include "ndt-map-metadata.h"
 #include "ndtcore/base/ndt-error.h"
-
-gboolean
-ndt_map_is_pcd (const gchar *name)
-{
-  const gchar *dot = strrchr (name, '.');
-  return dot && g_ascii_strcasecmp (dot, ".pcd") == 0;
-}
 
 void
 ndt_map_metadata_free (NdtMapMetadata *metadata)

@@ -16,13 +16,6 @@ typedef struct {
   NdtMapMetadata *metadata;
 } Reader;
 
-gboolean
-ndt_map_is_pcd (const gchar *name)
-{
-  const gchar *dot = strrchr (name, '.');
-  return dot && g_ascii_strcasecmp (dot, ".pcd") == 0;
-}
-
 void
 ndt_map_metadata_free (NdtMapMetadata *metadata)
 {
@@ -101,14 +94,14 @@ read_document (Reader *reader, GError **error)
       ok = read_size (reader, value, &metadata->size[0], error);
     else if (strcmp (key, "y_resolution") == 0)
       ok = read_size (reader, value, &metadata->size[1], error);
-    else if (ndt_map_is_pcd (key))
+    else if (ndt_file_is_points (key))
       ok = read_corner (reader, key, value, error);
     if (!ok)
       return FALSE;
   }
   const gchar *missing = !(metadata->size[0] > 0)                     ? "x_resolution"
                          : !(metadata->size[1] > 0)                   ? "y_resolution"
-                         : g_hash_table_size (metadata->corners) == 0 ? "a PCD file"
+                         : g_hash_table_size (metadata->corners) == 0 ? "a file of points"
                                                                       : NULL;
   if (missing)
     g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s: %s is missing", reader->path, missing);

@@ -20,15 +20,12 @@ typedef struct {
 } NdtMapMetadata;
 
 /* NULL with NDT_ERROR_IO, or with NDT_ERROR_FORMAT where it is no YAML, or other than Autoware's;
- * the message names file, line and cause. Keys that are no names of PCD files are ignored. */
+ * the message names file, line and cause. Keys that are no names of files of points are ignored. */
 NdtMapMetadata *ndt_map_metadata_load (const gchar *path, GError **error);
 /* The same of bytes; @name is for messages. */
 NdtMapMetadata *ndt_map_metadata_parse (
     const gchar *text, gsize size, const gchar *name, GError **error);
 void ndt_map_metadata_free (NdtMapMetadata *metadata);
-
-/* TRUE where a file is called as PCD files are. */
-gboolean ndt_map_is_pcd (const gchar *name);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtMapMetadata, ndt_map_metadata_free)
 

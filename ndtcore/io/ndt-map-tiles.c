@@ -6,9 +6,9 @@
 
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-file.h"
+#include "ndt-cloud-file.h"
 #include "ndt-map-file.h"
 #include "ndt-map-metadata.h"
-#include "ndt-pcd.h"
 
 /* A tile's number is its region's. */
 typedef struct {
@@ -68,8 +68,8 @@ static gboolean
 look_at_file (Tile *tile, GError **error)
 {
   NdtCloudView points;
-  g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (tile->path, error);
-  if (!file || !ndt_pcd_file_get_points (file, &points, error))
+  g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (tile->path, error);
+  if (!file || !ndt_cloud_file_get_points (file, &points, error))
     return FALSE;
   for (gsize i = 0; i < points.n_points; i++) {
     double p[3];

@@ -37,7 +37,7 @@ typedef struct {
 
 /**
  * ndt_map_tiles_open:
- * @path: a PCD file (one tile), or a folder of PCD files
+ * @path: a PCD, PLY or LAS file (one tile), or a folder of them
  * @params: of the voxel map
  *
  * No tile is in memory yet.

@@ -442,3 +442,46 @@ ndt_pcd_file_get_points (NdtPcdFile *file, NdtCloudView *view, GError **error)
   }
   return TRUE;
 }
+
+static double
+load_value (const NdtPcdField *field, const guint8 *at)
+{
+  guint64 bits = 0;
+  memcpy (&bits, at, field->size);
+  if (field->type == 'U')
+    return (double)bits;
+  if (field->type == 'I') {
+    const guint unused = 64 - 8 * field->size;
+    return (double)((gint64)(bits << unused) >> unused);
+  }
+  if (field->size == 4) {
+    float narrow;
+    memcpy (&narrow, at, sizeof narrow);
+    return (double)narrow;
+  }
+  double value;
+  memcpy (&value, at, sizeof value);
+  return value;
+}
+
+float *
+ndt_pcd_file_dup_intensities (const NdtPcdFile *file)
+{
+  const NdtPcdHeader *header = &file->header;
+  const gsize n_points = ndt_pcd_header_get_n_points (header);
+  const NdtPcdField *field = ndt_pcd_header_find_field (header, "intensity");
+  if (!field)
+    field = ndt_pcd_header_find_field (header, "i");
+  if (!field || field->count != 1)
+    return NULL;
+  const gboolean columns = header->encoding == NDT_PCD_BINARY_COMPRESSED;
+  const guint8 *data = file->owned ? file->owned
+                                   : (const guint8 *)g_mapped_file_get_contents (file->mapping) +
+                                         header->data_offset;
+  float *values = g_try_new (float, n_points + 1);
+  for (gsize i = 0; values && i < n_points; i++)
+    values[i] =
+        (float)load_value (field, columns ? data + n_points * field->offset + i * field->size
+                                          : data + i * header->point_step + field->offset);
+  return values;
+}

@@ -90,6 +90,9 @@ const NdtPcdHeader *ndt_pcd_file_get_header (const NdtPcdFile *file);
 /* x, y, z of all points, in memory that the file owns. Errors of ndt_pcd_header_find_xyz() and
  * ndt_pcd_decode(), with the path before them. */
 gboolean ndt_pcd_file_get_points (NdtPcdFile *file, NdtCloudView *view, GError **error);
+/* The field "intensity", or "i", of a file whose points have been got, a value a point; NULL where
+ * there is none, or several values a point. */
+float *ndt_pcd_file_dup_intensities (const NdtPcdFile *file);
 
 /* Writes x, y, z (float or double as the view's scalar), through a temporary file that replaces
  * @path when whole. Text has enough digits to be read back exactly. NDT_ERROR_IO, or

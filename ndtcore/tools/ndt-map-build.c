@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ndt-map build: joins PCD files or scans into a map. */
+/* ndt-map build: joins files of points, or scans, into a map. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "ndt-point-set.h"
 #include "ndt-scan-order.h"
 #include "ndtcore/base/ndt-file.h"
+#include "ndtcore/io/ndt-cloud-file.h"
 #include "ndtcore/io/ndt-pcd.h"
 #include "ndtcore/io/ndt-trajectory.h"
 
@@ -62,8 +63,8 @@ static gboolean
 add_file (Build *build, const gchar *path, const NdtPose *pose, GError **error)
 {
   NdtCloudView view;
-  g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, error);
-  if (!file || !ndt_pcd_file_get_points (file, &view, error))
+  g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (path, error);
+  if (!file || !ndt_cloud_file_get_points (file, &view, error))
     return FALSE;
   if (add_points (build, &view, pose, error)) {
     build->n_files++;
@@ -242,10 +243,10 @@ ndt_map_command_build (int argc, char **argv)
       {NULL},
   };
   g_autoptr (GOptionContext) context =
-      g_option_context_new ("INPUT... - joins PCD files into a map");
+      g_option_context_new ("INPUT... - joins files of points into a map");
   g_autoptr (GError) error = NULL;
   g_option_context_set_summary (context,
-      "Inputs are PCD files, or folders whose PCD files are taken in the order of names, numbers "
+      "Inputs are PCD, PLY or LAS files, or folders of them, taken in the order of names, numbers "
       "by\n"
       "their value (or of times, where the names of scans are times): maps,\n"
       "which are joined as they are, or with --trajectory scans, which are moved by their poses.\n"

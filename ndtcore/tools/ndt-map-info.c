@@ -96,7 +96,7 @@ ndt_map_command_info (int argc, char **argv)
   g_autoptr (GOptionContext) context =
       g_option_context_new ("MAP - loads a map as ndtlocalize does and says what is in it");
   g_autoptr (GError) error = NULL;
-  g_option_context_set_summary (context, "MAP is a PCD file or a folder of PCD files.");
+  g_option_context_set_summary (context, "MAP is a PCD, PLY or LAS file, or a folder of them.");
   g_option_context_add_main_entries (context, entries, NULL);
   int status;
   if (!g_option_context_parse (context, &argc, &argv, &error))

@@ -6,7 +6,7 @@
 
 #include "ndt-map-tool.h"
 #include "ndt-picture.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/io/ndt-cloud-file.h"
 #include "ndtcore/io/ndt-trajectory.h"
 
 #define PLOT_HEIGHT 240
@@ -35,9 +35,9 @@ read_files (GPtrArray *files, double min[2], double max[2], NdtPicture *picture,
 {
   for (guint f = 0; f < files->len; f++) {
     NdtCloudView points;
-    g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (g_ptr_array_index (files, f), error);
+    g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (g_ptr_array_index (files, f), error);
 
-    if (!file || !ndt_pcd_file_get_points (file, &points, error))
+    if (!file || !ndt_cloud_file_get_points (file, &points, error))
       return FALSE;
     if (picture) {
       ndt_picture_add_points (picture, &points);
@@ -206,7 +206,8 @@ ndt_map_command_picture (int argc, char **argv)
       g_option_context_new ("MAP... - draws a map as seen from above");
   g_autoptr (GError) error = NULL;
   g_option_context_set_summary (context,
-      "MAP is a PCD file or a folder of them. The picture has a grid in metres, a scale bar, and\n"
+      "MAP is a PCD, PLY or LAS file or a folder of them. The picture has a grid in metres, a "
+      "scale bar, and\n"
       "trajectories; with --errors also how far the first of them is from the true one.");
   g_option_context_add_main_entries (context, entries, NULL);
   const int status = g_option_context_parse (context, &argc, &argv, &error)

@@ -9,7 +9,7 @@
 #include "ndt-tile-cutter.h"
 #include "ndtcore/base/ndt-file.h"
 #include "ndtcore/io/ndt-map-metadata.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/io/ndt-cloud-file.h"
 
 #define POINTS_AT_ONCE ((gsize)1 << 20)
 
@@ -36,7 +36,7 @@ prepare_folder (const gchar *path, GError **error)
   }
   const gchar *name;
   while ((name = g_dir_read_name (folder)))
-    if (ndt_map_is_pcd (name) || g_str_equal (name, NDT_MAP_METADATA_NAME)) {
+    if (ndt_file_is_points (name) || g_str_equal (name, NDT_MAP_METADATA_NAME)) {
       g_autofree gchar *shown_name = g_filename_display_name (name);
       g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
           "%s has a map in it already (%s): choose an empty folder", shown, shown_name);
@@ -51,16 +51,10 @@ find_scalar (GPtrArray *files, NdtScalar *scalar, GError **error)
 {
   *scalar = NDT_SCALAR_F32;
   for (guint i = 0; i < files->len; i++) {
-    const NdtPcdField *xyz[3];
-    g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (g_ptr_array_index (files, i), error);
+    g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (g_ptr_array_index (files, i), error);
     if (!file)
       return FALSE;
-    if (!ndt_pcd_header_find_xyz (ndt_pcd_file_get_header (file), xyz, error)) {
-      g_autofree gchar *shown = g_filename_display_name (g_ptr_array_index (files, i));
-      g_prefix_error (error, "%s: ", shown);
-      return FALSE;
-    }
-    if (xyz[0]->size == sizeof (double))
+    if (ndt_cloud_file_get_scalar (file) == NDT_SCALAR_F64)
       *scalar = NDT_SCALAR_F64;
   }
   return TRUE;
@@ -72,8 +66,8 @@ cut (NdtTileCutter *cutter, GPtrArray *files, NdtMapProgress *progress, GError *
   for (guint i = 0; i < files->len; i++) {
     ndt_map_progress_step (progress, i, ndt_tile_cutter_get_n_points (cutter));
     NdtCloudView points;
-    g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (g_ptr_array_index (files, i), error);
-    if (!file || !ndt_pcd_file_get_points (file, &points, error))
+    g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (g_ptr_array_index (files, i), error);
+    if (!file || !ndt_cloud_file_get_points (file, &points, error))
       return FALSE;
     /* In parts, so that one large file shows its progress. */
     for (gsize first = 0; first < points.n_points; first += POINTS_AT_ONCE) {
@@ -139,9 +133,9 @@ ndt_map_command_tile (int argc, char **argv)
   g_autoptr (GOptionContext) context = g_option_context_new ("INPUT... - cuts a map into tiles");
   g_autoptr (GError) error = NULL;
   g_option_context_set_summary (context,
-      "Inputs are PCD files, or folders of them. Each tile becomes a binary PCD file with the "
-      "points\n"
-      "as they were, and " NDT_MAP_METADATA_NAME " says where it lies, as Autoware has it:\n"
+      "Inputs are PCD, PLY or LAS files, or folders of them. Each tile becomes a binary PCD file\n"
+      "with the points as they were, and " NDT_MAP_METADATA_NAME
+      " says where it lies, as Autoware has it:\n"
       "what ndtlocalize's map-radius takes.");
   g_option_context_add_main_entries (context, entries, NULL);
   const int status = g_option_context_parse (context, &argc, &argv, &error)

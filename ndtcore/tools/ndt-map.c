@@ -19,7 +19,7 @@ ndt_map_command_picture (int argc, char **argv)
 
 static const gchar usage[] =
     "Usage:\n"
-    "  ndt-map build [OPTION...] -o MAP.pcd INPUT...   joins PCD files or scans into a map\n"
+    "  ndt-map build [OPTION...] -o MAP.pcd INPUT...   joins maps or scans into a map\n"
     "  ndt-map simulate [OPTION...] OUT.pcd            writes a map of a simulated world\n"
     "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
     "  ndt-map info [OPTION...] MAP                    says what is in a map\n"

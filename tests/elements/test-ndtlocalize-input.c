@@ -89,7 +89,7 @@ GST_START_TEST (test_unreadable_maps)
   gsize length;
 
   assert_map_of_bytes ("", 0, "is empty");
-  assert_map_of_bytes ("ply\nformat ascii 1.0\n", -1, "PCD header");
+  assert_map_of_bytes ("ply\nformat ascii 1.0\n", -1, "PLY header");
   fail_unless (g_file_get_contents (ndt_room_map (), &bytes, &length, NULL));
   assert_map_of_bytes (bytes, (gssize)(length / 2), "is truncated");
   assert_map_of_bytes (bytes, 40, "PCD header");
@@ -113,7 +113,8 @@ GST_START_TEST (test_map_folder)
 
   g_autoptr (GError) error = start_error (empty);
   fail_unless (error->domain == GST_RESOURCE_ERROR);
-  fail_unless (strstr (error->message, "has no PCD files") != NULL, "%s", error->message);
+  fail_unless (
+      strstr (error->message, "has no PCD, PLY or LAS files") != NULL, "%s", error->message);
   g_rmdir (empty);
 
   GstHarness *h = ndt_harness_new ("map-location", folder, "initial-pose", start, NULL);

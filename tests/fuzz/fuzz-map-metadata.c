@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "fuzz.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/io/ndt-map-metadata.h"
 
 int
@@ -20,7 +21,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   gpointer name, corner;
   g_hash_table_iter_init (&iter, metadata->corners);
   while (g_hash_table_iter_next (&iter, &name, &corner)) {
-    g_assert_true (ndt_map_is_pcd (name));
+    g_assert_true (ndt_file_is_points (name));
     for (guint k = 0; k < 2; k++)
       g_assert_true (isfinite (((const double *)corner)[k]));
   }

@@ -96,11 +96,13 @@ test_errors (void)
   const double few[9] = {0};
   g_autofree gchar *path = g_build_filename (folder, "map.pcd", NULL);
   assert_fails ("/nonexistent.pcd", NDT_ERROR_IO, "/nonexistent.pcd");
-  assert_fails (folder, NDT_ERROR_FORMAT, "has no PCD files");
+  assert_fails (folder, NDT_ERROR_FORMAT, "has no PCD, PLY or LAS files");
   g_assert_true (g_file_set_contents (path, "", 0, NULL));
   assert_fails (path, NDT_ERROR_FORMAT, "map.pcd is empty");
-  g_assert_true (g_file_set_contents (path, "ply\nformat ascii 1.0\n", -1, NULL));
+  g_assert_true (g_file_set_contents (path, "{\"json\": 1}\n", -1, NULL));
   assert_fails (path, NDT_ERROR_FORMAT, "map.pcd is no PCD file");
+  g_assert_true (g_file_set_contents (path, "ply\nformat ascii 1.0\n", -1, NULL));
+  assert_fails (path, NDT_ERROR_FORMAT, "map.pcd ends within its PLY header");
   g_assert_true (g_file_set_contents (path, "FIELDS x y z\nWIDTH 9\nDATA binary\n1234", -1, NULL));
   assert_fails (folder, NDT_ERROR_FORMAT, "map.pcd is truncated");
   g_assert_true (g_file_set_contents (path, "FIELDS x y\nWIDTH 0\nDATA ascii\n", -1, NULL));

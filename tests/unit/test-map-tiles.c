@@ -165,7 +165,7 @@ test_broken_metadata (Fixture *f, gconstpointer data)
       {"\tx_resolution: 20\n", "line 1: no YAML"},
       {"y_resolution: 20\na.pcd: [1, 2]\n", "x_resolution is missing"},
       {"x_resolution: 20\na.pcd: [1, 2]\n", "y_resolution is missing"},
-      {"x_resolution: 20\ny_resolution: 20\n", "a PCD file is missing"},
+      {"x_resolution: 20\ny_resolution: 20\n", "a file of points is missing"},
       {"x_resolution: 0\ny_resolution: 20\na.pcd: [1, 2]\n", "line 1: a resolution"},
       {"x_resolution: 20\ny_resolution: -3\na.pcd: [1, 2]\n", "line 2: a resolution"},
       {"x_resolution: much\ny_resolution: 20\na.pcd: [1, 2]\n", "line 1: a resolution"},
@@ -209,7 +209,7 @@ test_errors (Fixture *f, gconstpointer data)
   NdtVoxelMapParams wrong = params;
   wrong.resolution = 0;
   assert_no_tiles ("/nonexistent", &params, NDT_ERROR_IO, "/nonexistent");
-  assert_no_tiles (f->folder, &params, NDT_ERROR_FORMAT, "has no PCD files");
+  assert_no_tiles (f->folder, &params, NDT_ERROR_FORMAT, "has no PCD, PLY or LAS files");
   write_tile (f, "a.pcd", none, 1);
   assert_no_tiles (f->folder, &params, NDT_ERROR_EMPTY_MAP, "has no points");
   assert_no_tiles (f->folder, &wrong, NDT_ERROR_INVALID_ARGUMENT, "resolution");

@@ -329,7 +329,7 @@ def test_failures():
     for arguments, because in (
             (["info", path("missing.pcd")], "missing.pcd"),
             (["info", cut], "truncated"),
-            (["info", path("empty")], "no PCD files"),
+            (["info", path("empty")], "no PCD, PLY or LAS files"),
             (["info", path("few.pcd")], "few.pcd"),
             (["build", "-o", out, cut], "truncated"),
             (["build", "-o", out, path("none.pcd")], "no points"),
