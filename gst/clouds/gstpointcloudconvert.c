@@ -12,8 +12,7 @@
  * ## Example launch line
  * |[
  * gst-launch-1.0 lidartestsrc num-buffers=5 ! pointcloudconvert ! \
- *     'pointcloud/x-raw,format=CUSTOM,fields="x:F64:0,y:F64:8,z:F64:16,ring:U8:24",point-step=25' !
- * \ fakesink
+ *     pointcloud/x-raw,format=XYZ_F64LE ! fakesink
  * ]|
  */
 #ifdef HAVE_CONFIG_H
