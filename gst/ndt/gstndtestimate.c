@@ -20,6 +20,15 @@ pose_status (NdtTrackStatus status)
   }
 }
 
+/* The numbers are the same: a test asserts it of the names. */
+static GstPoseReason
+pose_reason (NdtReason reason)
+{
+  G_STATIC_ASSERT ((gint)NDT_REASON_BAD_FIT == (gint)GST_POSE_REASON_BAD_FIT);
+  G_STATIC_ASSERT ((gint)NDT_REASON_TOO_FEW_POINTS == (gint)GST_POSE_REASON_TOO_FEW_POINTS);
+  return (GstPoseReason)reason;
+}
+
 GstPoseMeta *
 gst_ndt_estimate_attach (GstBuffer *buffer, const NdtLocalization *localization,
     const GstNdtScan *scan, GQuark map_frame, GQuark sensor_frame)
@@ -48,6 +57,15 @@ gst_ndt_estimate_attach (GstBuffer *buffer, const NdtLocalization *localization,
   meta->nvtl = registration->nvtl;
   meta->matched_ratio = registration->matched_ratio;
   meta->iterations = registration->iterations;
+  meta->reason = pose_reason (localization->reason);
+  meta->reason_value = localization->reason_value;
+  meta->reason_bound = localization->reason_bound;
+  meta->has_fit = localization->fit > 0;
+  meta->fit = localization->fit;
+  meta->sigma = localization->has_pose ? localization->sigma : 0;
+  meta->n_open = localization->n_open;
+  meta->degenerate = meta->n_open > 0 || localization->reason == NDT_REASON_DEGENERATE;
+  memcpy (meta->open_directions, localization->open, sizeof meta->open_directions);
   meta->has_no_ground = localization->has_no_ground;
   meta->no_ground_points = localization->no_ground_points;
   meta->no_ground_transformation_probability = localization->no_ground_transformation_probability;
@@ -112,15 +130,17 @@ set_degenerate (GstStructure *structure, const NdtRegistration *registration)
     g_value_set_double (&value, registration->degenerate[i]);
     gst_value_array_append_and_take_value (&array, &value);
   }
-  gst_structure_take_value (structure, "degenerate", &array);
+  gst_structure_take_value (structure, "degenerate-axes", &array);
 }
 
 /* What the status rests on. */
 static void
-set_reasons (GstStructure *structure, const NdtLocalization *localization)
+set_reasons (GstStructure *structure, const GstPoseMeta *meta, const NdtLocalization *localization)
 {
-  gst_structure_set (structure, "reject", G_TYPE_STRING,
-      ndt_reject_to_string (localization->reject), "fit", G_TYPE_DOUBLE, localization->fit,
+  gst_structure_set (structure, "reason", G_TYPE_STRING,
+      ndt_reason_to_string (localization->reason), "reason-value", G_TYPE_DOUBLE,
+      localization->reason_value, "reason-bound", G_TYPE_DOUBLE, localization->reason_bound,
+      "degenerate", G_TYPE_BOOLEAN, meta->degenerate, "fit", G_TYPE_DOUBLE, localization->fit,
       "fit-bound", G_TYPE_DOUBLE, localization->fit_bound, "overlap", G_TYPE_DOUBLE,
       localization->overlap, "innovation", G_TYPE_DOUBLE, localization->innovation, "sigma",
       G_TYPE_DOUBLE, localization->sigma, NULL);
@@ -135,7 +155,7 @@ gst_ndt_estimate_message_new (GstObject *source, const GstPoseMeta *meta,
 
   gst_structure_set_name (structure, "ndt-pose");
   set_times (structure, scan, segment);
-  set_reasons (structure, localization);
+  set_reasons (structure, meta, localization);
   gst_structure_set (structure, "prediction", G_TYPE_STRING,
       ndt_prediction_to_string (localization->prediction), "skipped", G_TYPE_UINT,
       localization->n_skipped, NULL);
@@ -155,12 +175,17 @@ gst_ndt_estimate_message_new (GstObject *source, const GstPoseMeta *meta,
 
 GstMessage *
 gst_ndt_state_message_new (GstObject *source, const gchar *state, const gchar *previous,
-    const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment)
+    const GstPoseMeta *meta, const NdtLocalization *localization, const GstNdtScan *scan,
+    const GstSegment *segment)
 {
+  g_autofree gchar *why = gst_pose_meta_describe_reason (meta);
   GstStructure *structure = gst_structure_new ("ndt-state", "state", G_TYPE_STRING, state,
       "previous", G_TYPE_STRING, previous, "prediction", G_TYPE_STRING,
       ndt_prediction_to_string (localization->prediction), NULL);
-  set_reasons (structure, localization);
+  set_reasons (structure, meta, localization);
+  if (why)
+    gst_structure_set (structure, "why", G_TYPE_STRING, why, "advice", G_TYPE_STRING,
+        gst_pose_reason_get_advice (meta->reason), NULL);
   set_times (structure, scan, segment);
   return gst_message_new_element (source, structure);
 }

@@ -34,6 +34,7 @@ GstMessage *gst_ndt_estimate_message_new (GstObject *source, const GstPoseMeta *
     const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment);
 /* "ndt-state": @state is new with this scan; @previous is NULL for the first. */
 GstMessage *gst_ndt_state_message_new (GstObject *source, const gchar *state, const gchar *previous,
-    const NdtLocalization *localization, const GstNdtScan *scan, const GstSegment *segment);
+    const GstPoseMeta *meta, const NdtLocalization *localization, const GstNdtScan *scan,
+    const GstSegment *segment);
 
 G_END_DECLS

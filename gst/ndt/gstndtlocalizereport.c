@@ -60,11 +60,11 @@ gst_ndt_localize_log_scan (
       ndt_track_status_to_string (localization->status), prediction, p[0], p[1], p[2],
       r->transformation_probability, r->nvtl, r->matched_ratio, r->n_points, r->iterations,
       1e-6 * (gdouble)localization->upload_time, 1e-6 * (gdouble)localization->align_time);
-  if (localization->reject != NDT_REJECT_NONE)
+  if (localization->reason != NDT_REASON_NONE)
     GST_DEBUG_OBJECT (self,
         "scan %" G_GUINT64_FORMAT " rejected: %s, tp %.4g, nvtl %.4g, matched %.3f, %u points; "
         "%u in a row",
-        scan->sequence, ndt_reject_to_string (localization->reject), r->transformation_probability,
+        scan->sequence, ndt_reason_to_string (localization->reason), r->transformation_probability,
         r->nvtl, r->matched_ratio, r->n_points, localization->n_skipped);
   if (r->n_starts > 1)
     GST_DEBUG_OBJECT (self,
@@ -137,71 +137,43 @@ gst_ndt_localize_warn_about_scan (
   self->n_unwarned = 0;
 }
 
-/* Since which scan, by which number against which bound, and what to check. */
-static void
-warn_not_tracking (GstNdtLocalize *self, guint64 sequence, const NdtLocalization *localization)
+/* What happens to a scan that is not tracking, or NULL where it is too early for a warning. */
+static gchar *
+say_what (guint64 sequence, const NdtLocalization *localization)
 {
-  const guint64 since = sequence + 1 - MIN (localization->n_skipped, sequence + 1);
-  g_autofree gchar *why = NULL;
+  const guint n = localization->n_skipped;
 
-  switch (localization->reject) {
-  case NDT_REJECT_SCORE:
-    why = g_strdup_printf ("its fit is %.2f, below %.2f: the map is of another place or has "
-                           "changed, or the pose is wrong; check map-location, initial-pose, the "
-                           "frame of the points and sensor-pose, or set min-fit and min-start-fit",
-        localization->fit, localization->fit_bound);
-    break;
-  case NDT_REJECT_OVERLAP:
-    why = g_strdup_printf ("only %.0f %% of its points lie on the map, and its fit is %.2f, below "
-                           "%.2f: check whether the map covers the place",
-        100 * localization->overlap, localization->fit, localization->fit_bound);
-    break;
-  case NDT_REJECT_DEGENERATE:
-    why = g_strdup_printf ("its position is known to %.1f m along (%.2f, %.2f, %.2f), and "
-                           "max-sigma is %g m: scans say nothing of the way there; give it "
-                           "odometry or poses of role prior",
-        localization->sigma, localization->sigma_axis[0], localization->sigma_axis[1],
-        localization->sigma_axis[2], self->params.max_sigma);
-    break;
-  case NDT_REJECT_STALE:
-  case NDT_REJECT_MOTION:
-    why = g_strdup_printf ("it fits %.1f m from where motion leads, and no other scan has "
-                           "confirmed that; check time stamps and odometry",
-        localization->innovation);
+  switch (localization->reason) {
+  case NDT_REASON_TOO_FEW_POINTS:
+  case NDT_REASON_NO_MAP:
+  case NDT_REASON_NO_START:
+  case NDT_REASON_TOO_LATE:
+    return g_strdup (GST_NDT_NOT_ALIGNED);
+  case NDT_REASON_AMBIGUOUS:
+    return g_strdup ("was not found reliably");
+  case NDT_REASON_IMPLAUSIBLE_MOTION:
+    if (n == 0)
+      return g_strdup ("is compensated by the velocity of an earlier one");
     break;
   default:
-    return;
+    break;
   }
-  g_autofree gchar *what =
-      g_strdup_printf ("is not tracking, as are those since %" G_GUINT64_FORMAT, since);
-  gst_ndt_localize_warn_about_scan (self, sequence, what, why);
+  return n == SCANS_BEFORE_WARNING
+             ? g_strdup_printf ("is not tracking, as are those since %" G_GUINT64_FORMAT,
+                   sequence + 1 - MIN (n, sequence + 1))
+             : NULL;
 }
 
 void
-gst_ndt_localize_warn_rejected (
-    GstNdtLocalize *self, guint64 sequence, const NdtLocalization *localization, gboolean malformed)
+gst_ndt_localize_warn_rejected (GstNdtLocalize *self, guint64 sequence, const GstPoseMeta *meta,
+    const NdtLocalization *localization)
 {
-  if (localization->reject == NDT_REJECT_TOO_FEW_POINTS && !malformed)
-    gst_ndt_localize_warn_about_scan (
-        self, sequence, GST_NDT_NOT_ALIGNED, "it has too few finite points in range");
-  else if (localization->reject == NDT_REJECT_NO_PAIRS)
-    gst_ndt_localize_warn_about_scan (self, sequence, GST_NDT_NOT_ALIGNED,
-        "none of its points lies near the map from where it was looked for; check initial-pose and "
-        "map-location");
-  else if (localization->reject == NDT_REJECT_NO_GUESS)
-    gst_ndt_localize_warn_about_scan (self, sequence, GST_NDT_NOT_ALIGNED,
-        "there is no pose to start from; set initial-pose, or give a scan a pose of role prior");
-  else if (localization->reject == NDT_REJECT_AMBIGUOUS)
-    gst_ndt_localize_warn_about_scan (self, sequence, "was not found reliably",
-        "no place around where it was looked for fits much better than others; say better where it "
-        "starts, or check whether the map is of there");
-  else if (localization->reject == NDT_REJECT_MOTION && localization->n_skipped == 0)
-    gst_ndt_localize_warn_about_scan (self, sequence,
-        "is compensated by the velocity of an earlier one",
-        "nothing moves as far as from the scan before in the time between their stamps; stamp "
-        "scans by the sensor's clock, not by arrival");
-  else if (localization->n_skipped == SCANS_BEFORE_WARNING)
-    warn_not_tracking (self, sequence, localization);
+  g_autofree gchar *why = gst_pose_meta_describe_reason (meta);
+  g_autofree gchar *what = why ? say_what (sequence, localization) : NULL;
+  if (!what)
+    return;
+  g_autofree gchar *text = g_strconcat (why, "; ", gst_pose_reason_get_advice (meta->reason), NULL);
+  gst_ndt_localize_warn_about_scan (self, sequence, what, text);
 }
 
 void
@@ -236,8 +208,8 @@ gst_ndt_localize_tell_sensor_pose (GstNdtLocalize *self)
 }
 
 void
-gst_ndt_localize_post_state (
-    GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan)
+gst_ndt_localize_post_state (GstNdtLocalize *self, const GstPoseMeta *meta,
+    const NdtLocalization *localization, const GstNdtScan *scan)
 {
   if (localization->status == NDT_TRACK_SKIPPED)
     return;
@@ -251,6 +223,6 @@ gst_ndt_localize_post_state (
                              g_str_equal (self->state, ndt_track_status_to_string (NDT_TRACK_LOST));
   gst_element_post_message (GST_ELEMENT (self),
       gst_ndt_state_message_new (GST_OBJECT (self), recovered ? "relocalized" : state, self->state,
-          localization, scan, &self->segment));
+          meta, localization, scan, &self->segment));
   self->state = state;
 }

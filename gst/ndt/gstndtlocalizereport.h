@@ -31,13 +31,13 @@ void gst_ndt_localize_warn_about_scan (
     GstNdtLocalize *self, guint64 sequence, const gchar *what, const gchar *why);
 /* The same of a result that the user can do something about. */
 void gst_ndt_localize_warn_rejected (GstNdtLocalize *self, guint64 sequence,
-    const NdtLocalization *localization, gboolean malformed);
+    const GstPoseMeta *meta, const NdtLocalization *localization);
 /* What takes effect with a scan. @structure: transfer full. */
 void gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure);
 /* Sends the event "sensor-pose", where the property is set, unless it was sent since it changed. */
 void gst_ndt_localize_tell_sensor_pose (GstNdtLocalize *self);
 /* Posts the state where it is another: the status of the latest scan that was not skipped. */
-void gst_ndt_localize_post_state (
-    GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan);
+void gst_ndt_localize_post_state (GstNdtLocalize *self, const GstPoseMeta *meta,
+    const NdtLocalization *localization, const GstNdtScan *scan);
 
 G_END_DECLS

@@ -270,19 +270,18 @@ end_batch (GstNdtLocalize *self, GstNdtBatch *batch, GstFlowReturn flow)
 }
 
 static void
-count_scan (GstNdtLocalize *self, const GstNdtInput *input, const NdtLocalization *localization)
+count_scan (GstNdtLocalize *self, const NdtLocalization *localization)
 {
   const GstClockTime upload = (GstClockTime)localization->upload_time;
   const GstClockTime align = (GstClockTime)localization->align_time;
 
   gst_ndt_stats_localization (self->stats, localization);
-  if (localization->reject == NDT_REJECT_DEADLINE)
+  if (localization->reason == NDT_REASON_TOO_LATE)
     return;
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_UPLOAD, upload);
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_ALIGN, align);
   if (upload + align > self->batch->taken.scans.processing_deadline)
     gst_ndt_stats_late (self->stats);
-  gst_ndt_localize_warn_rejected (self, input->about.sequence, localization, !input->mapped);
 }
 
 static void
@@ -390,14 +389,18 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
     return;
   }
 
-  count_scan (self, input, localization);
+  const gboolean malformed = !input->mapped;
+  count_scan (self, localization);
   keep_for_measurement (self, input, buffer, localization);
   gst_ndt_input_close (input);
   gst_ndt_localize_log_scan (self, localization, about);
   buffer = gst_buffer_make_writable (buffer);
   const GstPoseMeta *meta = gst_ndt_estimate_attach (
       buffer, localization, about, batch->taken.scans.map_frame, batch->sensor_frame);
-  gst_ndt_localize_post_state (self, localization, about);
+  /* Of a buffer that is no scan it is said when it comes. */
+  if (!malformed)
+    gst_ndt_localize_warn_rejected (self, about->sequence, meta, localization);
+  gst_ndt_localize_post_state (self, meta, localization, about);
   if (batch->taken.scans.post_messages)
     gst_element_post_message (GST_ELEMENT (self), gst_ndt_estimate_message_new (GST_OBJECT (self),
                                                       meta, localization, about, &self->segment));

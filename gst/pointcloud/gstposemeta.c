@@ -58,6 +58,33 @@ gst_pose_status_get_type (void)
 }
 
 GType
+gst_pose_reason_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_POSE_REASON_NONE, "It is tracking, or it is not said", "none"},
+      {GST_POSE_REASON_BAD_FIT, "It does not fit the map there", "bad-fit"},
+      {GST_POSE_REASON_NO_MAP, "None of its points lies on the map", "no-map"},
+      {GST_POSE_REASON_NO_START, "There is no pose to start from", "no-start"},
+      {GST_POSE_REASON_WEAK_OVERLAP, "Too little of it lies on the map to tell", "weak-overlap"},
+      {GST_POSE_REASON_STALE_PREDICTION,
+          "Nothing tells where the sensor went since the last scan that was aligned",
+          "stale-prediction"},
+      {GST_POSE_REASON_TOO_LATE, "Its turn came too late", "too-late"},
+      {GST_POSE_REASON_DEGENERATE, "Its position is open along a direction", "degenerate"},
+      {GST_POSE_REASON_AMBIGUOUS, "Other places fit about as well", "ambiguous"},
+      {GST_POSE_REASON_IMPLAUSIBLE_MOTION, "It fits where no body gets to in the time",
+          "implausible-motion"},
+      {GST_POSE_REASON_TOO_FEW_POINTS, "It has too few points", "too-few-points"},
+      {0, NULL, NULL},
+  };
+  static gsize type = 0;
+
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, register_enum ("GstPoseReason", values));
+  return (GType)type;
+}
+
+GType
 gst_pose_meta_api_get_type (void)
 {
   static const gchar *tags[] = {NULL};
@@ -188,6 +215,18 @@ gst_pose_meta_get_time (const GstPoseMeta *meta, GstBuffer *buffer)
   return GST_CLOCK_TIME_IS_VALID (meta->timestamp) ? meta->timestamp : GST_BUFFER_PTS (buffer);
 }
 
+static void
+set_quality (GstStructure *structure, const GstPoseMeta *meta)
+{
+  gst_structure_set (structure, "reason", G_TYPE_STRING,
+      enum_to_nick (GST_TYPE_POSE_REASON, meta->reason), "reason-value", G_TYPE_DOUBLE,
+      meta->reason_value, "reason-bound", G_TYPE_DOUBLE, meta->reason_bound, "sigma", G_TYPE_DOUBLE,
+      meta->sigma, "degenerate", G_TYPE_BOOLEAN, meta->degenerate, NULL);
+  if (meta->has_fit)
+    gst_structure_set (structure, "fit", G_TYPE_DOUBLE, meta->fit, NULL);
+  append_doubles (structure, "open-directions", meta->open_directions, 3 * MIN (meta->n_open, 3));
+}
+
 /**
  * gst_pose_meta_to_structure:
  * @meta: a pose
@@ -200,7 +239,9 @@ gst_pose_meta_get_time (const GstPoseMeta *meta, GstBuffer *buffer)
  * said; `timestamp` (guint64, ns) only where it is valid; `sequence` (guint64),
  * `transformation-probability`, `nvtl`, `matched-ratio` (double) and `iterations` (guint) always;
  * `no-ground-points` (guint), `no-ground-transformation-probability` and `no-ground-nvtl` (double)
- * only where the points above the ground were scored.
+ * only where the points above the ground were scored; `reason` (string, nick of #GstPoseReason),
+ * `reason-value`, `reason-bound`, `sigma` (double), `degenerate` (boolean) and `open-directions`
+ * (array of 3 doubles a direction) of estimates only, `fit` (double) where it is known.
  *
  * Returns: (transfer full): a structure
  *
@@ -238,7 +279,34 @@ gst_pose_meta_to_structure (const GstPoseMeta *meta)
         "no-ground-transformation-probability", G_TYPE_DOUBLE,
         meta->no_ground_transformation_probability, "no-ground-nvtl", G_TYPE_DOUBLE,
         meta->no_ground_nvtl, NULL);
+  if (meta->role == GST_POSE_ROLE_ESTIMATE)
+    set_quality (structure, meta);
   return structure;
+}
+
+/* FALSE where a field has another form. */
+static gboolean
+read_quality (GstPoseMeta *pose, const GstStructure *structure)
+{
+  const GValue *open = gst_structure_get_value (structure, "open-directions");
+  gboolean present;
+  gint reason = GST_POSE_REASON_NONE;
+
+  if (gst_structure_has_field (structure, "reason") &&
+      !enum_from_nick (
+          GST_TYPE_POSE_REASON, gst_structure_get_string (structure, "reason"), &reason))
+    return FALSE;
+  pose->reason = (GstPoseReason)reason;
+  gst_structure_get_double (structure, "reason-value", &pose->reason_value);
+  gst_structure_get_double (structure, "reason-bound", &pose->reason_bound);
+  pose->has_fit = gst_structure_get_double (structure, "fit", &pose->fit);
+  gst_structure_get_double (structure, "sigma", &pose->sigma);
+  gst_structure_get_boolean (structure, "degenerate", &pose->degenerate);
+  if (!open)
+    return TRUE;
+  pose->n_open = GST_VALUE_HOLDS_ARRAY (open) ? gst_value_array_get_size (open) / 3 : 0;
+  return pose->n_open <= 3 && read_doubles (structure, "open-directions", pose->open_directions,
+                                  3 * pose->n_open, &present);
 }
 
 static gboolean
@@ -282,7 +350,7 @@ read_structure (GstPoseMeta *pose, const GstStructure *structure)
   gst_structure_get_double (structure, "no-ground-transformation-probability",
       &pose->no_ground_transformation_probability);
   gst_structure_get_double (structure, "no-ground-nvtl", &pose->no_ground_nvtl);
-  return TRUE;
+  return read_quality (pose, structure);
 }
 
 #if GST_CHECK_VERSION(1, 24, 0)

@@ -309,10 +309,10 @@ get_pose (GstBuffer *buffer, GstPoseRole role, const GstPoseMeta **meta, NdtPose
 }
 
 static const gchar *
-status_to_string (const GstPoseMeta *meta)
+enum_to_nick (GType type, gint number)
 {
-  GEnumClass *klass = g_type_class_ref (GST_TYPE_POSE_STATUS);
-  const GEnumValue *value = meta ? g_enum_get_value (klass, (gint)meta->status) : NULL;
+  GEnumClass *klass = g_type_class_ref (type);
+  const GEnumValue *value = g_enum_get_value (klass, number);
   const gchar *text = value ? value->value_nick : "";
   g_type_class_unref (klass);
   return text;
@@ -417,6 +417,20 @@ count (GstTrajectorySink *self, const GstPoseMeta *meta, gboolean posed)
   GST_OBJECT_UNLOCK (self);
 }
 
+static void
+set_quality (NdtTrajectoryRecord *record, const GstPoseMeta *meta)
+{
+  if (meta->role != GST_POSE_ROLE_ESTIMATE)
+    return;
+  record->reason = enum_to_nick (GST_TYPE_POSE_REASON, (gint)meta->reason);
+  record->reason_value = meta->reason_value;
+  record->reason_bound = meta->reason_bound;
+  record->fit = meta->fit;
+  record->sigma = meta->sigma;
+  record->n_open = MIN (meta->n_open, 3);
+  memcpy (record->open, meta->open_directions, sizeof record->open);
+}
+
 static GstFlowReturn
 gst_trajectory_sink_render (GstBaseSink *sink, GstBuffer *buffer)
 {
@@ -439,13 +453,14 @@ gst_trajectory_sink_render (GstBaseSink *sink, GstBuffer *buffer)
   if (posed)
     line.instant = gst_pose_meta_get_time (meta, buffer);
   line.record.time = (gint64)get_time (self, buffer, line.instant, timestamps);
-  line.record.status = status_to_string (meta);
+  line.record.status = meta ? enum_to_nick (GST_TYPE_POSE_STATUS, (gint)meta->status) : "";
   line.record.pose = posed ? &line.pose : NULL;
   if (meta) {
     line.record.transformation_probability = meta->transformation_probability;
     line.record.nvtl = meta->nvtl;
     line.record.matched_ratio = meta->matched_ratio;
     line.record.iterations = meta->iterations;
+    set_quality (&line.record, meta);
   }
   count (self, meta, posed);
   if (self->reference.trajectory) {

@@ -75,6 +75,7 @@ void
 gst_view_scan_set_pose (ViewScan *scan, const GstPoseMeta *pose)
 {
   scan->status = pose->status;
+  scan->reason = pose->reason;
   scan->nvtl = pose->nvtl;
   scan->matched_ratio = pose->matched_ratio;
   scan->iterations = pose->iterations;

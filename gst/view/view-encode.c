@@ -68,7 +68,7 @@ encode_scan (const ViewScan *scan, guint step)
   put_u32 (out, n);
   put_u32 (out, (scan->has_pose ? HAS_POSE : 0) | (scan->has_covariance ? HAS_COVARIANCE : 0) |
                     (points->intensity ? HAS_INTENSITY : 0) | (points->ring ? HAS_RING : 0));
-  put_u32 (out, scan->status);
+  put_u32 (out, scan->status | scan->reason << 8);
   put_doubles (out, &scan->seconds, 1);
   put_doubles (out, (const double[]){(double)scan->sequence}, 1);
   put_doubles (out, scan->position, 3);

@@ -27,6 +27,7 @@ typedef struct {
  * ViewScan:
  * @points: in the frame of the pose
  * @status: a number of GstPoseStatus
+ * @reason: a number of GstPoseReason
  * @seconds: of the stream, NaN: not known
  * @sequence: number of the scan
  * @has_pose: @position and @orientation (x, y, z, w) are known
@@ -35,6 +36,7 @@ typedef struct {
 typedef struct {
   ViewPoints points;
   guint status;
+  guint reason;
   double seconds;
   guint64 sequence;
   gboolean has_pose;

@@ -64,6 +64,24 @@ append_kitti (GString *out, const NdtTrajectoryRecord *record)
 }
 
 static void
+append_quality (GString *out, const NdtTrajectoryRecord *record)
+{
+  const double numbers[] = {record->reason_value, record->reason_bound, record->fit, record->sigma};
+  g_string_append_printf (out, ",%s", record->reason ? record->reason : "");
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    g_string_append_c (out, ',');
+    if (record->reason)
+      append_double (out, numbers[i]);
+  }
+  g_string_append_c (out, ',');
+  for (guint i = 0; i < 3 * record->n_open; i++) {
+    if (i > 0)
+      g_string_append_c (out, ' ');
+    append_double (out, record->open[i]);
+  }
+}
+
+static void
 append_csv (GString *out, const NdtTrajectoryRecord *record)
 {
   const double scores[] = {record->transformation_probability, record->nvtl, record->matched_ratio};
@@ -84,6 +102,7 @@ append_csv (GString *out, const NdtTrajectoryRecord *record)
   g_string_append_c (out, ',');
   if (record->has_error)
     append_double (out, record->error_deg);
+  append_quality (out, record);
   g_string_append_c (out, '\n');
 }
 
@@ -94,7 +113,8 @@ ndt_trajectory_write_header (GString *out, NdtTrajectoryFormat format)
     g_string_append (out, "# time tx ty tz qx qy qz qw\n");
   else if (format == NDT_TRAJECTORY_CSV)
     g_string_append (out, "index,time,status,x,y,z,qx,qy,qz,qw,transformation_probability,nvtl,"
-                          "matched_ratio,iterations,error_m,error_deg\n");
+                          "matched_ratio,iterations,error_m,error_deg,reason,reason_value,"
+                          "reason_bound,fit,sigma,open_directions\n");
 }
 
 void

@@ -72,6 +72,13 @@ gboolean ndt_trajectory_interpolate (
  * @status: a word
  * @pose: NULL: none
  * @transformation_probability: and @nvtl, @matched_ratio, @iterations: of the estimate
+ * @reason: (nullable): why an estimate is not tracking, a word; NULL: these are not known …
+ * @reason_value: … the number that led to it …
+ * @reason_bound: … and what that is compared with
+ * @fit: of the estimate, about 1 in place
+ * @sigma: of its position, metres
+ * @n_open: directions that the scan leaves open, 0 to 3 …
+ * @open: … unit vectors, three numbers each
  * @has_error: @error_m and @error_deg mean something
  *
  * What a line may hold.
@@ -85,6 +92,13 @@ typedef struct {
   double nvtl;
   double matched_ratio;
   guint iterations;
+  const gchar *reason;
+  double reason_value;
+  double reason_bound;
+  double fit;
+  double sigma;
+  guint n_open;
+  double open[9];
   gboolean has_error;
   double error_m;
   double error_deg;

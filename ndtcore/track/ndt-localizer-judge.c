@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether an alignment counts, and how well the position is known: docs/tracking.md. */
 #include <math.h>
+#include <string.h>
 
 #include "ndt-localizer-step.h"
 #include "ndtcore/math/ndt-formulas.h"
@@ -24,22 +25,22 @@ ndt_localizer_get_quality (const NdtRegistration *registration)
 }
 
 /* Why an alignment is not good enough by the thresholds that are set, if it is not. */
-static NdtReject
+static NdtReason
 judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration)
 {
   const NdtLocalizerParams *params = &localizer->params;
   if (registration->n_points < params->min_points)
-    return NDT_REJECT_TOO_FEW_POINTS;
+    return NDT_REASON_TOO_FEW_POINTS;
   if (registration->stop == NDT_STOP_NOT_FINITE)
-    return NDT_REJECT_NOT_FINITE;
+    return NDT_REASON_BAD_FIT;
   if (registration->n_pairs == 0)
-    return NDT_REJECT_NO_PAIRS;
+    return NDT_REASON_NO_MAP;
   if (registration->transformation_probability < params->tp_threshold ||
       registration->nvtl < params->nvtl_threshold ||
       registration->nvtl < params->nvtl_threshold_fraction * registration->max_nvtl ||
       registration->matched_ratio < params->matched_ratio_threshold)
-    return NDT_REJECT_SCORE;
-  return NDT_REJECT_NONE;
+    return NDT_REASON_BAD_FIT;
+  return NDT_REASON_NONE;
 }
 
 /* ---- Decisions ---- */
@@ -133,7 +134,7 @@ has_fallen (const NdtTracker *tracker, const NdtLocalizerStep *step)
 }
 
 /* The absolute fit, and what the stream had so far. */
-static NdtReject
+static NdtReason
 judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
 {
   const NdtLocalizerParams *params = &localizer->params;
@@ -143,7 +144,8 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   const gboolean starts = ndt_tracker_starts (&step->guess) || step->is_wide || step->is_area;
   const gboolean follows = !starts && ndt_tracker_follows (tracker, &step->guess, &body);
   NdtLocalization *out = &step->out;
-  const NdtReject misfit = out->overlap < SMALL_OVERLAP ? NDT_REJECT_OVERLAP : NDT_REJECT_SCORE;
+  const NdtReason misfit =
+      out->overlap < SMALL_OVERLAP ? NDT_REASON_WEAK_OVERLAP : NDT_REASON_BAD_FIT;
   /* One that confirms a new place has to fit as that did. */
   out->fit_bound = step->is_area || (follows && tracker->n_unconfirmed > 0)
                        ? AREA_FIT * params->min_start_fit
@@ -151,22 +153,22 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
                              : params->min_start_fit;
   if (!ndt_tracker_starts (&step->guess) && !follows && !is_close (tracker, step, &body) &&
       !is_upright (localizer, &body))
-    return NDT_REJECT_MOTION;
+    return NDT_REASON_IMPLAUSIBLE_MOTION;
   if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
     if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide && !step->is_area &&
         !is_start (step, &body))
-      return NDT_REJECT_MOTION;
+      return NDT_REASON_IMPLAUSIBLE_MOTION;
     step->jumps = step->is_area || (!starts && !follows && !is_close (tracker, step, &body));
-    return !starts && !follows && has_fallen (tracker, step) ? misfit : NDT_REJECT_NONE;
+    return !starts && !follows && has_fallen (tracker, step) ? misfit : NDT_REASON_NONE;
   }
   /* What lies off the map says nothing against a start that is where it is said to be. */
   if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
       out->overlap >= LEAST_OVERLAP && out->fit >= out->overlap && near_guess (step, &body))
-    return NDT_REJECT_NONE;
+    return NDT_REASON_NONE;
   if (!follows || tracker->n_unconfirmed > 0)
     return misfit;
   if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl)
-    return NDT_REJECT_NONE;
+    return NDT_REASON_NONE;
   if (out->fit < params->min_fit)
     return misfit;
   /* A fit below that of a start counts where it is that of the scans before. With a prior in the
@@ -175,7 +177,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   step->dropped = (!is_held && has_fallen (tracker, step)) ||
                   ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
                       registration->nvtl, registration->matched_ratio);
-  return step->dropped ? NDT_REJECT_SCORE : NDT_REJECT_NONE;
+  return step->dropped ? NDT_REASON_BAD_FIT : NDT_REASON_NONE;
 }
 
 /* Sets why the alignment does not count, if it does not, and the numbers. */
@@ -194,9 +196,85 @@ ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step)
                     (registration->max_nvtl * localizer->fit.expected);
     step->out.overlap = registration->matched_ratio / share;
   }
-  step->reject = judge_scores (localizer, registration);
-  if (step->reject == NDT_REJECT_NONE)
-    step->reject = judge_fit (localizer, step);
+  step->reason = judge_scores (localizer, registration);
+  if (step->reason == NDT_REASON_NONE)
+    step->reason = judge_fit (localizer, step);
+}
+
+/* The fit that a scan would have needed to meet the threshold that it misses. */
+static double
+get_needed_fit (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  const NdtTracker *tracker = &localizer->tracker;
+  const NdtRegistration *r = &step->out.registration;
+  const double quality = ndt_localizer_get_quality (r);
+  const double pairs[][2] = {
+      {r->transformation_probability, params->tp_threshold},
+      {r->nvtl, params->nvtl_threshold},
+      {r->nvtl, params->nvtl_threshold_fraction * r->max_nvtl},
+      {r->matched_ratio, params->matched_ratio_threshold},
+      {step->out.fit, step->out.fit_bound},
+      {quality, NDT_LOCALIZER_AS_GOOD * tracker->mean_quality},
+      {r->nvtl, SAME_NVTL * tracker->mean_nvtl},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+    if (pairs[i][0] > 0 && pairs[i][0] < pairs[i][1])
+      return step->out.fit * pairs[i][1] / pairs[i][0];
+  return step->out.fit_bound;
+}
+
+void
+ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  const NdtRegistration *registration = &step->out.registration;
+  const NdtObservability *seen = &registration->observability;
+  NdtLocalization *out = &step->out;
+  double value = 0, bound = 0;
+  switch (out->reason) {
+  case NDT_REASON_BAD_FIT:
+    value = out->fit;
+    bound = out->fit_bound = get_needed_fit (localizer, step);
+    break;
+  case NDT_REASON_NO_MAP:
+  case NDT_REASON_NO_START:
+    bound = 1;
+    break;
+  case NDT_REASON_WEAK_OVERLAP:
+    value = out->overlap;
+    bound = SMALL_OVERLAP;
+    break;
+  case NDT_REASON_STALE_PREDICTION:
+    value = localizer->tracker.n_unconfirmed;
+    break;
+  case NDT_REASON_TOO_LATE:
+    value = 1e-6 * (double)(g_get_monotonic_time () - step->observation->deadline);
+    break;
+  case NDT_REASON_DEGENERATE:
+    value = out->sigma;
+    bound = params->max_sigma;
+    break;
+  case NDT_REASON_AMBIGUOUS:
+    value = registration->runner_up;
+    bound = NDT_AMBIGUOUS;
+    break;
+  case NDT_REASON_IMPLAUSIBLE_MOTION:
+    value = localizer->tracker.n_unconfirmed > 0 ? localizer->jump : out->innovation;
+    bound = CLOSE_METRES;
+    break;
+  case NDT_REASON_TOO_FEW_POINTS:
+    value = registration->n_points;
+    bound = params->min_points;
+    break;
+  default:
+    break;
+  }
+  out->reason_value = value;
+  out->reason_bound = bound;
+  for (guint k = 0; k < 3 && registration->n_pairs > 0 && step->tried; k++)
+    if (seen->information[k] < NDT_OBSERVABILITY_OPEN * seen->flat)
+      memcpy (out->open[out->n_open++], seen->axes[k], sizeof (out->open[0]));
 }
 
 /* Between places: what each point contributes, never the score, which counts a point once for each
@@ -255,7 +333,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
   for (guint i = 0; i < 3; i++)
     shift[i] = before[i] = body.position[i] - guess->pose.position[i];
   out->innovation = sqrt (shift[0] * shift[0] + shift[1] * shift[1] + shift[2] * shift[2]);
-  if (!step->tried || step->reject != NDT_REJECT_NONE) {
+  if (!step->tried || step->reason != NDT_REASON_NONE) {
     out->sigma = ndt_drift_skip (&tracker->drift, &from);
   } else {
     out->sigma = ndt_drift_take (

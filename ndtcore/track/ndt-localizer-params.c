@@ -81,11 +81,12 @@ ndt_track_status_to_string (NdtTrackStatus status)
 }
 
 const gchar *
-ndt_reject_to_string (NdtReject reject)
+ndt_reason_to_string (NdtReason reason)
 {
-  static const gchar *const names[] = {"none", "no-guess", "too-few-points", "no-pairs",
-      "not-finite", "score", "deadline", "motion", "ambiguous", "overlap", "stale", "degenerate"};
-  return reject < G_N_ELEMENTS (names) ? names[reject] : "unknown";
+  static const gchar *const names[] = {"none", "bad-fit", "no-map", "no-start", "weak-overlap",
+      "stale-prediction", "too-late", "degenerate", "ambiguous", "implausible-motion",
+      "too-few-points"};
+  return reason < G_N_ELEMENTS (names) ? names[reason] : "unknown";
 }
 
 const gchar *

@@ -175,10 +175,10 @@ ndt_localizer_step_predict (
   step->out.prediction = (NdtPrediction)step->guess.prediction;
   step->out.guess = step->guess.pose;
   if (observation->deadline > 0 && g_get_monotonic_time () > observation->deadline)
-    step->reject = NDT_REJECT_DEADLINE;
+    step->reason = NDT_REASON_TOO_LATE;
   else if (step->out.prediction == NDT_PREDICTION_NONE)
-    step->reject = NDT_REJECT_NO_GUESS;
-  step->tried = step->reject == NDT_REJECT_NONE;
+    step->reason = NDT_REASON_NO_START;
+  step->tried = step->reason == NDT_REASON_NONE;
   /* Also of one that is not tried: the next one may be, around the same pose. */
   step->is_wide = get_search (localizer, observation, &step->guess, &step->search) && step->tried;
 }
@@ -333,9 +333,9 @@ search_area (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   step->is_complete = TRUE;
   step->is_area = TRUE;
   ndt_localizer_step_judge (localizer, step);
-  if (step->reject == NDT_REJECT_NONE && registration->is_ambiguous)
-    step->reject = NDT_REJECT_AMBIGUOUS;
-  if (step->reject == NDT_REJECT_NONE)
+  if (step->reason == NDT_REASON_NONE && registration->is_ambiguous)
+    step->reason = NDT_REASON_AMBIGUOUS;
+  if (step->reason == NDT_REASON_NONE)
     return TRUE;
   step->is_area = FALSE;
   restore (localizer, step, &before, is_complete);
@@ -344,10 +344,11 @@ search_area (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 
 /* Was it aligned, but does not fit? @or_none: or does it? */
 static gboolean
-is_misfit (NdtReject reject, gboolean or_none)
+is_misfit (const NdtLocalizerStep *step, gboolean or_none)
 {
-  return reject == NDT_REJECT_SCORE || reject == NDT_REJECT_OVERLAP ||
-         (or_none && reject == NDT_REJECT_NONE);
+  return step->out.registration.stop != NDT_STOP_NOT_FINITE &&
+         (step->reason == NDT_REASON_BAD_FIT || step->reason == NDT_REASON_WEAK_OVERLAP ||
+             (or_none && step->reason == NDT_REASON_NONE));
 }
 
 /* Around the guess, and from far from others. */
@@ -379,8 +380,8 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     }
   }
   /* Before the score: that may pass once the scan's motion is compensated. */
-  if (is_misfit (step->reject, TRUE) && registration->is_ambiguous)
-    step->reject = NDT_REJECT_AMBIGUOUS;
+  if (is_misfit (step, TRUE) && registration->is_ambiguous)
+    step->reason = NDT_REASON_AMBIGUOUS;
   return TRUE;
 }
 
@@ -404,7 +405,7 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   ndt_tracker_hold (prior, INFINITY, guess.pose.orientation, &step->guess);
   if (!register_again (localizer, step, NDT_SEARCH_FAR, sensors, n, error))
     return FALSE;
-  if (step->reject == NDT_REJECT_NONE &&
+  if (step->reason == NDT_REASON_NONE &&
       ndt_localizer_get_quality (registration) >=
           NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (&before))
     return TRUE;
@@ -419,7 +420,7 @@ is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtRegistration *registration = &step->out.registration;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
-  if (step->reject != NDT_REJECT_NONE || step->jumps)
+  if (step->reason != NDT_REASON_NONE || step->jumps)
     return TRUE;
   return step->out.fit < localizer->params.min_start_fit &&
          ndt_tracker_suspects (&localizer->tracker, &step->guess, localizer->params.score_drop,
@@ -438,21 +439,21 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     if (!ndt_register_end (localizer->backend, &step->result, registration, error))
       return FALSE;
     ndt_localizer_step_judge (localizer, step);
-    if (step->reject == NDT_REJECT_TOO_FEW_POINTS)
+    if (step->reason == NDT_REASON_TOO_FEW_POINTS)
       return TRUE;
     if (!is_suspect (localizer, step))
       return !step->guess.is_doubted || try_prior (localizer, step, error);
   }
   if (!search_from_far (localizer, step, error))
     return FALSE;
-  return localizer->tracker.n_skipped == 0 || !is_misfit (step->reject, FALSE) ||
+  return localizer->tracker.n_skipped == 0 || !is_misfit (step, FALSE) ||
          search_area (localizer, step, error);
 }
 
 static gboolean
 has_aligned (const NdtLocalizerStep *step)
 {
-  return step->tried && is_misfit (step->reject, TRUE);
+  return step->tried && is_misfit (step, TRUE);
 }
 
 /* Points moved by six more numbers fit better even where they are wrong: by up to 0.4 % in the
@@ -528,22 +529,22 @@ align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 static NdtTrackerOutcome
 get_outcome (const NdtLocalizerStep *step)
 {
-  switch (step->reject) {
-  case NDT_REJECT_NONE:
+  switch (step->reason) {
+  case NDT_REASON_NONE:
     return NDT_OUTCOME_GOOD;
-  case NDT_REJECT_MOTION:
+  case NDT_REASON_IMPLAUSIBLE_MOTION:
     return NDT_OUTCOME_DEGRADED;
-  case NDT_REJECT_SCORE:
-  case NDT_REJECT_OVERLAP:
+  case NDT_REASON_BAD_FIT:
+  case NDT_REASON_WEAK_OVERLAP:
+    if (step->out.registration.stop == NDT_STOP_NOT_FINITE)
+      return NDT_OUTCOME_FAILED;
     return step->is_wide   ? NDT_OUTCOME_UNCERTAIN
            : step->dropped ? NDT_OUTCOME_DOUBTFUL
                            : NDT_OUTCOME_DEGRADED;
-  case NDT_REJECT_AMBIGUOUS:
+  case NDT_REASON_AMBIGUOUS:
     return NDT_OUTCOME_UNCERTAIN;
-  case NDT_REJECT_NO_PAIRS:
+  case NDT_REASON_NO_MAP:
     return step->is_wide ? NDT_OUTCOME_UNCERTAIN : NDT_OUTCOME_FAILED;
-  case NDT_REJECT_NOT_FINITE:
-    return NDT_OUTCOME_FAILED;
   default:
     return NDT_OUTCOME_UNUSABLE;
   }
@@ -560,9 +561,11 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     return FALSE;
   out->deskewed = step->tried && ndt_localizer_step_is_deskewed (step);
   tracker->debt = step->debt;
-  if (step->tried && step->reject == NDT_REJECT_NONE && step->jumps)
+  if (step->tried && step->reason == NDT_REASON_NONE && step->jumps)
     tracker->n_unconfirmed = step->is_area ? NDT_TRACKER_CONFIRM_AREA : NDT_TRACKER_CONFIRM;
   ndt_localizer_step_drift (localizer, step);
+  if (step->jumps)
+    localizer->jump = step->out.innovation;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (ndt_tracker_starts (&step->guess))
     memcpy (tracker->initial_stddev, step->search.stddev, sizeof (tracker->initial_stddev));
@@ -572,9 +575,9 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   localizer->course.has_pose = FALSE;
   /* Nor does a scan that is not believed say how it moves. */
   if (step->has_course &&
-      (step->reject == NDT_REJECT_NONE || (step->dropped && tracker->follows))) {
+      (step->reason == NDT_REASON_NONE || (step->dropped && tracker->follows))) {
     localizer->course = step->course;
-    if (step->course.has_velocity && (tracker->has_velocity || step->reject == NDT_REJECT_NONE)) {
+    if (step->course.has_velocity && (tracker->has_velocity || step->reason == NDT_REASON_NONE)) {
       /* Better than from one end to the next. */
       tracker->has_velocity = TRUE;
       memcpy (tracker->velocity, step->course.velocity, sizeof (tracker->velocity));
@@ -583,24 +586,25 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
         tracker->velocity_at = step->input.time;
     }
   }
-  out->reject = step->reject;
+  out->reason = step->reason;
   /* The pose in the scan's middle is good, and tracking goes on from it; but that at the scan's
    * time and the points are moved by a velocity that was another scan's. */
-  if (step->reject == NDT_REJECT_NONE && step->has_course && is_doubtful (step)) {
-    out->reject = NDT_REJECT_MOTION;
+  if (step->reason == NDT_REASON_NONE && step->has_course && is_doubtful (step)) {
+    out->reason = NDT_REASON_IMPLAUSIBLE_MOTION;
     tracker->status = NDT_TRACKER_DEGRADED;
   }
-  if (step->reject == NDT_REJECT_NONE && out->reject == NDT_REJECT_NONE) {
+  if (step->reason == NDT_REASON_NONE && out->reason == NDT_REASON_NONE) {
     if (tracker->n_unconfirmed > 0)
-      out->reject =
-          step->guess.coasts || step->input.has_odometry ? NDT_REJECT_MOTION : NDT_REJECT_STALE;
+      out->reason = step->guess.coasts || step->input.has_odometry ? NDT_REASON_IMPLAUSIBLE_MOTION
+                                                                   : NDT_REASON_STALE_PREDICTION;
     else if (localizer->params.max_sigma > 0 && out->sigma > localizer->params.max_sigma) {
-      out->reject = NDT_REJECT_DEGENERATE;
+      out->reason = NDT_REASON_DEGENERATE;
       tracker->status = NDT_TRACKER_DEGRADED;
     }
   }
   out->status = (NdtTrackStatus)tracker->status;
-  tracker->n_open = out->reject == NDT_REJECT_DEGENERATE ? tracker->n_open + 1 : 0;
+  ndt_localizer_step_explain (localizer, step);
+  tracker->n_open = out->reason == NDT_REASON_DEGENERATE ? tracker->n_open + 1 : 0;
   out->n_skipped = (guint)MAX (tracker->n_skipped, tracker->n_open);
   out->relocalized =
       out->status == NDT_TRACK_TRACKING &&

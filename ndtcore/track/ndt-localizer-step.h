@@ -21,12 +21,13 @@ struct _NdtLocalizer {
   float *thinned;   /* packed points of a scan */
   guint thinned_capacity;
   NdtFitModel fit;
+  double jump; /* metres to the latest place that motion does not lead to */
   gint64 upload_times[NDT_MAX_SCANS];
 };
 
 /**
  * NdtLocalizerStep:
- * @reject: why it is not aligned, or was not good
+ * @reason: why it is not aligned, or was not good
  * @dropped: that is, no threshold is missed, but its scores fell
  * @tried: it is aligned
  * @is_wide: it is searched for around the guess: @search
@@ -46,7 +47,7 @@ typedef struct {
   guint slot;
   NdtTrackerInput input;
   NdtTrackerGuess guess;
-  NdtReject reject;
+  NdtReason reason;
   gboolean dropped;
   gboolean jumps;
   gboolean is_area;
@@ -86,6 +87,9 @@ double ndt_localizer_get_quality (const NdtRegistration *registration);
 NdtPose ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Sets why the registration does not count, if it does not, and the numbers that say so. */
 void ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step);
+/* Sets the numbers that led to the result's reason, and the directions that the scan leaves open.
+ */
+void ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step);
 /* For choosing between places, the higher the better. */
 double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Takes the scan into what is known of the position. Where it leaves a direction open, the

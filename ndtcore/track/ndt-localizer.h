@@ -12,7 +12,8 @@ G_BEGIN_DECLS
  * @NDT_TRACK_TRACKING: the scan is localized and its scores pass
  * @NDT_TRACK_DEGRADED: aligned, but a score is below its threshold or fell; the pose is the
  *   alignment's and is not trusted for prediction beyond @max_skips scans. Or its motion is
- *   compensated by an older velocity, see %NDT_REJECT_MOTION; that does not count as skipped
+ *   compensated by an older velocity, see %NDT_REASON_IMPLAUSIBLE_MOTION; that does not count as
+ * skipped
  * @NDT_TRACK_LOST: no trustworthy pose; waits for a prior or an initial pose
  * @NDT_TRACK_SKIPPED: the scan could not be aligned (too few points, not finite …) or was not,
  * being late; the pose is the prediction where there is one
@@ -25,22 +26,42 @@ typedef enum {
   NDT_TRACK_SKIPPED,
 } NdtTrackStatus;
 
-/* Why a scan is not TRACKING. */
+/**
+ * NdtReason:
+ * @NDT_REASON_NONE: it is TRACKING
+ * @NDT_REASON_BAD_FIT: aligned, but it does not fit the map there: value is the fit
+ *   (NdtLocalization.fit), or what else is compared
+ * @NDT_REASON_NO_MAP: none of its points lies on the map where it was looked for: value is 0 pairs
+ * @NDT_REASON_NO_START: there is no pose to start from: value is 0 poses
+ * @NDT_REASON_WEAK_OVERLAP: too little of it lies on the map to tell: value is
+ *   NdtLocalization.overlap
+ * @NDT_REASON_STALE_PREDICTION: it fits, but nothing tells where the body went since the last scan
+ *   that was aligned, and no other one has confirmed the place: value is how many scans have yet
+ *   to agree
+ * @NDT_REASON_TOO_LATE: its turn came after its deadline: value is the delay, seconds
+ * @NDT_REASON_DEGENERATE: its position is open along a direction: value is NdtLocalization.sigma
+ * @NDT_REASON_AMBIGUOUS: other places fit about as well: value is NdtRegistration.runner_up
+ * @NDT_REASON_IMPLAUSIBLE_MOTION: it fits where no body gets to in the time: value is
+ *   NdtLocalization.innovation
+ * @NDT_REASON_TOO_FEW_POINTS: value is how many there are, once thinned
+ *
+ * Why a scan is not TRACKING, with the number that led to it, NdtLocalization.reason_value, and the
+ * bound on the wrong side of which it is, reason_bound.
+ */
 typedef enum {
-  NDT_REJECT_NONE,
-  NDT_REJECT_NO_GUESS,
-  NDT_REJECT_TOO_FEW_POINTS,
-  NDT_REJECT_NO_PAIRS,
-  NDT_REJECT_NOT_FINITE,
-  NDT_REJECT_SCORE,
-  NDT_REJECT_DEADLINE,  /* its turn came too late */
-  NDT_REJECT_MOTION,    /* aligned, but a body does not move so between the times of two scans */
-  NDT_REJECT_AMBIGUOUS, /* searched around a start: NdtRegistration.is_ambiguous */
-  NDT_REJECT_OVERLAP,   /* too little of the scan lies on the map to tell */
-  NDT_REJECT_STALE,     /* nothing tells where the body went since the last scan that was aligned */
-  NDT_REJECT_DEGENERATE, /* the position is open along a direction: NdtLocalization.sigma */
-  NDT_N_REJECTS          /*< skip >*/
-} NdtReject;
+  NDT_REASON_NONE,
+  NDT_REASON_BAD_FIT,
+  NDT_REASON_NO_MAP,
+  NDT_REASON_NO_START,
+  NDT_REASON_WEAK_OVERLAP,
+  NDT_REASON_STALE_PREDICTION,
+  NDT_REASON_TOO_LATE,
+  NDT_REASON_DEGENERATE,
+  NDT_REASON_AMBIGUOUS,
+  NDT_REASON_IMPLAUSIBLE_MOTION,
+  NDT_REASON_TOO_FEW_POINTS,
+  NDT_N_REASONS /*< skip >*/
+} NdtReason;
 
 typedef enum {
   NDT_PREDICTION_NONE,
@@ -120,7 +141,7 @@ gboolean ndt_localizer_params_check (const NdtLocalizerParams *params, GError **
  *   as evenly spaced)
  * @point_times: when each point was measured, if known …
  * @time_on_points: … and @time on the axis of @point_times, seconds
- * @deadline: a scan whose turn comes after this is not aligned (NDT_REJECT_DEADLINE); by
+ * @deadline: a scan whose turn comes after this is not aligned (NDT_REASON_TOO_LATE); by
  *   g_get_monotonic_time(), microseconds; 0: none
  * @has_velocity: @velocity is given, for want of a better one: of the body during the scan, a
  *   twist (m, rad) per second in its own frame
@@ -153,7 +174,9 @@ typedef struct {
  * LOST) and scores are 0
  * @status: after this scan
  * @previous_status: before it
- * @reject: why it is not TRACKING
+ * @reason: why it is not TRACKING, if it is not …
+ * @reason_value: … the number that led to it …
+ * @reason_bound: … and what it is compared with, see NdtReason
  * @prediction: what the guess came from
  * @guess: where alignment started first, valid unless @prediction is NONE
  * @has_pose: @registration.pose means something
@@ -165,6 +188,8 @@ typedef struct {
  * @sigma: largest standard deviation of the position, metres: it grows along directions that scans
  *   leave open; 0 where there is no pose …
  * @sigma_axis: … and the direction in the map, a unit vector
+ * @n_open: directions of the position that the scan leaves open, where it was aligned …
+ * @open: … unit vectors in the map
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: this scan ended a time without TRACKING
  * @deskewed: motion was compensated
@@ -180,7 +205,9 @@ typedef struct {
   NdtRegistration registration;
   NdtTrackStatus status;
   NdtTrackStatus previous_status;
-  NdtReject reject;
+  NdtReason reason;
+  double reason_value;
+  double reason_bound;
   NdtPrediction prediction;
   NdtPose guess;
   gboolean has_pose;
@@ -190,6 +217,8 @@ typedef struct {
   double innovation;
   double sigma;
   double sigma_axis[3];
+  guint n_open;
+  double open[3][3];
   guint n_skipped;
   gboolean relocalized;
   gboolean deskewed;
@@ -254,7 +283,7 @@ gboolean ndt_localizer_process_batch (NdtLocalizer *localizer, const NdtObservat
     guint n_observations, NdtLocalizationFunc func, gpointer user_data, GError **error);
 
 const gchar *ndt_track_status_to_string (NdtTrackStatus status);
-const gchar *ndt_reject_to_string (NdtReject reject);
+const gchar *ndt_reason_to_string (NdtReason reason);
 const gchar *ndt_prediction_to_string (NdtPrediction prediction);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtLocalizer, ndt_localizer_free)

@@ -91,7 +91,7 @@ def coarse(work):
         pipeline.set_state(Gst.State.PLAYING)
         pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
         stats = pipeline.get_by_name("n").get_property("stats")
-        tracking, rejected = (stats.get_uint64(name)[1] for name in ("tracking", "rejected-motion"))
+        tracking, rejected = (stats.get_uint64(name)[1] for name in ("tracking", "rejected-implausible-motion"))
         pipeline.set_state(Gst.State.NULL)
         print(f"# {sensor}: {tracking} of 120 tracking, {rejected} rejected by their motion")
         assert tracking == 120 and rejected == 0
@@ -118,7 +118,7 @@ def late(work):
         meta = GstPointCloud.buffer_get_pose_meta(buffer, GstPointCloud.PoseRole.ESTIMATE)
         degraded += meta.status == GstPointCloud.PoseStatus.DEGRADED
     message = pipeline.get_bus().pop_filtered(Gst.MessageType.WARNING)
-    rejected = pipeline.get_by_name("n").get_property("stats").get_uint64("rejected-motion")[1]
+    rejected = pipeline.get_by_name("n").get_property("stats").get_uint64("rejected-implausible-motion")[1]
     pipeline.set_state(Gst.State.NULL)
     print(f"# late stamps: {degraded} of {len(pairs)} degraded, largest error {distances(pairs).max():.3f} m")
     assert len(pairs) == 60 and 0 < degraded == rejected

@@ -167,7 +167,7 @@ GST_START_TEST (test_deadline_counts_from_the_source)
   g_autoptr (GstBuffer) late = ndt_harness_pass (h, scan_of (2, 79 * GST_SECOND));
   fail_unless_equals_int (ndt_harness_estimate (late)->status, GST_POSE_STATUS_SKIPPED);
   fail_unless (ndt_harness_estimate (late)->has_pose);
-  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), 1);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-too-late"), 1);
   fail_unless_equals_int (
       ndt_harness_pass_status (h, scan_of (2, 90 * GST_SECOND)), GST_POSE_STATUS_TRACKING);
 
@@ -177,12 +177,12 @@ GST_START_TEST (test_deadline_counts_from_the_source)
       ndt_harness_pass_status (h, scan_of (2, 60 * GST_SECOND)), GST_POSE_STATUS_TRACKING);
   fail_unless_equals_int (
       ndt_harness_pass_status (h, scan_of (2, 49 * GST_SECOND)), GST_POSE_STATUS_SKIPPED);
-  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), 2);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-too-late"), 2);
 
   /* One that is too early waits from its arrival on. */
   fail_unless_equals_int (
       ndt_harness_pass_status (h, scan_of (3, 600 * GST_SECOND)), GST_POSE_STATUS_TRACKING);
-  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), 2);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-too-late"), 2);
   ndt_harness_free (h);
 }
 GST_END_TEST

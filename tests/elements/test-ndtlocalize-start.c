@@ -173,7 +173,7 @@ GST_START_TEST (test_ambiguous)
       ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-state");
   const GstStructure *structure = gst_message_get_structure (message);
   fail_unless_equals_string (gst_structure_get_string (structure, "state"), "degraded");
-  fail_unless_equals_string (gst_structure_get_string (structure, "reject"), "ambiguous");
+  fail_unless_equals_string (gst_structure_get_string (structure, "reason"), "ambiguous");
   g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
   fail_unless (warning && strstr (warning->message, "not found reliably"));
   g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (1));

@@ -31,9 +31,9 @@ static void
 assert_stats (GstHarness *h)
 {
   static const gchar *counts[] = {"scans-in", "scans-out", "dropped", "aligned", "iterations",
-      "initializing", "tracking", "degraded", "lost", "skipped", "rejected-no-guess",
-      "rejected-too-few-points", "rejected-no-pairs", "rejected-not-finite", "rejected-score",
-      "rejected-deadline", "rejected-motion", "predicted-none", "predicted-initial",
+      "initializing", "tracking", "degraded", "lost", "skipped", "rejected-no-start",
+      "rejected-too-few-points", "rejected-no-map", "rejected-ambiguous", "rejected-bad-fit",
+      "rejected-too-late", "rejected-implausible-motion", "predicted-none", "predicted-initial",
       "predicted-constant-velocity", "predicted-odometry", "predicted-prior", "late", "backwards",
       "malformed", "qos-events", "fallbacks", "batches", "poses", "poses-missing",
       "pinned-memories", "plain-memories", "map-points", "map-voxels", "map-bytes", "backend-scans",
@@ -41,11 +41,18 @@ assert_stats (GstHarness *h)
       "backend-upload-bytes", "backend-downloads", "backend-download-bytes", "backend-launches",
       "backend-synchronizations", "backend-device-bytes", "backend-host-bytes"};
   static const gchar *times[] = {"wait", "upload", "align", "push"};
+  g_autoptr (GTypeClass) reasons = g_type_class_ref (GST_TYPE_POSE_REASON);
   g_autoptr (GstStructure) stats = NULL;
   guint64 n_scans = 0;
 
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
     ndt_harness_count (h, counts[i]);
+  /* The library's names are those of ndtcore. */
+  for (guint i = GST_POSE_REASON_NONE + 1; i < G_ENUM_CLASS (reasons)->n_values; i++) {
+    g_autofree gchar *name =
+        g_strconcat ("rejected-", G_ENUM_CLASS (reasons)->values[i].value_nick, NULL);
+    ndt_harness_count (h, name);
+  }
   for (guint i = 0; i < G_N_ELEMENTS (times); i++) {
     guint64 values[3];
     static const gchar *names[] = {"mean", "p95", "max"};
@@ -250,8 +257,8 @@ GST_START_TEST (test_thresholds)
       fail_unless_equals_int (ndt_harness_pass_status (h, scan),
           i < 2 ? GST_POSE_STATUS_DEGRADED : GST_POSE_STATUS_LOST);
     }
-    fail_unless (
-        ndt_harness_count (h, "rejected-score") >= 2, "%s rejects nothing", thresholds[t].property);
+    fail_unless (ndt_harness_count (h, "rejected-bad-fit") >= 2, "%s rejects nothing",
+        thresholds[t].property);
     ndt_harness_free (h);
   }
 }
@@ -279,10 +286,10 @@ GST_START_TEST (test_pose_messages)
     fail_unless_equals_uint64 (pts, i * 100 * GST_MSECOND);
     fail_unless_equals_uint64 (running_time, pts);
     fail_unless (gst_structure_has_field (structure, "prediction"));
-    fail_unless (gst_structure_has_field (structure, "reject"));
+    fail_unless (gst_structure_has_field (structure, "reason"));
     /* What the documentation lists of an alignment. */
     static const gchar *fields[] = {"position", "orientation", "covariance", "stop", "points",
-        "pairs", "starts", "oscillation", "deskewed", "degenerate-directions", "degenerate",
+        "pairs", "starts", "oscillation", "deskewed", "degenerate-directions", "degenerate-axes",
         "degenerate-lever", "covariance-kind", "no-ground-transformation-probability",
         "no-ground-nvtl", "no-ground-points"};
     for (guint f = 0; f < G_N_ELEMENTS (fields); f++)
@@ -334,7 +341,7 @@ GST_START_TEST (test_degenerate_directions)
   g_autoptr (GstMessage) message =
       ndt_harness_message (h->element, GST_MESSAGE_ELEMENT, "ndt-pose");
   const GstStructure *structure = gst_message_get_structure (message);
-  const GValue *array = gst_structure_get_value (structure, "degenerate");
+  const GValue *array = gst_structure_get_value (structure, "degenerate-axes");
   fail_unless (gst_structure_get_uint (structure, "degenerate-directions", &n));
   fail_unless_equals_int (gst_value_array_get_size (array), 6 * n);
   fail_unless (n >= 2, "%u directions", n);

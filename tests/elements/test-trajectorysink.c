@@ -81,6 +81,18 @@ push_scans (void)
       meta->status = i == 1 ? GST_POSE_STATUS_LOST : GST_POSE_STATUS_TRACKING;
       meta->nvtl = 2.5;
       meta->iterations = 4;
+      if (i == 1) {
+        meta->reason = GST_POSE_REASON_NO_START;
+        meta->reason_bound = 1;
+      }
+      if (i == 2) {
+        const gdouble open[6] = {0, 1, 0, 0, 0, 1};
+        meta->has_fit = meta->degenerate = TRUE;
+        meta->fit = 0.75;
+        meta->sigma = 0.25;
+        meta->n_open = 2;
+        memcpy (meta->open_directions, open, sizeof open);
+      }
     }
     fail_unless_equals_int (gst_harness_push (harness, buffer), GST_FLOW_OK);
   }
@@ -204,9 +216,10 @@ GST_START_TEST (test_csv)
   fail_unless (ndt_trajectory_get_pose (trajectory, 1) == NULL);
   fail_unless (ndt_trajectory_get_pose (trajectory, 2)->position[0] == 2.02);
   fail_unless (g_file_get_contents (path, &text, NULL, NULL));
-  fail_unless (strstr (text, "\n1,5.100000001,lost,,,,,,,,0,2.5,0,4,,\n") != NULL);
+  fail_unless (strstr (text, "\n1,5.100000001,lost,,,,,,,,0,2.5,0,4,,,no-start,0,1,0,0,\n") != NULL);
   fail_unless (strstr (text, "\n2,5.200000001,tracking,2.02,") != NULL);
-  fail_unless (strstr (text, "\n3,5.300000001,,,,,,,,,0,0,0,0,,\n") != NULL);
+  fail_unless (strstr (text, ",none,0,0,0.75,0.25,0 1 0 0 0 1\n") != NULL);
+  fail_unless (strstr (text, "\n3,5.300000001,,,,,,,,,0,0,0,0,,,,,,,,\n") != NULL);
 }
 GST_END_TEST;
 

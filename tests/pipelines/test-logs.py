@@ -30,7 +30,7 @@ LINES = {
     "ndtlocalize rejections": (
         "lidartestsrc rings=16 columns=128 num-buffers=3 ! "
         "ndtlocalize map-location=town.pcd initial-pose=900,0,1.8 max-skips=0 ! fakesink",
-        [("DEBUG", r"scan 0 rejected: no-pairs, tp 0, nvtl 0, matched 0\.000, \d+ points; 1 in a row"),
+        [("DEBUG", r"scan 0 rejected: no-map, tp 0, nvtl 0, matched 0\.000, \d+ points; 1 in a row"),
          ("INFO", r"scan 0: state lost after none")]),
     "mcapsink": (
         "lidartestsrc rings=16 columns=128 num-buffers=4 ! "

@@ -261,7 +261,7 @@ GST_START_TEST (test_deadline)
   ndt_device_release ();
   pull_late (h, 6, 6);
   fail_unless_equals_int (pull_late (h, 7, 9), 3);
-  const guint64 n_late = ndt_harness_count (h, "rejected-deadline");
+  const guint64 n_late = ndt_harness_count (h, "rejected-too-late");
   fail_unless (n_late == 7 || n_late == 8, "%" G_GUINT64_FORMAT, n_late);
   fail_unless_equals_uint64 (ndt_harness_count (h, "skipped"), n_late);
 
@@ -292,7 +292,7 @@ GST_START_TEST (test_deadline_of_a_replay)
   for (guint i = 0; i <= pusher.n; i++)
     gst_buffer_unref (gst_harness_pull (h));
   g_thread_join (thread);
-  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-deadline"), 0);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-too-late"), 0);
   ndt_harness_free (h);
 }
 GST_END_TEST

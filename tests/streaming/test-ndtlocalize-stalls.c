@@ -227,7 +227,7 @@ GST_START_TEST (test_backlog_upstream)
   ndt_harness_wait_for_eos (pipeline);
 
   g_object_get (localizer, "stats", &stats, NULL);
-  fail_unless (gst_structure_get_uint64 (stats, "rejected-deadline", &n_late));
+  fail_unless (gst_structure_get_uint64 (stats, "rejected-too-late", &n_late));
   fail_unless (gst_structure_get_uint64 (stats, "scans-in", &n_in));
   /* 40 were sent over two seconds; the last 10 of them had not waited for half a second. */
   fail_unless (n_late >= 20, "%" G_GUINT64_FORMAT " were late", n_late);

@@ -191,7 +191,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
       g_print (
           "    %3u %-8s %-10s from %-17s %6.2f m %5.1f deg, nvtl/max %.3f x %.3f = %.3f, %u "
           "points, %u passes, fit %.2f/%.2f innov %.2f %.1f sig %.2f sigma %.4f %.4f deg %u%s\n",
-          i, ndt_track_status_to_string (l.status), ndt_reject_to_string (l.reject),
+          i, ndt_track_status_to_string (l.status), ndt_reason_to_string (l.reason),
           ndt_prediction_to_string (l.prediction), metres, 180 / G_PI * radians,
           l.registration.max_nvtl > 0 ? l.registration.nvtl / l.registration.max_nvtl : 0,
           l.registration.matched_ratio,

@@ -70,7 +70,7 @@ assert_tracks (const NdtLocalization *l, const NdtPose *truth)
   double m, r;
   ndt_pose_difference (&l->registration.pose, truth, &m, &r);
   g_assert_cmpuint (l->status, ==, NDT_TRACK_TRACKING);
-  g_assert_cmpuint (l->reject, ==, NDT_REJECT_NONE);
+  g_assert_cmpuint (l->reason, ==, NDT_REASON_NONE);
   /* 300 points with 2 cm of noise in cells of 2 m. */
   g_assert_cmpfloat (m, <, 0.05);
   g_assert_cmpfloat (r, <, 0.01);
@@ -91,7 +91,7 @@ assert_same (const NdtLocalization *a, const NdtLocalization *b)
   g_assert_cmpuint (x->n_starts, ==, y->n_starts);
   g_assert_cmpuint (a->status, ==, b->status);
   g_assert_cmpuint (a->previous_status, ==, b->previous_status);
-  g_assert_cmpuint (a->reject, ==, b->reject);
+  g_assert_cmpuint (a->reason, ==, b->reason);
   g_assert_cmpuint (a->prediction, ==, b->prediction);
   g_assert_true (memcmp (&a->guess, &b->guess, sizeof a->guess) == 0);
   g_assert_cmpint (a->has_pose, ==, b->has_pose);

@@ -244,7 +244,7 @@ test_names (void)
       g_assert_cmpstr (ndt_track_status_to_string ((NdtTrackStatus)i), !=,
           ndt_track_status_to_string ((NdtTrackStatus)j));
   g_assert_cmpstr (ndt_track_status_to_string (NDT_TRACK_SKIPPED), ==, "skipped");
-  g_assert_cmpstr (ndt_reject_to_string (NDT_REJECT_DEADLINE), ==, "deadline");
+  g_assert_cmpstr (ndt_reason_to_string (NDT_REASON_TOO_LATE), ==, "too-late");
   g_assert_cmpstr (ndt_prediction_to_string (NDT_PREDICTION_PRIOR), ==, "prior");
   g_assert_cmpstr (ndt_prediction_to_string ((NdtPrediction)99), ==, "unknown");
 }

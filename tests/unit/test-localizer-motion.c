@@ -279,7 +279,7 @@ test_stamps (gconstpointer data)
       g_assert_true (ndt_localizer_process (localizer, &observation, &localization, NULL));
       /* A stamp that is wrong by more than an alignment reaches takes a scan to confirm. */
       g_assert_cmpuint (localization.n_skipped, <=, 1);
-      const gboolean is_doubtful = localization.reject == NDT_REJECT_MOTION;
+      const gboolean is_doubtful = localization.reason == NDT_REASON_IMPLAUSIBLE_MOTION;
       g_assert_cmpuint (
           localization.status, ==, is_doubtful ? NDT_TRACK_DEGRADED : NDT_TRACK_TRACKING);
       n_doubtful += is_doubtful;
@@ -318,7 +318,7 @@ search_start (NdtBackend *backend, const Scan *scan, gboolean deskew, double yaw
   g_assert_true (ndt_localizer_set_initial_pose (localizer, &around));
   g_assert_true (ndt_localizer_process (localizer, &observation, &l, NULL));
   g_test_message ("%s %s: %u starts, runner-up %.3f, nvtl %.3f of %.3f, %.3f m",
-      ndt_track_status_to_string (l.status), ndt_reject_to_string (l.reject),
+      ndt_track_status_to_string (l.status), ndt_reason_to_string (l.reason),
       l.registration.n_starts, l.registration.runner_up, l.registration.nvtl,
       l.registration.max_nvtl, error_of (&l, 0));
   return l;
@@ -339,7 +339,7 @@ test_searched (void)
   const NdtLocalization moved = search_start (backend, slow, TRUE, 0.05, 0);
   pace = 1;
   g_autofree Scan *scan = measure (0, FALSE);
-  g_assert_cmpuint (still.reject, ==, NDT_REJECT_NONE);
+  g_assert_cmpuint (still.reason, ==, NDT_REASON_NONE);
   g_assert_true (moved.deskewed);
   g_assert_cmpfloat (moved.registration.nvtl, >, 1.02 * still.registration.nvtl);
   g_assert_cmpuint (still.registration.n_starts, >, 4);
@@ -350,10 +350,10 @@ test_searched (void)
   /* At 20 m/s it fits elsewhere nearly as well. */
   g_assert_true (ndt_backend_set_map (backend, map, NULL));
   still = search_start (backend, scan, FALSE, G_PI, 0);
-  g_assert_cmpuint (still.reject, ==, NDT_REJECT_AMBIGUOUS);
+  g_assert_cmpuint (still.reason, ==, NDT_REASON_AMBIGUOUS);
   const NdtLocalization l =
       search_start (backend, scan, TRUE, G_PI, 1.02 * still.registration.nvtl);
-  g_assert_cmpuint (l.reject, ==, NDT_REJECT_AMBIGUOUS);
+  g_assert_cmpuint (l.reason, ==, NDT_REASON_AMBIGUOUS);
 }
 
 int

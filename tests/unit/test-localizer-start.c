@@ -144,7 +144,9 @@ test_ambiguous (void)
     const NdtObservation o = observe_ground (i);
     const NdtLocalization l = process (localizer, &o);
     g_assert_cmpuint (l.status, ==, NDT_TRACK_DEGRADED);
-    g_assert_cmpuint (l.reject, ==, NDT_REJECT_AMBIGUOUS);
+    g_assert_cmpuint (l.reason, ==, NDT_REASON_AMBIGUOUS);
+    g_assert_cmpfloat (l.reason_value, ==, l.registration.runner_up);
+    g_assert_cmpfloat (l.reason_bound, ==, NDT_AMBIGUOUS);
     g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_INITIAL);
     g_assert_cmpfloat (l.registration.runner_up, >=, NDT_AMBIGUOUS);
     g_assert_true (l.has_pose);
@@ -172,7 +174,7 @@ test_gives_up (void)
     const NdtObservation o = observe (5);
     const NdtLocalization l = process (localizer, &o);
     g_assert_cmpuint (l.status, ==, NDT_TRACK_LOST);
-    g_assert_cmpuint (l.reject, ==, NDT_REJECT_NO_GUESS);
+    g_assert_cmpuint (l.reason, ==, NDT_REASON_NO_START);
   }
   g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
   const NdtObservation o = observe (0);
@@ -194,7 +196,7 @@ test_prior_instead (void)
   g_assert_true (ndt_localizer_set_initial_pose (localizer, &initial));
   NdtObservation o = observe_ground (0);
   NdtLocalization l = process (localizer, &o);
-  g_assert_cmpuint (l.reject, ==, NDT_REJECT_AMBIGUOUS);
+  g_assert_cmpuint (l.reason, ==, NDT_REASON_AMBIGUOUS);
 
   const double narrow[6] = {0, 0, 0, 0, 0, 1};
   o = observe_ground (1);
@@ -203,7 +205,7 @@ test_prior_instead (void)
   memcpy (o.prior_stddev, wide, sizeof wide);
   l = process (localizer, &o);
   g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_PRIOR);
-  g_assert_cmpuint (l.reject, ==, NDT_REJECT_AMBIGUOUS);
+  g_assert_cmpuint (l.reason, ==, NDT_REASON_AMBIGUOUS);
   g_assert_true (memcmp (&l.guess, &o.prior, sizeof o.prior) == 0);
 
   NdtLocalizerParams params;
@@ -237,8 +239,8 @@ observe_nothing (guint kind)
 static void
 test_skipped (void)
 {
-  static const NdtReject rejects[] = {
-      NDT_REJECT_DEADLINE, NDT_REJECT_TOO_FEW_POINTS, NDT_REJECT_TOO_FEW_POINTS};
+  static const NdtReason rejects[] = {
+      NDT_REASON_TOO_LATE, NDT_REASON_TOO_FEW_POINTS, NDT_REASON_TOO_FEW_POINTS};
   const double known[6] = {0};
   const NdtPose initial = off (&truths[5]);
   g_autoptr (NdtBackend) backend = open_backend (1);
@@ -257,7 +259,7 @@ test_skipped (void)
         const NdtLocalization l = process (localizer, &o);
         if (i < 5) {
           g_assert_cmpuint (l.status, ==, NDT_TRACK_SKIPPED);
-          g_assert_cmpuint (l.reject, ==, rejects[kind]);
+          g_assert_cmpuint (l.reason, ==, rejects[kind]);
         } else {
           g_assert_cmpuint (l.registration.n_starts, >, 32);
           assert_tracks (&l, &truths[i]);
@@ -279,10 +281,10 @@ test_skipped_meanwhile (void)
     o.has_prior = i == 2;
     o.prior = initial;
     const NdtLocalization l = process (localizer, &o);
-    g_assert_cmpuint (l.reject, ==,
-        i == 0   ? NDT_REJECT_AMBIGUOUS
-        : i == 1 ? NDT_REJECT_DEADLINE
-                 : NDT_REJECT_NONE);
+    g_assert_cmpuint (l.reason, ==,
+        i == 0   ? NDT_REASON_AMBIGUOUS
+        : i == 1 ? NDT_REASON_TOO_LATE
+                 : NDT_REASON_NONE);
     if (i == 2)
       assert_tracks (&l, &truths[2]);
   }
@@ -312,7 +314,7 @@ test_meets_nothing (void)
       break;
     }
     g_assert_cmpuint (l.status, ==, NDT_TRACK_DEGRADED);
-    g_assert_cmpuint (l.reject, ==, NDT_REJECT_NO_PAIRS);
+    g_assert_cmpuint (l.reason, ==, NDT_REASON_NO_MAP);
     g_assert_true (memcmp (&l.registration.pose, &l.guess, sizeof l.guess) == 0);
   }
 }

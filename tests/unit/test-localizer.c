@@ -34,7 +34,9 @@ test_tracking (void)
   const NdtObservation o = observe (0);
   const NdtLocalization l = process (localizer, &o);
   g_assert_cmpuint (l.status, ==, NDT_TRACK_INITIALIZING);
-  g_assert_cmpuint (l.reject, ==, NDT_REJECT_NO_GUESS);
+  g_assert_cmpuint (l.reason, ==, NDT_REASON_NO_START);
+  g_assert_cmpfloat (l.reason_value, ==, 0);
+  g_assert_cmpfloat (l.reason_bound, ==, 1);
   g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_NONE);
   g_assert_false (l.has_pose);
 }
@@ -167,7 +169,9 @@ test_initial_waits (void)
     else
       o.points.n_points = i % 3 == 1 ? 0 : 9;
     const NdtLocalization l = process (localizer, &o);
-    g_assert_cmpuint (l.reject, ==, NDT_REJECT_TOO_FEW_POINTS);
+    g_assert_cmpuint (l.reason, ==, NDT_REASON_TOO_FEW_POINTS);
+    g_assert_cmpfloat (l.reason_value, <, l.reason_bound);
+    g_assert_cmpfloat (l.reason_value, ==, l.registration.n_points);
     g_assert_cmpuint (l.prediction, ==, NDT_PREDICTION_INITIAL);
     g_assert_cmpuint (l.registration.covariance_kind, ==, NDT_POSE_COVARIANCE_FIXED);
   }
@@ -260,7 +264,8 @@ test_deadline (void)
     }
     NdtBackendCounters before, after;
     g_assert_cmpuint (l.status, ==, NDT_TRACK_SKIPPED);
-    g_assert_cmpuint (l.reject, ==, NDT_REJECT_DEADLINE);
+    g_assert_cmpuint (l.reason, ==, NDT_REASON_TOO_LATE);
+    g_assert_cmpfloat (l.reason_value, >, 0);
     g_assert_true (l.has_pose);
     g_assert_true (
         memcmp (&l.registration.pose, &l.guess, sizeof l.guess) == 0); /* the prediction */
@@ -346,7 +351,9 @@ test_thresholds (void)
         const guint skipped = i - 2;
         double m;
         /* Tried from far as well, once it is lost too. */
-        g_assert_cmpuint (l.reject, ==, NDT_REJECT_SCORE);
+        g_assert_cmpuint (l.reason, ==, NDT_REASON_BAD_FIT);
+        g_assert_cmpfloat (l.reason_value, ==, l.fit);
+        g_assert_cmpfloat (l.reason_value, <, l.reason_bound);
         g_assert_cmpuint (l.registration.n_starts, >=, 4);
         ndt_pose_difference (&l.registration.pose, &truths[i], &m, NULL);
         g_assert_cmpfloat (m, <, 0.05);
@@ -386,7 +393,9 @@ test_lost_and_relocalized (void)
     o.points = ndt_cloud_view_xyz_f32 (xyz, N_POINTS);
     o.time = (1000 + 100 * n) * MS;
     l = process (localizer, &o);
-    g_assert_cmpuint (l.reject, ==, NDT_REJECT_SCORE);
+    g_assert_cmpuint (l.reason, ==, NDT_REASON_BAD_FIT);
+    g_assert_cmpfloat (l.reason_value, ==, l.fit);
+    g_assert_cmpfloat (l.reason_value, <, l.reason_bound);
   } while (++n < 10 && l.status != NDT_TRACK_LOST);
   g_assert_cmpuint (n, ==, 4);
 
@@ -440,7 +449,7 @@ test_far_away (void)
     const NdtObservation o = observe (i);
     const NdtLocalization l = process (localizer, &o);
     g_assert_cmpuint (l.status, ==, NDT_TRACK_LOST);
-    g_assert_cmpuint (l.reject, ==, NDT_REJECT_NO_PAIRS);
+    g_assert_cmpuint (l.reason, ==, NDT_REASON_NO_MAP);
   }
   ndt_localizer_set_initial_pose (localizer, &truths[5]);
   const NdtObservation o = observe (5);

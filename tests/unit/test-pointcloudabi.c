@@ -54,6 +54,15 @@ GST_START_TEST (test_structures)
   AT (GstPoseMeta, no_ground_points, 440);
   AT (GstPoseMeta, no_ground_transformation_probability, 448);
   AT (GstPoseMeta, no_ground_nvtl, 456);
+  AT (GstPoseMeta, reason, 464);
+  AT (GstPoseMeta, reason_value, 472);
+  AT (GstPoseMeta, reason_bound, 480);
+  AT (GstPoseMeta, has_fit, 488);
+  AT (GstPoseMeta, fit, 496);
+  AT (GstPoseMeta, sigma, 504);
+  AT (GstPoseMeta, degenerate, 512);
+  AT (GstPoseMeta, n_open, 516);
+  AT (GstPoseMeta, open_directions, 520);
 }
 GST_END_TEST
 
@@ -75,6 +84,17 @@ GST_START_TEST (test_values)
   fail_unless_equals_int (GST_POSE_STATUS_DEGRADED, 3);
   fail_unless_equals_int (GST_POSE_STATUS_LOST, 4);
   fail_unless_equals_int (GST_POSE_STATUS_SKIPPED, 5);
+  fail_unless_equals_int (GST_POSE_REASON_NONE, 0);
+  fail_unless_equals_int (GST_POSE_REASON_BAD_FIT, 1);
+  fail_unless_equals_int (GST_POSE_REASON_NO_MAP, 2);
+  fail_unless_equals_int (GST_POSE_REASON_NO_START, 3);
+  fail_unless_equals_int (GST_POSE_REASON_WEAK_OVERLAP, 4);
+  fail_unless_equals_int (GST_POSE_REASON_STALE_PREDICTION, 5);
+  fail_unless_equals_int (GST_POSE_REASON_TOO_LATE, 6);
+  fail_unless_equals_int (GST_POSE_REASON_DEGENERATE, 7);
+  fail_unless_equals_int (GST_POSE_REASON_AMBIGUOUS, 8);
+  fail_unless_equals_int (GST_POSE_REASON_IMPLAUSIBLE_MOTION, 9);
+  fail_unless_equals_int (GST_POSE_REASON_TOO_FEW_POINTS, 10);
   fail_unless_equals_int (GST_POINT_CLOUD_MAX_FIELDS, 32);
 }
 GST_END_TEST

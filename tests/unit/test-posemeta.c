@@ -31,6 +31,16 @@ add_estimate (GstBuffer *buffer)
   pose->no_ground_points = 321;
   pose->no_ground_transformation_probability = 2.0 / 7;
   pose->no_ground_nvtl = 2.1;
+  pose->reason = GST_POSE_REASON_DEGENERATE;
+  pose->reason_value = 1.0 / 9;
+  pose->reason_bound = 0.05;
+  pose->has_fit = TRUE;
+  pose->fit = 1.0 / 11;
+  pose->sigma = 1.0 / 9;
+  pose->degenerate = TRUE;
+  pose->n_open = 2;
+  for (guint i = 0; i < 6; i++)
+    pose->open_directions[i] = i / 13.0;
   return pose;
 }
 
@@ -57,7 +67,62 @@ assert_same (const GstPoseMeta *a, const GstPoseMeta *b)
   fail_unless_equals_int (a->no_ground_points, b->no_ground_points);
   fail_unless (a->no_ground_transformation_probability == b->no_ground_transformation_probability);
   fail_unless (a->no_ground_nvtl == b->no_ground_nvtl);
+  fail_unless_equals_int (a->reason, b->reason);
+  fail_unless (a->reason_value == b->reason_value && a->reason_bound == b->reason_bound);
+  fail_unless_equals_int (a->has_fit, b->has_fit);
+  fail_unless (a->fit == b->fit && a->sigma == b->sigma);
+  fail_unless_equals_int (a->degenerate, b->degenerate);
+  fail_unless_equals_int (a->n_open, b->n_open);
+  fail_unless (memcmp (a->open_directions, b->open_directions, sizeof a->open_directions) == 0);
 }
+
+/* Each reason has a name, numbers in words and something to do; nothing says nothing. */
+GST_START_TEST (test_reasons)
+{
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  GstPoseMeta *pose = add_estimate (buffer);
+  g_autoptr (GTypeClass) klass = g_type_class_ref (GST_TYPE_POSE_REASON);
+  const GEnumClass *reasons = G_ENUM_CLASS (klass);
+
+  fail_unless_equals_int (reasons->n_values, GST_POSE_REASON_TOO_FEW_POINTS + 1);
+  for (guint i = 0; i < reasons->n_values; i++) {
+    pose->reason = (GstPoseReason)i;
+    g_autofree gchar *text = gst_pose_meta_describe_reason (pose);
+    fail_unless_equals_int (reasons->values[i].value, (gint)i);
+    if (i == GST_POSE_REASON_NONE) {
+      fail_unless (text == NULL);
+      fail_unless_equals_string (gst_pose_reason_get_advice (pose->reason), "");
+    } else {
+      fail_unless (text && strlen (text) > 10, "%s", reasons->values[i].value_nick);
+      fail_unless (strlen (gst_pose_reason_get_advice (pose->reason)) > 10);
+    }
+  }
+  pose->reason = GST_POSE_REASON_BAD_FIT;
+  pose->reason_value = 0.55;
+  pose->reason_bound = 0.9;
+  g_autofree gchar *text = gst_pose_meta_describe_reason (pose);
+  fail_unless_equals_string (text, "its fit is 0.55, below 0.90");
+  pose->reason = (GstPoseReason)99;
+  fail_unless (gst_pose_meta_describe_reason (pose) == NULL);
+  fail_unless_equals_string (gst_pose_reason_get_advice (pose->reason), "");
+}
+GST_END_TEST
+
+/* A structure of another form is no pose. */
+GST_START_TEST (test_wrong_reasons)
+{
+  static const gchar *const texts[] = {"pose, role=estimate, reason=bad-luck",
+      "pose, role=estimate, open-directions=<1.0, 2.0>", "pose, role=estimate, open-directions=3",
+      "pose, role=estimate, open-directions=<1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0,1.0,1.0,1.0>"};
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+    g_autoptr (GstStructure) structure = gst_structure_from_string (texts[i], NULL);
+    fail_unless (structure != NULL);
+    fail_unless (gst_buffer_add_pose_meta_from_structure (buffer, structure) == NULL, texts[i]);
+  }
+}
+GST_END_TEST
 
 GST_START_TEST (test_add)
 {
@@ -331,6 +396,8 @@ posemeta_suite (void)
 
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, test_add);
+  tcase_add_test (tests, test_reasons);
+  tcase_add_test (tests, test_wrong_reasons);
   tcase_add_test (tests, test_roles);
   tcase_add_test (tests, test_copy);
   tcase_add_test (tests, test_no_tags);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* memmem() */
 /* What is written is read again with every value; what is cut is refused. Other programs read it
  * in tests/record. */
 #include <glib.h>
@@ -153,6 +154,15 @@ test_diagnostics (void)
   gint64 stamp;
 
   fill_meta (&meta);
+  meta.role = GST_POSE_ROLE_ESTIMATE;
+  meta.reason = GST_POSE_REASON_DEGENERATE;
+  meta.reason_value = meta.sigma = 2 / 3.0;
+  meta.reason_bound = 0.5;
+  meta.has_fit = meta.degenerate = TRUE;
+  meta.fit = 1 / 7.0;
+  meta.n_open = 2;
+  for (guint i = 0; i < 6; i++)
+    meta.open_directions[i] = i / 9.0;
   ros_write_diagnostics (bytes, stamps[3], "/pose", &meta);
   g_assert_true (ros_read_diagnostics (&read, &stamp, bytes->data, bytes->len, NULL, &error));
   g_assert_no_error (error);
@@ -171,6 +181,17 @@ test_diagnostics (void)
   g_assert_true (read.transformation_probability == meta.transformation_probability);
   g_assert_true (read.nvtl == meta.nvtl);
   g_assert_true (read.matched_ratio == meta.matched_ratio);
+  g_assert_cmpint (read.reason, ==, meta.reason);
+  g_assert_true (read.reason_value == meta.reason_value && read.sigma == meta.sigma);
+  g_assert_true (read.reason_bound == meta.reason_bound && read.fit == meta.fit);
+  g_assert_true (read.has_fit && read.degenerate);
+  g_assert_cmpuint (read.n_open, ==, 2);
+  g_assert_cmpmem (read.open_directions, sizeof read.open_directions, meta.open_directions,
+      sizeof meta.open_directions);
+  /* What to read: the status, the numbers and what to do. */
+  static const gchar text[] = "degraded: its position is known to 0.67 m along (0.00, 0.11, 0.22), "
+                              "above 0.50 m; scans say nothing of the way there; give it odometry";
+  g_assert_nonnull (memmem (bytes->data, bytes->len, text, strlen (text)));
   for (guint size = 0; size < bytes->len; size++) {
     g_autoptr (GError) cut = NULL;
     g_assert_false (ros_read_diagnostics (&read, &stamp, bytes->data, size, NULL, &cut));

@@ -397,10 +397,36 @@ write_key_uint64 (CdrWriter *w, const gchar *key, guint64 value)
   write_key (w, key, text);
 }
 
+/* Eight keys. */
+static void
+write_quality (CdrWriter *w, const GstPoseMeta *meta)
+{
+  g_autoptr (GString) open = g_string_new (NULL);
+
+  for (guint i = 0; i < 3 * MIN (meta->n_open, 3); i++) {
+    gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+    g_string_append_printf (open, "%s%s", i > 0 ? " " : "",
+        g_ascii_dtostr (text, sizeof text, meta->open_directions[i]));
+  }
+  write_key (w, "reason", enum_nick (GST_TYPE_POSE_REASON, meta->reason));
+  write_key_double (w, "reason-value", meta->reason_value);
+  write_key_double (w, "reason-bound", meta->reason_bound);
+  write_key (w, "has-fit", meta->has_fit ? "true" : "false");
+  write_key_double (w, "fit", meta->fit);
+  write_key_double (w, "sigma", meta->sigma);
+  write_key (w, "degenerate", meta->degenerate ? "true" : "false");
+  write_key (w, "open-directions", open->str);
+}
+
 void
 ros_write_diagnostics (GByteArray *out, gint64 stamp, const gchar *name, const GstPoseMeta *meta)
 {
   const gchar *status = enum_nick (GST_TYPE_POSE_STATUS, meta->status);
+  const gboolean is_estimate = meta->role == GST_POSE_ROLE_ESTIMATE;
+  g_autofree gchar *why = gst_pose_meta_describe_reason (meta);
+  g_autofree gchar *message =
+      why ? g_strdup_printf ("%s: %s; %s", status, why, gst_pose_reason_get_advice (meta->reason))
+          : g_strdup (status);
   CdrWriter w;
 
   cdr_writer_init (&w, out);
@@ -408,9 +434,9 @@ ros_write_diagnostics (GByteArray *out, gint64 stamp, const gchar *name, const G
   cdr_write_u32 (&w, 1);
   cdr_write_u8 (&w, diagnostic_level (meta->status));
   cdr_write_string (&w, name);
-  cdr_write_string (&w, status);
+  cdr_write_string (&w, message);
   cdr_write_string (&w, ""); /* hardware_id */
-  cdr_write_u32 (&w, 11);
+  cdr_write_u32 (&w, is_estimate ? 19 : 11);
   write_key (&w, "role", enum_nick (GST_TYPE_POSE_ROLE, meta->role));
   write_key (&w, "status", status);
   write_key (&w, "has-pose", meta->has_pose ? "true" : "false");
@@ -422,6 +448,48 @@ ros_write_diagnostics (GByteArray *out, gint64 stamp, const gchar *name, const G
   write_key_double (&w, "nvtl", meta->nvtl);
   write_key_double (&w, "matched-ratio", meta->matched_ratio);
   write_key_uint64 (&w, "iterations", meta->iterations);
+  if (is_estimate)
+    write_quality (&w, meta);
+}
+
+/* TRUE where the key is one that write_quality() writes. */
+static gboolean
+set_quality_value (GstPoseMeta *meta, const gchar *key, const gchar *value)
+{
+  gint v;
+
+  if (g_str_equal (key, "reason")) {
+    if (!enum_from_nick (GST_TYPE_POSE_REASON, value, &v))
+      return FALSE;
+    meta->reason = v;
+  } else if (g_str_equal (key, "reason-value"))
+    meta->reason_value = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "reason-bound"))
+    meta->reason_bound = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "has-fit"))
+    meta->has_fit = g_str_equal (value, "true");
+  else if (g_str_equal (key, "fit"))
+    meta->fit = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "sigma"))
+    meta->sigma = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "degenerate"))
+    meta->degenerate = g_str_equal (value, "true");
+  else if (g_str_equal (key, "open-directions")) {
+    gdouble directions[9];
+    gchar *end = (gchar *)value;
+    guint n = 0;
+
+    for (; n < G_N_ELEMENTS (directions); n++) {
+      const gchar *from = end;
+      directions[n] = g_ascii_strtod (from, &end);
+      if (end == from)
+        break;
+    }
+    meta->n_open = n / 3;
+    memcpy (meta->open_directions, directions, 3 * meta->n_open * sizeof directions[0]);
+  } else
+    return FALSE;
+  return TRUE;
 }
 
 /* TRUE where the key is one that ros_write_diagnostics() writes. */
@@ -458,7 +526,7 @@ set_meta_value (GstPoseMeta *meta, const gchar *key, const gchar *value, GstBagN
   else if (g_str_equal (key, "iterations"))
     meta->iterations = g_ascii_strtoull (value, NULL, 10);
   else
-    return FALSE;
+    return set_quality_value (meta, key, value);
   return TRUE;
 }
 

@@ -30,7 +30,7 @@ typedef struct {
   guint64 fallbacks;
   guint64 aligned;
   guint64 status[N_STATUS];
-  guint64 reject[NDT_N_REJECTS];
+  guint64 reason[NDT_N_REASONS];
   guint64 prediction[N_PREDICTION];
   guint64 iterations;
   guint64 batches;
@@ -140,15 +140,13 @@ gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localizat
 {
   Counts *counts = &stats->counts;
   const NdtTrackStatus status = localization->status;
-  const NdtReject reject = localization->reject;
-  const gboolean aligned = reject == NDT_REJECT_NONE || reject == NDT_REJECT_SCORE ||
-                           reject == NDT_REJECT_MOTION || reject == NDT_REJECT_AMBIGUOUS ||
-                           reject == NDT_REJECT_OVERLAP || reject == NDT_REJECT_STALE ||
-                           reject == NDT_REJECT_DEGENERATE;
+  const NdtReason reason = localization->reason;
+  const gboolean aligned = reason != NDT_REASON_NO_MAP && reason != NDT_REASON_NO_START &&
+                           reason != NDT_REASON_TOO_LATE && reason != NDT_REASON_TOO_FEW_POINTS;
 
   g_mutex_lock (&stats->lock);
   counts->status[status]++;
-  counts->reject[reject]++;
+  counts->reason[reason]++;
   counts->prediction[localization->prediction]++;
   counts->aligned += aligned;
   counts->iterations += localization->registration.iterations;
@@ -269,8 +267,8 @@ gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counte
       G_TYPE_UINT64, counts->map_voxels, "map-bytes", G_TYPE_UINT64, counts->map_bytes, NULL);
   for (guint i = 0; i < N_STATUS; i++)
     set_uint64 (structure, "", ndt_track_status_to_string (i), counts->status[i]);
-  for (guint i = NDT_REJECT_NONE + 1; i < NDT_N_REJECTS; i++)
-    set_uint64 (structure, "rejected-", ndt_reject_to_string (i), counts->reject[i]);
+  for (guint i = NDT_REASON_NONE + 1; i < NDT_N_REASONS; i++)
+    set_uint64 (structure, "rejected-", ndt_reason_to_string (i), counts->reason[i]);
   for (guint i = 0; i < N_PREDICTION; i++)
     set_uint64 (structure, "predicted-", ndt_prediction_to_string (i), counts->prediction[i]);
   set_batch_histogram (structure, counts);

@@ -11,6 +11,9 @@ const STATUS = [
   ["lost", [1, 0.3, 0.3]],
   ["skipped", [0.8, 0.6, 1]],
 ];
+// Numbers of GstPoseReason.
+const REASON = ["", "bad fit", "no map here", "no start", "weak overlap", "stale prediction", "too late",
+  "degenerate", "ambiguous", "implausible motion", "too few points"];
 const KIND_MAP = 1, KIND_SCAN = 2, KIND_STEPS = 3;
 const HAS_POSE = 1, HAS_COVARIANCE = 2, HAS_INTENSITY = 4, HAS_RING = 8;
 const MAX_STEPS = 50000;
@@ -51,7 +54,7 @@ function readScan(view, data) {
   let at = 160 + 6 * n;
   const bytes = has => has ? new Uint8Array(data, (at += n) - n, n) : null;
   const scan = {
-    status: view.getUint32(12, true), seconds: view.getFloat64(16, true), sequence: view.getFloat64(24, true),
+    status: view.getUint32(12, true) & 0xff, reason: view.getUint32(12, true) >>> 8, seconds: view.getFloat64(16, true), sequence: view.getFloat64(24, true),
     position: flags & HAS_POSE ? numbers(32, 3) : null, orientation: numbers(56, 4),
     covariance: flags & HAS_COVARIANCE ? numbers(88, 5) : null,
     nvtl: view.getFloat64(128, true), matched: view.getFloat64(136, true), iterations: view.getFloat64(144, true),
@@ -119,7 +122,8 @@ function show(scan) {
     $("heading").textContent = (heading(scan.orientation) * 180 / Math.PI).toFixed(1) + "°";
   }
   scene.setLines("ellipse", ellipse(scan));
-  $("word").textContent = word;
+  const reason = REASON[scan.reason] || "";
+  $("word").textContent = reason ? `${word}: ${reason}` : word;
   $("word").style.color = css(color);
   $("deviation").textContent = scan.covariance
     ? `${Math.sqrt(Math.max(scan.covariance[0], scan.covariance[2], 0)).toFixed(3)} m  ` +
@@ -127,7 +131,7 @@ function show(scan) {
   $("score").textContent = scan.nvtl ? `${scan.nvtl.toFixed(2)}  (${scan.iterations} iterations)` : "–";
   $("matched").textContent = scan.nvtl ? `${(100 * scan.matched).toFixed(0)} %` : "–";
   $("scan").textContent = `${scan.sequence}  ${isNaN(scan.seconds) ? "" : scan.seconds.toFixed(1) + " s"}  ${scan.xyz.length / 3} points`;
-  Object.assign(document.body.dataset, { scans: ++nScans, status: word, points: scan.xyz.length / 3 });
+  Object.assign(document.body.dataset, { scans: ++nScans, status: word, reason, points: scan.xyz.length / 3 });
 }
 
 function chart() {
