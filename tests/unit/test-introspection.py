@@ -142,6 +142,11 @@ def test_poses():
 
     received = sample.get_buffer()
     pose = GstPointCloud.buffer_get_pose_meta(received, GstPointCloud.PoseRole.GROUND_TRUTH)
+    reason = GstPointCloud.PoseReason.TOO_FEW_POINTS
+    assert pose.reason == GstPointCloud.PoseReason.NONE and pose.describe_reason() is None
+    pose.reason, pose.reason_value, pose.reason_bound = reason, 12, 100
+    assert pose.describe_reason() == "it has 12 finite points in range, below 100"
+    assert reason.value_nick == "too-few-points" and "min-points" in GstPointCloud.pose_reason_get_advice(reason)
     assert pose.has_pose
     assert pose.status.value_nick == "none"
     assert list(pose.position) == [1.5, 2.5, -3948996.125]
