@@ -42,6 +42,9 @@ GST_DEBUG_CATEGORY_STATIC (lidar_pcap_src_debug);
 /* Ports named in the warning that no datagram passed. */
 #define MAX_PORTS 8
 
+/* Senders whose address objects are kept: a sensor sends from two or three ports by turns. */
+#define N_SENDERS 4
+
 enum {
   PROP_0,
   PROP_LOCATION,
@@ -52,6 +55,13 @@ enum {
   PROP_STATS,
   PROP_RENAMED
 };
+
+typedef struct {
+  GSocketAddress *object; /* NULL: an unused entry */
+  guint version;
+  guint16 port;
+  guint8 bytes[16];
+} Sender;
 
 struct _GstLidarPcapSrc {
   GstPushSrc parent;
@@ -83,11 +93,9 @@ struct _GstLidarPcapSrc {
   GstClockTime interval; /* between the last two datagrams */
   GstClockTime skip_to;  /* what comes earlier is passed over after a seek */
   gboolean is_discont;
-  GstBuffer *waiting;      /* whose wait was interrupted */
-  GSocketAddress *address; /* of the last datagram's sender … */
-  guint address_version;   /* … which is this */
-  guint16 address_port;
-  guint8 address_bytes[16];
+  GstBuffer *waiting; /* whose wait was interrupted */
+  Sender senders[N_SENDERS];
+  guint next_sender;       /* to be replaced */
   GArray *other_ports;     /* of guint16, of datagrams that did not pass */
   CaptureFileCounts ended; /* of captures that were read to the end */
 };
@@ -267,25 +275,37 @@ take_time (GstLidarPcapSrc *self, gint64 time)
   return pts;
 }
 
+/* The address of a datagram's sender, owned by @self. */
+static GSocketAddress *
+get_sender (GstLidarPcapSrc *self, const CaptureDatagram *datagram)
+{
+  const gsize size = datagram->version == 4 ? 4 : 16;
+  for (guint i = 0; i < N_SENDERS; i++) {
+    const Sender *sender = &self->senders[i];
+    if (sender->object && sender->version == datagram->version &&
+        sender->port == datagram->source_port &&
+        memcmp (sender->bytes, datagram->source, size) == 0)
+      return sender->object;
+  }
+  Sender *sender = &self->senders[self->next_sender];
+  g_autoptr (GInetAddress) address = g_inet_address_new_from_bytes (
+      datagram->source, datagram->version == 4 ? G_SOCKET_FAMILY_IPV4 : G_SOCKET_FAMILY_IPV6);
+  self->next_sender = (self->next_sender + 1) % N_SENDERS;
+  g_clear_object (&sender->object);
+  sender->object = g_inet_socket_address_new (address, datagram->source_port);
+  sender->version = datagram->version;
+  sender->port = datagram->source_port;
+  memcpy (sender->bytes, datagram->source, size);
+  return sender->object;
+}
+
 /* As udpsrc has it: where the datagram came from; and the time of day of its capture. */
 static void
 add_meta (GstLidarPcapSrc *self, GstBuffer *buffer, const CaptureDatagram *datagram, gint64 time)
 {
   static GstStaticCaps unix_caps = GST_STATIC_CAPS ("timestamp/x-unix");
   g_autoptr (GstCaps) caps = gst_static_caps_get (&unix_caps);
-  const gsize size = datagram->version == 4 ? 4 : 16;
-  if (!self->address || self->address_version != datagram->version ||
-      self->address_port != datagram->source_port ||
-      memcmp (self->address_bytes, datagram->source, size) != 0) {
-    g_autoptr (GInetAddress) address = g_inet_address_new_from_bytes (
-        datagram->source, datagram->version == 4 ? G_SOCKET_FAMILY_IPV4 : G_SOCKET_FAMILY_IPV6);
-    g_clear_object (&self->address);
-    self->address = g_inet_socket_address_new (address, datagram->source_port);
-    self->address_version = datagram->version;
-    self->address_port = datagram->source_port;
-    memcpy (self->address_bytes, datagram->source, size);
-  }
-  gst_buffer_add_net_address_meta (buffer, self->address);
+  gst_buffer_add_net_address_meta (buffer, get_sender (self, datagram));
   if (time >= 0)
     gst_buffer_add_reference_timestamp_meta (buffer, caps, (GstClockTime)time, GST_CLOCK_TIME_NONE);
 }
@@ -587,7 +607,8 @@ gst_lidar_pcap_src_finalize (GObject *object)
   GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (object);
   g_free (self->location);
   g_free (self->src_ip);
-  g_clear_object (&self->address);
+  for (guint i = 0; i < N_SENDERS; i++)
+    g_clear_object (&self->senders[i].object);
   g_array_unref (self->other_ports);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }

@@ -308,6 +308,40 @@ GST_START_TEST (test_empty_and_meta)
 }
 GST_END_TEST;
 
+/* Each buffer names its own sender, whose address is one object while senders alternate: the
+ * decoders compare objects before they compare addresses. */
+GST_START_TEST (test_senders)
+{
+  static const guint16 ports[] = {1, 2, 1, 2, 3, 4, 5, 6, 1, 6, 1};
+  g_autoptr (GByteArray) capture = capture_new (LINK_ETHERNET);
+  const GSocketAddress *addresses[G_N_ELEMENTS (ports)];
+  Result result;
+  for (guint i = 0; i < G_N_ELEMENTS (ports); i++) {
+    g_autoptr (GByteArray) udp = capture_make_udp (2368, (const guint8 *)"a", 1);
+    udp->data[0] = 0;
+    udp->data[1] = (guint8)ports[i];
+    g_autoptr (GByteArray) packet = capture_make_ipv4 (1, 0, FALSE, udp->data, udp->len);
+    capture_add_frame (capture, 1000 * i, capture_ethernet_ipv4, 14, packet);
+  }
+  g_autofree gchar *path = capture_write (capture);
+  g_autoptr (GstElement) pipeline = make_pipeline (path, "", &result);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  finish (pipeline, &result);
+  g_unlink (path);
+  fail_unless_equals_int (result.buffers->len, G_N_ELEMENTS (ports));
+  for (guint i = 0; i < G_N_ELEMENTS (ports); i++) {
+    const GstNetAddressMeta *from =
+        gst_buffer_get_net_address_meta (g_ptr_array_index (result.buffers, i));
+    addresses[i] = from->addr;
+    fail_unless_equals_int (
+        g_inet_socket_address_get_port (G_INET_SOCKET_ADDRESS (from->addr)), ports[i]);
+    if (i >= 2 && ports[i] == ports[i - 2])
+      fail_unless (addresses[i] == addresses[i - 2]);
+  }
+  result_clear (&result);
+}
+GST_END_TEST;
+
 static void
 append_block (GByteArray *bytes, gboolean is_big, guint32 type, const guint32 *words, guint n,
     const void *data, guint size)
@@ -627,6 +661,7 @@ lidarpcapsrc_suite (void)
   tcase_add_test (tests, test_fragments);
   tcase_add_test (tests, test_filter);
   tcase_add_test (tests, test_empty_and_meta);
+  tcase_add_test (tests, test_senders);
   tcase_add_loop_test (tests, test_pcapng, 0, 2);
   tcase_add_test (tests, test_damaged);
   tcase_add_test (tests, test_bad_frames);

@@ -323,22 +323,29 @@ get_azimuth (const Layout *layout, guint group)
   return packet_read_le16 (get_block (layout, group, 0) + 2);
 }
 
-/* Azimuth that the sensor turns from one group to the next. */
-static gint
+/* Azimuth that the sensor turns from a group to the next, of the last group from the one before;
+ * below 36000, as check_blocks() has checked the azimuths. */
+static guint
 get_step (Velodyne *self, const Layout *layout, guint group)
 {
   const guint azimuth = get_azimuth (layout, group);
   const gboolean is_last = group + 1 == layout->n_groups;
-  const guint step = is_last ? azimuth + 36000 - self->last_azimuth
-                             : get_azimuth (layout, group + 1) + 36000 - azimuth;
+  const guint from = is_last ? self->last_azimuth : azimuth;
+  const guint to = is_last ? azimuth : get_azimuth (layout, group + 1);
   self->last_azimuth = azimuth;
-  if (step % 36000 < MAX_STEP) {
-    self->last_step = (gint)(step % 36000);
-    self->n_steps = MIN (self->n_steps + 1, MEAN_STEPS);
-    self->mean_step += (self->last_step - self->mean_step) *
-                       (self->n_steps < MEAN_STEPS ? 1.0 / self->n_steps : 1.0 / MEAN_STEPS);
-  }
-  return self->last_step;
+  return to < from ? to + 36000 - from : to - from;
+}
+
+/* Steps of a blind part are not those of a group. */
+static void
+learn_step (Velodyne *self, guint step)
+{
+  if (step >= MAX_STEP)
+    return;
+  self->last_step = (gint)step;
+  self->n_steps = MIN (self->n_steps + 1, MEAN_STEPS);
+  self->mean_step += (self->last_step - self->mean_step) *
+                     (self->n_steps < MEAN_STEPS ? 1.0 / self->n_steps : 1.0 / MEAN_STEPS);
 }
 
 /* Points of a firing of a block, whose lasers begin with @first; with two returns @second has the
@@ -377,7 +384,7 @@ decode_group (
     Velodyne *self, const Layout *layout, guint group, gint64 packet_time, PacketCutter *cutter)
 {
   const Model *model = &models[self->model];
-  const gint step = get_step (self, layout, group);
+  const gint step = self->last_step;
   const guint raw_azimuth = get_azimuth (layout, group);
   const PacketBeams *beams = get_beams (self, step);
   for (guint i = 0; i < model->n_firings; i++) {
@@ -402,17 +409,13 @@ decode_group (
   }
 }
 
-/* How long the sensor turns on without firing before the next group, where the field of view that
- * is set ends within the packet, ns. It is at the rate of the turn: in a capture of a VLP-32C that
+/* How long the sensor turns without firing where @step, to the next group, spans the part that
+ * the field of view leaves out, ns. It is at the rate of the turn: in a capture of a VLP-32C that
  * sees 180 degrees the stamp of the packet behind says so to within 0.1 ms. */
 static gint64
-get_blind_time (const Velodyne *self, const Layout *layout, guint group)
+get_blind_time (const Velodyne *self, guint step)
 {
-  if (group + 1 == layout->n_groups || self->mean_step <= 0)
-    return 0;
-  const guint step =
-      (get_azimuth (layout, group + 1) + 36000 - get_azimuth (layout, group)) % 36000;
-  if (step < MAX_STEP || step >= 36000 - MAX_STEP)
+  if (step < MAX_STEP || step >= 36000 - MAX_STEP || self->mean_step <= 0)
     return 0;
   const gdouble turn = step / self->mean_step - 1;
   return (gint64)(1e3 * self->firing_time * models[self->model].n_firings * turn);
@@ -594,8 +597,11 @@ velodyne_decode (Velodyne *self, const guint8 *data, gsize size, PacketCutter *c
   self->begins = FALSE;
   gint64 first = time;
   for (guint group = 0; group < layout.n_groups; group++) {
+    const guint step = get_step (self, &layout, group);
+    learn_step (self, step);
     decode_group (self, &layout, group, first, cutter);
-    first += get_blind_time (self, &layout, group);
+    if (group + 1 < layout.n_groups)
+      first += get_blind_time (self, step);
   }
   return TRUE;
 }
