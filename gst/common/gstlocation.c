@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ndtcore/base/ndt-file.h"
+
 /* @format has one %s, the location as it can be shown. */
 static void refuse (GError **error, gint code, const gchar *location, const gchar *format)
     G_GNUC_PRINTF (4, 0);
@@ -22,61 +24,6 @@ refuse (GError **error, gint code, const gchar *location, const gchar *format)
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
   g_set_error (error, GST_RESOURCE_ERROR, code, format, shown);
 #pragma GCC diagnostic pop
-}
-
-static gboolean
-is_uri (const gchar *location)
-{
-  const gchar *colon = strstr (location, "://");
-
-  if (!colon || colon == location)
-    return FALSE;
-  for (const gchar *p = location; p < colon; p++)
-    if (!g_ascii_isalnum (*p) && !strchr ("+-.", *p))
-      return FALSE;
-  return TRUE;
-}
-
-static gchar *
-from_uri (const gchar *location, GError **error)
-{
-  g_autofree gchar *host = NULL;
-  gchar *path =
-      g_str_has_prefix (location, "file://") ? g_filename_from_uri (location, &host, NULL) : NULL;
-
-  if (path && host && *host && !g_str_equal (host, "localhost"))
-    g_clear_pointer (&path, g_free);
-  if (!path)
-    refuse (error, GST_RESOURCE_ERROR_SETTINGS, location,
-        "“%s” is no file of this machine: give a path, or a URI file:///…");
-  return path;
-}
-
-static gchar *
-to_path (const gchar *location, GError **error)
-{
-  g_autofree gchar *here = NULL;
-
-  if (is_uri (location))
-    return from_uri (location, error);
-  if (location[0] == '~' && (location[1] == '/' || location[1] == '\0'))
-    return g_build_filename (g_get_home_dir (), location + 1, NULL);
-  if (location[0] == '~') {
-    refuse (error, GST_RESOURCE_ERROR_SETTINGS, location,
-        "“%s” begins with the name of a user: write the path of that folder, or ./~… for a file of "
-        "this name");
-    return NULL;
-  }
-  if (g_str_equal (location, "-")) {
-    refuse (error, GST_RESOURCE_ERROR_SETTINGS, location,
-        "“%s” is no file: the standard output is /dev/stdout; nothing is read from the standard "
-        "input");
-    return NULL;
-  }
-  if (g_path_is_absolute (location))
-    return g_strdup (location);
-  here = g_get_current_dir ();
-  return g_build_filename (here, location, NULL);
 }
 
 static gboolean
@@ -103,19 +50,22 @@ check_use (const gchar *path, GstLocationUse use, GError **error)
 gchar *
 gst_location_resolve (const gchar *location, GstLocationUse use, GError **error)
 {
-  g_autofree gchar *path = NULL;
+  g_autoptr (GError) reason = NULL;
+  g_autofree gchar *path = NULL, *here = NULL;
 
   g_return_val_if_fail (location != NULL, NULL);
 
-  if (!*location) {
-    g_set_error_literal (
-        error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "The name of the file is empty");
+  path = ndt_file_resolve (location, &reason);
+  if (!path) {
+    g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, reason->message);
     return NULL;
   }
-  path = to_path (location, error);
-  if (!path || !check_use (path, use, error))
+  if (!check_use (path, use, error))
     return NULL;
-  return g_steal_pointer (&path);
+  if (g_path_is_absolute (path))
+    return g_steal_pointer (&path);
+  here = g_get_current_dir ();
+  return g_build_filename (here, path, NULL);
 }
 
 static void

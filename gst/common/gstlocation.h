@@ -15,12 +15,11 @@ G_BEGIN_DECLS
  */
 typedef enum { GST_LOCATION_READ, GST_LOCATION_READ_FOLDER, GST_LOCATION_WRITE } GstLocationUse;
 
-/* The absolute path that @location means: a path, relative to the working folder of this moment;
- * one that begins with "~/", which a shell does not replace within "location=~/a"; or a URI
- * "file://…". Bytes that are no UTF-8 stay as they are. NULL with GST_RESOURCE_ERROR_SETTINGS for
- * what is none of these ("", "-", "~user", another URI) and for what @use cannot take: reading a
- * FIFO or a device could wait or go on for ever. A file that is not there is the opener's to
- * report. Does not open anything. */
+/* The absolute path of a location: that of ndt_file_resolve(), where it is relative in the current
+ * folder. "~/" is resolved because a shell does not do so within "location=~/a". NULL with
+ * GST_RESOURCE_ERROR_SETTINGS where there is no such path, and for what @use cannot take: reading a
+ * FIFO or a device may block or never end. Opens nothing; a missing file is reported by the code
+ * that opens it. */
 gchar *gst_location_resolve (const gchar *location, GstLocationUse use, GError **error);
 
 /* Opens a resolved path for writing, empty, for this descriptor alone: a file that another element

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* GValues of the library's boxed types that people write as numbers. Private: not installed. */
+/* GValues of the library's boxed types that are written as text. Private: not installed. */
 #pragma once
 
 #include <gst/gst.h>
 
 G_BEGIN_DECLS
 
-typedef gpointer (*GstPointCloudFromString) (const gchar *text, GError **error);
-typedef gchar *(*GstPointCloudToString) (gconstpointer boxed);
+/**
+ * GstPointCloudBoxedClass:
+ * @size: bytes of a value; two values with the same bytes are equal
+ * @from_string: a new value, or NULL with an error where the text is none
+ * @to_string: text that @from_string reads back to the same bits
+ * @table: filled in when registered
+ */
+typedef struct {
+  gsize size;
+  gpointer (*from_string) (const gchar *text, GError **error);
+  gchar *(*to_string) (gconstpointer boxed);
+  GstValueTable table;
+} GstPointCloudBoxedClass;
 
-/* What the functions of a boxed type's GstValueTable and transformations do. A text that cannot be
- * read makes no value: FALSE from deserialize, NULL with a warning from a transformation, which
- * cannot fail. An empty text is NULL. */
-gchar *gst_point_cloud_boxed_serialize (const GValue *value, GstPointCloudToString to_string);
-gboolean gst_point_cloud_boxed_deserialize (
-    GValue *value, const gchar *text, GstPointCloudFromString from_string);
-void gst_point_cloud_boxed_from_text (
-    const GValue *text, GValue *value, GstPointCloudFromString from_string);
-/* GST_VALUE_EQUAL where both are NULL or the same @size bytes, else GST_VALUE_UNORDERED. */
-gint gst_point_cloud_boxed_compare (const GValue *a, const GValue *b, gsize size);
+/* Registers how GValues of @type are compared, serialized and made from strings; @klass is static.
+ * An empty text is NULL. A text that cannot be read makes no value: gst_value_deserialize() returns
+ * FALSE; a transformation, which cannot fail, warns and makes NULL. */
+void gst_point_cloud_boxed_register (GType type, GstPointCloudBoxedClass *klass);
 
 G_END_DECLS

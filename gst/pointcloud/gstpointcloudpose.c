@@ -29,51 +29,11 @@ to_string (gconstpointer pose)
   return gst_point_cloud_pose_to_string (pose);
 }
 
-static gchar *
-serialize (const GValue *value)
-{
-  return gst_point_cloud_boxed_serialize (value, to_string);
-}
-
-static gboolean
-deserialize (GValue *value, const gchar *text)
-{
-  return gst_point_cloud_boxed_deserialize (value, text, from_string);
-}
-
-static gint
-compare (const GValue *a, const GValue *b)
-{
-  return gst_point_cloud_boxed_compare (a, b, sizeof (GstPointCloudPose));
-}
-
-static void
-from_text (const GValue *text, GValue *value)
-{
-  gst_point_cloud_boxed_from_text (text, value, from_string);
-}
-
-static void
-to_text (const GValue *value, GValue *text)
-{
-  gconstpointer pose = g_value_get_boxed (value);
-  g_value_take_string (text, pose ? to_string (pose) : NULL);
-}
-
-static void
-register_values (GType type)
-{
-  /* GStreamer keeps the pointer. */
-  static GstValueTable table = {
-      .compare = compare, .serialize = serialize, .deserialize = deserialize};
-  table.type = type;
-  gst_value_register (&table);
-  g_value_register_transform_func (G_TYPE_STRING, type, from_text);
-  g_value_register_transform_func (type, G_TYPE_STRING, to_text);
-}
+static GstPointCloudBoxedClass boxed_class = {
+    .size = sizeof (GstPointCloudPose), .from_string = from_string, .to_string = to_string};
 
 G_DEFINE_BOXED_TYPE_WITH_CODE (GstPointCloudPose, gst_point_cloud_pose, gst_point_cloud_pose_copy,
-    gst_point_cloud_pose_free, register_values (g_define_type_id))
+    gst_point_cloud_pose_free, gst_point_cloud_boxed_register (g_define_type_id, &boxed_class))
 
 /**
  * gst_point_cloud_pose_new_from_string:

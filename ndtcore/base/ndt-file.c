@@ -33,25 +33,26 @@ ndt_file_resolve (const gchar *name, GError **error)
   if (name[0] == '\0')
     return refuse (name, "is no name of a file", error);
   if (strcmp (name, "-") == 0)
-    return refuse (name,
-        "would be standard input or output, which is not used: give the name of a file", error);
+    return refuse (
+        name, "is no file: standard input is not read, and standard output is /dev/stdout", error);
   const gsize scheme = scheme_length (name);
   if ((scheme == 0 && name[0] != '~') || g_file_test (name, G_FILE_TEST_EXISTS))
     return g_strdup (name);
   if (name[0] == '~') {
     if (name[1] != '/' && name[1] != '\0')
-      return refuse (name, "names another user's home: give the path", error);
+      return refuse (
+          name, "names another user's home: give the path, or ./~… for a file of this name", error);
     return g_build_filename (g_get_home_dir (), name + 1, NULL);
   }
   if (scheme != 4 || g_ascii_strncasecmp (name, "file", 4) != 0)
-    return refuse (name, "is a URI that is no file's: copy it to a file first", error);
+    return refuse (name, "is a URI that is no file's: give a path, or a URI file:///…", error);
   g_autoptr (GError) cause = NULL;
   g_autofree gchar *host = NULL;
   g_autofree gchar *path = g_filename_from_uri (name, &host, &cause);
   if (!path)
     return refuse (name, "is no valid URI of a file (file:///folder/name)", error);
   if (host && g_ascii_strcasecmp (host, "localhost") != 0)
-    return refuse (name, "is a file of another host: copy it to this one first", error);
+    return refuse (name, "is a file of another host: give a path, or a URI file:///…", error);
   return g_steal_pointer (&path);
 }
 

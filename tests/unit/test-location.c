@@ -85,9 +85,9 @@ GST_START_TEST (test_refused)
 {
   g_autofree gchar *fifo = g_build_filename (folder, "M\xfcnchen", NULL);
 
-  check_refused ("", GST_LOCATION_READ, "empty");
+  check_refused ("", GST_LOCATION_READ, "no name of a file");
   check_refused ("-", GST_LOCATION_READ, "/dev/stdout");
-  check_refused ("~user/a.txt", GST_LOCATION_READ, "name of a user");
+  check_refused ("~user/a.txt", GST_LOCATION_READ, "another user's home");
   check_refused ("http://example.org/a.txt", GST_LOCATION_READ, "file:///");
   check_refused ("file://elsewhere/a.txt", GST_LOCATION_READ, "file:///");
   check_refused (folder, GST_LOCATION_READ, "is a folder");

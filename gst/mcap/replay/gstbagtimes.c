@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstbagtimes.h"
 
+#include "gst/mcap/write/gstmcapstamps.h"
+
 static GstClockTime
 add (guint64 time, gint64 offset)
 {
@@ -19,7 +21,7 @@ to_signed (guint64 time)
 static gboolean
 is_near (GstClockTime a, GstClockTime b)
 {
-  return MAX (a, b) - MIN (a, b) <= GST_BAG_MAX_STAMP_DISTANCE;
+  return MAX (a, b) - MIN (a, b) <= (GstClockTime)GST_MCAP_MAX_STAMP_DISTANCE;
 }
 
 void

@@ -18,11 +18,6 @@ typedef struct {
   gint64 axis; /* ns, of the time stamps less the log times */
 } GstBagTimes;
 
-/* A header stamp that is further from the log time than this is of another clock. Stamps precede
- * log times by the duration of a scan and the delays of a driver and a network, below 1 s; results
- * of slow programs by seconds. The nearest two clocks, GPS and UTC, are 18 s apart. */
-#define GST_BAG_MAX_STAMP_DISTANCE (10 * GST_SECOND)
-
 void gst_bag_times_init (GstBagTimes *self, GstBagTimestamps timestamps);
 /* Decides the axis by the first stamp of a topic; clouds have precedence. Returns TRUE where the
  * stamp is of another clock than the log time. */
