@@ -150,7 +150,6 @@ void
 gst_point_times_read (
     GstPointTimes *times, const GstPointCloudMap *map, GstBuffer *buffer, NdtPointTimes *out)
 {
-  const NdtCloudView points = gst_ndt_view_points (map);
   const NdtPointTimeField field = {
       map->data + times->field.offset, map->info.point_step, times->type};
   const GstPointCloudInfo *info = &map->info;
@@ -160,6 +159,7 @@ gst_point_times_read (
   out->verdict = NDT_POINT_TIMES_NOT_FINITE;
   if (!times->has_field || map->n_points == 0)
     return;
+  const NdtCloudView points = gst_ndt_view_points (map);
   if (GST_BUFFER_DURATION_IS_VALID (buffer))
     duration = (gdouble)GST_BUFFER_DURATION (buffer) / GST_SECOND;
   else if (info->fps_n > 0)

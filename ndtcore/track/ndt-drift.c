@@ -55,16 +55,17 @@ ndt_drift_widen (NdtDrift *drift, double stddev)
   }
 }
 
+/* Variance of the position along an axis after the step, of the variances before it. */
 static double
-predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
+predict (double position, double velocity, const NdtDriftStep *step)
 {
-  double p = along (drift->position, u);
+  double p = position;
   if (step->by_odometry) {
     const double noise = ODOMETRY_DRIFT * step->way + ODOMETRY_NOISE;
     p += noise * noise;
   } else {
     /* The velocity's error lasts, and so adds up along the way. */
-    const double s = sqrt (p) + sqrt (along (drift->velocity, u)) * step->seconds +
+    const double s = sqrt (p) + sqrt (velocity) * step->seconds +
                      0.5 * ACCELERATION * step->seconds * step->seconds;
     p = s * s;
   }
@@ -81,13 +82,14 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
   double largest = 0;
   for (int k = 0; k < 3; k++) {
     const double *u = seen->axes[k];
-    const double before = along (drift->position, u), predicted = predict (drift, step, u);
+    const double before = along (drift->position, u), velocity = along (drift->velocity, u);
+    const double predicted = predict (before, velocity, step);
     const double excess = seen->information[k] - seen->flat;
     const int is_open = seen->information[k] < NDT_OBSERVABILITY_OPEN * seen->flat;
     const double information =
         excess > 0 && !(is_open && predicted > LOCAL * LOCAL) ? excess / NDT_DRIFT_CLUSTERING : 0;
     const double p = 1 / (1 / predicted + information);
-    double speed = sqrt (along (drift->velocity, u)) + ACCELERATION * step->seconds;
+    double speed = sqrt (velocity) + ACCELERATION * step->seconds;
     if (speed > UNKNOWN_SPEED)
       speed = UNKNOWN_SPEED;
     /* Two positions tell it as well as they are known. */
@@ -116,12 +118,12 @@ ndt_drift_skip (NdtDrift *drift, const NdtDriftStep *step)
   NdtDrift next = {{{0}}};
   double largest = 0;
   for (int k = 0; k < 3; k++) {
-    const double u[3] = {k == 0, k == 1, k == 2};
-    const double p = predict (drift, step, u);
-    double speed = sqrt (along (drift->velocity, u)) + ACCELERATION * step->seconds;
+    const double velocity = fmax (drift->velocity[k][k], 0);
+    const double p = predict (fmax (drift->position[k][k], 0), velocity, step);
+    double speed = sqrt (velocity) + ACCELERATION * step->seconds;
     speed = speed > UNKNOWN_SPEED ? UNKNOWN_SPEED : speed;
-    add (next.position, u, p);
-    add (next.velocity, u, speed * speed);
+    next.position[k][k] = p;
+    next.velocity[k][k] = speed * speed;
     largest = p > largest ? p : largest;
   }
   *drift = next;

@@ -16,9 +16,9 @@ G_BEGIN_DECLS
 #define GST_MCAP_EARLIEST_TIME_OF_DAY (G_GINT64_CONSTANT (946684800) * (gint64)GST_SECOND)
 
 /* A header stamp farther from the log time than this, ns, is of another clock; recording and replay
- * have the same limit. Stamps precede log times by the duration of a scan and the delays of a driver
- * and a network, below 1 s; results of slow programs by seconds. The nearest two clocks, GPS and
- * UTC, are 18 s apart. */
+ * have the same limit. Stamps precede log times by the duration of a scan and the delays of a
+ * driver and a network, below 1 s; results of slow programs by seconds. The nearest two clocks, GPS
+ * and UTC, are 18 s apart. */
 #define GST_MCAP_MAX_STAMP_DISTANCE ((gint64)(10 * GST_SECOND))
 
 /* Times of others are anything: sums and differences end at the ends of their type. */
