@@ -155,7 +155,7 @@ start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
         location, ndt_voxel_map_get_level (map, 0)->n_voxels, request->params.resolution,
         (guint64)ndt_voxel_map_get_n_points (map));
     gst_ndt_localize_set_tiles (self, tiles, map, request->radius, request->position);
-    gst_ndt_localize_note_map (self, location);
+    gst_ndt_localize_note_map (self, map, location);
     GST_OBJECT_LOCK (self);
     g_free (self->map);
     self->map = g_strdup (location);

@@ -90,8 +90,9 @@ gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMa
 }
 
 void
-gst_ndt_localize_note_map (GstNdtLocalize *self, const gchar *location)
+gst_ndt_localize_note_map (GstNdtLocalize *self, const NdtVoxelMap *map, const gchar *location)
 {
+  self->used_resolution = ndt_voxel_map_get_params (map)->resolution;
   g_free (self->used_map);
   self->used_map = g_strdup (location);
   self->has_told_map = self->has_told_digest = FALSE;
@@ -108,8 +109,8 @@ gst_ndt_localize_tell_map (GstNdtLocalize *self)
 
   if (!self->used_map || (self->has_told_map && (self->has_told_digest || !sha256)))
     return;
-  GstStructure *structure =
-      gst_structure_new ("ndt-map", "location", G_TYPE_STRING, self->used_map, NULL);
+  GstStructure *structure = gst_structure_new ("ndt-map", "location", G_TYPE_STRING, self->used_map,
+      "resolution", G_TYPE_DOUBLE, self->used_resolution, NULL);
   if (sha256)
     gst_structure_set (structure, "sha256", G_TYPE_STRING, sha256, NULL);
   self->has_told_map = gst_pad_push_event (
@@ -125,7 +126,7 @@ gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
   gst_ndt_localize_set_tiles (
       self, changes->tiles, changes->map, changes->radius, changes->position);
   post_map (self, changes->map, changes->map_location, self->sequence);
-  gst_ndt_localize_note_map (self, changes->map_location);
+  gst_ndt_localize_note_map (self, changes->map, changes->map_location);
 }
 
 /* Each warning once, until it is over. */

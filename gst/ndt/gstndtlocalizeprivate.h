@@ -133,9 +133,10 @@ struct _GstNdtLocalize {
   GstPointTimes *times;
   GstNdtCompensation compensation;
   guint64 sequence;
-  gchar *used_map;       /* where it comes from */
-  gboolean has_told_map; /* downstream */
-  GstNdtDigest *digest;  /* of @used_map, NULL: of tiles */
+  gchar *used_map;         /* where it comes from */
+  gdouble used_resolution; /* of its finest voxels, metres */
+  gboolean has_told_map;   /* downstream */
+  GstNdtDigest *digest;    /* of @used_map, NULL: of tiles */
   gboolean has_told_digest;
   gboolean has_told_sensor_pose;
   const gchar *state;  /* as last posted, NULL before the first scan */

@@ -32,10 +32,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "gst/scene/gstscenescan.h"
+#include "gst/scene/scene-map.h"
 #include "gstviewros.h"
-#include "gstviewscan.h"
 #include "view-encode.h"
-#include "view-map.h"
 #include "view-request.h"
 #include "view-resources.h"
 
@@ -47,8 +47,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_point_cloud_view_debug);
 #define DEFAULT_MAX_CLIENTS 32
 #define DEFAULT_MAX_POINTS 30000
 #define DEFAULT_MAX_MAP_POINTS 300000
-/* Poses of the way that a client gets when it connects; from then on every second is left out. */
-#define MAX_STEPS 20000
 
 enum {
   PROP_0,
@@ -83,18 +81,16 @@ struct _GstPointCloudView {
   GstPoseRole role;
   GstPointCloudPose *sensor_pose; /* of the sensor on the body, NULL: the same */
   gchar *url;
-  GArray *steps; /* of ViewStep */
-  guint step_stride;
-  guint64 n_scans;
-  guint n_requests;
+  SceneWay way;
+  NdtVoxelMap *voxels; /* of the map that is shown, NULL: none */
 
   /* from start to stop */
   ViewServer *server;
-  ViewMap *map;
+  SceneMap *map;
   GstViewRos ros;
 
   /* streaming thread */
-  GstViewReader reader;
+  GstSceneReader reader;
 };
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
@@ -106,26 +102,6 @@ GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (pointcloudview, "pointcloudview", GST_RAN
     GST_DEBUG_CATEGORY_INIT (gst_point_cloud_view_debug, "pointcloudview", 0, "View in a browser"))
 
 /* Scans */
-
-static void
-add_step (GstPointCloudView *self, const ViewScan *scan)
-{
-  ViewStep step = {.status = scan->status};
-
-  memcpy (step.position, scan->position, sizeof step.position);
-  GST_OBJECT_LOCK (self);
-  if (scan->has_pose && self->n_scans % self->step_stride == 0) {
-    g_array_append_val (self->steps, step);
-    if (self->steps->len > MAX_STEPS) {
-      for (guint i = 0; i < self->steps->len / 2; i++)
-        g_array_index (self->steps, ViewStep, i) = g_array_index (self->steps, ViewStep, 2 * i);
-      g_array_set_size (self->steps, self->steps->len / 2);
-      self->step_stride *= 2;
-    }
-  }
-  self->n_scans++;
-  GST_OBJECT_UNLOCK (self);
-}
 
 static NdtPose
 get_mount (const GstPointCloudPose *pose)
@@ -143,7 +119,8 @@ static GstFlowReturn
 gst_point_cloud_view_render (GstBaseSink *sink, GstBuffer *buffer)
 {
   GstPointCloudView *self = GST_POINT_CLOUD_VIEW (sink);
-  ViewScan scan = {.orientation = {0, 0, 0, 1}, .seconds = NAN};
+  SceneScan scan = {.pose = NDT_POSE_IDENTITY, .seconds = NAN};
+  g_autoptr (NdtVoxelMap) voxels = NULL;
   GBytes *levels[VIEW_LEVELS];
   g_autoptr (GError) error = NULL;
 
@@ -151,9 +128,11 @@ gst_point_cloud_view_render (GstBaseSink *sink, GstBuffer *buffer)
   const NdtPose mount = get_mount (self->sensor_pose);
   const GstPoseRole role = self->role;
   const guint max_points = self->max_points;
-  scan.sequence = self->n_scans;
+  scan.sequence = self->way.n_seen;
+  if (self->voxels)
+    voxels = ndt_voxel_map_ref (self->voxels);
   GST_OBJECT_UNLOCK (self);
-  if (!gst_view_reader_read (&self->reader, buffer, max_points, &mount, &scan.points, &error)) {
+  if (!gst_scene_reader_read (&self->reader, buffer, max_points, &mount, &scan.points, &error)) {
     GST_ELEMENT_WARNING (self, STREAM, DECODE, ("A scan is not shown: %s.", error->message),
         ("%" GST_PTR_FORMAT, buffer));
     return GST_FLOW_OK;
@@ -162,14 +141,18 @@ gst_point_cloud_view_render (GstBaseSink *sink, GstBuffer *buffer)
   if (GST_BUFFER_PTS_IS_VALID (buffer))
     scan.seconds = 1e-9 * (double)GST_BUFFER_PTS (buffer);
   if (pose)
-    gst_view_scan_set_pose (&scan, pose);
-  add_step (self, &scan);
+    gst_scene_scan_set_pose (&scan, pose);
+  if (voxels && scan.has_pose)
+    scene_points_set_residual (&scan.points, voxels, &scan.pose);
+  GST_OBJECT_LOCK (self);
+  scene_way_add (&self->way, &scan);
+  GST_OBJECT_UNLOCK (self);
   GST_LOG_OBJECT (self, "scan %" G_GUINT64_FORMAT ": %u points, status %u", scan.sequence,
       scan.points.n, scan.status);
   view_encode_scan (&scan, levels);
   gst_view_ros_publish_scan (
       &self->ros, self->server, buffer, &self->reader.info, &scan.points, pose);
-  view_points_clear (&scan.points);
+  scene_points_clear (&scan.points);
   view_server_set_frame (self->server, levels);
   return GST_FLOW_OK;
 }
@@ -179,7 +162,7 @@ gst_point_cloud_view_set_info (
     GstPointCloudSink *sink, GstCaps *caps, const GstPointCloudInfo *info)
 {
   GST_INFO_OBJECT (sink, "caps %" GST_PTR_FORMAT, caps);
-  gst_view_reader_set_info (&GST_POINT_CLOUD_VIEW (sink)->reader, info);
+  gst_scene_reader_set_info (&GST_POINT_CLOUD_VIEW (sink)->reader, info);
   return TRUE;
 }
 
@@ -188,16 +171,19 @@ gst_point_cloud_view_set_info (
 static void
 handle_custom (GstPointCloudView *self, const GstStructure *structure)
 {
+  const NdtVoxelMapParams usual = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  gdouble resolution = usual.resolution;
   const gchar *text;
   guint64 client;
   gboolean accepted;
 
   if (gst_structure_has_name (structure, "ndt-map") &&
-      (text = gst_structure_get_string (structure, "location")))
-    view_map_show (self->map, text);
-  else if (gst_structure_has_name (structure, GST_POSE_REQUEST_REPLY_NAME) &&
-           gst_structure_get_uint64 (structure, "id", &client) &&
-           gst_structure_get_boolean (structure, "accepted", &accepted)) {
+      (text = gst_structure_get_string (structure, "location"))) {
+    (void)gst_structure_get_double (structure, "resolution", &resolution);
+    scene_map_show (self->map, text, resolution);
+  } else if (gst_structure_has_name (structure, GST_POSE_REQUEST_REPLY_NAME) &&
+             gst_structure_get_uint64 (structure, "id", &client) &&
+             gst_structure_get_boolean (structure, "accepted", &accepted)) {
     text = gst_structure_get_string (structure, "reason");
     GST_DEBUG_OBJECT (self, "the pose of client %" G_GUINT64_FORMAT " is %s: %s", client,
         accepted ? "taken" : "refused", text ? text : "");
@@ -249,7 +235,7 @@ greet (GPtrArray *messages, gpointer user_data)
       g_strdup_printf ("{\"hello\": {\"control\": %s}}", self->allow_control ? "true" : "false");
   g_ptr_array_add (messages, view_message_new (hello, strlen (hello), TRUE));
   g_ptr_array_add (messages,
-      view_encode_steps ((const ViewStep *)(gpointer)self->steps->data, self->steps->len));
+      view_encode_steps ((const SceneStep *)(gpointer)self->way.steps->data, self->way.steps->len));
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -307,13 +293,20 @@ publish (ViewServer *server, guint64 client, const gchar *topic, const gchar *en
 /* The map's callbacks, in its thread */
 
 static void
-map_loaded (const double *xyz, gsize n, gpointer user_data)
+map_loaded (NdtMapPoints *points, gpointer user_data)
 {
   GstPointCloudView *self = user_data;
+  NdtVoxelMap *before;
 
-  GST_INFO_OBJECT (self, "a map of %" G_GSIZE_FORMAT " points is shown", n);
-  view_server_set_latched (self->server, view_encode_map (xyz, n));
-  gst_view_ros_publish_map (&self->ros, self->server, xyz, n);
+  GST_INFO_OBJECT (self, "a map of %" G_GSIZE_FORMAT " points is shown", points->n);
+  view_server_set_latched (self->server, view_encode_map (points->xyz, points->n));
+  gst_view_ros_publish_map (&self->ros, self->server, points->xyz, points->n);
+  GST_OBJECT_LOCK (self);
+  before = self->voxels;
+  self->voxels = g_steal_pointer (&points->voxels);
+  GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&before, ndt_voxel_map_unref);
+  ndt_map_points_free (points);
 }
 
 static void
@@ -322,7 +315,7 @@ map_failed (const gchar *sentence, gpointer user_data)
   GST_ELEMENT_WARNING (user_data, RESOURCE, READ, ("The map is not shown: %s.", sentence), (NULL));
 }
 
-static const ViewMapFuncs map_funcs = {map_loaded, map_failed};
+static const SceneMapFuncs map_funcs = {map_loaded, map_failed};
 
 /* Start and stop */
 
@@ -338,6 +331,7 @@ make_url (const gchar *address, guint port, const gchar *token)
 static gboolean
 open_view (GstPointCloudView *self)
 {
+  const NdtVoxelMapParams usual = NDT_VOXEL_MAP_PARAMS_DEFAULT;
   g_autoptr (GError) error = NULL;
   guint port;
 
@@ -356,9 +350,7 @@ open_view (GstPointCloudView *self)
       .publish = publish,
       .user_data = self};
   const guint max_map_points = self->max_map_points;
-  g_array_set_size (self->steps, 0);
-  self->step_stride = 1;
-  self->n_scans = 0;
+  scene_way_reset (&self->way);
   GST_OBJECT_UNLOCK (self);
 
   g_autoptr (GInetAddress) parsed = g_inet_address_new_from_string (address);
@@ -382,9 +374,9 @@ open_view (GstPointCloudView *self)
     return FALSE;
   }
   gst_view_ros_init (&self->ros, self->server);
-  self->map = view_map_new (max_map_points, &map_funcs, self);
+  self->map = scene_map_new (max_map_points, &map_funcs, self);
   if (location)
-    view_map_show (self->map, location);
+    scene_map_show (self->map, location, usual.resolution);
   g_autofree gchar *url = make_url (address, port, token);
   GST_OBJECT_LOCK (self);
   g_free (self->url);
@@ -401,11 +393,13 @@ static void
 close_view (GstPointCloudView *self)
 {
   /* The map's thread uses the server, whose thread takes the lock as well. */
-  g_clear_pointer (&self->map, view_map_free);
+  g_clear_pointer (&self->map, scene_map_free);
   GST_OBJECT_LOCK (self);
   ViewServer *server = g_steal_pointer (&self->server);
   g_clear_pointer (&self->url, g_free);
+  NdtVoxelMap *voxels = g_steal_pointer (&self->voxels);
   GST_OBJECT_UNLOCK (self);
+  g_clear_pointer (&voxels, ndt_voxel_map_unref);
   view_server_free (server);
 }
 
@@ -435,9 +429,9 @@ get_stats (GstPointCloudView *self)
   if (self->server)
     view_server_get_stats (self->server, &stats);
   return gst_structure_new ("application/x-pointcloudview-stats", "scans", G_TYPE_UINT64,
-      self->n_scans, "clients", G_TYPE_UINT, stats.clients, "refused", G_TYPE_UINT64, stats.refused,
-      "frames", G_TYPE_UINT64, stats.frames, "skipped", G_TYPE_UINT64, stats.skipped, "bytes",
-      G_TYPE_UINT64, stats.bytes, NULL);
+      self->way.n_seen, "clients", G_TYPE_UINT, stats.clients, "refused", G_TYPE_UINT64,
+      stats.refused, "frames", G_TYPE_UINT64, stats.frames, "skipped", G_TYPE_UINT64, stats.skipped,
+      "bytes", G_TYPE_UINT64, stats.bytes, NULL);
 }
 
 static void
@@ -586,7 +580,7 @@ gst_point_cloud_view_finalize (GObject *object)
   g_free (self->map_location);
   g_clear_pointer (&self->sensor_pose, gst_point_cloud_pose_free);
   g_free (self->url);
-  g_array_unref (self->steps);
+  scene_way_clear (&self->way);
   G_OBJECT_CLASS (gst_point_cloud_view_parent_class)->finalize (object);
 }
 
@@ -598,8 +592,7 @@ gst_point_cloud_view_init (GstPointCloudView *self)
   self->max_clients = DEFAULT_MAX_CLIENTS;
   self->max_points = DEFAULT_MAX_POINTS;
   self->max_map_points = DEFAULT_MAX_MAP_POINTS;
-  self->steps = g_array_new (FALSE, FALSE, sizeof (ViewStep));
-  self->step_stride = 1;
+  scene_way_init (&self->way);
 }
 
 static void

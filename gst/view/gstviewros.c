@@ -39,7 +39,7 @@ publish (ViewServer *server, guint channel, gint64 stamp, const GByteArray *mess
 
 static void
 publish_points (const GstViewRos *ros, ViewServer *server, gint64 stamp, const gchar *frame,
-    const ViewPoints *points)
+    const ScenePoints *points)
 {
   g_autoptr (GByteArray) message = g_byte_array_new ();
   const guint8 is_dense = 1;
@@ -86,7 +86,7 @@ publish_pose (const GstViewRos *ros, ViewServer *server, gint64 stamp, const gch
 
 void
 gst_view_ros_publish_scan (const GstViewRos *ros, ViewServer *server, GstBuffer *buffer,
-    const GstPointCloudInfo *info, const ViewPoints *points, const GstPoseMeta *pose)
+    const GstPointCloudInfo *info, const ScenePoints *points, const GstPoseMeta *pose)
 {
   const gchar *child = pose ? g_quark_to_string (pose->child_frame) : NULL;
   gint64 stamp, pose_stamp;

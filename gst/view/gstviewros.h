@@ -23,7 +23,7 @@ typedef struct {
 void gst_view_ros_init (GstViewRos *ros, ViewServer *server);
 /* @points: the scan's, in the frame of the pose; @pose: (nullable): of @buffer. */
 void gst_view_ros_publish_scan (const GstViewRos *ros, ViewServer *server, GstBuffer *buffer,
-    const GstPointCloudInfo *info, const ViewPoints *points, const GstPoseMeta *pose);
+    const GstPointCloudInfo *info, const ScenePoints *points, const GstPoseMeta *pose);
 /* @n points, three doubles each. */
 void gst_view_ros_publish_map (
     const GstViewRos *ros, ViewServer *server, const double *xyz, gsize n);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { KIND_MAP = 1, KIND_SCAN = 2, KIND_STEPS = 3 };
-enum { HAS_POSE = 1, HAS_COVARIANCE = 2, HAS_INTENSITY = 4, HAS_RING = 8 };
+enum { HAS_POSE = 1, HAS_COVARIANCE = 2, HAS_INTENSITY = 4, HAS_RING = 8, HAS_RESIDUAL = 16 };
 
 static void
 put_u32 (GByteArray *out, guint32 value)
@@ -42,22 +42,13 @@ finish (GByteArray *out)
   return message;
 }
 
-void
-view_points_clear (ViewPoints *points)
-{
-  g_clear_pointer (&points->xyz, g_free);
-  g_clear_pointer (&points->intensity, g_free);
-  g_clear_pointer (&points->ring, g_free);
-  points->n = 0;
-}
-
 /* Every @step-th point. The scale makes the farthest coordinate fit: 1 cm at 300 m. */
 static GBytes *
-encode_scan (const ViewScan *scan, guint step)
+encode_scan (const SceneScan *scan, guint step)
 {
-  const ViewPoints *points = &scan->points;
+  const ScenePoints *points = &scan->points;
   const guint n = (points->n + step - 1) / step;
-  GByteArray *out = g_byte_array_sized_new (180 + n * 8);
+  GByteArray *out = g_byte_array_sized_new (180 + n * 9);
   double scale = 0;
 
   for (guint i = 0; i < 3 * points->n; i++)
@@ -67,33 +58,34 @@ encode_scan (const ViewScan *scan, guint step)
   put_u32 (out, KIND_SCAN);
   put_u32 (out, n);
   put_u32 (out, (scan->has_pose ? HAS_POSE : 0) | (scan->has_covariance ? HAS_COVARIANCE : 0) |
-                    (points->intensity ? HAS_INTENSITY : 0) | (points->ring ? HAS_RING : 0));
+                    (points->intensity ? HAS_INTENSITY : 0) | (points->ring ? HAS_RING : 0) |
+                    (points->residual ? HAS_RESIDUAL : 0));
   put_u32 (out, scan->status | scan->reason << 8);
   put_doubles (out, &scan->seconds, 1);
   put_doubles (out, (const double[]){(double)scan->sequence}, 1);
-  put_doubles (out, scan->position, 3);
-  put_doubles (out, scan->orientation, 4);
+  put_doubles (out, scan->pose.position, 3);
+  put_doubles (out, scan->pose.orientation, 4);
   put_doubles (out, scan->covariance, 5);
   put_doubles (out, (const double[]){scan->nvtl, scan->matched_ratio, scan->iterations, scale}, 4);
   for (guint i = 0; i < points->n; i += step)
     for (guint axis = 0; axis < 3; axis++)
       put_i16 (out, (double)points->xyz[3 * i + axis] / scale);
-  for (guint i = 0; points->intensity && i < points->n; i += step)
-    g_byte_array_append (out, &points->intensity[i], 1);
-  for (guint i = 0; points->ring && i < points->n; i += step)
-    g_byte_array_append (out, &points->ring[i], 1);
+  const guint8 *values[] = {points->intensity, points->ring, points->residual};
+  for (guint k = 0; k < G_N_ELEMENTS (values); k++)
+    for (guint i = 0; values[k] && i < points->n; i += step)
+      g_byte_array_append (out, &values[k][i], 1);
   return finish (out);
 }
 
 void
-view_encode_scan (const ViewScan *scan, GBytes *levels[VIEW_LEVELS])
+view_encode_scan (const SceneScan *scan, GBytes *levels[VIEW_LEVELS])
 {
   for (guint level = 0, step = 1; level < VIEW_LEVELS; level++, step *= 4)
     levels[level] = encode_scan (scan, step);
 }
 
 GBytes *
-view_encode_steps (const ViewStep *steps, guint n)
+view_encode_steps (const SceneStep *steps, guint n)
 {
   GByteArray *out = g_byte_array_sized_new (16 + n * 32);
 

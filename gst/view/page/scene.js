@@ -2,7 +2,7 @@
 // What is drawn: map, scan, lines; and from where it is seen. WebGL 1, no libraries.
 
 const POINTS = `
-attribute vec3 place; attribute float intensity; attribute float ring;
+attribute vec3 place; attribute float intensity; attribute float ring; attribute float residual;
 uniform mat4 model, view; uniform float scale, size, mode; uniform vec2 heights; uniform float dim;
 varying vec3 shade;
 vec3 ramp(float t) {
@@ -15,7 +15,7 @@ vec3 ramp(float t) {
 void main() {
   vec4 p = model * vec4(place * scale, 1.0);
   float t = mode < 0.5 ? (p.z - heights.x) / (heights.y - heights.x)
-          : mode < 1.5 ? intensity / 255.0 : mod(ring, 32.0) / 31.0;
+          : mode < 1.5 ? intensity / 255.0 : mode < 2.5 ? mod(ring, 32.0) / 31.0 : residual / 255.0;
   shade = ramp(t) * dim;
   gl_Position = view * p;
   gl_PointSize = size;
@@ -108,15 +108,16 @@ export class Scene {
     this.chunks.push({ n: xyz.length / 3, scale, at, buffer: this.buffer(xyz, this.gl.STATIC_DRAW) });
   }
 
-  setScan({ xyz, scale, intensity, ring, position, orientation }) {
+  setScan({ xyz, scale, intensity, ring, residual, position, orientation }) {
     const gl = this.gl;
-    for (const key of ["places", "intensity", "ring"])
+    for (const key of ["places", "intensity", "ring", "residual"])
       if (this.scan && this.scan[key])
         gl.deleteBuffer(this.scan[key]);
     this.scan = {
       n: xyz.length / 3, scale, places: this.buffer(xyz, gl.STREAM_DRAW),
       intensity: intensity && this.buffer(intensity, gl.STREAM_DRAW),
       ring: ring && this.buffer(ring, gl.STREAM_DRAW),
+      residual: residual && this.buffer(residual, gl.STREAM_DRAW),
       model: position ? poseMatrix(this.local(position), orientation) : poseMatrix(this.target, [0, 0, 0, 1]),
     };
   }
@@ -198,6 +199,7 @@ export class Scene {
     this.attribute(p, "place", places, 3, gl.SHORT);
     this.attribute(p, "intensity", cloud.intensity, 1, gl.UNSIGNED_BYTE);
     this.attribute(p, "ring", cloud.ring, 1, gl.UNSIGNED_BYTE);
+    this.attribute(p, "residual", cloud.residual, 1, gl.UNSIGNED_BYTE);
     gl.drawArrays(gl.POINTS, 0, cloud.n);
   }
 

@@ -15,7 +15,7 @@ const STATUS = [
 const REASON = ["", "bad fit", "no map here", "no start", "weak overlap", "stale prediction", "too late",
   "degenerate", "ambiguous", "implausible motion", "too few points"];
 const KIND_MAP = 1, KIND_SCAN = 2, KIND_STEPS = 3;
-const HAS_POSE = 1, HAS_COVARIANCE = 2, HAS_INTENSITY = 4, HAS_RING = 8;
+const HAS_POSE = 1, HAS_COVARIANCE = 2, HAS_INTENSITY = 4, HAS_RING = 8, HAS_RESIDUAL = 16;
 const MAX_STEPS = 50000;
 
 const $ = id => document.getElementById(id);
@@ -62,6 +62,7 @@ function readScan(view, data) {
   };
   scan.intensity = bytes(flags & HAS_INTENSITY);
   scan.ring = bytes(flags & HAS_RING);
+  scan.residual = bytes(flags & HAS_RESIDUAL);
   return scan;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "gstviewscan.h"
+#include "gstscenescan.h"
 
 #include <math.h>
 #include <string.h>
 
 void
-gst_view_reader_set_info (GstViewReader *reader, const GstPointCloudInfo *info)
+gst_scene_reader_set_info (GstSceneReader *reader, const GstPointCloudInfo *info)
 {
   static const gchar *const axes[] = {"x", "y", "z"};
 
@@ -19,7 +19,7 @@ gst_view_reader_set_info (GstViewReader *reader, const GstPointCloudInfo *info)
 
 /* Sensors count to 1, 255 or 65535: the largest value so far tells. */
 static guint8
-scale_intensity (GstViewReader *reader, gdouble value)
+scale_intensity (GstSceneReader *reader, gdouble value)
 {
   if (!isfinite (value))
     return 0;
@@ -36,8 +36,8 @@ wrap_ring (gdouble value)
 }
 
 gboolean
-gst_view_reader_read (GstViewReader *reader, GstBuffer *buffer, guint max_points,
-    const NdtPose *mount, ViewPoints *points, GError **error)
+gst_scene_reader_read (GstSceneReader *reader, GstBuffer *buffer, guint max_points,
+    const NdtPose *mount, ScenePoints *points, GError **error)
 {
   GstPointCloudMap map;
 
@@ -49,6 +49,7 @@ gst_view_reader_read (GstViewReader *reader, GstBuffer *buffer, guint max_points
   points->xyz = g_new (float, 3 * most);
   points->intensity = reader->intensity ? g_new (guint8, most) : NULL;
   points->ring = reader->ring ? g_new (guint8, most) : NULL;
+  points->residual = NULL;
   for (gsize i = 0; i < map.n_points; i += step) {
     double p[3];
 
@@ -72,7 +73,7 @@ gst_view_reader_read (GstViewReader *reader, GstBuffer *buffer, guint max_points
 }
 
 void
-gst_view_scan_set_pose (ViewScan *scan, const GstPoseMeta *pose)
+gst_scene_scan_set_pose (SceneScan *scan, const GstPoseMeta *pose)
 {
   scan->status = pose->status;
   scan->reason = pose->reason;
@@ -82,8 +83,8 @@ gst_view_scan_set_pose (ViewScan *scan, const GstPoseMeta *pose)
   scan->has_pose = pose->has_pose;
   if (!pose->has_pose)
     return;
-  memcpy (scan->position, pose->position, sizeof scan->position);
-  memcpy (scan->orientation, pose->orientation, sizeof scan->orientation);
+  memcpy (scan->pose.position, pose->position, sizeof scan->pose.position);
+  memcpy (scan->pose.orientation, pose->orientation, sizeof scan->pose.orientation);
   scan->has_covariance = pose->has_covariance;
   if (pose->has_covariance) {
     const double *c = pose->covariance;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Buffers of scans as the page gets them. */
+/* Buffers of scans as they are looked at. */
 #pragma once
 
 #include <gst/pointcloud/pointcloud.h>
 
 #include "ndtcore/math/ndt-pose.h"
-#include "view-encode.h"
+#include "scene-points.h"
 
 G_BEGIN_DECLS
 
 /**
- * GstViewReader:
+ * GstSceneReader:
  * @info: of the caps
  * @axes: fields x, y, z
  * @intensity: (nullable): field of that name
@@ -23,14 +23,14 @@ typedef struct {
   const GstPointField *intensity;
   const GstPointField *ring;
   gdouble intensity_scale;
-} GstViewReader;
+} GstSceneReader;
 
 /* @info has x, y and z. */
-void gst_view_reader_set_info (GstViewReader *reader, const GstPointCloudInfo *info);
+void gst_scene_reader_set_info (GstSceneReader *reader, const GstPointCloudInfo *info);
 /* Finite points, moved by @mount, at most @max_points and one: of more every second, third, … is
- * taken. @points is to be cleared with view_points_clear(). */
-gboolean gst_view_reader_read (GstViewReader *reader, GstBuffer *buffer, guint max_points,
-    const NdtPose *mount, ViewPoints *points, GError **error);
-void gst_view_scan_set_pose (ViewScan *scan, const GstPoseMeta *pose);
+ * taken. @points is to be cleared with scene_points_clear(). */
+gboolean gst_scene_reader_read (GstSceneReader *reader, GstBuffer *buffer, guint max_points,
+    const NdtPose *mount, ScenePoints *points, GError **error);
+void gst_scene_scan_set_pose (SceneScan *scan, const GstPoseMeta *pose);
 
 G_END_DECLS
