@@ -473,7 +473,7 @@ GST_START_TEST (test_map_is_told)
     fail_unless_equals_string (gst_structure_get_string (structure, "location"), ndt_room_map ());
     gdouble resolution;
     fail_unless (gst_structure_get_double (structure, "resolution", &resolution));
-    fail_unless_equals_float (resolution, 2.0); /* the property's default */
+    fail_unless_equals_float (resolution, 1.0); /* as of the room */
     gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (1)));
     drop_events (h);
     fail_unless (gst_harness_push_event (h, gst_event_new_stream_start ("another")));
