@@ -23,7 +23,7 @@ properties "$@"
 csv=$(mktemp)
 trap 'rm -f "$csv"' EXIT
 scans=$(find -L "$sequence/velodyne" -maxdepth 1 -name '[0-9]*.bin' | wc -l)
-gst-launch-1.0 -e \
+gst-launch-1.0 -v -e \
   multifilesrc location="${sequence//%/%%}/velodyne/%06d.bin" ! \
   rawpointcloudparse format=XYZI_F32LE framerate=10/1 times-location="$sequence/times.txt" ! \
   ndtlocalize map-location="$map" initial-pose="$initial_pose" "$@" ! tee name=localized ! \

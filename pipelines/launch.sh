@@ -37,7 +37,8 @@ bar ()
   [ "$1" -lt 100 ] || echo
 }
 
-# show [CSV TOTAL]: what gst-launch-1.0 says, less what is no error and no warning. On a terminal a bar, of
+# show [CSV TOTAL]: what gst-launch-1.0 -v says, less what is no error and no warning, and what became of the
+# scans by the localizer's own count: a line "localizer: scans=… tracking=… …". On a terminal a bar, of
 # the progress that rosbagsrc reports, or of the scans in CSV of TOTAL.
 show ()
 {
@@ -57,6 +58,8 @@ show ()
       break
     elif [[ $line =~ ^Progress:\ \(replay\)\ ([0-9]+)\.[0-9]\ %,\ (.*)$ ]]; then
       [ ! -t 1 ] || bar "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+    elif [[ $line =~ ^/.*:\ summary\ =\ \"?(.*[^\"])\"?$ ]]; then
+      printf 'localizer: %s\n' "${BASH_REMATCH[1]//\\/}"
     elif [[ $line == ERROR* || $line == WARNING* || $line == *"error:"* ]]; then
       printf '%s\n' "$line" >&2
     fi
@@ -64,9 +67,7 @@ show ()
 }
 
 # summarize CSV: the line that tells how it went. A scan is tracked or degraded where it was localized, the
-# latter with scores below their thresholds; predicted where it was not aligned; lost otherwise.
-# Status 1, with a sentence, where there was none, where less than half of them were tracked, and where
-# the last one is lost.
+# latter with scores below their thresholds; predicted where it was not aligned; lost otherwise. Then as check.
 summarize ()
 {
   awk -F , '
@@ -86,7 +87,19 @@ summarize ()
         printf " compared=%d mean_error_m=%.4f mean_error_deg=%.4f max_error_m=%.4f", compared,
           m / compared, deg / compared, max
       print ""
-      fflush ()
+    }' "$1"
+  check "$1"
+}
+
+# check CSV: status 1, with a sentence, where there was no scan, where less than half of them were tracked, and
+# where the last one is lost.
+check ()
+{
+  awk -F , '
+    NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+    { n++; last = $column["status"] }
+    last == "tracking" { tracked++ }
+    END {
       problem = n == 0 ? "no scan came" \
         : last == "lost" || last == "initializing" ? "the drive is lost at its end" \
         : 2 * tracked < n ? "less than half of the scans were tracked" : ""

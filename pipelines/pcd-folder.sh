@@ -27,7 +27,7 @@ scans=0
 while [ -f "$folder/$(printf '%06d' $scans).pcd" ]; do
   scans=$((scans + 1))
 done
-gst-launch-1.0 -e \
+gst-launch-1.0 -v -e \
   multifilesrc location="${folder//%/%%}/%06d.pcd" ! pcddec framerate="$rate/1" ! \
   ndtlocalize map-location="$map" initial-pose="$initial_pose" "$@" ! tee name=localized ! \
   queue ! trajectorysink location="$output" \

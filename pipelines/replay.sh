@@ -101,13 +101,16 @@ before=("$folder"/replay-*.mcap)
 
 # In a group of its own: an interrupt of the terminal ends the stream, and the files are finished.
 set -m
-gst-launch-1.0 -e rosbagsrc location="$recording" "${topics[@]}" "${start[@]}" ! pointcloud/x-raw \
+exec 3> >(exec 3>&- && show)
+shower=$!
+gst-launch-1.0 -v -e rosbagsrc location="$recording" "${topics[@]}" "${start[@]}" ! pointcloud/x-raw \
   "${clock[@]}" ! ndtlocalize map-location="$map" initial-pose="$initial_pose" "$@" ! tee name=localized ! \
   queue ! trajectorysink location="$folder/trajectory.txt.part" \
   localized. ! queue ! trajectorysink format=csv location="$folder/trajectory.csv.part" \
   "${reference[@]}" \
-  localized. ! queue ! mcapsink location="$numbered" log-time=pts > >(show) 2>&1 &
+  localized. ! queue ! mcapsink location="$numbered" log-time=pts >&3 2>&1 &
 pid=$!
+exec 3>&-
 stopped=
 trap 'stopped=yes; kill -INT $pid 2>/dev/null || true' INT TERM
 status=0
@@ -116,6 +119,7 @@ while kill -0 $pid 2>/dev/null; do
   status=0
   wait $pid || status=$?
 done
+wait $shower 2>/dev/null || true
 # A run that had no scan left to localize leaves no file.
 if [ $status -eq 0 ] && [ "$(wc -l <"$folder/trajectory.csv.part")" -le 1 ]; then
   for file in "$folder"/replay-*.mcap; do

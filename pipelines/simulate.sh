@@ -8,7 +8,8 @@
 # FOLDER (results) gets map.pcd, drive.mcap (the scans with their poses, for rosbagsrc and the tools of
 # ROS 2), trajectory.txt (TUM: time x y z qx qy qz qw), trajectory.csv (status, scores and error of each
 # scan as well), truth.txt, and drive.png (map, trajectory and errors). SCANS: 300. More arguments are properties of
-# ndtlocalize; there are no options. The last line tells how it went.
+# ndtlocalize; there are no options. The last line tells how it went; the exit status is 1 where the drive is
+# lost.
 set -euo pipefail
 . "$(dirname "$0")/launch.sh"
 for argument in "$@"; do
@@ -102,3 +103,4 @@ awk -F , -v seconds="$seconds" -v backend="$backend" '
       found ? m / found : 0, found ? deg / found : 0, max
     printf "scans_per_second=%.1f backend=%s\n", n / seconds, backend
   }' "$folder/trajectory.csv"
+check "$folder/trajectory.csv"

@@ -34,7 +34,7 @@
 GST_DEBUG_CATEGORY (gst_ndt_localize_debug);
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
 
-enum { PROP_ACTIVE_BACKEND = GST_NDT_PROP_ELEMENT, PROP_STATS, PROP_RENAMED };
+enum { PROP_ACTIVE_BACKEND = GST_NDT_PROP_ELEMENT, PROP_STATS, PROP_SUMMARY, PROP_RENAMED };
 
 static const GstRenamedProperty renamed_properties[] = {
     {"map", G_TYPE_STRING, "is called “map-location” since 0.2"},
@@ -443,6 +443,12 @@ gst_ndt_localize_get_property (GObject *object, guint id, GValue *value, GParamS
   case PROP_STATS:
     g_value_take_boxed (value, get_stats (self));
     break;
+  case PROP_SUMMARY: {
+    GstNdtSummary summary;
+    gst_ndt_stats_get_summary (self->stats, &summary);
+    g_value_take_string (value, gst_ndt_summary_to_string (&summary));
+    break;
+  }
   default:
     known = gst_ndt_settings_get_property (&self->settings, id, value);
     break;
@@ -562,6 +568,17 @@ gst_ndt_localize_class_init (GstNdtLocalizeClass *klass)
   g_object_class_install_property (object_class, PROP_STATS,
       g_param_spec_boxed ("stats", "Statistics",
           "Counts since the element left READY; times in nanoseconds", GST_TYPE_STRUCTURE,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  /**
+   * GstNdtLocalize:summary:
+   *
+   * Notified at the end of the stream, so that gst-launch-1.0 -v prints it.
+   *
+   * Since: 0.2
+   */
+  g_object_class_install_property (object_class, PROP_SUMMARY,
+      g_param_spec_string ("summary", "Summary",
+          "What became of the scans since the element left READY, as name=value words", NULL,
           G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
   install_signals (object_class);
 

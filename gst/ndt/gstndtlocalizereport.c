@@ -226,3 +226,23 @@ gst_ndt_localize_post_state (GstNdtLocalize *self, const GstPoseMeta *meta,
           meta, localization, scan, &self->segment));
   self->state = state;
 }
+
+void
+gst_ndt_localize_post_summary (GstNdtLocalize *self)
+{
+  GstStructure *structure = gst_structure_new_empty ("ndt-summary");
+  GstNdtSummary summary;
+
+  gst_ndt_stats_get_summary (self->stats, &summary);
+  gst_ndt_summary_to_structure (&summary, structure);
+  gst_structure_set (structure, "tracking", G_TYPE_UINT64, summary.status[GST_POSE_STATUS_TRACKING],
+      "degraded", G_TYPE_UINT64, summary.status[GST_POSE_STATUS_DEGRADED], "lost", G_TYPE_UINT64,
+      summary.status[GST_POSE_STATUS_LOST], "initializing", G_TYPE_UINT64,
+      summary.status[GST_POSE_STATUS_INITIALIZING], "skipped", G_TYPE_UINT64,
+      summary.status[GST_POSE_STATUS_SKIPPED], "too-late", G_TYPE_UINT64,
+      summary.reason[GST_POSE_REASON_TOO_LATE], "too-few-points", G_TYPE_UINT64,
+      summary.reason[GST_POSE_REASON_TOO_FEW_POINTS], NULL);
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
+  g_object_notify (G_OBJECT (self), "summary");
+}

@@ -36,6 +36,8 @@ void gst_ndt_localize_warn_rejected (GstNdtLocalize *self, guint64 sequence,
 void gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure);
 /* Sends the event "sensor-pose", where the property is set, unless it was sent since it changed. */
 void gst_ndt_localize_tell_sensor_pose (GstNdtLocalize *self);
+/* At the end of the stream: what became of its scans. */
+void gst_ndt_localize_post_summary (GstNdtLocalize *self);
 /* Posts the state where it is another: the status of the latest scan that was not skipped. */
 void gst_ndt_localize_post_state (GstNdtLocalize *self, const GstPoseMeta *meta,
     const NdtLocalization *localization, const GstNdtScan *scan);

@@ -275,7 +275,6 @@ count_scan (GstNdtLocalize *self, const NdtLocalization *localization)
   const GstClockTime upload = (GstClockTime)localization->upload_time;
   const GstClockTime align = (GstClockTime)localization->align_time;
 
-  gst_ndt_stats_localization (self->stats, localization);
   if (localization->reason == NDT_REASON_TOO_LATE)
     return;
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_UPLOAD, upload);
@@ -397,6 +396,7 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
   buffer = gst_buffer_make_writable (buffer);
   const GstPoseMeta *meta = gst_ndt_estimate_attach (
       buffer, localization, about, batch->taken.scans.map_frame, batch->sensor_frame);
+  gst_ndt_stats_localization (self->stats, localization, meta, running_time (self, about->pts));
   /* Of a buffer that is no scan it is said when it comes. */
   if (!malformed)
     gst_ndt_localize_warn_rejected (self, about->sequence, meta, localization);
@@ -581,8 +581,10 @@ handle_event (GstNdtLocalize *self, GstEvent *event)
     gst_event_copy_segment (event, &self->segment);
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START) {
     self->has_told_map = self->has_told_digest = self->has_told_sensor_pose = FALSE;
-  } else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && self->has_told_map) {
-    gst_ndt_localize_tell_map (self); /* its checksums */
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
+    if (self->has_told_map)
+      gst_ndt_localize_tell_map (self); /* its checksums */
+    gst_ndt_localize_post_summary (self);
   }
   gst_pad_push_event (self->srcpad, event);
 }

@@ -209,6 +209,8 @@ def test_pcd_folder_counts():
     output = run(*command, START, "out.txt", "resolution=1")
     counts = f"scans={SCANS} tracked={SCANS} degraded=0 predicted=0 lost=0"
     assert output.splitlines()[-1] == counts, output
+    assert f"localizer: scans={SCANS} tracking={SCANS} degraded=0 lost=0 " in output, output
+    assert " is_lost=no" in output and "first_loss" not in output, output
     with open(path("scans", "000005.pcd"), "r+b") as file:
         file.truncate(1000)
     output = run(*command, START, "out.txt", "resolution=1", status=1)
@@ -218,6 +220,11 @@ def test_pcd_folder_counts():
     output = run(*command, "0,0,500", "out.txt", status=1)
     assert re.search(r"^scans=\d+ tracked=0 ", output, re.M), output
     assert "troubleshooting.md" in output, output
+    assert re.search(r"^localizer: .* is_lost=yes first_loss=0 .* first_loss_reason=no-map$", output,
+                     re.M), output
+    output = run(os.path.join(PIPELINES, "simulate.sh"), "results", "10", "min-start-fit=1",
+                 "nvtl-threshold=100", status=1)
+    assert "is_lost=yes" in output and "troubleshooting.md" in output, output
 
 
 def test_scripts_refuse():

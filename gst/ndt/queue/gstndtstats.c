@@ -39,6 +39,7 @@ typedef struct {
   guint64 map_points;
   guint64 map_voxels;
   guint64 map_bytes;
+  GstNdtSummary summary;
   NdtMapTilesCounts tiles; /* of all maps so far, but for what is in memory */
 } Counts;
 
@@ -52,6 +53,7 @@ gst_ndt_stats_new (void)
 {
   GstNdtStats *stats = g_new0 (GstNdtStats, 1);
   g_mutex_init (&stats->lock);
+  gst_ndt_summary_init (&stats->counts.summary);
   return stats;
 }
 
@@ -67,6 +69,7 @@ gst_ndt_stats_reset (GstNdtStats *stats)
 {
   g_mutex_lock (&stats->lock);
   memset (&stats->counts, 0, sizeof stats->counts);
+  gst_ndt_summary_init (&stats->counts.summary);
   g_mutex_unlock (&stats->lock);
 }
 
@@ -136,7 +139,8 @@ gst_ndt_stats_batch (GstNdtStats *stats, guint n_scans)
 }
 
 void
-gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localization)
+gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localization,
+    const GstPoseMeta *meta, GstClockTime time)
 {
   Counts *counts = &stats->counts;
   const NdtTrackStatus status = localization->status;
@@ -150,6 +154,15 @@ gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localizat
   counts->prediction[localization->prediction]++;
   counts->aligned += aligned;
   counts->iterations += localization->registration.iterations;
+  gst_ndt_summary_add (&counts->summary, meta, time);
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_ndt_stats_get_summary (GstNdtStats *stats, GstNdtSummary *summary)
+{
+  g_mutex_lock (&stats->lock);
+  *summary = stats->counts.summary;
   g_mutex_unlock (&stats->lock);
 }
 
@@ -271,6 +284,7 @@ gst_ndt_stats_to_structure (GstNdtStats *stats, const NdtBackendCounters *counte
     set_uint64 (structure, "rejected-", ndt_reason_to_string (i), counts->reason[i]);
   for (guint i = 0; i < N_PREDICTION; i++)
     set_uint64 (structure, "predicted-", ndt_prediction_to_string (i), counts->prediction[i]);
+  gst_ndt_summary_to_structure (&counts->summary, structure);
   set_batch_histogram (structure, counts);
   set_uint64 (structure, "tiles", "", counts->tiles.n_used);
   set_uint64 (structure, "tiles", "-loaded", counts->tiles.n_loaded);

@@ -3,6 +3,7 @@
 
 #include <gst/gst.h>
 
+#include "gst/ndt/queue/gstndtsummary.h"
 #include "ndtcore/track/ndt-localizer.h"
 #include "ndtcore/io/ndt-map-tiles.h"
 
@@ -38,7 +39,10 @@ void gst_ndt_stats_malformed (GstNdtStats *stats);
 void gst_ndt_stats_late (GstNdtStats *stats);
 void gst_ndt_stats_qos (GstNdtStats *stats);
 void gst_ndt_stats_fallback (GstNdtStats *stats);
-void gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localization);
+/* @meta: what it came to; @time: running time of the scan. */
+void gst_ndt_stats_localization (GstNdtStats *stats, const NdtLocalization *localization,
+    const GstPoseMeta *meta, GstClockTime time);
+void gst_ndt_stats_get_summary (GstNdtStats *stats, GstNdtSummary *summary);
 void gst_ndt_stats_time (GstNdtStats *stats, GstNdtTime which, GstClockTime time);
 void gst_ndt_stats_map (GstNdtStats *stats, const NdtVoxelMap *map);
 /* Of the tiles of a map, and as they were counted before; zeros before they were opened. */
