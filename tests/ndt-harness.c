@@ -100,6 +100,30 @@ ndt_harness_stamp (GstPad *pad, GstElement *element)
       stamp, gst_point_cloud_timer_new (element), (GDestroyNotify)gst_point_cloud_timer_free);
 }
 
+void
+ndt_harness_wait_for_map (GstElement *element)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (element);
+  g_autoptr (GPtrArray) others = g_ptr_array_new ();
+  gint n_reading = 0;
+  GstMessage *message;
+
+  while ((message = gst_bus_timed_pop (bus, n_reading > 0 ? 120 * GST_SECOND : 0))) {
+    GstProgressType type;
+    if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_PROGRESS) {
+      g_ptr_array_add (others, message);
+      continue;
+    }
+    gst_message_parse_progress (message, &type, NULL, NULL);
+    if (type != GST_PROGRESS_TYPE_CONTINUE)
+      n_reading += type == GST_PROGRESS_TYPE_START ? 1 : -1;
+    gst_message_unref (message);
+  }
+  for (guint i = 0; i < others->len; i++)
+    gst_bus_post (bus, g_ptr_array_index (others, i));
+  fail_if (n_reading > 0, "the map is not read");
+}
+
 GstHarness *
 ndt_harness_new (const gchar *first_property, ...)
 {
@@ -114,6 +138,7 @@ ndt_harness_new (const gchar *first_property, ...)
   set_valist (element, first_property, args);
   va_end (args);
   GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
+  ndt_harness_wait_for_map (element);
   ndt_harness_stamp (h->srcpad, element);
   gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);
   gst_object_unref (element);

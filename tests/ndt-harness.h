@@ -41,6 +41,9 @@ GstMessage *ndt_harness_message (GstElement *element, GstMessageType type, const
 void ndt_harness_drop_messages (GstElement *element);
 /* Takes all messages off a bus. Number of warnings resp. errors, each of which has @text in it. */
 guint ndt_harness_count_messages (GstBus *bus, GstMessageType type, const gchar *text);
+/* Where an element, or some of a pipeline, have begun to read maps in the background, waits until
+ * they are read or refused: live scans do not wait for it. */
+void ndt_harness_wait_for_map (GstElement *element);
 /* Waits until a pipeline ends; an error fails. */
 void ndt_harness_wait_for_eos (GstElement *pipeline);
 /* The error of the next message of a type, or NULL. */

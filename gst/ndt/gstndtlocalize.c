@@ -478,6 +478,9 @@ gst_ndt_localize_finalize (GObject *object)
   G_OBJECT_CLASS (gst_ndt_localize_parent_class)->finalize (object);
 }
 
+static const GstNdtMapCallbacks map_callbacks = {
+    gst_ndt_localize_wants_map, gst_ndt_localize_map_loaded, gst_ndt_localize_map_progress};
+
 static void
 gst_ndt_localize_init (GstNdtLocalize *self)
 {
@@ -487,8 +490,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   gst_segment_init (&self->sink_segment, GST_FORMAT_UNDEFINED);
   self->last_pts = GST_CLOCK_TIME_NONE;
   self->times = gst_point_times_new (GST_ELEMENT (self));
-  self->loader =
-      gst_ndt_map_loader_new (gst_ndt_localize_wants_map, gst_ndt_localize_map_loaded, self);
+  self->loader = gst_ndt_map_loader_new (&map_callbacks, &self->log, self);
   self->batch = gst_ndt_batch_new ();
   self->scan_duration = GST_CLOCK_TIME_NONE;
   gst_ndt_settings_init (&self->settings);

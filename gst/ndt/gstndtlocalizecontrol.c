@@ -61,10 +61,17 @@ gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken)
   taken->settings = NULL;
   GST_OBJECT_LOCK (self);
   taken->changes = *pending;
-  pending->map = NULL;
-  pending->map_location = NULL;
-  pending->tiles = NULL;
-  gst_ndt_changes_clear (pending);
+  if (self->has_map) {
+    pending->map = NULL;
+    pending->map_location = NULL;
+    pending->tiles = NULL;
+  } else { /* the first one is taken by gst_ndt_localize_take_first_map() */
+    taken->changes.map = NULL;
+    taken->changes.map_location = NULL;
+    taken->changes.tiles = NULL;
+  }
+  pending->reset = pending->has_initial_pose = FALSE;
+  pending->settings = 0;
   if (taken->changes.settings) {
     taken->settings = gst_structure_new_empty ("ndt-settings");
     gst_ndt_settings_describe (&self->settings, taken->changes.settings, taken->settings);
@@ -134,11 +141,72 @@ gst_ndt_localize_close (GstNdtLocalize *self)
   }
 }
 
+/* In what properties set. */
 static gboolean
-start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
+are_equal (const NdtVoxelMapParams *a, const NdtVoxelMapParams *b)
 {
-  const gchar *location = request->path;
-  g_autoptr (NdtMapTiles) tiles = NULL;
+  return a->resolution == b->resolution && a->covariance == b->covariance;
+}
+
+/* How long the change of state waits for the map: a small one is there when the element is PAUSED,
+ * and its faults are those of the change. Others are read in the background. */
+#define MAP_PATIENCE (50 * G_TIME_SPAN_MILLISECOND)
+
+static void
+post_progress (GstNdtLocalize *self, GstProgressType type, const gchar *text)
+{
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_progress (GST_OBJECT (self), type, GST_NDT_PROGRESS_MAP, text));
+}
+
+void
+gst_ndt_localize_map_progress (gdouble fraction, gpointer user_data)
+{
+  GstNdtLocalize *self = user_data;
+  g_autofree gchar *text = g_strdup_printf ("Reading the map: %.0f %%", 100 * fraction);
+
+  GST_OBJECT_LOCK (self);
+  const gboolean tells = self->tells_progress && self->first_map == GST_NDT_FIRST_MAP_READING;
+  GST_OBJECT_UNLOCK (self);
+  if (tells)
+    post_progress (self, GST_PROGRESS_TYPE_CONTINUE, text);
+}
+
+gboolean
+gst_ndt_localize_take_first_map (GstNdtLocalize *self)
+{
+  GST_OBJECT_LOCK (self);
+  GstNdtChanges *changes = &self->changes;
+  g_autoptr (NdtVoxelMap) map = g_steal_pointer (&changes->map);
+  g_autoptr (NdtMapTiles) tiles = g_steal_pointer (&changes->tiles);
+  g_autofree gchar *location = g_steal_pointer (&changes->map_location);
+  const gdouble radius = changes->radius;
+  const gdouble position[2] = {changes->position[0], changes->position[1]};
+  GST_OBJECT_UNLOCK (self);
+
+  g_autoptr (GError) error = NULL;
+  if (!gst_ndt_engine_set_map (self->engine, map, &error)) {
+    g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
+    gst_ndt_localize_post_error (self, what, error);
+    return FALSE;
+  }
+  gst_ndt_localize_report_failure (self);
+  gst_ndt_stats_map (self->stats, map);
+  GST_INFO_OBJECT (self, "map \"%s\": %u voxels of %g m from %" G_GUINT64_FORMAT " points",
+      location, ndt_voxel_map_get_level (map, 0)->n_voxels,
+      ndt_voxel_map_get_params (map)->resolution, (guint64)ndt_voxel_map_get_n_points (map));
+  gst_ndt_localize_set_tiles (self, tiles, map, radius, position);
+  gst_ndt_localize_note_map (self, map, location);
+  self->has_map = TRUE;
+  return TRUE;
+}
+
+static gboolean
+start_map (GstNdtLocalize *self, const gchar *location)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
+
   if (!location || location[0] == '\0') {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("No map: set the property \"map-location\" to a PCD, PLY or LAS file, or a folder of "
@@ -146,26 +214,57 @@ start_map (GstNdtLocalize *self, const GstNdtMapRequest *request)
         (NULL));
     return FALSE;
   }
-  g_autoptr (GError) error = NULL;
-  g_autoptr (NdtVoxelMap) map = gst_ndt_map_read (request, &tiles, &error);
-  if (map && gst_ndt_engine_set_map (self->engine, map, &error)) {
-    gst_ndt_localize_report_failure (self);
-    gst_ndt_stats_map (self->stats, map);
-    GST_INFO_OBJECT (self, "map \"%s\": %u voxels of %g m from %" G_GUINT64_FORMAT " points",
-        location, ndt_voxel_map_get_level (map, 0)->n_voxels, request->params.resolution,
-        (guint64)ndt_voxel_map_get_n_points (map));
-    gst_ndt_localize_set_tiles (self, tiles, map, request->radius, request->position);
-    gst_ndt_localize_note_map (self, map, location);
-    GST_OBJECT_LOCK (self);
-    g_free (self->map);
-    self->map = g_strdup (location);
-    self->map_params = request->params;
-    GST_OBJECT_UNLOCK (self);
-    return TRUE;
+  gst_ndt_map_loader_request (self->loader);
+  const gboolean slow =
+      !gst_ndt_map_loader_wait (self->loader, g_get_monotonic_time () + MAP_PATIENCE);
+  if (slow) {
+    g_autofree gchar *text = g_strdup_printf ("Reading the map \"%s\"", location);
+    post_progress (self, GST_PROGRESS_TYPE_START, text);
   }
-  g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
+
+  GST_OBJECT_LOCK (self);
+  const GstNdtFirstMap first_map = self->first_map;
+  self->start_waits = FALSE;
+  self->tells_progress = first_map == GST_NDT_FIRST_MAP_READING;
+  error = g_steal_pointer (&self->start_error);
+  GST_OBJECT_UNLOCK (self);
+  if (first_map == GST_NDT_FIRST_MAP_READING)
+    return TRUE;
+  if (slow)
+    post_progress (self, error ? GST_PROGRESS_TYPE_ERROR : GST_PROGRESS_TYPE_COMPLETE,
+        error ? error->message : "The map is read");
+  if (!error)
+    return gst_ndt_localize_take_first_map (self);
   gst_ndt_localize_post_error (self, what, error);
   return FALSE;
+}
+
+/* With the object lock held: what the loader has read is of the map that was wanted at the start.
+ * FALSE: it failed, and another has been asked for since. */
+static gboolean
+note_first_map (GstNdtLocalize *self, const GstNdtMapRequest *request, const GError *error)
+{
+  const GstNdtSettings *settings = &self->settings;
+
+  if (error && (g_strcmp0 (settings->map_location, request->path) != 0 ||
+                   !are_equal (&request->params, &settings->map_params)))
+    return FALSE;
+  self->first_map = error ? GST_NDT_FIRST_MAP_FAILED : GST_NDT_FIRST_MAP_READ;
+  if (error && self->start_waits)
+    self->start_error = g_error_copy (error);
+  return TRUE;
+}
+
+/* Nobody waits for the first map in the change of state any more. */
+static void
+tell_first_map (GstNdtLocalize *self, const gchar *location, const GError *error)
+{
+  g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
+
+  post_progress (self, error ? GST_PROGRESS_TYPE_ERROR : GST_PROGRESS_TYPE_COMPLETE,
+      error ? error->message : "The map is read");
+  if (error)
+    gst_ndt_localize_post_error (self, what, error);
 }
 
 /* Properties of the backend were set in READY, where it was open already. */
@@ -196,18 +295,19 @@ gst_ndt_localize_start (GstNdtLocalize *self)
 
   GST_OBJECT_LOCK (self);
   g_autofree gchar *location = g_strdup (self->settings.map_location);
-  GstNdtMapRequest request = {
-      location, self->settings.map_params, self->settings.map_radius, {0, 0}, &self->log};
   const gboolean valid =
       gst_ndt_settings_resolve (&self->settings, &params, &has_initial_pose, &initial_pose, &error);
   gst_ndt_changes_clear (&self->changes);
   self->is_live = FALSE;
   self->pipeline_latency = 0;
   self->running = TRUE;
+  self->map_radius = self->settings.map_radius;
+  memset (self->position, 0, sizeof self->position);
   if (valid && has_initial_pose)
-    memcpy (request.position, initial_pose.position, sizeof request.position);
-  self->map_radius = request.radius;
-  memcpy (self->position, request.position, sizeof self->position);
+    memcpy (self->position, initial_pose.position, sizeof self->position);
+  self->first_map = GST_NDT_FIRST_MAP_READING;
+  self->start_waits = TRUE;
+  self->tells_progress = FALSE;
   GST_OBJECT_UNLOCK (self);
 
   gst_ndt_engine_reset (self->engine);
@@ -221,7 +321,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
     gst_ndt_engine_set_initial_pose (self->engine, &initial_pose);
   gst_segment_init (&self->sink_segment, GST_FORMAT_UNDEFINED);
   self->last_pts = GST_CLOCK_TIME_NONE;
-  if (!start_map (self, &request)) {
+  if (!start_map (self, location)) {
     gst_ndt_localize_stop (self);
     return FALSE;
   }
@@ -236,6 +336,14 @@ gst_ndt_localize_stop (GstNdtLocalize *self)
   GST_OBJECT_UNLOCK (self);
 
   gst_ndt_map_loader_stop (self->loader);
+  GST_OBJECT_LOCK (self);
+  const gboolean cancelled = self->tells_progress && self->first_map == GST_NDT_FIRST_MAP_READING;
+  self->first_map = GST_NDT_FIRST_MAP_NONE;
+  self->tells_progress = FALSE;
+  g_clear_error (&self->start_error);
+  GST_OBJECT_UNLOCK (self);
+  if (cancelled)
+    post_progress (self, GST_PROGRESS_TYPE_CANCELED, "Reading the map was cancelled");
   gst_ndt_localize_clear_tiles (self);
   g_clear_pointer (&self->digest, gst_ndt_digest_free);
 
@@ -322,20 +430,12 @@ gst_ndt_localize_wants_map (GstNdtMapRequest *request, gpointer user_data)
   request->path = g_strdup (self->settings.map_location ? self->settings.map_location : "");
   request->params = self->settings.map_params;
   request->radius = self->map_radius;
-  request->log = &self->log;
   /* Where the next scan will be looked for. */
   memcpy (request->position,
       self->changes.has_initial_pose ? self->changes.initial_pose.position : self->position,
       sizeof request->position);
   GST_OBJECT_UNLOCK (self);
   return running;
-}
-
-/* In what properties set. */
-static gboolean
-are_equal (const NdtVoxelMapParams *a, const NdtVoxelMapParams *b)
-{
-  return a->resolution == b->resolution && a->covariance == b->covariance;
 }
 
 /* A map could not be read: its properties are again what is in use, unless they were set since,
@@ -377,6 +477,16 @@ gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *map, 
   GstNdtLocalize *self = user_data;
   const gchar *path = request->path;
 
+  GST_OBJECT_LOCK (self);
+  const gboolean first = self->first_map == GST_NDT_FIRST_MAP_READING;
+  const gboolean noted = first && !map && note_first_map (self, request, error);
+  gboolean tells = noted && self->tells_progress;
+  GST_OBJECT_UNLOCK (self);
+  if (!map && first) {
+    if (tells)
+      tell_first_map (self, path, error);
+    return;
+  }
   if (!map) {
     refuse_map (self, path, &request->params);
     GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ,
@@ -396,7 +506,12 @@ gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *map, 
   g_free (self->map);
   self->map = g_strdup (path);
   self->map_params = request->params;
+  if (first)
+    note_first_map (self, request, NULL);
+  tells = first && self->tells_progress;
   GST_OBJECT_UNLOCK (self);
+  if (tells)
+    tell_first_map (self, path, NULL);
   g_clear_pointer (&superseded, ndt_voxel_map_unref);
   g_clear_pointer (&superseded_tiles, ndt_map_tiles_unref);
 }

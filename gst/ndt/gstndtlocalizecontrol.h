@@ -16,7 +16,11 @@ void gst_ndt_localize_stop (GstNdtLocalize *self);
  * refused with a warning, and the one before stays. */
 gboolean gst_ndt_localize_set_setting (
     GstNdtLocalize *self, guint id, const GValue *value, GParamSpec *pspec);
+/* The code of progress messages about the first map. */
+#define GST_NDT_PROGRESS_MAP "map"
+
 /* The loader's callbacks. */
+void gst_ndt_localize_map_progress (gdouble fraction, gpointer user_data);
 gboolean gst_ndt_localize_wants_map (GstNdtMapRequest *request, gpointer self);
 void gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *map,
     NdtMapTiles *tiles, const GError *error, gpointer self);
@@ -38,5 +42,9 @@ void gst_ndt_localize_restart (GstNdtLocalize *self, GstNdtPlace place);
 /* Moves changes to @taken. TRUE where there are any. */
 gboolean gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken);
 void gst_ndt_changes_clear (GstNdtChanges *changes);
+
+/* Uses the first map, which has been read. On the task, or while there is none. FALSE where it
+ * cannot be used, which an error says. */
+gboolean gst_ndt_localize_take_first_map (GstNdtLocalize *self);
 
 G_END_DECLS

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gstndtlocalizecontrol.h"
 #include "gstndtlocalizereport.h"
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
@@ -107,7 +108,7 @@ gst_ndt_localize_tell_map (GstNdtLocalize *self)
 {
   const gchar *sha256 = self->digest ? gst_ndt_digest_get (self->digest) : NULL;
 
-  if (!self->used_map || (self->has_told_map && (self->has_told_digest || !sha256)))
+  if (!self->has_map || (self->has_told_map && (self->has_told_digest || !sha256)))
     return;
   GstStructure *structure = gst_structure_new ("ndt-map", "location", G_TYPE_STRING, self->used_map,
       "resolution", G_TYPE_DOUBLE, self->used_resolution, NULL);
@@ -116,6 +117,42 @@ gst_ndt_localize_tell_map (GstNdtLocalize *self)
   self->has_told_map = gst_pad_push_event (
       self->srcpad, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, structure));
   self->has_told_digest = self->has_told_map && sha256;
+}
+
+/* Whether scans come from a live source, which waits for nobody. */
+static gboolean
+is_live (GstNdtLocalize *self)
+{
+  GstQuery *query = gst_query_new_latency ();
+  gst_ndt_localize_query_upstream (self, query);
+  gst_query_unref (query);
+  GST_OBJECT_LOCK (self);
+  const gboolean live = self->is_live;
+  GST_OBJECT_UNLOCK (self);
+  return live;
+}
+
+gboolean
+gst_ndt_localize_wait_for_map (GstNdtLocalize *self, GstFlowReturn *flow)
+{
+  *flow = GST_FLOW_OK;
+  while (!self->has_map) {
+    GST_OBJECT_LOCK (self);
+    const GstNdtFirstMap first_map = self->first_map;
+    GST_OBJECT_UNLOCK (self);
+    if (first_map == GST_NDT_FIRST_MAP_READING) {
+      if (is_live (self))
+        return FALSE;
+      if (!gst_ndt_map_loader_wait (self->loader, -1)) {
+        *flow = GST_FLOW_FLUSHING;
+        return FALSE;
+      }
+    } else if (first_map != GST_NDT_FIRST_MAP_READ || !gst_ndt_localize_take_first_map (self)) {
+      *flow = GST_FLOW_ERROR;
+      return FALSE;
+    }
+  }
+  return TRUE;
 }
 
 void

@@ -17,6 +17,9 @@ void gst_ndt_localize_tell_map (GstNdtLocalize *self);
 void gst_ndt_localize_set_tiles (GstNdtLocalize *self, NdtMapTiles *tiles, NdtVoxelMap *map,
     gdouble radius, const gdouble position[2]);
 void gst_ndt_localize_clear_tiles (GstNdtLocalize *self);
+/* What is aligned with the first map waits for it, so that poses do not depend on how fast it is
+ * read. FALSE with GST_FLOW_OK where nothing waits: there is no map, and the source is live. */
+gboolean gst_ndt_localize_wait_for_map (GstNdtLocalize *self, GstFlowReturn *flow);
 /* Uses the map of @changes. */
 void gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes);
 /* Has the map ready that a scan is to be aligned with. FALSE: flushing. */

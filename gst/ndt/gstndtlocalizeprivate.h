@@ -89,6 +89,14 @@ typedef struct {
   gboolean is_empty;
 } GstNdtTiles;
 
+/* The map that was wanted when the element started. */
+typedef enum {
+  GST_NDT_FIRST_MAP_NONE, /* the element does not run */
+  GST_NDT_FIRST_MAP_READING,
+  GST_NDT_FIRST_MAP_READ, /* it is in the changes, unless the engine has it already */
+  GST_NDT_FIRST_MAP_FAILED,
+} GstNdtFirstMap;
+
 typedef struct _GstNdtBatch GstNdtBatch;
 
 struct _GstNdtLocalize {
@@ -108,6 +116,10 @@ struct _GstNdtLocalize {
   NdtVoxelMapParams map_params; /* … and how */
   gdouble map_radius;           /* what of it is in memory; 0: all */
   gdouble position[2];          /* of the vehicle, where it is not all */
+  GstNdtFirstMap first_map;
+  gboolean start_waits;    /* for the first map, and takes what comes of it */
+  GError *start_error;     /* why there is none, where it waits */
+  gboolean tells_progress; /* of the first map */
   GstNdtChanges changes;
   gboolean running;           /* between READY → PAUSED and back: changes are for the task */
   GstNdtEngine *engine;       /* set and freed while there is no task; NULL in NULL */
@@ -133,6 +145,7 @@ struct _GstNdtLocalize {
   GstPointTimes *times;
   GstNdtCompensation compensation;
   guint64 sequence;
+  gboolean has_map;        /* the engine has one of this run */
   gchar *used_map;         /* where it comes from */
   gdouble used_resolution; /* of its finest voxels, metres */
   gboolean has_told_map;   /* downstream */

@@ -70,6 +70,7 @@ gst_ndt_localize_reset_task (GstNdtLocalize *self)
   gst_point_cloud_info_init (&self->info);
   gst_ndt_compensation_clear (&self->compensation);
   self->sequence = 0;
+  self->has_map = FALSE;
   self->state = NULL;
   self->has_told_map = self->has_told_digest = self->has_told_sensor_pose = FALSE;
   self->warned = GST_CLOCK_TIME_NONE;
@@ -275,7 +276,7 @@ count_scan (GstNdtLocalize *self, const NdtLocalization *localization)
   const GstClockTime upload = (GstClockTime)localization->upload_time;
   const GstClockTime align = (GstClockTime)localization->align_time;
 
-  if (localization->reason == NDT_REASON_TOO_LATE)
+  if (localization->reason == NDT_REASON_TOO_LATE || !self->has_map)
     return;
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_UPLOAD, upload);
   gst_ndt_stats_time (self->stats, GST_NDT_TIME_ALIGN, align);
@@ -524,18 +525,42 @@ localize_scans (GstNdtLocalize *self, GstNdtBatch *batch)
   return flow;
 }
 
+/* Without a map they leave as they are. */
+static void
+pass_scans (GstNdtLocalize *self, GstNdtBatch *batch)
+{
+  const NdtLocalization none = {
+      .status = NDT_TRACK_SKIPPED, .reason = NDT_REASON_NO_MAP, .reason_bound = 1};
+
+  batch->first = 0;
+  batch->end = batch->n_scans;
+  for (guint i = 0; i < batch->n_scans; i++)
+    batch->scans[i].input.about.sequence = self->sequence++;
+  gst_ndt_localize_warn_about_scan (self, batch->scans[0].input.about.sequence, GST_NDT_NOT_ALIGNED,
+      "the map is still being read");
+  for (guint i = 0; i < batch->n_scans; i++)
+    push_scan (i, &none, self);
+  gst_ndt_engine_cancel (self->engine, GST_NDT_CANCEL_DOWNSTREAM, FALSE);
+}
+
 static GstFlowReturn
 localize_batch (GstNdtLocalize *self, GstNdtBatch *batch)
 {
-  GstFlowReturn flow = GST_FLOW_OK;
+  GstFlowReturn flow;
   guint next = 0;
 
+  const gboolean has_map = gst_ndt_localize_wait_for_map (self, &flow);
   take_changes (self, batch);
   gst_ndt_localize_tell_map (self);
   gst_ndt_localize_tell_sensor_pose (self);
   batch->cursor = 0;
   batch->flow = GST_FLOW_OK;
   open_scans (self, batch);
+  if (!has_map && flow == GST_FLOW_OK) {
+    pass_scans (self, batch);
+    flow = batch->flow;
+    next = batch->n_scans;
+  }
   while (flow == GST_FLOW_OK && next < batch->n_scans) {
     if (wait_for_poses (self, batch, &batch->scans[next])) {
       prepare_scans (self, batch, next);

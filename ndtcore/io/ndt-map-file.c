@@ -44,22 +44,60 @@ ndt_map_list_files (const gchar *given, GError **error)
   return g_steal_pointer (&files);
 }
 
+/* Points between two looks at the watch. */
+#define POINTS_AT_ONCE ((gsize)1 << 16)
+
+/* Which of the files is being read. */
+typedef struct {
+  const NdtMapWatch *watch; /* nullable */
+  guint index;
+  guint n_files;
+} Progress;
+
+static gboolean
+step (const Progress *progress, double fraction, GError **error)
+{
+  if (!progress->watch || progress->watch->step ((progress->index + fraction) / progress->n_files,
+                              progress->watch->user_data))
+    return TRUE;
+  g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "reading was cancelled");
+  return FALSE;
+}
+
 /* Opened and closed here, so that one file's points are in memory at a time. */
-gboolean
-ndt_map_add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error)
+static gboolean
+add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, const Progress *progress,
+    GError **error)
 {
   NdtCloudView points;
   g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (path, error);
   if (!file || !ndt_cloud_file_get_points (file, &points, error))
     return FALSE;
-  if (ndt_voxel_map_builder_add (builder, region, &points, NULL, error))
-    return TRUE;
-  g_prefix_error (error, "%s: ", path);
-  return FALSE;
+  gsize first = 0;
+  do {
+    const gsize n = MIN (POINTS_AT_ONCE, points.n_points - first);
+    const NdtCloudView part = ndt_cloud_view_part (&points, first, n);
+    if (!step (progress, (double)first / (double)MAX (points.n_points, 1), error))
+      return FALSE;
+    if (!ndt_voxel_map_builder_add (builder, region, &part, NULL, error)) {
+      g_prefix_error (error, "%s: ", path);
+      return FALSE;
+    }
+    first += n;
+  } while (first < points.n_points);
+  return TRUE;
+}
+
+gboolean
+ndt_map_add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error)
+{
+  const Progress none = {NULL, 0, 1};
+  return add_file (builder, region, path, &none, error);
 }
 
 NdtVoxelMap *
-ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, GError **error)
+ndt_map_load_watched (
+    const gchar *path, const NdtVoxelMapParams *params, const NdtMapWatch *watch, GError **error)
 {
   g_autoptr (NdtVoxelMapBuilder) builder = ndt_voxel_map_builder_new (params, error);
   if (!builder)
@@ -67,11 +105,22 @@ ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, GError **error
   g_autoptr (GPtrArray) files = ndt_map_list_files (path, error);
   if (!files)
     return NULL;
-  for (guint i = 0; i < files->len; i++)
-    if (!ndt_map_add_file (builder, i, g_ptr_array_index (files, i), error))
+  for (guint i = 0; i < files->len; i++) {
+    const Progress progress = {watch, i, files->len};
+    if (!add_file (builder, i, g_ptr_array_index (files, i), &progress, error))
       return NULL;
+  }
+  const Progress all = {watch, files->len, files->len};
+  if (!step (&all, 0, error))
+    return NULL;
   NdtVoxelMap *map = ndt_voxel_map_builder_build (builder, error);
   if (!map)
     g_prefix_error (error, "%s: ", path);
   return map;
+}
+
+NdtVoxelMap *
+ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, GError **error)
+{
+  return ndt_map_load_watched (path, params, NULL, error);
 }

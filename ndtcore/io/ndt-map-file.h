@@ -15,10 +15,15 @@ G_BEGIN_DECLS
  */
 GPtrArray *ndt_map_list_files (const gchar *path, GError **error);
 
-/* Adds the points of a file to a region. Errors as of ndt_map_load(); what the file holds
- * before the error may be in the region then. */
-gboolean ndt_map_add_file (
-    NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error);
+/**
+ * NdtMapWatch:
+ * @step: told now and then which part of the points has been read, 0 to 1; FALSE: read no further
+ * @user_data: for @step
+ */
+typedef struct {
+  gboolean (*step) (double fraction, gpointer user_data);
+  gpointer user_data;
+} NdtMapWatch;
 
 /**
  * ndt_map_load:
@@ -33,5 +38,14 @@ gboolean ndt_map_add_file (
  *   %NDT_ERROR_EMPTY_MAP (no valid voxel)
  */
 NdtVoxelMap *ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, GError **error);
+/* The same, @watch: (nullable). %NDT_ERROR_CANCELLED where it says so. Voxels are made when all
+ * points are read, without a step. */
+NdtVoxelMap *ndt_map_load_watched (
+    const gchar *path, const NdtVoxelMapParams *params, const NdtMapWatch *watch, GError **error);
+
+/* Adds the points of a file to a region. Errors as of ndt_map_load(); what the file holds
+ * before the error may be in the region then. */
+gboolean ndt_map_add_file (
+    NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error);
 
 G_END_DECLS

@@ -208,6 +208,8 @@ GST_START_TEST (test_live)
   gsize used[N_PARTS] = {0}, grown = G_MAXSIZE;
 
   gst_pipeline_use_clock (GST_PIPELINE (pipeline), clock);
+  fail_unless (gst_element_set_state (pipeline, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+  ndt_harness_wait_for_map (pipeline);
   fail_unless (gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
   for (guint round = 0; round < n; round++) {
     advance (GST_TEST_CLOCK (clock), N_STREAMS);     /* the sources: a scan is over */
@@ -282,6 +284,8 @@ GST_START_TEST (test_held_by_the_sink)
   gst_pad_add_probe (sink_pad, GST_PAD_PROBE_TYPE_BUFFER, check_tracking, &n_scans, NULL);
   gst_pipeline_use_clock (GST_PIPELINE (pipeline), clock);
   gst_pipeline_set_latency (GST_PIPELINE (pipeline), 60 * GST_SECOND);
+  fail_unless (gst_element_set_state (pipeline, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+  ndt_harness_wait_for_map (pipeline);
   fail_unless (gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
   /* Whoever is waited for first: the source, or the sink. */
   advance (GST_TEST_CLOCK (clock), 1);

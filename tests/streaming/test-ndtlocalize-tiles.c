@@ -614,8 +614,8 @@ stop (gpointer user_data)
   return GINT_TO_POINTER (gst_element_set_state (user_data, GST_STATE_NULL));
 }
 
-/* Stopping waits for the tiles that are being read, not for those that were wanted; whether a scan
- * waits for them or not. */
+/* Stopping does not wait for tiles that are being read or were wanted; whether a scan waits for them
+ * or not. */
 static void
 check_stop (gboolean live)
 {
@@ -630,8 +630,8 @@ check_stop (gboolean live)
   ndt_wait_for (ndt_harness_count (h, "scans-out") >= n_before && g_atomic_int_get (&n_moves) > 0);
   GThread *stopping = g_thread_new ("stop", stop, h->element);
   g_thread_join (pushing);
-  set_gate (FALSE);
   fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (stopping)), GST_STATE_CHANGE_SUCCESS);
+  set_gate (FALSE);
   fail_unless_equals_int (g_atomic_int_get (&n_moves), 1);
 
   /* It starts again, from the beginning. */

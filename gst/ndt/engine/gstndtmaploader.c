@@ -6,6 +6,10 @@
 #include "ndtcore/io/ndt-map-file.h"
 
 void (*gst_ndt_map_loader_before_move) (void);
+void (*gst_ndt_map_loader_before_read) (void);
+
+/* How often progress is told. */
+#define PROGRESS_INTERVAL (G_USEC_PER_SEC / 4)
 
 typedef struct {
   NdtMapTiles *tiles; /* NULL: none is asked for */
@@ -14,31 +18,45 @@ typedef struct {
 } Move;
 
 struct _GstNdtMapLoader {
-  GstNdtMapWanted wanted;
-  GstNdtMapLoaded loaded;
+  gatomicrefcount ref_count; /* the user's, and each thread's */
+  GstNdtMapCallbacks callbacks;
   gpointer user_data;
 
+  /* What tiles log goes through here: a thread that nobody waits for may outlive the user. */
+  NdtLog log;
+  GMutex log_lock;
+  const NdtLog *target; /* NULL: the user is gone */
+
   GMutex lock;
-  GThread *thread; /* ended or running, until it is joined */
-  gboolean running;
+  gint generation; /* atomic, written with the lock held: threads of another have been left alone */
+  gboolean running; /* a thread of this generation */
   gboolean requested;
-  gboolean discard;
+  gboolean reading;
+  gboolean in_callback; /* a thread of this generation is in one */
 
   Move move;   /* to be done before what is requested */
   guint moves; /* number of the last one that was asked for or forgotten */
   gboolean is_moving;
   gboolean has_moved;
   GstNdtMapMoved moved;
-  GCond done;
+  GCond done; /* anything of this has changed */
   gboolean flushing;
 };
 
+/* A thread. */
+typedef struct {
+  GstNdtMapLoader *loader;
+  gint generation;
+  gint64 told; /* monotonic time, µs, when progress was */
+} Run;
+
 NdtVoxelMap *
-gst_ndt_map_read (const GstNdtMapRequest *request, NdtMapTiles **tiles, GError **error)
+gst_ndt_map_read (
+    const GstNdtMapRequest *request, const NdtMapWatch *watch, NdtMapTiles **tiles, GError **error)
 {
   *tiles = NULL;
   if (!(request->radius > 0))
-    return ndt_map_load (request->path, &request->params, error);
+    return ndt_map_load_watched (request->path, &request->params, watch, error);
 
   g_autoptr (NdtMapTiles) opened = ndt_map_tiles_open (request->path, &request->params, error);
   if (!opened)
@@ -64,25 +82,51 @@ gst_ndt_map_moved_clear (GstNdtMapMoved *moved)
   g_clear_error (&moved->failure);
 }
 
+static void
+forward_log (NdtLogLevel level, const gchar *category, const gchar *message, gpointer user_data)
+{
+  GstNdtMapLoader *loader = user_data;
+  g_mutex_lock (&loader->log_lock);
+  if (loader->target)
+    loader->target->func (level, category, message, loader->target->user_data);
+  g_mutex_unlock (&loader->log_lock);
+}
+
 GstNdtMapLoader *
-gst_ndt_map_loader_new (GstNdtMapWanted wanted, GstNdtMapLoaded loaded, gpointer user_data)
+gst_ndt_map_loader_new (const GstNdtMapCallbacks *callbacks, const NdtLog *log, gpointer user_data)
 {
   GstNdtMapLoader *loader = g_new0 (GstNdtMapLoader, 1);
+  g_atomic_ref_count_init (&loader->ref_count);
   g_mutex_init (&loader->lock);
+  g_mutex_init (&loader->log_lock);
   g_cond_init (&loader->done);
-  loader->wanted = wanted;
-  loader->loaded = loaded;
+  loader->callbacks = *callbacks;
   loader->user_data = user_data;
+  loader->target = log;
+  loader->log.func = forward_log;
+  loader->log.user_data = loader;
   return loader;
+}
+
+static void
+release (GstNdtMapLoader *loader)
+{
+  if (!g_atomic_ref_count_dec (&loader->ref_count))
+    return;
+  g_cond_clear (&loader->done);
+  g_mutex_clear (&loader->log_lock);
+  g_mutex_clear (&loader->lock);
+  g_free (loader);
 }
 
 void
 gst_ndt_map_loader_free (GstNdtMapLoader *loader)
 {
   gst_ndt_map_loader_stop (loader);
-  g_cond_clear (&loader->done);
-  g_mutex_clear (&loader->lock);
-  g_free (loader);
+  g_mutex_lock (&loader->log_lock);
+  loader->target = NULL;
+  g_mutex_unlock (&loader->log_lock);
+  release (loader);
 }
 
 /* With the lock held, as all up to read_maps(), but not while it works. */
@@ -122,97 +166,170 @@ run_move (GstNdtMapLoader *loader)
   }
 }
 
-static void
-read_map (GstNdtMapLoader *loader)
+static gboolean
+is_current (const Run *run)
 {
+  return g_atomic_int_get (&run->loader->generation) == run->generation;
+}
+
+/* With the lock held: leaves it for a callback, which stopping waits for. FALSE where nobody wants
+ * one any more. */
+static gboolean
+begin_callback (const Run *run)
+{
+  if (!is_current (run))
+    return FALSE;
+  run->loader->in_callback = TRUE;
+  g_mutex_unlock (&run->loader->lock);
+  return TRUE;
+}
+
+static void
+end_callback (const Run *run)
+{
+  g_mutex_lock (&run->loader->lock);
+  run->loader->in_callback = FALSE;
+  g_cond_broadcast (&run->loader->done);
+}
+
+static gboolean
+step (gdouble fraction, gpointer user_data)
+{
+  Run *run = user_data;
+  GstNdtMapLoader *loader = run->loader;
+  const gint64 now = g_get_monotonic_time ();
+
+  if (now - run->told < PROGRESS_INTERVAL)
+    return is_current (run);
+  run->told = now;
+  g_mutex_lock (&loader->lock);
+  const gboolean current = begin_callback (run);
+  if (current) {
+    loader->callbacks.progress (fraction, loader->user_data);
+    end_callback (run);
+  }
+  g_mutex_unlock (&loader->lock);
+  return current;
+}
+
+/* With the lock held, but not while it works. */
+static void
+read_map (Run *run)
+{
+  GstNdtMapLoader *loader = run->loader;
   GstNdtMapRequest request = {NULL};
+  const NdtMapWatch watch = {step, run};
   NdtMapTiles *tiles;
   g_autoptr (GError) error = NULL;
 
-  const gboolean wanted = loader->wanted (&request, loader->user_data);
+  if (!begin_callback (run))
+    return;
+  const gboolean wanted = loader->callbacks.wanted (&request, loader->user_data);
+  end_callback (run);
   g_autofree gchar *path = request.path;
   if (!wanted)
     return;
-  NdtVoxelMap *map = gst_ndt_map_read (&request, &tiles, &error);
 
-  g_mutex_lock (&loader->lock);
-  const gboolean discard = loader->discard;
   g_mutex_unlock (&loader->lock);
-  if (!discard) {
-    loader->loaded (&request, map, tiles, error, loader->user_data);
-  } else {
-    g_clear_pointer (&map, ndt_voxel_map_unref);
-    g_clear_pointer (&tiles, ndt_map_tiles_unref);
+  request.log = &loader->log;
+  run->told = g_get_monotonic_time ();
+  if (gst_ndt_map_loader_before_read)
+    gst_ndt_map_loader_before_read ();
+  NdtVoxelMap *map = gst_ndt_map_read (&request, &watch, &tiles, &error);
+  g_mutex_lock (&loader->lock);
+
+  if (begin_callback (run)) {
+    loader->callbacks.loaded (&request, map, tiles, error, loader->user_data);
+    end_callback (run);
+    return;
   }
+  g_mutex_unlock (&loader->lock);
+  g_clear_pointer (&map, ndt_voxel_map_unref);
+  g_clear_pointer (&tiles, ndt_map_tiles_unref);
+  g_mutex_lock (&loader->lock);
 }
 
 static gpointer
 read_maps (gpointer user_data)
 {
-  GstNdtMapLoader *loader = user_data;
+  Run *run = user_data;
+  GstNdtMapLoader *loader = run->loader;
 
   g_mutex_lock (&loader->lock);
-  while (loader->move.tiles || loader->requested) {
+  while (is_current (run) && (loader->move.tiles || loader->requested)) {
     if (loader->move.tiles) {
       run_move (loader);
       continue;
     }
     loader->requested = FALSE;
-    g_mutex_unlock (&loader->lock);
-    read_map (loader);
-    g_mutex_lock (&loader->lock);
+    loader->reading = TRUE;
+    read_map (run);
+    if (is_current (run))
+      loader->reading = FALSE;
+    g_cond_broadcast (&loader->done);
   }
-  loader->running = FALSE;
+  if (is_current (run))
+    loader->running = FALSE;
   g_mutex_unlock (&loader->lock);
+  release (loader);
+  g_free (run);
   return NULL;
 }
 
-/* With the lock held. Returns a thread that has ended, to be joined without the lock. */
-static GThread *
-run (GstNdtMapLoader *loader)
+/* With the lock held. */
+static void
+run_thread (GstNdtMapLoader *loader)
 {
+  ndt_log_set_level (
+      &loader->log, (NdtLogLevel)__atomic_load_n (&loader->target->level, __ATOMIC_RELAXED));
   if (loader->running)
-    return NULL;
-  GThread *ended = loader->thread;
+    return;
+  Run *run = g_new0 (Run, 1);
+  g_atomic_ref_count_inc (&loader->ref_count);
+  run->loader = loader;
+  run->generation = loader->generation;
   loader->running = TRUE;
-  loader->thread = g_thread_new ("ndt-map", read_maps, loader);
-  return ended;
+  g_thread_unref (g_thread_new ("ndt-map", read_maps, run));
 }
 
 void
 gst_ndt_map_loader_request (GstNdtMapLoader *loader)
 {
-  GThread *ended = NULL;
-
   g_mutex_lock (&loader->lock);
-  loader->requested = !loader->discard;
-  if (loader->requested)
-    ended = run (loader);
+  loader->requested = TRUE;
+  run_thread (loader);
   g_mutex_unlock (&loader->lock);
+}
 
-  if (ended)
-    g_thread_join (ended);
+gboolean
+gst_ndt_map_loader_wait (GstNdtMapLoader *loader, gint64 until)
+{
+  g_mutex_lock (&loader->lock);
+  while (loader->requested || loader->reading) {
+    if (until < 0 ? loader->flushing : g_get_monotonic_time () >= until)
+      break;
+    if (until < 0)
+      g_cond_wait (&loader->done, &loader->lock);
+    else
+      g_cond_wait_until (&loader->done, &loader->lock, until);
+  }
+  const gboolean idle = !loader->requested && !loader->reading;
+  g_mutex_unlock (&loader->lock);
+  return idle;
 }
 
 void
 gst_ndt_map_loader_move (
     GstNdtMapLoader *loader, NdtMapTiles *tiles, const gdouble position[2], gdouble radius)
 {
-  GThread *ended = NULL;
-
   g_mutex_lock (&loader->lock);
-  if (!loader->discard) {
-    forget_move (loader);
-    loader->move.tiles = ndt_map_tiles_ref (tiles);
-    memcpy (loader->move.position, position, sizeof loader->move.position);
-    loader->move.radius = radius;
-    loader->is_moving = TRUE;
-    ended = run (loader);
-  }
+  forget_move (loader);
+  loader->move.tiles = ndt_map_tiles_ref (tiles);
+  memcpy (loader->move.position, position, sizeof loader->move.position);
+  loader->move.radius = radius;
+  loader->is_moving = TRUE;
+  run_thread (loader);
   g_mutex_unlock (&loader->lock);
-
-  if (ended)
-    g_thread_join (ended);
 }
 
 gboolean
@@ -252,16 +369,10 @@ void
 gst_ndt_map_loader_stop (GstNdtMapLoader *loader)
 {
   g_mutex_lock (&loader->lock);
-  loader->requested = FALSE;
+  g_atomic_int_inc (&loader->generation);
+  loader->requested = loader->reading = loader->running = FALSE;
   forget_move (loader);
-  loader->discard = TRUE;
-  GThread *thread = g_steal_pointer (&loader->thread);
-  g_mutex_unlock (&loader->lock);
-
-  if (thread)
-    g_thread_join (thread);
-
-  g_mutex_lock (&loader->lock);
-  loader->discard = FALSE;
+  while (loader->in_callback)
+    g_cond_wait (&loader->done, &loader->lock);
   g_mutex_unlock (&loader->lock);
 }

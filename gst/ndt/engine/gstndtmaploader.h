@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
+#include "ndtcore/io/ndt-map-file.h"
 #include "ndtcore/io/ndt-map-tiles.h"
 
 G_BEGIN_DECLS
@@ -13,7 +14,7 @@ G_BEGIN_DECLS
  * @params: of the voxel map
  * @radius: of what is to be in memory, metres; 0: all of it
  * @position: x and y, metres, that this is around
- * @log: (nullable): of the tiles; has to outlive them
+ * @log: (nullable): of the tiles; has to outlive them. The loader sets it
  */
 typedef struct {
   gchar *path;
@@ -24,9 +25,9 @@ typedef struct {
 } GstNdtMapRequest;
 
 /* Reads a map. With a radius @tiles receives (transfer full) what follows the vehicle, and a tile
- * that cannot be read is an error. */
+ * that cannot be read is an error. @watch: (nullable), of maps without a radius. */
 NdtVoxelMap *gst_ndt_map_read (
-    const GstNdtMapRequest *request, NdtMapTiles **tiles, GError **error);
+    const GstNdtMapRequest *request, const NdtMapWatch *watch, NdtMapTiles **tiles, GError **error);
 
 /**
  * GstNdtMapWanted:
@@ -50,6 +51,16 @@ typedef gboolean (*GstNdtMapWanted) (GstNdtMapRequest *request, gpointer user_da
  */
 typedef void (*GstNdtMapLoaded) (const GstNdtMapRequest *request, NdtVoxelMap *map,
     NdtMapTiles *tiles, const GError *error, gpointer user_data);
+
+/* Called from the loader's thread now and then: the part of the map that is read, 0 to 1. */
+typedef void (*GstNdtMapProgress) (gdouble fraction, gpointer user_data);
+
+/* None of them may stop the loader. */
+typedef struct {
+  GstNdtMapWanted wanted;
+  GstNdtMapLoaded loaded;
+  GstNdtMapProgress progress;
+} GstNdtMapCallbacks;
 
 /**
  * GstNdtMapMoved:
@@ -77,11 +88,15 @@ void gst_ndt_map_moved_clear (GstNdtMapMoved *moved);
  */
 typedef struct _GstNdtMapLoader GstNdtMapLoader;
 
+/* @log: of tiles; has to outlive the loader. */
 GstNdtMapLoader *gst_ndt_map_loader_new (
-    GstNdtMapWanted wanted, GstNdtMapLoaded loaded, gpointer user_data);
+    const GstNdtMapCallbacks *callbacks, const NdtLog *log, gpointer user_data);
 /* Stops first. */
 void gst_ndt_map_loader_free (GstNdtMapLoader *loader);
 void gst_ndt_map_loader_request (GstNdtMapLoader *loader);
+/* Until what was requested has been read, and told. @until: g_get_monotonic_time(), or -1: for
+ * ever, but not while flushing. FALSE where it has not. */
+gboolean gst_ndt_map_loader_wait (GstNdtMapLoader *loader, gint64 until);
 /* Brings what is in memory of a map to another position, by ndt_map_tiles_move(). Replaces what was
  * asked for before. Takes a reference; the tiles are the loader's while it moves. */
 void gst_ndt_map_loader_move (
@@ -93,12 +108,14 @@ gboolean gst_ndt_map_loader_take_moved (
 /* Of the last move nothing is wanted any more. */
 void gst_ndt_map_loader_forget_move (GstNdtMapLoader *loader);
 void gst_ndt_map_loader_set_flushing (GstNdtMapLoader *loader, gboolean flushing);
-/* Forgets what is waiting and waits for the map that is being read; its callback is not called
- * unless it already runs. */
+/* Forgets what is waiting, and leaves what is being read alone: its thread ends when it notices,
+ * and touches nothing of the user. Waits for a callback that runs; none is called after. */
 void gst_ndt_map_loader_stop (GstNdtMapLoader *loader);
 
 /* Called on the loader's thread before each move, where it is not NULL: a variable so that tests
  * can make moves last. */
 extern void (*gst_ndt_map_loader_before_move) (void);
+/* The same before each map that is read. */
+extern void (*gst_ndt_map_loader_before_read) (void);
 
 G_END_DECLS

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* A map that takes long to be read holds no change of state up, and no pose depends on when it is
+ * there. */
+#include <gst/check/gstcheck.h>
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "gst/ndt/engine/gstndtmaploader.h"
+#include "gst/ndt/gstndtlocalize.h"
+#include "ndtcore/base/ndt-error.h"
+#include "tests/ndt-harness.h"
+#include "tests/ndt-wait.h"
+
+/* What a change of state may take, whatever the map: issue of the product's users. */
+#define LIMIT (100 * G_TIME_SPAN_MILLISECOND)
+/* More than wait in the element. */
+#define N_SCANS 40
+
+/* ---- The loader's thread, held up before it reads ---- */
+
+static GMutex gate_lock;
+static GCond gate_cond;
+static gboolean gate_closed;
+static gint n_waiting;
+static gint n_read;
+
+static void
+before_read (void)
+{
+  g_mutex_lock (&gate_lock);
+  n_waiting++;
+  while (gate_closed)
+    g_cond_wait (&gate_cond, &gate_lock);
+  n_waiting--;
+  n_read++;
+  g_mutex_unlock (&gate_lock);
+}
+
+static void
+set_gate (gboolean closed)
+{
+  g_mutex_lock (&gate_lock);
+  gate_closed = closed;
+  g_cond_broadcast (&gate_cond);
+  g_mutex_unlock (&gate_lock);
+}
+
+static gint
+get_locked (const gint *number)
+{
+  g_mutex_lock (&gate_lock);
+  const gint value = *number;
+  g_mutex_unlock (&gate_lock);
+  return value;
+}
+
+static void
+setup (void)
+{
+  GST_ELEMENT_REGISTER (ndtlocalize, NULL);
+  gst_ndt_map_loader_before_read = before_read;
+}
+
+static void
+teardown (void)
+{
+  ndt_room_remove_map ();
+}
+
+/* ---- The element ---- */
+
+/* In PLAYING, as an application has it there: in less than a tenth of a second. */
+static GstHarness *
+open_harness (const gchar *map)
+{
+  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  g_autofree gchar *pose = ndt_harness_pose (0);
+
+  gst_element_set_bus (element, bus);
+  ndt_harness_set (element, "map-location", map, "resolution", 1.0, "n-threads", 1, "backend", 2,
+      "initial-pose", pose, NULL);
+  const gint64 begin = g_get_monotonic_time ();
+  GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
+  fail_unless (g_get_monotonic_time () - begin < LIMIT);
+  gst_harness_set_live (h, FALSE);
+  ndt_harness_stamp (h->srcpad, element);
+  gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);
+  gst_object_unref (element);
+  return h;
+}
+
+/* The next one that is not on the way. */
+static GstProgressType
+pop_progress (GstElement *element)
+{
+  GstProgressType type;
+  g_autoptr (GstBus) bus = gst_element_get_bus (element);
+  do {
+    g_autofree gchar *code = NULL;
+    g_autofree gchar *text = NULL;
+    g_autoptr (GstMessage) message =
+        gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND, GST_MESSAGE_PROGRESS);
+    fail_unless (message != NULL);
+    gst_message_parse_progress (message, &type, &code, &text);
+    fail_unless_equals_string (code, "map");
+    fail_unless (text != NULL && *text != '\0');
+  } while (type == GST_PROGRESS_TYPE_CONTINUE);
+  return type;
+}
+
+static void
+assert_no_progress (GstElement *element)
+{
+  g_autoptr (GstMessage) message = ndt_harness_message (element, GST_MESSAGE_PROGRESS, NULL);
+  fail_unless (message == NULL);
+}
+
+static gpointer
+push_scans (gpointer user_data)
+{
+  GstHarness *h = user_data;
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (guint i = 0; i < N_SCANS && flow == GST_FLOW_OK; i++)
+    flow = gst_harness_push (h, ndt_room_scan (i));
+  return GINT_TO_POINTER (flow);
+}
+
+static void
+pull_poses (GstHarness *h, NdtPose poses[N_SCANS])
+{
+  for (guint i = 0; i < N_SCANS; i++) {
+    GstBuffer *buffer = gst_harness_pull (h);
+    fail_unless (buffer != NULL);
+    fail_unless_equals_int (ndt_harness_estimate (buffer)->status, GST_POSE_STATUS_TRACKING);
+    poses[i] = ndt_harness_pose_of (buffer);
+    gst_buffer_unref (buffer);
+  }
+}
+
+/* Scans wait for the map, and have the poses to the bit that they have where it is there at once.
+ */
+GST_START_TEST (test_poses)
+{
+  NdtPose at_once[N_SCANS], late[N_SCANS];
+
+  set_gate (FALSE);
+  GstHarness *h = open_harness (ndt_room_map ());
+  push_scans (h);
+  pull_poses (h, at_once);
+  ndt_harness_free (h);
+
+  set_gate (TRUE);
+  h = open_harness (ndt_room_map ());
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_START);
+  GThread *pushing = g_thread_new ("push", push_scans, h);
+  ndt_wait_for (ndt_harness_count (h, "scans-in") > 0 && get_locked (&n_waiting) == 1);
+  assert_no_progress (h->element);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "scans-out"), 0);
+  set_gate (FALSE);
+  pull_poses (h, late);
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (pushing)), GST_FLOW_OK);
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_COMPLETE);
+  fail_unless (memcmp (at_once, late, sizeof late) == 0);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* Live scans do not wait, and are given back with the reason. */
+GST_START_TEST (test_live)
+{
+  set_gate (TRUE);
+  GstHarness *h = open_harness (ndt_room_map ());
+  gst_harness_set_live (h, TRUE);
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_START);
+  for (guint i = 0; i < 3; i++) {
+    GstBuffer *buffer = ndt_harness_pass (h, ndt_room_scan (i));
+    const GstPoseMeta *meta = ndt_harness_estimate (buffer);
+    fail_unless_equals_int (meta->status, GST_POSE_STATUS_SKIPPED);
+    fail_unless_equals_int (meta->reason, GST_POSE_REASON_NO_MAP);
+    fail_if (meta->has_pose);
+    fail_unless_equals_uint64 (meta->sequence, i);
+    gst_buffer_unref (buffer);
+  }
+  g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (warning && strstr (warning->message, "the map is still being read") != NULL);
+  set_gate (FALSE);
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_COMPLETE);
+  GstBuffer *buffer = ndt_harness_pass (h, ndt_room_scan (0));
+  fail_unless_equals_int (ndt_harness_estimate (buffer)->status, GST_POSE_STATUS_TRACKING);
+  fail_unless_equals_uint64 (ndt_harness_estimate (buffer)->sequence, 3);
+  gst_buffer_unref (buffer);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A change of state cancels, at once; what was being read goes unnoticed, whether the element is
+ * there when it ends or not, and when it has started again meanwhile. */
+GST_START_TEST (test_cancel)
+{
+  set_gate (TRUE);
+  const gint n_before = get_locked (&n_read);
+  GstHarness *h = open_harness (ndt_room_map ());
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_START);
+  GThread *pushing = g_thread_new ("push", push_scans, h);
+  ndt_wait_for (ndt_harness_count (h, "scans-in") > 0);
+
+  for (guint i = 0; i < 2; i++) {
+    gint64 begin = g_get_monotonic_time ();
+    fail_unless_equals_int (
+        gst_element_set_state (h->element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+    fail_unless (g_get_monotonic_time () - begin < LIMIT);
+    fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_CANCELED);
+    if (pushing)
+      fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (pushing)), GST_FLOW_FLUSHING);
+    pushing = NULL;
+    begin = g_get_monotonic_time ();
+    fail_unless_equals_int (
+        gst_element_set_state (h->element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
+    fail_unless (g_get_monotonic_time () - begin < LIMIT);
+    fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_START);
+  }
+  ndt_wait_for (get_locked (&n_waiting) == 3);
+  ndt_harness_free (h);
+  set_gate (FALSE);
+  ndt_wait_for (get_locked (&n_read) == n_before + 3);
+}
+GST_END_TEST
+
+/* What is wrong with it ends the stream. */
+GST_START_TEST (test_error)
+{
+  g_autofree gchar *folder = g_dir_make_tmp ("ndt-opening-XXXXXX", NULL);
+  g_autofree gchar *bad = g_build_filename (folder, "bad.pcd", NULL);
+  g_assert_true (g_file_set_contents (bad, "FIELDS x y z\nWIDTH 9\nDATA binary\n1234", -1, NULL));
+  set_gate (TRUE);
+  GstHarness *h = open_harness (bad);
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_START);
+  set_gate (FALSE);
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_ERROR);
+  ndt_wait_for (gst_harness_push (h, ndt_room_scan (0)) == GST_FLOW_ERROR);
+  g_autoptr (GError) error = ndt_harness_error (h->element, GST_MESSAGE_ERROR);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ));
+  fail_unless (strstr (error->message, "is truncated") != NULL, "%s", error->message);
+  ndt_harness_free (h);
+  g_unlink (bad);
+  g_rmdir (folder);
+}
+GST_END_TEST
+
+/* A wrong name that is set right before it was looked at is no error. */
+GST_START_TEST (test_another)
+{
+  set_gate (TRUE);
+  GstHarness *h = open_harness ("/nonexistent.pcd");
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_START);
+  g_object_set (h->element, "map-location", ndt_room_map (), NULL);
+  set_gate (FALSE);
+  fail_unless_equals_int (pop_progress (h->element), GST_PROGRESS_TYPE_COMPLETE);
+  GstBuffer *buffer = ndt_harness_pass (h, ndt_room_scan (0));
+  fail_unless_equals_int (ndt_harness_estimate (buffer)->status, GST_POSE_STATUS_TRACKING);
+  gst_buffer_unref (buffer);
+  fail_unless (ndt_harness_error (h->element, GST_MESSAGE_ERROR) == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* A flush ends the wait of a scan, and the next one waits again. */
+GST_START_TEST (test_flush)
+{
+  GstSegment segment;
+  set_gate (TRUE);
+  GstHarness *h = open_harness (ndt_room_map ());
+  GThread *pushing = g_thread_new ("push", push_scans, h);
+  ndt_wait_for (ndt_harness_count (h, "scans-in") > 0);
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (pushing)), GST_FLOW_FLUSHING);
+  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+  pushing = g_thread_new ("push", push_scans, h);
+  set_gate (FALSE);
+  NdtPose poses[N_SCANS];
+  pull_poses (h, poses);
+  fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (pushing)), GST_FLOW_OK);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+static gboolean
+stop (gdouble fraction, gpointer user_data)
+{
+  gint *n_steps = user_data;
+  fail_unless (fraction >= 0 && fraction <= 1);
+  return --*n_steps > 0;
+}
+
+/* Reading ends where the watch says so: at the first look, and at the last. */
+GST_START_TEST (test_watch)
+{
+  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  g_autoptr (GError) error = NULL;
+  gint n_steps = 1000;
+  const NdtMapWatch watch = {stop, &n_steps};
+  g_autoptr (NdtVoxelMap) map = ndt_map_load_watched (ndt_room_map (), &params, &watch, NULL);
+  fail_unless (map != NULL && n_steps < 999);
+  n_steps = 1000 - n_steps;
+  fail_unless (ndt_map_load_watched (ndt_room_map (), &params, &watch, &error) == NULL);
+  fail_unless (g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED));
+  g_clear_error (&error);
+  n_steps = 1;
+  fail_unless (ndt_map_load_watched (ndt_room_map (), &params, &watch, &error) == NULL);
+  fail_unless (g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED));
+}
+GST_END_TEST
+
+static Suite *
+ndtlocalize_opening_suite (void)
+{
+  Suite *s = suite_create ("ndtlocalize-opening");
+  TCase *tc = tcase_create ("general");
+  suite_add_tcase (s, tc);
+  tcase_add_unchecked_fixture (tc, setup, teardown);
+  tcase_add_test (tc, test_poses);
+  tcase_add_test (tc, test_live);
+  tcase_add_test (tc, test_cancel);
+  tcase_add_test (tc, test_error);
+  tcase_add_test (tc, test_another);
+  tcase_add_test (tc, test_flush);
+  tcase_add_test (tc, test_watch);
+  return s;
+}
+
+GST_CHECK_MAIN (ndtlocalize_opening)
