@@ -58,12 +58,24 @@ def wait_for(condition, otherwise):
         time.sleep(0.001)
 
 
+def wait_for_map(bus):
+    """Live scans do not wait for it."""
+    reading = False
+    while message := bus.timed_pop_filtered(LIMIT * Gst.SECOND if reading else 0,
+                                            Gst.MessageType.PROGRESS):
+        kind = message.parse_progress()[0]
+        reading = kind in (Gst.ProgressType.START, Gst.ProgressType.CONTINUE)
+    assert not reading, "the map is not read"
+
+
 def play(packets, factor, rest):
     """Statistics of a decoder that gets these packets live, and the latency that it reports."""
     pipeline = Gst.parse_launch(
         f"udpsrc name=source port=0 buffer-size={min(allowed_buffer(), 1 << 24)} ! "
         f"velodynedec name=decoder cut-angle=180 ! queue ! {rest}")
     try:
+        pipeline.set_state(Gst.State.PAUSED)
+        wait_for_map(pipeline.get_bus())
         pipeline.set_state(Gst.State.PLAYING)
         # Sources are live: there is no preroll to wait for, and the port is bound by now.
         decoder = pipeline.get_by_name("decoder")
