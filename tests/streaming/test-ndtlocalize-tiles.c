@@ -614,8 +614,8 @@ stop (gpointer user_data)
   return GINT_TO_POINTER (gst_element_set_state (user_data, GST_STATE_NULL));
 }
 
-/* Stopping does not wait for tiles that are being read or were wanted; whether a scan waits for them
- * or not. */
+/* Stopping does not wait for tiles that are being read or were wanted; whether a scan waits for
+ * them or not. */
 static void
 check_stop (gboolean live)
 {
