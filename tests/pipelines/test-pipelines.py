@@ -6,9 +6,7 @@ usage: test-pipelines.py BUILD_ROOT
 """
 
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -30,7 +28,6 @@ APPS = {
 # above the road.
 START = "0,0,1.8"
 SCANS = 12
-LONG = 120  # of a drive that is stopped on its way: 12 s at its own rate, however slow others are
 folder = None  # scratch of the test that runs
 
 
@@ -233,11 +230,7 @@ def test_scripts_refuse():
             ("kitti.sh", ("day", "map.pcd", START, "out.txt", "5"), '"5" is not PROPERTY=VALUE'),
             ("kitti.sh", ("day", "map.pcd", START, "out.txt"), "no day/velodyne/000000.bin"),
             ("pcd-folder.sh", ("day", "10", "map.pcd", START, "o.txt"), "no day/000000.pcd"),
-            ("simulate.sh", ("results", "many"), 'not "many"'),
-            ("replay.sh", ("a", "b", START, "out", "x", "--topic", "/a"), "not PROPERTY=VALUE"),
-            ("replay.sh", ("a", "b", START, "out", "--topic"), "--topic needs a value"),
-            ("replay.sh", ("a", "b", START, "--reference", "none.txt"), "no file none.txt"),
-            ("replay.sh", ("a", "b", "--fast", START), "no option --fast")):
+            ("simulate.sh", ("results", "many"), 'not "many"')):
         output = run(os.path.join(PIPELINES, script), *arguments, status=2)
         # The sentence first, then how the script is called.
         assert output.startswith(script + ": ") and why in output.splitlines()[0], output
@@ -246,7 +239,7 @@ def test_scripts_refuse():
 
 
 def test_scripts_explain_themselves():
-    for script in ("kitti.sh", "pcd-folder.sh", "replay.sh"):
+    for script in ("kitti.sh", "pcd-folder.sh"):
         output = run(os.path.join(PIPELINES, script), status=2)
         assert output.startswith(("Localizes", "\n")) and "INITIAL_POSE" in output, output
 
@@ -273,205 +266,6 @@ def test_simulate():
     with open(path("results", "drive.mcap"), "rb") as file:
         recording = file.read()
     assert len(recording) > 30 * 100000 and recording.endswith(b"\x89MCAP0\r\n")
-
-
-def record_drive(scans, *properties):
-    make_map()
-    run("gst-launch-1.0", "-q", "lidartestsrc", "rings=16", f"num-buffers={scans}", *properties, "!",
-        "mcapsink", "location=drive.mcap")
-
-
-def replay(*options, status=0, out="out"):
-    """The numbers of the last line, and the rows of the trajectory by their times."""
-    output = run(os.path.join(PIPELINES, "replay.sh"), *options, "drive.mcap", "town.pcd", START,
-                 out, status=status)
-    values = dict(pair.split("=") for pair in output.splitlines()[-1].split())
-    return values, csv_times(path(out, "trajectory.csv"))
-
-
-def csv_times(name):
-    with open(name, encoding="ascii") as file:
-        return [line.split(",")[:2] for line in file][1:]
-
-
-def test_replay():
-    record_drive(SCANS)
-    values, rows = replay()
-    assert values["scans"] == values["compared"] == str(SCANS) and values["lost"] == "0", values
-    # Far above the simulated sensor's noise, far below the distance between scans (0.8 m).
-    assert float(values["max_error_m"]) < 0.1, values
-    assert [int(row[0]) for row in rows] == list(range(SCANS))
-    poses = np.loadtxt(path("out", "trajectory.txt"))
-    assert len(poses) == SCANS
-    # What was recorded anew has these poses, bit for bit.
-    run("gst-launch-1.0", "-q", "rosbagsrc", "location=out", "!", "trajectorysink",
-        "location=again.txt")
-    with open(path("out", "trajectory.txt"), "rb") as one, open(path("again.txt"), "rb") as other:
-        assert one.read() == other.read()
-    # Another reference than the recording's own: all of it 1 m beside. Options stand anywhere.
-    poses[:, 2] += 1
-    np.savetxt(path("reference.txt"), poses, fmt="%.9f")
-    values, _ = replay("--reference", path("reference.txt"))
-    assert abs(float(values["mean_error_m"]) - 1) < 1e-4, values
-    output = run(os.path.join(PIPELINES, "replay.sh"), "drive.mcap", "town.pcd", START, "out",
-                 "resolution=1", "--reference", path("reference.txt"))
-    assert abs(float(re.search(r"mean_error_m=(\S+)", output)[1]) - 1) < 0.1, output
-
-
-def test_replay_to_any_folder():
-    """Its name has what patterns of files to write and to read are made of."""
-    record_drive(5)
-    out = "it's [1], 100% *"
-    replay(out=out)
-    values, _ = replay("--resume", out=out)
-    assert values["scans"] == values["compared"] == "5", values
-    assert os.path.isfile(path(out, "replay-00000.mcap"))
-
-
-def test_replay_stops_and_resumes():
-    # Poses are of the ends of such scans, where the next ones begin.
-    record_drive(LONG, "motion-distortion=true")
-    _, whole = replay()
-    with subprocess.Popen([os.path.join(PIPELINES, "replay.sh"), "--realtime", "drive.mcap",
-                           "town.pcd", START, "out"], cwd=folder, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True,
-                          env={**os.environ, "NDT_BUILD": BUILD}) as process:
-        part = path("out", "trajectory.csv.part")
-        end = time.monotonic() + 300
-        while time.monotonic() < end and not (
-                os.path.exists(part) and len(csv_times(part)) > 4):
-            time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
-        output = process.communicate(timeout=300)[0]
-    assert process.returncode == 130, output
-    stopped = csv_times(path("out", "trajectory.csv"))
-    assert 4 < len(stopped) < LONG, output
-    values, rows = replay("--resume")
-    assert rows == whole
-    assert values["scans"] == values["compared"] == str(LONG) and values["lost"] == "0", values
-    assert float(values["max_error_m"]) < 0.1, values
-    # The recordings of both runs are one, without a scan missing or there twice.
-    run("gst-launch-1.0", "-q", "rosbagsrc", "location=out", "!", "trajectorysink", "format=csv",
-        "location=again.csv")
-    assert csv_times(path("again.csv")) == whole
-
-
-def replay_on_terminal(*options, stop_at=None):
-    """Exit status and what a terminal was shown; Ctrl-C is typed at a percentage."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(folder)
-        os.environ["NDT_BUILD"] = BUILD
-        os.execv(os.path.join(PIPELINES, "replay.sh"),
-                 ["replay.sh", *options, "drive.mcap", "town.pcd", START, "out"])
-    shown = b""
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        ready, _, _ = select.select([terminal], [], [], 1)
-        try:
-            shown += os.read(terminal, 65536) if ready else b""
-        except OSError:  # all of the other side is closed
-            break
-        if stop_at is not None and any(p >= stop_at for p in percents(shown)):
-            os.write(terminal, b"\x03")
-            stop_at = None
-    else:
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(status), shown
-
-
-def percents(shown):
-    """Of the bars on a terminal, each of which is as long as its percentage says."""
-    found = re.findall(rb"\r\[(#*)( *)\] +(\d+) % [0-9.]+ of [0-9.]+ s", shown)
-    for full, rest, percent in found:
-        assert len(full) == int(percent) * 40 // 100 and len(full) + len(rest) == 40, shown
-    return [int(percent) for _, _, percent in found]
-
-
-def test_replay_on_a_terminal():
-    record_drive(LONG)
-    _, whole = replay()
-    status, shown = replay_on_terminal("--realtime", stop_at=20)
-    assert status == 130, (status, shown)
-    bars = percents(shown)
-    assert len(bars) > 1 and bars == sorted(bars), shown
-    assert b"--resume goes on" in shown, shown
-    stopped = csv_times(path("out", "trajectory.csv"))
-    assert 0 < len(stopped) < LONG, shown
-    status, shown = replay_on_terminal("--resume")
-    assert status == 0 and percents(shown)[-1] == 100, (status, shown)
-    assert f"scans={LONG} tracked={LONG} degraded=0 predicted=0 lost=0".encode() in shown, shown
-    assert csv_times(path("out", "trajectory.csv")) == whole
-
-
-def recorded():
-    return sorted(name for name in os.listdir(path("out")) if name.startswith("replay-"))
-
-
-def wait_for_ends(pids):
-    """Of processes that have another parent now."""
-    for pid in pids:
-        end = time.monotonic() + 300
-        while time.monotonic() < end:
-            try:
-                with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-                    if file.read().rsplit(")", 1)[1].split()[0] == "Z":
-                        break
-            except FileNotFoundError:
-                break
-            time.sleep(0.01)
-        else:
-            raise AssertionError(f"process {pid} does not end")
-
-
-def test_replay_resumes_what_was_killed():
-    record_drive(LONG)
-    _, whole = replay()
-    with open(path("out", "trajectory.txt"), "rb") as file:
-        poses = np.loadtxt(file)
-    # Early, before the recording has a whole chunk, and later.
-    for size in (1, 5000000):
-        with subprocess.Popen([os.path.join(PIPELINES, "replay.sh"), "--realtime", "drive.mcap",
-                               "town.pcd", START, "out"], cwd=folder, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, start_new_session=True,
-                              env={**os.environ, "NDT_BUILD": BUILD}) as process:
-            name = path("out", "replay-00000.mcap")
-            part = path("out", "trajectory.csv.part")
-            end = time.monotonic() + 300
-            while time.monotonic() < end and not (
-                    os.path.exists(part) and os.path.getsize(part) > 0
-                    and os.path.exists(name) and os.path.getsize(name) >= size):
-                time.sleep(0.02)
-            with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
-                children = file.read().split()
-            # The script first, or it would tidy up.
-            for pid in (process.pid, *map(int, children)):
-                os.kill(pid, signal.SIGKILL)
-        wait_for_ends(map(int, children))
-        values, rows = replay("--resume")
-        assert rows == whole, (size, len(rows), rows[:3], rows[-3:])
-        assert values["scans"] == values["compared"] == str(LONG) and values["lost"] == "0", values
-        # No scan is missing in the recording, none is there twice, each has the pose it was given.
-        run("gst-launch-1.0", "-q", "rosbagsrc", "location=out/replay-*.mcap", "!", "tee", "name=t",
-            "!", "queue", "!", "trajectorysink", "format=csv", "location=again.csv", "t.", "!",
-            "queue", "!", "trajectorysink", "location=again.txt")
-        again = csv_times(path("again.csv"))
-        assert again == whole, (size, len(again), again[-3:])
-        with open(path("out", "trajectory.txt"), "rb") as one, \
-                open(path("again.txt"), "rb") as other:
-            one, other = one.read(), other.read()
-            assert one == other, (size, one[:300], other[:300], len(one), len(other))
-        # Localized from another start, hence not bitwise; far below the distance between scans.
-        again = np.loadtxt(path("again.txt"))
-        error = np.abs(again[:, 1:4] - poses[:, 1:4]).max()
-        assert error < 0.1, (size, error)
-        # There is nothing left to do.
-        files = recorded()
-        values, rows = replay("--resume")
-        assert rows == whole and values["scans"] == str(LONG), values
-        assert recorded() == files, (files, recorded())
 
 
 def main():

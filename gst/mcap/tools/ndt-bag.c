@@ -1,22 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* ndt-bag: what a recording (MCAP or rosbag2) has, as rosbagsrc sees it. */
+/* ndt-bag: what a recording (MCAP or rosbag2) has, as rosbagsrc sees it; several as one. */
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gst/mcap/ros/bag-copy.h"
 #include "gst/mcap/ros/bag-files.h"
 #include "gst/mcap/ros/bag-info.h"
 
+#define EXIT_USAGE 2
+
 static const gchar usage[] =
     "usage: ndt-bag info [--seconds=N] RECORDING...\n"
+    "       ndt-bag merge [--compression=NAME] --output=FILE RECORDING...\n"
     "\n"
-    "Lists the topics of a recording (a file, a folder, or a pattern of MCAP or rosbag2 files) "
+    "info lists the topics of a recording (a file, a folder, or a pattern of MCAP or rosbag2 "
+    "files) "
     "with\n"
     "their types, the pads that rosbagsrc and mcapdemux give them, numbers and rates of messages,\n"
     "spans, frames, how far header stamps are from log times, and what they can be used for.\n"
-    "--seconds=N reads the first N seconds only. The exit status is 1 where the recording cannot\n"
-    "be read, or something in it is damaged or missing.\n";
+    "--seconds=N reads the first N seconds only.\n"
+    "\n"
+    "merge writes the messages, attachments and metadata of recordings as one MCAP file, in the "
+    "order "
+    "of\n"
+    "log times and otherwise as they stand. --compression is none, lz4 (default) or zstd. FILE is\n"
+    "replaced once the new one is whole.\n"
+    "\n"
+    "The exit status is 1 where a recording cannot be read, or something in it is damaged or\n"
+    "missing.\n";
 
 static int
 fail (const GError *error)
@@ -54,13 +67,49 @@ show_info (gchar *const *locations, guint64 seconds)
   return warning || n_damaged > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static int
+merge (gchar *const *locations, const gchar *output, const gchar *compression)
+{
+  static const gchar *const names[] = {
+      [MCAP_WRITER_COMPRESSION_NONE] = "none",
+      [MCAP_WRITER_COMPRESSION_LZ4] = "lz4",
+      [MCAP_WRITER_COMPRESSION_ZSTD] = "zstd",
+  };
+  g_autofree gchar *warning = NULL;
+  g_autoptr (GError) error = NULL;
+  BagCopyCounts counts;
+  guint i = 0;
+
+  while (i < G_N_ELEMENTS (names) && !g_str_equal (names[i], compression))
+    i++;
+  if (i == G_N_ELEMENTS (names)) {
+    fprintf (stderr, "ndt-bag: no compression is called %s: none, lz4, zstd\n", compression);
+    return EXIT_USAGE;
+  }
+  if (!bag_copy_files (locations, G_MAXUINT, output, (McapWriterCompression)i, NULL, NULL, NULL,
+          &counts, &warning, &error))
+    return fail (error);
+  printf ("%" G_GUINT64_FORMAT " messages, %" G_GUINT64_FORMAT
+          " attachments and metadata records in %s\n",
+      counts.messages, counts.records, output);
+  if (warning)
+    fprintf (stderr, "ndt-bag: %s\n", warning);
+  if (counts.damaged > 0)
+    fprintf (
+        stderr, "ndt-bag: %" G_GUINT64_FORMAT " damaged parts are left out.\n", counts.damaged);
+  return warning || counts.damaged > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int
 main (int argc, char **argv)
 {
   gint64 seconds = 0;
   gboolean version = FALSE;
+  g_autofree gchar *output = NULL, *compression = NULL;
   const GOptionEntry entries[] = {
       {"seconds", 0, 0, G_OPTION_ARG_INT64, &seconds, NULL, NULL},
+      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, NULL, NULL},
+      {"compression", 0, 0, G_OPTION_ARG_STRING, &compression, NULL, NULL},
       {"version", 0, 0, G_OPTION_ARG_NONE, &version, NULL, NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL},
   };
@@ -76,15 +125,16 @@ main (int argc, char **argv)
     }
   if (!g_option_context_parse (context, &argc, &argv, &error)) {
     fprintf (stderr, "ndt-bag: %s\n%s", error->message, usage);
-    return 2;
+    return EXIT_USAGE;
   }
   if (version) {
     puts ("ndt-bag " VERSION);
     return EXIT_SUCCESS;
   }
-  if (argc < 3 || strcmp (argv[1], "info") != 0 || seconds < 0) {
-    fputs (usage, stderr);
-    return 2;
-  }
-  return show_info (argv + 2, (guint64)seconds);
+  if (argc >= 3 && strcmp (argv[1], "info") == 0 && seconds >= 0 && !output && !compression)
+    return show_info (argv + 2, (guint64)seconds);
+  if (argc >= 3 && strcmp (argv[1], "merge") == 0 && output)
+    return merge (argv + 2, output, compression ? compression : "lz4");
+  fputs (usage, stderr);
+  return EXIT_USAGE;
 }

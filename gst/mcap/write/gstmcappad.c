@@ -129,12 +129,12 @@ gst_mcap_pad_class_init (GstMcapPadClass *klass)
   /**
    * GstMcapPad:odometry-topic:
    *
-   * Topic of the estimates on clouds as nav_msgs/Odometry, whose twist is that between two of them.
-   * Unset: the cloud's topic and `/odom`. Empty: they are not recorded so.
+   * Topic of the estimates as nav_msgs/Odometry, whose twist is that between two of them. Unset:
+   * of clouds the cloud's topic and `/odom`, of a pose_%u none. Empty: they are not recorded so.
    */
   install_string (object_class, PROP_ODOMETRY_TOPIC, "odometry-topic", "Odometry Topic",
-      "Topic of the estimates on clouds as Odometry, with their velocity (unset: the cloud's and "
-      "/odom; empty: they are not recorded so)");
+      "Topic of the estimates as Odometry, with their velocity (unset: of clouds the cloud's and "
+      "/odom, of a pose_%u none; empty: they are not recorded so)");
   /**
    * GstMcapPad:path-topic:
    *

@@ -367,7 +367,7 @@ add_all (GstMcapPoses *self, GstMcapPad *pad, const Pose *pose, GError **error)
     return TRUE;
   if (!add_transform (self, pad, pose, error) || !add_pose (self, pad, pose, error))
     return FALSE;
-  if (pad->kind != GST_MCAP_PAD_CLOUD || pose->meta->role != GST_POSE_ROLE_ESTIMATE)
+  if (pose->meta->role != GST_POSE_ROLE_ESTIMATE)
     return TRUE;
   note_path (self, pad, pose);
   return add_odometry (self, pad, pose, error);

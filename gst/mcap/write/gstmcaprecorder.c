@@ -187,8 +187,9 @@ set_names (GstMcapPad *pad)
   pad->pose_parent_frame = dup_valid (pad->parent_frame_id);
   g_free (pad->odometry_name);
   g_free (pad->path_name);
-  pad->odometry_name = pad->odometry_topic ? dup_valid (pad->odometry_topic)
-                                           : g_strconcat (pad->main_topic, "/odom", NULL);
+  pad->odometry_name = dup_valid (pad->odometry_topic);
+  if (!pad->odometry_name && pad->kind == GST_MCAP_PAD_CLOUD)
+    pad->odometry_name = g_strconcat (pad->main_topic, "/odom", NULL);
   pad->path_name = dup_valid (pad->path_topic);
   GST_OBJECT_UNLOCK (pad);
 }
