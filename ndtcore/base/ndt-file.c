@@ -108,7 +108,7 @@ read_all (int fd, guint64 max_size, const gchar *shown, gchar **text, gsize *siz
     g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "%s: no memory", shown);
     return FALSE;
   }
-  /* What is added meanwhile is left out. */
+  /* Bytes appended after fstat() are not read. */
   while (n < room) {
     const gssize got = read (fd, bytes + n, room - n);
     if (got < 0 && errno == EINTR)
@@ -163,7 +163,7 @@ ndt_file_compare_names (const gchar *a, const gchar *b)
       continue;
     }
     if (*p != *q) {
-      /* A folder before its files' siblings. */
+      /* '/' sorts before all other characters. */
       if (*p == '/' || *q == '/')
         return *p == '/' ? -1 : 1;
       return (guchar)*p < (guchar)*q ? -1 : 1;

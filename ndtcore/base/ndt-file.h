@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of files as people and programs give them, and files of moderate size. Private. */
+/* Resolving and ordering names of files; reading files of moderate size. Private. */
 #pragma once
 
 #include <glib.h>
@@ -11,29 +11,32 @@ G_BEGIN_DECLS
  * @name: a path in the encoding of file names, as it is; "~" and "~/…" are the home of the user;
  *   "file:///…" is a path in a URI
  *
- * What a shell or a file dialog would have made of a name. A file that exists under the name as it
- * is goes before both.
+ * Resolves what a shell or a file dialog would resolve. An existing file whose name is @name
+ * unchanged has precedence over "~" and URIs.
  *
- * Returns: (transfer full): a path; NULL with %NDT_ERROR_INVALID_ARGUMENT where there is none: a
- *   URI of another scheme or host, "~user", "-" (standard input or output), an empty name
+ * Returns: (transfer full): a path, absolute or relative as @name is; NULL with
+ *   %NDT_ERROR_INVALID_ARGUMENT for a URI of another scheme or host, "~user", "-" (standard input
+ *   or output) and an empty name
  */
 gchar *ndt_file_resolve (const gchar *name, GError **error);
 
 /* Opens a regular file for reading; @name goes through ndt_file_resolve(). -1 with NDT_ERROR_IO
- * where it is missing, unreadable or no regular file: a pipe's writer might never come. */
+ * where it is missing, unreadable or no regular file: reading a pipe could wait forever. The caller
+ * closes the descriptor. */
 int ndt_file_open (const gchar *name, GError **error);
-/* All of a regular file, followed by a NUL. NDT_ERROR_IO also where it has more than @max_size
- * bytes. */
+/* Reads a whole regular file of at most @max_size bytes. @text (transfer full) has @size bytes and
+ * a NUL after them. Errors: those of ndt_file_open(), NDT_ERROR_IO for a larger file,
+ * NDT_ERROR_NO_MEMORY. */
 gboolean ndt_file_read (
     const gchar *name, guint64 max_size, gchar **text, gsize *size, GError **error);
 
-/* Order of names by the numbers in them: "2" before "10"; equal numbers by their length, so that
- * the order is one of all names. As qsort's; for paths: folder by folder. */
+/* Compares names with the numbers in them by value ("2" before "10"), equal numbers by their number
+ * of digits, so that only equal names compare equal. Paths are compared folder by folder. Returns
+ * as strcmp() does. */
 gint ndt_file_compare_names (const gchar *a, const gchar *b);
 
-/* TRUE where a file is called as files of points are: .pcd, .ply, .las, in upper or lower case.
- * Also .laz and .e57, which are refused when they are opened, so that no part of a folder is left
- * out. */
+/* TRUE where the name ends in .pcd, .ply or .las, in upper or lower case. Also for .laz and .e57:
+ * opening them fails, whereas skipping them would leave out part of a folder without an error. */
 gboolean ndt_file_is_points (const gchar *name);
 
 G_END_DECLS

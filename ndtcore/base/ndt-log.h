@@ -9,7 +9,7 @@ G_BEGIN_DECLS
 typedef enum {
   NDT_LOG_NONE,
   NDT_LOG_ERROR,   /* an operation failed */
-  NDT_LOG_WARNING, /* an operation succeeded in a slower or lesser way, or was refused */
+  NDT_LOG_WARNING, /* an operation was refused, or succeeded by a slower way */
   NDT_LOG_INFO,    /* once per map, device or run */
   NDT_LOG_DEBUG,   /* each decision, with its numbers */
   NDT_LOG_TRACE,   /* each scan */
@@ -21,8 +21,8 @@ typedef enum {
  *   string
  * @message: one line without a line feed, valid during the call
  *
- * Receives messages. Called by any thread that uses the object that the log was given to, several
- * at once; the caller may hold locks of ndtcore, so that it must not call back into that object.
+ * Receives messages. Threads that use the object with this log call it concurrently, and may have
+ * locks of ndtcore: it must not call functions of that object.
  */
 typedef void (*NdtLogFunc) (
     NdtLogLevel level, const gchar *category, const gchar *message, gpointer user_data);
@@ -34,8 +34,8 @@ typedef void (*NdtLogFunc) (
  * @level: the last #NdtLogLevel that @func is called for; may be changed by any thread at any time
  *   with ndt_log_set_level()
  *
- * Where messages go. The caller owns it and keeps it until the last object that it was given to is
- * gone. There is no global log: an object without one (NULL) is silent.
+ * A receiver of messages, owned by the caller; it has to outlive all objects that it was given to.
+ * There is no global log: an object without a log (NULL) is silent.
  */
 typedef struct {
   NdtLogFunc func;
@@ -59,7 +59,7 @@ void ndt_log_set_level (NdtLog *log, NdtLogLevel level);
   }                                                                                                \
   G_STMT_END
 
-/* Calls the function whatever the level; ndt_log() is what to use. */
+/* For ndt_log(): calls the function whatever the level. */
 void ndt_log_message (const NdtLog *log, NdtLogLevel level, const gchar *category,
     const gchar *format, ...) G_GNUC_PRINTF (4, 5);
 

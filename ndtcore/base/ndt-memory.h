@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory whose size comes from outside, so that having none is an error and not the end. Private.
- */
+/* Allocation of memory whose size depends on input: a failure is reported and does not abort.
+ * Private. */
 #pragma once
 
 #include <glib.h>
 
 G_BEGIN_DECLS
 
-/* ndt_grow (array, n): makes an array larger, to n elements; FALSE leaves it as it was. */
+/* ndt_grow (array, n): enlarges an array to n elements. FALSE: there is not the memory, and the
+ * array is unchanged. */
 #define ndt_grow(array, n) ndt_grow_bytes ((gpointer *)&(array), (n), sizeof (*(array)))
 
 static inline gboolean

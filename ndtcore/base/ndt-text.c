@@ -42,7 +42,7 @@ gboolean
 ndt_text_next_token (NdtToken *rest, gchar separator, NdtToken *token)
 {
   if (separator != 0) {
-    /* start is NULL once the last token was given: "a," has two tokens. */
+    /* start is NULL after the last token: "a," has two tokens, the second one empty. */
     if (rest->start == NULL)
       return FALSE;
     const gchar *stop = memchr (rest->start, separator, rest->size);
@@ -94,8 +94,9 @@ slow_double (const NdtToken *token, double *value)
 gboolean
 ndt_token_to_double (const NdtToken *token, double *value)
 {
-  /* A decimal of at most 2^53 times or over a power of ten up to 10^22 is rounded once, so it is
-   * right to the last bit; all else takes the general way. */
+  /* A mantissa up to 2^53 and a power of ten up to 10^22 are exact doubles, so that their product
+   * or quotient is rounded once and correct to the last bit (W. D. Clinger, "How to Read Floating
+   * Point Numbers Accurately", 1990). All other numbers go through g_ascii_strtod(). */
   static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   const gchar *p = token->start;
@@ -223,7 +224,8 @@ ndt_token_to_scaled (const NdtToken *token, gint exponent, gint64 *value)
       continue;
     }
     any = TRUE;
-    /* Zeros in front are no digits; those that do not fit are below any unit or too large. */
+    /* Leading zeros are not counted as digits. Digits beyond the buffer are below one unit of the
+     * result, or the number is too large. */
     if (n == 0 && *p == '0')
       point -= has_point;
     else if (n < (gint)sizeof digits) {
@@ -298,7 +300,7 @@ ndt_text_parse_numbers (const gchar *text, double *values, guint max)
     if (*text == '\0')
       return (gint)n;
     if (n > 0) {
-      /* One separator: a number that is missing is an error, not the next one's place. */
+      /* One separator only: "1,,2" is an error, and not two numbers. */
       if (*text == ',' || *text == ';')
         text++;
       else if (text == start)

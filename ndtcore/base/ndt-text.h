@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading numbers from text, whatever the locale; tokens are not NUL-terminated. Private. */
+/* Parsing of numbers, independent of the locale; tokens are not NUL-terminated. Private. */
 #pragma once
 
 #include <glib.h>
 
 G_BEGIN_DECLS
 
-/* A piece of a text that the caller keeps. */
+/* A part of a text that is owned by the caller. */
 typedef struct {
   const gchar *start;
   gsize size;
 } NdtToken;
 
-/* Cuts the next line off [*cursor, end); the line is without its "\n" or "\r\n". FALSE at the
- * end. */
+/* Takes the next line from [*cursor, end), without its "\n" or "\r\n". FALSE at the end. */
 gboolean ndt_text_next_line (const gchar **cursor, const gchar *end, NdtToken *line);
-/* Cuts the next token off @rest: separated by white space, and by @separator where it is not 0
- * (then tokens may be empty). FALSE at the end. */
+/* Takes the next token from @rest. Tokens are separated by white space and, where @separator is not
+ * 0, by @separator as well; then they may be empty. FALSE at the end. */
 gboolean ndt_text_next_token (NdtToken *rest, gchar separator, NdtToken *token);
 gboolean ndt_token_equal (const NdtToken *token, const gchar *text);
-/* All of these: FALSE when the token is not a number of its kind, or out of range. */
+/* These return FALSE where the token is no number of the type or out of its range. */
 gboolean ndt_token_to_double (const NdtToken *token, double *value);
 gboolean ndt_token_to_uint64 (const NdtToken *token, guint64 *value);
 gboolean ndt_token_to_int64 (const NdtToken *token, gint64 *value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Constants that were chosen by measurement or as limits, of ndtcore and cuda. docs/constants.md
- * has what each was chosen on and which test fails when it is changed; tests/unit/test-constants.py
- * holds both together. What follows from a format or another constant stands where it is used. No
- * GLib: nvcc reads this. */
+ * says what each was chosen on and which test fails when it is changed;
+ * tests/unit/test-constants.py asserts that both agree. Values that follow from a format or from
+ * another constant are defined where they are used. No GLib: nvcc compiles this header. */
 #pragma once
 
 #include <stdint.h>
@@ -21,29 +21,30 @@
 
 /* ---- Scans and their samples ---- */
 
-/* Leaf indices per axis lie within ±2^20; the rest of the scan is dropped, as is everything that
- * is farther than this many metres: no lidar sees so far, and float cells would overflow. */
+/* Coordinates beyond this, metres, are dropped, as are points whose leaf index exceeds ±2^20 along
+ * an axis: no lidar measures so far, and cell indices in float would overflow. */
 #define NDT_SCAN_LIMIT 100000.0f
-/* Steps of a leaf's edge that centroids are summed in. 2^20: a leaf of 1 m resolves 1 µm, and 2^43
- * points fit the sum. */
+/* Integer steps per edge of a leaf, in which centroids are summed: 2^20, so that a leaf of 1 m is
+ * resolved to 1 µm and 2^43 points fit into a 64-bit sum. */
 #define NDT_LEAF_STEPS 1048576.0f
-/* Points of a sample: two fifths of the scan's, within these. */
+/* Least and most points of a sample, which has two fifths of the scan's points. */
 #define NDT_SAMPLE_LEAST 600
 #define NDT_SAMPLE_MOST 1500
 
 /* ---- Motion compensation and frame trees ---- */
 
-/* Instants over a scan; they are nearer than 25 µs to any point's of a scan of 0.1 s. Points that
- * stay as they are belong to one more. */
+/* Instants per scan at which the motion is evaluated: in a scan of 0.1 s each point is at most 25
+ * µs from one. One more slot has the points that are not moved. */
 #define NDT_DESKEW_SLOTS 2048
-/* Points that are dealt and moved together, so that their slots take no memory of a scan's size. */
+/* Points that are assigned to instants and moved at a time, so that no array of a scan's size is
+ * needed. */
 #define NDT_DESKEW_POINTS_AT_ONCE 1024
-/* Frames whose matrices are made together, and points that are transformed together: what lies
- * between two steps stays in the first-level cache. */
+/* Frames whose matrices are computed, and points that are transformed, at a time: the intermediate
+ * values fit into the first-level cache. */
 #define NDT_FRAMES_AT_ONCE 128
 #define NDT_FRAME_POINTS_AT_ONCE 256
-/* Results of at least so many bytes go past the caches: who reads them finds them gone there
- * anyway, and a cache line that is about to be overwritten is not fetched first. */
+/* Results of at least this many bytes are written past the caches: they would be evicted before
+ * they are read, and such writes do not fetch the line first. */
 #define NDT_FRAMES_PAST_CACHES (8 << 20)
 
 /* ---- The CUDA backend: alignments ---- */
@@ -56,63 +57,64 @@
 #define NDT_CUDA_REUSE 0.125f
 /* Chunk sums that a block of a grid keeps before it adds them to its strands. */
 #define NDT_CUDA_CHUNK_BUFFER 64
-/* Polls of another block's sums before the wait counts as failed: half a minute. The first ones of
- * a grid may wait for processors that other grids have. */
+/* Polls of another block's sums before the wait counts as failed: about half a minute. The first
+ * blocks of a grid may wait for multiprocessors that other grids occupy. */
 #define NDT_CUDA_MAX_POLLS (1 << 26)
-/* Time that a caller spins for a result before it sleeps, µs. Being woken takes some tens. */
+/* Time that a caller polls for a result before it sleeps, µs. Waking takes some tens of µs. */
 #define NDT_CUDA_SPIN_TIME 5000
-/* Time that a sequence waits for its next start before it makes room for others, ns: some times
- * what a launch takes. */
+/* Time that the kernel of a sequence waits for the next start before it ends and frees the device,
+ * ns: several times the duration of a launch. */
 #define NDT_CUDA_PATIENCE 100000
-/* Starts of one launch; and where they have the device in turn, which some systems do not leave to
- * one kernel for seconds. */
+/* Most starts of one launch; and where starts run one after the other: some systems end a kernel
+ * that runs for seconds. */
 #define NDT_CUDA_MAX_STARTS 4096
 #define NDT_CUDA_MAX_IN_TURN 64
-/* A backend that began an alignment so short a time ago is at work, µs: some times what one takes.
- */
+/* A backend that began an alignment less than this ago counts as active, µs: several times the
+ * duration of an alignment. */
 #define NDT_CUDA_AT_WORK 1000
 
 /* ---- The CUDA backend: memory, maps and frames ---- */
 
-/* Of an upload from plain memory: large enough that it takes longer than to ask for it. */
+/* Bytes of one part of an upload from pageable memory: its transfer takes longer than its request.
+ */
 #define NDT_CUDA_UPLOAD_PART 262144
-/* Records in plain memory that are uploaded whole, bytes: wider ones bring more than picking out of
- * them what is needed takes. */
+/* Largest record in pageable memory that is uploaded whole, bytes: of larger ones the needed fields
+ * are packed on the host first, which takes less time than to transfer the rest. */
 #define NDT_CUDA_MAX_RECORD 32
 #define NDT_CUDA_PARTS 4
-/* Unfiltered scans up to this many points are read by the device where they are. */
+/* Unfiltered scans of up to this many points are read by the device from host memory. */
 #define NDT_CUDA_MAX_IN_PLACE 32768
-/* Cells of a level up to which it has a grid of them: 128 MiB. */
+/* Most cells of a level for which a dense grid is made: 128 MiB. */
 #define NDT_CUDA_MAX_GRID (1 << 25)
-/* Points that go up at a time, beside the work on those before: at most, and at least, where a
- * budget is small. */
+/* Most points of one upload, which overlaps with the work on the points before; and least, where
+ * the budget is small. */
 #define NDT_CUDA_BUILD_CHUNK 1048576
 #define NDT_CUDA_BUILD_LEAST_CHUNK 4096
-/* Wider records are packed on the host. */
+/* Records of more bytes are packed on the host. */
 #define NDT_CUDA_BUILD_STRIDE 48
-/* log2 of the cells that a table has at least and at most. */
+/* log2 of the least and of the most cells of a table. */
 #define NDT_CUDA_BUILD_LEAST_BITS 16
 #define NDT_CUDA_BUILD_MOST_BITS 28
-/* Points, or frames, that are on their way at once: large enough for transfers to run at full
- * speed, and several for those up, those down and the host's part of the work to overlap. */
+/* Points or frames of one transfer: large enough for full bandwidth, and small enough for uploads,
+ * downloads and the host's part of the work to overlap. */
 #define NDT_CUDA_FRAMES_PART (1 << 18)
 #define NDT_CUDA_FRAMES_LEAST_PART (1 << 12)
-/* Trees of more levels are propagated by doubling: a launch a level takes too long then. */
+/* Trees of more levels are propagated by doubling: one launch per level would take longer. */
 #define NDT_CUDA_FRAMES_BY_LEVEL 32
 
 /* ---- The step rule (ndt-optimizer.h) ---- */
 
-/* Steps of the approach that an indefinite start takes: three bring half a metre and 3° into the
- * basin (docs/mathematics.md). */
+/* Steps of the approach after an indefinite start: three bring an error of half a metre and 3° into
+ * the basin (docs/mathematics.md). */
 #define NDT_OPTIMIZER_DETOUR 3
-/* A step is not tried at less than this fraction. */
+/* Smallest fraction of a step that is tried. */
 #define NDT_OPTIMIZER_LEAST_LENGTH 1e-6
 /* Longest turn of a step of the approach, rad; its longest translation is a cell. */
 #define NDT_OPTIMIZER_APPROACH_TURN 0.25
 /* A stage of the approach ends with a step below a fiftieth of a cell and 2 mrad: the squares. */
 #define NDT_OPTIMIZER_STAGE_CELL2 0.0004
 #define NDT_OPTIMIZER_STAGE_TURN2 0.000004
-/* A backtracking step is this part of the one before at least, and at most. */
+/* Least and most length of a backtracking step, as a fraction of the one before. */
 #define NDT_OPTIMIZER_BACKTRACK_LEAST 0.1
 #define NDT_OPTIMIZER_BACKTRACK_MOST 0.5
 /* First damping of a Hessian that is not definite, in units of its scaled diagonal. */
@@ -120,12 +122,12 @@
 
 /* ---- Files ---- */
 
-/* Whole numbers without a unit that are farther apart as seconds are hardly seconds: 10 Hz in ms
- * are 100, and in ns 10^8. */
+/* Largest step between times that are whole numbers without a unit and taken for seconds: 10 Hz are
+ * steps of 100 in ms and of 10^8 in ns. */
 #define NDT_POSE_STEP_LIMIT 50.0
 /* Bytes of a pose file: 4 GiB are twenty million poses. */
 #define NDT_TRAJECTORY_MAX_SIZE (UINT64_C (1) << 32)
-/* Bytes of a map's metadata: a million tiles; and how deep its lists lie within each other: two is
- * what there is. */
+/* Most bytes of a map's metadata: a million tiles; and deepest nesting of its lists: Autoware's
+ * have two levels. */
 #define NDT_METADATA_MAX_SIZE (UINT64_C (1) << 26)
 #define NDT_METADATA_MAX_DEPTH 16

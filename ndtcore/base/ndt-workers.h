@@ -8,15 +8,15 @@ G_BEGIN_DECLS
 /**
  * NdtWorkers:
  *
- * Threads that live as long as their owner and run the tasks of one call together with the
- * caller. Which thread runs which task is open: tasks must write to places of their own.
+ * Threads that run the tasks of a call together with the calling thread. Which thread runs which
+ * task is not defined: tasks must not write to the same memory.
  */
 typedef struct _NdtWorkers NdtWorkers;
 
 typedef void (*NdtWorkFunc) (guint task, gpointer data);
 
-/* n_threads counts the caller; 0: one per processor that the process may use. There are fewer where
- * the system gives no more. */
+/* n_threads includes the caller; 0: one per processor that the process may use. There are fewer
+ * where the system refuses to create more. */
 NdtWorkers *ndt_workers_new (guint n_threads);
 void ndt_workers_free (NdtWorkers *workers);
 guint ndt_workers_get_n_threads (const NdtWorkers *workers);

@@ -14,15 +14,15 @@ typedef enum { FORMAT_PCD, FORMAT_PLY, FORMAT_LAS } Format;
 
 struct _NdtCloudFile {
   Format format;
-  NdtPcdFile *pcd; /* which maps the file itself */
-  gchar *path;     /* for messages, as all below of the other formats */
+  NdtPcdFile *pcd; /* it has the mapping of the file */
+  gchar *path;     /* for messages; this and the members below are of the other formats */
   GMappedFile *mapping;
   union {
     NdtPlyHeader ply;
     NdtLasHeader las;
   } header;
   gboolean has_points;
-  NdtCloudPoints points; /* of a PCD only its intensities */
+  NdtCloudPoints points; /* of a PCD the intensities alone */
 };
 
 static gboolean

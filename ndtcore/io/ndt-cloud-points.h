@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What readers of point files give. Private to ndtcore/io. */
+/* Result of the readers of point files. Private to ndtcore/io. */
 #pragma once
 
 #include "ndtcore/scan/ndt-cloud.h"

@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  * @scale: of the records' whole numbers, per axis …
  * @offset: … and what is added, metres (or the unit of the file's coordinate system)
  *
- * What of a LAS header is needed for points. Variable length records are not read.
+ * The members of a LAS header that points need. Variable length records are not read.
  */
 typedef struct {
   guint version;

@@ -31,7 +31,7 @@ typedef struct {
  * order of names as of ndt_map_list_files())
  * @params: of the voxel map
  *
- * Reads point files and builds their voxel map, never holding more than one file's points.
+ * Reads point files and builds their voxel map; the points of one file at a time are in memory.
  *
  * Returns: (transfer full): the map, or NULL with %NDT_ERROR_IO (missing, unreadable),
  *   %NDT_ERROR_FORMAT (foreign, truncated; the message names file and cause) or

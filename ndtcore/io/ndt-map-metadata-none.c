@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For builds without libyaml (-Dyaml=disabled): maps in tiles that a file of YAML lists are
- * refused. */
+/* For builds without libyaml (-Dyaml=disabled): folders of tiles with metadata in YAML are refused.
+ */
 #include "ndt-map-metadata.h"
 #include "ndtcore/base/ndt-error.h"
 

@@ -119,8 +119,9 @@ ndt_map_metadata_load (const gchar *path, GError **error)
   return ndt_map_metadata_parse (text, size, shown, error);
 }
 
-/* libyaml looks at all open brackets for each token: 200 KB of "[" take it a minute. What is said
- * of tiles is two deep. Other faults are left to the reading of the document. */
+/* Checks the depth of nesting. libyaml visits all open brackets at each token, so that 200 KB of
+ * "[" take a minute; tiles are nested two deep. Other faults are found when the document is read.
+ */
 static gboolean
 check_depth (const gchar *text, gsize size, const gchar *name, GError **error)
 {

@@ -10,9 +10,9 @@ G_BEGIN_DECLS
 /**
  * NdtMapMetadata:
  * @size: edges of a tile along x and y, metres, above 0
- * @corners: (element-type gchar* double*): by a file's name the least x and y of its tile, metres
+ * @corners: (element-type gchar* double*): least x and y of a tile, metres, by its file's name
  *
- * What Autoware's pointcloud_map_metadata.yaml says of a map in tiles.
+ * Contents of Autoware's pointcloud_map_metadata.yaml: size and corners of a map's tiles.
  */
 typedef struct {
   double size[2];
@@ -20,7 +20,7 @@ typedef struct {
 } NdtMapMetadata;
 
 /* NULL with NDT_ERROR_IO, or with NDT_ERROR_FORMAT where it is no YAML, or other than Autoware's;
- * the message names file, line and cause. Keys that are no names of files of points are ignored. */
+ * the message names file, line and cause. Keys that are no names of point files are ignored. */
 NdtMapMetadata *ndt_map_metadata_load (const gchar *path, GError **error);
 /* The same of bytes; @name is for messages. */
 NdtMapMetadata *ndt_map_metadata_parse (

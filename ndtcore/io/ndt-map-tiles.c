@@ -10,7 +10,7 @@
 #include "ndt-map-file.h"
 #include "ndt-map-metadata.h"
 
-/* A tile's number is its region's. */
+/* A tile's index is the id of its region. */
 typedef struct {
   gchar *path;
   double min[2];
@@ -23,7 +23,7 @@ struct _NdtMapTiles {
   NdtVoxelMapBuilder *builder;
   GArray *tiles; /* of Tile */
   NdtMapTilesCounts counts;
-  NdtVoxelMap *map; /* of the tiles that are used; NULL where it has to be built */
+  NdtVoxelMap *map; /* of the tiles in memory; NULL: to be built */
   const NdtLog *log;
 };
 
@@ -101,7 +101,7 @@ look_at_files (NdtMapTiles *tiles, const gchar *path, GError **error)
   return any;
 }
 
-/* The metadata of a folder; NULL where there are none. */
+/* Path of a folder's metadata; NULL where there are none. */
 static gchar *
 find_metadata (const gchar *folder)
 {
@@ -114,8 +114,8 @@ find_metadata (const gchar *folder)
   return g_file_test (beside, G_FILE_TEST_EXISTS) ? g_steal_pointer (&beside) : NULL;
 }
 
-/* The boxes that metadata give. A file more or less than they list is an error: part of the map
- * would be missing. */
+/* Boxes from the metadata. A file that is not listed, or listed and missing, is an error: part of
+ * the map would be missing. */
 static gboolean
 read_metadata (NdtMapTiles *tiles, const gchar *folder, const gchar *path, GError **error)
 {
@@ -267,7 +267,7 @@ ndt_map_tiles_move (
   tiles->counts.is_outside = nearest > radius;
   const double reach = MAX (radius, nearest);
 
-  /* What is dropped makes room for what comes. */
+  /* Tiles are dropped before others are read, so that their memory is free. */
   for (guint i = 0; i < n; i++)
     if (tile_at (tiles, i)->is_used && ndt_map_tiles_get_distance (tiles, i, position) > reach)
       drop (tiles, i);

@@ -9,18 +9,18 @@ G_BEGIN_DECLS
 /**
  * NdtMapTiles:
  *
- * A map in tiles, of which those near a position are in memory: the files of a folder, each with
- * its box. The boxes are those of the folder's pointcloud_map_metadata.yaml (in it or beside it,
- * as Autoware has it), or else of the points, for which all files are read once.
+ * A map in tiles, the files of a folder, of which those near a position are in memory. The boxes of
+ * tiles are those of pointcloud_map_metadata.yaml (in the folder or beside it, as Autoware places
+ * it), or else those of the points, for which all files are read once.
  *
- * References may be taken and given back by any thread; all else is for one thread at a time.
+ * Reference counting is thread-safe; all other functions are for one thread at a time.
  */
 typedef struct _NdtMapTiles NdtMapTiles;
 
 /**
  * NdtMapTilesCounts:
  * @n_used: tiles in memory
- * @is_outside: no tile lies within the radius: the one in memory is the nearest
+ * @is_outside: no tile lies within the radius; the nearest one is in memory
  * @n_loaded: tiles read since the map was opened …
  * @n_dropped: … those that are not in memory any more …
  * @n_failed: … and times that one could not be read
@@ -55,7 +55,7 @@ void ndt_map_tiles_unref (NdtMapTiles *tiles);
 void ndt_map_tiles_set_log (NdtMapTiles *tiles, const NdtLog *log);
 
 guint ndt_map_tiles_get_n_tiles (const NdtMapTiles *tiles);
-/* In the order of names. */
+/* Path of a tile; tiles are in the order of names. */
 const gchar *ndt_map_tiles_get_path (const NdtMapTiles *tiles, guint index);
 /* x and y of a tile's box, metres. Of a file without points the minimum is above the maximum. */
 void ndt_map_tiles_get_box (const NdtMapTiles *tiles, guint index, double min[2], double max[2]);
@@ -69,16 +69,16 @@ void ndt_map_tiles_get_counts (const NdtMapTiles *tiles, NdtMapTilesCounts *coun
  * ndt_map_tiles_move:
  * @position: x and y, metres
  * @radius: above 0, metres
- * @failure: (out) (transfer full) (nullable): why the first of the tiles that could not be read
- *   could not, NULL where all could
+ * @failure: (out) (transfer full) (nullable): the error of the first tile that could not be read,
+ *   NULL where all were read
  *
- * Drops the tiles farther than @radius from @position, then reads those within that are not in
- * memory, one at a time; where there is none within, the nearest. What cannot be read is left out,
- * and tried again by the next call.
+ * Drops the tiles farther than @radius from @position, then reads the missing ones within it, one
+ * at a time; the nearest one where none lies within. Tiles that cannot be read are left out, and
+ * read again by the next call.
  *
- * Returns: (transfer full): the map of the tiles in memory, bitwise the same whatever came before,
- *   and the same object as long as the tiles are; NULL with %NDT_ERROR_EMPTY_MAP where they have no
- *   valid voxel, with %NDT_ERROR_NO_MEMORY where it does not fit
+ * Returns: (transfer full): the map of the tiles in memory, which to the bit does not depend on
+ *   earlier calls; the same object while the tiles are the same. NULL with %NDT_ERROR_EMPTY_MAP
+ *   where they have no valid voxel, with %NDT_ERROR_NO_MEMORY where it does not fit
  */
 NdtVoxelMap *ndt_map_tiles_move (
     NdtMapTiles *tiles, const double position[2], double radius, GError **failure, GError **error);

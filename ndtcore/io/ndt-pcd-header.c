@@ -75,7 +75,7 @@ find_key (const NdtToken *token)
   return -1;
 }
 
-/* A line that is not there in full can already show that this is no PCD. */
+/* An incomplete line can already show that this is no PCD. */
 static gboolean
 check_line_start (const gchar *start, const gchar *end, GError **error)
 {

@@ -11,7 +11,7 @@
 
 #include "ndtcore/base/ndt-file.h"
 
-/* Points that are gathered before they are written. */
+/* Points per call of fwrite(). */
 #define CHUNK 16384
 
 static gsize
@@ -117,7 +117,8 @@ write_all (FILE *out, const NdtCloudView *points, NdtPcdEncoding encoding)
     ok = ok && write_compressed (out, points);
     break;
   }
-  /* Before the name is given to it, so that a crash leaves the old file or the new. */
+  /* Synced before it is renamed, so that after a crash there is either the old file or the new one.
+   */
   return ok && fflush (out) == 0 && fsync (fileno (out)) == 0;
 }
 

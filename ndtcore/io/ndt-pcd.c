@@ -12,7 +12,7 @@
 
 G_STATIC_ASSERT (G_BYTE_ORDER == G_LITTLE_ENDIAN);
 
-/* What an LZF back reference of three bytes can stand for, over three. */
+/* Largest ratio of LZF: a back reference of 3 bytes stands for up to 264. */
 #define MAX_LZF_RATIO 88
 #define LZF_SIZES 8
 
@@ -26,7 +26,7 @@ read_u32 (const guint8 *data)
   return value;
 }
 
-/* Blank lines and comments are no points. */
+/* Skips blank lines and comments. */
 static gboolean
 next_data_line (const gchar **cursor, const gchar *end, NdtToken *line, guint64 *number)
 {
@@ -178,8 +178,8 @@ fail_truncated (const NdtPcdHeader *header, guint64 present, GError **error)
       n_points - present, n_points);
 }
 
-/* Text that was read need not stay in memory: a file mapping can read it again. Returns where to go
- * on releasing. */
+/* Releases the pages of text that has been read, which a file mapping can read again. Returns where
+ * the next release begins. */
 static const gchar *
 release_mapping (const gchar *from, const gchar *to)
 {
@@ -192,7 +192,7 @@ release_mapping (const gchar *from, const gchar *to)
   return end;
 }
 
-/* @is_mapping: data are a file's mapping, of which no more than necessary is kept in memory */
+/* @is_mapping: @data is a file's mapping, whose pages are released after they have been read */
 static guint8 *
 decode_ascii (
     const NdtPcdHeader *header, const guint8 *data, gsize size, gboolean is_mapping, GError **error)
@@ -204,8 +204,8 @@ decode_ascii (
   guint64 number = 0;
   NdtToken line;
 
-  /* Each value takes a character and a separator at least, which bounds what a wrong header can
-   * make us allocate. */
+  /* Each value takes a character and a separator at least, which bounds the memory that a wrong
+   * header makes us allocate. */
   guint64 values = 0;
   for (guint i = 0; i < header->n_fields; i++)
     values += header->fields[i].count;
@@ -349,7 +349,7 @@ struct _NdtPcdFile {
   gchar *path;
   GMappedFile *mapping;
   NdtPcdHeader header;
-  guint8 *owned; /* decoded points, where the mapping itself does not do */
+  guint8 *owned; /* decoded points, where a view cannot refer to the mapping */
 };
 
 NdtPcdFile *
@@ -407,7 +407,7 @@ load_points (NdtPcdFile *file, GError **error)
 
   if (header->encoding == NDT_PCD_BINARY)
     return check_binary (header, size, error);
-  /* Columns serve as well as points do, and save a copy. */
+  /* A view can refer to columns as well, which saves a copy. */
   file->owned = header->encoding == NDT_PCD_ASCII ? decode_ascii (header, data, size, TRUE, error)
                                                   : decompress (header, data, size, error);
   if (!file->owned)

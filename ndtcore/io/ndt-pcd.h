@@ -55,7 +55,7 @@ gboolean ndt_pcd_parse_header (
 /**
  * NdtPcdCursor:
  *
- * How far ndt_pcd_find_end() has looked; zero it for each file.
+ * Progress of ndt_pcd_find_end(); to be zeroed for each file.
  */
 typedef struct {
   gsize offset;
@@ -63,8 +63,8 @@ typedef struct {
 } NdtPcdCursor;
 
 /* Finds where the data of a file end, for streams that come in pieces or hold several files.
- * @data are the bytes after the header, as many as there are; from call to call they may only
- * grow. TRUE sets @end to the number of bytes that are data; FALSE: more are needed. */
+ * @data are the bytes after the header that have been received; a later call has the same bytes and
+ *   more. TRUE sets @end to the number of bytes that are data; FALSE: more are needed. */
 gboolean ndt_pcd_find_end (
     const NdtPcdHeader *header, const guint8 *data, gsize size, NdtPcdCursor *cursor, gsize *end);
 
@@ -80,23 +80,23 @@ guint8 *ndt_pcd_decode (
 /**
  * NdtPcdFile:
  *
- * A PCD file opened for reading its coordinates; binary files are mapped, not copied (so the file
- * must not shrink meanwhile).
+ * A PCD file opened for reading its coordinates; binary files are mapped, not copied so that the
+ * file must not shrink while it is open.
  */
 typedef struct _NdtPcdFile NdtPcdFile;
 NdtPcdFile *ndt_pcd_file_open (const gchar *path, GError **error);
 void ndt_pcd_file_free (NdtPcdFile *file);
 const NdtPcdHeader *ndt_pcd_file_get_header (const NdtPcdFile *file);
-/* x, y, z of all points, in memory that the file owns. Errors of ndt_pcd_header_find_xyz() and
- * ndt_pcd_decode(), with the path before them. */
+/* x, y, z of all points, in memory that the file owns. Errors: those of ndt_pcd_header_find_xyz()
+ * and ndt_pcd_decode(), preceded by the path. */
 gboolean ndt_pcd_file_get_points (NdtPcdFile *file, NdtCloudView *view, GError **error);
-/* The field "intensity", or "i", of a file whose points have been got, a value a point; NULL where
- * there is none, or several values a point. */
+/* The field "intensity", or "i", one value a point; NULL where there is none, or several values a
+ * point. To be called after ndt_pcd_file_get_points(); (transfer full). */
 float *ndt_pcd_file_dup_intensities (const NdtPcdFile *file);
 
-/* Writes x, y, z (float or double as the view's scalar), through a temporary file that replaces
- * @path when whole. Text has enough digits to be read back exactly. NDT_ERROR_IO, or
- * NDT_ERROR_INVALID_ARGUMENT where compressed data would not fit PCD's limit of 4 GiB. */
+/* Writes x, y, z in the view's scalar to a temporary file, which is renamed to @path when it is
+ * complete. Text is read back to the same bits. NDT_ERROR_IO, or NDT_ERROR_INVALID_ARGUMENT where
+ * compressed data would not fit PCD's limit of 4 GiB. */
 gboolean ndt_pcd_write (
     const gchar *path, const NdtCloudView *points, NdtPcdEncoding encoding, GError **error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PLY, as Turk's description of 1994 has it ("The PLY Polygon File Format"), with the names of
- * types that later programs write ("float32"). */
+/* PLY after G. Turk, "The PLY Polygon File Format" (1994), and the names of types that later
+ * programs write ("float32"). */
 #include "ndt-ply.h"
 
 #include <math.h>
@@ -188,7 +188,7 @@ ndt_ply_parse_header (const guint8 *data, gsize size, NdtPlyHeader *header, GErr
 
 /* ---- Data ---- */
 
-/* Where reading is. */
+/* Position in the data. */
 typedef struct {
   const NdtPlyHeader *header;
   const guint8 *at;
@@ -308,7 +308,7 @@ read_element (Reader *reader, const NdtPlyElement *element, double *values)
                                                    : read_binary (reader, element, values);
 }
 
-/* Bytes of a binary element at least, and whether it has always as many. */
+/* Least bytes of a binary element, and whether all elements have that size. */
 static gsize
 least_size (const NdtPlyHeader *header, const NdtPlyElement *element, gboolean *is_fixed)
 {
@@ -324,7 +324,7 @@ least_size (const NdtPlyHeader *header, const NdtPlyElement *element, gboolean *
   return header->encoding == NDT_PLY_ASCII ? 2 * (gsize)element->n_properties : size;
 }
 
-/* Goes past what comes before the vertices. */
+/* Skips the elements before the vertices. */
 static gboolean
 skip_elements (Reader *reader, GError **error)
 {
@@ -358,7 +358,7 @@ fail_truncated (guint64 present, guint64 n, GError **error)
       n - present, n);
 }
 
-/* Floats or doubles at equal distances, as they lie in the file. */
+/* Refers to floats or doubles with one stride in the file, without a copy. */
 static gboolean
 is_view (const NdtPlyHeader *header, gsize offsets[3])
 {
@@ -404,8 +404,8 @@ ndt_ply_read (const NdtPlyHeader *header, const guint8 *data, gsize size, NdtClo
         ndt_cloud_view (reader.at, n, least, offsets[0], offsets[1], offsets[2], header->scalar);
     return TRUE;
   }
-  /* So a wrong number does not make us allocate more than the file can fill; the last line may end
-   * without a line feed. */
+  /* Bounds the memory that a wrong number makes us allocate by the size of the file; the last line
+   * may end without a line feed. */
   double values[NDT_PLY_MAX_PROPERTIES];
   if (n > (left + 1) / least) {
     guint64 present = 0;

@@ -203,7 +203,7 @@ is_time (const Name *name, NdtTimeUnit *unit, gboolean *is_bare)
   const NdtTimeUnit suffix = unit_from_text (word);
   if (suffix == NDT_TIME_UNIT_UNKNOWN)
     return FALSE;
-  /* "s" alone is as well an arc's length. */
+  /* A column "s" may be an arc length as well. */
   *is_bare = base[0] == '\0' && word[1] != '\0';
   *unit = suffix;
   return *is_bare || ends_with (base, names);
@@ -234,7 +234,7 @@ refuse_twice (const gchar *what, const NdtToken *a, const NdtToken *b, GError **
       error, "names %s twice, '%s' and '%s': leave one of them", what, first, second);
 }
 
-/* ROS: when it was measured. Other times of the row are when it was received. */
+/* ROS: the time of measurement; other times of the row are of reception. */
 static gboolean
 is_header_stamp (const NdtToken *cell)
 {
@@ -243,7 +243,7 @@ is_header_stamp (const NdtToken *cell)
   return strstr (name.text, "header_stamp") != NULL;
 }
 
-/* Time and, where it has a column of its own, the rest below a second. */
+/* Finds the column of times and, where there is one, that of the fraction of a second. */
 static gboolean
 add_time (
     NdtTrajectoryColumns *columns, const NdtToken *cells, guint i, NdtTimeUnit unit, GError **error)
@@ -371,7 +371,7 @@ ndt_trajectory_read_names (
     for (guint k = NDT_COLUMN_X; k < NDT_N_COLUMNS; k++)
       if (columns->at[k] < 0)
         return refuse_missing (columns, cells, n, error);
-  /* "nsec" without "sec" may be all of the time, or what is left of a second. */
+  /* "nsec" without "sec" may be the whole time or the fraction of a second. */
   if (!fault && n_times == 1 && is_bare && columns->unit > NDT_TIME_UNIT_S) {
     g_autofree gchar *text = ndt_token_dup (&cells[columns->at[NDT_COLUMN_TIME]]);
     ndt_text_fail (&fault,

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* The largest row that is looked into. */
+/* Most cells of a row that is read. */
 #define NDT_TRAJECTORY_MAX_CELLS 256
 
 typedef enum {
@@ -19,7 +19,7 @@ typedef enum {
   NDT_TIME_UNIT_NS,
 } NdtTimeUnit;
 
-/* Columns that are read: time, the rest of it below a second, x y z, qx qy qz qw. */
+/* Columns that are read: time, its fraction of a second, x y z, qx qy qz qw. */
 enum {
   NDT_COLUMN_TIME,
   NDT_COLUMN_FRACTION,
@@ -30,11 +30,12 @@ enum {
 
 /**
  * NdtTrajectoryColumns:
- * @n_cells: of a row
- * @at: position in a row, -1: there is none. Without a time: the poses have none
+ * @n_cells: cells of a row
+ * @at: index of the column's cell in a row, -1: none. Poses have no times where there is no column
+ *   of times
  * @unit: of the time, likewise @fraction_unit
  *
- * What a line of names says.
+ * Result of reading a line of names.
  */
 typedef struct {
   guint n_cells;
@@ -54,16 +55,16 @@ typedef enum {
 guint ndt_trajectory_split (
     NdtToken line, gchar separator, NdtToken cells[NDT_TRAJECTORY_MAX_CELLS]);
 
-/* Units that stand apart from their names ("t [ns]" by white space) are joined with them. The names
- * of EuRoC, Newer College, MCD, ROS's CSV and their like are known. */
+/* Units that are separated from their names by white space ("t [ns]") are joined with them.
+ * Recognizes the names of EuRoC, Newer College, MCD and ROS's CSV. */
 NdtNames ndt_trajectory_read_names (
     const NdtToken *cells, guint n, NdtTrajectoryColumns *columns, GError **error);
 
 const gchar *ndt_time_unit_to_string (NdtTimeUnit unit);
 /* A time as nanoseconds, exact for decimals; FALSE where it is no number or does not fit. */
 gboolean ndt_time_from_token (const NdtToken *token, NdtTimeUnit unit, gint64 *time);
-/* The unit that a time since 1970 must have: it lies between 2000 and 2100 in one only. Below 1e11
- * seconds, be they of any epoch; UNKNOWN where none fits. */
+/* The unit in which a time since 1970 lies between 2000 and 2100, of which there is one at most;
+ * seconds, of any epoch, below 1e11; else UNKNOWN. */
 NdtTimeUnit ndt_time_unit_guess (double time);
 
 G_END_DECLS

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A trajectory as the files that make and use one see it. Private to ndtcore/io. */
+/* The structure of a trajectory. Private to ndtcore/io. */
 #pragma once
 
 #include "ndt-trajectory.h"

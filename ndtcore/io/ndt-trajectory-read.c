@@ -15,7 +15,7 @@ typedef struct {
   NdtTrajectoryColumns names;   /* of a comment; n_cells 0: there is none */
   gchar *quoted[NDT_N_COLUMNS]; /* names of the columns, for the description */
   gchar *commented[NDT_N_COLUMNS];
-  GError *fault; /* of names in a comment, whose line is that of n_faulty cells */
+  GError *fault; /* of names in a comment of n_faulty cells */
   guint n_faulty;
   gboolean is_guessed; /* the unit of times, by their size */
   guint64 n_whole;     /* times that are whole numbers */
@@ -114,7 +114,7 @@ parse_time_in_two (
       ndt_time_unit_to_string (columns->fraction_unit));
 }
 
-/* Whole numbers so far apart that they are hardly seconds. */
+/* Refuses whole numbers whose steps are too large for seconds. */
 static gboolean
 check_guess (const Reader *reader, GError **error)
 {
@@ -276,7 +276,7 @@ look_at_comment (Reader *reader, NdtToken line)
   }
 }
 
-/* FALSE where time, position and quaternion stand as in TUM's files, in seconds. */
+/* FALSE where the columns are those of TUM's files: time in seconds, position, quaternion. */
 static gboolean
 differs_from_tum (const NdtTrajectoryColumns *columns)
 {
@@ -309,7 +309,8 @@ refuse_nameless (const Reader *reader, const NdtToken *cells, guint n, GError **
       n);
 }
 
-/* The first line that is no comment. *has_pose: it is no line of names. */
+/* Settles format, separator and columns by the first line that is no comment. *has_pose: it is a
+ * pose, and not names. */
 static gboolean
 settle (Reader *reader, NdtToken line, gboolean *has_pose, GError **error)
 {
@@ -395,7 +396,7 @@ parse (Reader *reader, const gchar *text, gsize size, guint64 *number, GError **
   return check_guess (reader, error);
 }
 
-/* What was read as what. */
+/* A description of the columns that were read. */
 static gchar *
 describe (const Reader *reader)
 {

@@ -18,8 +18,8 @@ typedef enum {
 /**
  * NdtTrajectory:
  *
- * Poses of one file, in file order. Times in nanoseconds, exact as the file has them, never
- * running backwards; KITTI files have none.
+ * Poses of one file, in its order. Times are in nanoseconds, exact, and never decrease; KITTI files
+ * have none.
  */
 typedef struct _NdtTrajectory NdtTrajectory;
 
@@ -29,14 +29,14 @@ typedef struct _NdtTrajectory NdtTrajectory;
  *   "//" are skipped
  * @format: of the file
  *
- * Every line has to be whole and its quaternion of unit length within 1 %.
+ * Each line has to be complete, and its quaternion of unit length to 1 %.
  *
- * Columns that a line names, the first line or a comment before it, are read by their names,
- * whatever their order, separator (comma, semicolon, white space) and blanks: x, y, z (tx, p_x,
+ * Columns that are named by the first line, or by a comment before it, are read by name, in any
+ * order and with any separator (comma, semicolon, white space) and blanks: x, y, z (tx, p_x,
  * position.x, p_RS_R_x …), qx, qy, qz, qw (q_x, orientation.x …) and maybe a time (time, timestamp,
- * t, stamp …; sec with nsec). Other columns are ignored. The unit of times is the one that the name
- * has (time_ns, "t [us]", nsec); without one they are seconds, or, where they are too large for
- * seconds, what makes them lie between 2000 and 2100. What remains ambiguous is refused: numbered
+ * t, stamp …; sec with nsec). Other columns are ignored. The unit of times is that of the name
+ * (time_ns, "t [us]", nsec); without one they are seconds or, where they are too large for seconds,
+ * in the unit in which they lie between 2000 and 2100. Ambiguous files are refused: numbered
  * quaternions (q0 …), angles, 8 numbers by commas without names, whole numbers far apart without a
  * unit.
  *
@@ -44,19 +44,20 @@ typedef struct _NdtTrajectory NdtTrajectory;
  *   and line
  */
 NdtTrajectory *ndt_trajectory_load (const gchar *path, NdtTrajectoryFormat format, GError **error);
-/* The same from @size bytes that are in memory; messages call them @name. */
+/* The same of @size bytes in memory; @name is for messages. */
 NdtTrajectory *ndt_trajectory_parse (
     const gchar *text, gsize size, const gchar *name, NdtTrajectoryFormat format, GError **error);
 void ndt_trajectory_free (NdtTrajectory *trajectory);
-/* What NDT_TRAJECTORY_AUTO turned out to be. */
+/* The format of the file; never NDT_TRAJECTORY_AUTO. */
 NdtTrajectoryFormat ndt_trajectory_get_format (const NdtTrajectory *trajectory);
-/* What was read as what, with the units of times: a line for people. Owned by @trajectory. */
+/* One line for messages: the columns that were read, and the unit of times. Owned by @trajectory.
+ */
 const gchar *ndt_trajectory_get_description (const NdtTrajectory *trajectory);
 /* Lines, those without a pose included. */
 gsize ndt_trajectory_get_n_poses (const NdtTrajectory *trajectory);
 gboolean ndt_trajectory_has_times (const NdtTrajectory *trajectory);
-/* NULL where the file says that there is no pose: a KITTI line all nan, a CSV row whose cells
- * are empty. @index is below n_poses. */
+/* NULL where the line has no pose: a KITTI line all nan, a CSV row whose cells are empty. @index is
+ * below n_poses. */
 const NdtPose *ndt_trajectory_get_pose (const NdtTrajectory *trajectory, gsize index);
 gint64 ndt_trajectory_get_time (const NdtTrajectory *trajectory, gsize index);
 /* The pose at @time where there is one, else interpolated between the neighbours in time. FALSE
@@ -78,10 +79,10 @@ gboolean ndt_trajectory_interpolate (
  * @fit: of the estimate, about 1 in place
  * @sigma: of its position, metres
  * @n_open: directions that the scan leaves open, 0 to 3 …
- * @open: … unit vectors, three numbers each
- * @has_error: @error_m and @error_deg mean something
+ * @open: … unit vectors of these, three numbers each
+ * @has_error: @error_m and @error_deg are set
  *
- * What a line may hold.
+ * Values of a line.
  */
 typedef struct {
   guint64 index;
@@ -104,14 +105,14 @@ typedef struct {
   double error_deg;
 } NdtTrajectoryRecord;
 
-/* Appends the lines that a file of @format begins with, if any. */
+/* Appends the header of a file of @format, which may be empty. */
 void ndt_trajectory_write_header (GString *out, NdtTrajectoryFormat format);
 /* Appends a line, numbers with enough digits to be read back exactly. Without a pose: TUM has no
  * line, KITTI a line of nan (its lines count the scans), CSV empty cells. */
 void ndt_trajectory_write_line (
     GString *out, NdtTrajectoryFormat format, const NdtTrajectoryRecord *record);
 
-/* Errors of poses against true ones; zero it to begin. */
+/* Statistics of the errors of poses; to be zeroed before the first. */
 typedef struct {
   guint64 n;
   double sum_m;

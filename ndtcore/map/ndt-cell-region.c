@@ -15,8 +15,8 @@ ndt_cell_region_free (gpointer data)
 
 #define NO_CELL G_MAXUINT32
 
-/* Makes the table, or makes it larger, and enters all cells. FALSE without the memory for it leaves
- * it as it is. */
+/* Makes or enlarges the table, and enters all cells. FALSE: there is not the memory, and the table
+ * is unchanged. */
 static gboolean
 region_index (NdtCellRegion *region, int shift)
 {
@@ -53,7 +53,7 @@ ndt_cell_region_new (guint64 id)
   return region;
 }
 
-/* Index in the table of a key's cell, or where that would be. */
+/* Index in the table of a key's cell, or of the free place for it. */
 static gsize
 region_find (const NdtCellRegion *region, guint64 key)
 {

@@ -14,9 +14,9 @@ typedef struct {
   NdtCellSums sums;
 } NdtRegionCell;
 
-/* Cells lie side by side, in the order in which points came to them; the table holds their
- * indices, NO_CELL where it is empty. So large sums are stored without gaps, and never twice while
- * the table grows. */
+/* Cells are an array in the order of their first points; the table has their indices, or NO_CELL.
+ * So the sums, which are large, have no gaps between them and are not copied when the table grows.
+ */
 /**
  * NdtCellRegion:
  *
@@ -34,11 +34,11 @@ typedef struct {
   double max[3];
 } NdtCellRegion;
 
-/* NULL without the memory for it. */
+/* NULL where there is not the memory. */
 NdtCellRegion *ndt_cell_region_new (guint64 id);
 void ndt_cell_region_free (gpointer region);
-/* The cell of a key, made where there is none; NULL without the memory for it. Valid until the next
- * call. */
+/* The cell of a key, which is made where there is none; NULL where there is not the memory. The
+ * pointer is valid until the next call. */
 NdtRegionCell *ndt_cell_region_get (NdtCellRegion *region, guint64 key);
 gsize ndt_cell_region_get_bytes (const NdtCellRegion *region);
 

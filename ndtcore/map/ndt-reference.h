@@ -7,8 +7,8 @@
 
 G_BEGIN_DECLS
 
-/* The objective in plain C and double precision, from the map's details: slow, and what the
- * backends and other programs' numbers are compared with. */
+/* The objective in plain C and double precision, from the map's details: the slow reference that
+ * the backends, and numbers of other programs, are compared with. */
 
 typedef struct {
   guint32 point;
@@ -18,13 +18,12 @@ typedef struct {
 /**
  * ndt_reference_pairs:
  * @map: any map
- * @xyz: packed float points, already in the map frame and so near its origin that floats
- *   resolve them
+ * @xyz: packed float points in the map frame, near enough to its origin for floats
  * @n_points: number of points
  * @neighbours: the rule
  *
- * Pairs of points and voxels of the finest level by distances in float at map coordinates,
- * which is how PCL, ndt_omp and Autoware decide.
+ * Pairs of points and voxels of the finest level by distances in float at map coordinates, which is
+ * how PCL, ndt_omp and Autoware decide.
  *
  * Returns: (transfer full): array of NdtPair, ordered by point
  */
@@ -34,7 +33,7 @@ GArray *ndt_reference_pairs (
 /**
  * ndt_reference_sums:
  * @map: with details
- * @pairs: of NdtPair, those of a point side by side
+ * @pairs: of NdtPair; those of a point are adjacent
  * @xyz: points in the map frame, metres, packed
  * @arms: R x of each point: its position less the pose's; packed
  * @outlier_ratio: (0, 1)

@@ -7,7 +7,8 @@
 #include "ndt-cell-region.h"
 #include "ndtcore/math/ndt-formulas.h"
 
-/* A cell of a level: block and bit in one sortable number (57 + 6 bits), and where its sums are. */
+/* A cell of a level: block and bit in one sortable number (57 + 6 bits), and a pointer to its sums.
+ */
 typedef struct {
   guint64 order;
   guint32 region;
@@ -30,9 +31,9 @@ compare_refs (gconstpointer a, gconstpointer b)
   return x->sums < y->sums ? -1 : x->sums > y->sums;
 }
 
-/* All regions' cells as one array ordered by cell; cells that several regions share are added in
- * the order of regions, so that the sum does not depend on their history. NULL without the memory
- * for it. */
+/* All regions' cells as one array ordered by cell; the sums of a cell in several regions are added
+ * in the order of regions, so that the result does not depend on the order in which regions were
+ * added. NULL where there is not the memory. */
 static MergedCell *
 merge_regions (const GPtrArray *regions, const gint64 first[3], gint64 origin[3], gsize *n_merged)
 {
@@ -72,7 +73,7 @@ merge_regions (const GPtrArray *regions, const gint64 first[3], gint64 origin[3]
       }
     }
     if (pass == 0) {
-      /* The map's origin depends on its cells alone. */
+      /* The origin is a function of the map's cells alone. */
       for (guint k = 0; k < 3; k++) {
         const gint64 absolute = first[k] + least[k];
         origin[k] = absolute - (absolute & (NDT_ORIGIN_STEP - 1));
@@ -98,8 +99,8 @@ merge_regions (const GPtrArray *regions, const gint64 first[3], gint64 origin[3]
   return merged;
 }
 
-/* The next coarser level's cells from a level's, of which there are some. NULL without the memory
- * for them. */
+/* The cells of the next coarser level, from at least one cell. NULL where there is not the memory.
+ */
 static MergedCell *
 coarsen (const MergedCell *cells, gsize n, double resolution, gsize *n_out)
 {
@@ -147,7 +148,8 @@ build_blocks (NdtVoxelLevel *level)
     if (!b || c[0] >> 2 != b[0] >> 2 || c[1] >> 2 != b[1] >> 2 || c[2] >> 2 != b[2] >> 2)
       n_blocks++;
   }
-  /* Half full at most: most look-ups around a surface are of blocks that do not exist. */
+  /* At most half full: most look-ups around a surface are of blocks that do not exist, and a full
+   * table makes those slow. */
   level->block_shift = 64 - 4;
   while ((gsize)1 << (64 - level->block_shift) < 2 * (gsize)n_blocks)
     level->block_shift--;
@@ -176,8 +178,7 @@ build_blocks (NdtVoxelLevel *level)
   return TRUE;
 }
 
-/* The first @n elements of an array, which is as large as it was where it cannot be made smaller.
- */
+/* Shrinks an array to @n elements; the array itself where that fails. */
 static gpointer
 shrink (gpointer array, gsize n, gsize size)
 {
@@ -185,7 +186,7 @@ shrink (gpointer array, gsize n, gsize size)
   return smaller ? smaller : array;
 }
 
-/* FALSE without the memory for it; what there is of it is the caller's to clear. */
+/* FALSE where there is not the memory; the caller clears the partial level. */
 static gboolean
 build_level (NdtVoxelLevel *level, const NdtVoxelMapParams *params, const MergedCell *cells,
     gsize n, gboolean keep_details)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* From the sums of cells to the levels of a map. Private to ndtcore/map. */
+/* Levels of a map from the sums of cells. Private to ndtcore/map. */
 #pragma once
 
 #include "ndt-voxel-map.h"
 
 G_BEGIN_DECLS
 
-/* All levels of the map of some regions (of NdtCellRegion, ordered by id), whose cells are relative
- * to the cell @first. FALSE without the memory for them; what there is of them is the caller's to
- * clear. */
+/* Makes all levels of the map of @regions (element-type NdtCellRegion, ordered by id), whose cells
+ * are relative to the cell @first. FALSE where there is not the memory; the caller clears the
+ * partial levels. */
 gboolean ndt_voxel_levels_build (const NdtVoxelMapParams *params, const GPtrArray *regions,
     const gint64 first[3], NdtVoxelLevel levels[NDT_MAX_LEVELS]);
-/* Frees what the level has. */
+/* Frees the arrays of a level, not the level. */
 void ndt_voxel_level_clear (NdtVoxelLevel *level);
 
 G_END_DECLS

@@ -52,7 +52,7 @@ ndt_voxel_map_builder_free (NdtVoxelMapBuilder *builder)
   g_free (builder);
 }
 
-/* Index where a region is or would be. */
+/* Index of a region, or the index at which it would be inserted. */
 static guint
 find_region (const NdtVoxelMapBuilder *builder, guint64 id, gboolean *found)
 {

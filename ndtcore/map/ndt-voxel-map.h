@@ -13,12 +13,11 @@ G_BEGIN_DECLS
 /**
  * NdtCovarianceEstimate:
  * @NDT_COVARIANCE_UNBIASED: Σ(x−μ)(x−μ)ᵀ/(n−1)
- * @NDT_COVARIANCE_AUTOWARE: the same with I/(n−1) added (m²), as Autoware's sums start
- *   from the identity
+ * @NDT_COVARIANCE_AUTOWARE: the same with I/(n−1) added (m²), as Autoware's sums start from the
+ *   identity
  * @NDT_COVARIANCE_NDT_OMP: ((I + Σxxᵀ − 2nμμᵀ)/n + μμᵀ)(n−1)/n, as ndt_omp computes it
  *
- * The last two are there to compare with those programs. Their identity is in metres
- * squared.
+ * The last two are for comparisons with those programs. Their identity matrix is in m².
  */
 typedef enum {
   NDT_COVARIANCE_UNBIASED,
@@ -29,14 +28,14 @@ typedef enum {
 /**
  * NdtVoxelMapParams:
  * @resolution: edge of a cell in metres, 0.01 to 1000
- * @min_points: points below which a cell is no voxel, at least 3
+ * @min_points: fewest points of a voxel, at least 3
  * @eigenvalue_ratio: smaller eigenvalues are lifted to this fraction of the largest, 1e-6 to 1:
- * what float inverses, and sums of their products, can bear
+ * below this ratio, inverses in float and sums of their products lose their digits
  * @covariance: the estimate
- * @n_levels: 1 to %NDT_MAX_LEVELS; level l has cells of resolution · 2^l, made from the sums
- *   of the finest level's cells
- * @keep_details: keep counts and double-precision means and covariances of the finest
- *   level (%NdtVoxelDetail), for inspection and for the reference objective
+ * @n_levels: 1 to %NDT_MAX_LEVELS; level l has cells of resolution · 2^l, made from the sums of the
+ *   finest level's cells
+ * @keep_details: keep counts and double-precision means and covariances of the finest level
+ *   (%NdtVoxelDetail), for inspection and for the reference objective
  */
 typedef struct {
   double resolution;
@@ -64,9 +63,9 @@ typedef struct {
 /**
  * NdtVoxelLevel:
  * @resolution: edge of this level's cells in metres
- * @origin: absolute index of the origin cell: cell (i, j, k) of @voxels spans
- *   [(origin + i) r, (origin + i + 1) r) and so on; multiples of 4
- * @n_points: points in its voxels; 0 where that is not known, of voxels that a device made
+ * @origin: absolute index of the origin cell: cell (i, j, k) of @voxels spans [(origin + i) r,
+ *   (origin + i + 1) r) and so on; multiples of 4
+ * @n_points: points in its voxels; 0 where it is not known, as of voxels made by a device
  * @n_voxels: number of @voxels, ordered by block key and bit
  * @block_shift: 64 − log2 of the number of @blocks
  * @blocks: the hash table
@@ -107,40 +106,40 @@ gint64 ndt_voxel_level_find (const NdtVoxelLevel *level, gint32 x, gint32 y, gin
 guint64 ndt_voxel_map_get_n_points (const NdtVoxelMap *map);
 /* Bounds of those points in metres, map frame. */
 void ndt_voxel_map_get_bounds (const NdtVoxelMap *map, double min[3], double max[3]);
-/* Bytes for alignment: voxels and lookup of all levels; details are not in it. */
+/* Bytes of the voxels and hash tables of all levels, without details. */
 gsize ndt_voxel_map_get_bytes (const NdtVoxelMap *map);
 gsize ndt_voxel_map_get_detail_bytes (const NdtVoxelMap *map);
 
-/* Both at once, for a single cloud. Errors as of the builder. */
+/* The map of a single cloud. (transfer full). Errors: those of the builder. */
 NdtVoxelMap *ndt_voxel_map_new (
     const NdtVoxelMapParams *params, const NdtCloudView *points, GError **error);
-/* From voxels that were computed elsewhere (a device): the arrays of each level are taken
- * over (g_free), blocks included. */
+/* From voxels that a device has computed: takes ownership of the arrays of each level (g_free),
+ * blocks included. */
 NdtVoxelMap *ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
     NdtVoxelLevel *levels, guint64 n_points, const double min[3], const double max[3]);
 
 /**
  * ndt_voxel_map_builder_new:
  *
- * A builder keeps each region's sums per cell, so that regions (tiles of a map, say) come and
- * go and any two sets of the same regions give bitwise the same map, whatever came before.
+ * A builder has each region's sums per cell. Regions (tiles of a map, for instance) can be added
+ * and removed; the map depends, to the bit, on the regions that are present alone.
  *
  * Returns: (transfer full): NULL with %NDT_ERROR_INVALID_ARGUMENT if @params are out of range
  */
 NdtVoxelMapBuilder *ndt_voxel_map_builder_new (const NdtVoxelMapParams *params, GError **error);
 void ndt_voxel_map_builder_free (NdtVoxelMapBuilder *builder);
-/* Adds points to a region, which begins to exist; @pose (nullable) moves them into the map.
- * Non-finite points are dropped. FALSE with NDT_ERROR_INVALID_ARGUMENT where a point is about
- * 2^20 cells or more from the builder's first point, with NDT_ERROR_NO_MEMORY where there is no
- * memory for one more cell; the points before it stay in the region. */
+/* Adds points to a region, which is made where there is none; @pose (nullable) transforms them into
+ * the map. Non-finite points are dropped. FALSE with NDT_ERROR_INVALID_ARGUMENT where a point is
+ * about 2^20 cells or more from the builder's first point, with NDT_ERROR_NO_MEMORY where there is
+ * not the memory for one more cell; the points before it are in the region then. */
 gboolean ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region,
     const NdtCloudView *points, const NdtPose *pose, GError **error);
 /* FALSE where there is no such region. */
 gboolean ndt_voxel_map_builder_remove (NdtVoxelMapBuilder *builder, guint64 region);
 /* Bytes of the regions' sums. */
 gsize ndt_voxel_map_builder_get_bytes (const NdtVoxelMapBuilder *builder);
-/* The map of all regions present, which stay. NULL with NDT_ERROR_EMPTY_MAP without one valid
- * voxel, with NDT_ERROR_NO_MEMORY where it does not fit. */
+/* The map of all regions, which are kept. (transfer full). NULL with NDT_ERROR_EMPTY_MAP without
+ * one valid voxel, with NDT_ERROR_NO_MEMORY where it does not fit. */
 NdtVoxelMap *ndt_voxel_map_builder_build (NdtVoxelMapBuilder *builder, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtVoxelMap, ndt_voxel_map_unref)

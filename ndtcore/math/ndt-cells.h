@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells that a map is made from, as rules for every map builder: their order, their origin, and
- * how their sums are added. Compile without contraction. */
+/* Order, origin and sums of a map's cells, the same in every map builder (CPU, CUDA). Compile
+ * without contraction, so that both give the same bits. */
 #pragma once
 
 #include "ndt-types.h"
 
-/* Origins of maps are multiples of this many cells at the finest level: of 4 two levels up then, so
- * that blocks of all levels align. Cells relative to such an origin below the least of them have to
- * stay below 2^21, so the reach is that much shorter at the upper end. */
+/* Origins of maps are multiples of this many cells at the finest level: that is 4 cells two levels
+ * up, so that blocks of all levels align. Cell indices relative to the origin are below 2^21, so
+ * that the range above a map's least cell is shorter by this many cells. */
 #define NDT_ORIGIN_STEP 16
 
-/* A cell within [0, 2^21) of its level's origin as a number to sort by: block (z, y, x), then bit.
- */
+/* Sort key of a cell whose indices from the level's origin are in [0, 2^21): block (z, y, x), then
+ * bit. */
 NDT_INLINE uint64_t
 ndt_cell_order (const int32_t c[3])
 {
@@ -29,14 +29,15 @@ ndt_cell_from_order (uint64_t order, int32_t c[3])
   c[2] = (int32_t)(block >> 38 & 0x7ffff) << 2 | (bit >> 4 & 3);
 }
 
-/* Sums of one cell's points; coordinates from the cell's own corner, so that nothing cancels. */
+/* Sums of one cell's points. Coordinates are relative to the cell's corner: far from the map's
+ * origin the differences of large sums would cancel. */
 typedef struct {
   double n;
   double s[3];
   double ss[6];
 } NdtCellSums;
 
-/* Adds sums whose cell's corner lies at @o, metres, from the other's. */
+/* Adds sums of a cell whose corner is at @o, metres, from the other's corner. */
 NDT_INLINE void
 ndt_cell_sums_add (NdtCellSums *to, const NdtCellSums *from, const double o[3])
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The formulas: inline functions that the C compiler and nvcc both accept. The reference path, the
- * vectorized CPU path and the kernels use them; where one of these has a formula again for speed
- * (placing points and a pair's term: ndt-terms.h says where), a test compares it with the one
- * here.
+/* The formulas: inline functions that the C compiler and nvcc both accept. Used by the reference
+ * path, the vectorized CPU path and the kernels. Where one of these repeats a formula for speed
+ * (placing points, and a pair's term: ndt-terms.h lists the places), a test compares it with the
+ * formula here.
  *
  * Source unless said otherwise: M. Magnusson, "The Three-Dimensional Normal-Distributions
- * Transform", Örebro 2009, chapter 6; derivatives by a perturbation of the pose about its
- * own position are derived in docs/mathematics.md. */
+ * Transform", Örebro 2009, chapter 6; derivatives by a perturbation of the pose about its own
+ * position are derived in docs/mathematics.md. */
 #pragma once
 
 #include <math.h>
@@ -30,8 +30,8 @@ ndt_quat_multiply (const double a[4], const double b[4], double out[4])
   out[3] = w;
 }
 
-/* Scales to unit length. A product of unit quaternions drifts; extrapolating from pose to pose
- * multiplies that error, so every update ends here. */
+/* Scales to unit length. Rounding makes the length of products drift, and extrapolation multiplies
+ * that error, so that each update of an orientation ends with this. */
 NDT_INLINE void
 ndt_quat_normalize (double q[4])
 {
@@ -212,9 +212,9 @@ ndt_gauss (double outlier_ratio, double resolution)
 
 /* ---- Which voxels a point is paired with ----
  *
- * All backends pick the same pairs, so this part is one fixed sequence of float operations:
- * compile it without contraction (-ffp-contract=off, --fmad=false). Coordinates are relative to
- * the anchor, a corner of a cell near the pose. */
+ * All backends pick the same pairs, so that this part is one fixed sequence of float operations.
+ * Compile it without contraction (-ffp-contract=off, --fmad=false). Coordinates are relative to the
+ * anchor, a corner of a cell near the pose. */
 
 /**
  * NdtTransformF:
@@ -230,10 +230,10 @@ typedef struct {
   int32_t anchor[3];
 } NdtTransformF;
 
-/* The anchor is the cell of @anchor_position, usually where an alignment starts: integer cell
- * differences are exact, so precision does not depend on where on Earth the map lies. Returns 0
- * where the pose is not finite or too far from the map for cell indices (then no point has a pair).
- */
+/* The anchor is the cell of @anchor_position, usually the start of an alignment: integer
+ * differences of cells are exact, so that precision does not depend on the map's coordinates.
+ * Returns 0 where the pose is not finite or beyond the range of cell indices; then no point has a
+ * pair. */
 NDT_INLINE int
 ndt_transform_f_init (NdtTransformF *out, const NdtPose *pose, const double anchor_position[3],
     double resolution, const int64_t origin[3])
@@ -267,8 +267,8 @@ ndt_rotate_f (const NdtTransformF *transform, float x, float y, float z, float a
 /* Largest cell index, relative to the anchor, that a point may have. */
 #define NDT_CELL_LIMIT 1048576.0f
 
-/* Cell of a coordinate relative to the anchor and the position within the cell. A point belongs to
- * no cell where ndt_cell_f() leaves ±NDT_CELL_LIMIT. */
+/* Cell of a coordinate relative to the anchor, and the position within the cell. A point whose
+ * ndt_cell_f() exceeds ±NDT_CELL_LIMIT has no cell. */
 NDT_INLINE float
 ndt_cell_f (float p, float inverse_resolution)
 {
@@ -289,8 +289,8 @@ ndt_neighbour_mean_f (float mean, float offset, float resolution)
   return fmaf (offset, resolution, mean);
 }
 
-/* A pair counts by radius where ndt_square_f() of q = x' − μ, each coordinate being
- * ndt_local_f() − ndt_neighbour_mean_f(), is below resolution · resolution in float. */
+/* With NDT_NEIGHBOURS_RADIUS a pair counts where ndt_square_f() of q = x' − μ, each coordinate
+ * being ndt_local_f() − ndt_neighbour_mean_f(), is below resolution · resolution in float. */
 NDT_INLINE float
 ndt_square_f (const float q[3])
 {
@@ -385,8 +385,8 @@ ndt_cell_to_voxel (const NdtCellSums *sums, int estimate, double min_points,
   double c[6] = {ss[0] - s[0] * mean[0], ss[1] - s[0] * mean[1], ss[2] - s[0] * mean[2],
       ss[3] - s[1] * mean[1], ss[4] - s[1] * mean[2], ss[5] - s[2] * mean[2]};
   if (estimate == 2) {
-    /* ((I + Σxxᵀ − 2nμμᵀ)/n + μμᵀ)(n−1)/n = (I + Σ(x−μ)(x−μ)ᵀ)(n−1)/n²: since nμμᵀ/n cancels
-     * the μμᵀ, it does not depend on where the cell lies after all. */
+    /* ((I + Σxxᵀ − 2nμμᵀ)/n + μμᵀ)(n−1)/n = (I + Σ(x−μ)(x−μ)ᵀ)(n−1)/n²: nμμᵀ/n cancels μμᵀ, so that
+     * it does not depend on the cell's position. */
     c[0] += 1;
     c[3] += 1;
     c[5] += 1;

@@ -18,8 +18,8 @@ ndt_mount_body_of_sensor (const NdtPose *mount, const NdtPose *sensor)
   return ndt_pose_mul (sensor, &inverse);
 }
 
-/* The way from sensor to body in the parent's axes: l. A turn by ω about the sensor moves the body
- * by ω × l. */
+/* l: from the sensor to the body, in the parent's axes. A rotation by ω about the sensor moves the
+ * body by ω × l. */
 static void
 get_lever (const NdtPose *mount, const NdtPose *sensor, double l[3])
 {

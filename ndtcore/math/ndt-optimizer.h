@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The step rule of an alignment as a state machine without memory of its own: it takes the
- * objective at a trial pose and gives the next trial. The CPU drives it in a loop, the kernels
- * drive the same code on the device (which factors in float); it does not depend on voxels.
+/* The step rule of an alignment, as a state machine that allocates nothing: from the objective at a
+ * trial pose it computes the next trial. The CPU's loop and the kernels run the same code; on the
+ * device the matrix is factored in float. It does not depend on voxels.
  *
- * Approach: Gauss–Newton on the reweighted least squares, each step taken as it is: that sum falls
- * when pairs are lost, so it must not judge steps. Then the score: Newton with a Hessian made
- * definite, limited steps, backtracking; the score never decreases. A start without approach
- * whose Hessian is indefinite (the guess lies outside the score's basin) takes a few steps of the
- * finest level's approach and keeps them if they raised the score.
+ * Approach: Gauss–Newton on the reweighted least squares, without a line search: that sum also
+ * falls when pairs are lost, so that it cannot decide whether a step is accepted. Then the score:
+ * Newton with a Hessian made definite, limited steps, backtracking; the score never decreases. A
+ * start without approach whose Hessian is indefinite (the guess lies outside the score's basin)
+ * takes a few steps of the finest level's approach, which are accepted if they raised the score.
  *
- * What is called the score here is less the penalty of a regularization, where there is one.
- */
+ * "Score" here is the score less the penalty of a regularization, where there is one. */
 #pragma once
 
 #include <math.h>
@@ -21,13 +20,13 @@
 
 /* One switch, set before this header is included: NDT_OPTIMIZER_ON_DEVICE is for nvcc. Poses, sums
  * and steps are double in either case, so that both take the same steps. Unlike ndt-terms.h this is
- * not instantiated twice in one file: a translation unit drives either the loop of the CPU or a
- * kernel, and code that both would share by suffixed names would be the same text.
+ * not instantiated twice in one file: a translation unit contains either the CPU's loop or a
+ * kernel.
  *
- * On a device the 6×6 matrix is factored in float, since a double factor takes several times as
- * long there, and the solution is refined once, so that it is as good as a double one; the caller
- * gives the sums in float as well, and whether they are finite, since rounding is slow there and a
- * warp does it at once. */
+ * On a device the 6×6 matrix is factored in float, since a factorization in double takes several
+ * times as long there, and one step of iterative refinement restores the precision of double. The
+ * caller passes the sums in float as well, and whether they are finite, since a warp converts and
+ * tests all of them at once. */
 #ifndef NDT_OPTIMIZER_ON_DEVICE
 #define NDT_OPTIMIZER_ON_DEVICE 0
 #endif
@@ -36,7 +35,7 @@ typedef double NdtReal;
 #if NDT_OPTIMIZER_ON_DEVICE
 typedef float NdtFactorReal;
 #define NDT_OPTIMIZER_RSQRT(x) rsqrtf (x)
-/* Smallest pivot of a matrix with unit diagonal that counts as definite: what rounding leaves. */
+/* Smallest pivot of a matrix with unit diagonal that counts as positive; below it is rounding. */
 #define NDT_OPTIMIZER_PIVOT 1e-5f
 #else
 typedef double NdtFactorReal;
@@ -97,7 +96,7 @@ typedef struct {
 
   /*< private >*/
   NdtReal score;        /* at best */
-  NdtReal held_pairs;   /* that the penalty is weighted by; 0: not known yet */
+  NdtReal held_pairs;   /* weight of the penalty; 0: not known yet */
   NdtReal step[6];      /* from best to the trial, at length 1 */
   NdtReal slope;        /* gradient · step */
   NdtReal length;       /* of the trial, as a fraction of step */
@@ -109,7 +108,8 @@ typedef struct {
   int32_t is_last;   /* the step is below both epsilons */
   int32_t may_detour;
   int32_t on_detour;      /* approach after an indefinite start; best is the start */
-  NdtReal detour_step[6]; /* from the start, should the detour not pay */
+  NdtReal detour_step[6]; /* step from the start that is taken where the detour did not raise the
+                             score */
   NdtReal detour_slope;
 } NdtOptimizer;
 
@@ -169,9 +169,9 @@ ndt_optimizer_substitute (const NdtFactorReal l[21], const NdtFactorReal b[6], N
   }
 }
 
-/* step = (−H made positive definite)⁻¹ g. The matrix is scaled to a unit diagonal, which takes
- * metres and radians out of it, and damped until its Cholesky factor exists. Returns whether it was
- * definite as it was. @g and @h: the same in the factor's type. */
+/* step = (−H made positive definite)⁻¹ g. The matrix is scaled to a unit diagonal, which removes
+ * the units, and damped until its Cholesky factor exists. Returns whether it was definite without
+ * damping. @g and @h: gradient and Hessian in the factor's type. */
 NDT_INLINE int
 ndt_optimizer_solve_rounded (const NdtReal gradient[6], const NdtReal hessian[21],
     const NdtFactorReal g[6], const NdtFactorReal h[21], NdtReal step[6])
@@ -276,7 +276,8 @@ ndt_optimizer_solve_sums (const NdtOptimizerSums *sums, NdtReal step[6])
 #endif
 }
 
-/* Lengths are compared squared: a square root takes a device as long as all else together. */
+/* Lengths are compared squared: on a device a square root takes as long as the rest of the
+ * function. */
 NDT_INLINE NdtReal
 ndt_optimizer_square3 (const NdtReal v[3])
 {
@@ -308,7 +309,7 @@ ndt_optimizer_move (NdtOptimizer *o, const NdtReal from_t[3], const NdtReal from
     o->t[i] = from_t[i] + o->length * o->step[i];
     w[i] = o->length * o->step[3 + i];
   }
-  /* The quaternion's sine over the angle, and its cosine: up to 0.5 rad by their series, good to
+  /* sin (θ/2) / θ and cos (θ/2) of the quaternion: up to 0.5 rad by their series, with an error of
    * 1e-13. */
   const NdtReal h = ndt_optimizer_square3 (w) / 4;
   NdtReal k, a3;
@@ -331,8 +332,7 @@ ndt_optimizer_move (NdtOptimizer *o, const NdtReal from_t[3], const NdtReal from
   const NdtReal y = a3 * b[1] - a0 * b[2] + a1 * b[3] + a2 * b[0];
   const NdtReal z = a3 * b[2] + a0 * b[1] - a1 * b[0] + a2 * b[3];
   const NdtReal c = a3 * b[3] - a0 * b[0] - a1 * b[1] - a2 * b[2];
-  /* 1 / sqrt by one of Newton's steps from 1, since both factors are of unit length but for
-   * rounding. */
+  /* 1 / sqrt by one Newton step from 1: both factors have unit length up to rounding. */
   const NdtReal n = (NdtReal)1.5 - (NdtReal)0.5 * (x * x + y * y + z * z + c * c);
   o->q[0] = x * n;
   o->q[1] = y * n;
@@ -355,7 +355,7 @@ ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
 #if NDT_OPTIMIZER_ON_DEVICE
   return sums->is_finite;
 #else
-  /* Three sums, so that they do not wait for each other. */
+  /* Three independent sums, so that their additions overlap. */
   NdtFactorReal all[3] = {(NdtFactorReal)sums->score, 0, 0};
   NDT_UNROLL
   for (int i = 0; i < 6; i++)
@@ -369,12 +369,13 @@ ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
 
 /**
  * ndt_optimizer_regularize:
- * @start: that the alignment began with
+ * @start: of the alignment
  * @n_pairs: at the trial pose
- * @sums: the objective there; less the penalty afterwards
+ * @sums: (inout): the objective there; the penalty is subtracted
  *
- * Before ndt_optimizer_update(). Scores of an alignment are compared with one another, so that all
- * have the weight of the first one; steps of the approach are not, and have their own.
+ * To be called before ndt_optimizer_update(). The scores of an alignment are compared with each
+ * other, so that all penalties have the weight of the first one; steps of the approach are not
+ * compared, and each has the weight of its own pairs.
  */
 NDT_INLINE void
 ndt_optimizer_regularize (
@@ -414,7 +415,7 @@ ndt_optimizer_is_small (const NdtOptimizer *o, const NdtOptimizerParams *params)
 {
   const NdtReal translation = params->translation_epsilon, rotation = params->rotation_epsilon;
   const NdtReal l2 = o->length * o->length;
-  /* Also a step of zero where the squares of tiny epsilons are. */
+  /* Also TRUE for a step of zero where the squares of very small epsilons are zero. */
   return l2 * ndt_optimizer_square3 (o->step) <= translation * translation &&
          l2 * ndt_optimizer_square3 (o->step + 3) <= rotation * rotation;
 }

@@ -19,7 +19,7 @@ is_near (const NdtPoseCurve *curve, gsize i)
   return curve->poses[i + 1].time - curve->poses[i].time <= curve->max_gap;
 }
 
-/* Twists of pose @i from pose @at, at seconds from its time. */
+/* Twist from pose @at to pose @i, and the seconds between them. */
 static void
 add (NdtPoseCurve *curve, gsize i)
 {
@@ -71,7 +71,7 @@ ndt_pose_curve_get (NdtPoseCurve *curve, gint64 time, NdtPose *pose)
     return time == p[0].time;
   }
   if (!find (curve, time)) {
-    /* At one of the poses it is known in spite of a gap. */
+    /* At the instant of a pose a gap beside it does not matter. */
     for (gsize i = 0; i < curve->n_poses && p[i].time <= time; i++)
       if (p[i].time == time) {
         *pose = p[i].pose;

@@ -20,9 +20,10 @@ typedef struct {
 /**
  * NdtPoseCurve:
  *
- * Interpolation of timed poses: between two of them by the screw motion from one to the other,
- * with the change of velocity that the pose before and the pose after give, where there are such,
- * so that turning in and braking are interpolated. An automatic variable; it refers to the poses.
+ * Interpolation of timed poses: between two of them by the screw motion from one to the other and,
+ * where there is a pose before or after them, by the change of velocity that follows from it, so
+ * that braking and the entry of a curve are interpolated. To be allocated on the stack; it refers
+ * to the poses and owns nothing.
  */
 typedef struct {
   const NdtTimedPose *poses;
@@ -36,12 +37,12 @@ typedef struct {
   double twists[4][6];
 } NdtPoseCurve;
 
-/* @poses: in order of strictly rising times; they have to live as long. @max_gap: between two poses
- * farther apart the course is not known, nanoseconds, 0: any. @reach: how far it is carried on
- * before the first and after the last pose. */
+/* @poses: in order of strictly increasing times; they have to outlive @curve. @max_gap: ns; between
+ *   two poses farther apart there is no pose; 0: no limit. @reach: ns before the first and after
+ *   the last pose that are extrapolated. */
 void ndt_pose_curve_init (
     NdtPoseCurve *curve, const NdtTimedPose *poses, gsize n_poses, gint64 max_gap, gint64 reach);
-/* FALSE where the pose at @time is not known. Times that follow one another are answered fast. */
+/* FALSE where there is no pose at @time. Fast for times in increasing order. */
 gboolean ndt_pose_curve_get (NdtPoseCurve *curve, gint64 time, NdtPose *pose);
 
 G_END_DECLS

@@ -198,8 +198,8 @@ ndt_pose_from_xyz_euler (
 void
 ndt_pose_to_xyz_euler (const NdtPose *pose, double *roll, double *pitch, double *yaw)
 {
-  /* The third column of R = Rx Ry Rz gives roll; the rest is read from Rx⁻¹ R = Ry Rz, so that
-   * the three fit together also near pitch = ±90°, where roll alone is whatever rounding left. */
+  /* The third column of R = Rx Ry Rz gives roll; the rest is read from Rx⁻¹ R = Ry Rz, so that the
+   * three fit together also near pitch = ±90°, where roll by itself is determined by rounding. */
   double r[9];
   ndt_quat_to_matrix (pose->orientation, r);
   *roll = atan2 (-r[5], r[8]);
@@ -278,7 +278,7 @@ ndt_pose_parse (const gchar *text, NdtPose *out, GError **error)
     NdtPose pose;
     memcpy (pose.position, v, sizeof (pose.position));
     memcpy (pose.orientation, v + 3, sizeof (pose.orientation));
-    /* A unit quaternion is left as it is, so that text reads back exactly. */
+    /* A unit quaternion is not scaled, so that text is read back to the same bits. */
     const double *q = pose.orientation;
     const double n2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     if (fabs (n2 - 1) < 1e-15 || ndt_pose_normalize (&pose)) {

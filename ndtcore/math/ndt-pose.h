@@ -34,10 +34,10 @@ void ndt_pose_exp (const double twist[6], NdtPose *out);
 void ndt_pose_retract (const NdtPose *pose, const double delta[6], NdtPose *out);
 void ndt_pose_transform_point (const NdtPose *pose, const double in[3], double out[3]);
 
-/* Row-major matrices. ndt_pose_from_matrix4 takes what is a rotation but for how it was rounded or
- * printed, and makes a unit quaternion of it. FALSE when an element is not finite, when the upper
- * left 3×3 block R is none: ‖RᵀR − I‖ (Frobenius) above 0.01, or a mirror; or when the bottom row
- * is not 0 0 0 1 to a millionth. */
+/* Row-major matrices. ndt_pose_from_matrix4() takes rotations with errors of rounding or printing,
+ * and makes a unit quaternion. FALSE when an element is not finite; when the upper left 3×3 block R
+ * is no rotation, ‖RᵀR − I‖ (Frobenius) above 0.01 or a reflection; or when the bottom row differs
+ * from 0 0 0 1 by more than 10⁻⁶. */
 void ndt_pose_get_rotation (const NdtPose *pose, double rotation[9]);
 void ndt_pose_to_matrix4 (const NdtPose *pose, double matrix[16]);
 gboolean ndt_pose_from_matrix4 (const double matrix[16], NdtPose *out);
@@ -47,7 +47,8 @@ gboolean ndt_pose_from_matrix4 (const double matrix[16], NdtPose *out);
 void ndt_pose_from_xyz_euler (
     const double position[3], double roll, double pitch, double yaw, NdtPose *out);
 void ndt_pose_to_xyz_euler (const NdtPose *pose, double *roll, double *pitch, double *yaw);
-/* R = Rz(yaw) Ry(pitch) Rx(roll): ROS's fixed-axis roll, pitch, yaw; what people type. */
+/* R = Rz(yaw) Ry(pitch) Rx(roll): fixed-axis roll, pitch and yaw as in ROS; the angles of
+ * properties and command lines. */
 void ndt_pose_from_rpy (
     const double position[3], double roll, double pitch, double yaw, NdtPose *out);
 void ndt_pose_to_rpy (const NdtPose *pose, double *roll, double *pitch, double *yaw);

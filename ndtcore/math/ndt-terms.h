@@ -3,13 +3,14 @@
  * _f) and once for double (_d). No include guard for that reason.
  *
  * With x' = R x + t, q = x' − μ, B = Σ⁻¹ and e = exp (−d2/2 qᵀBq), a pair of a point and a voxel
- * adds −d1 e to the score. All that a pair adds to the derivatives are ten sums: the term s,
- * b = Σ w Bq with w = −d1 d2 e, and A = Σ w (d2 Bq (Bq)ᵀ − B).
+ * adds −d1 e to the score. A pair adds ten sums to the derivatives: the term s, b = Σ w Bq with w =
+ * −d1 d2 e, and A = Σ w (d2 Bq (Bq)ᵀ − B).
  *
  * The reference path and the kernels' point derivatives are these functions. The two inner loops
  * have the pair's term a second time, for speed: sum_pairs() of align/ndt-kernel.c (vectors, and
  * the Jacobian applied to each pair) and add_pair() of cuda/align/ndt-cuda-chunk.cuh (no branches).
- * What is changed here is changed there; /backend/evaluate and /gpu/evaluate fail otherwise. */
+ * A change here has to be made there as well; otherwise /backend/evaluate and /gpu/evaluate fail.
+ */
 
 typedef struct {
   NDT_REAL s;
@@ -44,9 +45,9 @@ NDT_REAL_NAME (ndt_pair_score) (NDT_REAL_NAME (NdtPairSums) * sums, const NDT_RE
   return term;
 }
 
-/* Adds one pair of the least-squares approach: qᵀBq weighted by w = k²/(k² + ‖q‖²), k the
- * level's resolution (Cauchy's weight on the Euclidean distance; on Mahalanobis' it would be blind
- * where the score is blind). b = Σ w Bq, A = −Σ w B. */
+/* Adds one pair of the least-squares approach: qᵀBq weighted by w = k²/(k² + ‖q‖²), k the level's
+ * resolution (Cauchy's weight of the Euclidean distance; of the Mahalanobis distance it would
+ * vanish where the score does). b = Σ w Bq, A = −Σ w B. */
 NDT_INLINE void
 NDT_REAL_NAME (ndt_pair_least_squares) (
     NDT_REAL_NAME (NdtPairSums) * sums, const NDT_REAL q[3], const NDT_REAL icov[6], NDT_REAL k2)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain records that the C code and the kernels share. No GLib here: nvcc reads this. */
+/* Plain structures shared by the C code and the kernels. No GLib: nvcc compiles this header. */
 #pragma once
 
 #include <stdint.h>
 
 #if defined(__CUDACC__)
 #define NDT_INLINE static __host__ __device__ __forceinline__
-/* Before loops over small arrays, which the device keeps in registers only where every index is a
+/* For loops over small arrays: the device keeps these in registers only where every index is a
  * constant. */
 #define NDT_UNROLL _Pragma ("unroll")
 #else
@@ -19,8 +19,8 @@
  * @position: x, y, z in metres, in the parent frame
  * @orientation: unit quaternion x, y, z, w
  *
- * A rigid transform: p_parent = R(orientation) p_child + position. Always double: maps
- * come in UTM coordinates, where a float steps by centimetres.
+ * A rigid transform: p_parent = R(orientation) p_child + position. Always double: in UTM
+ * coordinates a float has steps of centimetres.
  */
 typedef struct {
   double position[3];
@@ -33,7 +33,7 @@ typedef struct {
  * @icov: inverse covariance in 1/m²: xx, xy, xz, yy, yz, zz
  * @cell: cell index less the level's origin cell
  *
- * What alignment reads of a voxel: 48 bytes, three 16-byte loads.
+ * The part of a voxel that alignment reads: 48 bytes, three 16-byte loads.
  */
 typedef struct {
   float mean[3];
@@ -150,7 +150,7 @@ typedef struct {
 
 /**
  * NdtRegularization:
- * @target: x, y in the map, metres, that the pose is held near …
+ * @target: x, y in the map, metres, that the pose is attracted to …
  * @direction: … along this horizontal unit vector
  * @scale: of the penalty, per pair and m²; 0: there is none
  *
@@ -166,10 +166,10 @@ typedef struct {
 /**
  * NdtStart:
  * @guess: pose of the sensor in the map to start from
- * @approach: least-squares stages before the score is maximized: 0 none, 1 over cells of
- *   the map's resolution r, 2 over 2r then r, 3 over 4r, 2r, r. Stages over levels that the
- *   map does not have are left out.
- * @regularization: what the sensor is held by beside the scan
+ * @approach: least-squares stages before the score is maximized: 0 none, 1 over cells of the map's
+ *   resolution r, 2 over 2r then r, 3 over 4r, 2r, r. Stages over levels that the map does not have
+ *   are left out.
+ * @regularization: penalty of the pose beside the scan
  */
 typedef struct {
   NdtPose guess;

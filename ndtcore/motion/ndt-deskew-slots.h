@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The instants that motion compensation deals a scan's points to, the same on every backend. No
- * GLib here: nvcc reads this. */
+/* The instants that motion compensation assigns a scan's points to, the same in every backend. No
+ * GLib: nvcc compiles this header. */
 #pragma once
 
 #include <math.h>
@@ -21,12 +21,12 @@ ndt_deskew_slot (double time, double first, double width)
 {
   if (!isfinite (time))
     return NDT_DESKEW_SLOTS;
-  /* Where times are far beyond any scan's the difference overflows. */
+  /* The difference overflows for times far outside of any scan. */
   const double slot = round ((time - first) / width);
   return slot >= 0 && slot < NDT_DESKEW_SLOTS ? (uint32_t)slot : NDT_DESKEW_SLOTS;
 }
 
-/* Pose @seconds after the identity, by a twist per second and its change per second. */
+/* Pose @seconds after the identity, by a velocity (twist per second) and its change per second. */
 NDT_INLINE NdtPose
 ndt_deskew_step (const double velocity[6], const double acceleration[6], double seconds)
 {

@@ -11,7 +11,7 @@
 
 struct _NdtDeskewer {
   NdtFrameTree *tree;
-  double first; /* of the slots: instant and width, seconds */
+  double first; /* instant of the first slot, and width of a slot, seconds */
   double width;
   NdtPose poses[N_SLOTS + 1];
   gboolean known[N_SLOTS + 1];
@@ -101,7 +101,8 @@ set_slots (NdtDeskewer *deskewer, gsize n, const NdtTimeView *times, double refe
       last = MAX (last, t);
     }
   }
-  /* Slots around the scan's instants; what cannot be moved belongs to the last, which does not. */
+  /* Slots around the scan's instants. Points without a finite time belong to one more, the last,
+   * which is not moved. */
   const double width = ndt_deskew_width (first, last);
   for (guint s = 0; s <= N_SLOTS; s++) {
     ndt_pose_set_identity (&deskewer->poses[s]);

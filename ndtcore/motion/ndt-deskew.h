@@ -19,7 +19,8 @@ typedef enum {
  * @stride: bytes from one point to the next
  * @type: of a time
  *
- * When each point was measured, from an origin that is the caller's. NULL @data: not known.
+ * The time of each point, in memory of another owner, from an origin that the caller chooses. @data
+ * is NULL where there are no times.
  */
 typedef struct {
   const guint8 *data;
@@ -29,7 +30,7 @@ typedef struct {
 
 /**
  * NdtTimeSpan:
- * @n_points: that are finite and have a finite time; where there is none, the rest means nothing
+ * @n_points: points that are finite and have a finite time; 0: the other members are undefined
  * @first: the first of their times, seconds
  * @last: the last
  * @mean: of all of them
@@ -49,8 +50,8 @@ NdtTimeSpan ndt_time_span (const NdtCloudView *points, const NdtTimeView *times)
 /**
  * NdtDeskewer:
  *
- * Motion compensation: brings the points of a scan to where they are seen from at one instant.
- * Holds memory that is reused from scan to scan, none of a scan's size. Not thread-safe.
+ * Motion compensation: transforms the points of a scan into the sensor's frame at one instant. Owns
+ * memory that is reused from scan to scan and does not depend on a scan's size. Not thread-safe.
  */
 typedef struct _NdtDeskewer NdtDeskewer;
 
@@ -71,29 +72,29 @@ typedef gboolean (*NdtMotionFunc) (double time, NdtPose *pose, gpointer user_dat
  * @points: each as seen when it was measured, metres
  * @times: one for each point
  * @reference: the instant, seconds
- * @motion: where the sensor was; asked for at most 2,048 instants over the scan, which are
- *   nearer than 25 µs to any point's of a scan of 0.1 s
- * @out: packed float x, y, z, as seen at @reference; points whose time is not finite or where the
- * pose is not known are as they were
+ * @motion: called for at most %NDT_DESKEW_SLOTS instants over the scan; in a scan of 0.1 s each
+ *   point is at most 25 µs from one
+ * @out: packed float x, y, z in the sensor's frame at @reference; points without a finite time, or
+ *   at whose time there is no pose, are copied unchanged
  *
- * Returns: how many points were brought to @reference
+ * Returns: how many points were transformed
  */
 gsize ndt_deskew (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     double reference, NdtMotionFunc motion, gpointer user_data, float *out);
 
-/* The same in double precision, packed double x, y, z: for points far from their origin, where a
- * float is too coarse. */
+/* The same with packed double x, y, z, for coordinates that a float does not resolve. */
 gsize ndt_deskew_f64 (NdtDeskewer *deskewer, const NdtCloudView *points, const NdtTimeView *times,
     double reference, NdtMotionFunc motion, gpointer user_data, double *out);
 
 /**
  * NdtScanMotion:
- * @reference: the instant that points are brought to, seconds on the axis of their times
+ * @reference: the instant whose frame points are transformed into, seconds on the axis of their
+ *   times
  * @velocity: of the sensor in its own frame at the reference, m/s and rad/s
  * @acceleration: its change per second, the same over the scan
  *
- * At an instant t the sensor is at exp (dt (velocity + dt/2 acceleration)) from where it is at the
- * reference, dt = t − reference.
+ * The sensor's pose at an instant t, in its frame at the reference, is exp (dt (velocity + dt/2
+ * acceleration)) with dt = t − reference.
  */
 typedef struct {
   double reference;

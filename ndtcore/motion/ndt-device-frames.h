@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a backend with a device has for frame trees. Between ndt-frames.c and backends. */
+/* Interface between ndt-frames.c and backends that compute frame trees on a device. Private. */
 #pragma once
 
 #include <glib.h>
@@ -17,21 +17,23 @@ typedef struct _NdtDeviceFrames NdtDeviceFrames;
 /**
  * NdtDeviceFramesClass:
  *
- * A copy of a tree's frames on a device. The tree keeps its own: after an error it closes the copy
- * and goes on on the CPU. Arguments were checked; all functions but @map_local return when the
- * device is done.
+ * A copy of a tree's frames on a device. The tree has its own copy: after an error it closes this
+ * one and computes on the CPU. Arguments have been checked by the caller; all functions but
+ * @map_local return after the device has finished.
  */
 typedef struct {
   void (*close) (NdtDeviceFrames *frames);
   /* @n frames with their @parents (NDT_FRAME_NONE: none), and all of them by level: @order, where
-   * level l ends before @level_ends[l]. What was known of poses is forgotten. */
+   * level l ends before @level_ends[l]. All poses become undefined. */
   gboolean (*set_tree) (NdtDeviceFrames *frames, guint32 n, const guint32 *parents,
       const guint32 *order, const guint32 *level_ends, guint32 n_levels, GError **error);
-  /* Where the caller writes poses in their parents, NDT_FRAME_DOUBLES each, of all frames … */
+  /* Memory into which the caller writes the poses in their parents, NDT_FRAME_DOUBLES each, of all
+   * frames … */
   double *(*map_local) (NdtDeviceFrames *frames);
-  /* … of which these are new. */
+  /* … and the range that has changed. */
   gboolean (*set_local) (NdtDeviceFrames *frames, guint32 first, guint32 n, GError **error);
-  /* Poses in the world, if any pose in a parent is new. The functions below do it as well. */
+  /* Computes poses in the world, where a pose in a parent has changed. The functions below call it.
+   */
   gboolean (*update) (NdtDeviceFrames *frames, GError **error);
   /* As ndt_frame_tree_get_world() and ndt_frame_tree_transform(). */
   gboolean (*get_world) (NdtDeviceFrames *frames, guint32 first, guint32 n, double *positions,
@@ -41,7 +43,7 @@ typedef struct {
   /* Packed points that stay on the device; NDT_ERROR_NO_MEMORY where they do not fit. */
   gboolean (*attach) (NdtDeviceFrames *frames, const float *points, const guint32 *numbers,
       gsize n_points, GError **error);
-  /* Transforms them all; the results stay there until fetched. */
+  /* Transforms all attached points; the results remain on the device until they are fetched. */
   gboolean (*move) (NdtDeviceFrames *frames, guint32 reference, GError **error);
   gboolean (*get_moved) (
       NdtDeviceFrames *frames, gsize first, gsize n_points, float *out, GError **error);

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-/* Four floats of which the last is of no interest. */
+/* Three floats in a vector of four; the last one is not used. */
 typedef float Column __attribute__ ((vector_size (16)));
 
 static inline Column
@@ -33,7 +33,7 @@ transform (const float *matrices, const float *in, const guint32 *frames, gsize 
 #define FMA __attribute__ ((target ("avx2,fma")))
 #define FMA_INLINE FMA static inline __attribute__ ((always_inline))
 
-/* Two times four floats, @apart floats from one another. */
+/* Four floats at @at and four at @at + @apart. */
 FMA_INLINE __m256
 load_halves (const float *at, gsize apart)
 {
@@ -100,7 +100,8 @@ transform_fma (const float *matrices, const float *in, const guint32 *frames, gs
 {
   for (gsize i = 0; i < n;) {
     const float *m = matrices + NDT_FRAME_MATRIX * (gsize)frames[i];
-    /* Frames mostly come in order: the eighth tells at once whether it is worth it. */
+    /* Equal frames are mostly adjacent: where the eighth one differs, the others are not compared.
+     */
     const gsize eights =
         i + 8 <= n && frames[i + 7] == frames[i] ? count_eights (frames + i, n - i) : 0;
     if (eights > 0) {
@@ -120,7 +121,7 @@ transform_fma (const float *matrices, const float *in, const guint32 *frames, gs
   }
 }
 
-/* Is each frame the one after that before it? */
+/* Returns TRUE where each frame's number is its predecessor's plus one. */
 FMA static gboolean
 follow_each_other (const guint32 *frames, gsize n)
 {
@@ -139,9 +140,9 @@ follow_each_other (const guint32 *frames, gsize n)
   return _mm256_testz_si256 (other, other);
 }
 
-/* Two points at a time, each in one half of a vector, whose matrices follow each other. Those are
- * read without a gap, and their columns are shifted out of what was read: reading is what takes the
- * time. One float after the last point is read and written. */
+/* Two points at a time, each in one half of a vector, whose matrices follow each other. The
+ * matrices are read without gaps and their columns extracted by shifts, since the loop is bound by
+ * reads. One float after the last point is read and written. */
 FMA static void
 transform_twos (const float *matrix, const float *in, gsize n, float *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Points of a frame tree: the loops over them. */
+/* Loops over the points of a frame tree. Private. */
 #pragma once
 
 #include <glib.h>
@@ -10,12 +10,12 @@ G_BEGIN_DECLS
 #define NDT_FRAME_MATRIX 12
 
 /* Packed x, y, z of @n points, each by the matrix of its frame. One float after the last of
- * @matrices is read. @in and @out may not overlap. A point's bits depend on it and its matrix
- * alone, and on whether the processor fuses multiplication and addition. */
+ * @matrices is read. @in and @out may not overlap. The result of a point depends on the point and
+ *   its matrix alone, and in the last bit on whether the processor has fused multiply-add. */
 void ndt_frame_points_transform (
     const float *matrices, const float *in, const guint32 *frames, gsize n, float *out);
 
-/* Points before the first of which packed x, y, z at @out begin a cache line. */
+/* Number of points before the first one whose x, in packed x, y, z at @out, begins a cache line. */
 gsize ndt_frame_points_before_line (const float *out);
 
 /* Copies @n floats past the caches, where the processor can, to @out, which begins a cache line.

@@ -15,7 +15,7 @@ enum { PX, PY, PZ, QX, QY, QZ, QW, N_COMPONENTS };
 
 #define MATRIX NDT_FRAME_MATRIX
 
-/* The choice is made while the program is being loaded, before ThreadSanitizer can run. */
+/* The loader resolves such functions before ThreadSanitizer is initialized. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
 #define FOR_EACH_PROCESSOR __attribute__ ((target_clones ("avx512f", "avx2", "default")))
 #else
@@ -35,7 +35,7 @@ struct _NdtFrameTree {
   gboolean propagated;
   /* From each frame to a reference: MATRIX floats each, and one more at the end. */
   float *matrices;
-  guint32 n_matrices; /* that there is room for */
+  guint32 n_matrices; /* capacity */
   gboolean have_matrices;
   guint32 reference;
 
@@ -139,7 +139,7 @@ load (double *const components[N_COMPONENTS], guint32 at, NdtPose *pose)
     pose->orientation[k] = components[QX + k][at];
 }
 
-/* Poses in the parent changed. */
+/* Extends the range of frames whose poses the device does not have. */
 static void
 note_new (NdtFrameTree *tree, guint32 first, guint32 n)
 {
@@ -255,7 +255,7 @@ propagate_level (NdtFrameTree *tree, const guint32 *frames, guint32 n)
     w[PY][f] = w[PY][p] + vy + aw * ty + az * tx - ax * tz;
     w[PZ][f] = w[PZ][p] + vz + aw * tz + ax * ty - ay * tx;
     ndt_quat_multiply (a, b, q);
-    /* Down a long chain lengths would drift. */
+    /* In long chains the length would drift. */
     ndt_quat_normalize (q);
     for (guint k = 0; k < 4; k++)
       w[QX + k][f] = q[k];
@@ -285,7 +285,7 @@ propagate (NdtFrameTree *tree)
 
 /* ---- The device ---- */
 
-/* The CPU goes on. */
+/* Closes the device's copy after an error; the CPU computes from then on. */
 static void
 leave_device (NdtFrameTree *tree, GError *error)
 {
@@ -324,7 +324,8 @@ update_device (NdtFrameTree *tree, GError **error)
   return klass->set_local (tree->device, first, end - first, error);
 }
 
-/* Has the device, if there is one, all frames? */
+/* Copies frames that are new to the device, if there is one. FALSE where it failed or there is
+ * none. */
 static gboolean
 use_device (NdtFrameTree *tree)
 {
@@ -420,8 +421,8 @@ make_matrices (double *const w[N_COMPONENTS], const NdtPose *to, guint32 first, 
       matrices[MATRIX * i + k] = m[k][i];
 }
 
-/* Matrices from each frame to the reference: differences in double, so that floats do at any
- * world coordinates. */
+/* Matrices from each frame to the reference: differences are taken in double, so that floats
+ * suffice at any world coordinates. */
 static gboolean
 set_matrices (NdtFrameTree *tree, guint32 reference, GError **error)
 {
@@ -513,7 +514,7 @@ ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference, const NdtCloudV
     if (tree->device->klass->transform (tree->device, reference, points, frames, out, &local_error))
       return TRUE;
     leave_device (tree, local_error);
-    /* Some may be results already. */
+    /* In place some input has been overwritten by results already. */
     if (in_place) {
       g_set_error_literal (
           error, NDT_ERROR, NDT_ERROR_DEVICE, "The points were lost with the device");
@@ -577,7 +578,8 @@ ndt_frame_tree_attach (
   return TRUE;
 }
 
-/* On the device, points stay there. FALSE: there is none that has room for them. */
+/* Transforms the attached points on the device, to which they are copied where they are new. FALSE
+ * where there is no device, or no memory for them there. */
 static gboolean
 move_on_device (NdtFrameTree *tree, guint32 reference)
 {

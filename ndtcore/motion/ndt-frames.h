@@ -17,14 +17,13 @@ typedef struct _NdtDeviceFrames NdtDeviceFrames;
  * NdtFrameTree:
  *
  * Frames with parents, each given by its pose in its parent; roots by their pose in the world.
- * Poses in the world are computed for all frames together, level by level. One frame per
- * instant of firing makes motion compensation of it, several sensors' frames under one body
- * merge their clouds, articulated vehicles and scanner arms fit as they are.
+ * Poses in the world are computed for all frames together, level by level. Examples: one frame per
+ * instant of firing (motion compensation), several sensors under one body (merging clouds),
+ * articulated vehicles and scanner arms.
  *
- * The CPU computes, or the device of a backend (ndt_frame_tree_set_device()). Poses in the world
- * of trees of at most 32 levels agree to the bit, and so do points where the CPU fuses
- * multiplication and addition; deeper trees, which a device composes in another order, differ by
- * roundings.
+ * Computed by the CPU or the device of a backend (ndt_frame_tree_set_device()). In trees of at most
+ * 32 levels both give the same bits for poses in the world, and for points where the CPU has fused
+ * multiply-add; deeper trees, which a device composes in another order, differ by rounding.
  *
  * Not thread-safe.
  */
@@ -38,14 +37,14 @@ void ndt_frame_tree_free (NdtFrameTree *tree);
  *   has to outlive the tree, or another device to be set before the backend is closed, and to be
  *   used by the tree's thread alone meanwhile. NULL: the CPU
  *
- * Frames and points that are attached stay, what they were moved to does not. Whatever goes wrong
- * on the device later, the tree logs a warning to the backend's log and goes on on the CPU. Points
- * beyond the backend's memory budget go up in parts.
+ * Frames and attached points are kept, results of ndt_frame_tree_move() are not. After an error of
+ * the device the tree logs a warning to the backend's log and computes on the CPU. Points beyond
+ * the backend's memory budget are uploaded in parts.
  */
 void ndt_frame_tree_set_device (NdtFrameTree *tree, NdtDeviceFrames *device);
-/* Does a device compute? */
+/* Returns: TRUE where a device computes. */
 gboolean ndt_frame_tree_is_on_device (const NdtFrameTree *tree);
-/* Forgets all frames; memory stays. */
+/* Removes all frames and keeps the memory. */
 void ndt_frame_tree_clear (NdtFrameTree *tree);
 guint32 ndt_frame_tree_get_n_frames (const NdtFrameTree *tree);
 /* Adds n frames with consecutive numbers, of which the first is returned. @parents has a number
@@ -58,7 +57,8 @@ guint32 ndt_frame_tree_add (
  * nothing changed, where a frame does not exist or a pose is not finite. */
 gboolean ndt_frame_tree_set (
     NdtFrameTree *tree, guint32 first, guint32 n, const NdtPose *poses, GError **error);
-/* Computes poses in the world now, where any changed; otherwise they are when they are needed. */
+/* Computes poses in the world where a pose has changed. The functions below do so where it is
+ * needed. */
 void ndt_frame_tree_update (NdtFrameTree *tree);
 /* Poses in the world of n frames from @first on: positions (n × 3, m) and orientations (n × 4, x y
  * z w); either may be NULL. */
@@ -68,7 +68,7 @@ void ndt_frame_tree_get_world (
 /**
  * ndt_frame_tree_transform:
  * @tree: the tree
- * @reference: frame that points are wanted in; NDT_FRAME_NONE: the world
+ * @reference: frame of the result; NDT_FRAME_NONE: the world
  * @points: each in its own frame, metres
  * @frames: number of the frame of each point
  * @out: packed float x, y, z; may be the memory of @points where that is packed float
@@ -87,8 +87,8 @@ gboolean ndt_frame_tree_transform (NdtFrameTree *tree, guint32 reference,
  * @points: each in its own frame, metres
  * @frames: number of the frame of each point
  *
- * Copies points that will be transformed more than once, as their frames move, in place of those
- * attached before. A device keeps them, and what becomes of them.
+ * Replaces the attached points by a copy of @points, for points that are transformed several times
+ * while their frames move. With a device, they and their results are stored there.
  *
  * Returns: FALSE with %NDT_ERROR_INVALID_ARGUMENT where a frame does not exist, with
  * %NDT_ERROR_NO_MEMORY where they do not fit; then there are none
@@ -99,9 +99,9 @@ gboolean ndt_frame_tree_attach (
  * with NDT_ERROR_INVALID_ARGUMENT where there is no such frame, with NDT_ERROR_NO_MEMORY where they
  * do not fit twice. */
 gboolean ndt_frame_tree_move (NdtFrameTree *tree, guint32 reference, GError **error);
-/* What the last ndt_frame_tree_move() made of n points from @first on: packed float x, y, z. FALSE
- * with NDT_ERROR_INVALID_ARGUMENT where there are not so many, or with NDT_ERROR_DEVICE where they
- * were lost with the device: move them again. */
+/* Copies the results of the last ndt_frame_tree_move() for n points from @first on: packed float x,
+ * y, z. FALSE with NDT_ERROR_INVALID_ARGUMENT where there are not so many, or with NDT_ERROR_DEVICE
+ * where they were lost with the device: move them again. */
 gboolean ndt_frame_tree_get_moved (
     NdtFrameTree *tree, gsize first, gsize n, float *out, GError **error);
 

@@ -5,21 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values that decide for a unit. */
+/* Values that the unit is chosen by. */
 #define N_SAMPLES 1024
 
 /* Longest scan where its duration is not known, seconds: sensors turn once a second at least. */
 #define LONGEST_SCAN 1.0
 
-/* A time lies within its scan where it is at most so many durations from the stamp: a stamp of the
- * end, and a scan that took half as long again as the one before. */
+/* Largest distance of a time from the scan's stamp, in durations: stamps may be of the scan's end,
+ * and a scan may take half as long again as the one before. */
 #define MAX_DURATIONS 1.5
 
-/* Times of another unit than expected have to fill this part of the scan: in a unit a thousand
- * times as large they fill a thousandth. */
+/* Least part of the scan that times in another unit than the expected one span: in a unit a
+ * thousand times too large they span a thousandth. */
 #define MIN_FILL 0.2
 
-/* What counts from an instant farther away than this, seconds, counts on a clock. */
+/* Times from an instant farther away than this, seconds, are times of a clock, and not relative to
+ * the scan. */
 #define MIN_CLOCK 10.0
 
 static double
@@ -59,7 +60,7 @@ compare (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The middle 90 % of the values, and all of them. */
+/* Range of the middle 90 % of the values, and of all. */
 typedef struct {
   double low, middle, high;
 } Quantiles;
@@ -90,7 +91,7 @@ look_at (const NdtPointTimeField *field, gsize n_points, NdtPointTimes *times, Q
   return TRUE;
 }
 
-/* The stamp on the clock that the values count on, in their unit. */
+/* The scan's stamp on the clock of the values, in their unit. */
 static gboolean
 find_clock (const NdtPointTimes *times, const Quantiles *q, double unit, double reach,
     const double *stamps, guint n_stamps, double *clock, gboolean *by_stamp)
@@ -106,7 +107,7 @@ find_clock (const NdtPointTimes *times, const Quantiles *q, double unit, double 
   return fabs (q->middle) * unit >= MIN_CLOCK;
 }
 
-/* How the values are to be read. FALSE where they are no times within a scan. */
+/* Chooses unit and clock of the values. FALSE where they are no times within a scan. */
 static gboolean
 find_unit (const NdtPointTimeField *field, const Quantiles *q, double duration, double reach,
     const double *stamps, guint n_stamps, NdtPointTimes *times)
@@ -157,7 +158,7 @@ convert (const NdtPointTimeField *field, gsize n_points, double reach, NdtPointT
   times->view = (NdtTimeView){(const guint8 *)times->converted, sizeof (double), NDT_TIME_F64};
 }
 
-/* Without a copy, where there is nothing to convert. */
+/* Uses the field without a copy, where nothing has to be converted. */
 static gboolean
 view_directly (const NdtPointTimeField *field, NdtTimeView *view)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times of points as other software writes them: checked against the scan that they should lie in.
- */
+/* Times of points as written by other software, validated against the duration of their scan. */
 #pragma once
 
 #include "ndt-deskew.h"
@@ -30,18 +29,18 @@ typedef struct {
 typedef enum {
   NDT_POINT_TIMES_AS_EXPECTED, /* all finite ones lie within the scan */
   NDT_POINT_TIMES_CONVERTED,   /* in another unit, or of a clock */
-  NDT_POINT_TIMES_UNUSABLE,    /* nothing in them lies within a scan */
+  NDT_POINT_TIMES_UNUSABLE,    /* no unit or clock places them within the scan */
   NDT_POINT_TIMES_NOT_FINITE,  /* there is no finite value, or no point */
 } NdtPointTimesVerdict;
 
 /**
  * NdtPointTimes:
- * @view: seconds or nanoseconds from the scan's stamp on; without data where they cannot be used.
- *   Times that cannot lie within the scan are NAN
+ * @view: seconds or nanoseconds from the scan's stamp on; its data is NULL where the times cannot
+ *   be used. Times outside of the scan are NAN
  * @span: of the finite ones of finite points; n_points is 0 where there is none
- * @verdict: what became of them
+ * @verdict: whether the times are used, and how
  * @unit: seconds of a unit of the field
- * @is_clock: the field counts on a clock …
+ * @is_clock: the field has times of a clock …
  * @clock: … on which this is the scan's stamp, in the field's unit
  * @by_stamp: @clock is one of the stamps given, not the time of the first point
  * @min: smallest finite value of the field, in its unit
@@ -49,7 +48,7 @@ typedef enum {
  * @n_outside: finite values that are not used since they lie outside the scan
  * @converted: (nullable): memory that @view points to
  *
- * ndt_point_times_clear() it.
+ * To be cleared by ndt_point_times_clear().
  */
 typedef struct {
   NdtTimeView view;
@@ -69,15 +68,15 @@ typedef struct {
  * ndt_point_times_read:
  * @points: of the scan
  * @field: of as many values
- * @duration: seconds that the scan took; 0: not known, a second at most
- * @stamps: the scan's stamp on clocks that the field may count on, seconds
+ * @duration: of the scan, seconds; 0: not known, at most 1 s
+ * @stamps: the scan's stamp on the clocks that the field may have, seconds
  * @n_stamps: how many
- * @times: (out): what they are
+ * @times: (out): the result
  *
  * A time lies within a scan where it is at most one and a half durations before or after its stamp:
- * some drivers stamp a scan's end. Where the expected unit does not give that, the middle 90 % of
- * the values decide for another: seconds, ms, µs or ns, from the scan's stamp on or of a clock
- * (doubles only: a float has no digits for one). 32-bit integers may have wrapped below 0.
+ * some drivers stamp a scan's end. Where that is not so in the expected unit, another one is chosen
+ * by the middle 90 % of the values: seconds, ms, µs or ns, relative to the scan's stamp or of a
+ * clock (doubles only: a float does not resolve one). 32-bit integers may have wrapped below 0.
  */
 void ndt_point_times_read (const NdtCloudView *points, const NdtPointTimeField *field,
     double duration, const double *stamps, guint n_stamps, NdtPointTimes *times);

@@ -17,8 +17,8 @@ typedef enum { NDT_SCALAR_F32, NDT_SCALAR_F64 } NdtScalar;
  * @scalar: type of all three coordinates, in the machine's byte order
  *
  * Points in memory of another owner: interleaved (x, y, z inside one record of
- * @stride bytes) or one array an axis. Metres. A view owns nothing. Non-finite points are
- * allowed and dropped by whatever reads the view.
+ * @stride bytes) or one array an axis. Metres. A view owns nothing. Non-finite points are allowed;
+ *   every function that reads a view leaves them out.
  */
 typedef struct {
   const guint8 *x;
@@ -53,7 +53,7 @@ ndt_cloud_view_xyz_f64 (const double *xyz, gsize n_points)
   return ndt_cloud_view (xyz, n_points, 24, 0, 8, 16, NDT_SCALAR_F64);
 }
 
-/* @n points from @first on, which the view has. */
+/* The @n points from @first on; first + n is at most n_points. */
 static inline NdtCloudView
 ndt_cloud_view_part (const NdtCloudView *view, gsize first, gsize n)
 {

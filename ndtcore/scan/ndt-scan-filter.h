@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Thinning of a scan, as rules that every backend follows to the bit: which points stay, and the
- * centroid of a leaf from integer sums, which do not depend on the order of additions. */
+/* Thinning of a scan, with the same bits in every backend: which points are used, and the centroid
+ * of a leaf from integer sums, which do not depend on the order of additions. */
 #pragma once
 
 #include <math.h>
@@ -9,7 +9,8 @@
 #include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-types.h"
 
-/* Does a point stay? x, y, z in the sensor frame. Ranges and box as in NdtScanFilter. */
+/* Returns 1 where a point is used. x, y, z in the sensor frame; ranges and box as in NdtScanFilter.
+ */
 NDT_INLINE int
 ndt_scan_keep (float x, float y, float z, float min_range, float max_range, int use_box,
     const float box_min[3], const float box_max[3])
@@ -35,7 +36,7 @@ ndt_leaf_index (float p, float inverse_leaf)
   return (int32_t)floorf (p * inverse_leaf);
 }
 
-/* Is a leaf index one that ndt_block_key() can hold? */
+/* Returns 1 where a leaf index is in the range of ndt_block_key(). */
 NDT_INLINE int
 ndt_leaf_in_range (int32_t index)
 {

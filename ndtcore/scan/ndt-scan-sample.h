@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample of a scan, for a search that aligns it many times, as rules that every backend follows
- * to the bit: the first point of each cube, and of these as many as there should be, spread over
- * their order. A scan of few points is its own sample. */
+/* A sample of a scan for a search, which aligns it many times; the same points in every backend:
+ * the first point of each cube, and of these the given number, spread over their order. A scan of
+ * at most NDT_SAMPLE_LEAST points is its own sample. */
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-types.h"
 
-/* Of a scan of @n_points, more than NDT_SAMPLE_LEAST. */
+/* Points of the sample of a scan of @n_points, which is more than NDT_SAMPLE_LEAST. */
 NDT_INLINE uint32_t
 ndt_sample_most (uint32_t n_points)
 {
@@ -17,9 +17,9 @@ ndt_sample_most (uint32_t n_points)
   return n < NDT_SAMPLE_LEAST ? NDT_SAMPLE_LEAST : n > NDT_SAMPLE_MOST ? NDT_SAMPLE_MOST : n;
 }
 
-/* The index that the sample's @i-th point has among the first points of the cubes, one of each of
- * @most parts of equal length, @step. Scans have a period, of as many points as the sensor has
- * rings, say; multiples of the golden ratio have none. */
+/* Index of the sample's @i-th point among the first points of the cubes: one in each of @most parts
+ * of equal length @step. Its position within a part is a multiple of the golden ratio, since scans
+ * have periods (the number of rings) that a constant step could coincide with. */
 NDT_INLINE uint32_t
 ndt_sample_from (uint32_t i, double step)
 {

@@ -13,7 +13,8 @@
 #include "ndtcore/io/ndt-pcd.h"
 #include "ndtcore/io/ndt-trajectory.h"
 
-/* A float steps by 0.5 mm here; farther from the origin a map loses what it was measured to. */
+/* Metres from the origin at which a float has steps of 0.5 mm; beyond, the rounding exceeds the
+ * noise of a survey. */
 #define FLOAT_RANGE 8192.0
 
 typedef struct {
@@ -30,7 +31,7 @@ typedef struct {
   guint64 n_read;
   guint64 n_scans;
   NdtMapProgress progress;
-  guint64 n_files; /* that are done */
+  guint64 n_files; /* finished files */
 } Build;
 
 /* Points of one file, moved by @pose (nullable), those out of range left out. */

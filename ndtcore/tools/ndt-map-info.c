@@ -15,7 +15,7 @@ typedef struct {
   gchar **inputs;
 } Info;
 
-/* Of a folder: how many tiles there are, and how large. */
+/* Prints number and size of a folder's tiles. */
 static gboolean
 print_tiles (const gchar *path, const NdtVoxelMapParams *params, GError **error)
 {
@@ -52,7 +52,7 @@ run_info (const Info *info, GOptionContext *context)
   params.resolution = info->resolution;
   params.min_points = (guint)MAX (info->min_points, 0);
   params.n_levels = (guint)MAX (info->levels, 0);
-  /* What is out of range is wrong usage, what is wrong with the map is not. */
+  /* Parameters out of range are wrong usage (exit status 2), faults of the map are not. */
   g_autoptr (NdtVoxelMapBuilder) judge = ndt_voxel_map_builder_new (&params, &error);
   if (!judge)
     return ndt_map_report_usage (NULL, error->message);

@@ -19,7 +19,7 @@ typedef struct {
   gchar **inputs;
 } Tiling;
 
-/* A folder without a map, made where there is none: tiles of two maps would be one. */
+/* Makes the folder, or takes one without tiles: those of two maps would be mixed. */
 static gboolean
 prepare_folder (const gchar *path, GError **error)
 {
@@ -45,7 +45,7 @@ prepare_folder (const gchar *path, GError **error)
   return TRUE;
 }
 
-/* Doubles where one of the files has them, so that no point moves. */
+/* Doubles where one of the files has doubles, so that no coordinate is rounded. */
 static gboolean
 find_scalar (GPtrArray *files, NdtScalar *scalar, GError **error)
 {
@@ -69,7 +69,7 @@ cut (NdtTileCutter *cutter, GPtrArray *files, NdtMapProgress *progress, GError *
     g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (g_ptr_array_index (files, i), error);
     if (!file || !ndt_cloud_file_get_points (file, &points, error))
       return FALSE;
-    /* In parts, so that one large file shows its progress. */
+    /* In parts, for the progress of a large file. */
     for (gsize first = 0; first < points.n_points; first += POINTS_AT_ONCE) {
       const NdtCloudView part =
           ndt_cloud_view_part (&points, first, MIN (POINTS_AT_ONCE, points.n_points - first));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands of ndt-map share. */
+/* Functions shared by the commands of ndt-map. */
 #pragma once
 
 #include <glib.h>
@@ -8,22 +8,22 @@ G_BEGIN_DECLS
 
 #define EXIT_USAGE 2
 
-/* Say what went wrong, and return the exit status; @context (nullable) adds its help. */
+/* Print an error and return the exit status; the help of @context (nullable) follows. */
 int ndt_map_report (const GError *error);
 int ndt_map_report_usage (GOptionContext *context, const gchar *text);
 /* The PCD files of inputs, which are files or folders, in the order of inputs and, in a folder, of
- * names with numbers by their value. Files that a shell's pattern has put into the order of
- * characters (1, 10, 2) are put into that order as well, and *sorted, nullable, tells so. */
+ * names with numbers by their value. A list of files in the order of characters (1, 10, 2), as a
+ * shell expands a pattern, is sorted so as well; *sorted (nullable) is TRUE then. */
 GPtrArray *ndt_map_list_inputs (gchar **inputs, gboolean *sorted, GError **error);
 
 /**
  * NdtMapProgress:
  *
- * What is done of @n_all, on standard error: a line that is written over, from two seconds after
- * the start on. Nothing where standard error is no terminal.
+ * Progress, as one line on standard error that is overwritten, from two seconds after the start on.
+ * Nothing where standard error is no terminal.
  */
 typedef struct {
-  const gchar *what; /* "files", say */
+  const gchar *what; /* the unit, "files" for instance */
   guint64 n_all;
   gboolean is_terminal;
   gboolean is_shown;
@@ -32,9 +32,9 @@ typedef struct {
 } NdtMapProgress;
 
 void ndt_map_progress_start (NdtMapProgress *progress, const gchar *what, guint64 n_all);
-/* @n_done are done; @n_points is how many points were read so far. Cheap: call it often. */
+/* @n_done: finished units; @n_points: points read so far. Cheap enough for inner loops. */
 void ndt_map_progress_step (NdtMapProgress *progress, guint64 n_done, guint64 n_points);
-/* Takes the line away. */
+/* Removes the line. */
 void ndt_map_progress_end (NdtMapProgress *progress);
 
 int ndt_map_command_build (int argc, char **argv);

@@ -42,7 +42,7 @@ int
 main (int argc, char **argv)
 {
   const gchar *command = argc > 1 ? argv[1] : "";
-  /* For names of files; numbers have a point wherever one is. */
+  /* For the encoding of file names; numbers have a decimal point in any locale. */
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
   if (strcmp (command, "--help") == 0 || strcmp (command, "-h") == 0) {

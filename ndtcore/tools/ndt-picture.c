@@ -21,7 +21,7 @@ struct _NdtPicture {
   /* Of each pixel of the map. */
   guint32 *count;
   float *height;
-  /* All drawing is recorded, and replayed into a file of either kind. */
+  /* Drawing is recorded, and replayed for PNG or SVG. */
   cairo_surface_t *surface;
   cairo_t *cr;
   guint n_labels;
@@ -54,7 +54,7 @@ ndt_picture_new (const double min[2], const double max[2], guint width, guint pl
   g_return_val_if_fail (width >= 100 && width <= 16384, NULL);
   memcpy (picture->min, min, sizeof picture->min);
   memcpy (picture->max, max, sizeof picture->max);
-  /* Whatever the bounds, the map is no higher than 16384 pixels and no lower than 100. */
+  /* The map's height is limited to 100 to 16384 pixels. */
   picture->scale = MIN (width / (max[0] - min[0]), 16384 / (max[1] - min[1]));
   picture->columns = (guint)CLAMP (ceil ((max[0] - min[0]) * picture->scale), 100, 16384);
   picture->rows = (guint)CLAMP (ceil ((max[1] - min[1]) * picture->scale), 100, 16384);

@@ -17,7 +17,7 @@ typedef enum {
 /**
  * NdtPicture:
  *
- * A drawing in the making: first the bounds, then points, then what lies above them.
+ * A drawing: bounds first, then points, then lines above them.
  */
 typedef struct _NdtPicture NdtPicture;
 
@@ -34,14 +34,15 @@ void ndt_picture_free (NdtPicture *picture);
 
 /* Adds finite points within the bounds. */
 void ndt_picture_add_points (NdtPicture *picture, const NdtCloudView *points);
-/* Draws what was added, with a grid whose lines have coordinates, a scale bar and a bar of colours;
- * @title: (nullable). To be called once, before what follows. */
+/* Draws the points that were added, a grid with coordinates, a scale bar and a bar of colours;
+ * @title: (nullable). To be called once, before the functions below. */
 void ndt_picture_draw_map (NdtPicture *picture, NdtPictureColor color, const gchar *title);
 /* The poses as a line, broken where a pose is missing, in the colour @index of a palette of six;
  * @label: of the legend. */
 void ndt_picture_draw_trajectory (
     NdtPicture *picture, const NdtTrajectory *trajectory, guint index, const gchar *label);
-/* @n errors in metres and degrees at @seconds below the map, which has to have room for plots. */
+/* Plots @n errors in metres and degrees at @seconds, below the map; the picture was made with a
+ * @plot_height. */
 void ndt_picture_draw_errors (NdtPicture *picture, const double *seconds, const double *metres,
     const double *degrees, gsize n);
 

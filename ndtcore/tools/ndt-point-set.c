@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Sums are taken from a cell's own corner: at UTM coordinates those of whole coordinates cancel. */
+/* Sums are relative to the cell's corner: in UTM coordinates, differences of large sums would
+ * cancel. */
 typedef struct {
   gint32 cell[3]; /* relative to the origin cell */
   guint32 n;

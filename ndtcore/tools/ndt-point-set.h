@@ -9,8 +9,8 @@ G_BEGIN_DECLS
 /**
  * NdtPointSet:
  *
- * Points of a map in the making, in double: all of them, or the centroid of each cell of a grid, in
- * the order in which cells were first met.
+ * Points of a map, in double: all of them, or the centroid of each cell of a grid, in the order of
+ * the cells' first points.
  */
 typedef struct _NdtPointSet NdtPointSet;
 

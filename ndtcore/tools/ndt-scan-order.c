@@ -6,7 +6,7 @@
 
 #include "ndtcore/base/ndt-text.h"
 
-/* Nanoseconds of two clocks that are farther apart than this have nothing to do with each other. */
+/* Largest difference of two times, ns, that can be of one clock. */
 #define ONE_CLOCK (G_GINT64_CONSTANT (86400) * 1000000000)
 
 gboolean

@@ -13,10 +13,10 @@
 
 #define MAX_BUFFERED ((gsize)64 << 20)
 #define MAX_TILES 100000u
-/* Corners of tiles farther out are the same number, or nearly. */
+/* Beyond this, neighbouring corners are the same double, or nearly. */
 #define MAX_CELL 1e14
 
-/* What does not fit into the buffers lies in the file @part until the end; NULL: there is none. */
+/* Points that did not fit into memory are in the file @part until the end; NULL: none. */
 typedef struct {
   double cell[2]; /* whole numbers; corner divided by size */
   GByteArray *buffer;
@@ -70,8 +70,8 @@ ndt_tile_cutter_new (const gchar *folder, double size, NdtScalar scalar)
   return cutter;
 }
 
-/* A corner as text: twelve digits, so that 7 times 0.3 is 2.1, where they place the tile; all of
- * them far from the origin, where tiles would have one name otherwise. */
+/* A corner as text: twelve digits, so that 7 times 0.3 is 2.1, where twelve digits identify the
+ * tile; all digits far from the origin, where two tiles would have one name. */
 static const gchar *
 format_corner (const NdtTileCutter *cutter, double corner, gchar text[G_ASCII_DTOSTR_BUF_SIZE])
 {
@@ -182,7 +182,7 @@ ndt_tile_cutter_add (NdtTileCutter *cutter, const NdtCloudView *points, GError *
     ndt_cloud_view_get (points, i, p);
     if (!isfinite (p[0]) || !isfinite (p[1]) || !isfinite (p[2]))
       continue;
-    /* + 0: not −0, which is another key. */
+    /* + 0 makes 0 of −0, which would be another key. */
     const double cell[2] = {floor (p[0] / cutter->size) + 0.0, floor (p[1] / cutter->size) + 0.0};
     if (fabs (cell[0]) > MAX_CELL || fabs (cell[1]) > MAX_CELL) {
       g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,

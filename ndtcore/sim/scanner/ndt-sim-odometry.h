@@ -13,7 +13,7 @@ G_BEGIN_DECLS
  * @rotation_noise: standard deviation of each axis of a step's rotation vector, rad
  * @seed: of the noise
  *
- * What wheels and an IMU would say: the true steps with noise, accumulated from the identity on.
+ * Odometry of wheels and an IMU: the true steps with noise, accumulated from the identity on.
  */
 typedef struct {
   double translation_noise;
@@ -28,7 +28,8 @@ typedef struct {
 
 void ndt_sim_odometry_init (
     NdtSimOdometry *odometry, double translation_noise, double rotation_noise, guint64 seed);
-/* Takes the next true pose; @pose receives that of the odometry, the identity at the first call. */
+/* @truth: the next true pose; @pose: (out): that of the odometry, the identity at the first call.
+ */
 void ndt_sim_odometry_step (NdtSimOdometry *odometry, const NdtPose *truth, NdtPose *pose);
 
 G_END_DECLS

@@ -47,7 +47,7 @@ typedef struct {
 /**
  * NdtSimScanner:
  *
- * Casts the rays of scans. The world and the motions have to live as long.
+ * Casts the rays of scans. The world and the motions have to outlive it.
  */
 typedef struct _NdtSimScanner NdtSimScanner;
 
@@ -62,7 +62,7 @@ void ndt_sim_scanner_free (NdtSimScanner *scanner);
 
 /* Casts scan number @scan, which lasts from @start to @end seconds, into n_columns × n_rings
  * returns, column by column in the order of firing. The result depends on the arguments alone, not
- * on the calls before or on the number of threads. */
+ * on earlier calls or the number of threads. */
 void ndt_sim_scanner_cast (
     NdtSimScanner *scanner, guint64 scan, double start, double end, NdtSimReturn *returns);
 /* Unit vector of a beam in the sensor's frame (x forward, y left, z up). */

@@ -145,7 +145,7 @@ ndt_sim_world_add_scaled_band (NdtSimWorld *world, double step, double lateral0,
   guint i;
 
   for (i = 0; i < n; i++) {
-    /* Both sides of a seam ask for the same place, the last one for that of the first. */
+    /* Both sides of a seam use the same position, and the last one that of the first. */
     const double s0 = length * i / n, s1 = i + 1 < n ? length * (i + 1) / n : 0;
     const double h0 = scale ? scale (s0, user_data) : 1, h1 = scale ? scale (s1, user_data) : 1;
     double a[3], b[3], c[3], d[3];

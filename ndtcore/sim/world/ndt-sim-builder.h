@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts that the generators of worlds share. Lengths and places are in metres, yaw in rad. */
+/* Parts shared by the generators of worlds. Lengths and positions are in metres, yaw in rad. */
 #pragma once
 
 #include "ndt-sim-world.h"
@@ -17,8 +17,8 @@ G_BEGIN_DECLS
 #define NDT_SIM_LEAVES 0.4f
 #define NDT_SIM_GRASS 0.3f
 
-/* Depth by which things that stand on something reach into it, metres: faces that touch would lie
- * in one plane. */
+/* Depth, metres, by which objects extend into what they stand on, so that no two faces lie in one
+ * plane. */
 #define NDT_SIM_SUNK 0.1
 
 /* From corner to corner, in any order; no yaw. */
@@ -48,7 +48,7 @@ void ndt_sim_world_add_car (
 typedef double (*NdtSimHeightFunc) (double s, gpointer user_data);
 void ndt_sim_world_add_band (NdtSimWorld *world, double step, double lateral0, double z0,
     double lateral1, double z1, float reflectivity);
-/* The same with both heights multiplied by what @scale says of a place along the path. */
+/* The same with both heights multiplied by @scale at the distance along the path. */
 void ndt_sim_world_add_scaled_band (NdtSimWorld *world, double step, double lateral0, double z0,
     double lateral1, double z1, NdtSimHeightFunc scale, gpointer user_data, float reflectivity);
 /* A box beside the path, turned along it. */

@@ -3,10 +3,10 @@
 
 #define MAX_LEAF 3
 #define MAX_DEPTH 64
-/* Metres that a node is larger than its shapes: above the rounding of its float bounds and of the
- * float test against them for coordinates and distances below some kilometres. */
+/* Metres by which a node's bounds exceed those of its shapes: more than the rounding of the float
+ * bounds, and of the float test against them, for coordinates and distances of some kilometres. */
 #define PADDING 0.002
-/* What a zero component of a direction is replaced by, so that its reciprocal is finite. */
+/* Replaces zero components of directions, so that their reciprocals are finite. */
 #define TINY 1e-20f
 
 typedef struct {
@@ -241,8 +241,8 @@ ndt_sim_bvh_intersect (
     float limit;
 
     n_stack--;
-    /* A node is entered up to its padding early, so a nearer or equally near shape is in none
-     * that is entered beyond the best. */
+    /* Nodes are entered early by their padding: one that is entered beyond the best distance has no
+     * shape that is nearer or equally near. */
     if (stack[n_stack].enter > best)
       continue;
     node = &bvh->nodes[stack[n_stack].node];

@@ -8,8 +8,8 @@ G_BEGIN_DECLS
 /**
  * NdtSimBvh:
  *
- * A tree of bounding boxes over shapes that somebody else owns and that do not change. Reading
- * it is thread-safe.
+ * A tree of bounding boxes over shapes, which it does not own and which must not change. Reading is
+ * thread-safe.
  */
 typedef struct _NdtSimBvh NdtSimBvh;
 

@@ -126,7 +126,7 @@ ndt_sim_map_write (GArray *points, const gchar *path, const double offset[3], GE
       p[i] += offset[i % 3];
     view = ndt_cloud_view_xyz_f64 (p, n);
   } else {
-    /* In place: a float never overtakes the double that it is made of. */
+    /* In place: the write position of floats never passes the read position of doubles. */
     float *f = (float *)points->data;
     for (i = 0; i < 3 * n; i++) {
       const float rounded = (float)p[i];

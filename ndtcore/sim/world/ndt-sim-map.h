@@ -10,11 +10,11 @@ G_BEGIN_DECLS
  * (transfer full): an array of 3 doubles a point. */
 GArray *ndt_sim_map_sample (const NdtSimWorld *world, double spacing, double noise, guint64 seed);
 
-/* The seed of a map's noise for lidartestsrc's property noise-seed: the map has noise of its own,
- * it is not what the sensor sees. */
+/* Seed of a map's noise for lidartestsrc's property noise-seed: map and scans have independent
+ * noise. */
 guint64 ndt_sim_map_noise_seed (guint noise_seed);
 
-/* Writes such points, which are changed by it, as a binary PCD file. @offset: metres that are added
+/* Writes such points as a binary PCD file; the array is overwritten. @offset: metres that are added
  * to them, which are then stored in double; NULL: none, stored in float. FALSE with an error as
  * ndt_pcd_write() gives it. */
 gboolean ndt_sim_map_write (

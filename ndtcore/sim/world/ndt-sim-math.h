@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arithmetic of the simulation. Made of additions, multiplications, divisions and square roots
- * only, which IEEE 754 rounds in one way, so that a scan has the same bits with any libm. */
+/* Arithmetic of the simulation. Uses additions, multiplications, divisions and square roots only,
+ * whose rounding IEEE 754 defines, so that a scan has the same bits with any libm. */
 #pragma once
 
 #include <glib.h>
@@ -78,7 +78,8 @@ ndt_sim_atan2 (double y, double x)
     return 0;
   x /= norm;
   y /= norm;
-  /* A start within 0.1 rad; then Newton steps by the sine of what is left (cubic). */
+  /* An initial value within 0.1 rad, then Newton steps by the sine of the remaining angle (cubic
+   * convergence). */
   if (fabs (y) <= fabs (x))
     angle = x > 0 ? y / x * 0.88 : (y < 0 ? -NDT_SIM_PI : NDT_SIM_PI) + y / x * 0.88;
   else
@@ -130,7 +131,7 @@ ndt_sim_mix (guint64 x)
   return x ^ (x >> 31);
 }
 
-/* A random number that depends on its arguments alone: nothing has to be drawn before it. */
+/* A random number as a function of its arguments: there is no state. */
 static inline guint64
 ndt_sim_hash (guint64 seed, guint64 stream, guint64 counter)
 {
@@ -162,8 +163,8 @@ typedef struct {
   guint64 counter;
 } NdtSimRandom;
 
-/* Uniform in [low, high). A statement draws one number at most: the order in which a call's
- * arguments are evaluated is the compiler's. */
+/* Uniform in [low, high). Callers draw one number per statement, since the order of evaluation of
+ * arguments is not defined. */
 static inline double
 ndt_sim_random_range (NdtSimRandom *random, double low, double high)
 {

@@ -29,7 +29,8 @@ turn_heading (double u)
   return u - ndt_sim_sin (2 * NDT_SIM_PI * u) / (2 * NDT_SIM_PI);
 }
 
-/* Where a turn of length 1 gets to from the origin along x up to fraction u; Simpson's rule. */
+/* End point of a turn of length 1 that begins at the origin along x, up to fraction u; Simpson's
+ * rule. */
 static void
 turn_position (double angle, double u, double *x, double *y)
 {

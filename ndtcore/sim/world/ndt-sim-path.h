@@ -40,8 +40,7 @@ NdtSimPathPoint ndt_sim_path_at (const NdtSimPath *path, double s, double latera
 /**
  * NdtSimMotion:
  *
- * A drive along a path: fast on straights, slower in turns, as a driver does it. Periodic.
- * Immutable.
+ * A drive along a path: fast on straights, slower in turns. Periodic. Immutable.
  */
 typedef struct _NdtSimMotion NdtSimMotion;
 
@@ -57,7 +56,7 @@ typedef struct {
   double longitudinal_acceleration;
 } NdtSimDriver;
 
-/* @start: metres along the path at time 0. The path has to live as long. */
+/* @start: metres along the path at time 0. The path has to outlive the motion. */
 NdtSimMotion *ndt_sim_motion_new (const NdtSimPath *path, const NdtSimDriver *driver, double start);
 void ndt_sim_motion_free (NdtSimMotion *motion);
 /* Distance along the path, in [0, length], at a time in seconds (negative as well). */

@@ -208,7 +208,7 @@ intersect_ellipsoid (const NdtSimShape *shape, const NdtSimRay *ray, double near
 static inline double
 intersect_triangle (const NdtSimShape *shape, const NdtSimRay *ray, double near)
 {
-  /* Wider than rounding: no ray slips between two triangles that share an edge. */
+  /* Larger than rounding, so that no ray passes between two triangles that share an edge. */
   const double margin = 1e-9;
   const double *u = shape->triangle.u, *v = shape->triangle.v;
   const double relative[3] = {ray->origin[0] - shape->triangle.p[0],

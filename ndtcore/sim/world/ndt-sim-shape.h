@@ -57,7 +57,8 @@ void ndt_sim_shape_move (NdtSimShape *shape, double x, double y, double yaw);
 double ndt_sim_shape_intersect (const NdtSimShape *shape, const NdtSimRay *ray, double near);
 /* Outward unit normal at a point on the surface (of a triangle: one of the two). */
 void ndt_sim_shape_normal (const NdtSimShape *shape, const double point[3], double normal[3]);
-/* Does the shape, grown by @margin metres (negative: shrunk) on all sides, hold the point? */
+/* TRUE where the point is inside the shape, which is grown by @margin metres (negative: shrunk) on
+ * all sides. */
 gboolean ndt_sim_shape_contains (const NdtSimShape *shape, const double point[3], double margin);
 
 typedef void (*NdtSimSampleFunc) (

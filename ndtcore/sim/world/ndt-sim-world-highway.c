@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Two carriageways between embankments: long stretches with little that tells one place from the
- * next. Distances across are from the middle of the right-hand lane, which is the path. */
+/* Two carriageways between embankments: long stretches with few features along the road. Distances
+ * across are from the middle of the right-hand lane, which is the path. */
 #include "ndt-sim-builder.h"
 
 #define RAIL_RIGHT -4.2

@@ -21,7 +21,7 @@ ndt_sim_world_kind_from_name (const gchar *name, NdtSimWorldKind *kind)
   return FALSE;
 }
 
-/* Makes the start of the path the origin, with x along it: a first pose that is easy to give. */
+/* Makes the start of the path the origin and its direction x, so that the first pose is simple. */
 static void
 move_to_start (NdtSimWorld *world)
 {

@@ -36,17 +36,16 @@ typedef struct {
  * @kind: what it is
  * @shapes: all static surfaces but the ground
  * @bvh: over @shapes
- * @path: what the sensor drives along, from the origin on, at first along x; a corridor around it
- *   is free
+ * @path: of the sensor, from the origin on, at first along x; a corridor around it is free of
+ *   shapes
  * @default_speed: m/s that fit the world
- * @ground_margin: metres from the path within which the ground z = 0 (endless for rays) is
- *   part of a map
+ * @ground_margin: metres from the path within which the ground z = 0 (endless for rays) is part of
+ *   a map
  * @ground_reflectivity: 0 to 1
  * @lanes: of other vehicles
  * @vehicle_size: largest length, width and height of these
  *
- * Immutable once made, so that threads may share it. The same seed gives the same world
- * anywhere.
+ * Immutable, so that threads may share it. A seed gives the same world on any machine.
  */
 typedef struct {
   NdtSimWorldKind kind;
