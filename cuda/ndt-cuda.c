@@ -40,8 +40,9 @@ cuda_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
         crowded ? "a cell has more points than the device sums" : local_error->message);
     g_clear_error (&local_error);
   }
-  /* Details are for people, who do not mind the time; nor is there much of a map in cells that the
-   * device cannot sum; and what does not fit the device may fit the host. */
+  /* The CPU builds maps with details (for inspection, where time does not matter), maps with a cell
+   * that the device cannot sum (which are rare), and maps that do not fit into the device's memory.
+   */
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (params, points, error);
   if (!map || !ndt_cuda_maps_set (&cuda->maps, &cuda->memory, map, error))
     return FALSE;
@@ -155,11 +156,11 @@ cuda_cancel (NdtBackend *backend, gboolean cancelled)
   const NdtCudaState *state = cuda->state.data;
   const gint wanted = cancelled ? 1 : 0;
   g_mutex_lock (&cuda->cancel_lock);
-  /* Whoever has nothing to cancel any more says so after each batch: that costs no command. */
+  /* Callers clear the flag after each batch: an unchanged value must not cost a command. */
   if (g_atomic_int_get (&cuda->cancelled) != wanted) {
     g_atomic_int_set (&cuda->cancelled, wanted);
     if (ndt_cuda_enter (cuda, NULL)) {
-      /* A running alignment looks at the device's copy every few passes. */
+      /* A running alignment reads the device's copy every few passes. */
       cudaError_t status =
           cudaMemsetAsync ((void *)&state->cancelled, wanted, 4, cuda->cancel_stream);
       if (status == cudaSuccess)
@@ -260,7 +261,7 @@ apply_testing (NdtCudaBackend *cuda)
   cuda->pause = text ? (gulong)MAX (atoi (text), 0) : 0;
 }
 
-/* A device that this build has kernels for and that takes commands. */
+/* Whether this build has kernels for the device and the device accepts commands. */
 static gboolean
 try_device (NdtCudaBackend *cuda, gint device, GError **error)
 {
@@ -272,7 +273,8 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
     status = ndt_cuda_align_limits (device, &cuda->limits);
   if (status == cudaSuccess)
     status = cudaStreamCreateWithFlags (&cuda->stream, cudaStreamNonBlocking);
-  /* Not behind the blocks of a large batch. */
+  /* Above the priority of alignments, so that it is not queued behind the blocks of a large batch.
+   */
   int least, greatest;
   if (status == cudaSuccess)
     status = cudaDeviceGetStreamPriorityRange (&least, &greatest);
@@ -291,8 +293,8 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
     return FALSE;
   }
   cuda->device = device;
-  /* WSL: the driver model of Windows gathers commands until a CUDA call waits for them; polling a
-   * word in memory does not submit them. */
+  /* WSL: the driver of Windows queues commands until a CUDA call waits for them; polling a word in
+   * memory does not submit them. */
   cuda->has_queue = g_file_test ("/dev/dxg", G_FILE_TEST_EXISTS);
   ndt_log (cuda->parent.log, NDT_LOG_INFO, "cuda",
       "CUDA backend: device %d, %s, compute capability %d.%d, %d processors, clusters of %d",
@@ -353,7 +355,7 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
       !ndt_cuda_device_reserve (&cuda->memory, &cuda->state, state_size, &local_error) ||
       !ndt_cuda_host_reserve (
           &cuda->memory, &cuda->signals, sizeof (NdtCudaSignals), &local_error) ||
-      /* In the stream of the alignments, which does not wait for the default one. */
+      /* In the stream of alignments, which is not synchronized with the default stream. */
       !ndt_cuda_check (&cuda->memory,
           cudaMemsetAsync (cuda->state.data, 0, state_size, cuda->stream), "clearing memory",
           &local_error) ||
@@ -364,7 +366,7 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
     return NULL;
   }
   memset (cuda->signals.data, 0, sizeof (NdtCudaSignals));
-  /* What is held anyway is not refused. */
+  /* Set after the memory that is always needed, which the budget does not refuse. */
   cuda->memory.budget = config->memory_budget;
   apply_testing (cuda);
   cuda->least_lanes = ndt_cuda_align_least_lanes (&cuda->limits);

@@ -10,7 +10,7 @@ G_BEGIN_DECLS
  * @config: device_id names a CUDA device; n_threads is not used
  *
  * Opens a backend with a stream, buffers and a map of its own on a CUDA device; several may share
- * one. Takes some 300 MB of device memory for CUDA itself when it is the process's first.
+ * one. The first one of a process takes about 300 MB of device memory for CUDA's context.
  *
  * Returns: NULL with %NDT_ERROR_NO_DEVICE, %NDT_ERROR_NO_MEMORY or %NDT_ERROR_INVALID_ARGUMENT
  */

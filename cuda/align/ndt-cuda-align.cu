@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Alignments, whole on the device: one launch runs the optimizer of each start from guess to
- * result. A *team* of blocks works on one alignment: a cluster, or a cooperative grid. Every block
- * of a team adds up the same sums in the same order and runs the same optimizer, so that nothing
- * but sums is exchanged, once a pass.
+/* Alignments that run on the device alone: one launch runs the optimizer of each start from guess
+ * to result. A *team* of blocks works on one alignment: a cluster, or a cooperative grid. Every
+ * block of a team adds up the same sums in the same order and runs the same optimizer, so that
+ * blocks exchange sums only, once a pass.
  *
- * A grid may be given a sequence of scans, each from a start that is known only once the scan
- * before is done: it stays, reads the next scan meanwhile, and waits for a message of the host.
+ * A grid can run a sequence of scans, where the start of each depends on the result of the scan
+ * before: the kernel does not end, reads the next scan, and waits for the start as a message of the
+ * host.
  *
- * Sums have one order, whatever the team: points in turn are a chunk, summed by a warp. Chunk c
- * belongs to segment c mod 16 and there to strand (c / 16) mod 16. A strand adds its chunks in
- * order; a segment is a binary tree over its strands; the total is one over the segments. */
+ * The order of sums does not depend on the team: consecutive points are a chunk, which a warp sums.
+ * Chunk c belongs to segment c mod 16 and there to strand (c / 16) mod 16. A strand adds its chunks
+ * in order; a segment is a binary tree over its strands; the total is one over the segments. */
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-align.h"
@@ -65,7 +66,7 @@ slot_bytes (uint32_t lanes)
                       : sizeof (ChunkSlot<4>);
 }
 
-/* Shared memory that is asked for at the launch, with so many slots for so many lanes. */
+/* Dynamic shared memory of a launch with @n_slots slots for @lanes lanes. */
 static size_t
 dynamic_bytes (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_slots)
 {
@@ -117,7 +118,7 @@ ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_poin
 {
   const uint32_t chunk = 32 / lanes;
   const uint32_t n_chunks = (n_points + chunk - 1) / chunk;
-  /* Whole rounds of what is dealt out in turn. */
+  /* Rounded up to complete rounds of the distribution of chunks. */
   const uint32_t per_round = shape->grid ? SEGMENTS * STRANDS : SEGMENTS;
   return (n_chunks + per_round - 1) / per_round * (per_round / (uint32_t)shape->size);
 }
@@ -139,7 +140,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
     return e;
 
   limits->declared[0] = limits->declared[1] = 0;
-  /* Code for earlier devices has no clusters, also where a later one runs it. */
+  /* Code compiled for devices before 9.0 has no clusters, even where a later device runs it. */
   bool has_clusters = major >= 9;
   for (uint32_t lanes : {0, 1, 2, 4}) {
     const NdtCudaShape shapes[] = {{0, 1, 256, lanes, {}}, {0, 1, 512, lanes, {}},
@@ -191,7 +192,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
     }
   }
 #endif
-  /* One block a processor, where one fits with the least that it needs. */
+  /* One block per multiprocessor, where it fits with the least shared memory that it needs. */
   const NdtCudaShape grid = {1, 128, 256, 0, {}};
   int blocks = 0;
   if (cooperative && cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid),

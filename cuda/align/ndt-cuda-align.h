@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Alignments: what the backend's C code and the kernels share. Private to cuda/. */
+/* Alignments: the interface between the backend's C code and the kernels. Private to cuda/. */
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,7 +25,7 @@ ndt_cuda_lanes (uint32_t n_points)
 /**
  * NdtCudaResult:
  *
- * Of one start; written by the device into host memory.
+ * Result of one start; written by the device into host memory.
  */
 typedef struct {
   double position[3];
@@ -54,22 +54,22 @@ typedef struct {
  * @evaluate: one pass over @evaluate_level by @evaluate_kind at each start, instead of alignments
  * @source: the scan, of a sequence the first one
  * @sources: of a sequence: all of its scans, @n_starts of them, host memory; the start of the first
- *   is @start, the others' come as messages. NULL: all starts are of one scan
+ *   is @start, the others are received as messages. NULL: all starts are of one scan
  * @mailbox: of a sequence: a message, host memory
  * @message: of a sequence: room for it, device memory
- * @ended: of a sequence: host memory, receives @ticket when the next message came too late
+ * @ended: of a sequence: host memory, receives @ticket where the next message did not come in time
  * @patience: of a sequence: nanoseconds that it waits for a message
  * @starts: device memory or host memory that the device reads; NULL: the only one is @start
  * @results: one a start, host memory
  * @finished: host memory, receives @ticket once all results are there; of a sequence with each
  *   result, counting up
- * @fault: host memory, set where a wait on the device lasted too long
- * @cancelled: device memory, nonzero to stop soon
+ * @fault: host memory, set where a wait on the device timed out
+ * @cancelled: device memory, nonzero: the alignment stops within a few passes
  * @n_done: device memory, zero before and after
  * @exchange: device memory for sums between blocks (grids), see ndt_cuda_exchange_bytes()
  * @sequence: device memory, number of exchanges so far (grids)
  * @lanes: as of NdtCudaShape
- * @n_slots: chunks of points that a block keeps, with the voxels near them, from pass to pass; of
+ * @n_slots: chunks of points, with the voxels near them, that a block caches from pass to pass; for
  *   scans with 1, 2 and 4 lanes a point
  * @reuse: how far a point may move, in cells, before the voxels near it are looked up again
  *
@@ -121,8 +121,8 @@ typedef struct {
  *   otherwise ndt_cuda_lanes() of each scan, but no fewer than the least of these
  * @n_slots: see NdtCudaJob
  *
- * How an alignment is spread over the device. But for @lanes it has no influence on results, to the
- * bit.
+ * How an alignment is distributed over the device. Results depend on @lanes alone; the other
+ * members do not change a bit.
  */
 typedef struct {
   int32_t grid;
@@ -137,7 +137,7 @@ typedef struct {
  * @max_cluster: largest cluster of blocks
  * @max_grid: largest grid that the device holds at once, with 256 threads a block
  * @max_shared: bytes of shared memory that a block can have
- * @declared: of these, what kernels of clusters and of grids have in any case
+ * @declared: of these, the statically declared ones of the kernels for clusters and for grids
  */
 typedef struct {
   int32_t n_processors;
@@ -149,14 +149,14 @@ typedef struct {
 
 cudaError_t ndt_cuda_align_limits (int device, NdtCudaLimits *limits);
 size_t ndt_cuda_exchange_bytes (void);
-/* Has a block the memory that this shape takes without any slot? */
+/* Returns 1 where a block has the memory that this shape needs without slots. */
 int ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape);
-/* Fewest lanes a point with which one block fits, if no more. */
+/* Fewest lanes a point with which a block fits; more always fit. */
 uint32_t ndt_cuda_align_least_lanes (const NdtCudaLimits *limits);
-/* Slots that a block of this shape can have at most, for scans with @lanes a point. */
+/* Most slots of a block of this shape, for scans with @lanes a point. */
 uint32_t ndt_cuda_align_max_slots (
     const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes);
-/* Slots that a block of this shape needs to keep all of @n_points, with @lanes for each. */
+/* Slots that a block of this shape needs for all of @n_points, with @lanes for each. */
 uint32_t ndt_cuda_align_slots (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_points);
 cudaError_t ndt_cuda_align_launch (NdtCudaJob *job, const NdtCudaShape *shape, cudaStream_t stream);
 

@@ -3,8 +3,8 @@
  * the cells around it. Private to cuda/.
  *
  * A lane looks up its voxels and adds up its pairs in the order of blocks and cells, so that the
- * sums depend on the points, the map and the pose alone, and not on what was remembered from the
- * pass before. */
+ * sums depend on the points, the map and the pose alone, and not on the voxels that were cached in
+ * the pass before. */
 #pragma once
 
 #include "ndt-cuda-sums.cuh"
@@ -13,15 +13,15 @@
 
 #define NO_TAG 0x00ffffffu
 
-/* What a pass over the scan needs to know. */
+/* Parameters of a pass over the scan. */
 typedef struct {
   NdtTransformF transform;
   float resolution;
   float inverse_resolution;
   float square_limit; /* of a pair; infinite where only cells count */
-  float list_limit;   /* distance below which a voxel is remembered */
-  float reuse2;       /* squared motion up to which what is remembered stays good */
-  int32_t keep;       /* is it worth remembering? */
+  float list_limit;   /* distance below which a voxel is cached */
+  float reuse2;       /* squared motion of a point up to which its cached voxels are valid */
+  int32_t keep;       /* cache voxels */
   float d1;
   float d2;
   const NdtCudaVoxel *voxels;
@@ -42,7 +42,7 @@ template <int LANES> struct ListSize {
   static constexpr uint32_t value = LANES == 1 ? 28 : LANES == 2 ? 16 : 12;
 };
 
-/* A chunk's points and the voxels near them, kept from pass to pass. */
+/* A chunk's points and the voxels near them, cached from pass to pass. */
 template <int LANES> struct ChunkSlot {
   float point[3][32 / LANES];
   float at[3][32 / LANES]; /* where voxels were looked up; cell indices where only cells count */
@@ -80,8 +80,8 @@ find_voxel (const Frame &f, int32_t x, int32_t y, int32_t z)
   }
 }
 
-/* Of a row of cells along x, those of the lane: x + 2 y + z mod 4, or x + y + z mod 2, so that the
- * cells of a plane are dealt out evenly. Gives the first at or behind @x. */
+/* A lane has the cells of a row along x with its value of x + 2 y + z mod 4, or x + y + z mod 2, so
+ * that the cells of a plane are distributed evenly. Returns the first one at or after @x. */
 template <int LANES>
 __device__ __forceinline__ int32_t
 own_cell (int32_t x, int32_t y, int32_t z, uint32_t lane)
@@ -100,11 +100,12 @@ list_voxels (const Frame &f, const int32_t cell[3], const int32_t lo[3], const i
     uint32_t lane, uint32_t *list)
 {
   constexpr int SIZE = (int)ListSize<LANES>::value;
-  /* Cells of a row that can be the lane's: of three or four. */
+  /* Most cells of a row, of three or four, that a lane has. */
   constexpr int IN_ROW = (ROWS + LANES - 1) / LANES;
   const bool faces_only = f.neighbours == NDT_NEIGHBOURS_DIRECT7;
   const int32_t row = f.grid_size[0], layer = f.grid_size[0] * f.grid_size[1];
-  /* Beyond this no voxel is within a cell; up to this all that is read is in the frame. */
+  /* Outside of these bounds no voxel is within a cell of the point; inside, all reads are within
+   * the grid's frame. */
   if ((uint32_t)(cell[0] - f.grid_first[0] - 3) >= (uint32_t)f.grid_size[0] - 6 ||
       (uint32_t)(cell[1] - f.grid_first[1] - 3) >= (uint32_t)f.grid_size[1] - 6 ||
       (uint32_t)(cell[2] - f.grid_first[2] - 3) >= (uint32_t)f.grid_size[2] - 6)
@@ -122,7 +123,7 @@ list_voxels (const Frame &f, const int32_t cell[3], const int32_t lo[3], const i
       const int32_t first = own_cell<LANES> (lo[0], y, z, lane);
 #pragma unroll
       for (int i = 0; i < IN_ROW; i++) {
-        /* Everything is loaded, so that no load waits for a branch. */
+        /* All are loaded unconditionally, so that no load waits for a branch. */
         const int32_t x = first + LANES * i;
         const int away = (x != cell[0]) + (y != cell[1]) + (z != cell[2]);
         const bool wanted =
@@ -163,19 +164,20 @@ list_voxels_by_hash (const Frame &f, const int32_t cell[3], const int32_t lo[3],
   return n <= SIZE ? n : -1;
 }
 
-/* Is it a point at all? Those of an unfiltered scan were not looked at before. */
+/* Returns whether the point is in range; those of an unfiltered scan have not been tested before.
+ */
 __device__ __forceinline__ bool
 is_point (float x, float y, float z)
 {
   return fabsf (x) <= NDT_SCAN_LIMIT && fabsf (y) <= NDT_SCAN_LIMIT && fabsf (z) <= NDT_SCAN_LIMIT;
 }
 
-/* ndt_pair_score_f() or ndt_pair_least_squares_f() written again without branches, so that the
- * pairs of a lane do not wait for each other: one that does not count weighs nothing.
+/* ndt_pair_score_f() or ndt_pair_least_squares_f() without branches, so that the pairs of a lane
+ * are independent: a pair that does not count has the weight 0.
  *
  * A term counts as finite up to −d1; ndt-terms.h has −2 d1. qᵀBq of a point within 1e-4 standard
  * deviations of a mean can come out below zero by rounding, so that the term exceeds −d1 by an ulp:
- * it weighs nothing here then, and −d1 there. /gpu/evaluate compares both sums, to 1e-5. */
+ * it counts as 0 here then, and as −d1 there. /gpu/evaluate compares both sums, to 1e-5. */
 __device__ __forceinline__ float
 add_pair (NdtPairSums_f *sums, const float q[3], const float icov[6], float square, bool counts,
     bool is_score, const Frame &f)
@@ -221,7 +223,7 @@ typedef struct {
   float2 last;
 } Record;
 
-/* Voxels @k … of the n of a list; the last again where there are no more. */
+/* Voxels from @k on of the n of a list; the last one is repeated where there are no more. */
 template <int N>
 __device__ __forceinline__ void
 load_records (const NdtCudaVoxel *voxels, const uint32_t *list, int k, int n, Record records[N])
@@ -237,11 +239,11 @@ load_records (const NdtCudaVoxel *voxels, const uint32_t *list, int k, int n, Re
   }
 }
 
-/* @AHEAD_OF_TIME: records are loaded while those before are worked on, which takes registers: for
- * blocks that have a processor to themselves.
+/* @AHEAD_OF_TIME: records are loaded while those before are computed, which needs registers: for
+ *   blocks that are alone on a multiprocessor.
  *
  * Sums of a chunk, value i in lane i. Point @first + i is the chunk's i-th. The points of a slot
- * that is not @kept come from @points every time. */
+ * that is not @kept are read from @points in every pass. */
 template <int LANES, bool AHEAD_OF_TIME>
 __device__ __forceinline__ float
 chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_points,
@@ -273,7 +275,7 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
     cell[k] = (int32_t)c + f.transform.anchor[k];
   }
 
-  /* What the lane remembers of this point is good as long as the point is where it was. */
+  /* The lane's cached voxels of a point are valid while the point has moved less than the limit. */
   uint32_t *list = &slot->list[0][lane];
   const uint32_t meta = slot->meta[lane];
   bool known = kept && meta >> 8 == f.tag;
@@ -285,7 +287,7 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
             __float_as_int (slot->at[1][sub]) == cell[1] &&
             __float_as_int (slot->at[2][sub]) == cell[2];
   }
-  /* Lanes of a point share where it was. */
+  /* The lanes of a point share its position at the last look-up. */
   uint32_t unknown = __ballot_sync (0xffffffffu, inside && !known);
   const bool look_up = unknown >> (lane / LANES * LANES) & ((1u << (LANES - 1) << 1) - 1);
   const bool margin = by_radius && kept && f.keep;
@@ -305,7 +307,7 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
       keep = n >= 0;
     }
     if (n < 0) {
-      /* The cells around hold all that counts. */
+      /* All voxels that count are in the cells within this reach. */
       const int reach = f.neighbours == NDT_NEIGHBOURS_DIRECT1 ? 0 : 1;
 #pragma unroll
       for (int k = 0; k < 3; k++) {

@@ -133,7 +133,8 @@ align_in_cluster (
     write_result (job, &control, start, lane);
 }
 
-/* @LANES: 0: choose_lanes(); a kernel for all of them is 5 % slower with scans of known size. */
+/* @LANES: 0: choose_lanes(). Scans of known size have kernels of their own, as the one for any
+ *   number of lanes is 5 % slower. */
 template <int THREADS, int LANES>
 __global__ void
 __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)

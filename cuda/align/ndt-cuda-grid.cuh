@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A grid of blocks for one start after the other. Private to ndt-cuda-align.cu. */
+/* A grid of blocks that runs starts one after the other. Private to ndt-cuda-align.cu. */
 #pragma once
 
 #include "ndt-cuda-slots.cuh"
@@ -25,7 +25,7 @@ look (const uint64_t *slot)
 }
 
 /* Waits for @PARTS rows of VALUES words of each of two segments, the first one's before the
- * other's, value i in lane i. Returns false where they do not come. */
+ * other's, value i in lane i. Returns false after a timeout. */
 template <int PARTS>
 __device__ __forceinline__ bool
 collect (const uint64_t *rows, uint32_t sequence, uint32_t lane, float v[2 * PARTS])
@@ -57,9 +57,9 @@ now_ns ()
   return t;
 }
 
-/* Waits for the message with the number @tag, word i to words[i]; says whether it is to go on. The
- * host tells one block, which tells the others, so that all do the same when it comes late. By a
- * warp of each block. */
+/* Waits for the message with the number @tag, whose word i goes to words[i]. Returns whether the
+ * sequence continues. One block reads the host's message and forwards it, so that all blocks decide
+ * alike where it is late. Called by a warp of each block. */
 __device__ bool
 receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_CUDA_MESSAGE])
 {
@@ -116,8 +116,8 @@ template <int PARTS> struct GridShared {
   int32_t goes_on;
 };
 
-/* The alignment from start number @start. Returns whether the next one is to follow. @sequence: of
- * the last exchange. */
+/* Runs the alignment from start number @start. Returns whether the next one follows. @sequence:
+ * number of the last exchange. */
 template <int THREADS, int PARTS, int LANES>
 __device__ __forceinline__ bool
 align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *dynamic,
@@ -166,12 +166,12 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
     return false;
 
   for (uint32_t pass = 0;; pass++) {
-    /* The answer is on its way while the warp works on its points. */
+    /* Loaded here, so that the load overlaps with the work on the points. */
     const int32_t cancelled =
         blockIdx.x == 0 && threadIdx.x == 31 ? look_for_cancel (job, pass) : 0;
     sequence++;
 
-    /* Strands, some chunks of each at a time. */
+    /* Adds up the strands, some chunks of each at a time. */
     for (uint32_t first = 0;; first += ROUND * PER) {
       for (uint32_t l = first + warp; l < first + ROUND * PER && chunk_of (l) < n_chunks;
            l += WARPS) {
@@ -192,7 +192,7 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
         break;
     }
 
-    /* Each block's part of its segment goes to all; each warp collects two segments. */
+    /* Each block publishes its part of its segment; each warp collects two segments. */
     uint64_t *rows = job.exchange + (size_t)(sequence & 1) * MAX_TEAM * VALUES;
     if (warp == 0) {
       float sum = tree_sum_rows<PER> (strands, lane);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A backend as its own files see it. Private to cuda/. */
+/* The structure of a backend. Private to cuda/. */
 #pragma once
 
 #include "cuda/device/ndt-cuda-memory.h"
@@ -15,7 +15,7 @@ typedef struct {
   guint32 n_done;
   guint32 sequence;
   guint32 reserved[29];
-  guint64 message[32]; /* NDT_CUDA_MESSAGE of them; what follows begins where lines of a cache do */
+  guint64 message[32]; /* NDT_CUDA_MESSAGE of them; padded to cache lines */
 } NdtCudaState;
 
 /* On the host. */
@@ -30,9 +30,9 @@ typedef struct {
 
 /**
  * NdtCudaSequence:
- * @slot: that was begun last, from @start with @params
- * @is_resident: a kernel was launched that takes the scans of @first to @last in turn, unless it
- *   has waited too long for one; it is at @slot, with the map of @map_number
+ * @slot: of the alignment that was begun last, from @start with @params
+ * @is_resident: a kernel was launched for the scans @first to @last in turn, which ends early where
+ *   a start is late; it is at @slot, with the map of @map_number
  * @ticket: of its launch
  */
 typedef struct {
@@ -50,17 +50,17 @@ typedef struct {
   NdtBackend parent;
   gint device;
   NdtCudaLimits limits;
-  NdtCudaShape shape;  /* that a test asks for; size 0: none */
+  NdtCudaShape shape;  /* set by a test; size 0: not set */
   guint32 n_slots;     /* likewise; 0: none */
   guint32 lanes;       /* likewise; 0: none */
-  guint32 least_lanes; /* a point, for which the device has the shared memory */
+  guint32 least_lanes; /* fewest lanes a point for which the device has the shared memory */
   float reuse;
-  gulong pause; /* that a test asks for, µs */
+  gulong pause; /* set by a test, µs */
   NdtCudaMemory memory;
   cudaStream_t stream;
   cudaStream_t cancel_stream;
   cudaEvent_t done;   /* to sleep until the stream gets there */
-  gboolean has_queue; /* launches may wait in a queue until they are asked for */
+  gboolean has_queue; /* the driver queues launches until a CUDA call waits for them */
   NdtCudaMaps maps;
   NdtCudaScan scans[NDT_N_SLOTS];
   NdtCudaThinner thinner;
@@ -82,14 +82,14 @@ ndt_cuda_enter (NdtCudaBackend *cuda, GError **error)
   return ndt_cuda_memory_enter (&cuda->memory, cuda->device, error);
 }
 
-/* Backends of the process that may share a device: from one to the other. */
+/* Register and remove a backend of the process as a user of its device. */
 void ndt_cuda_share_join (NdtCudaBackend *cuda);
 void ndt_cuda_share_leave (NdtCudaBackend *cuda);
 
-/* The largest power of two up to both. */
+/* The largest power of two that exceeds neither. */
 guint ndt_cuda_largest_power (guint limit, guint most);
 
-/* Of NdtBackendClass. */
+/* Methods of NdtBackendClass. */
 gboolean ndt_cuda_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
 gboolean ndt_cuda_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
@@ -97,8 +97,8 @@ gboolean ndt_cuda_evaluate (NdtBackend *backend, guint slot, const NdtAlignParam
 gboolean ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtStart *start, guint n_following, GError **error);
 gboolean ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error);
-/* Waits for a kernel that waits for another scan; before anything else that the aligning thread
- * asks for. */
+/* Ends a sequence's kernel that waits for another start. The aligning thread calls it before all
+ * other work on the device. */
 void ndt_cuda_align_stop (NdtBackend *backend);
 
 G_END_DECLS

@@ -28,8 +28,8 @@ ndt_cuda_share_leave (NdtCudaBackend *cuda)
   g_mutex_unlock (&share_lock);
 }
 
-/* This backend's part of the device, in processors: as much as each of those of the process that
- * are at work. */
+/* This backend's share of the device, in multiprocessors: all active backends of the process have
+ * equal shares. */
 static guint
 get_share (const NdtCudaBackend *cuda)
 {
@@ -56,8 +56,8 @@ ndt_cuda_largest_power (guint limit, guint most)
   return n;
 }
 
-/* Lanes a point that a scan may take: of a thinned one only the device knows how many points are
- * left. */
+/* Numbers of lanes a point that a scan may need: how many points of a thinned one are left is known
+ * to the device only. */
 static guint32
 choose_lanes (const NdtCudaBackend *cuda, const NdtCudaScan *scan)
 {
@@ -67,8 +67,7 @@ choose_lanes (const NdtCudaBackend *cuda, const NdtCudaScan *scan)
   return scan->thinned ? 7 & ~(lanes - 1) : lanes;
 }
 
-/* How to spread @n_starts alignments of a scan over the part @share of the device, in processors.
- */
+/* The shape for @n_starts alignments of a scan on @share multiprocessors. */
 static NdtCudaShape
 choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_starts, guint share)
 {
@@ -77,14 +76,14 @@ choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_start
   shape.lanes = choose_lanes (cuda, scan);
   if (shape.size == 0) {
     const guint processors = (guint)cuda->limits.n_processors;
-    /* A few starts share the device between them. Of many, several blocks share a processor, which
-     * leaves no room to keep voxels, and gains more than that. */
+    /* Few starts have multiprocessors of their own. With many, several blocks run on one, which
+     * leaves no shared memory to cache voxels, and gains more than that costs. */
     const gboolean many = 4 * n_starts >= processors || cuda->limits.max_shared < 131072;
     shape.threads = many ? 256 : 512;
     keeps_all = !many;
     shape.size = (gint)ndt_cuda_largest_power (
         (guint)cuda->limits.max_cluster, MAX (4, processors / n_starts));
-    /* One start, or a few where there are no clusters, have the device in turn. */
+    /* One start, or a few where there are no clusters, run on a grid, one after the other. */
     if (cuda->limits.max_grid >= 16 &&
         (n_starts == 1 || !ndt_cuda_align_fits (&cuda->limits, &shape) ||
             (cuda->limits.max_cluster < 4 && 4 * n_starts < processors))) {
@@ -111,7 +110,7 @@ choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_start
   return shape;
 }
 
-/* Waits for all that the stream was given. */
+/* Waits for all work in the stream. */
 static gboolean
 wait_asleep (NdtCudaBackend *cuda, GError **error)
 {
@@ -132,8 +131,8 @@ wait (NdtCudaBackend *cuda, guint32 ticket, gboolean *missed, GError **error)
   *missed = FALSE;
   ndt_cuda_count_synchronization (&cuda->memory);
   for (guint spins = 1;; spins++) {
-    /* First this: a sequence ends after its results, however long this thread is kept from going
-     * on. */
+    /* Read before the result: a sequence ends after its results, so that a result is visible where
+     * the end is, however long this thread was suspended. */
     const gboolean has_ended =
         cuda->ticket != ticket && __atomic_load_n (&signals->ended, __ATOMIC_ACQUIRE) == ticket;
     if (cuda->pause > 0)
@@ -187,8 +186,8 @@ fill_job (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params)
   job->fault = &signals->fault;
 }
 
-/* May the kernel read the scan where it is? Several readers, or points that a block does not keep,
- * take it from the device. */
+/* Whether the kernel reads the scan in host memory: where one block reads each point, once.
+ * Otherwise it is copied to the device. */
 static gboolean
 place_scan (NdtCudaBackend *cuda, NdtCudaScan *scan, const NdtCudaShape *shape, guint n_readers,
     GError **error)
@@ -216,7 +215,7 @@ launch (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError
     return FALSE;
   if (cuda->has_queue) {
     (void)cudaStreamQuery (cuda->stream);
-    (void)cudaGetLastError (); /* that it is not ready */
+    (void)cudaGetLastError (); /* clears cudaErrorNotReady */
   }
   ndt_cuda_count_launch (&cuda->memory, 1);
   return TRUE;
@@ -234,8 +233,8 @@ check_cancelled (NdtCudaBackend *cuda, guint first, guint n, GError **error)
   return !cancelled;
 }
 
-/* Runs the job for the first of the starts; their results are in cuda->results then. Returns how
- * many, 0 for an error. */
+/* Runs the job for the first of the starts; their results are in cuda->results. Returns how many, 0
+ * for an error. */
 static guint
 run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
     guint n_starts, GError **error)
@@ -404,7 +403,7 @@ send (NdtCudaBackend *cuda, const NdtStart *start, guint32 command)
         &signals->mailbox[i], (guint64)cuda->ticket << 32 | words[i], __ATOMIC_RELAXED);
 }
 
-/* Waits for all blocks of a sequence: any of them may be reading the list of scans still. */
+/* Waits for all blocks of a sequence, which may still read the list of scans. */
 static gboolean
 wait_for_end (NdtCudaBackend *cuda, GError **error)
 {
@@ -422,7 +421,7 @@ ndt_cuda_align_stop (NdtBackend *backend)
     return;
   q->is_resident = FALSE;
   if (q->slot == q->last)
-    return; /* that was all it had to do */
+    return; /* the sequence had no other scan */
   cuda->ticket++;
   send (cuda, &q->start, NDT_CUDA_QUIT);
   if (ndt_cuda_enter (cuda, NULL))
@@ -436,11 +435,12 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   NdtCudaSequence *q = &cuda->sequence;
   NdtCudaState *state = cuda->state.data;
   NdtCudaSignals *signals = cuda->signals.data;
-  /* Alignments one by one leave the device to others in between, so that two share a part. */
+  /* Backends that align one by one leave the device idle in between, so that two of them share the
+   * same part. */
   const guint share = (n_following > 0 ? 1 : 2) * get_share (cuda);
   NdtCudaShape shape = choose_shape (cuda, &cuda->scans[q->slot], 1, share);
   NdtCudaJob job;
-  /* A cluster would not be there for the next start. */
+  /* A kernel of clusters runs no sequence. */
   q->first = q->last = q->slot;
   while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
     const NdtCudaShape other = choose_shape (cuda, &cuda->scans[q->last + 1], 1, share);
@@ -509,8 +509,8 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
   NdtCudaSequence *q = &cuda->sequence;
   gboolean missed, ok = ndt_cuda_enter (cuda, error) && wait (cuda, q->ticket, &missed, error);
   if (ok && missed) {
-    /* It had waited too long when the start came. The next launch has tickets of its own, since
-     * this one has told its blocks to quit under the last. */
+    /* The kernel had ended when the start came. The next launch has new tickets, since this one has
+     * ended its blocks under the last ticket. */
     cuda->ticket++;
     ok = wait_for_end (cuda, error) && launch_sequence (cuda, q->last - q->slot, error) &&
          wait (cuda, q->ticket, &missed, error);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The chunks of a scan that a block keeps, and how many lanes take a point. Private to
- * ndt-cuda-align.cu. */
+/* Cached chunks of a scan, and the number of lanes a point. Private to ndt-cuda-align.cu. */
 #pragma once
 
 #include "ndt-cuda-step.cuh"
@@ -12,7 +11,8 @@ count_points (const NdtCudaSource &source)
   return source.n_points_device ? *source.n_points_device : source.n_points;
 }
 
-/* Lanes for each point of a scan: the host may not know how many points are left of a raw one. */
+/* Lanes for each point of a scan. Chosen on the device, since the host may not know the number of
+ * points of a thinned scan. */
 __device__ __forceinline__ uint32_t
 choose_lanes (const NdtCudaJob &job, uint32_t n_points)
 {
@@ -20,7 +20,7 @@ choose_lanes (const NdtCudaJob &job, uint32_t n_points)
   return job.lanes == least ? least : max (ndt_cuda_lanes (n_points), least);
 }
 
-/* A lane with all of a point's voxels takes longer to find those to keep than they save. */
+/* With one lane a point, finding the voxels to cache takes longer than caching saves. */
 template <int LANES>
 __device__ __forceinline__ float
 choose_reuse (const NdtCudaJob &job)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From sums to the next pose: what a block knows of the alignment it works on. Every block of a
- * team does the same, from the same sums. Private to cuda/. */
+/* From sums to the next pose: a block's state of its alignment. Every block of a team computes the
+ * same from the same sums. Private to cuda/. */
 #pragma once
 
 #include "ndt-cuda-chunk.cuh"
@@ -8,10 +8,10 @@
 #define NDT_OPTIMIZER_ON_DEVICE 1
 #include "ndtcore/math/ndt-optimizer.h"
 
-/* In the place of the number of points where the alignment is cancelled. */
+/* Replaces the number of points where the alignment is cancelled. */
 #define CANCELLED 1e30f
 
-/* What is the same for all passes over a level. */
+/* Constants of all passes over a level. */
 typedef struct {
   double corner[3]; /* of the anchor cell, metres */
   int32_t anchor[3];
@@ -32,8 +32,8 @@ typedef struct {
   int32_t failed;
 } Control;
 
-/* Is it to end? By one thread of a team, at the first pass and now and then: the answer takes as
- * long as a good part of a pass. */
+/* Whether the alignment is cancelled. Read by one thread of a team in the first pass and every few
+ * passes, since the load takes as long as a good part of a pass. */
 __device__ __forceinline__ int32_t
 look_for_cancel (const NdtCudaJob &job, uint32_t pass)
 {
@@ -41,15 +41,15 @@ look_for_cancel (const NdtCudaJob &job, uint32_t pass)
 }
 
 /* ndt_transform_f_init() and the rest of a level's frame, by the lanes of a warp: element i of the
- * rotation in lane i, and so on. To the bit what that function gives. @t: from the start; @q and it
- * are in shared memory. */
+ * rotation in lane i, and so on. The same bits as that function. @t: from the start; @q and it are
+ * in shared memory. */
 __device__ __forceinline__ void
 set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double *t, const double *q,
     bool keep, uint32_t lane)
 {
   Frame *f = &c->frame;
   const Anchor *anchor = &c->anchors[level];
-  /* What depends on the level alone is there from the pass before. */
+  /* The part that depends on the level alone is unchanged from the pass before. */
   const bool same = f->level == level && f->kind == kind;
   __syncwarp ();
   if (lane < 9) {
@@ -109,8 +109,9 @@ __device__ __forceinline__ void
 set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
 {
   const NdtOptimizer *o = &c->optimizer;
-  /* Steps shrink several times over from one to the next: voxels found now serve the next pass if
-   * this step was not much longer than they stay good. A point is some 20 m away. */
+  /* Each step is several times shorter than the one before: voxels found now are valid in the next
+   * pass where this step is not much longer than the limit of their validity. Rotations count at 20
+   * m, a typical range. */
   const float reach = 4 * c->reuse * job.levels[0].resolution, length = (float)o->length;
   float moved2 = 0;
 #pragma unroll
@@ -122,7 +123,7 @@ set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
   set_frame (job, c, o->level, o->kind, o->t, o->q, keep, lane);
 }
 
-/* By warp 0. @from: an NdtStart. */
+/* Called by warp 0. @from: an NdtStart. */
 __device__ void
 begin (const NdtCudaJob &job, Control *c, const uint32_t *from, float reuse, uint32_t lane)
 {
@@ -171,7 +172,7 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, float reuse, uin
   __syncwarp ();
 }
 
-/* By one thread. */
+/* Called by one thread. */
 __device__ __forceinline__ int
 update (Control *c, bool is_finite, int *accepted)
 {
@@ -190,7 +191,7 @@ update (Control *c, bool is_finite, int *accepted)
   return ndt_optimizer_update (&c->optimizer, &c->params, &sums, accepted);
 }
 
-/* Takes the total, value i in lane i; sets the next frame and c->go_on. By warp 0. */
+/* Takes the total, value i in lane i; sets the next frame and c->go_on. Called by warp 0. */
 __device__ __forceinline__ void
 advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
 {
@@ -219,7 +220,7 @@ advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
     set_trial_frame (job, c, lane);
 }
 
-/* By warp 0 of one block of the team. */
+/* Called by warp 0 of one block of the team. */
 __device__ void
 write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t lane)
 {

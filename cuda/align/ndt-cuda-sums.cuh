@@ -59,7 +59,7 @@ tree_sum_rows (const float *rows, uint32_t lane)
   return tree_sum<N> (v);
 }
 
-/* The total of the segments, of which pairs next to each other are added up. */
+/* The total of the segments, from the sums of neighbouring pairs. */
 __device__ __forceinline__ double
 pair_sum (const double *rows, uint32_t lane)
 {

@@ -36,7 +36,7 @@ ndt_cuda_check_launch (NdtCudaMemory *memory, cudaError_t status, const gchar *w
 {
   if (status == cudaSuccess)
     return TRUE;
-  /* Errors that are not sticky would be reported again by the next call otherwise. */
+  /* Clears errors that are not sticky, which the next call would report again. */
   (void)cudaGetLastError ();
   g_autofree gchar *message = g_strdup_printf ("%s: %s", what, cudaGetErrorString (status));
   return ndt_cuda_fail (memory, message, error);
@@ -68,13 +68,14 @@ ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error)
 gboolean
 ndt_cuda_memory_enter (NdtCudaMemory *memory, int device, GError **error)
 {
-  /* What others left unread in this thread would be taken for an error of the next launch. */
+  /* Clears an error of other CUDA code in this thread, which would be attributed to the next
+   * launch. */
   (void)cudaGetLastError ();
   return ndt_cuda_memory_usable (memory, error) &&
          ndt_cuda_check (memory, cudaSetDevice (device), "selecting the device", error);
 }
 
-/* Scans differ in size: not each that is larger than all before is to wait for memory. */
+/* Rounded up, so that not each scan that is larger than all before waits for an allocation. */
 static gsize
 get_wanted (const NdtCudaBuffer *buffer, gsize size)
 {
@@ -165,7 +166,7 @@ ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
   guint64 *held = buffer->on_host ? &memory->counters.host_bytes : &memory->counters.device_bytes;
   if (!buffer->data)
     return;
-  /* Kernels that were given this memory may still be at work. */
+  /* Kernels may still use this memory. */
   cudaDeviceSynchronize ();
   if (buffer->on_host)
     cudaFreeHost (buffer->data);
@@ -210,7 +211,8 @@ ndt_cuda_upload_records (NdtCudaMemory *memory, NdtCudaFill fill, gconstpointer 
     const gsize n_now = MIN (n_part, n - first);
     const guint k = staging->next++ % NDT_CUDA_PARTS;
     guint8 *part = (guint8 *)staging->memory.data + (gsize)k * NDT_CUDA_UPLOAD_PART;
-    /* Done already, unless the device is some parts behind; also where it was not used yet. */
+    /* Returns at once unless the device is several parts behind, and where the part has not been
+     * used yet. */
     cudaError_t status = cudaEventSynchronize (staging->read[k]);
     if (status == cudaSuccess) {
       fill (from, first, n_now, part);
@@ -245,7 +247,7 @@ ndt_cuda_upload (NdtCudaMemory *memory, gconstpointer from, gsize size, gboolean
   return TRUE;
 }
 
-/* ---- Page-locked memory that others hold ---- */
+/* ---- Page-locked memory of callers ---- */
 
 typedef struct {
   guintptr start;
@@ -256,7 +258,7 @@ typedef struct {
 static GMutex ranges_lock;
 static GArray *ranges; /* of Range, by start */
 
-/* Index of the first range that starts behind @address. */
+/* Index of the first range that starts after @address. */
 static guint
 find_range (guintptr address)
 {
@@ -307,7 +309,7 @@ ndt_cuda_lock_free (gpointer data, gsize size)
   if (ranges && ranges->len == 0)
     g_clear_pointer (&ranges, g_array_unref);
   g_mutex_unlock (&ranges_lock);
-  /* Any thread may come here: not with a context of its own on another device. */
+  /* Any thread may call this, with another current device. */
   cudaError_t status = cudaSetDevice (device);
   if (status == cudaSuccess)
     status = cudaFreeHost (data);

@@ -12,13 +12,14 @@ G_BEGIN_DECLS
 /**
  * NdtCudaMemory:
  *
- * What a backend holds. Its counters are read by any thread; all of it is behind the lock.
+ * Memory, errors and counters of a backend. Protected by its lock; any thread may read the
+ * counters.
  */
 typedef struct {
   GMutex lock;
   guint64 budget; /* set once, before maps and scans */
   NdtBackendCounters counters;
-  gchar *failure;    /* why the device cannot be used any more */
+  gchar *failure;    /* message of the error after which the device is not used; NULL: none */
   const NdtLog *log; /* set once, nullable */
 } NdtCudaMemory;
 
@@ -26,7 +27,7 @@ typedef struct {
  * NdtCudaBuffer:
  * @on_host: it is page-locked memory, which the device reads and writes across the bus
  *
- * Grows and stays.
+ * A buffer that is only ever enlarged.
  */
 typedef struct {
   void *data;
@@ -37,27 +38,28 @@ typedef struct {
 void ndt_cuda_memory_init (NdtCudaMemory *memory);
 void ndt_cuda_memory_clear (NdtCudaMemory *memory);
 
-/* TRUE for cudaSuccess. Otherwise sets @error, NDT_ERROR_NO_MEMORY where memory was refused; any
- * other error stays: ndt_cuda_memory_usable() is FALSE from then on. */
+/* TRUE for cudaSuccess. Otherwise sets @error, NDT_ERROR_NO_MEMORY where memory was refused. Any
+ * other error is permanent: ndt_cuda_memory_usable() is FALSE from then on. */
 gboolean ndt_cuda_check (
     NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error);
-/* The same of a launch, of which a part may have run: refused memory is like any other error. */
+/* The same for a launch, of which a part may have run: here refused memory is a permanent error as
+ * well. */
 gboolean ndt_cuda_check_launch (
     NdtCudaMemory *memory, cudaError_t status, const gchar *what, GError **error);
 gboolean ndt_cuda_fail (NdtCudaMemory *memory, const gchar *what, GError **error);
 gboolean ndt_cuda_memory_usable (NdtCudaMemory *memory, GError **error);
-/* Makes @device the calling thread's current one, which it stays: as with CUDA's own libraries,
- * whoever uses several devices sets the one that is meant before each use. FALSE where the device
- * failed before. Any thread. */
+/* Makes @device the current device of the calling thread. It is not restored: as with CUDA's own
+ * libraries, a caller that uses several devices sets its device before each use. FALSE where the
+ * device failed before. Any thread. */
 gboolean ndt_cuda_memory_enter (NdtCudaMemory *memory, int device, GError **error);
 
-/* What was in the buffer is lost where it grows, by a quarter at least; FALSE leaves it empty.
+/* Enlarges a buffer, by a quarter at least; its contents are lost then. FALSE: it is empty.
  *
- * Memory for the device: its own while that is within the budget, and page-locked memory of the
- * host above it, with which everything is slower and the same. */
+ * The memory is the device's while that is within the budget, and else page-locked memory of the
+ * host, which is slower and gives the same results. */
 gboolean ndt_cuda_reserve (
     NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
-/* The device's own only; NDT_ERROR_NO_MEMORY above the budget. */
+/* Memory of the device only; NDT_ERROR_NO_MEMORY above the budget. */
 gboolean ndt_cuda_device_reserve (
     NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
 /* Page-locked, readable by the device at the same address. */
@@ -67,10 +69,10 @@ void ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer);
 
 /**
  * NdtCudaStaging:
- * @memory: page-locked, for a few parts of what is uploaded from plain memory
- * @read: by the device, each part
+ * @memory: page-locked, for a few parts of an upload from pageable memory
+ * @read: of each part: recorded when the device has read it
  *
- * For all uploads of one stream. So little of it stays in the processor's cache, where writing
+ * Shared by all uploads of a stream. It is small enough for the processor's cache, in which writing
  * takes half the time.
  */
 typedef struct {
@@ -79,22 +81,22 @@ typedef struct {
   guint next;
 } NdtCudaStaging;
 
-/* Uploads @size bytes of a scan. Those that are not @locked go by @staging, part after part, of
- * which one goes up while the next is copied; all are copied when it returns. @to: of the device.
- */
+/* Uploads @size bytes of a scan to @to, device memory. Where the source is not @locked it is copied
+ * by @staging in parts, one of which is transferred while the next is copied. On return all bytes
+ * have been copied from the source. */
 gboolean ndt_cuda_upload (NdtCudaMemory *memory, gconstpointer from, gsize size, gboolean locked,
     NdtCudaStaging *staging, guint8 *to, cudaStream_t stream, GError **error);
 
 /* Copies @n records from the @first on into page-locked memory. */
 typedef void (*NdtCudaFill) (gconstpointer from, gsize first, gsize n, guint8 *to);
 
-/* Likewise @n records of @record_size bytes, as @fill has them. */
+/* The same for @n records of @record_size bytes, written by @fill. */
 gboolean ndt_cuda_upload_records (NdtCudaMemory *memory, NdtCudaFill fill, gconstpointer from,
     gsize n, gsize record_size, NdtCudaStaging *staging, guint8 *to, cudaStream_t stream,
     GError **error);
 void ndt_cuda_staging_clear (NdtCudaStaging *staging, NdtCudaMemory *memory);
 
-/* Page-locked memory for others; a lookup tells whether a range lies in such memory. */
+/* Page-locked memory for callers; a lookup says whether a range is in such memory. */
 gpointer ndt_cuda_lock_alloc (gsize size);
 void ndt_cuda_lock_free (gpointer data, gsize size);
 gboolean ndt_cuda_is_locked (gconstpointer data, gsize size);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const gchar *testing[NDT_CUDA_TESTING_LIMITS + 1]; /* atomic, of interned strings */
-static gint n_calls; /* atomic, since a failure was asked for */
+static gint n_calls; /* atomic; calls since a failure was requested */
 
 void
 ndt_cuda_testing_set (NdtCudaTesting what, const gchar *value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests and benchmarks change in the backend. Not installed. */
+/* Settings of the backend for tests and benchmarks. Not installed. */
 #pragma once
 
 #include <glib.h>
@@ -8,18 +8,18 @@ G_BEGIN_DECLS
 
 /**
  * NdtCudaTesting:
- * @NDT_CUDA_TESTING_SHAPE: "cluster:SIZE:THREADS[:SLOTS]" or "grid:SIZE:THREADS[:SLOTS]" fixes how
- *   alignments are spread over the device; the results are the same, to the bit
+ * @NDT_CUDA_TESTING_SHAPE: "cluster:SIZE:THREADS[:SLOTS]" or "grid:SIZE:THREADS[:SLOTS]" sets how
+ *   alignments are distributed over the device; results are the same, to the bit
  * @NDT_CUDA_TESTING_REUSE: how far a point may move, in cells, before the voxels near it are looked
- *   up again; 0.125 by itself, 0: always, at most 0.25; the results are the same, to the bit
- * @NDT_CUDA_TESTING_LANES: "1", "2" or "4" lanes work on a point, which does change the last bits
+ *   up again; default 0.125, 0: always, at most 0.25; results are the same, to the bit
+ * @NDT_CUDA_TESTING_LANES: "1", "2" or "4" lanes a point; changes the last bits of results
  * @NDT_CUDA_TESTING_FAIL: "alloc:N" makes the N-th allocation from now on fail, "launch:N" the N-th
- *   launch; at once
- * @NDT_CUDA_TESTING_LIMITS: "PROCESSORS:SHARED:CLUSTER:GRID" of another device than this one, which
- *   has at least as much: processors, bytes of shared memory of a block, largest cluster (1: none)
- *   and largest grid that it holds at once
- * @NDT_CUDA_TESTING_PAUSE: microseconds that a thread which waits for a result is kept from going
- *   on, whenever it looks for one
+ *   launch; has effect on open backends as well
+ * @NDT_CUDA_TESTING_LIMITS: "PROCESSORS:SHARED:CLUSTER:GRID" limits of a smaller device:
+ *   multiprocessors, bytes of shared memory of a block, largest cluster (1: none) and largest
+ *   resident grid
+ * @NDT_CUDA_TESTING_PAUSE: microseconds by which a thread that waits for a result is delayed at
+ *   each poll
  */
 typedef enum {
   NDT_CUDA_TESTING_SHAPE,
@@ -30,15 +30,15 @@ typedef enum {
   NDT_CUDA_TESTING_LIMITS,
 } NdtCudaTesting;
 
-/* Holds for backends that are opened from now on; @value NULL: as it is by itself. */
+/* Has effect on backends that are opened afterwards; @value NULL: the default. */
 __attribute__ ((visibility ("default"))) void ndt_cuda_testing_set (
     NdtCudaTesting what, const gchar *value);
-/* NULL: nothing was set. */
+/* NULL: not set. */
 const gchar *ndt_cuda_testing_get (NdtCudaTesting what);
-/* Should this one fail, as NDT_CUDA_TESTING_FAIL asks? @kind: "alloc" or "launch". */
+/* Returns TRUE where this call shall fail by NDT_CUDA_TESTING_FAIL. @kind: "alloc" or "launch". */
 gboolean ndt_cuda_inject_failure (const gchar *kind);
 
-/* Free bytes of the current thread's device; 0: it does not say. */
+/* Free bytes of the current thread's device; 0: not known. */
 __attribute__ ((visibility ("default"))) guint64 ndt_cuda_testing_get_free_memory (void);
 
 G_END_DECLS

@@ -12,7 +12,7 @@ G_STATIC_ASSERT (sizeof (NdtCudaPose) == NDT_FRAME_DOUBLES * sizeof (double));
 
 #define N_SLOTS 3
 
-/* A part of the work on its way. */
+/* A part of the points in flight. */
 typedef struct {
   cudaStream_t stream;
   NdtCudaBuffer points; /* on the device */
@@ -21,7 +21,7 @@ typedef struct {
   NdtCudaBuffer staged; /* page-locked */
   NdtCudaBuffer staged_numbers;
   NdtCudaBuffer results;
-  /* Results that wait in @results, and where they go. */
+  /* Destinations of the results in @results. */
   guint8 *to[2];
   gsize to_size[2];
 } Slot;
@@ -31,7 +31,7 @@ typedef struct {
   NdtCudaMemory *memory;
   int device;
   cudaStream_t stream;
-  cudaEvent_t ready; /* what slots wait for */
+  cudaEvent_t ready; /* event that slots wait for */
   NdtCudaFrameTree tree;
   guint32 *level_ends;
   NdtCudaBuffer host; /* poses, as the caller writes them */
@@ -58,7 +58,7 @@ enter (CudaFrames *frames, GError **error)
              frames->memory, cudaSetDevice (frames->device), "selecting the device", error);
 }
 
-/* The status of a launch, or of one that is to fail. */
+/* The status of a launch, or an injected failure. */
 static gboolean
 launched (CudaFrames *frames, cudaError_t status, guint n, const gchar *what, GError **error)
 {
@@ -133,7 +133,7 @@ frames_set_local (NdtDeviceFrames *device_frames, guint32 first, guint32 n, GErr
 {
   CudaFrames *frames = (CudaFrames *)device_frames;
   frames->propagated = frames->have_matrices = FALSE;
-  /* The caller may write the next poses at once. */
+  /* Waits, so that the caller may write the next poses. */
   return enter (frames, error) &&
          upload (frames, (NdtCudaPose *)frames->local.data + first,
              (const NdtCudaPose *)frames->host.data + first, n * sizeof (NdtCudaPose),
@@ -141,7 +141,7 @@ frames_set_local (NdtDeviceFrames *device_frames, guint32 first, guint32 n, GErr
          synchronize (frames, frames->stream, error);
 }
 
-/* Enqueues what is missing of poses in the world. */
+/* Enqueues the computation of outdated poses in the world. */
 static gboolean
 propagate (CudaFrames *frames, GError **error)
 {
@@ -155,7 +155,7 @@ propagate (CudaFrames *frames, GError **error)
   return frames->propagated;
 }
 
-/* And of the matrices. */
+/* Enqueues the computation of outdated matrices. */
 static gboolean
 make_matrices (CudaFrames *frames, guint32 reference, GError **error)
 {
@@ -188,7 +188,7 @@ start_slots (CudaFrames *frames, GError **error)
   return ndt_cuda_check (frames->memory, status, "frames", error);
 }
 
-/* Waits for what a slot does and hands over its results. */
+/* Waits for a slot and copies its results to their destinations. */
 static gboolean
 finish (CudaFrames *frames, Slot *slot, GError **error)
 {
@@ -205,7 +205,7 @@ finish (CudaFrames *frames, Slot *slot, GError **error)
   return TRUE;
 }
 
-/* All slots come to rest, also after an error: they use memory of the caller's. */
+/* Waits for all slots, also after an error, since they use memory of the caller. */
 static gboolean
 finish_all (CudaFrames *frames, gboolean ok, GError **error)
 {
@@ -230,7 +230,7 @@ extract_part (CudaFrames *frames, Slot *slot, guint32 first, guint32 n, double *
   gsize size = 0;
   if (!finish (frames, slot, error))
     return FALSE;
-  /* The kernel writes where the numbers are wanted, if that memory is page-locked. */
+  /* The kernel writes directly to the caller's memory where that is page-locked. */
   for (guint k = 0; k < 2; k++) {
     const gsize wanted = to[k] ? (3 + k) * n * sizeof (double) : 0;
     if (wanted == 0 || ndt_cuda_is_locked (to[k], wanted))
@@ -335,7 +335,7 @@ transform_part (CudaFrames *frames, Slot *slot, const NdtCloudView *points, gsiz
       "download of points", error);
 }
 
-/* Memory for parts of at most *part points; fewer where it is short. */
+/* Reserves memory for parts of at most *part points, which is reduced where memory is short. */
 static gboolean
 reserve_parts (CudaFrames *frames, gsize *part, GError **error)
 {

@@ -71,7 +71,8 @@ propagate_level (const uint32_t *frames, uint32_t n, const uint32_t *parents,
   store (world + frame, parent == NONE ? pose : compose (load (world + parent), pose));
 }
 
-/* Each frame is known by its pose in some ancestor; afterwards in one twice as far up. */
+/* One round of doubling: from poses in an ancestor to poses in that ancestor's ancestor, twice as
+ * far up. */
 __global__ void
 double_way (uint32_t n, const uint32_t *ancestors, const NdtCudaPose *poses,
     uint32_t *next_ancestors, NdtCudaPose *next_poses)
@@ -195,7 +196,7 @@ transform (const Rows &m, float *p)
 }
 
 /* A warp takes 128 points, which are 96 × 16 bytes: memory is read and written in whole lines, and
- * dealt to the lanes, four points each, through shared memory. */
+ * distributed to the lanes, four points each, through shared memory. */
 __global__ void
 __launch_bounds__ (BLOCK) transform_points (const NdtCudaMatrix *matrices, const float *points,
     const uint32_t *frames, size_t n, float *out)
@@ -251,7 +252,7 @@ ndt_cuda_frames_transform (const NdtCudaMatrix *matrices, const float *points,
 
 /* ---- Extraction ---- */
 
-/* A thread a number: what is written may be the host's memory. */
+/* One thread per number, since the destination may be host memory. */
 __global__ void
 extract (
     const NdtCudaPose *world, uint32_t first, uint32_t n, double *positions, double *orientations)

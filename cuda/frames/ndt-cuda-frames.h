@@ -50,10 +50,11 @@ typedef struct {
 /* Adds to *n_launches. */
 cudaError_t ndt_cuda_frames_propagate (
     const NdtCudaFrameTree *tree, uint32_t *n_launches, cudaStream_t stream);
-/* From each frame to @reference, or to the world. */
+/* Matrices from each frame to @reference, or to the world. */
 cudaError_t ndt_cuda_frames_matrices (const NdtCudaPose *world, uint32_t n, uint32_t reference,
     NdtCudaMatrix *matrices, cudaStream_t stream);
-/* Packed points by the matrices of their frames. All three arrays aligned to 16 bytes. */
+/* Transforms packed points by the matrices of their frames. All three arrays aligned to 16 bytes.
+ */
 cudaError_t ndt_cuda_frames_transform (const NdtCudaMatrix *matrices, const float *points,
     const uint32_t *frames, size_t n, float *out, cudaStream_t stream);
 /* Positions (n × 3) and orientations (n × 4), either NULL, of frames from @first on. */
@@ -67,7 +68,7 @@ cudaError_t ndt_cuda_frames_extract (const NdtCudaPose *world, uint32_t first, u
 #include "cuda/device/ndt-cuda-memory.h"
 #include "ndtcore/motion/ndt-device-frames.h"
 
-/* On the current device; it and @memory outlive what is returned. */
+/* On the current device; @memory has to outlive the result. */
 NdtDeviceFrames *ndt_cuda_frames_open (NdtCudaMemory *memory, int device, GError **error);
 
 #endif

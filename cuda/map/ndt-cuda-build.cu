@@ -38,7 +38,7 @@ typedef struct {
   int64_t v[3];
 } Origin;
 
-/* Sum of a number of at most 26 bits over the lanes of a group. */
+/* Sum over the lanes of a group of a number of at most 26 bits. */
 __device__ __forceinline__ unsigned long long
 group_sum (uint32_t group, uint32_t value)
 {
@@ -95,7 +95,7 @@ insert_points (const NdtCudaPoints points, double resolution, const Origin origi
       hi = fmax (hi, __shfl_xor_sync (0xffffffffu, hi, h));
     }
     if (lane == 0 && all) {
-      /* Most are inside of what was seen before. */
+      /* Most points are within the bounds so far. */
       if (to_ordered (lo) < *(volatile unsigned long long *)&state->min[k])
         atomicMin (&state->min[k], to_ordered (lo));
       if (to_ordered (hi) > *(volatile unsigned long long *)&state->max[k])
@@ -115,7 +115,8 @@ insert_points (const NdtCudaPoints points, double resolution, const Origin origi
     for (int j = k; j < 3; j++, m++)
       ss[m] = (unsigned long long)offset[k] * offset[j];
   }
-  /* Points of a scan come cell by cell: those of a warp are added up before they go to memory. */
+  /* Consecutive points are often in one cell: the warp adds those up before the atomic operation.
+   */
   if (__popc (group) >= 4) {
     n = (unsigned long long)__popc (group);
     for (int k = 0; k < 3; k++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps by which the device makes a map from points. Private to cuda/.
+/* Kernels that build a map from points. Private to cuda/.
  *
  * Sums of a cell are integers (ndt_leaf_offset()'s steps of a cell's edge), so that they do not
- * depend on the order of points; cells are sorted then, and everything after has one order. */
+ * depend on the order of points. Then cells are sorted, and all following steps have one order. */
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* Steps of a cell's edge that its points' places are summed in. Products of two have 40 bits, which
- * leaves room for this many points a cell; maps with more in one are made by the CPU. */
+/* Integer steps per edge of a cell, in which positions are summed. Products of two have 40 bits,
+ * which leaves 23 bits for the number of points in a cell; maps with more are built by the CPU. */
 #define NDT_CUDA_CELL_STEPS 1048576
 #define NDT_CUDA_CELL_POINTS 8388607
 
@@ -54,7 +54,7 @@ typedef struct {
   uint32_t crowded;
 } NdtCudaBuildState;
 
-/* Doubles in the order of unsigned integers. */
+/* Maps doubles to unsigned integers with the same order, and back. */
 static inline double
 ndt_cuda_from_ordered (uint64_t v)
 {
@@ -90,29 +90,29 @@ cudaError_t ndt_cuda_build_insert (const NdtCudaPoints *points, double resolutio
 cudaError_t ndt_cuda_build_bounds (
     const NdtCudaCell *table, int32_t shift, NdtCudaBuildState *state, cudaStream_t stream);
 /* All cells: numbers to sort them by, relative to @origin (of the level, relative to the first
- * point's cell), and their places in the table. Clears state->n before. */
+ * point's cell), and their places in the table. state->n is cleared first. */
 cudaError_t ndt_cuda_build_list (const NdtCudaCell *table, int32_t shift, const int32_t origin[3],
     uint64_t *orders, uint32_t *slots, NdtCudaBuildState *state, cudaStream_t stream);
-/* Both arrays, by order; equal ones stay as they were. temp NULL: *temp_size becomes what is
+/* Sorts both arrays by order; the sort is stable. temp NULL: only sets *temp_size to the bytes
  * needed. */
 cudaError_t ndt_cuda_build_sort (void *temp, size_t *temp_size, const uint64_t *orders,
     uint64_t *orders_out, const uint32_t *values, uint32_t *values_out, uint32_t n, int n_bits,
     cudaStream_t stream);
-/* Those of n values whose flag is set, in order; their number to state->n. */
+/* Selects the values whose flag is set, in order; their number goes to state->n. */
 cudaError_t ndt_cuda_build_select (void *temp, size_t *temp_size, const uint32_t *values,
     const uint8_t *flags, uint32_t *out, NdtCudaBuildState *state, uint32_t n, cudaStream_t stream);
 /* The sums of the cells, in metres. */
 cudaError_t ndt_cuda_build_sums (const NdtCudaCell *table, const uint32_t *slots, uint32_t n,
     double resolution, NdtCellSums *sums, cudaStream_t stream);
-/* Orders of the cells one level up that cells lie in, and the cells' indices. */
+/* Orders of the cells' parents one level up, and the cells' indices. */
 cudaError_t ndt_cuda_build_parents (const uint64_t *orders, uint32_t n, uint64_t *parent_orders,
     uint32_t *indices, cudaStream_t stream);
-/* flags[i] = is orders[i] another than the one before, looked at without the lowest @ignore bits;
+/* flags[i] = whether orders[i] differs from the one before in other than the lowest @ignore bits;
  * values[i] = i. */
 cudaError_t ndt_cuda_build_heads (const uint64_t *orders, uint32_t n, int ignore, uint8_t *flags,
     uint32_t *values, cudaStream_t stream);
-/* Sums and orders of n_parents cells one level up: heads[j] … is where the j-th's children begin in
- * the sorted arrays of n. @resolution: of the children. */
+/* Sums and orders of n_parents cells one level up: heads[j] is the index of the j-th parent's first
+ * child in the sorted arrays of n. @resolution: of the children. */
 cudaError_t ndt_cuda_build_coarsen (const uint64_t *orders, const NdtCellSums *sums,
     const uint64_t *parent_orders, const uint32_t *indices, uint32_t n, const uint32_t *heads,
     uint32_t n_parents, double resolution, uint64_t *orders_out, NdtCellSums *sums_out,
@@ -126,7 +126,7 @@ cudaError_t ndt_cuda_build_voxels (const uint64_t *orders, const NdtCellSums *su
 cudaError_t ndt_cuda_build_pack (const NdtVoxel *voxels, const uint64_t *orders,
     const uint32_t *indices, uint32_t n, NdtVoxel *out, uint64_t *orders_out,
     NdtCudaBuildState *state, cudaStream_t stream);
-/* Fills a table of 2^(64 - shift) blocks; heads[j] … is where the j-th block's voxels begin. */
+/* Fills a table of 2^(64 - shift) blocks; heads[j] is the index of the j-th block's first voxel. */
 cudaError_t ndt_cuda_build_blocks (const uint64_t *orders, uint32_t n, const uint32_t *heads,
     uint32_t n_blocks, NdtBlock *blocks, int32_t shift, cudaStream_t stream);
 

@@ -10,7 +10,7 @@
 
 #define ALIGNMENT 256
 
-/* Arrays one behind the other in one buffer; base NULL: only their size. */
+/* Allocates arrays one after the other in a buffer; base NULL: only counts their size. */
 typedef struct {
   guint8 *base;
   gsize at;
@@ -24,7 +24,7 @@ take (Layout *layout, gsize size)
   return p;
 }
 
-/* What is worked on: n cells of a level at most. */
+/* Work arrays for at most n cells of a level. */
 typedef struct {
   uint64_t *orders[2];
   NdtCellSums *sums[2];
@@ -37,7 +37,7 @@ typedef struct {
   gsize temp_size;
 } Work;
 
-/* A level's result. */
+/* Result of a level. */
 typedef struct {
   NdtVoxel *voxels;
   uint64_t *orders;
@@ -45,7 +45,7 @@ typedef struct {
   guint32 n_blocks;
 } Kept;
 
-/* One call's. */
+/* State of one call. */
 typedef struct {
   NdtCudaBuilder *builder;
   NdtCudaMemory *memory;
@@ -60,7 +60,7 @@ check (Build *b, cudaError_t status, GError **error)
   return ndt_cuda_check (b->memory, status, "making a map", error);
 }
 
-/* Waits for everything so far and copies the state. */
+/* Waits for the stream and copies the state. */
 static gboolean
 look (Build *b, GError **error)
 {
@@ -110,7 +110,7 @@ ndt_cuda_builder_clear (NdtCudaBuilder *builder, NdtCudaMemory *memory)
 
 /* ---- Points to cells ---- */
 
-/* Points from @first on, as bytes that can go up as they are; or packed to @staging. */
+/* Points from @first on: where their records can be uploaded unchanged, or packed into @staging. */
 static gboolean
 get_chunk (const NdtCloudView *all, gsize first, guint n, gboolean as_it_is, guint8 *staging,
     NdtCloudView *chunk, const guint8 **bytes, gsize *size)
@@ -152,7 +152,7 @@ can_go_up_as_it_is (const NdtCloudView *points)
              lo, (points->n_points - 1) * points->stride + (gsize)(hi - lo) + scalar);
 }
 
-/* Points of a part; both of those under way take a quarter of the budget. */
+/* Points of a part; the two parts in flight take a quarter of the budget. */
 static guint
 chunk_points (const NdtCudaMemory *memory)
 {
@@ -161,7 +161,7 @@ chunk_points (const NdtCudaMemory *memory)
                                    NDT_CUDA_BUILD_LEAST_CHUNK, NDT_CUDA_BUILD_CHUNK);
 }
 
-/* All points into a table of 2^bits cells. */
+/* Inserts all points into a table of 2^bits cells. */
 static gboolean
 insert (Build *b, const NdtCloudView *points, double resolution, const gint64 origin[3], guint bits,
     GError **error)
@@ -192,7 +192,7 @@ insert (Build *b, const NdtCloudView *points, double resolution, const gint64 or
     NdtCloudView chunk;
     const guint8 *bytes;
     gsize size;
-    /* What lay in these buffers two turns ago is copied, and used. */
+    /* Waits until the part of two turns ago has been copied and inserted. */
     if (turn >= 2) {
       if (!as_it_is)
         status = cudaEventSynchronize (builder->copied[i]);
@@ -220,7 +220,7 @@ insert (Build *b, const NdtCloudView *points, double resolution, const gint64 or
     ndt_cuda_count_upload (b->memory, size);
     first += n;
   }
-  /* The points are the caller's again. */
+  /* On return the caller may free the points. */
   if (status != cudaSuccess)
     (void)cudaStreamSynchronize (builder->copy_stream);
   if (status == cudaSuccess)
@@ -246,7 +246,7 @@ lay_out (Work *w, Layout *layout, guint n, gsize temp_size)
   w->temp_size = temp_size;
 }
 
-/* Indices of the flagged of n to @out; waits for their number. */
+/* Writes the indices of set flags to @out, and waits for their number. */
 static gboolean
 select_flagged (
     Build *b, Work *w, const guint32 *values, guint32 *out, guint n, guint32 *n_out, GError **error)
@@ -316,7 +316,7 @@ make_level (Build *b, Work *w, guint which, guint n, const NdtVoxelMapParams *pa
   return TRUE;
 }
 
-/* From the cells of w->…[which] those one level up, into the other ones. */
+/* Makes the cells one level up from w->…[which], in the other arrays. */
 static gboolean
 make_coarser (Build *b, Work *w, guint which, guint n, guint n_bits, double resolution,
     guint32 *n_out, GError **error)
@@ -426,7 +426,7 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
     gboolean *crowded, cudaStream_t stream, GError **error)
 {
   Build b = {.builder = builder, .memory = memory, .stream = stream};
-  /* The CPU's builder knows which parameters are in range. */
+  /* The CPU's builder checks the parameters. */
   NdtVoxelMapBuilder *judge = ndt_voxel_map_builder_new (params, error);
   gint64 first[3];
   if (!judge)
@@ -465,7 +465,7 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
     origin[k] = least - (least & (NDT_ORIGIN_STEP - 1));
     relative[k] = (gint32)(origin[k] - first[k]);
   }
-  /* Of the orders: blocks along z are at the top. */
+  /* Significant bits of the orders: the index of the block along z is at the top. */
   const guint n_bits = 44 + count_bits ((guint64)(b.seen.cell_max[2] - relative[2]) >> 2);
 
   Work w;

@@ -6,7 +6,7 @@
 
 G_BEGIN_DECLS
 
-/* What making a map from points takes: kept for the next one. */
+/* Memory for building maps, which is reused. */
 typedef struct {
   cudaStream_t copy_stream;
   cudaEvent_t copied[2];
@@ -19,7 +19,7 @@ typedef struct {
   NdtCudaBuffer kept[NDT_CUDA_LEVELS];
 } NdtCudaBuilder;
 
-/* FALSE with *@crowded TRUE and no error: a cell has more points than the device's sums hold. */
+/* FALSE with *@crowded TRUE and no error: a cell has more points than the device can sum. */
 gboolean ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
     const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
     gboolean *crowded, cudaStream_t stream, GError **error);

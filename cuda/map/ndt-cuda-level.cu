@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Voxels of a level into the form that alignments read. */
+/* Converts the voxels of a level into the form that alignments read. */
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-level.h"

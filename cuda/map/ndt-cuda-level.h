@@ -17,7 +17,7 @@ extern "C" {
  * NdtCudaVoxel:
  * @cell: of x, y, z, the low ten bits each
  *
- * An NdtVoxel as the kernels read it: its first 16 bytes tell whether it is a pair.
+ * An NdtVoxel as the kernels read it: the first 16 bytes are enough to test for a pair.
  */
 typedef struct {
   float mean[3];
@@ -29,7 +29,7 @@ typedef struct {
 /**
  * NdtCudaLevel:
  * @grid: for each cell, x fastest, 1 + the index of its voxel or 0, with a frame of four empty
- * cells on every side; NULL where the map is too large for it: then there is the hash table
+ * cells on every side; NULL where the map is too large; then the hash table is used
  * @grid_first: its first cell, of the frame
  * @grid_size: cells an axis
  */
@@ -45,7 +45,7 @@ typedef struct {
   uint32_t n_voxels;
 } NdtCudaLevel;
 
-/* NdtVoxel to NdtCudaVoxel, in place; and the level's grid, if it has one. */
+/* Converts NdtVoxel to NdtCudaVoxel in place, and fills the level's grid, if it has one. */
 cudaError_t ndt_cuda_prepare_level (const NdtCudaLevel *level, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -63,7 +63,8 @@ gboolean
 ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
     const gint32 cell_min[][3], const gint32 cell_max[][3], GError **error)
 {
-  /* On the device; there without grids, since the hash tables do as well, more slowly; anywhere. */
+  /* Tries memory of the device; without grids, since the slower hash tables suffice; then any
+   * memory. */
   for (guint try = 0; try < 2; try++) {
     GError *local_error = NULL;
     if (map->memory.on_host)

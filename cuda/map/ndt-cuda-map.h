@@ -13,8 +13,8 @@ typedef struct {
   gint32 n_levels; /* 0: none */
 } NdtCudaMap;
 
-/* Memory for the levels of a map, whose n_voxels, block_shift and cells are set; their pointers
- * are set then. */
+/* Memory for the levels of a map, whose n_voxels, block_shift and cells are set by the caller; sets
+ * their pointers. */
 gboolean ndt_cuda_map_reserve (NdtCudaMap *map, NdtCudaMemory *memory, guint n_levels,
     const gint32 cell_min[][3], const gint32 cell_max[][3], GError **error);
 /* Copies the arrays of @map; waits for the stream. */

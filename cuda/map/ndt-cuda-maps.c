@@ -24,7 +24,7 @@ ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory)
   g_mutex_clear (&maps->lock);
 }
 
-/* The spare map's memory is the caller's until publish(); held with set_lock. */
+/* Takes the spare map's memory until publish(). Called with set_lock locked. */
 static gboolean
 prepare (NdtCudaMaps *maps, NdtCudaMemory *memory, GError **error)
 {
@@ -32,7 +32,7 @@ prepare (NdtCudaMaps *maps, NdtCudaMemory *memory, GError **error)
       !ndt_cuda_check (memory, cudaStreamCreateWithFlags (&maps->stream, cudaStreamNonBlocking),
           "a stream for maps", error))
     return FALSE;
-  /* What the last change of maps left over. */
+  /* Memory of the map before the last change. */
   g_mutex_lock (&maps->lock);
   if (!maps->has_pending && !maps->spare.memory.data) {
     maps->spare = maps->pending;

@@ -10,12 +10,12 @@ G_BEGIN_DECLS
 /**
  * NdtCudaMaps:
  *
- * The map that alignments use, the one that they use from the next call on, and memory for the
- * one after. A map is set beside a running alignment and without waiting for it.
+ * The active map, the pending one, which is active from the next alignment on, and memory for
+ * another one. Setting a map does not wait for a running alignment.
  */
 typedef struct {
-  GMutex set_lock; /* held by the one who sets a map: @spare and @stream are its own */
-  GMutex lock;     /* @has_pending and who is who */
+  GMutex set_lock; /* locked while a map is set; protects @spare and @stream */
+  GMutex lock;     /* protects @has_pending and the assignment of the three maps */
   cudaStream_t stream;
   NdtCudaMap active;
   NdtCudaMap pending;
@@ -30,17 +30,17 @@ void ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory);
 /* Any thread. */
 gboolean ndt_cuda_maps_set (
     NdtCudaMaps *maps, NdtCudaMemory *memory, NdtVoxelMap *map, GError **error);
-/* From points, all on the device; @out_map, nullable, receives a copy. FALSE with *@crowded TRUE
- * and no error: a cell has more points than the device's sums hold. Any thread. */
+/* Builds a map from points on the device; @out_map, nullable, receives a copy. FALSE with *@crowded
+ * TRUE and no error: a cell has more points than the device can sum. Any thread. */
 gboolean ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory,
     const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
     gboolean *crowded, GError **error);
-/* The aligning thread, with nothing running: the pending map becomes the active one. FALSE where
- * there is no map. */
+/* Makes the pending map the active one. For the aligning thread while no alignment runs. FALSE
+ * where there is no map. */
 gboolean ndt_cuda_maps_take (NdtCudaMaps *maps);
 /* The levels of the active map; returns how many there are. */
 gint32 ndt_cuda_maps_get (const NdtCudaMaps *maps, NdtCudaLevel levels[NDT_CUDA_LEVELS]);
-/* Another one for every map that was taken. */
+/* A number that differs for each map that was made active. */
 guint ndt_cuda_maps_get_number (const NdtCudaMaps *maps);
 double ndt_cuda_maps_get_resolution (const NdtCudaMaps *maps);
 

@@ -18,8 +18,8 @@ time_size (NdtTimeType type)
   return type == NDT_TIME_F64 ? 8 : 4;
 }
 
-/* Are they aligned records that hold coordinates and time? Stores where they begin and how many
- * bytes they are, padding aside. */
+/* Whether the points are aligned records with coordinates and time. Sets the start of the first
+ * record and the bytes of one without padding. */
 static gboolean
 get_records (
     const NdtCloudView *points, const NdtTimeView *times, const guint8 **first, gsize *size)
@@ -45,7 +45,8 @@ typedef struct {
   const NdtTimeView *times;
 } Scan;
 
-/* Where a packed record has its time, and its size: after three floats, aligned. */
+/* Offset of the time in a packed record, after three floats and aligned; and the size of a record.
+ */
 static gsize
 packed_time (NdtTimeType type)
 {
@@ -123,7 +124,7 @@ ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtClou
     return FALSE;
   guint8 *to = moving->data.data;
   if (as_it_is) {
-    /* The device's copy begins where doubles may. */
+    /* The copy has the source's alignment modulo 8, for doubles. */
     to += (guintptr)first & 7;
     raw.x = to + (points->x - first);
     raw.y = to + (points->y - first);

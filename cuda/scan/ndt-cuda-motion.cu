@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Motion compensation of a raw scan: one frame for each instant, as ndt_deskew() has it, and each
- * point by the frame of its time. */
+/* Motion compensation of a raw scan as in ndt_deskew(): one frame for each instant, and each point
+ * transformed by the frame of its time. */
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-motion.h"
@@ -40,7 +40,7 @@ add_times (NdtCudaTimes &a, const NdtCudaTimes &b)
   a.n += b.n;
 }
 
-/* Sum of a block's, with its first thread. */
+/* Sum over the threads of a block; the result is in its first thread. */
 __device__ NdtCudaTimes
 reduce (NdtCudaTimes times)
 {
@@ -118,7 +118,7 @@ make_slots (const NdtCudaTimes *times, const __grid_constant__ NdtCudaMotion mot
     const double *p = step.position, *q = step.orientation;
     if (isfinite (p[0] + p[1] + p[2]) && isfinite (q[0] + q[1] + q[2] + q[3])) {
       pose = step;
-      /* On its way through ndt_pose_between() and the tree. */
+      /* Normalized as ndt_pose_between() and the frame tree of the CPU do. */
       ndt_quat_normalize (pose.orientation);
       ndt_quat_normalize (pose.orientation);
     }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans that are measured while the sensor moves: their times and motion compensation on the
- * device. Private to cuda/. */
+/* Times and motion compensation of raw scans on the device. Private to cuda/. */
 #pragma once
 
 #include "cuda/frames/ndt-cuda-frames.h"
@@ -36,7 +35,7 @@ typedef struct {
  * @point_first: of points that are finite and have a finite time …
  * @point_last: … likewise
  * @sum: of the times of those
- * @n: how many they are
+ * @n: their number
  *
  * Seconds.
  */
@@ -49,13 +48,13 @@ typedef struct {
   uint64_t n;
 } NdtCudaTimes;
 
-/* Blocks that a scan's times are summed up by, in an order that does not depend on anything. */
+/* Blocks that sum up a scan's times; a constant, so that the order of additions is fixed. */
 #define NDT_CUDA_TIMES_BLOCKS 128
 #define NDT_CUDA_TIMES_LAUNCHES 2
 #define NDT_CUDA_MOTION_LAUNCHES 2
 
-/* @times: of the device, 1 + NDT_CUDA_TIMES_BLOCKS of them, of which the first is the result; it is
- * written to @host, readable by the host, as well. */
+/* @times: device memory for 1 + NDT_CUDA_TIMES_BLOCKS, of which the first is the result; @host:
+ *   receives the result as well, memory that both can access. */
 cudaError_t ndt_cuda_times_launch (
     const NdtCudaRaw *raw, NdtCudaTimes *times, NdtCudaTimes *host, cudaStream_t stream);
 /* A NdtScanMotion. */
@@ -79,11 +78,11 @@ cudaError_t ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *t
 /**
  * NdtCudaMoving:
  *
- * A raw scan with times in a slot, as it was measured.
+ * The raw scan of a slot, with its times.
  */
 typedef struct {
   NdtCudaRaw raw;
-  NdtCudaBuffer data; /* on the device, as all that follow */
+  NdtCudaBuffer data; /* on the device, as the members below */
   NdtCudaBuffer times;
   NdtCudaBuffer matrices;
   NdtCudaBuffer moved;
@@ -94,7 +93,7 @@ typedef struct {
 gboolean ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory,
     const NdtCloudView *points, const NdtTimeView *times, NdtCudaStaging *staging,
     cudaStream_t stream, NdtTimeSpan *span, GError **error);
-/* A view of the device's memory: the points moved, or as they were where @motion is NULL. */
+/* A view of device memory: the compensated points, or the raw ones where @motion is NULL. */
 gboolean ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory,
     const NdtScanMotion *motion, cudaStream_t stream, NdtCloudView *points, GError **error);
 void ndt_cuda_moving_clear (NdtCudaMoving *moving, NdtCudaMemory *memory);

@@ -8,7 +8,7 @@
 #include "ndtcore/scan/ndt-scan-filter.h"
 #include "ndtcore/scan/ndt-scan-sample.h"
 
-/* The points follow their number, at this many bytes. */
+/* Bytes before the points, which begin with their number. */
 #define HEADER 256
 
 static gboolean
@@ -18,8 +18,8 @@ is_packed_f32 (const NdtCloudView *view)
          view->stride % 4 == 0 && view->stride >= 12 && ((guintptr)view->x & 3) == 0;
 }
 
-/* Bytes from the first coordinate to the end of the last; *first: where they begin. FALSE where the
- * axes are arrays of their own. */
+/* Bytes of a record from its first coordinate to the end of its last; *first: start of the first
+ * record. FALSE where the axes are separate arrays. */
 static gboolean
 get_span (const NdtCloudView *view, const guint8 **first, gsize *size)
 {
@@ -77,8 +77,8 @@ table_bits (guint n)
   return bits;
 }
 
-/* The raw scan on the device: as it is, or packed where its records are wide or no records. @to:
- * (out): there. */
+/* Uploads the raw scan: unchanged, or packed where its records are large or its axes are separate
+ * arrays. @to: (out): the copy. */
 static gboolean
 upload_raw (NdtCudaThinner *thinner, NdtCudaMemory *memory, const NdtCloudView *view,
     cudaStream_t stream, NdtCloudView *to, GError **error)
@@ -99,7 +99,7 @@ upload_raw (NdtCudaThinner *thinner, NdtCudaMemory *memory, const NdtCloudView *
     *to = ndt_cloud_view_xyz_f32 (thinner->raw.data, n);
     return TRUE;
   }
-  /* The device's copy begins where doubles may. */
+  /* The copy has the source's alignment modulo 8, for doubles. */
   const gsize shift = (guintptr)first & 7;
   if (!ndt_cuda_reserve (memory, &thinner->raw, size + 8, error))
     return FALSE;
@@ -112,7 +112,7 @@ upload_raw (NdtCudaThinner *thinner, NdtCudaMemory *memory, const NdtCloudView *
   return TRUE;
 }
 
-/* What thinning @n points into leaves takes beside them, and where the points go. */
+/* Reserves scratch memory for thinning @n points, and the destination. */
 static gboolean
 prepare (NdtCudaScan *to, guint n_out, NdtCudaThinner *thinner, NdtCudaMemory *memory, guint n,
     float leaf_size, gboolean sample, cudaStream_t stream, NdtCudaThin *job, GError **error)

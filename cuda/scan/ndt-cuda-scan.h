@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scans on their way to the device. Private to cuda/. */
+/* Upload of scans. Private to cuda/. */
 #pragma once
 
 #include "cuda/device/ndt-cuda-memory.h"
@@ -10,16 +10,16 @@ G_BEGIN_DECLS
 
 /**
  * NdtCudaScan:
- * @n_points: how many there are at most
+ * @n_points: their number, or its upper bound where @thinned
  * @host: points in page-locked memory that the device can read; NULL where they are only on the
  *   device
  * @host_stride: floats from one to the next
  * @on_device: @points holds them: packed where they were thinned, or a copy of @host
  * @thinned: the number of points is on the device, before the points
  *
- * A scan without a filter stays where it is, or in @staging: the first alignment reads it from
- * there, as it begins. A raw scan goes up and is thinned there; one with times may be moved first.
- * A sample is made of either there.
+ * A scan without a filter is not copied, or is in @staging: the first alignment reads it from host
+ * memory when it begins. A raw scan is uploaded and thinned on the device, after motion
+ * compensation where it has times. Samples of both are made on the device.
  */
 typedef struct {
   guint n_points;
@@ -32,7 +32,7 @@ typedef struct {
   NdtCudaMoving moving;
 } NdtCudaScan;
 
-/* What uploading and thinning take while they run: one for all scans of a stream. */
+/* Scratch memory of uploads and thinning, shared by all scans of a stream. */
 typedef struct {
   NdtCudaStaging staging;
   NdtCudaBuffer raw;
@@ -42,16 +42,16 @@ typedef struct {
 
 gboolean ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
     const NdtCloudView *view, const NdtScanFilter *filter, cudaStream_t stream, GError **error);
-/* Of a raw scan in memory of the device's, aligned to its type, which is read by the stream. */
+/* Thins a raw scan in device memory, aligned to its type; asynchronous, in the stream. */
 gboolean ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
     const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error);
-/* The sample of a scan, by the rules of ndt-scan-sample.h, as another one. */
+/* Makes the sample of a scan by the rules of ndt-scan-sample.h; @to: (out). */
 gboolean ndt_cuda_scan_sample (NdtCudaScan *scan, NdtCudaScan *to, NdtCudaThinner *thinner,
     NdtCudaMemory *memory, float leaf_size, cudaStream_t stream, GError **error);
 /* Waits for the stream. */
 gboolean ndt_cuda_scan_get (NdtCudaScan *scan, NdtCudaMemory *memory, float *xyz, guint max_points,
     guint *n_points, cudaStream_t stream, GError **error);
-/* Has the points on the device, for alignments that read them more than once. */
+/* Copies the points to the device, for alignments that read them more than once. */
 gboolean ndt_cuda_scan_upload (
     NdtCudaScan *scan, NdtCudaMemory *memory, cudaStream_t stream, GError **error);
 void ndt_cuda_scan_get_source (const NdtCudaScan *scan, NdtCudaSource *source);

@@ -10,7 +10,8 @@
 
 #define BLOCK NDT_CUDA_THIN_BLOCK
 #define NONE 0xffffffffu
-/* In the place of its leaf: a point that stays only where the whole scan is its own sample. */
+/* Replaces a point's leaf: the point is in the sample only where the whole scan is its own sample.
+ */
 #define OTHER 0xfffffffeu
 
 __device__ __forceinline__ float
@@ -72,7 +73,8 @@ insert (const __grid_constant__ NdtCudaThin thin)
   }
   const uint32_t kept = __ballot_sync (0xffffffffu, keep);
   if (keep) {
-    /* Points of a ring come leaf by leaf: those of a warp are added up before they go to memory. */
+    /* Consecutive points of a ring are often in one leaf: the warp adds those up before the atomic
+     * operation. */
     const uint64_t key = ndt_block_key (index[0], index[1], index[2]);
     const uint32_t group = __match_any_sync (kept, (unsigned long long)key);
     const uint32_t leader = __ffs ((int)group) - 1;
@@ -104,7 +106,7 @@ insert (const __grid_constant__ NdtCudaThin thin)
     thin.slot_of[i] = slot;
 }
 
-/* Leaves a leaf to its first point; counts what stays. */
+/* Assigns each leaf to its first point; counts the points of the result. */
 __global__ void
 count (const __grid_constant__ NdtCudaThin thin)
 {
@@ -125,7 +127,7 @@ count (const __grid_constant__ NdtCudaThin thin)
   }
 }
 
-/* Over the block, in all of its threads. */
+/* Sum over the block; all threads have the result. */
 __device__ __forceinline__ uint32_t
 block_sum (uint32_t sum)
 {
@@ -143,7 +145,7 @@ block_sum (uint32_t sum)
   return sum;
 }
 
-/* How many threads of the block before this one have it true. */
+/* Number of threads of the block before this one whose argument is true. */
 __device__ __forceinline__ uint32_t
 block_rank (bool stays)
 {
@@ -164,7 +166,7 @@ __global__ void
 emit (const __grid_constant__ NdtCudaThin thin)
 {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  /* What the blocks before this one leave. */
+  /* Number of points of the blocks before this one. */
   uint32_t before = 0;
   for (uint32_t b = threadIdx.x; b < blockIdx.x; b += BLOCK)
     before += thin.counts[b];

@@ -13,7 +13,7 @@ extern "C" {
  * NdtCudaSource:
  * @points: floats x, y, z; device memory or host memory that the device reads
  * @stride: floats from one point to the next
- * @n_points_device: where the device finds the number of points; NULL: it is @n_points
+ * @n_points_device: the number of points, device memory; NULL: it is @n_points
  */
 typedef struct {
   const float *points;
@@ -39,9 +39,9 @@ typedef struct {
  * @leaves: 2^(64 - leaf_shift) of them, all zero before and after; NULL where leaf_size is 0
  * @points: receives at most n_raw packed points
  * @n_points: receives how many
- * @n_raw_device: where the device finds how many of @n_raw points there are; NULL: all
- * @sample: gives a sample by the rules of ndt-scan-sample.h, leaves being its cubes, in the place
- *   of centroids: at most NDT_SAMPLE_MOST points
+ * @n_raw_device: device memory with the number of points, at most @n_raw; NULL: @n_raw
+ * @sample: the result is a sample by the rules of ndt-scan-sample.h instead of centroids, with
+ *   leaves as its cubes: at most NDT_SAMPLE_MOST points
  * @kept: of a sample: scratch, as @counts
  *
  * Members of the filter as in NdtScanFilter.
