@@ -44,10 +44,10 @@ ndt_map_list_files (const gchar *given, GError **error)
   return g_steal_pointer (&files);
 }
 
-/* Points between two looks at the watch. */
+/* Points between two calls of the watch. */
 #define POINTS_AT_ONCE ((gsize)1 << 16)
 
-/* Which of the files is being read. */
+/* Progress of reading several files. */
 typedef struct {
   const NdtMapWatch *watch; /* nullable */
   guint index;
@@ -64,7 +64,7 @@ step (const Progress *progress, double fraction, GError **error)
   return FALSE;
 }
 
-/* Opened and closed here, so that one file's points are in memory at a time. */
+/* Each file is opened and closed here, so that the points of one file at a time are in memory. */
 static gboolean
 add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, const Progress *progress,
     GError **error)

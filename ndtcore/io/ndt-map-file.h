@@ -17,7 +17,7 @@ GPtrArray *ndt_map_list_files (const gchar *path, GError **error);
 
 /**
  * NdtMapWatch:
- * @step: told now and then which part of the points has been read, 0 to 1; FALSE: read no further
+ * @step: called with the fraction of the points that has been read, 0 to 1; FALSE cancels
  * @user_data: for @step
  */
 typedef struct {
