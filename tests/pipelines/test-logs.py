@@ -68,6 +68,14 @@ LINES = {
          ("INFO", r"caps pointcloud/x-raw, format="),
          ("DEBUG", r"segment time segment start=0:00:00"),
          ("LOG", r"scan at 0:00:00\.1")]),
+    "pointcloudrender": (
+        "lidartestsrc rings=16 columns=128 num-buffers=2 ! pointcloudrender map-location=town.pcd ! "
+        "video/x-raw,width=64,height=48 ! fakesink",
+        [("INFO", r"caps pointcloud/x-raw, format="),
+         ("INFO", r"a map of \d+ points is drawn"),
+         ("DEBUG", r"segment time segment start=0:00:00"),
+         ("LOG", r"scan 1: \d+ points, status 0"),
+         ("LOG", r"frame at 0:00:00\.1")]),
     "pointcloudview": (
         "lidartestsrc rings=16 columns=128 num-buffers=2 ! pointcloudview port=0",
         [("INFO", r"caps pointcloud/x-raw, format="),

@@ -36,6 +36,7 @@ PLAIN = [
     'gst/lidartest',
     'gst/mcap/container',
     'gst/mcap/ros',
+    'gst/render',
     'gst/scene',
     'gst/view',
 ]
