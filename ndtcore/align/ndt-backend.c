@@ -93,6 +93,10 @@ check_start (const NdtStart *start, GError **error)
 void
 ndt_backend_close (NdtBackend *backend)
 {
+  g_clear_pointer (&backend->map, ndt_voxel_map_unref);
+  g_clear_pointer (&backend->overview_map, ndt_voxel_map_unref);
+  g_clear_pointer (&backend->overview, ndt_overview_unref);
+  g_mutex_clear (&backend->map_lock);
   backend->klass->close (backend);
 }
 
@@ -110,8 +114,13 @@ ndt_backend_get_log (const NdtBackend *backend)
 
 /* @map: NULL where it exists on the device only. */
 static void
-note_map (NdtBackend *backend, const NdtVoxelMapParams *params, const NdtVoxelMap *map)
+note_map (NdtBackend *backend, const NdtVoxelMapParams *params, NdtVoxelMap *map)
 {
+  g_mutex_lock (&backend->map_lock);
+  NdtVoxelMap *before = backend->map;
+  backend->map = map ? ndt_voxel_map_ref (map) : NULL;
+  g_mutex_unlock (&backend->map_lock);
+  g_clear_pointer (&before, ndt_voxel_map_unref);
   const double in_voxels = map ? (double)ndt_voxel_map_get_level (map, 0)->n_points : 0;
   double share = 1, density = 100;
   if (in_voxels > 0) {
@@ -164,6 +173,27 @@ ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *p
   if (out_map)
     *out_map = g_steal_pointer (&map);
   return TRUE;
+}
+
+NdtOverview *
+ndt_backend_get_overview (NdtBackend *backend, GError **error)
+{
+  g_mutex_lock (&backend->map_lock);
+  g_autoptr (NdtVoxelMap) map = backend->map ? ndt_voxel_map_ref (backend->map) : NULL;
+  g_mutex_unlock (&backend->map_lock);
+  if (!map) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MAP, "No map is set that can be searched");
+    return NULL;
+  }
+  if (map != backend->overview_map) {
+    g_clear_pointer (&backend->overview, ndt_overview_unref);
+    g_clear_pointer (&backend->overview_map, ndt_voxel_map_unref);
+    backend->overview = ndt_overview_new (map, error);
+    if (!backend->overview)
+      return NULL;
+    backend->overview_map = g_steal_pointer (&map);
+  }
+  return ndt_overview_ref (backend->overview);
 }
 
 double

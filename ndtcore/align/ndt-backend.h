@@ -8,6 +8,7 @@
 #include "ndtcore/motion/ndt-device-frames.h"
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-log.h"
+#include "ndtcore/map/ndt-overview.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 
 G_BEGIN_DECLS
@@ -221,6 +222,10 @@ struct _NdtBackend {
   gint resolution_um; /* these are atomic: of the map that was set last */
   gint share_ppm;
   gint density_milli;
+  GMutex map_lock; /* guards map */
+  NdtVoxelMap *map;
+  NdtOverview *overview; /* of overview_map */
+  NdtVoxelMap *overview_map;
   guint begun_slot;
   NdtAlignParams begun_params;
   NdtStart begun_start;
@@ -247,6 +252,9 @@ double ndt_backend_get_resolution (const NdtBackend *backend);
 /* Of that map's points, the share that lies in voxels, and how many these have in the mean; 1 and
  * 100 where the map does not know, 0 and 0 without one. Any thread. */
 void ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density);
+/* (transfer full): that map seen from above; made at the first call. NULL with NDT_ERROR_NO_MAP
+ * where there is none or it exists on the device alone, and as of ndt_overview_new(). */
+NdtOverview *ndt_backend_get_overview (NdtBackend *backend, GError **error);
 gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error);
 /* Of backends that have them. */

@@ -8,6 +8,7 @@
 #include "ndt-initial-pose.h"
 #include "ndtcore/math/ndt-mount.h"
 #include "ndt-search.h"
+#include "ndt-whole-map.h"
 
 /* Starts of one call of the backend for which memory is at hand. */
 #define FEW 64
@@ -420,6 +421,26 @@ ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParam
     return FALSE;
   fill (backend, &params->align, &best, out);
   out->n_starts = ndt_pose_search_count (search, ndt_backend_get_resolution (backend));
+  plain.regularization.scale = 0;
+  return ndt_register_complete (backend, slot, &plain, &best, out, error);
+}
+
+gboolean
+ndt_register_anywhere (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
+    NdtRegistration *out, GError **error)
+{
+  NdtRegistrationParams plain = *params;
+  NdtAlignResult best;
+  if (params->n_offsets > NDT_MAX_OFFSETS) {
+    g_set_error_literal (
+        error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "at most 32 offsets can be registered");
+    return FALSE;
+  }
+  memset (out, 0, sizeof (*out));
+  if (!ndt_whole_map_search (backend, slot, &params->align, get_mount (params), &best,
+          &out->runner_up, &out->is_ambiguous, &out->n_starts, &out->evaluations, error))
+    return FALSE;
+  fill (backend, &params->align, &best, out);
   plain.regularization.scale = 0;
   return ndt_register_complete (backend, slot, &plain, &best, out, error);
 }

@@ -148,6 +148,13 @@ typedef struct {
 gboolean ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *around, const NdtPoseSearch *search, NdtRegistration *out, GError **error);
 
+/* Registers the scan where it fits best on the whole map, of a body (of the sensor, where there is no
+ * mount) that stands upright to some degrees; its roll and pitch are then aligned. It is found where
+ * it is as of ndt_register_around(). Without a place @out has no pairs. NDT_ERROR_NO_MAP where the
+ * map is on the device alone. */
+gboolean ndt_register_anywhere (NdtBackend *backend, guint slot,
+    const NdtRegistrationParams *params, NdtRegistration *out, GError **error);
+
 /* ndt_register() with NDT_SEARCH_LOCAL from one guess in three steps, for several scans one after
  * the other: begin and end as ndt_backend_align_begin() and ndt_backend_align_end(), which give all
  * of @out but covariance and degenerate directions; complete gives these, and calls the backend

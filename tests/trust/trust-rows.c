@@ -71,14 +71,14 @@ get_recorded (TrustInputs *inputs, gint which)
   return drive;
 }
 
-static const TrustDrive *
-get_drive (TrustInputs *inputs, gint which, guint seed, guint n)
+const TrustDrive *
+trust_inputs_get_drive (TrustInputs *inputs, gint which, guint seed, guint n)
 {
   return which >= TRUST_KITTI ? get_recorded (inputs, which) : get_sim (inputs, which, seed, n, 0);
 }
 
-static const GArray *
-get_map (TrustInputs *inputs, gint which, guint seed)
+const GArray *
+trust_inputs_get_map (TrustInputs *inputs, gint which, guint seed)
 {
   gchar *key = g_strdup_printf ("%d-%u", which, which >= TRUST_KITTI ? 0 : seed);
   GArray *points = g_hash_table_lookup (inputs->maps, key);
@@ -126,8 +126,8 @@ get_part (TrustInputs *inputs, const gchar *key, const GArray *all, KeepFunc kee
 static gboolean
 begin (TrustInputs *inputs, const TrustRow *row, guint seed, guint n, TrustCase *trust)
 {
-  const TrustDrive *drive = get_drive (inputs, row->world, seed, n);
-  const GArray *points = drive ? get_map (inputs, row->world, seed) : NULL;
+  const TrustDrive *drive = trust_inputs_get_drive (inputs, row->world, seed, n);
+  const GArray *points = drive ? trust_inputs_get_map (inputs, row->world, seed) : NULL;
   if (!points)
     return FALSE;
   trust_case_init (trust, drive, points, row->resolution);
@@ -177,9 +177,10 @@ other_map (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trus
 {
   if (!begin (inputs, row, seed, 60, trust))
     return FALSE;
-  trust->map_points = row->world == TRUST_KITTI  ? get_map (inputs, TRUST_BALM, 0)
-                      : row->world == TRUST_BALM ? get_map (inputs, TRUST_KITTI, 0)
-                                                 : get_map (inputs, row->world, seed + 50);
+  trust->map_points = row->world == TRUST_KITTI ? trust_inputs_get_map (inputs, TRUST_BALM, 0)
+                      : row->world == TRUST_BALM
+                          ? trust_inputs_get_map (inputs, TRUST_KITTI, 0)
+                          : trust_inputs_get_map (inputs, row->world, seed + 50);
   trust->is_counted = counts_nowhere;
   return trust->map_points != NULL;
 }
@@ -411,7 +412,7 @@ static gboolean
 spin (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
 {
   const TrustDrive *drive = get_sim (inputs, row->world, seed, 60, G_PI / 2);
-  const GArray *points = get_map (inputs, row->world, seed);
+  const GArray *points = trust_inputs_get_map (inputs, row->world, seed);
   trust_case_init (trust, drive, points, row->resolution);
   trust->params.deskew = TRUE;
   trust->seed = seed;

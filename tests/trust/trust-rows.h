@@ -58,5 +58,8 @@ extern const guint trust_n_rows;
 
 TrustInputs *trust_inputs_new (const gchar *cache);
 void trust_inputs_free (TrustInputs *inputs);
+/* @which: NdtSimWorldKind or one of those above. Not owned; NULL where data are missing. */
+const TrustDrive *trust_inputs_get_drive (TrustInputs *inputs, gint which, guint seed, guint n);
+const GArray *trust_inputs_get_map (TrustInputs *inputs, gint which, guint seed);
 
 G_END_DECLS

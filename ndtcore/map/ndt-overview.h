@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* A map, or a scan, seen from above: where what stands upright is and how it is turned, whatever
+ * its height; and where what lies flat is, for the height. */
+#pragma once
+
+#include "ndt-voxel-map.h"
+
+G_BEGIN_DECLS
+
+#define NDT_OVERVIEW_MAX_LEVELS 6
+
+/* Cells around the map that are there as well, empty, so that nobody has to ask: what looks up
+ * marks farther than NDT_OVERVIEW_REACH from a cell of the map leaves it out. */
+#define NDT_OVERVIEW_PAD 128
+#define NDT_OVERVIEW_REACH 94
+
+/**
+ * NdtOverviewMark:
+ * @x: metres
+ * @y: metres
+ * @mask: bit k: a surface that stands there may run at (k ± ½) 22.5° from x, modulo 180°; all bits
+ *   where it runs no way rather than another (poles, trees)
+ *
+ * A piece of what stands upright: surfaces leave one in each cell of an overview.
+ */
+typedef struct {
+  float x;
+  float y;
+  guint8 mask;
+} NdtOverviewMark;
+
+/* A piece of what lies flat: metres. */
+typedef struct {
+  float x;
+  float y;
+  float z;
+} NdtOverviewFlat;
+
+/* What a voxel map has of either. Arrays of NdtOverviewMark and NdtOverviewFlat, one after the other
+ * in the order of voxels. @origin is subtracted from x and y. */
+void ndt_overview_extract (const NdtVoxelLevel *level, double cell, const double origin[2],
+    GArray *marks, GArray *flats);
+
+/**
+ * NdtOverview:
+ * @cell: edge of its cells, metres
+ * @origin: x and y of the corner of cell (0, 0), metres
+ * @width: cells of the map along x
+ * @height: cells of the map along y
+ * @stride: cells from row to row of @levels: @width and NDT_OVERVIEW_PAD on either side
+ * @levels: level l has for each cell the union of the masks of the 2^l × 2^l cells from it on; level
+ *   0 those of the cell and the eight around it
+ * @columns: where the flats of each column begin, @column_width × @column_height + 1
+ * @flats: z of what lies flat, by column
+ * @middle: z of the map's middle
+ *
+ * Immutable and reference-counted. Cell (x, y) is at ndt_overview_at() in each level.
+ */
+typedef struct {
+  /*< private >*/
+  gatomicrefcount ref_count;
+  /*< public >*/
+  double cell;
+  double origin[2];
+  gint width;
+  gint height;
+  gint stride;
+  guint n_levels;
+  guint8 *levels[NDT_OVERVIEW_MAX_LEVELS];
+  double column;
+  gint column_width;
+  gint column_height;
+  guint32 *columns;
+  float *flats;
+  double middle;
+} NdtOverview;
+
+static inline gsize
+ndt_overview_at (const NdtOverview *overview, gint x, gint y)
+{
+  return (gsize)(y + NDT_OVERVIEW_PAD) * (gsize)overview->stride + (gsize)(x + NDT_OVERVIEW_PAD);
+}
+
+/* Edge of the cells of an overview of a map, metres: larger for a map of many. */
+double ndt_overview_cell (const NdtVoxelMap *map);
+/* The level of a map that it is made from. */
+const NdtVoxelLevel *ndt_overview_level (const NdtVoxelMap *map);
+/* (transfer full): NULL with NDT_ERROR_NO_MEMORY. */
+NdtOverview *ndt_overview_new (const NdtVoxelMap *map, GError **error);
+NdtOverview *ndt_overview_ref (NdtOverview *overview);
+void ndt_overview_unref (NdtOverview *overview);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtOverview, ndt_overview_unref)
+
+G_END_DECLS
