@@ -24,8 +24,8 @@
 #define APART_CELLS 4.0
 #define APART_RADIANS 0.15
 
-/* What is worse than this fraction of the best is no place; nor is what meets less than this share of
- * the scan. */
+/* What is worse than this fraction of the best is no place; nor is what meets less than this share
+ * of the scan. */
 #define AS_GOOD 0.8
 #define LEAST_SHARE 0.25
 
@@ -126,8 +126,7 @@ extract_scan (const NdtOverview *overview, const float *xyz, guint n, GArray *ma
     return FALSE;
   }
   if (map)
-    ndt_overview_extract (
-        ndt_voxel_map_get_level (map, 0), overview->cell, origin, marks, flats);
+    ndt_overview_extract (ndt_voxel_map_get_level (map, 0), overview->cell, origin, marks, flats);
   thin_marks (marks, overview->cell);
   return TRUE;
 }
@@ -162,8 +161,7 @@ make_views (const NdtOverview *overview, const GArray *marks, Views *views)
                    y = (s * (double)m->x + c * (double)m->y) / overview->cell;
       views->offsets[(gsize)t * n + i] =
           (gint32)floor (y + 0.5) * overview->stride + (gint32)floor (x + 0.5);
-      views->masks[(gsize)t * n + i] =
-          (guint8)(m->mask << by | m->mask >> (N_DIRECTIONS - by));
+      views->masks[(gsize)t * n + i] = (guint8)(m->mask << by | m->mask >> (N_DIRECTIONS - by));
     }
   }
   return TRUE;
@@ -180,8 +178,7 @@ bound (const Search *search, gint x, gint y, guint turn, guint level)
   const guint n = views->n_marks;
   const gint32 *offsets = views->offsets + (gsize)turn * n;
   const guint8 *masks = views->masks + (gsize)turn * n;
-  const guint8 *at =
-      search->overview->levels[level] + ndt_overview_at (search->overview, x, y);
+  const guint8 *at = search->overview->levels[level] + ndt_overview_at (search->overview, x, y);
   guint sum = 0;
   for (guint first = 0; first < n; first += 64) {
     const guint last = MIN (first + 64, n);
@@ -252,8 +249,8 @@ branch (Search *search, guint most, Node *found, guint *shares)
         return n;
       const gint half = 1 << (node.level - 1);
       for (gint i = 3; i >= 0; i--)
-        push (search, node.x + (i & 1) * half, node.y + (i >> 1) * half, node.turn,
-            node.level - 1u);
+        push (
+            search, node.x + (i & 1) * half, node.y + (i >> 1) * half, node.turn, node.level - 1u);
       /* A child may be as good as its parent: the queue may have moved. */
       nodes = search->queue[b];
     }

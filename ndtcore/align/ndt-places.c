@@ -178,8 +178,8 @@ ndt_places_choose (NdtBackend *backend, guint slot, const NdtAlignParams *params
     if (is_elsewhere (&finals[i].pose, &best->pose, resolution))
       *runner_up = MAX (*runner_up, ndt_places_quality (&finals[i]) / quality);
   gboolean is_confirmed = FALSE;
-  if (*runner_up < NDT_AMBIGUOUS && !look_around (backend, params, is_within, data, &best->pose,
-                                        runner_up, evaluations, error))
+  if (*runner_up < NDT_AMBIGUOUS &&
+      !look_around (backend, params, is_within, data, &best->pose, runner_up, evaluations, error))
     return FALSE;
   if (*runner_up < NDT_AMBIGUOUS &&
       !confirm (backend, params, &best->pose, resolution, &is_confirmed, evaluations, error))

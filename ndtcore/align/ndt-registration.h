@@ -148,10 +148,10 @@ typedef struct {
 gboolean ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *around, const NdtPoseSearch *search, NdtRegistration *out, GError **error);
 
-/* Registers the scan where it fits best on the whole map, of a body (of the sensor, where there is no
- * mount) that stands upright to some degrees; its roll and pitch are then aligned. It is found where
- * it is as of ndt_register_around(). Without a place @out has no pairs. NDT_ERROR_NO_MAP where the
- * map is on the device alone. */
+/* Registers the scan where it fits best on the whole map, of a body (of the sensor, where there is
+ * no mount) that stands upright to some degrees; its roll and pitch are then aligned. It is found
+ * where it is as of ndt_register_around(). Without a place @out has no pairs. NDT_ERROR_NO_MAP
+ * where the map is on the device alone. */
 gboolean ndt_register_anywhere (NdtBackend *backend, guint slot,
     const NdtRegistrationParams *params, NdtRegistration *out, GError **error);
 

@@ -17,8 +17,8 @@
 
 /* The scan's points in the body's frame. */
 static gboolean
-get_points (NdtBackend *backend, guint slot, const NdtPose *mount, float **xyz, guint *n,
-    GError **error)
+get_points (
+    NdtBackend *backend, guint slot, const NdtPose *mount, float **xyz, guint *n, GError **error)
 {
   if (!ndt_backend_get_scan (backend, slot, NULL, 0, n, error))
     return FALSE;
@@ -41,7 +41,8 @@ get_points (NdtBackend *backend, guint slot, const NdtPose *mount, float **xyz, 
   return TRUE;
 }
 
-/* The sensor's pose at each place, at the height where a sample lies nearest to the map's voxels. */
+/* The sensor's pose at each place, at the height where a sample lies nearest to the map's voxels.
+ */
 static gboolean
 choose_heights (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtPose *mount,
     const NdtOverviewPlace *places, guint n, NdtPose *sensors, guint32 *evaluations, GError **error)
@@ -56,8 +57,8 @@ choose_heights (NdtBackend *backend, guint slot, const NdtAlignParams *params, c
       body.position[2] = places[i].heights[k];
       poses[m++] = ndt_mount_sensor_of_body (mount, &body);
     }
-  if (!ndt_search_set_sample (backend, slot,
-          (float)(HEIGHT_LEAF * ndt_backend_get_resolution (backend)), error))
+  if (!ndt_search_set_sample (
+          backend, slot, (float)(HEIGHT_LEAF * ndt_backend_get_resolution (backend)), error))
     return FALSE;
   for (guint first = 0; first < m; first += batch)
     if (!ndt_backend_evaluate (backend, NDT_SEARCH_SLOT, params, 0, NDT_KIND_LEAST_SQUARES,
@@ -92,18 +93,16 @@ ndt_whole_map_search (NdtBackend *backend, guint slot, const NdtAlignParams *par
   *is_ambiguous = FALSE;
   *n_places = 0;
   if (!overview || !get_points (backend, slot, mount, &xyz, &n_points, error) ||
-      !ndt_overview_search (
-          overview, xyz, n_points, MOST_PLACES, places, &n, &n_nodes, error))
+      !ndt_overview_search (overview, xyz, n_points, MOST_PLACES, places, &n, &n_nodes, error))
     return FALSE;
   best->n_points = n_points;
   *n_places = n;
   if (ndt_log_wants (ndt_backend_get_log (backend), NDT_LOG_DEBUG))
     ndt_log_message (ndt_backend_get_log (backend), NDT_LOG_DEBUG, "search",
-      "The whole map: %u nodes, %u places, the best with %.2f of what stands upright", n_nodes, n,
-      n > 0 ? places[0].share : 0);
+        "The whole map: %u nodes, %u places, the best with %.2f of what stands upright", n_nodes, n,
+        n > 0 ? places[0].share : 0);
   return n == 0 ||
-         (choose_heights (
-              backend, slot, params, mount, places, n, sensors, evaluations, error) &&
+         (choose_heights (backend, slot, params, mount, places, n, sensors, evaluations, error) &&
              ndt_places_choose (backend, slot, params, sensors, n, NULL, NULL, best, runner_up,
                  is_ambiguous, evaluations, error));
 }

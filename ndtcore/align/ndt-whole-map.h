@@ -10,8 +10,8 @@ G_BEGIN_DECLS
 /**
  * ndt_whole_map_search:
  * @mount: of the sensor on the body; NULL: they are the same
- * @best: (out): as of ndt_initial_pose_search(); stopped with NDT_STOP_NO_PAIRS at the identity where
- *   the scan has nothing that stands upright, or the map has nothing like it
+ * @best: (out): as of ndt_initial_pose_search(); stopped with NDT_STOP_NO_PAIRS at the identity
+ * where the scan has nothing that stands upright, or the map has nothing like it
  * @runner_up: (out): as of ndt_initial_pose_search()
  * @is_ambiguous: (out): see NdtRegistration
  * @n_places: (out): places that look alike from above

@@ -16,7 +16,8 @@
 #define LEAST_VOXEL 1.0
 
 /* A voxel stands upright where so much of its information is horizontal, and lies flat where less
- * than so much is. One of a single line of points along a wall, or of one on the ground, has half. */
+ * than so much is. One of a single line of points along a wall, or of one on the ground, has half.
+ */
 #define UPRIGHT 0.7
 #define FLAT 0.3
 
@@ -96,8 +97,8 @@ add_upright (const double c[3], double x, double y, double cell, GArray *marks)
 }
 
 void
-ndt_overview_extract (const NdtVoxelLevel *level, double cell, const double origin[2],
-    GArray *marks, GArray *flats)
+ndt_overview_extract (
+    const NdtVoxelLevel *level, double cell, const double origin[2], GArray *marks, GArray *flats)
 {
   const double r = level->resolution;
   for (guint32 i = 0; i < level->n_voxels; i++) {
@@ -191,8 +192,7 @@ set_columns (NdtOverview *overview, const GArray *flats)
 static gboolean
 allocate (NdtOverview *overview, guint n_levels)
 {
-  const gsize size =
-      (gsize)overview->stride * (gsize)(overview->height + 2 * NDT_OVERVIEW_PAD);
+  const gsize size = (gsize)overview->stride * (gsize)(overview->height + 2 * NDT_OVERVIEW_PAD);
   for (guint l = 0; l < n_levels; l++) {
     overview->levels[l] = g_try_malloc0 (size);
     if (!overview->levels[l])
@@ -218,8 +218,8 @@ ndt_overview_new (const NdtVoxelMap *map, GError **error)
   gint size[2];
   for (guint k = 0; k < 2; k++) {
     overview->origin[k] = (double)(level->origin[k] + level->cell_min[k]) * level->resolution;
-    size[k] = (gint)ceil ((level->cell_max[k] - level->cell_min[k] + 1) * level->resolution /
-                          overview->cell);
+    size[k] = (gint)ceil (
+        (level->cell_max[k] - level->cell_min[k] + 1) * level->resolution / overview->cell);
   }
   overview->width = size[0];
   overview->height = size[1];

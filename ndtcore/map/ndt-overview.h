@@ -36,10 +36,10 @@ typedef struct {
   float z;
 } NdtOverviewFlat;
 
-/* What a voxel map has of either. Arrays of NdtOverviewMark and NdtOverviewFlat, one after the other
- * in the order of voxels. @origin is subtracted from x and y. */
-void ndt_overview_extract (const NdtVoxelLevel *level, double cell, const double origin[2],
-    GArray *marks, GArray *flats);
+/* What a voxel map has of either. Arrays of NdtOverviewMark and NdtOverviewFlat, one after the
+ * other in the order of voxels. @origin is subtracted from x and y. */
+void ndt_overview_extract (
+    const NdtVoxelLevel *level, double cell, const double origin[2], GArray *marks, GArray *flats);
 
 /**
  * NdtOverview:
@@ -48,8 +48,8 @@ void ndt_overview_extract (const NdtVoxelLevel *level, double cell, const double
  * @width: cells of the map along x
  * @height: cells of the map along y
  * @stride: cells from row to row of @levels: @width and NDT_OVERVIEW_PAD on either side
- * @levels: level l has for each cell the union of the masks of the 2^l × 2^l cells from it on; level
- *   0 those of the cell and the eight around it
+ * @levels: level l has for each cell the union of the masks of the 2^l × 2^l cells from it on;
+ * level 0 those of the cell and the eight around it
  * @columns: where the flats of each column begin, @column_width × @column_height + 1
  * @flats: z of what lies flat, by column
  * @middle: z of the map's middle

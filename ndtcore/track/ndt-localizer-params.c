@@ -22,6 +22,7 @@ ndt_localizer_params_init (NdtLocalizerParams *params)
   params->max_sigma = 0.5;
   params->max_skips = 10;
   params->score_drop = 0.8;
+  params->search_map = TRUE;
 }
 
 gboolean
@@ -92,6 +93,7 @@ ndt_reason_to_string (NdtReason reason)
 const gchar *
 ndt_prediction_to_string (NdtPrediction prediction)
 {
-  static const gchar *const names[] = {"none", "initial", "constant-velocity", "odometry", "prior"};
+  static const gchar *const names[] = {
+      "none", "initial", "constant-velocity", "odometry", "prior", "search"};
   return prediction < G_N_ELEMENTS (names) ? names[prediction] : "unknown";
 }

@@ -125,6 +125,7 @@ get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
   input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
   input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
   input.holds = localizer->params.regularization_scale > 0;
+  input.searches = localizer->params.search_map;
   return input;
 }
 
@@ -148,7 +149,7 @@ get_search (const NdtLocalizer *localizer, const NdtObservation *observation,
   const NdtTracker *tracker = &localizer->tracker;
   const double *stddev = NULL;
   *search = localizer->params.start;
-  if (!ndt_tracker_starts (guess))
+  if (!ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_SEARCH)
     return FALSE;
   if (guess->prediction == NDT_TRACKER_FROM_PRIOR)
     stddev = observation->has_prior_stddev ? observation->prior_stddev : NULL;
@@ -159,6 +160,11 @@ get_search (const NdtLocalizer *localizer, const NdtObservation *observation,
   search->seed += (guint64)tracker->n_tries;
   return ndt_pose_search_check (search, NULL) && ndt_pose_search_is_wide (search);
 }
+
+/* Passes that a scan may spend on searches of an area, in the mean, where there is a pose; and on
+ * those of the whole map where there is none. */
+#define SEARCH_BUDGET 100
+#define START_BUDGET 200
 
 void
 ndt_localizer_step_predict (
@@ -178,6 +184,11 @@ ndt_localizer_step_predict (
     step->reason = NDT_REASON_TOO_LATE;
   else if (step->out.prediction == NDT_PREDICTION_NONE)
     step->reason = NDT_REASON_NO_START;
+  else if (step->out.prediction == NDT_PREDICTION_SEARCH) {
+    step->debt -= START_BUDGET;
+    if (step->debt > 0)
+      step->reason = NDT_REASON_NO_START;
+  }
   step->tried = step->reason == NDT_REASON_NONE;
   /* Also of one that is not tried: the next one may be, around the same pose. */
   step->is_wide = get_search (localizer, observation, &step->guess, &step->search) && step->tried;
@@ -251,9 +262,6 @@ ndt_localizer_step_begin (
   return ndt_register_begin (
       localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
 }
-
-/* Passes that a scan in trouble may spend on searches of an area, in the mean. */
-#define SEARCH_BUDGET 100
 
 /* In the place of what was registered before. What a search told of other places stays true. */
 static gboolean
@@ -414,6 +422,23 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   return TRUE;
 }
 
+/* Wherever it is on the map. */
+static gboolean
+search_anywhere (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  if (!ndt_register_anywhere (
+          localizer->backend, step->slot, &localizer->params.registration, registration, error))
+    return FALSE;
+  step->debt = registration->evaluations;
+  step->is_complete = TRUE;
+  step->is_area = TRUE;
+  ndt_localizer_step_judge (localizer, step);
+  if (is_misfit (step, TRUE) && registration->is_ambiguous)
+    step->reason = NDT_REASON_AMBIGUOUS;
+  return TRUE;
+}
+
 /* Is an alignment from the guess alone to be tried again from far? */
 static gboolean
 is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
@@ -435,6 +460,8 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   NdtRegistration *registration = &step->out.registration;
   if (step->is_wide)
     return search_around (localizer, step, error);
+  if (step->guess.prediction == NDT_TRACKER_FROM_SEARCH)
+    return search_anywhere (localizer, step, error);
   if (!step->guess.far) {
     if (!ndt_register_end (localizer->backend, &step->result, registration, error))
       return FALSE;
@@ -507,6 +534,7 @@ static gboolean
 align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL ||
+                          step->guess.prediction == NDT_TRACKER_FROM_SEARCH ||
                           localizer->tracker.status == NDT_TRACKER_LOST;
   for (guint pass = 0; has_aligned (step); pass++) {
     const NdtPose sensor = step->out.registration.pose;
@@ -610,7 +638,8 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
       out->status == NDT_TRACK_TRACKING &&
       (out->previous_status == NDT_TRACK_LOST || out->previous_status == NDT_TRACK_DEGRADED ||
           out->previous_status == NDT_TRACK_SKIPPED);
-  out->has_pose = out->prediction != NDT_PREDICTION_NONE;
+  out->has_pose = out->prediction != NDT_PREDICTION_NONE &&
+                  (out->prediction != NDT_PREDICTION_SEARCH || step->reason == NDT_REASON_NONE);
   return TRUE;
 }
 

@@ -69,6 +69,7 @@ typedef enum {
   NDT_PREDICTION_CONSTANT_VELOCITY,
   NDT_PREDICTION_ODOMETRY,
   NDT_PREDICTION_PRIOR,
+  NDT_PREDICTION_SEARCH, /* of the whole map */
 } NdtPrediction;
 
 /* As the leaf size of a localizer's filter: half a cell of the map. The points near the sensor are
@@ -107,6 +108,9 @@ typedef enum {
  *   where it is not found reliably (DEGRADED) around the same pose again with the next ones, or
  *   their prior, over max_skips scans; then it is LOST. A prior whose scan cannot be tried waits
  * for as many; odometry moves what waits where its heading is known
+ * @search_map: where nothing says where the body is the whole map is searched for the scan, of a
+ *   body that stands upright. Three scans have to agree on what is found before one is TRACKING,
+ *   and a scan that fits several places alike is none (NDT_REASON_AMBIGUOUS)
  * @no_ground_margin: metres above the body; points that lie higher in the map are scored by
  *   themselves; 0: none are
  */
@@ -127,6 +131,7 @@ typedef struct {
   double score_drop;
   double regularization_scale;
   NdtPoseSearch start;
+  gboolean search_map;
   double no_ground_margin;
 } NdtLocalizerParams;
 
@@ -178,7 +183,7 @@ typedef struct {
  * @reason_value: … the number that led to it …
  * @reason_bound: … and what it is compared with, see NdtReason
  * @prediction: what the guess came from
- * @guess: where alignment started first, valid unless @prediction is NONE
+ * @guess: where alignment started first, valid unless @prediction is NONE or SEARCH
  * @has_pose: @registration.pose means something
  * @fit: NVTL × matched ratio as a fraction of what it comes to in place on this map
  *   (ndt_fit_expected()); 0 where the scan was not aligned …

@@ -214,6 +214,11 @@ ndt_tracker_predict (
                     : tracker->pose;
     odometry = guess->pose;
   }
+  if (guess->prediction == NDT_TRACKER_FROM_NOTHING && input->searches) {
+    guess->prediction = NDT_TRACKER_FROM_SEARCH;
+    guess->far = 1;
+    return;
+  }
   NdtPose course = tracker->good_pose;
   const int32_t has_course = ndt_tracker_get_course (tracker, input->time, &course);
   const double since_good = tracker->good_time >= 0 && input->time > tracker->good_time
@@ -435,6 +440,7 @@ int
 ndt_tracker_starts (const NdtTrackerGuess *guess)
 {
   return guess->prediction == NDT_TRACKER_FROM_INITIAL ||
+         guess->prediction == NDT_TRACKER_FROM_SEARCH ||
          (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own);
 }
 
@@ -469,6 +475,13 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
                               (guess->prediction == NDT_TRACKER_FROM_VELOCITY && guess->coasts &&
                                   tracker->n_against < NDT_TRACKER_CARRY));
   tracker->scans_since_good++;
+  if (guess->prediction == NDT_TRACKER_FROM_SEARCH && outcome != NDT_OUTCOME_GOOD) {
+    tracker->n_skipped++;
+    tracker->status = tracker->has_good || tracker->status == NDT_TRACKER_LOST
+                          ? NDT_TRACKER_LOST
+                          : NDT_TRACKER_INITIALIZING;
+    return;
+  }
   if (starts)
     tracker->n_against = 0;
   if (outcome == NDT_OUTCOME_GOOD) {

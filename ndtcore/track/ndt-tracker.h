@@ -20,7 +20,8 @@ enum {
   NDT_TRACKER_FROM_INITIAL,
   NDT_TRACKER_FROM_VELOCITY,
   NDT_TRACKER_FROM_ODOMETRY,
-  NDT_TRACKER_FROM_PRIOR
+  NDT_TRACKER_FROM_PRIOR,
+  NDT_TRACKER_FROM_SEARCH
 };
 
 typedef enum {
@@ -110,12 +111,14 @@ typedef struct {
   NdtDrift drift;
 } NdtTracker;
 
-/* @holds: priors hold the pose, rather than lead to it, where motion leads. */
+/* @holds: priors hold the pose, rather than lead to it, where motion leads; @searches: where nothing
+ * says where the body is the whole map is searched. */
 typedef struct {
   int64_t time;
   int32_t has_prior;
   int32_t has_odometry;
   int32_t holds;
+  int32_t searches;
   NdtPose prior;
   NdtPose odometry;
 } NdtTrackerInput;

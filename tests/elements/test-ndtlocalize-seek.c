@@ -62,7 +62,7 @@ assert_status (GstHarness *h, GstPoseStatus status, guint n, ...)
 GST_START_TEST (test_seek)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  GstHarness *h = ndt_harness_new ("map-search", FALSE, "initial-pose", start, NULL);
   gboolean ok = FALSE;
 
   push_stream (h, "a drive", 10 * GST_SECOND);
@@ -103,7 +103,7 @@ GST_END_TEST
 GST_START_TEST (test_seek_before_the_first_scan)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  GstHarness *h = ndt_harness_new ("map-search", FALSE, "initial-pose", start, NULL);
 
   flush (h);
   ndt_harness_push_segment (h, GST_FORMAT_TIME, 6 * GST_SECOND);
@@ -119,7 +119,7 @@ GST_END_TEST
 GST_START_TEST (test_segments)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("initial-pose", start, "batch-size", 4, NULL);
+  GstHarness *h = ndt_harness_new ("map-search", FALSE, "initial-pose", start, "batch-size", 4, NULL);
   GstSegment segment;
 
   assert_status (h, GST_POSE_STATUS_TRACKING, 2, 0, 100);
@@ -156,7 +156,7 @@ GST_END_TEST
 GST_START_TEST (test_streams)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("initial-pose", start, "batch-size", 8, NULL);
+  GstHarness *h = ndt_harness_new ("map-search", FALSE, "initial-pose", start, "batch-size", 8, NULL);
 
   push_stream (h, "one drive", 0);
   for (guint i = 0; i < 4; i++)
@@ -184,7 +184,7 @@ GST_END_TEST
 GST_START_TEST (test_live_flush)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+  GstHarness *h = ndt_harness_new ("map-search", FALSE, "initial-pose", start, NULL);
   gboolean live = TRUE;
 
   gst_pad_add_probe (h->srcpad, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, answer_live, &live, NULL);

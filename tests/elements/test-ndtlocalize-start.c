@@ -215,6 +215,35 @@ GST_START_TEST (test_refused)
 }
 GST_END_TEST;
 
+/* Nobody says where it is: three scans agree on what the first one finds. */
+GST_START_TEST (test_no_pose)
+{
+  GstHarness *h = ndt_harness_new ("resolution", 1.0, NULL);
+  for (guint i = 0; i < 6; i++) {
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_room_scan (i));
+    if (i >= 2)
+      assert_tracks (out, i);
+    fail_unless_equals_int (ndt_harness_estimate (out)->status,
+        i < 2 ? GST_POSE_STATUS_DEGRADED : GST_POSE_STATUS_TRACKING);
+  }
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-search"), 1);
+  ndt_harness_free (h);
+}
+GST_END_TEST;
+
+/* A floor alone has nothing to find it by. */
+GST_START_TEST (test_no_pose_no_place)
+{
+  GstHarness *h = ndt_harness_new ("resolution", 1.0, NULL);
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, floor_scan ());
+  fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_INITIALIZING);
+  fail_if (ndt_harness_estimate (out)->has_pose);
+  g_autoptr (GError) error = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (strstr (error->message, "none of its points lies near the map"), "%s", error->message);
+  ndt_harness_free (h);
+}
+GST_END_TEST;
+
 /* Before the tests fork. */
 static void
 write_map (void)
@@ -236,6 +265,8 @@ ndtlocalize_start_suite (void)
   tcase_add_test (tc, test_pose_pad);
   tcase_add_test (tc, test_ambiguous);
   tcase_add_test (tc, test_refused);
+  tcase_add_test (tc, test_no_pose);
+  tcase_add_test (tc, test_no_pose_no_place);
   suite_add_tcase (suite, tc);
   return suite;
 }

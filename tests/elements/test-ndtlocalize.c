@@ -34,7 +34,7 @@ assert_stats (GstHarness *h)
       "initializing", "tracking", "degraded", "lost", "skipped", "rejected-no-start",
       "rejected-too-few-points", "rejected-no-map", "rejected-ambiguous", "rejected-bad-fit",
       "rejected-too-late", "rejected-implausible-motion", "predicted-none", "predicted-initial",
-      "predicted-constant-velocity", "predicted-odometry", "predicted-prior", "late", "backwards",
+      "predicted-constant-velocity", "predicted-odometry", "predicted-prior", "predicted-search", "late", "backwards",
       "malformed", "qos-events", "fallbacks", "batches", "poses", "poses-missing",
       "pinned-memories", "plain-memories", "map-points", "map-voxels", "map-bytes", "backend-scans",
       "backend-alignments", "backend-evaluations", "backend-allocations", "backend-uploads",
@@ -163,7 +163,7 @@ GST_END_TEST
 
 GST_START_TEST (test_no_initial_pose)
 {
-  GstHarness *h = ndt_harness_new (NULL, NULL);
+  GstHarness *h = ndt_harness_new ("map-search", FALSE, NULL);
   g_autofree gchar *pose = ndt_harness_pose (3);
   gboolean accepted = FALSE;
 
@@ -363,7 +363,7 @@ GST_END_TEST
 /* An estimate that came with the scan is not taken for ours. */
 GST_START_TEST (test_replaces_estimate)
 {
-  GstHarness *h = ndt_harness_new (NULL, NULL);
+  GstHarness *h = ndt_harness_new ("map-search", FALSE, NULL);
   NdtPose pose;
   ndt_room_pose (0, &pose);
 

@@ -38,6 +38,7 @@ open_localizer (NdtBackend *backend, const double stddev[6])
   GError *error = NULL;
   ndt_localizer_params_init (&params);
   params.max_skips = 3;
+  params.search_map = FALSE;
   memcpy (params.start.stddev, stddev, sizeof (params.start.stddev));
   ndt_localizer_set_params (localizer, &params, &error);
   g_assert_no_error (error);

@@ -30,6 +30,10 @@ test_tracking (void)
   }
   g_assert_cmpuint (iterations, <, 8 * N_SCANS);
 
+  NdtLocalizerParams params;
+  ndt_localizer_params_init (&params);
+  params.search_map = FALSE;
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
   ndt_localizer_reset (localizer);
   const NdtObservation o = observe (0);
   const NdtLocalization l = process (localizer, &o);
