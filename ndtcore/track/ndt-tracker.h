@@ -111,8 +111,8 @@ typedef struct {
   NdtDrift drift;
 } NdtTracker;
 
-/* @holds: priors hold the pose, rather than lead to it, where motion leads; @searches: where nothing
- * says where the body is the whole map is searched. */
+/* @holds: priors hold the pose, rather than lead to it, where motion leads; @searches: where
+ * nothing says where the body is the whole map is searched. */
 typedef struct {
   int64_t time;
   int32_t has_prior;

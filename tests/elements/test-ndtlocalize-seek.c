@@ -119,7 +119,8 @@ GST_END_TEST
 GST_START_TEST (test_segments)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("map-search", FALSE, "initial-pose", start, "batch-size", 4, NULL);
+  GstHarness *h =
+      ndt_harness_new ("map-search", FALSE, "initial-pose", start, "batch-size", 4, NULL);
   GstSegment segment;
 
   assert_status (h, GST_POSE_STATUS_TRACKING, 2, 0, 100);
@@ -156,7 +157,8 @@ GST_END_TEST
 GST_START_TEST (test_streams)
 {
   g_autofree gchar *start = ndt_harness_pose (0);
-  GstHarness *h = ndt_harness_new ("map-search", FALSE, "initial-pose", start, "batch-size", 8, NULL);
+  GstHarness *h =
+      ndt_harness_new ("map-search", FALSE, "initial-pose", start, "batch-size", 8, NULL);
 
   push_stream (h, "one drive", 0);
   for (guint i = 0; i < 4; i++)

@@ -239,7 +239,8 @@ GST_START_TEST (test_no_pose_no_place)
   fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_INITIALIZING);
   fail_if (ndt_harness_estimate (out)->has_pose);
   g_autoptr (GError) error = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
-  fail_unless (strstr (error->message, "none of its points lies near the map"), "%s", error->message);
+  fail_unless (
+      strstr (error->message, "none of its points lies near the map"), "%s", error->message);
   ndt_harness_free (h);
 }
 GST_END_TEST;

@@ -34,12 +34,12 @@ assert_stats (GstHarness *h)
       "initializing", "tracking", "degraded", "lost", "skipped", "rejected-no-start",
       "rejected-too-few-points", "rejected-no-map", "rejected-ambiguous", "rejected-bad-fit",
       "rejected-too-late", "rejected-implausible-motion", "predicted-none", "predicted-initial",
-      "predicted-constant-velocity", "predicted-odometry", "predicted-prior", "predicted-search", "late", "backwards",
-      "malformed", "qos-events", "fallbacks", "batches", "poses", "poses-missing",
-      "pinned-memories", "plain-memories", "map-points", "map-voxels", "map-bytes", "backend-scans",
-      "backend-alignments", "backend-evaluations", "backend-allocations", "backend-uploads",
-      "backend-upload-bytes", "backend-downloads", "backend-download-bytes", "backend-launches",
-      "backend-synchronizations", "backend-device-bytes", "backend-host-bytes"};
+      "predicted-constant-velocity", "predicted-odometry", "predicted-prior", "predicted-search",
+      "late", "backwards", "malformed", "qos-events", "fallbacks", "batches", "poses",
+      "poses-missing", "pinned-memories", "plain-memories", "map-points", "map-voxels", "map-bytes",
+      "backend-scans", "backend-alignments", "backend-evaluations", "backend-allocations",
+      "backend-uploads", "backend-upload-bytes", "backend-downloads", "backend-download-bytes",
+      "backend-launches", "backend-synchronizations", "backend-device-bytes", "backend-host-bytes"};
   static const gchar *times[] = {"wait", "upload", "align", "push"};
   g_autoptr (GTypeClass) reasons = g_type_class_ref (GST_TYPE_POSE_REASON);
   g_autoptr (GstStructure) stats = NULL;

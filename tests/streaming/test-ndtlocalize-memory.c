@@ -193,10 +193,10 @@ GST_END_TEST
 static void
 check_source (const gchar *source)
 {
-  g_autofree gchar *text =
-      g_strdup_printf ("%s ! queue max-size-buffers=4 ! ndtlocalize name=localizer "
-                       "n-threads=1 batch-size=1 map-search=false map-location=%s ! fakesink name=sink",
-          source, ndt_room_map ());
+  g_autofree gchar *text = g_strdup_printf (
+      "%s ! queue max-size-buffers=4 ! ndtlocalize name=localizer "
+      "n-threads=1 batch-size=1 map-search=false map-location=%s ! fakesink name=sink",
+      source, ndt_room_map ());
   g_atomic_int_set (&ndt_device.n_host, 1000);
   g_autoptr (GError) error = NULL;
   g_autoptr (GstElement) pipeline = gst_parse_launch (text, &error);

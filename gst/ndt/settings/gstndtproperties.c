@@ -199,7 +199,8 @@ static const GstNdtProperty properties[] = {
         GST_NDT_KIND_UINT, AT (params.start.n_candidates), PLAYING, GST_NDT_CHANGE_PARAMS, 0,
         1000000},
     {"map-search", "Map Search",
-        "Where nothing says where the body is (no initial-pose, no prior) the whole map is searched "
+        "Where nothing says where the body is (no initial-pose, no prior) the whole map is "
+        "searched "
         "for the scan, of a body that stands upright",
         GST_NDT_KIND_BOOLEAN, AT (params.search_map), PLAYING, GST_NDT_CHANGE_PARAMS},
     {"sensor-pose", "Sensor Pose",
