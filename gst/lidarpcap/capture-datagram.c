@@ -109,17 +109,46 @@ parse_udp (Rest rest, CaptureDatagram *datagram)
   return CAPTURE_FRAME_DATAGRAM;
 }
 
+static guint64
+add_words (guint64 sum, const guint8 *data, gsize size)
+{
+  for (gsize i = 0; i + 1 < size; i += 2)
+    sum += read_u16 (data + i);
+  return size % 2 ? sum + ((guint64)data[size - 1] << 8) : sum;
+}
+
+/* The checksum of a datagram that came in fragments, where it has one: a sender's system makes it
+ * before it cuts the datagram up, so that it is there in captures of the sender's machine as well.
+ * Datagrams in one piece are not looked at, as there network cards make it. */
+static gboolean
+has_good_checksum (const guint8 *addresses, gsize addresses_size, Rest udp)
+{
+  guint64 sum;
+
+  if (udp.size < 8 || read_u16 (udp.data + 6) == 0)
+    return TRUE;
+  sum = add_words (PROTOCOL_UDP + read_u16 (udp.data + 4), addresses, addresses_size);
+  sum = add_words (sum, udp.data, MIN (read_u16 (udp.data + 4), udp.size));
+  while (sum > 0xffff)
+    sum = (sum & 0xffff) + (sum >> 16);
+  return sum == 0xffff;
+}
+
 static CaptureFrameKind
-take_fragment (CaptureReassembly *reassembly, const guint8 *key, gsize key_size, gsize offset,
-    gboolean more, Rest rest, gint64 time, CaptureDatagram *datagram)
+take_fragment (
+    CaptureReassembly *reassembly, const CaptureFragment *fragment, CaptureDatagram *datagram)
 {
   Rest whole = {NULL, 0};
   /* All but the last are of whole units of 8 bytes, and the last has a byte at least. */
-  if (rest.size == 0 || (more && rest.size % 8 != 0) || offset + rest.size > G_MAXUINT16)
+  if (fragment->size == 0 || (fragment->more && fragment->size % 8 != 0) ||
+      fragment->offset + fragment->size > G_MAXUINT16)
     return CAPTURE_FRAME_BAD;
-  whole.data = capture_reassembly_add (
-      reassembly, key, key_size, offset, more, rest.data, rest.size, time, &whole.size);
-  return whole.data ? parse_udp (whole, datagram) : CAPTURE_FRAME_FRAGMENT;
+  whole.data = capture_reassembly_add (reassembly, fragment, &whole.size);
+  if (!whole.data)
+    return CAPTURE_FRAME_FRAGMENT;
+  if (!has_good_checksum (fragment->key, fragment->addresses_size, whole))
+    return CAPTURE_FRAME_BAD;
+  return parse_udp (whole, datagram);
 }
 
 static CaptureFrameKind
@@ -149,7 +178,8 @@ parse_ipv4 (CaptureReassembly *reassembly, Rest rest, gint64 time, CaptureDatagr
   guint8 key[10];
   memcpy (key, header + 12, 8);
   memcpy (key + 8, header + 4, 2);
-  return take_fragment (reassembly, key, sizeof key, offset, more, rest, time, datagram);
+  const CaptureFragment fragment = {key, sizeof key, 8, offset, more, rest.data, rest.size, time};
+  return take_fragment (reassembly, &fragment, datagram);
 }
 
 static CaptureFrameKind
@@ -188,8 +218,9 @@ parse_ipv6 (CaptureReassembly *reassembly, Rest rest, gint64 time, CaptureDatagr
   memcpy (key, header + 8, 32);
   memcpy (key + 32, rest.data + 4, 4);
   skip (&rest, 8);
-  return take_fragment (
-      reassembly, key, sizeof key, flags & 0xfff8, flags & 1, rest, time, datagram);
+  const CaptureFragment fragment = {
+      key, sizeof key, 32, flags & 0xfff8, flags & 1, rest.data, rest.size, time};
+  return take_fragment (reassembly, &fragment, datagram);
 }
 
 gboolean
