@@ -21,6 +21,12 @@ gint64 gst_pose_queue_running_time (const GstSegment *segment, GstClockTime time
  * One pose pad: the poses that it has brought, all of one role. Put to by the pad's streaming
  * thread.
  */
+/* What a live scan waits for poses unless the property “pose-latency” says otherwise: two periods
+ * of the slowest odometry that is usual (10 Hz, by a lidar or a camera; wheels and inertial sensors
+ * come at 50 to 200 Hz), so that one message that is late or lost is waited for. It is part of the
+ * reported latency, so no longer than that; the same in all elements with pose pads. */
+#define GST_POSE_QUEUE_DEFAULT_LATENCY (200 * GST_MSECOND)
+
 typedef struct _GstPoseStream GstPoseStream;
 
 /**

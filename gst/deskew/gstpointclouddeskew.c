@@ -55,7 +55,6 @@ enum {
 };
 
 #define DEFAULT_MAX_POSE_GAP (2 * GST_SECOND)
-#define DEFAULT_POSE_LATENCY GST_SECOND
 
 struct _GstPointCloudDeskew {
   GstPointCloudFilter parent;
@@ -611,7 +610,7 @@ gst_point_cloud_deskew_class_init (GstPointCloudDeskewClass *klass)
       g_param_spec_uint64 ("pose-latency", "Pose Latency",
           "Live: nanoseconds that a scan waits at most for the poses of a pose pad; part of the "
           "reported latency",
-          0, 3600 * GST_SECOND, DEFAULT_POSE_LATENCY, flags | GST_PARAM_MUTABLE_PLAYING));
+          0, 3600 * GST_SECOND, GST_POSE_QUEUE_DEFAULT_LATENCY, flags | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (object_class, PROP_ROLE,
       g_param_spec_enum ("role", "Role", "Role of the poses on the scans to take the motion from",
           GST_TYPE_POSE_ROLE, GST_POSE_ROLE_ODOMETRY, flags | GST_PARAM_MUTABLE_PLAYING));
@@ -665,7 +664,7 @@ gst_point_cloud_deskew_init (GstPointCloudDeskew *self)
   self->window = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
   self->trajectory = g_array_new (FALSE, FALSE, sizeof (NdtTimedPose));
   self->max_pose_gap = DEFAULT_MAX_POSE_GAP;
-  self->pose_latency = DEFAULT_POSE_LATENCY;
+  self->pose_latency = GST_POSE_QUEUE_DEFAULT_LATENCY;
   self->role = GST_POSE_ROLE_ODOMETRY;
   self->instant = INSTANT_END;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);

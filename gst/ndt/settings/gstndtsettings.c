@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "gst/common/gstposequeue.h"
+
 #include "gst/ndt/settings/gstndtproperties.h"
 
 /* ---- Lists of numbers ---- */
@@ -164,7 +166,7 @@ gst_ndt_settings_init (GstNdtSettings *settings)
   settings->batch_size = 8;
   settings->processing_deadline = 20 * GST_MSECOND; /* GstBaseSink's */
   settings->max_pose_gap = 2 * GST_SECOND;
-  settings->pose_latency = 200 * GST_MSECOND;
+  settings->pose_latency = GST_POSE_QUEUE_DEFAULT_LATENCY;
   settings->pose_distance_limit = 10;
   settings->deskew = GST_NDT_DESKEW_AUTO;
   settings->pose_time = GST_NDT_POSE_TIME_END;
