@@ -85,6 +85,15 @@ gst_ndt_localize_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return GST_FLOW_ERROR;
   }
+  if (!self->checked && gst_buffer_get_size (buffer) > 0) {
+    g_autoptr (GError) error = NULL;
+    self->checked = TRUE;
+    if (!gst_point_cloud_buffer_check (buffer, &self->sink_info, &error)) {
+      GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("%s.", error->message), (NULL));
+      gst_buffer_unref (buffer);
+      return GST_FLOW_ERROR;
+    }
+  }
   const gboolean backwards = GST_CLOCK_TIME_IS_VALID (self->last_pts) && pts < self->last_pts;
   self->last_pts = pts;
   const gint64 time = gst_pose_queue_running_time (&self->sink_segment, pts);
@@ -117,6 +126,8 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
     return FALSE;
   }
   GST_INFO_OBJECT (self, "caps %" GST_PTR_FORMAT, caps);
+  self->sink_info = info;
+  self->checked = FALSE;
 
   const GstClockTime duration = info.fps_n > 0
                                     ? gst_util_uint64_scale (GST_SECOND, info.fps_d, info.fps_n)

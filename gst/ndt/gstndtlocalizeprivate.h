@@ -135,6 +135,8 @@ struct _GstNdtLocalize {
   GstClockTime last_pts;
   GstNdtPlayback playback;
   gboolean negotiated;
+  GstPointCloudInfo sink_info; /* of the caps that came */
+  gboolean checked;            /* the first scan of these has come */
 
   /* source pad's task */
   GstNdtBatch *batch;

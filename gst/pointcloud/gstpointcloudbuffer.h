@@ -45,6 +45,8 @@ GST_POINT_CLOUD_API gdouble gst_point_cloud_map_get_value (
 
 GST_POINT_CLOUD_API gboolean gst_point_cloud_map_check (
     const GstPointCloudMap *map, GError **error);
+GST_POINT_CLOUD_API gboolean gst_point_cloud_buffer_check (
+    GstBuffer *buffer, const GstPointCloudInfo *info, GError **error);
 
 GST_POINT_CLOUD_API gssize gst_point_cloud_buffer_get_n_points (
     GstBuffer *buffer, const GstPointCloudInfo *info);

@@ -30,17 +30,11 @@ gst_point_cloud_stream_parse_caps (
 /* Later scans are of a stream that has shown its layout, and a damaged one of them does not end
  * it. Scans whose size does not fit are the subclass's to count. */
 static gboolean
-check_coordinates (GstElement *element, const GstPointCloudInfo *info, GstBuffer *scan)
+check_layout (GstElement *element, const GstPointCloudInfo *info, GstBuffer *scan)
 {
   g_autoptr (GError) error = NULL;
-  GstPointCloudMap map;
 
-  if (!gst_point_cloud_info_has_xyz (info, NULL) ||
-      !gst_point_cloud_map (&map, info, scan, GST_MAP_READ, NULL))
-    return TRUE;
-  gst_point_cloud_map_check (&map, &error);
-  gst_point_cloud_unmap (&map);
-  if (!error)
+  if (gst_point_cloud_buffer_check (scan, info, &error))
     return TRUE;
   GST_ELEMENT_ERROR (element, STREAM, FORMAT, ("%s.", error->message), (NULL));
   return FALSE;
@@ -60,5 +54,5 @@ gst_point_cloud_stream_check_scan (
   if (*checked || gst_buffer_get_size (scan) == 0)
     return TRUE;
   *checked = TRUE;
-  return check_coordinates (element, info, scan);
+  return check_layout (element, info, scan);
 }

@@ -38,7 +38,7 @@
 
 #include "gst/common/gstpointcloudtimer.h"
 #include "gst/common/gstsinkevents.h"
-#include "raw-period.h"
+#include "gst/pointcloud/gstpointcloudperiod.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_raw_point_cloud_parse_debug);
 #define GST_CAT_DEFAULT gst_raw_point_cloud_parse_debug
@@ -205,7 +205,7 @@ dup_formats_of_size (gsize size)
 static gchar *
 dup_proposal (const guint8 *data, gsize size, guint step)
 {
-  const guint period = data ? raw_period_find (data, size, step) : step;
+  const guint period = data ? gst_point_cloud_period_find (data, size, step) : step;
   if (period != step)
     return g_strdup_printf ("its numbers repeat every %u bytes%s", period,
         period == 12   ? ", as those of XYZ_F32LE"
@@ -230,9 +230,9 @@ check_scan (GstRawPointCloudParse *self, GstBuffer *scan, gboolean first, GError
   if (gst_point_cloud_map (&map, &self->info, scan, GST_MAP_READ, &cause)) {
     gboolean good = TRUE;
     if (first && map.n_points > 0) {
-      good =
-          gst_point_cloud_map_check (&map, &cause) &&
-          raw_period_find (map.data, map.map.size, self->info.point_step) == self->info.point_step;
+      good = gst_point_cloud_map_check (&map, &cause) &&
+             gst_point_cloud_period_find (map.data, map.map.size, self->info.point_step) ==
+                 self->info.point_step;
       if (!good)
         proposal = dup_proposal (map.data, map.map.size, self->info.point_step);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "raw-period.h"
+#include "gstpointcloudperiod.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,7 +43,7 @@ mean_difference (const guint8 *data, gsize n, gsize lag)
 }
 
 guint
-raw_period_find (const guint8 *data, gsize size, guint step)
+gst_point_cloud_period_find (const guint8 *data, gsize size, guint step)
 {
   static const guint steps[] = {12, 16, 20, 24, 28, 32};
   const gsize n = MIN (size / 4, MAX_NUMBERS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* After how many bytes points without a header repeat. */
+/* After how many bytes points repeat. Private: not installed. */
 #pragma once
 
 #include <glib.h>
@@ -11,6 +11,6 @@ G_BEGIN_DECLS
  * step and its multiples. @step: what is assumed. Returns a step of 12 to 32 bytes that fits much
  * better than @step and is no multiple of it, or @step where there is none or the data are too few.
  */
-guint raw_period_find (const guint8 *data, gsize size, guint step);
+guint gst_point_cloud_period_find (const guint8 *data, gsize size, guint step);
 
 G_END_DECLS
