@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU in the place of a device: it takes its time, and fails when told to. */
+/* A CPU backend that replaces the device, with delays and failures as set. */
 #pragma once
 
 #include "gst/ndt/engine/gstndtengine.h"
@@ -8,14 +8,14 @@ G_BEGIN_DECLS
 
 /**
  * NdtDevice:
- * @delay_ms: that each alignment takes longer; the end of a cancelled one
- * @holds_at: number of the first alignment that waits, from 1, until this is changed; 0: none
+ * @delay_ms: added to each alignment; a cancelled one ends at once
+ * @holds_at: number, from 1, of the first alignment that blocks until this is changed; 0: none
  * @fails_at: number of the first alignment that fails, from 1; 0: none
  * @fails_map: setting a map fails
- * @n_host: memories that upload fast that there are left to give
+ * @n_host: page-locked allocations that still succeed
  * @n_aligned: alignments that have begun
- * @n_waiting: alignments that wait now
- * @cancelled: as the backend was told
+ * @n_waiting: alignments that are blocked
+ * @cancelled: last argument of the backend's cancel
  *
  * Read and written atomically.
  */
@@ -33,12 +33,12 @@ typedef struct {
 extern NdtDevice ndt_device;
 
 NdtBackend *ndt_device_open (const NdtBackendConfig *config, GError **error);
-/* Puts it in the place of CUDA, as new. */
+/* Replaces CUDA by it, with all members reset. */
 void ndt_device_install (void);
-/* The next alignments wait; none waits any more. */
+/* Block the next alignments; release all. */
 void ndt_device_hold (void);
 void ndt_device_release (void);
-/* Waits until an alignment waits. */
+/* Returns when an alignment is blocked. */
 void ndt_device_wait (void);
 
 G_END_DECLS

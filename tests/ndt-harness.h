@@ -10,36 +10,37 @@
 G_BEGIN_DECLS
 
 /* An ndtlocalize with a bus and the properties given, in a playing harness. Properties that are
- * poses, boxes or lists are given as text, as a launch line has them. */
+ * poses, boxes or lists are given as the text of a launch line. */
 GstHarness *ndt_harness_new (const gchar *first_property, ...) G_GNUC_NULL_TERMINATED;
 /* g_object_set() with such texts. */
 void ndt_harness_set (GstElement *element, const gchar *first_property, ...) G_GNUC_NULL_TERMINATED;
 /* A property as text. */
 gchar *ndt_harness_get (GstElement *element, const gchar *property);
-/* Scans that pass @pad without a time stamp get one, as rawpointcloudparse gives them: the room's
- * have none. @element: posts the warnings. */
+/* Adds stamps to scans without one at @pad, as rawpointcloudparse does; the room's have none.
+ * @element: posts the warnings. */
 void ndt_harness_stamp (GstPad *pad, GstElement *element);
 void ndt_harness_free (GstHarness *h);
 /* A segment that begins at @start, in stream time as well. */
 void ndt_harness_push_segment (GstHarness *h, GstFormat format, guint64 start);
 /* True pose of a scan as initial-pose takes it. */
 gchar *ndt_harness_pose (guint index);
-/* The estimate on a scan that has left. */
+/* The estimate of a scan at the source pad. */
 const GstPoseMeta *ndt_harness_estimate (GstBuffer *buffer);
 NdtPose ndt_harness_pose_of (GstBuffer *buffer);
-/* Each scan that comes through a pad is given a prior in the room, so that it is aligned, whether
- * it shows the room or not. */
+/* Adds a prior within the room to each scan at a pad, so that it is aligned whether it shows the
+ * room or not. */
 void ndt_harness_add_priors (GstPad *pad);
-/* Pushes a scan and returns it as it leaves, resp. its status. */
+/* Push a scan and return it as pulled from the source pad, or its status. */
 GstBuffer *ndt_harness_pass (GstHarness *h, GstBuffer *scan);
 GstPoseStatus ndt_harness_pass_status (GstHarness *h, GstBuffer *scan);
 /* A count in stats. */
 guint64 ndt_harness_count (GstHarness *h, const gchar *name);
-/* The next message of a type and, for element messages, name; NULL where there is none. Others
- * stay. */
+/* The next message of a type and, for element messages, name; NULL where there is none. Other
+ * messages remain on the bus. */
 GstMessage *ndt_harness_message (GstElement *element, GstMessageType type, const gchar *name);
 void ndt_harness_drop_messages (GstElement *element);
-/* Takes all messages off a bus. Number of warnings resp. errors, each of which has @text in it. */
+/* Removes all messages from a bus. Returns the number of those of the type, warnings or errors,
+ * each of which has to contain @text. */
 guint ndt_harness_count_messages (GstBus *bus, GstMessageType type, const gchar *text);
 /* Where an element, or some of a pipeline, have begun to read maps in the background, waits until
  * they are read or refused: live scans do not wait for it. */

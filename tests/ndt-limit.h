@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that has so much memory and no more. Not under sanitizers, which reserve more address
- * space than a limit leaves: they set NDT_TEST_SANITIZER. */
+/* Limits the memory of a process. Not under sanitizers, which reserve more address space than a
+ * limit leaves: they set NDT_TEST_SANITIZER. */
 #pragma once
 
 #include <glib.h>
@@ -15,7 +15,7 @@ ndt_test_used_memory (void)
   return g_ascii_strtoull (statm, NULL, 10) * (gsize)sysconf (_SC_PAGESIZE);
 }
 
-/* So many bytes of address space, in all. Returns what it was before, for setrlimit(). */
+/* Limits the address space to this many bytes. Returns the limit before, for setrlimit(). */
 static inline struct rlimit
 ndt_test_limit_memory (gsize bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A backend that does nothing, in no time: an alignment ends where it starts. */
+/* A backend without computations: an alignment returns its start. */
 #pragma once
 
 #include "ndtcore/align/ndt-backend.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A room that tests localize in: 20 × 14 × 5 m, with pillars and a step in one wall so that no
- * two places look alike. */
+/* The room of the localization tests: 20 × 14 × 5 m, with pillars and a step in one wall, so that
+ * it has no symmetry. */
 #pragma once
 
 #include <gst/gst.h>
@@ -21,7 +21,7 @@ void ndt_room_remove_map (void);
 
 /* True pose of scan @index: along an arc at 0.12 m and 1.5° a scan. */
 void ndt_room_pose (guint index, NdtPose *pose);
-/* What a sensor there sees: always the same for the same index. Without a time stamp. */
+/* A scan at that pose; a function of @index. Without a time stamp. */
 GstBuffer *ndt_room_scan (guint index);
 /* The same from any pose. */
 GstBuffer *ndt_room_scan_from (const NdtPose *pose, guint32 seed);

@@ -108,7 +108,7 @@ ndt_test_scene_cloud (NdtTestScene scene, guint n, guint32 seed)
   return xyz;
 }
 
-/* What a sensor at pose sees within 20 m, in its own frame; 1 cm of noise. */
+/* Points within 20 m of a sensor at @pose, in its frame; 1 cm of noise. */
 static inline float *
 ndt_test_scene_scan (NdtTestScene scene, const NdtPose *pose, guint n, guint32 seed)
 {

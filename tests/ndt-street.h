@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A street along x that tests drive through, with houses of different depths and poles, so that a
- * scan holds its pose in all directions and no two places look alike. */
+/* A street along x with poles and houses of different depths, so that a scan determines its pose in
+ * all directions and no two places are alike. */
 #pragma once
 
 #include <gst/gst.h>
@@ -10,16 +10,15 @@
 #include "ndtcore/math/ndt-pose.h"
 #include "ndt-scene.h"
 
-/* Metres along x that the street goes from, and to. */
+/* Begin and end of the street, metres along x. */
 #define NDT_STREET_BEGIN (-80.0)
 #define NDT_STREET_END 360.0
-/* Farthest that a scan sees, and how far the vehicle drives from one to the next: 20 m/s at 10 Hz.
- */
+/* Largest range of a scan, and the distance between two scans: 20 m/s at 10 Hz. */
 #define NDT_STREET_REACH 20.0
 #define NDT_STREET_STEP 2.0
 #define NDT_STREET_POINTS 1200
 
-/* Between a fixed pseudo-random 0 and 1. */
+/* A pseudo-random number in [0, 1), a function of the argument. */
 static inline double
 ndt_street_chance (int place, int what)
 {
@@ -43,7 +42,7 @@ ndt_street_point (GRand *rand, double from, double to, double noise, double p[3]
     p[1] = side * depth + noise * ndt_test_normal (rand);
     p[2] = g_rand_double_range (rand, 0, 6);
   } else if (what < 0.9) {
-    /* The house's side, as deep as it stands before its neighbour. */
+    /* The side of the house, as deep as it projects beyond its neighbour. */
     p[0] = 9 * block + noise * ndt_test_normal (rand);
     p[1] = side * g_rand_double_range (rand, MIN (depth, 12.5), 13);
     p[2] = g_rand_double_range (rand, 0, 6);
@@ -55,7 +54,7 @@ ndt_street_point (GRand *rand, double from, double to, double noise, double p[3]
   }
 }
 
-/* Writes the map of all of it. */
+/* Writes the map of the whole street. */
 static inline void
 ndt_street_write_map (const gchar *path)
 {
@@ -68,7 +67,7 @@ ndt_street_write_map (const gchar *path)
   g_assert_true (ndt_pcd_write (path, &view, NDT_PCD_BINARY, NULL));
 }
 
-/* The true pose of a vehicle that weaves along. */
+/* The true pose of the vehicle, which oscillates about the street's axis. */
 static inline NdtPose
 ndt_street_pose (double x)
 {
@@ -78,7 +77,7 @@ ndt_street_pose (double x)
   return pose;
 }
 
-/* What its sensor sees there: always the same for the same place. */
+/* The scan at that pose; a function of the position. */
 static inline GstBuffer *
 ndt_street_scan (double x)
 {

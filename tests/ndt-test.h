@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Data that tests read from outside the tree. NDT_TEST_ROOT is the source folder. */
+/* Paths of test data outside of the tree. NDT_TEST_ROOT is the source folder. */
 #pragma once
 
 #include <glib.h>
 
-/* Exit status by which a program says that it was skipped, after a line that says why. Programs
- * of g_test use g_test_skip(). */
+/* Exit status of a skipped program, which prints a line with the reason before. Programs of g_test
+ * use g_test_skip(). */
 #define NDT_TEST_SKIP 77
 
 /* Path of @name below the folder that @variable names, by default shared/@fallback beside the
- * source. NULL where there is nothing, after a line that says so; but with CI=true that ends the
- * program with an error: nobody would notice skipped tests there. */
+ * source. NULL, after a line with the reason, where it does not exist. With CI=true the program
+ * fails instead, since skipped tests would not be noticed there. */
 static inline gchar *
 ndt_test_find (const gchar *variable, const gchar *fallback, const gchar *name)
 {
@@ -35,7 +35,7 @@ ndt_test_data (const gchar *name)
   return ndt_test_find ("NDT_TEST_DATA", "data", name);
 }
 
-/* The same of other programs' numbers, such as "reference.json". */
+/* The same for numbers of other programs, such as "reference.json". */
 static inline gchar *
 ndt_test_reference (const gchar *name)
 {

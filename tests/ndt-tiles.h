@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Folders of tiles for tests, and maps cut into them. */
+/* Folders of tiles, and maps that are cut into them. */
 #pragma once
 
 #include <glib/gstdio.h>

@@ -4,11 +4,11 @@
 
 #include <glib.h>
 
-/* For what has to come: far more than a slow machine with other work needs, less than the limit of
- * a test. */
+/* Timeout of events that have to occur: far above the needs of a slow, loaded machine, and below
+ * the timeout of a test. */
 #define NDT_WAIT_SECONDS 120
 
-/* Asks for @condition until it is true; it is an error where it does not become true. */
+/* Polls @condition until it is true; a timeout fails the test. */
 #define ndt_wait_for(condition)                                                                    \
   G_STMT_START                                                                                     \
   {                                                                                                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Maps of the worlds that lidartestsrc drives through, as ndt-map simulate writes them. */
+/* Maps of the worlds of lidartestsrc, written by ndt-map simulate. */
 #pragma once
 
 #include "ndtcore/sim/world/ndt-sim-map.h"

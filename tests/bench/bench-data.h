@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is aligned: maps, scans and starts with the true poses. */
+/* Inputs of the benchmarks: maps, scans, and starts with their true poses. */
 #pragma once
 
 #include <glib.h>
@@ -29,6 +29,6 @@ typedef struct {
   guint n_starts;
 } BenchCase;
 
-/* Every case, or the one that is called @name; not more than max_starts starts each, spread over
- * all of them. Empty where there is no such case or no data. Elements are freed with the array. */
+/* All cases, or the one called @name, with at most @max_starts starts each, evenly chosen. Empty
+ * where there is no such case or no data. The array owns its elements. */
 GPtrArray *bench_cases_load (const gchar *name, guint max_starts);

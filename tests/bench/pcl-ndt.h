@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PCL's NDT behind functions of C. One thread. */
+/* C interface of PCL's NDT. One thread. */
 #pragma once
 
 #include <stddef.h>
@@ -10,8 +10,8 @@ extern "C" {
 
 typedef struct PclNdt PclNdt;
 
-/* Builds the voxels of n packed points. Settings as PCL has them: @epsilon is compared with a
- * squared length. NULL where there is no valid voxel. */
+/* Builds the voxels of @n packed points. Parameters are PCL's: @epsilon is compared with a squared
+ * length. NULL where there is no valid voxel. */
 PclNdt *pcl_ndt_new (const float *xyz, size_t n, double resolution, double step, double epsilon,
     int max_iterations, double outlier_ratio);
 void pcl_ndt_free (PclNdt *ndt);
@@ -21,7 +21,7 @@ int pcl_ndt_align (PclNdt *ndt, const double guess[16], double result[16]);
 /* Score with gradient and Hessian at a pose, the transformation of the scan included. Returns the
  * score; only after pcl_ndt_align(). */
 double pcl_ndt_evaluate (PclNdt *ndt, const double pose[16]);
-/* Pairs of points and voxels there. */
+/* Pairs of points and voxels at a pose. */
 size_t pcl_ndt_count_pairs (PclNdt *ndt, const double pose[16]);
 const char *pcl_ndt_version (void);
 

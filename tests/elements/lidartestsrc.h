@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of lidartestsrc share. */
+/* Helpers of the tests of lidartestsrc. */
 #pragma once
 
 #include <gst/check/gstcheck.h>

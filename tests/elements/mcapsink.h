@@ -145,7 +145,7 @@ expect_error (GQuark domain, gint code)
   gst_message_unref (message);
 }
 
-/* A file with its end. */
+/* Checks that a file is complete. */
 G_GNUC_UNUSED static void
 expect_complete (const gchar *file)
 {

@@ -5,7 +5,7 @@
 
 #include "gst/lidardec/packet/packet-cutter.h"
 
-/* Takes the scans that are finished: every point is there and, where it is said, finite. */
+/* Takes the finished scans and reads all their points, which are finite where the scan says so. */
 static inline void
 fuzz_take_scans (PacketCutter *cutter)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Both backends, and what it means that they agree. */
+/* Both backends, and the tolerances to which their results agree. */
 #pragma once
 
 #include <math.h>
@@ -43,7 +43,7 @@ assert_sums_agree (const NdtSums *a, const NdtSums *b)
   assert_close (a->hessian, b->hessian, rr, 6);
 }
 
-/* Do two poses differ by no more than 0.1 mm and 0.001°? */
+/* TRUE where two poses differ by at most 0.1 mm and 0.001°. */
 static inline gboolean
 poses_agree (const NdtPose *a, const NdtPose *b, double *metres, double *degrees)
 {
@@ -65,10 +65,10 @@ assert_poses_agree (const NdtPose *a, const NdtPose *b)
     g_error ("poses differ by %g m, %g degrees", metres, degrees);
 }
 
-/* The objective jumps where a voxel enters or leaves the search radius, so that there are starts at
- * watersheds: rounding alone decides where an alignment ends. Such a start is told by the CPU's own
- * answers from starts a micrometre away, as much as a float resolves at 20 m: some of them differ
- * by more than backends may. */
+/* The objective jumps where a voxel enters or leaves the search radius, so that from some starts,
+ * at a watershed, rounding determines where an alignment ends. Such a start is recognized by the
+ * CPU's results from starts a micrometre away, the resolution of a float at 20 m: some of these
+ * differ by more than the tolerance of backends. */
 static inline gboolean
 is_watershed (NdtBackend *cpu, const NdtStart *start)
 {

@@ -45,7 +45,7 @@ scene_point (GRand *rand, double half, double p[3])
   }
 }
 
-/* @offset: of the whole scene, metres; multiples of 4 · resolution leave its voxels as they are. */
+/* @offset: of the whole scene, metres; multiples of 4 · resolution do not change its voxels. */
 static inline Scene
 scene_new (double half, gsize n_map_points, guint n, double resolution, const double offset[3])
 {
@@ -111,7 +111,7 @@ scene_guess (const Scene *s, GRand *rand, double metres, double radians)
   return ndt_pose_retracted (&s->truth, delta);
 }
 
-/* Map and scan, the latter as slot 0. */
+/* Sets the map, and the scan as slot 0. */
 static inline void
 scene_give (NdtBackend *backend, const Scene *s)
 {
@@ -124,7 +124,7 @@ scene_give (NdtBackend *backend, const Scene *s)
   g_assert_no_error (error);
 }
 
-/* Slot 0 from some starts, without an error. */
+/* Aligns slot 0 from some starts; an error fails the test. */
 static inline void
 scene_align (NdtBackend *backend, const NdtStart *starts, guint n, NdtAlignResult *results)
 {

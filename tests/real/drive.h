@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Drives whose true poses are known, recorded and simulated. */
+/* Recorded and simulated drives with true poses. */
 #pragma once
 
 #include <math.h>
@@ -21,8 +21,8 @@
  * Drive:
  * @backend: with a map of it
  * @point_times: seconds from the scan's start; NULL: all at its end
- * @tolerance: metres that a tracking scan may be off
- * @patience: scans that it may take to be so again after a fault
+ * @tolerance: largest error of a tracking scan, metres
+ * @patience: most scans after a fault until that is so again
  */
 typedef struct {
   NdtBackend *backend;

@@ -9,7 +9,8 @@
 #include "ndtcore/math/ndt-pose.h"
 #include "tests/ndt-test.h"
 
-/* A file of points: a count, then packed float x, y, z. NULL, and says so, where there is none. */
+/* Reads a file of points: a count, then packed float x, y, z. NULL, after a line with the reason,
+ * where there is none. */
 static inline float *
 town_read_points (const gchar *name, guint *n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets as a Velodyne sends them. */
+/* Packets of Velodyne sensors. */
 #pragma once
 
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Drives whose true poses are known, simulated and recorded, and the points of their maps. */
+/* Simulated and recorded drives with true poses, and the points of their maps. */
 #pragma once
 
 #include "ndtcore/sim/world/ndt-sim-map.h"
@@ -49,7 +49,8 @@ typedef struct {
   double spin;
 } TrustSim;
 
-/* All of these read what a run before has left in @cache, and leave it there otherwise. */
+/* The functions below read results of earlier runs from the folder @cache, or write theirs to it.
+ */
 TrustDrive *trust_drive_simulate (const TrustSim *sim, const gchar *cache);
 /* Points of a world's map, one in 0.25 × 0.25 m with 2 cm of noise: 3 floats each. */
 GArray *trust_map_simulate (NdtSimWorldKind kind, guint seed, const gchar *cache);

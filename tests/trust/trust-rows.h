@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What is tried: each row a kind of drive. */
+/* The rows of the suite: each is a kind of drive. */
 #pragma once
 
 #include "trust-run.h"
 
 G_BEGIN_DECLS
 
-/* Drives and maps that were read or simulated so far, for the rows of one process. */
+/* Drives and maps that the rows of a process share. */
 typedef struct {
   gchar *cache;
   GHashTable *drives;
@@ -36,8 +36,8 @@ typedef gboolean (*TrustPrepare) (
  * @a: of @prepare
  * @bounds: of TrustBound
  * @back: seconds
- * @known: bounds that it is known to miss: docs/tracking.md
- * @n_seeds: 0: as many as asked for
+ * @known: bounds that it is known to miss, see docs/tracking.md
+ * @n_seeds: 0: the number on the command line
  */
 struct _TrustRow {
   const gchar *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One drive through a localizer, and what its statuses were worth. */
+/* Runs a drive through a localizer and compares its statuses with the truth. */
 #pragma once
 
 #include "ndtcore/track/ndt-localizer.h"
@@ -23,10 +23,10 @@ typedef struct _TrustCase TrustCase;
  * @odometry: of each; NULL: none
  * @has_initial: @initial is set before the first scan
  * @deadline: scans with this are given up as late
- * @change: (nullable): writes the scan as it comes, at most as many points, and returns how many
+ * @change: (nullable): writes a modified scan of at most as many points, and returns their number
  * @is_counted: (nullable): where the truth lies in the map and the scan determines the pose; NULL:
  *   everywhere
- * @tolerance: how many times what counts as right and as wrong; 0: 1
+ * @tolerance: factor on the limits of right and wrong; 0: 1
  * @since: scans before this are not measured for recovery
  */
 struct _TrustCase {
@@ -80,7 +80,7 @@ typedef struct {
   guint n_counted;
   guint n_counted_tracking;
   guint n_outside;
-  guint n_sure; /* tracking with a position known worse than to 0.5 m */
+  guint n_sure; /* tracking with σ above 0.5 m */
   double largest_wrong;
   double mean;
   double back;
@@ -89,13 +89,13 @@ typedef struct {
   guint most_evaluations;
 } TrustResult;
 
-/* All scans of the drive, as they are, from the first true pose on. Clear it. */
+/* A case of all scans of the drive, unmodified, from the first true pose on. To be cleared. */
 void trust_case_init (
     TrustCase *trust, const TrustDrive *drive, const GArray *map_points, double resolution);
 void trust_case_clear (TrustCase *trust);
 /* Noise of steps: a fraction of their length, and rad. */
 void trust_case_add_odometry (TrustCase *trust, double translation, double rotation, guint seed);
-/* Leaves out @n of the order from @at on; time goes on as if they were driven past at once. */
+/* Removes @n scans from @at on; the times of the others are as if these had not been driven. */
 void trust_case_cut (TrustCase *trust, guint at, guint n);
 
 /* Prints each scan where @verbose. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernel-record writes for each chunk, voxels and blocks of the level after it. */
+/* Record of kernel-record for each chunk, followed by the voxels and blocks of the level. */
 #pragma once
 
 #include "ndtcore/align/ndt-kernel.h"
 
-/* Pointers in @level and @args are none. */
+/* Pointers in @level and @args are undefined. */
 typedef struct {
   NdtVoxelLevel level;
   guint64 n_blocks;

@@ -76,7 +76,7 @@ assert_tracks (const NdtLocalization *l, const NdtPose *truth)
   g_assert_cmpfloat (r, <, 0.01);
 }
 
-/* Everything that a caller may see, to the bit. */
+/* Compares all public members, to the bit. */
 static inline void
 assert_same (const NdtLocalization *a, const NdtLocalization *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Maps from points, and what each has to hold. */
+/* Maps from points, and assertions of their structure. */
 #pragma once
 
 #include <math.h>
@@ -38,7 +38,7 @@ find_absolute (const NdtVoxelLevel *level, gint64 x, gint64 y, gint64 z)
       (gint32)(y - level->origin[1]), (gint32)(z - level->origin[2]));
 }
 
-/* The structure that alignment relies on. */
+/* Asserts the structure that alignment relies on. */
 static inline void
 check_level (const NdtVoxelLevel *level)
 {
@@ -55,13 +55,13 @@ check_level (const NdtVoxelLevel *level)
   }
   g_assert_cmpuint (n_in_blocks, ==, level->n_voxels);
   g_assert_cmpuint (n_blocks, ==, level->n_blocks_used);
-  g_assert_cmpuint (n_blocks, <, size); /* or a search would not end */
+  g_assert_cmpuint (n_blocks, <, size); /* otherwise probing would not end */
   for (guint32 i = 0; i < level->n_voxels; i++) {
     const NdtVoxel *v = &level->voxels[i];
     g_assert_cmpint (ndt_voxel_level_find (level, v->cell[0], v->cell[1], v->cell[2]), ==, i);
     for (guint k = 0; k < 3; k++) {
       g_assert_cmpint (level->origin[k] % 4, ==, 0);
-      /* A mean of points of a cell is in the cell, but for rounding to float. */
+      /* The mean of a cell's points is in the cell, up to rounding to float. */
       g_assert_cmpfloat (v->mean[k], >=, -1e-6 * level->resolution);
       g_assert_cmpfloat (v->mean[k], <=, level->resolution * (1 + 1e-6));
       least[k] = MIN (least[k], v->cell[k]);
