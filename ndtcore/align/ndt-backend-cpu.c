@@ -11,7 +11,7 @@
 #include "ndtcore/base/ndt-memory.h"
 #include "ndtcore/base/ndt-workers.h"
 
-/* What an alignment works with: one scan's, whichever it is. */
+/* Working memory of an alignment, for one scan at a time. */
 typedef struct {
   NdtSums *sums;
   NdtChunkCache *caches;
@@ -24,10 +24,10 @@ typedef struct {
   NdtWorkers *workers;
   NdtKernel kernel;
   NdtScan scans[NDT_N_SLOTS];
-  /* Caches are large, so there are as many as the largest thinned scan has chunks, and as the
-   * largest sample has: a search goes to and fro between the two. */
+  /* One set of caches for scans and one for samples, since a search alternates between the two. As
+   * caches are large, there are as many as the largest thinned scan, or sample, has chunks. */
   Chunks chunks[2];
-  /* One for each thread, where several starts of a small scan run side by side. */
+  /* One set for each thread, where several starts of a small scan are aligned in parallel. */
   Chunks *sides;
   guint n_sides;
   GMutex sides_lock; /* guards free_sides, n_free_sides */
@@ -41,7 +41,7 @@ typedef struct {
   gint cancelled; /* atomic */
 } CpuBackend;
 
-/* The map of one call, held by a reference. */
+/* A reference to the map for one call. */
 typedef struct {
   NdtVoxelMap *map;
   guint64 serial;
@@ -101,7 +101,7 @@ clear_chunks (Chunks *chunks)
   chunks->slot = NDT_N_SLOTS;
 }
 
-/* Room for the alignment of a scan. */
+/* Allocates the working memory for a scan. */
 static gboolean
 reserve_chunks (Chunks *chunks, guint n_chunks, guint64 *allocations)
 {
@@ -118,7 +118,7 @@ reserve_chunks (Chunks *chunks, guint n_chunks, guint64 *allocations)
   return FALSE;
 }
 
-/* Room for all scans that are set and share @chunks, where there was none for another. */
+/* Allocates for all scans that are set and share @chunks, after that failed for one of them. */
 static void
 reserve_again (CpuBackend *cpu, Chunks *chunks, guint64 *allocations)
 {
@@ -133,7 +133,7 @@ reserve_again (CpuBackend *cpu, Chunks *chunks, guint64 *allocations)
       cpu->scans[i].n = 0;
 }
 
-/* Caches become those of the scan. */
+/* Assigns the caches to the scan. */
 static Chunks *
 use_chunks (CpuBackend *cpu, guint slot, Chunks *chunks)
 {
@@ -207,7 +207,7 @@ evaluate_chunk (guint chunk, gpointer data)
       MIN (NDT_CHUNK, e->scan->n - first), &e->chunks->caches[chunk], &e->chunks->sums[chunk]);
 }
 
-/* The objective at a pose; anchor: position that float coordinates are relative to. */
+/* Evaluates the objective at a pose; @anchor: position that float coordinates are relative to. */
 static void
 evaluate (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
     const NdtAlignParams *params, guint level_index, NdtKind kind, const NdtPose *pose,
@@ -220,9 +220,10 @@ evaluate (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
   memset (sums, 0, sizeof (*sums));
   e.args.level = level;
   e.args.kind = kind;
-  /* Cells that share a face suffice for the approach, and are right more often. */
+  /* The approach uses cells that share a face: that is faster, and its result is right more often.
+   */
   e.args.neighbours = kind == NDT_KIND_LEAST_SQUARES ? NDT_NEIGHBOURS_DIRECT7 : params->neighbours;
-  /* Lists serve both kinds, so that an approach and the maximization after it share them. */
+  /* Lists are valid for both kinds, so that the maximization reuses those of the approach. */
   e.args.faces_only =
       params->neighbours == NDT_NEIGHBOURS_DIRECT7 || params->neighbours == NDT_NEIGHBOURS_DIRECT1;
   e.args.tag = use->serial << 8 | level_index << 4 | (guint)e.args.faces_only << 1 | 1;
@@ -353,7 +354,8 @@ run_beside (guint i, gpointer data)
   g_mutex_unlock (&cpu->sides_lock);
 }
 
-/* Threads share a large scan; of a small one each takes a start, if there is the memory. */
+/* Of a large scan all threads compute one start; of a small one each computes a start, if there is
+ * the memory. */
 static gboolean
 can_run_beside (CpuBackend *cpu, guint slot, guint n)
 {
@@ -379,7 +381,7 @@ can_run_beside (CpuBackend *cpu, guint slot, guint n)
   return ok;
 }
 
-/* How many were done before it was cancelled. */
+/* Returns how many starts were completed, fewer than all where it was cancelled. */
 static guint
 run_job (Job *job, guint n)
 {

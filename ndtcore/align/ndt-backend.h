@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* Scans that a backend keeps at once, and one more slot that ndt_register() uses for a sample. */
+/* Slots of a backend for scans, and one more for the sample of ndt_register(). */
 #define NDT_MAX_SCANS 64
 #define NDT_SEARCH_SLOT NDT_MAX_SCANS
 #define NDT_N_SLOTS (NDT_MAX_SCANS + 1)
@@ -21,15 +21,15 @@ G_BEGIN_DECLS
 /**
  * NdtScanFilter:
  * @min_range: nearer points are dropped, metres from the sensor; 0 keeps all
- * @max_range: farther points are dropped, above @min_range; 0 keeps all
+ * @max_range: farther points are dropped, > @min_range; 0 keeps all
  * @use_box: drop points outside the box
  * @box_min: metres, sensor frame
  * @box_max: metres, sensor frame
- * @leaf_size: edge in metres of the voxel grid that leaves the centroid of each cell;
- *   0 leaves the points as they are
+ * @leaf_size: edge in metres of a voxel grid, of each cell of which the centroid is used; 0: all
+ *   points are used
  *
- * Thinning of a scan before it is aligned. The result is the same, bit for bit, on every
- * backend: the rules are in ndt-scan-filter.h.
+ * Thinning of a scan before it is aligned. The result is the same, bit for bit, on every backend:
+ * the rules are in ndt-scan-filter.h.
  */
 typedef struct {
   float min_range;
@@ -73,8 +73,8 @@ typedef struct {
 /**
  * NdtAlignResult:
  * @pose: of the sensor in the map
- * @sums: the score there, over the finest level, no penalty taken off
- * @objective: what was maximized: the score less the penalty of the start's regularization
+ * @sums: the score there, over the finest level, without a penalty
+ * @objective: the maximized value: the score less the penalty of the start's regularization
  * @max_term: −d1, the value that no term exceeds
  * @n_points: points of the thinned scan
  * @iterations: steps taken, those of the approach included
@@ -98,10 +98,10 @@ typedef struct {
  * NdtBackendConfig:
  * @device_id: of several devices; -1: the first that works
  * @n_threads: CPU threads; 0: one per processor that the process may run on
- * @memory_budget: bytes of device memory that scans and maps take at most; 0: no limit. What is
- *   beyond it, or what the device has, lies in the host's memory: slower, with the same results
- * @log: (nullable): receives the backend's messages, and those of what is made from it (searches,
- *   localizer, frame trees); has to outlive them
+ * @memory_budget: most bytes of device memory for scans and maps; 0: no limit. Beyond it, or beyond
+ *   the device's memory, host memory is used, which is slower and gives the same results
+ * @log: (nullable): receives the messages of the backend and of searches, localizers and frame
+ *   trees that use it; has to outlive them
  */
 typedef struct {
   gint device_id;
@@ -115,7 +115,7 @@ typedef struct {
     -1, 0, 0, NULL                                                                                 \
   }
 
-/* Monotonic counts since open. A CPU backend leaves the device's at zero. */
+/* Monotonic counts since open. The device's are 0 in a CPU backend. */
 typedef struct {
   guint64 scans;
   guint64 alignments;
@@ -127,8 +127,8 @@ typedef struct {
   guint64 download_bytes;
   guint64 launches;
   guint64 synchronizations;
-  guint64 device_bytes; /* held now */
-  guint64 host_bytes;   /* held now, maps not counted */
+  guint64 device_bytes; /* allocated */
+  guint64 host_bytes;   /* allocated, without maps */
 } NdtBackendCounters;
 
 typedef struct _NdtBackend NdtBackend;
@@ -137,23 +137,22 @@ typedef struct _NdtBackendClass NdtBackendClass;
 /**
  * NdtBackendClass:
  *
- * What a backend implements. All calls on one backend come from one thread at a time, but
- * for @set_map (any thread, concurrently with an alignment: the new map is used from the next
- * call of @align or @evaluate on), @get_counters and @cancel (any thread).
+ * The methods of a backend. A backend is used by one thread at a time, except @set_map (any thread,
+ * concurrently with an alignment: the new map is used from the next call of @align or @evaluate
+ * on), @get_counters and @cancel (any thread).
  *
- * Every function that returns gboolean sets its GError on FALSE. After %NDT_ERROR_DEVICE the
- * backend answers every call with it. No other error leaves traces: the next call
- * works.
+ * Every function that returns gboolean sets its GError on FALSE. After %NDT_ERROR_DEVICE each call
+ * fails with it. Other errors do not change the backend's state.
  */
 struct _NdtBackendClass {
   const gchar *name;
-  /* Starts that a call of align is best given at a time, where there are many; 0: 64. */
+  /* Best number of starts for a call of align, where there are many; 0: 64. */
   guint batch;
 
   /* Takes a reference. */
   gboolean (*set_map) (NdtBackend *backend, NdtVoxelMap *map, GError **error);
-  /* Builds a map from points with the backend's means and sets it. Nullable: the wrapper
-   * then builds on the CPU. @out_map, nullable, receives a host copy. */
+  /* Builds a map from points on the device and sets it. Nullable: the wrapper then builds it on the
+   * CPU. @out_map, nullable, receives a host copy. */
   gboolean (*set_map_from_points) (NdtBackend *backend, const NdtVoxelMapParams *params,
       const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
 
@@ -162,34 +161,34 @@ struct _NdtBackendClass {
    * returned, or the slot is set again. */
   gboolean (*set_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
       const NdtScanFilter *filter, GError **error);
-  /* A scan in two steps, for motion compensation: first its raw points and their times are taken,
-   * and *span is of the times of its finite points, its n_points 0 where there is none; then,
-   * once or more, they are brought to one instant as by ndt_deskew_motion() (NULL: stay as they
-   * are) and thinned. Memory of both has to stay valid as for set_scan. Nullable, both or none:
-   * NdtMovingScan then does it on the CPU. */
+  /* A scan in two steps, for motion compensation: set_moving_scan sets its raw points and their
+   * times; *span is of the times of its finite points, and its n_points is 0 where there are none.
+   * Then move_scan, once or more, transforms them to one instant as ndt_deskew_motion() does (NULL:
+   * not at all) and thins them. Memory of both has to stay valid as for set_scan. Nullable, both or
+   * none: NdtMovingScan then does it on the CPU. */
   gboolean (*set_moving_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
       const NdtTimeView *times, NdtTimeSpan *span, GError **error);
   gboolean (*move_scan) (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
       const NdtScanFilter *filter, GError **error);
-  /* The thinned scan as packed float x, y, z in the sensor frame; @xyz holds max_points
-   * points. Stores how many there are, also when that is more. */
+  /* The thinned scan as packed float x, y, z in the sensor frame; @xyz has room for max_points
+   * points. The number that is stored may be larger. */
   gboolean (*get_scan) (NdtBackend *backend, guint slot, float *xyz, guint max_points,
       guint *n_points, GError **error);
-  /* Puts a sample of the thinned scan of @slot into another slot, by the rules of
-   * ndt-scan-sample.h with cubes of edge @leaf, metres, > 0: what ndt_search_far() aligns first.
-   * Nullable: it then makes the sample from get_scan. */
+  /* Writes the sample of the thinned scan of @slot to slot @into, by the rules of ndt-scan-sample.h
+   * with cubes of edge @leaf, metres, > 0. Nullable: ndt_search_far() then makes the sample from
+   * get_scan. */
   gboolean (*sample_scan) (NdtBackend *backend, guint slot, guint into, float leaf, GError **error);
 
-  /* One scan from n_starts poses, side by side where the device can; results in the order of
-   * starts, each bitwise as if it were alone. */
+  /* Aligns one scan from n_starts poses, in parallel where the device can. Results are in the order
+   * of starts, and each has the bits of a call with that start alone. */
   gboolean (*align) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
       const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
-  /* One scan after the other, each start known only when the scan before is done: align_begin
-   * returns without the result, align_end waits for it. Results are bitwise as from align. Scans in
-   * the n_following slots after this one are set and will probably be begun next, in turn: a device
-   * may keep the kernel and read them ahead, so that their memory has to stay valid until
-   * align_stop, or any other call but align_begin, align_end and those for any thread. Between
-   * begin and end only those may be called. Nullable, all three or none. */
+  /* For scans whose starts depend on the result of the scan before: align_begin returns without the
+   * result, align_end waits for it. Results have the bits of align. Scans in the n_following slots
+   * after this one are set and will probably be begun next, in turn: the kernel may stay resident
+   * and read them ahead, so that their memory has to stay valid until align_stop, or any other call
+   * except align_begin, align_end and the thread-safe ones. Between begin and end only the
+   * thread-safe ones may be called. Nullable, all three or none. */
   gboolean (*align_begin) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
       const NdtStart *start, guint n_following, GError **error);
   gboolean (*align_end) (NdtBackend *backend, NdtAlignResult *result, GError **error);
@@ -201,20 +200,20 @@ struct _NdtBackendClass {
   /* A copy of a frame tree on the device; closed before the backend. Nullable. */
   NdtDeviceFrames *(*open_frames) (NdtBackend *backend, GError **error);
 
-  /* Host memory that uploads fast. Nullable: plain memory then. alloc_host returns NULL where
-   * it has none to give; the caller then takes plain memory. Any thread; memory may outlive the
-   * backend. */
+  /* Page-locked host memory, which uploads fast. Nullable. alloc_host returns NULL where there is
+   * none; the caller then uses pageable memory. Any thread; memory may outlive the backend. */
   gpointer (*alloc_host) (NdtBackend *backend, gsize size);
   void (*free_host) (gpointer memory, gsize size);
 
   void (*get_counters) (NdtBackend *backend, NdtBackendCounters *counters);
-  /* Makes a running align return soon with NDT_ERROR_CANCELLED. Sticky until uncancel. */
+  /* TRUE: a running align, and later ones, return soon with NDT_ERROR_CANCELLED; until FALSE is
+   * set. */
   void (*cancel) (NdtBackend *backend, gboolean cancelled);
   void (*close) (NdtBackend *backend);
 };
 
-/* First member of every backend's own structure, which sets @klass and @log (of the config) and
- * leaves the rest zero. */
+/* First member of the structure of each backend, which sets @klass and @log (of the config) and
+ * zeroes the rest. */
 struct _NdtBackend {
   const NdtBackendClass *klass;
   const NdtLog *log;
@@ -231,9 +230,9 @@ struct _NdtBackend {
   NdtStart begun_start;
 };
 
-/* The CPU backend. Opening it fails with NDT_ERROR_INVALID_ARGUMENT only: it goes on with fewer
- * threads than asked for where the system has no more. Its calls fail so, and with
- * NDT_ERROR_NO_MAP, NDT_ERROR_CANCELLED, and NDT_ERROR_NO_MEMORY for a scan that does not fit: then
+/* The CPU backend. Opening it fails with NDT_ERROR_INVALID_ARGUMENT only; where the system refuses
+ * threads it has fewer than configured. Calls fail with NDT_ERROR_INVALID_ARGUMENT,
+ * NDT_ERROR_NO_MAP, NDT_ERROR_CANCELLED, and NDT_ERROR_NO_MEMORY for a scan that does not fit; then
  * the slot has no points. */
 NdtBackend *ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error);
 
@@ -241,7 +240,7 @@ NdtBackend *ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error
  * ownership as above. */
 void ndt_backend_close (NdtBackend *backend);
 const gchar *ndt_backend_get_name (const NdtBackend *backend);
-/* (nullable): that it was opened with, for ndt_log(). Any thread. */
+/* (nullable): the log of its config, for ndt_log(). Any thread. */
 const NdtLog *ndt_backend_get_log (const NdtBackend *backend);
 gboolean ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error);
 gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
@@ -249,15 +248,15 @@ gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMap
 /* Edge of the cells of the map that was set last, metres, to the micrometre; 0 without one. Any
  * thread. */
 double ndt_backend_get_resolution (const NdtBackend *backend);
-/* Of that map's points, the share that lies in voxels, and how many these have in the mean; 1 and
- * 100 where the map does not know, 0 and 0 without one. Any thread. */
+/* @share: fraction of that map's points that lie in voxels; @density: mean number of points of a
+ *   voxel. 1 and 100 where they are not known, 0 and 0 without a map. Any thread. */
 void ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density);
 /* (transfer full): that map seen from above; made at the first call. NULL with NDT_ERROR_NO_MAP
  * where there is none or it exists on the device alone, and as of ndt_overview_new(). */
 NdtOverview *ndt_backend_get_overview (NdtBackend *backend, GError **error);
 gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error);
-/* Of backends that have them. */
+/* For backends with these methods. */
 gboolean ndt_backend_set_moving_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtTimeView *times, NdtTimeSpan *span, GError **error);
 gboolean ndt_backend_move_scan (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
@@ -266,7 +265,7 @@ gboolean ndt_backend_get_scan (
     NdtBackend *backend, guint slot, float *xyz, guint max_points, guint *n_points, GError **error);
 gboolean ndt_backend_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtStart *starts, guint n_starts, NdtAlignResult *results, GError **error);
-/* For backends that cannot begin an alignment without waiting, the end does it all. */
+/* Of backends without these methods, the end computes the alignment. */
 gboolean ndt_backend_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtStart *start, guint n_following, GError **error);
 gboolean ndt_backend_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error);
@@ -274,14 +273,14 @@ void ndt_backend_align_stop (NdtBackend *backend);
 guint ndt_backend_get_batch (const NdtBackend *backend);
 gboolean ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     guint level, NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
-/* (transfer full): for ndt_frame_tree_set_device(); closed before the backend. NULL with
+/* (transfer full): for ndt_frame_tree_set_device(); to be closed before the backend. NULL with
  * NDT_ERROR_NO_DEVICE of a backend without a device, with other errors where its device fails. */
 NdtDeviceFrames *ndt_backend_open_frames (NdtBackend *backend, GError **error);
 gpointer ndt_backend_alloc_host (NdtBackend *backend, gsize size);
 void ndt_backend_get_counters (NdtBackend *backend, NdtBackendCounters *counters);
 void ndt_backend_cancel (NdtBackend *backend, gboolean cancelled);
 
-/* Whether @a ended where its objective is higher than @b's; what is not finite is the worst. */
+/* TRUE where @a has a higher objective than @b; values that are not finite are the lowest. */
 gboolean ndt_align_result_is_better (const NdtAlignResult *a, const NdtAlignResult *b);
 
 /* FALSE with NDT_ERROR_INVALID_ARGUMENT and the name of the parameter that is out of range. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a scan fits a map better with its motion compensated or as it is. */
+/* Comparison of a scan's fit with and without motion compensation. */
 #pragma once
 
 #include "ndt-registration.h"
@@ -8,10 +8,10 @@ G_BEGIN_DECLS
 
 /**
  * NdtDistortion:
- * @as_it_is: score of the scan as it is, per point …
- * @moved: … and as seen from one instant
+ * @as_it_is: score per point of the scan without motion compensation …
+ * @moved: … and with it
  *
- * Both after an alignment of their own.
+ * Each after an alignment of its own.
  */
 typedef struct {
   double as_it_is;
@@ -26,8 +26,8 @@ typedef struct {
  * @points: the scan
  * @times: of its points, seconds from any instant on
  * @motion: of the sensor during the scan
- * @sensor: where the sensor is at @motion's reference, in the map
- * @out: (out): what was found
+ * @sensor: pose of the sensor in the map at @motion's reference
+ * @out: (out): the scores
  *
  * Returns: FALSE where the backend failed, or with %NDT_ERROR_NO_MEMORY
  */

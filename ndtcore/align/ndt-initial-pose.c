@@ -8,36 +8,35 @@
 #include "ndt-places.h"
 #include "ndt-search.h"
 
-/* Where candidates lie, in standard deviations. */
+/* Extent of the searched region, in standard deviations. */
 #define REACH 2.5
 
-/* A body stands upright to this, rad: what is said to be known less of its roll and pitch is found
- * from within it. */
+/* Largest standard deviation of roll and pitch, rad, that is used: vehicles are upright, whatever
+ * larger value is given. */
 #define MOST_TILT 0.1
 
-/* What the search from far reaches. */
+/* Range of the search from far. */
 #define FAR_METRES 2.0
 #define FAR_RADIANS (10 * G_PI / 180)
 
-/* A candidate for each so much of the volume: what the best of them is off by is within what the
- * approach reaches. Positions in cells, but not more than metres. */
+/* Volume for each candidate: the error of the nearest candidate is then in the range of the
+ * approach. Spacing of positions in cells, and at most in metres. */
 #define SPACING 3.0
 #define SPACING_METRES 3.0
 #define SPACING_RADIANS (20 * G_PI / 180)
 #define LEAST_CANDIDATES 64
 #define MOST_CANDIDATES 50000
 
-/* Cubes that the sample that candidates are ranked by is drawn from, and the one that is aligned,
- * in cells. */
+/* Edges, in cells, of the cubes of the samples that candidates are ranked with and aligned with. */
 #define RANKING_LEAF 4.0
 #define LEAF 0.5
-/* The largest cells that they are ranked in, metres: larger ones tell walls apart no more. */
+/* Largest cells for ranking, metres: larger ones do not resolve walls. */
 #define RANKING_CELL 4.0
-/* Smaller cubes where that leaves fewer points. */
+/* Fewest points of the sample for ranking; with fewer, its cubes are made smaller. */
 #define RANKING_POINTS 200
 
-/* One of so many candidates is aligned, within limits, and none that is this near to a better one,
- * in cells and rad. */
+/* One of this many candidates is aligned, within limits, and none that is this near to a better
+ * one, in cells and rad. */
 #define CANDIDATES_PER_START 64
 #define LEAST_STARTS 16
 #define MOST_STARTS NDT_PLACES_MOST_STARTS
@@ -67,7 +66,7 @@ ndt_pose_search_is_wide (const NdtPoseSearch *search)
   return FALSE;
 }
 
-/* The standard deviation that counts. */
+/* The standard deviation that is used. */
 static double
 get_stddev (const NdtPoseSearch *search, guint i)
 {
@@ -93,7 +92,7 @@ ndt_pose_search_count (const NdtPoseSearch *search, double resolution)
   return (guint)CLAMP (n, LEAST_CANDIDATES, MOST_CANDIDATES);
 }
 
-/* A number that looks random, uniform in [0, 1): SplitMix64. */
+/* A pseudo-random number, uniform in [0, 1): SplitMix64. */
 static double
 scatter (guint64 seed, guint64 index)
 {
@@ -107,9 +106,8 @@ scatter (guint64 seed, guint64 index)
 NdtPose
 ndt_pose_search_get (const NdtPoseSearch *search, const NdtPose *around, guint index)
 {
-  /* x, y and yaw fill their volume evenly: multiples of 1/a, 1/a² and 1/a³, a the root of
-   * a⁴ = a + 1, which is to three dimensions what the golden ratio is to one. The others are
-   * scattered. */
+  /* x, y and yaw are an even sequence: multiples of 1/a, 1/a² and 1/a³, a the root of a⁴ = a + 1,
+   * the analogue of the golden ratio in three dimensions. The others are pseudo-random. */
   static const double step[3] = {0.8191725133961645, 0.6710436067037893, 0.5497004779019703};
   if (index == 0)
     return *around;
@@ -137,7 +135,7 @@ typedef struct {
   guint index;
 } Candidate;
 
-/* The better first, of equal ones the earlier. */
+/* Sorts the better first, of equal ones the earlier. */
 static int
 compare_candidates (const void *a, const void *b)
 {
@@ -163,7 +161,7 @@ set_ranking_sample (NdtBackend *backend, guint slot, double resolution, GError *
   return TRUE;
 }
 
-/* The coarsest level of the map that is not too coarse. */
+/* The coarsest level of the map with cells of at most RANKING_CELL. */
 static guint
 get_level (NdtBackend *backend, const NdtAlignParams *params)
 {
@@ -176,8 +174,8 @@ get_level (NdtBackend *backend, const NdtAlignParams *params)
   return level;
 }
 
-/* Candidates from the best on, by how near the sample lies to the map's coarse voxels: Σ w of the
- * approach, one pass over few points each. */
+/* Candidates in the order of Σ w of the approach over the map's coarse voxels, the best first; one
+ * pass over few points each. */
 static Candidate *
 rank (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *mount,
     const NdtPose *around, const NdtPoseSearch *search, guint n, guint32 *evaluations,
@@ -216,7 +214,7 @@ are_near (const NdtPose *a, const NdtPose *b, double metres, double radians)
   return m < metres && angle < radians;
 }
 
-/* The best candidates that differ. */
+/* The best candidates, without those that are near to a better one. */
 static guint
 pick_starts (const Candidate *candidates, guint n, const NdtPose *mount, const NdtPose *around,
     const NdtPoseSearch *search, double resolution, NdtPose picked[MOST_STARTS])
@@ -240,7 +238,7 @@ typedef struct {
   const NdtPose *around;
 } Area;
 
-/* Can the body be there? */
+/* Returns TRUE where the pose is within the searched region. */
 static gboolean
 is_within (const NdtPose *sensor, gconstpointer data)
 {
@@ -271,7 +269,7 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
     return FALSE;
   *runner_up = 0;
   *is_ambiguous = FALSE;
-  if (!(resolution > 0)) /* there is no map, and an error that says so */
+  if (!(resolution > 0)) /* there is no map, and @error is set */
     return ndt_search_align (backend, slot, params, &start, 1, best, evaluations, error);
 
   if (!set_ranking_sample (backend, slot, resolution, error))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The search around a pose that is known to metres and perhaps without its yaw:
- * docs/mathematics.md, "Initial pose". Private to ndt_register_around(). */
+/* The search around a pose with an error of metres and perhaps without a yaw: docs/mathematics.md,
+ * "Initial pose". Private to ndt_register_around(). */
 #pragma once
 
 #include "ndt-registration.h"
@@ -9,14 +9,14 @@ G_BEGIN_DECLS
 
 #define NDT_POSE_SEARCH_MAX_CANDIDATES 1000000
 
-/* How many candidates there are: search->n_candidates, or as many as its volume takes in a map
- * with cells of edge @resolution. */
+/* Number of candidates: search->n_candidates, or the number for its volume in a map with cells of
+ * edge @resolution. */
 guint ndt_pose_search_count (const NdtPoseSearch *search, double resolution);
 
 /* The @index-th candidate about the body's pose @around; number 0 is @around. */
 NdtPose ndt_pose_search_get (const NdtPoseSearch *search, const NdtPose *around, guint index);
 
-/* Does it look farther than NDT_SEARCH_FAR reaches from one pose, 2 m and 10°? */
+/* TRUE where the region exceeds the range of NDT_SEARCH_FAR, 2 m and 10°. */
 gboolean ndt_pose_search_is_wide (const NdtPoseSearch *search);
 
 /* FALSE with NDT_ERROR_INVALID_ARGUMENT. */
@@ -30,9 +30,9 @@ gboolean ndt_pose_search_check (const NdtPoseSearch *search, GError **error);
  * @runner_up: (out): that of the best one that ended elsewhere, as a fraction of it, above 1 where
  *   the sample fits better there; 0 without one
  * @is_ambiguous: (out): see NdtRegistration
- * @evaluations: grows by the passes over the scan or a sample of it
+ * @evaluations: (inout): the passes over the scan or a sample of it are added
  *
- * Sets the scan of NDT_SEARCH_SLOT.
+ * Overwrites the scan of NDT_SEARCH_SLOT.
  */
 gboolean ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtPose *mount, const NdtPose *around, const NdtPoseSearch *search, NdtAlignResult *best,

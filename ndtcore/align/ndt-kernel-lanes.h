@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the inner loop needs that C's vectors do not have: compaction, transposition and sums across
- * lanes, for each instruction set. Private to ndt-kernel.c and its tests. */
+/* Operations of the inner loop that GCC's vector extension does not have, for each instruction set:
+ * compaction, transposition and sums across lanes. Private to ndt-kernel.c and its tests. */
 #pragma once
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-/* Lanes of a register: what the compiler splits by itself it splits badly. */
+/* Lanes of a register: the compiler splits larger vectors through memory. */
 #if defined(__AVX512F__)
 #define VEC_LANES 16
 #elif defined(__AVX2__)
@@ -82,9 +82,9 @@ rounded_down (Vec v)
 }
 
 /* exp (x) for x <= 0: 2^n · p (f), n = round (x log2 e), f = x − n ln 2 within ±0.347 = ±ln 2 / 2,
- * p the Taylor polynomial of e^f of degree 6. What it leaves out, f^7/7!, is below 1.3e-7; with
- * rounding the relative error is below 3e-7 (/formulas/exp). Below −87 it is exp (−87); so it is
- * for NaN. */
+ * p the Taylor polynomial of e^f of degree 6. The truncation error, f^7/7!, is below 1.3e-7, and
+ * with rounding the relative error is below 3e-7 (/formulas/exp). Below −87, and for NaN, the
+ * result is exp (−87). */
 static inline Vec
 exp_negative (Vec x)
 {
@@ -129,8 +129,8 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
     const float local[3], const float arm[3], float limit)
 {
 #if defined(__AVX512F__)
-  /* One pointer each and constant distances: the compiler would keep a pointer to every array, more
-   * than there are registers. */
+  /* Two pointers and constant distances: with a pointer to each array there would be more than
+   * registers. */
   enum { stride = NDT_CHUNK_CANDIDATES + NDT_LANES };
   G_STATIC_ASSERT (G_STRUCT_OFFSET (NdtChunkCache, voxel) - G_STRUCT_OFFSET (NdtChunkCache, x) ==
                    3 * stride * sizeof (float));
@@ -308,11 +308,13 @@ lane_bits (VecI v)
 #endif
 }
 
-/* Where a voxel's cell lies to the cell that its list is of: 0 less, 1 the same, 2 more. */
+/* Position of a voxel's cell relative to the list's cell along each axis: 0 one less, 1 the same, 2
+ * one more. */
 #define CELL_CODE(x, y, z) ((guint32)(x) + ((guint32)(y) << 8) + ((guint32)(z) << 16))
 
-/* Fills in the means of n candidates from first on, whose voxels are there; tells which are the
- * cell's own, and which are that or share a face with it. Writes whole vectors. */
+/* Writes the means of n candidates from @first on, whose voxels are set, in whole vectors, and bit
+ * masks of those that are the cell's own voxel, and of those that are it or share a face with it.
+ */
 static inline void
 place_candidates (const NdtVoxel *voxels, const guint32 *codes, guint n, float resolution,
     NdtChunkCache *cache, guint first, guint32 *own, guint32 *faces)

@@ -3,8 +3,8 @@
  */
 #include "ndt-kernel-lanes.h"
 
-/* Bits of a block's cells within one of a coordinate that is −1 … 4 from the block's corner, and
- * of those at it; a coordinate outside the block has the neighbours that reach into it. */
+/* Bits of a block's cells within one of a coordinate that is −1 … 4 from the block's corner, and of
+ * those at it; a coordinate outside of the block has those neighbours that are inside. */
 #define SPREAD_X(m) ((guint64)(m)*UINT64_C (0x1111111111111111))
 #define SPREAD_Y(m)                                                                                \
   (((m)&1 ? UINT64_C (0x000f000f000f000f) : 0) | ((m)&2 ? UINT64_C (0x00f000f000f000f0) : 0) |     \
@@ -38,7 +38,7 @@ gather_candidates (const NdtKernelArgs *args, NdtChunkCache *cache, NdtCellList 
   const guint first = cache->n_candidates;
   struct {
     const NdtBlock *block;
-    guint64 cells;  /* that have a voxel and are wanted */
+    guint64 cells;  /* that have a voxel and are in the neighbourhood */
     guint32 corner; /* code of its first cell */
   } found[9];
   guint n_found = 0, total = 0;
@@ -64,7 +64,7 @@ gather_candidates (const NdtKernelArgs *args, NdtChunkCache *cache, NdtCellList 
     corner[k][0] = (guint32)(1 - within) << 8 * k;
     corner[k][1] = (guint32)(5 - within) << 8 * k;
   }
-  /* Written without branches that depend on the map, which a processor guesses wrong. */
+  /* Without branches that depend on the map, which would be mispredicted. */
   for (guint b = 0; b < 1u << (two[0] + two[1] + two[2]); b++) {
     const guint ix = b & two[0], iy = b >> two[0] & two[1], iz = b >> (two[0] + two[1]);
     const guint64 key = ndt_block_key (
@@ -113,12 +113,12 @@ cache_reset (NdtChunkCache *cache, guint64 tag)
   memset (cache->slots, 0xff, sizeof (cache->slots));
   for (guint i = 0; i < NDT_CHUNK; i++)
     cache->list_of[i] = NDT_CHUNK_LISTS;
-  /* No point is there: its cell would have an index that no key holds. */
+  /* A cell that no point can have: its index exceeds the range of keys. */
   cache->lists[NDT_CHUNK_LISTS].cell[0] = G_MAXINT32;
 }
 
-/* The list of a cell, found or made. Where two cells share a slot the later one takes it, and the
- * other is listed anew should it return. */
+/* The list of a cell, found or made. Where two cells have the same slot, the later one replaces the
+ * other, which is listed again when it recurs. */
 static guint
 find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache)
 {
@@ -127,7 +127,7 @@ find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache
   guint16 *slot = &cache->slots[(hash ^ hash >> 15) >> 8 & (NDT_CHUNK_LISTS - 1)];
   if (*slot < cache->n_lists && memcmp (cache->lists[*slot].cell, cell, 3 * sizeof (gint32)) == 0)
     return *slot;
-  /* Full of cells that points have left. Lists of this pass were read already. */
+  /* Full of cells without points. Lists of this pass have been read already. */
   if (cache->n_lists == NDT_CHUNK_LISTS ||
       cache->n_candidates + NDT_MAX_NEIGHBOURS > NDT_CHUNK_CANDIDATES)
     cache_reset (cache, args->tag);
@@ -139,8 +139,8 @@ find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache
 }
 
 /* The points of a chunk in the map: lever arms, cells relative to the level's origin, positions
- * within these. A point that belongs to no cell gets one that is far from all voxels. Fills whole
- * vectors. */
+ * within these. A point without a cell gets one that is far from all voxels. Fills whole vectors.
+ */
 static void
 place_points (const NdtTransformF *transform, const NdtKernelArgs *args, const float *x,
     const float *y, const float *z, guint n, float a[3][NDT_CHUNK], float local[3][NDT_CHUNK],
@@ -204,11 +204,11 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
 }
 
 /* ndt_pair_score_f() or ndt_pair_least_squares_f() and ndt_point_derivatives_f(), written again for
- * vectors: the derivatives of a pair go straight into sums of VEC_LANES lanes, since for the few
- * pairs that a point has applying its Jacobian to each costs less than adding up the pairs of a
- * point first. There is no rule for terms that are not finite: pairs have a finite distance
- * (append_pairs()) and exp_negative() is finite. /backend/evaluate compares the sums with those of
- * ndt-terms.h in double. */
+ * vectors: the derivatives of a pair are added to sums of VEC_LANES lanes. A point has few pairs,
+ * so that applying its Jacobian to each takes less time than adding up the pairs of a point first.
+ * Terms that are not finite cannot occur: pairs have a finite distance (append_pairs()) and
+ * exp_negative() is finite. /backend/evaluate compares the sums with those of ndt-terms.h in
+ * double. */
 static void
 sum_pairs (const NdtKernelArgs *args, Pairs *pairs, guint n_pairs, gboolean is_score, NdtSums *sums)
 {
@@ -220,7 +220,7 @@ sum_pairs (const NdtKernelArgs *args, Pairs *pairs, guint n_pairs, gboolean is_s
 
   for (guint l = 0; l < VEC_LANES; l++)
     lane[l] = (gint32)l;
-  /* A full vector at the end: those that do not count lie on a voxel's mean and weigh nothing. */
+  /* Fills the last vector with pairs at a voxel's mean with the weight 0. */
   for (guint l = 0; l < VEC_LANES; l++) {
     pairs->x[n_pairs + l] = pairs->y[n_pairs + l] = pairs->z[n_pairs + l] = 0;
     pairs->ax[n_pairs + l] = pairs->ay[n_pairs + l] = pairs->az[n_pairs + l] = 0;

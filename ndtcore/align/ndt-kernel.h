@@ -11,7 +11,7 @@
 G_BEGIN_DECLS
 
 #define NDT_MAX_NEIGHBOURS 27
-/* Sized so that every point of a chunk may have its own cell. */
+/* Enough for a cell of its own for each point of a chunk. */
 #define NDT_CHUNK_CANDIDATES (NDT_CHUNK * NDT_MAX_NEIGHBOURS)
 #define NDT_CHUNK_LISTS (2 * NDT_CHUNK) /* a power of two */
 /* Vectors read past the end of a list. */
@@ -21,8 +21,8 @@ G_BEGIN_DECLS
  * NdtCellList:
  * @cell: relative to the level's origin
  * @first: of its candidates
- * @wanted: bit i is set where candidate first + i is the cell's own voxel; where it is that or
- *   shares a face; all
+ * @wanted: bit i is set where candidate first + i is, in this order: the cell's own voxel; that or
+ *   one that shares a face; any
  *
  * Candidate voxels of one cell.
  */
@@ -30,7 +30,7 @@ typedef struct {
   gint32 cell[3];
   guint32 first;
   guint32 wanted[3];
-  guint32 reserved; /* two to a cache line */
+  guint32 reserved; /* padding: two to a cache line */
 } NdtCellList;
 
 /**
@@ -41,8 +41,8 @@ typedef struct {
  * @lists: the last one is no cell's
  * @x: means of the candidates, ndt_neighbour_mean_f(); likewise @y and @z
  *
- * Candidates of the cells that a chunk's points were in. A pose moves little between evaluations,
- * so most points find their candidates where they left them.
+ * Candidates of the cells of a chunk's points. A pose changes little between evaluations, so that
+ * most points are in cells that have a list.
  */
 typedef struct {
   guint64 tag;
@@ -63,7 +63,7 @@ typedef struct {
   NdtTransformF transform;
   NdtKind kind;
   NdtNeighbours neighbours;
-  gboolean faces_only; /* lists hold no more than direct7 needs */
+  gboolean faces_only; /* lists have the candidates of direct7 only */
   float resolution;
   float inverse_resolution;
   float d1;
@@ -83,8 +83,8 @@ void ndt_kernel_avx512 (const NdtKernelArgs *args, const float *x, const float *
     guint n, NdtChunkCache *cache, NdtSums *sums);
 #endif
 
-/* The fastest that this processor runs; the environment variable NDT_KERNEL (generic, avx2, avx512)
- * asks for another, where it can be had. */
+/* The fastest kernel for this processor, or the one that the environment variable NDT_KERNEL
+ * (generic, avx2, avx512) names, where the processor has it. */
 NdtKernel ndt_kernel_choose (const gchar **name);
 
 G_END_DECLS

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the trace; and by how much less, from the highway of the simulator, where nothing but its flat
- * ground and walls is: 0.40 to 0.52 of that at cells of 1 m (d2 0.43), 0.75 to 1.03 at 2 m (0.25).
- */
+/* Share of the trace, and its reduction by d2, measured on the simulated highway, which has flat
+ * ground and walls only: 0.40 to 0.52 of the share at cells of 1 m (d2 0.43), 0.75 to 1.03 at 2 m
+ * (0.25). */
 #define FLAT_SHARE (1 / 102.0)
 #define FLAT_BASE 1.4
 #define FLAT_SLOPE 2.2

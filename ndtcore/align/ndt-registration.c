@@ -10,7 +10,7 @@
 #include "ndt-search.h"
 #include "ndt-whole-map.h"
 
-/* Starts of one call of the backend for which memory is at hand. */
+/* Starts of a call of the backend for which memory is on the stack. */
 #define FEW 64
 
 /* Fraction of the best direction's information at or below which a direction is degenerate. */
@@ -79,8 +79,8 @@ eigen6 (const double m[36], double values[6], double v[36])
     values[i] = a[7 * i];
 }
 
-/* −H, full, with rotations in units of 1/length rad, so that all six are metres at a point's
- * usual distance. */
+/* −H as a full matrix, with rotations in units of 1/length rad, so that all six are metres at the
+ * typical distance of points. */
 static void
 information (const NdtSums *sums, double length, double out[36])
 {
@@ -163,10 +163,10 @@ find_degenerate (const NdtRegistrationParams *params, const double values[6], co
   out->n_degenerate = 0;
   out->degenerate_lever = length;
   for (guint i = 0; i < 6; i++) {
-    /* Eigenvalues of voxels are lifted to 0.01 of the largest, so a direction along which every
-     * surface is flat keeps about that much of the information of one across: a corridor has 0.005
-     * to 0.0125 of it along itself, the streets and halls of recorded scans 0.018 and more in all
-     * six directions. */
+    /* Eigenvalues of voxels are lifted to 0.01 of the largest, so that a direction along which all
+     * surfaces are flat has about that fraction of the information of one across: a corridor has
+     * 0.005 to 0.0125 of it along itself, the streets and halls of recorded scans 0.018 and more in
+     * all six directions. */
     if (values[i] <= DEGENERATE * largest || largest <= 0) {
       const double direction[6] = {v[i], v[6 + i], v[12 + i], v[18 + i], v[24 + i], v[30 + i]};
       put_degenerate (params, direction, length, out);
@@ -174,7 +174,7 @@ find_degenerate (const NdtRegistrationParams *params, const double values[6], co
   }
 }
 
-/* Judges the Hessian: directions that it does not constrain, and the covariance where it, with that
+/* Sets the directions that the Hessian does not constrain, and the covariance where it, with that
  * of the penalty, is definite. */
 static void
 judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegistration *out)
@@ -235,7 +235,8 @@ put_xy (const NdtRegistrationParams *params, const NdtPose *body, const double c
   out->covariance[1] = out->covariance[6] = cy * sy * (xx - yy) + (cy * cy - sy * sy) * xy;
 }
 
-/* The multi-ndt estimates: where alignments from offset poses end, or how well offset poses fit. */
+/* The multi-ndt estimates: from the ends of alignments from offset poses, or from the fit of offset
+ * poses. */
 static gboolean
 offset_covariance (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     NdtRegistration *out, GError **error)

@@ -26,12 +26,12 @@ typedef enum {
  * NdtRegistrationParams:
  * @align: of each alignment
  * @regularization: of the scan; none by default; not read by ndt_register_around()
- * @has_mount: the sensor is not the body
- * @mount: then: the sensor in the body frame
- * @covariance: how uncertainty is estimated
+ * @has_mount: @mount is set @mount: pose of the sensor in the body frame; without it the sensor is
+ *   the body
+ * @covariance: kind of covariance
  * @covariance_scale: factor on the estimate, > 0
- * @fixed_variance: of "fixed": x, y, z (m²), rotations about x, y, z (rad²), body frame; also
- *   the floor of the multi-ndt estimates' xy block
+ * @fixed_variance: of "fixed": x, y, z (m²), rotations about x, y, z (rad²), body frame; also the
+ *   floor of the multi-ndt estimates' xy block
  * @temperature: of the softmax of "multi-ndt-score"
  * @n_offsets: offset poses of the multi-ndt estimates
  * @offset_x: metres, body frame
@@ -56,12 +56,12 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
 /**
  * NdtRegistration:
  * @pose: of the sensor in the map
- * @covariance: of the body's pose (the sensor's, where there is no mount), row-major 6×6:
- *   position (m) then rotation (rad) about the parent's axes through the pose. Where the pose is
- *   held by a regularization, with what that tells
- * @covariance_kind: what @covariance is; FIXED where the one asked for does not exist
- * @score: Σ −d1 e; neither it nor the scores that follow have a penalty taken off
- * @objective: what was maximized: the score less the penalty of the regularization
+ * @covariance: of the body's pose (the sensor's, where there is no mount), row-major 6×6: position
+ *   (m) then rotation (rad) about the parent's axes through the pose. With a regularization it
+ *   includes the penalty
+ * @covariance_kind: kind of @covariance; FIXED where the configured one does not exist
+ * @score: Σ −d1 e; this and the scores below are without a penalty
+ * @objective: the maximized value: the score less the penalty of the regularization
  * @transformation_probability: score / number of points
  * @nvtl: mean over matched points of their best term; 0 without one
  * @max_nvtl: the value that @nvtl cannot exceed at the map's resolution, −d1
@@ -70,21 +70,21 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @n_pairs: pairs at @pose
  * @iterations: steps from the guess to @pose
  * @evaluations: passes over the scan, or over its sample, of all alignments
- * @n_starts: candidates for @pose, 1 or 4 for each guess; from far, those included that were not
- *   tried since others agreed, and around a pose those that were only ranked
+ * @n_starts: candidates for @pose, 1 or 4 for each guess; with those that were skipped since others
+ *   agreed, and, around a pose, those that were ranked only
  * @oscillation: see NdtAlignResult
  * @stop: see NdtAlignResult
  * @runner_up: of ndt_register_around(): NVTL times matched ratio of the best alignment that ended
  *   elsewhere, as a fraction of this one's (above 1 where a sample fits better there); 0 without
- * one
- * @is_ambiguous: of ndt_register_around(): @runner_up is NDT_AMBIGUOUS or more, or alignments from
- *   around @pose do not end there, as they do where the scan belongs
- * @observability: what the scan tells of the position, by direction
+ *   one
+ * @is_ambiguous: of ndt_register_around(): @runner_up is NDT_AMBIGUOUS or more, or too few
+ *   alignments from around @pose end there
+ * @observability: information of the scan about the position, by direction
  * @n_degenerate: directions that the score's Hessian does not constrain, 0 to 6
  * @degenerate: unit directions, rows of 6: a shift of the body (the sensor, where there is no
  * mount) and a rotation about the parent's axes through its pose, in rad times @degenerate_lever
  * @degenerate_lever: √(mean curvature by rotation / mean curvature by translation) of the Hessian:
- *   about how far away the points are, metres
+ *   about the distance of the points, metres
  */
 typedef struct {
   NdtPose pose;
@@ -112,8 +112,8 @@ typedef struct {
 } NdtRegistration;
 
 typedef enum {
-  NDT_SEARCH_LOCAL, /* the score's Newton iteration from the guess, alone */
-  NDT_SEARCH_FAR    /* four candidates from each guess, by a sample; the best score wins */
+  NDT_SEARCH_LOCAL, /* the score's Newton iteration from the guess only */
+  NDT_SEARCH_FAR /* four candidates from each guess, with a sample; the best score is the result */
 } NdtSearch;
 
 /* Registers the scan in a slot of the backend, from one guess or the best of several.
@@ -125,13 +125,13 @@ gboolean ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationPar
 /**
  * NdtPoseSearch:
  * @stddev: standard deviations of a pose: x, y, z (m, along the map's axes), rotations about the
- *   map's axes through the body (rad), each 0 or above. What lies within 2.5 of them is searched,
- *   of yaw all from 72° on, of roll and pitch no more than of 0.1 rad
- * @n_candidates: how many poses there are looked at, at most a million; 0: as many as the volume
- *   takes at the map's resolution, 64 to 50,000
- * @seed: others look at others
+ *   map's axes through the body (rad), each 0 or above. Poses within 2.5 of them are searched;
+ *   every yaw from 72° on; for roll and pitch at most 0.1 rad is used
+ * @n_candidates: number of poses, at most a million; 0: by the volume and the map's resolution, 64
+ *   to 50,000
+ * @seed: selects the poses
  *
- * What to search where a pose is known to metres, and perhaps without its yaw.
+ * The region to be searched around a pose with an error of metres, and perhaps without a yaw.
  */
 typedef struct {
   double stddev[6];
@@ -139,12 +139,13 @@ typedef struct {
   guint64 seed;
 } NdtPoseSearch;
 
-/* Another place that is as good as this makes the result of a search around a pose unreliable. */
+/* Least fit of the second place, as a fraction of the best one's, with which the result of a search
+ * around a pose is ambiguous. */
 #define NDT_AMBIGUOUS 0.88
 
-/* Registers the scan where it fits best around a pose of the body (of the sensor, where there is no
- * mount), by NVTL times matched ratio. It is found where it is if scores pass what the map allows
- * and @out is not ambiguous. Same bits for the same input, on one backend. */
+/* Registers the scan at the pose with the highest NVTL times matched ratio around a pose of the
+ * body (of the sensor, where there is no mount). The result is reliable if its scores exceed the
+ * map's thresholds and @out is not ambiguous. The same input gives the same bits on one backend. */
 gboolean ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *around, const NdtPoseSearch *search, NdtRegistration *out, GError **error);
 
@@ -156,9 +157,9 @@ gboolean ndt_register_anywhere (NdtBackend *backend, guint slot,
     const NdtRegistrationParams *params, NdtRegistration *out, GError **error);
 
 /* ndt_register() with NDT_SEARCH_LOCAL from one guess in three steps, for several scans one after
- * the other: begin and end as ndt_backend_align_begin() and ndt_backend_align_end(), which give all
- * of @out but covariance and degenerate directions; complete gives these, and calls the backend
- * only for the multi-ndt estimates. */
+ * the other: begin and end as ndt_backend_align_begin() and ndt_backend_align_end(), which set all
+ * members of @out except covariance and degenerate directions; complete sets these, and uses the
+ * backend for the multi-ndt estimates only. */
 gboolean ndt_register_begin (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *guess, guint n_following, GError **error);
 gboolean ndt_register_end (
@@ -167,8 +168,7 @@ gboolean ndt_register_complete (NdtBackend *backend, guint slot,
     const NdtRegistrationParams *params, const NdtAlignResult *result, NdtRegistration *out,
     GError **error);
 
-/* Gives @registration the fixed covariance of a body's pose, for one that no alignment stands
- * behind. */
+/* Sets the fixed covariance of a body's pose, for a pose without an alignment. */
 void ndt_registration_set_fixed_covariance (
     NdtRegistration *registration, const NdtRegistrationParams *params, const NdtPose *body);
 

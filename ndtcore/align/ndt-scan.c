@@ -89,8 +89,8 @@ spread (guint32 v)
   return v;
 }
 
-/* Orders points along a Z curve over cells of the map's size, so that those of a chunk share
- * cells. Cells 256 apart coincide, which costs nothing but neighbourhood. */
+/* Orders points along a Z curve over cells of the map's size, so that those of a chunk share cells.
+ * Cells 256 apart have the same key, which affects the order only. */
 static void
 order_by_place (NdtScan *scan, double cell)
 {

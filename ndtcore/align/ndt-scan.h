@@ -17,9 +17,9 @@ typedef struct {
  * NdtScan:
  * @n: points
  * @xyz: packed, in the order of the scan (of each leaf's first point)
- * @x: the same points ordered by place, one array an axis; likewise @y and @z
+ * @x: the same points in spatial order, one array an axis; likewise @y and @z
  *
- * Buffers grow and stay: nothing is allocated once a stream's largest scan was seen.
+ * Buffers are only ever enlarged: there are no allocations after a stream's largest scan.
  */
 typedef struct {
   guint n;
@@ -37,8 +37,8 @@ typedef struct {
   guint table_size;
 } NdtScan;
 
-/* Thins @points. @cell is the map's resolution, by which points are ordered. Adds to *allocations.
- * FALSE where there is not the memory: the scan has no points then. */
+/* Thins @points. @cell: the map's resolution, for the spatial order. *allocations is increased.
+ * FALSE where there is not the memory; the scan has no points then. */
 gboolean ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *filter,
     double cell, guint64 *allocations);
 gsize ndt_scan_get_bytes (const NdtScan *scan);

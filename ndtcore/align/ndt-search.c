@@ -6,23 +6,23 @@
 #include "ndtcore/scan/ndt-scan-filter.h"
 #include "ndtcore/scan/ndt-scan-sample.h"
 
-/* Edge of the cubes that a sample is drawn from, in cells of the map: a scan is dense near the
- * sensor, where many points say what one does. */
+/* Edge of the cubes of a sample, in cells of the map: a scan is dense near the sensor, where many
+ * points have the information of one. */
 #define LEAF 0.5
 
-/* The two approaches that have least in common; ending this near each other they are taken to be
- * right, and the other two are not tried. */
+/* Where the two approaches that differ most end within this distance of each other, the other two
+ * are not run. */
 #define AGREE_METRES 0.02
 #define AGREE_RADIANS 0.002
 
-/* Ends of the sample's alignments from which the whole scan is aligned: no worse than this fraction
- * of the best score, this far from each other, and no more than so many. */
+/* Ends of the sample's alignments from which the whole scan is aligned: least score as a fraction
+ * of the best, least distance from each other, and their largest number. */
 #define FINALIST_SCORE 0.8
 #define FINALIST_METRES 0.01
 #define FINALIST_RADIANS 0.001
 #define MAX_FINALISTS 8
 
-/* The best end of the sample's alignments counts where another is this near. */
+/* The best end of the sample's alignments is confirmed by another one within this distance. */
 #define CONFIRM_METRES 0.1
 #define CONFIRM_RADIANS 0.01
 
@@ -75,7 +75,7 @@ refuse_memory (GError **error)
   return FALSE;
 }
 
-/* The sample of a scan into NDT_SEARCH_SLOT. */
+/* Writes the sample of a scan to NDT_SEARCH_SLOT. */
 static gboolean
 sample_on_host (NdtBackend *backend, guint slot, float leaf, GError **error)
 {
@@ -93,7 +93,7 @@ sample_on_host (NdtBackend *backend, guint slot, float leaf, GError **error)
   if (n == NDT_SEARCH_NO_MEMORY)
     return refuse_memory (error);
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (xyz, n);
-  /* Its memory is asked for until the slot is read. */
+  /* The memory has to be valid until the slot has been read. */
   guint n_set;
   return ndt_backend_set_scan (backend, NDT_SEARCH_SLOT, &view, &no_filter, error) &&
          ndt_backend_get_scan (backend, NDT_SEARCH_SLOT, NULL, 0, &n_set, error);
@@ -144,8 +144,8 @@ compare_results (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* Aligns the scan from all candidates of all guesses, but for those that an agreement of others
- * makes needless. Returns their ends, in @results, best first. */
+/* Aligns the scan from all candidates of all guesses, without those that are skipped since others
+ * agree. Returns their ends, in @results, the best first. */
 static GPtrArray *
 try_candidates (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
@@ -184,7 +184,7 @@ align_finalists (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     guint32 *evaluations, GError **error)
 {
   const NdtAlignResult *from[MAX_FINALISTS];
-  NdtStart starts[MAX_FINALISTS] = {0}; /* there is one end at least, but compilers cannot know */
+  NdtStart starts[MAX_FINALISTS] = {0}; /* there is one end at least, which compilers cannot see */
   NdtAlignResult results[MAX_FINALISTS];
   guint n = 0;
   for (guint i = 0; i < ends->len && n < MAX_FINALISTS; i++) {
@@ -256,7 +256,7 @@ ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     return FALSE;
   if (confirmed)
     return TRUE;
-  /* The sample led each candidate elsewhere, and perhaps all of them astray. */
+  /* With the sample each candidate ended elsewhere, so that all ends may be wrong. */
   g_autoptr (GPtrArray) all = try_candidates (
       backend, slot, params, regularization, guesses, n_guesses, results, evaluations, error);
   if (!all)

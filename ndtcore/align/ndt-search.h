@@ -11,18 +11,18 @@ G_BEGIN_DECLS
 
 #define NDT_SEARCH_NO_MEMORY G_MAXUINT
 
-/* The best alignment of all candidates of all guesses. *@evaluations grows by the passes over the
- * scan or its sample. Sets the scan of NDT_SEARCH_SLOT. */
+/* The best alignment of all candidates of all guesses. The passes over the scan or its sample are
+ * added to *@evaluations. Overwrites the scan of NDT_SEARCH_SLOT. */
 gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
     NdtAlignResult *best, guint32 *evaluations, GError **error);
 
-/* ndt_backend_align() in batches as the backend likes them. *@evaluations grows. */
+/* ndt_backend_align() in batches of the backend's size. The passes are added to *@evaluations. */
 gboolean ndt_search_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtStart *starts, guint n, NdtAlignResult *results, guint32 *evaluations, GError **error);
 
-/* Puts the sample of a scan into NDT_SEARCH_SLOT: as NdtBackendClass.sample_scan, which does it
- * where there is one. */
+/* Writes the sample of a scan to NDT_SEARCH_SLOT, by NdtBackendClass.sample_scan where the backend
+ * has it. */
 gboolean ndt_search_set_sample (NdtBackend *backend, guint slot, float leaf, GError **error);
 
 /**
@@ -32,11 +32,11 @@ gboolean ndt_search_set_sample (NdtBackend *backend, guint slot, float leaf, GEr
  * @most: points
  * @out: room for @n points; may be @xyz
  *
- * The first point of each cube of edge @leaf and, where these are more than @most, so many of them,
+ * The first point of each cube of edge @leaf or, where these are more than @most, @most of them,
  * spread over their order: the rules of ndt-scan-sample.h.
  *
- * Returns: how many are in @out, in the order of @xyz; NDT_SEARCH_NO_MEMORY where there is none to
- * work with
+ * Returns: the number of points in @out, in the order of @xyz; NDT_SEARCH_NO_MEMORY where an
+ *   allocation failed
  */
 guint ndt_search_sample (const float *xyz, guint n, float leaf, guint most, float *out);
 
