@@ -42,6 +42,8 @@ enum {
   PROP_ODOMETRY_TRANSLATION_NOISE,
   PROP_ODOMETRY_ROTATION_NOISE,
   PROP_OFFSET,
+  PROP_SENSOR_POSE,
+  PROP_START_TIME,
   PROP_N_THREADS,
 };
 
@@ -67,6 +69,8 @@ static const gsize field_offsets[] = {
     [PROP_ODOMETRY_TRANSLATION_NOISE] = offsetof (GstLidarTestSettings, odometry_translation_noise),
     [PROP_ODOMETRY_ROTATION_NOISE] = offsetof (GstLidarTestSettings, odometry_rotation_noise),
     [PROP_OFFSET] = offsetof (GstLidarTestSettings, offset),
+    [PROP_SENSOR_POSE] = offsetof (GstLidarTestSettings, sensor_pose),
+    [PROP_START_TIME] = offsetof (GstLidarTestSettings, start_time),
     [PROP_N_THREADS] = offsetof (GstLidarTestSettings, n_threads),
 };
 
@@ -119,6 +123,9 @@ gst_lidar_test_settings_set (GstLidarTestSettings *settings, guint id, const GVa
   case G_TYPE_UINT:
     *(guint *)field = g_value_get_uint (value);
     break;
+  case G_TYPE_UINT64:
+    *(guint64 *)field = g_value_get_uint64 (value);
+    break;
   case G_TYPE_DOUBLE:
     *(gdouble *)field = g_value_get_double (value);
     break;
@@ -148,6 +155,9 @@ gst_lidar_test_settings_get (const GstLidarTestSettings *settings, guint id, GVa
   case G_TYPE_UINT:
     g_value_set_uint (value, *(const guint *)field);
     break;
+  case G_TYPE_UINT64:
+    g_value_set_uint64 (value, *(const guint64 *)field);
+    break;
   case G_TYPE_DOUBLE:
     g_value_set_double (value, *(const gdouble *)field);
     break;
@@ -173,12 +183,15 @@ gst_lidar_test_settings_copy (const GstLidarTestSettings *settings, GstLidarTest
   *copy = *settings;
   if (settings->offset)
     copy->offset = gst_point_cloud_pose_copy (settings->offset);
+  if (settings->sensor_pose)
+    copy->sensor_pose = gst_point_cloud_pose_copy (settings->sensor_pose);
 }
 
 void
 gst_lidar_test_settings_clear (GstLidarTestSettings *settings)
 {
   g_clear_pointer (&settings->offset, gst_point_cloud_pose_free);
+  g_clear_pointer (&settings->sensor_pose, gst_point_cloud_pose_free);
 }
 
 #define FLAGS (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)
@@ -262,6 +275,16 @@ gst_lidar_test_settings_install (GObjectClass *klass)
           "Coordinates \"x,y,z\" in metres of the world's origin in the map's frame, added to "
           "ground truth (ndt-map simulate --offset moves the map); not turned",
           GST_TYPE_POINT_CLOUD_POSE, FLAGS));
+  g_object_class_install_property (klass, PROP_SENSOR_POSE,
+      g_param_spec_boxed ("sensor-pose", "Sensor Pose",
+          "Where the sensor is on the body that drives: \"x,y,z[,yaw]\", \"x,y,z,roll,pitch,yaw\" "
+          "(m, degrees) or \"x,y,z,qx,qy,qz,qw\"; poses are the body's (unset = they are the same)",
+          GST_TYPE_POINT_CLOUD_POSE, FLAGS));
+  g_object_class_install_property (klass, PROP_START_TIME,
+      g_param_spec_uint64 ("start-time", "Start Time",
+          "PTS of the first scan in nanoseconds; the drive is the same, which begins at 0: sensors "
+          "of different phase on one body",
+          0, 3600 * GST_SECOND, 0, FLAGS));
   install_uint (klass, PROP_N_THREADS, "n-threads", "Threads",
       "Threads that cast rays; 0: one per processor; the result is the same", 0, 256);
 }

@@ -26,7 +26,9 @@ typedef struct {
   gboolean odometry;
   gdouble odometry_translation_noise;
   gdouble odometry_rotation_noise;
-  GstPointCloudPose *offset; /* nullable */
+  GstPointCloudPose *offset;      /* nullable */
+  GstPointCloudPose *sensor_pose; /* nullable */
+  guint64 start_time;
   guint n_threads;
 } GstLidarTestSettings;
 

@@ -146,7 +146,7 @@ gst_lidar_test_src_stop (GstBaseSrc *base)
 static void
 make_scanner (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
 {
-  const NdtSimSensor sensor = {
+  NdtSimSensor sensor = {
       .n_rings = (guint)settings->rings,
       .n_columns = settings->columns,
       .max_range = settings->max_range,
@@ -158,6 +158,12 @@ make_scanner (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
       .noise_seed = settings->noise_seed,
       .n_vehicles = settings->moving_objects,
   };
+  if (settings->sensor_pose) {
+    sensor.is_mounted = TRUE;
+    memcpy (sensor.mount.position, settings->sensor_pose->position, sizeof sensor.mount.position);
+    memcpy (sensor.mount.orientation, settings->sensor_pose->orientation,
+        sizeof sensor.mount.orientation);
+  }
   self->world = ndt_sim_world_new ((NdtSimWorldKind)settings->world, settings->seed);
   NdtSimDriver driver = {
       .speed = settings->speed < 0 ? self->world->default_speed : settings->speed,
@@ -200,7 +206,7 @@ set_up (GstLidarTestSrc *self, const GstLidarTestSettings *settings)
       settings->odometry_rotation_noise * NDT_SIM_DEG, settings->noise_seed);
   gst_point_cloud_info_init (&self->info);
   self->n_scans = 0;
-  self->first_time = 0;
+  self->first_time = settings->start_time;
   self->first_scan = 0;
   GST_INFO_OBJECT (self,
       "world of seed %u: %u surfaces, round of %.0f m; %u rings, %u columns, %u other vehicles",
@@ -408,7 +414,7 @@ gst_lidar_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
   GST_BUFFER_OFFSET_END (buffer) = self->n_scans + 1;
   GST_BUFFER_FLAG_SET (buffer, GST_POINT_CLOUD_BUFFER_FLAG_ALL_FINITE);
 
-  ndt_sim_scanner_get_pose (self->scanner, last_seconds, &pose);
+  ndt_sim_scanner_get_body_pose (self->scanner, last_seconds, &pose);
   if (self->with_odometry) {
     NdtPose odometry;
     ndt_sim_odometry_step (&self->odometry, &pose, &odometry);

@@ -2,6 +2,7 @@
 #include "ndt-sim-scanner.h"
 
 #include "ndtcore/base/ndt-workers.h"
+#include "ndtcore/math/ndt-pose.h"
 
 /* A vehicle is a body and a cabin. */
 #define SHAPES_PER_VEHICLE 2
@@ -238,10 +239,18 @@ ndt_sim_scanner_cast (
 }
 
 void
-ndt_sim_scanner_get_pose (const NdtSimScanner *scanner, double seconds, NdtPose *pose)
+ndt_sim_scanner_get_body_pose (const NdtSimScanner *scanner, double seconds, NdtPose *pose)
 {
   ndt_sim_motion_pose (
       scanner->motion, seconds, scanner->sensor.mount_height, scanner->sensor.lateral, pose);
+}
+
+void
+ndt_sim_scanner_get_pose (const NdtSimScanner *scanner, double seconds, NdtPose *pose)
+{
+  ndt_sim_scanner_get_body_pose (scanner, seconds, pose);
+  if (scanner->sensor.is_mounted)
+    ndt_pose_compose (pose, &scanner->sensor.mount, pose);
 }
 
 static void

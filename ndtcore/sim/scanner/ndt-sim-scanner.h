@@ -18,9 +18,11 @@ G_BEGIN_DECLS
  * @dropout: fraction of returns that are lost, 0 to 1
  * @motion_distortion: each column is fired from where the sensor is at that instant; otherwise all
  *   from where it is at the end of the scan, which may be its start
- * @mount_height: metres above the road
- * @lateral: metres to the left of the path
+ * @mount_height: of the body, metres above the road
+ * @lateral: of the body, metres to the left of the path
  * @noise_seed: of noise and dropout
+ * @is_mounted: the sensor is at @mount on the body; otherwise it is the body
+ * @mount: in the body's frame
  * @n_vehicles: other vehicles in the world, at most %NDT_SIM_MAX_VEHICLES
  *
  * A rotating lidar. Column 0 looks back (−x); the rotation is clockwise seen from above.
@@ -35,6 +37,8 @@ typedef struct {
   double mount_height;
   double lateral;
   guint64 noise_seed;
+  gboolean is_mounted;
+  NdtPose mount;
   guint n_vehicles;
 } NdtSimSensor;
 
@@ -68,7 +72,9 @@ void ndt_sim_scanner_cast (
 /* Unit vector of a beam in the sensor's frame (x forward, y left, z up). */
 void ndt_sim_scanner_get_beam (
     const NdtSimScanner *scanner, guint column, guint ring, double direction[3]);
-/* Pose of the sensor in the world @seconds after time 0. */
+/* Pose of the body that carries the sensor, in the world @seconds after time 0. */
+void ndt_sim_scanner_get_body_pose (const NdtSimScanner *scanner, double seconds, NdtPose *pose);
+/* Pose of the sensor. */
 void ndt_sim_scanner_get_pose (const NdtSimScanner *scanner, double seconds, NdtPose *pose);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtSimScanner, ndt_sim_scanner_free)
