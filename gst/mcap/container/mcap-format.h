@@ -81,6 +81,8 @@ typedef enum {
 #define MCAP_META_CAPS "gst.caps"
 #define MCAP_META_CLOUD "gst.cloud"
 #define MCAP_META_ROLE "gst.role"
+/* Of a cloud that is a map, no scan. */
+#define MCAP_META_ROLE_MAP "map"
 
 static inline guint32
 mcap_get_u32 (const guint8 *p)

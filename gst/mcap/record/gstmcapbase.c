@@ -9,6 +9,7 @@
 
 #include "gst/mcap/container/mcap-format.h"
 #include "gstmcapalarm.h"
+#include "gstmcapmap.h"
 #include "gstmcappipeline.h"
 #include "gstmcaprequest.h"
 
@@ -23,6 +24,7 @@ typedef struct {
   guint64 dropped;
   GHashTable *reserved; /* names of pads that are being added */
   GstMcapAlarm *alarm;  /* in PAUSED and PLAYING */
+  GstMcapMap *map;      /* the same, where maps are recorded */
 
   /* under it */
   GMutex lock;
@@ -216,6 +218,50 @@ describe_pipeline (GstMcapBase *self)
   gst_mcap_base_unlock (self);
 }
 
+/* The map */
+
+/* NULL: none is recorded. */
+static GstMcapMap *
+dup_map (GstMcapBase *self)
+{
+  GstMcapMap *map;
+
+  GST_OBJECT_LOCK (self);
+  map = GET_PRIVATE (self)->map ? gst_mcap_map_ref (GET_PRIVATE (self)->map) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  return map;
+}
+
+/* What was read of maps is recorded before what comes next. @at_end: there is nothing to hold up,
+ * and it is recorded at once. Without the lock. */
+static void
+use_map (GstMcapBase *self, GstMcapPad *pad, gboolean at_end)
+{
+  GstMcapSession *session = gst_mcap_base_get_session (self);
+  g_autoptr (GstMcapMap) map = dup_map (self);
+  GBytes *points;
+
+  if (!map)
+    return;
+  gst_mcap_map_wait (map, GST_PAD (pad), at_end);
+  if (!(points = gst_mcap_map_get_points (map)))
+    return;
+  gst_mcap_base_lock (self);
+  gst_mcap_file_set_map (&session->file, points);
+  if (at_end)
+    gst_mcap_session_add_map (session, pad);
+  gst_mcap_base_unlock (self);
+}
+
+static void
+wake_map (GstMcapBase *self)
+{
+  g_autoptr (GstMcapMap) map = dup_map (self);
+
+  if (map)
+    gst_mcap_map_wake (map);
+}
+
 /* Buffers */
 
 static GstFlowReturn
@@ -238,6 +284,7 @@ gst_mcap_base_chain (GstPad *sinkpad, GstObject *parent, GstBuffer *buffer)
   }
   decide_log_time (self, sinkpad);
   describe_pipeline (self);
+  use_map (self, pad, FALSE);
   gst_mcap_base_lock (self);
   flow = gst_mcap_session_record (session, pad, buffer);
   update_counts (self);
@@ -274,13 +321,18 @@ take_map (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
 {
   const GstStructure *structure = gst_event_get_structure (event);
   const gchar *location, *digest;
+  g_autoptr (GstMcapMap) map = dup_map (self);
   gboolean wanted;
 
   GST_OBJECT_LOCK (self);
   wanted = GET_PRIVATE (self)->settings.attach_pipeline;
   GST_OBJECT_UNLOCK (self);
-  if (!wanted || !gst_structure_has_name (structure, "ndt-map") ||
+  if (!gst_structure_has_name (structure, "ndt-map") ||
       !(location = gst_structure_get_string (structure, "location")))
+    return;
+  if (map)
+    gst_mcap_map_show (map, location);
+  if (!wanted)
     return;
   digest = gst_structure_get_string (structure, "sha256");
   gst_mcap_base_lock (self);
@@ -347,6 +399,7 @@ take_eos (GstMcapBase *self, GstMcapPad *pad, GstEvent *event)
   if (GST_MCAP_BASE_GET_CLASS (self)->wait (self, GST_PAD (pad)) != GST_FLOW_OK)
     return;
   describe_pipeline (self);
+  use_map (self, pad, TRUE);
   gst_mcap_base_lock (self);
   GET_PRIVATE (self)->session.origins.eos = gst_event_get_seqnum (event);
   set_eos (self, pad, TRUE);
@@ -396,6 +449,7 @@ gst_mcap_base_sink_event (GstPad *sinkpad, GstObject *parent, GstEvent *event)
     ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
     break;
   case GST_EVENT_FLUSH_START:
+    wake_map (self);
     ok = GST_MCAP_BASE_GET_CLASS (self)->flush (self, sinkpad, event);
     break;
   case GST_EVENT_CUSTOM_DOWNSTREAM_STICKY:
@@ -419,6 +473,8 @@ activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
 {
   if (mode != GST_PAD_MODE_PUSH)
     return FALSE;
+  if (!active)
+    wake_map (GST_MCAP_BASE (parent));
   if (!active)
     GST_MCAP_BASE_GET_CLASS (parent)->flush (GST_MCAP_BASE (parent), pad, NULL);
   return TRUE;
@@ -477,6 +533,8 @@ start (GstMcapBase *self)
   memset (&priv->counts, 0, sizeof priv->counts);
   priv->dropped = 0;
   priv->alarm = alarm;
+  if (priv->settings.map == GST_MCAP_RECORD_MAP_AUTO)
+    priv->map = gst_mcap_map_new (GST_ELEMENT (self), priv->settings.max_map_points);
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -488,8 +546,12 @@ stop (GstMcapBase *self)
 
   GST_OBJECT_LOCK (self);
   alarm = g_steal_pointer (&priv->alarm);
+  g_autoptr (GstMcapMap) map = g_steal_pointer (&priv->map);
   GST_OBJECT_UNLOCK (self);
   g_clear_pointer (&alarm, gst_mcap_alarm_free);
+  if (map && gst_mcap_map_stop (map))
+    GST_ELEMENT_WARNING (self, RESOURCE, READ,
+        ("The map was not read when the recording stopped, and is not in it."), (NULL));
   gst_mcap_base_lock (self);
   gst_mcap_session_stop (&priv->session);
   /* Under both locks: of pads that are being added or let go of other threads have events. */

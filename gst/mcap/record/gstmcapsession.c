@@ -173,6 +173,16 @@ gst_mcap_session_stop (GstMcapSession *self)
   gst_mcap_session_reset (self);
 }
 
+void
+gst_mcap_session_add_map (GstMcapSession *self, GstMcapPad *pad)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!self->has_failed && self->running &&
+      !gst_mcap_file_add_map (&self->file, pad->last_time, (gint64)pad->last_time, &error))
+    fail (self, error);
+}
+
 gint64
 gst_mcap_session_write_due (GstMcapSession *self)
 {

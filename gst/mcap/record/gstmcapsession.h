@@ -45,6 +45,8 @@ void gst_mcap_session_use_log_time (GstMcapSession *self, GstMcapLogTime log_tim
  * recorded: before caps change, or an end. */
 void gst_mcap_session_flush_waiting (GstMcapSession *self, GstMcapPad *pad);
 GstFlowReturn gst_mcap_session_record (GstMcapSession *self, GstMcapPad *pad, GstBuffer *buffer);
+/* Records the map where it was not, at the time of what @pad had last: before an end. */
+void gst_mcap_session_add_map (GstMcapSession *self, GstMcapPad *pad);
 /* Writes the chunk at hand where it is due. Returns when the next is, of g_get_monotonic_time();
  * 0: not before it is full. */
 gint64 gst_mcap_session_write_due (GstMcapSession *self);

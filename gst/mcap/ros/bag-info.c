@@ -48,6 +48,8 @@ get_message_use (const BagChannel *channel)
 {
   static const gchar *const clouds[] = {"PointCloud", NULL};
   const gchar *type = channel->schema_name;
+  if (bag_channel_is_map (channel))
+    return "a map, passed as it stands";
   if (!type || !*type)
     return "its channel names no type: to be decoded it has to be recorded with its schema";
   if (is_packets (type))

@@ -19,6 +19,13 @@ is_type (const gchar *name, const gchar *type)
          (strncmp (name, type, package) == 0 && strcmp (name + package, middle + 4) == 0);
 }
 
+gboolean
+bag_channel_is_map (const BagChannel *channel)
+{
+  return g_strcmp0 (g_hash_table_lookup (channel->metadata, MCAP_META_ROLE), MCAP_META_ROLE_MAP) ==
+         0;
+}
+
 BagKind
 bag_channel_get_kind (const BagChannel *channel)
 {
@@ -33,6 +40,8 @@ bag_channel_get_kind (const BagChannel *channel)
       {ROS_TYPE_TF, BAG_KIND_TF},
   };
   if (!channel->schema_name || strcmp (channel->message_encoding, MCAP_ENCODING_CDR) != 0)
+    return BAG_KIND_MESSAGE;
+  if (bag_channel_is_map (channel))
     return BAG_KIND_MESSAGE;
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)
     if (is_type (channel->schema_name, types[i].type))

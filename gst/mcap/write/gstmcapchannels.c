@@ -31,6 +31,12 @@ gst_mcap_channel_add (McapWriter *writer, const gchar *topic, const gchar *type,
                            writer, schema, topic, MCAP_ENCODING_CDR, metadata, channel, error);
 }
 
+void
+gst_mcap_channel_set_latched (GHashTable *metadata)
+{
+  g_hash_table_insert (metadata, (gpointer) "offered_qos_profiles", (gpointer)QOS_LATCHED);
+}
+
 gboolean
 gst_mcap_channel_prepare (McapWriter *writer, GstMcapPad *pad, GstMcapChannel which,
     const gchar *topic, const gchar *type, const gchar *role, GError **error)
@@ -46,7 +52,7 @@ gst_mcap_channel_prepare (McapWriter *writer, GstMcapPad *pad, GstMcapChannel wh
   if (pad->kind == GST_MCAP_PAD_CLOUD && which != GST_MCAP_CHANNEL_TF)
     g_hash_table_insert (metadata, (gpointer)MCAP_META_CLOUD, pad->main_topic);
   if (which == GST_MCAP_CHANNEL_TF_STATIC)
-    g_hash_table_insert (metadata, (gpointer) "offered_qos_profiles", (gpointer)QOS_LATCHED);
+    gst_mcap_channel_set_latched (metadata);
   if (!gst_mcap_channel_add (writer, topic, type, metadata, &pad->channels[which], error))
     return FALSE;
   pad->have_channels |= 1u << which;

@@ -16,6 +16,9 @@ gboolean gst_mcap_channel_prepare (McapWriter *writer, GstMcapPad *pad, GstMcapC
 gboolean gst_mcap_channel_write (McapWriter *writer, const GstMcapPad *pad, GstMcapChannel which,
     const GByteArray *message, guint64 log_time, gint64 stamp, GError **error);
 
+/* The metadata of a channel whose last message is there for those that come later. */
+void gst_mcap_channel_set_latched (GHashTable *metadata);
+
 /* A channel of a @type of ROS. @metadata: string → string. */
 gboolean gst_mcap_channel_add (McapWriter *writer, const gchar *topic, const gchar *type,
     GHashTable *metadata, guint16 *channel, GError **error);

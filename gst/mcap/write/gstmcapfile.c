@@ -58,6 +58,7 @@ gst_mcap_file_reset (GstMcapFile *self)
   gst_mcap_file_discard (self);
   forget_maps (self);
   g_clear_pointer (&self->pipeline, g_free);
+  g_clear_pointer (&self->map, g_bytes_unref);
   self->recorder.generation = 0;
   gst_mcap_poses_reset (&self->recorder.poses);
   memset (&self->finished, 0, sizeof self->finished);
@@ -115,6 +116,7 @@ gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings, const Gs
           self->write, self->user_data),
       &self->settings);
   self->finished.files++;
+  self->has_map = FALSE;
   forget_maps (self);
   if (!mcap_writer_start (self->recorder.writer, MCAP_PROFILE_ROS2, "gst-ndt " VERSION, error) ||
       !add_metadata (self, times, error))
@@ -122,6 +124,26 @@ gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings, const Gs
   return self->pipeline == NULL ||
          mcap_writer_add_attachment (self->recorder.writer, "pipeline.dot", "text/vnd.graphviz",
              log_time, log_time, self->pipeline, strlen (self->pipeline), error);
+}
+
+void
+gst_mcap_file_set_map (GstMcapFile *self, GBytes *points)
+{
+  if (self->map != points) {
+    g_clear_pointer (&self->map, g_bytes_unref);
+    self->map = g_bytes_ref (points);
+    self->has_map = FALSE;
+  }
+  g_bytes_unref (points);
+}
+
+gboolean
+gst_mcap_file_add_map (GstMcapFile *self, guint64 log_time, gint64 stamp, GError **error)
+{
+  if (!self->map || self->has_map || !gst_mcap_file_is_open (self))
+    return TRUE;
+  self->has_map = TRUE;
+  return gst_mcap_recorder_add_map (&self->recorder, self->map, log_time, stamp, error);
 }
 
 /* What @pad recorded at that time was aligned with its map. */
@@ -174,7 +196,8 @@ gst_mcap_file_add (GstMcapFile *self, GstMcapPad *pad, GstBuffer *buffer, guint6
 {
   guint64 number;
 
-  if (!gst_mcap_recorder_add (&self->recorder, pad, buffer, log_time, stamp, error))
+  if (!gst_mcap_file_add_map (self, log_time, stamp, error) ||
+      !gst_mcap_recorder_add (&self->recorder, pad, buffer, log_time, stamp, error))
     return FALSE;
   note_map (self, pad, log_time);
   if (!add_maps (self, error))

@@ -27,6 +27,8 @@ typedef struct {
   GstMcapCounts finished; /* of files before this one; files: and this one */
   GQueue maps;            /* uses of maps in this file whose checksums are not attached yet … */
   GHashTable *attached_maps; /* … and the text of those that are */
+  GBytes *map;               /* points to be recorded in each file, NULL: none … */
+  gboolean has_map;          /* … and they are in this one */
   gint64 chunk_time;         /* monotonic, µs, of the first message of the chunk at hand */
   guint64 chunk_number;      /* its number in all files, from 1; 0: none */
 } GstMcapFile;
@@ -42,6 +44,11 @@ void gst_mcap_file_reset (GstMcapFile *self);
 gboolean gst_mcap_file_open (GstMcapFile *self, const GstMcapSettings *settings,
     const GstMcapTimes *times, guint64 log_time, GError **error);
 gboolean gst_mcap_file_is_open (const GstMcapFile *self);
+/* Points of a map, see gst_mcap_recorder_add_map(), to be recorded before the next buffer and at
+ * the beginning of later files. Takes the reference; those that are set already have no effect. */
+void gst_mcap_file_set_map (GstMcapFile *self, GBytes *points);
+/* Records the map where the file at hand does not have it. */
+gboolean gst_mcap_file_add_map (GstMcapFile *self, guint64 log_time, gint64 stamp, GError **error);
 /* A buffer of @pad as messages; see gst_mcap_recorder_add(). */
 gboolean gst_mcap_file_add (GstMcapFile *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,
     gint64 stamp, GError **error);

@@ -9,6 +9,8 @@
 #include "gstmcapchannels.h"
 
 #define DEFAULT_FRAME "lidar"
+#define MAP_FRAME "map"
+#define MAP_TOPIC "/map"
 
 /* What is recorded with a cloud beyond its points: headers, poses of all roles and their schemas.
  */
@@ -271,6 +273,33 @@ add_cloud (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer, guint64 lo
   }
   gst_point_cloud_unmap (&map);
   return ok;
+}
+
+gboolean
+gst_mcap_recorder_add_map (
+    GstMcapRecorder *self, GBytes *points, guint64 log_time, gint64 stamp, GError **error)
+{
+  static const guint8 is_dense = 1;
+  g_autoptr (GHashTable) metadata = g_hash_table_new (g_str_hash, g_str_equal);
+  GstPointCloudInfo info;
+  guint16 channel;
+  gsize size;
+  gconstpointer data = g_bytes_get_data (points, &size);
+
+  g_hash_table_insert (metadata, (gpointer)MCAP_META_ROLE, (gpointer)MCAP_META_ROLE_MAP);
+  gst_mcap_channel_set_latched (metadata);
+  if (!gst_mcap_channel_add (
+          self->writer, MAP_TOPIC, ROS_TYPE_POINT_CLOUD2, metadata, &channel, error))
+    return FALSE;
+  gst_point_cloud_info_init (&info);
+  gst_point_cloud_info_set_format (&info, GST_POINT_CLOUD_FORMAT_XYZ_F64LE);
+  g_byte_array_set_size (self->scratch, 0);
+  ros_write_point_cloud2_head (
+      self->scratch, stamp, MAP_FRAME, &info, size / (3 * sizeof (double)));
+  const McapPart parts[] = {
+      {self->scratch->data, self->scratch->len}, {data, size}, {&is_dense, 1}};
+  return mcap_writer_add_message (
+      self->writer, channel, log_time, MAX (stamp, 0), parts, G_N_ELEMENTS (parts), error);
 }
 
 static gboolean

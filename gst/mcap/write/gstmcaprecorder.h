@@ -28,4 +28,9 @@ gboolean gst_mcap_recorder_add_end (GstMcapRecorder *self, GError **error);
 gboolean gst_mcap_recorder_add (GstMcapRecorder *self, GstMcapPad *pad, GstBuffer *buffer,
     guint64 log_time, gint64 stamp, GError **error);
 
+/* A map of points, three doubles each in the frame map, as a message of the topic /map. Readers
+ * know by the role of the channel that it is no scan. */
+gboolean gst_mcap_recorder_add_map (
+    GstMcapRecorder *self, GBytes *points, guint64 log_time, gint64 stamp, GError **error);
+
 G_END_DECLS

@@ -68,6 +68,21 @@ header_stamp_get_type (void)
   return type;
 }
 
+static GType
+map_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_MCAP_RECORD_MAP_NONE, "No map", "none"},
+      {GST_MCAP_RECORD_MAP_AUTO, "The map that the clouds are aligned with, thinned, once a file",
+          "auto"},
+      {0, NULL, NULL},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstMcapMap", values));
+  return type;
+}
+
 typedef enum { ENUM, UINT, UINT64, BOOLEAN, STRING, STRUCTURE } Kind;
 
 typedef struct {
@@ -118,6 +133,11 @@ static const Property properties[] = {
         "Attach the pipeline's description and the checksums of the maps that its clouds were "
         "aligned with to each file",
         AT (attach_pipeline), BOOLEAN, .initial = TRUE},
+    {"map", "Map", "Whether a map is recorded, as a cloud of the topic /map in the frame map",
+        AT (map), ENUM, map_get_type, .initial = GST_MCAP_RECORD_MAP_NONE},
+    {"max-map-points", "Maximum Map Points",
+        "Points of the map that are recorded, 24 bytes each; more are thinned to one a cube",
+        AT (max_map_points), UINT, .min = 1, .max = 10000000, .initial = 200000},
 };
 
 #define MEMBER(self, property, type) G_STRUCT_MEMBER (type, self, (property)->at)
@@ -214,6 +234,7 @@ gst_mcap_settings_install (GObjectClass *klass, guint first)
   gst_type_mark_as_plugin_api (log_time_get_type (), 0);
   gst_type_mark_as_plugin_api (header_stamp_get_type (), 0);
   gst_type_mark_as_plugin_api (tf_mode_get_type (), 0);
+  gst_type_mark_as_plugin_api (map_get_type (), 0);
   return first + G_N_ELEMENTS (properties);
 }
 

@@ -19,6 +19,11 @@ typedef enum {
   GST_MCAP_TF_MODE_MAP_ODOM,
 } GstMcapTfMode;
 
+typedef enum {
+  GST_MCAP_RECORD_MAP_NONE,
+  GST_MCAP_RECORD_MAP_AUTO,
+} GstMcapRecordMap;
+
 /* Properties that mcapsink and mcapmux share. Their owner guards them by its object lock. */
 typedef struct {
   McapWriterCompression compression;
@@ -32,6 +37,8 @@ typedef struct {
   GstMcapHeaderStamp header_stamp;
   GstStructure *metadata;
   gboolean attach_pipeline;
+  GstMcapRecordMap map;
+  guint max_map_points;
 } GstMcapSettings;
 
 /* All at their defaults. */
