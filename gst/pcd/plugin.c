@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gstpcddec.h"
+#include "gstpcdenc.h"
 #include "ndtcore/io/ndt-pcd.h"
 
 /* Enough for any header that programs write. */
@@ -34,7 +35,7 @@ static gboolean
 plugin_init (GstPlugin *plugin)
 {
   g_autoptr (GstCaps) caps = gst_caps_new_empty_simple (GST_PCD_CAPS_NAME);
-  return GST_ELEMENT_REGISTER (pcddec, plugin) &&
+  return GST_ELEMENT_REGISTER (pcddec, plugin) && GST_ELEMENT_REGISTER (pcdenc, plugin) &&
          gst_type_find_register (
              plugin, GST_PCD_CAPS_NAME, GST_RANK_PRIMARY, pcd_type_find, "pcd", caps, NULL, NULL);
 }
