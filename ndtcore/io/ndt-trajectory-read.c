@@ -42,6 +42,22 @@ is_number (const NdtToken *cell)
   return ndt_token_to_double (cell, &value);
 }
 
+/* Metres: half the circumference of the Earth, beyond which no frame on it has a coordinate. */
+#define MAX_POSITION 2.1e7
+
+static gboolean
+check_position (const double position[3], GError **error)
+{
+  for (guint i = 0; i < 3; i++)
+    if (fabs (position[i]) > MAX_POSITION)
+      return ndt_text_fail (error,
+          "a position has the coordinate %g, and no frame on the Earth reaches 21,000 km: "
+          "positions "
+          "are in metres",
+          position[i]);
+  return TRUE;
+}
+
 /* values: x y z qx qy qz qw */
 static gboolean
 pose_from_values (const double values[7], NdtPose *pose, GError **error)
@@ -57,7 +73,9 @@ pose_from_values (const double values[7], NdtPose *pose, GError **error)
     return ndt_text_fail (error, "the quaternion has length %g, not 1", norm);
   memcpy (pose->position, values, sizeof pose->position);
   memcpy (pose->orientation, values + 3, sizeof pose->orientation);
-  return ndt_pose_normalize (pose) || ndt_text_fail (error, "a pose has to be finite");
+  if (!ndt_pose_normalize (pose))
+    return ndt_text_fail (error, "a pose has to be finite");
+  return check_position (pose->position, error);
 }
 
 /* ---- Times ---- */
@@ -163,7 +181,7 @@ parse_kitti (
   entry->has_pose = n_nan < 12;
   if (entry->has_pose && !ndt_pose_from_matrix4 (matrix, &entry->pose))
     return ndt_text_fail (error, "is no rigid transform: a rotation and a finite position");
-  return TRUE;
+  return !entry->has_pose || check_position (entry->pose.position, error);
 }
 
 static gboolean

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/ndt-room.h"
+#include "tests/ndt-warnings.h"
 
 typedef void (*FactoryFunc) (GstElementFactory *factory);
 
@@ -151,7 +152,7 @@ refuse (GstElement *element, GParamSpec *property, const GValue *refused)
   /* As ASSERT_WARNING and ASSERT_CRITICAL: it is the one in GLib 2.74 and the other in 2.84. */
   _gst_check_expecting_log = TRUE;
   _gst_check_raised_warning = _gst_check_raised_critical = FALSE;
-  g_object_set_property (G_OBJECT (element), property->name, refused);
+  NDT_EXPECT_LOG (g_object_set_property (G_OBJECT (element), property->name, refused));
   _gst_check_expecting_log = FALSE;
   fail_unless (_gst_check_raised_warning || _gst_check_raised_critical, "%s.%s refuses nothing",
       G_OBJECT_TYPE_NAME (element), property->name);

@@ -219,6 +219,61 @@ GST_START_TEST (test_numbers)
 }
 GST_END_TEST;
 
+/* Of two chunks' worth of memory: they are written before they are full. */
+GST_START_TEST (test_memory_of_chunks)
+{
+  GstPad *source;
+
+  g_object_set (sink, "max-memory", G_GUINT64_CONSTANT (100000), "chunk-size", 1 << 20,
+      "chunk-duration", G_GUINT64_CONSTANT (0), NULL);
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+  for (guint i = 0; i < 20; i++)
+    push (source, 1000, i);
+  /* 20 of 12,000 bytes, three of which fit twice beside an index of some hundreds. */
+  fail_unless (get_stat ("chunks") >= 4, "%" G_GUINT64_FORMAT, get_stat ("chunks"));
+  /* One that fits nowhere. */
+  fail_unless_equals_int (gst_pad_push (source, make_scan (5000, 30)), GST_FLOW_ERROR);
+  expect_error (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
+  set_state (GST_STATE_READY);
+  remove_source (source);
+  expect_complete (path);
+}
+GST_END_TEST;
+
+/* The index of a file grows by each chunk. */
+GST_START_TEST (test_memory_of_index)
+{
+  for (guint several = 0; several < 2; several++) {
+    g_autofree gchar *pattern = g_build_filename (folder, "%d.mcap", NULL);
+    GstPad *source;
+    guint i;
+
+    g_object_set (sink, "location", several ? pattern : path, "max-memory",
+        G_GUINT64_CONSTANT (20000), "chunk-size", 1, "attach-pipeline", FALSE, NULL);
+    set_state (GST_STATE_PLAYING);
+    source = add_source ("cloud_%u", CAPS, GST_FORMAT_TIME);
+    for (i = 0; i < 1000; i++)
+      if (gst_pad_push (source, make_scan (1, i)) != GST_FLOW_OK)
+        break;
+    if (several) {
+      fail_unless_equals_int (i, 1000);
+      fail_unless (get_stat ("files") > 1);
+      fail_unless_equals_uint64 (get_stat ("messages"), 1000);
+      gst_pad_push_event (source, gst_event_new_eos ());
+    } else {
+      /* At least 64 bytes a chunk. */
+      fail_unless (i > 50 && i < 20000 / 64, "%u", i);
+      expect_error (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
+    }
+    set_state (GST_STATE_READY);
+    remove_source (source);
+    if (!several)
+      expect_complete (path);
+  }
+}
+GST_END_TEST;
+
 GST_START_TEST (test_no_folder)
 {
   GstPad *source;
@@ -483,6 +538,8 @@ mcapsink_suite (void)
   tcase_add_test (tests, test_end_is_told_once);
   tcase_add_test (tests, test_locations);
   tcase_add_test (tests, test_numbers);
+  tcase_add_test (tests, test_memory_of_chunks);
+  tcase_add_test (tests, test_memory_of_index);
   tcase_add_test (tests, test_no_folder);
   tcase_add_test (tests, test_reserved);
   tcase_add_test (tests, test_pipe);

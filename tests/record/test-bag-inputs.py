@@ -51,8 +51,11 @@ def writer():
         missing("Python's mcap")
 
 
-# Sanitizers take address space and memory of their own.
+# Sanitizers take address space and memory of their own, and time: a stack is walked for each
+# allocation (tests/sanitize.sh), in Python and gst-launch-1.0 as well: there are fewer of what is
+# counted in many thousands there, still more than the bounds, and times are not compared.
 SANITIZED = "NDT_TEST_SANITIZER" in os.environ
+MANY = 25 if SANITIZED else 1
 
 
 def run(*arguments, nobody=False, memory=None, env=None, cwd=None, limit=60):
@@ -212,7 +215,7 @@ class Inputs(unittest.TestCase):
         folder.mkdir()
         self.write("lines/a.mcap", [("/t", START, cloud())])
         (folder / "metadata.yaml").write_bytes(
-            b"x:\n" * (5 << 20) + b"  relative_file_paths:\n    - a.mcap\n")
+            b"x:\n" * ((5 << 20) // MANY) + b"  relative_file_paths:\n    - a.mcap\n")
         self.assertEqual(len(self.dump(folder, memory=600 * MIB, limit=20)[0]), 1)
 
     # Times
@@ -283,7 +286,7 @@ class Inputs(unittest.TestCase):
     # Budgets
 
     def test_names(self):
-        messages = [("/t", START + i * 1000, cloud(b"f%d" % i + b"x" * 900)) for i in range(200000)]
+        messages = [("/t", START + i * 1000, cloud(b"f%d" % i + b"x" * 900)) for i in range(200000 // MANY)]
         path = self.write("names.mcap", messages, compression="ZSTD", chunk_size=8 * MIB)
         self.assertLess(path.stat().st_size, 20 * MIB)
         status, output, memory = self.launch(
@@ -316,17 +319,17 @@ class Inputs(unittest.TestCase):
             self.assertNotIn("max-names)", output)
 
     def test_topics(self):
-        topics = ["/t%d" % i for i in range(16000)]
+        topics = ["/t%d" % i for i in range(5000 if SANITIZED else 16000)]
         path = self.write("topics.mcap", [(t, START + i, cloud()) for i, t in enumerate(topics)],
                           topics=topics, chunk_size=MIB)
         begin = time.monotonic()
         status, output, _ = self.launch("rosbagsrc", "location=%s" % path, "!", "fakesink")
-        self.assertLess(time.monotonic() - begin, 12)
+        self.assertTrue(SANITIZED or time.monotonic() - begin < 12)
         self.assertEqual(status, 0, output)
         self.assertIn("max-topics", output)
         result = run(NDT_BAG, "info", path)
         self.assertEqual(result.returncode, 0)
-        self.assertEqual(len(result.stdout.splitlines()), 2 + 16000)
+        self.assertEqual(len(result.stdout.splitlines()), 2 + len(topics))
 
     def test_large_chunk(self):
         path = self.write("bomb.mcap", [("/t", START, bytes(300 * MIB)), ("/t", START + 1, cloud())],
@@ -403,13 +406,13 @@ class Inputs(unittest.TestCase):
             w.start("ros2")
             channel = w.register_channel("/t", "cdr", w.register_schema(CLOUD, "ros2msg", b"x"))
             w.add_message(channel, START, b"x", START)
-            for i in range(1, 40000):
+            for i in range(1, 40000 // MANY):
                 w.add_message(999, START + i, b"x", START)
             w.finish()
         begin = time.monotonic()
         messages, rows = self.dump(path)
-        self.assertLess(time.monotonic() - begin, 10)
-        self.assertEqual((len(messages), rows[-1]["damaged"]), (1, 39999))
+        self.assertTrue(SANITIZED or time.monotonic() - begin < 10)
+        self.assertEqual((len(messages), rows[-1]["damaged"]), (1, 40000 // MANY - 1))
 
     # Names of files
 

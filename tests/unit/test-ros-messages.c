@@ -250,6 +250,54 @@ test_schemas (void)
   g_assert_null (ros_schema (NULL));
 }
 
+/* Numbers of a cloud that contradict its bytes or are none of a cloud, one at a time. */
+static void
+test_cloud_numbers (void)
+{
+  static const struct {
+    gint at; /* from the beginning, or below 0 from the end of the head */
+    guint32 value;
+    const gchar *refusal; /* NULL: it is read */
+  } cases[] = {
+      {24, 1, NULL},                     /* height */
+      {24, G_MAXUINT32, "damaged"},      /* … of more than there are bytes */
+      {28, 0, NULL},                     /* width: no points */
+      {28, 9, "damaged"},                /* … one more than there are */
+      {28, G_MAXUINT32, "damaged"},      /* … whose product with a point's bytes overflows */
+      {32, 33, "damaged"},               /* fields: more than there are bytes */
+      {32, G_MAXUINT32, "damaged"},      /* … */
+      {36, G_MAXUINT32, "damaged"},      /* length of a name */
+      {44, 12, "beyond the point-step"}, /* offset of a field */
+      {44, G_MAXUINT32, "beyond the point-step"}, /* … */
+      {52, 0, NULL},                              /* count: some drivers mean 1 */
+      {52, G_MAXUINT32, "beyond the point-step"}, {-16, 1, "big-endian"},
+      {-12, 0, "\"point-step\" is missing"}, {-12, 11, "beyond the point-step"},
+      {-12, G_MAXUINT32, "damaged"}, {-4, 97, "damaged"}, /* data: more than there are */
+      {-4, G_MAXUINT32, "damaged"},
+      {8, 2000000000, NULL}, /* nanoseconds of a stamp: they are added up */
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GByteArray) bytes = g_byte_array_new ();
+    g_autoptr (GError) error = NULL;
+    const guint32 value = GUINT32_TO_LE (cases[i].value);
+    RosPointCloud2 cloud;
+    GstPointCloudInfo info;
+    gst_point_cloud_info_init (&info);
+    gst_point_cloud_info_set_format (&info, GST_POINT_CLOUD_FORMAT_XYZ_F32LE);
+    ros_write_point_cloud2_head (bytes, 0, "lidar", &info, 8);
+    const gsize at = cases[i].at < 0 ? bytes->len - (gsize)-cases[i].at : (gsize)cases[i].at;
+    memcpy (bytes->data + at, &value, cases[i].at == -16 ? 1 : 4);
+    g_byte_array_set_size (bytes, bytes->len + 8 * 12 + 1);
+    const gboolean is_read = ros_read_point_cloud2 (&cloud, bytes->data, bytes->len, NULL, &error);
+    g_test_message ("%d: %u: %s", cases[i].at, cases[i].value, error ? error->message : "read");
+    g_assert_true (is_read == (cases[i].refusal == NULL));
+    if (is_read)
+      ros_point_cloud2_clear (&cloud);
+    else
+      g_assert_nonnull (strstr (error->message, cases[i].refusal));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -261,6 +309,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ros-messages/no-covariance", test_no_covariance);
   g_test_add_func ("/ros-messages/diagnostics", test_diagnostics);
   g_test_add_func ("/ros-messages/row-step", test_row_step);
+  g_test_add_func ("/ros-messages/cloud-numbers", test_cloud_numbers);
   g_test_add_func ("/ros-messages/schemas", test_schemas);
   return g_test_run ();
 }

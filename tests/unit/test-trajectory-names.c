@@ -137,6 +137,13 @@ test_refused (void)
       {"time;x;y;z;qx;qy;qz;qw\n1,5;1;2;3;0;0;0;1\n", "line 2: '1,5' is not a time in seconds"},
       {"time;x;y;z;qx;qy;qz;qw\n1;1,5;2;3;0;0;0;1\n", "decimal comma"},
       {"\xff\xfet\0", "UTF-16"},
+      /* Positions: an absurd unit, or another column's numbers. */
+      {"time,x,y,z,qx,qy,qz,qw\n1.5,1,1e300,3,0,0,0,1\n", "line 2: a position has the coordinate"},
+      {"0 1 2 -2.2e7 0 0 0 1\n", "line 1: a position has the coordinate -2.2e+07"},
+      {"1 0 0 1 0 1 0 1e9 0 0 1 1\n", "line 1: a position has the coordinate 1e+09"},
+      {"time,x,y,z,qx,qy,qz,qw\n1.5,1,2,3,0,0,0,0.5\n", "line 2: the quaternion has length 0.5"},
+      {"1 2 0 0 1 0 1 0 1 0 0 1 1\n", "columns"},
+      {"0 1 0 1 1 0 0 1 0 0 1 1\n", "no rigid transform"},
       {"time,x,y,z,qx,qy,qz,qw\n1.5,1,2,3,0,0,0\n",
           "line 2: has 7 columns where the line of names has 8"},
   };

@@ -213,6 +213,7 @@ gst_mcap_sink_prepare (GstMcapBase *base, guint64 log_time, guint64 size, GError
     self->file_time = log_time;
   if (has_messages &&
       ((max_bytes > 0 && expected > max_bytes) ||
+          gst_mcap_file_is_full (&gst_mcap_base_get_session (base)->file, size) ||
           (max_time > 0 && log_time >= self->file_time && log_time - self->file_time >= max_time)))
     return rotate (self, log_time, error);
   return TRUE;

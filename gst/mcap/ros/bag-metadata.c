@@ -43,6 +43,14 @@ take_line (Parser *self, const gchar *line)
   self->has_mode |= mode && g_ascii_strcasecmp (mode, "message") == 0;
 }
 
+/* Other lines are not copied: a hostile file has millions. */
+static gboolean
+is_of_interest (const gchar *line)
+{
+  return g_str_has_prefix (line, "- ") || g_str_has_prefix (line, "relative_file_paths:") ||
+         g_str_has_prefix (line, "compression_");
+}
+
 void
 bag_metadata_parse (BagMetadata *metadata, const gchar *text)
 {
@@ -52,8 +60,14 @@ bag_metadata_parse (BagMetadata *metadata, const gchar *text)
   metadata->names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   while (*text) {
     const gchar *end = strchrnul (text, '\n');
-    g_autofree gchar *line = g_strstrip (g_strndup (text, (gsize)(end - text)));
-    take_line (&parser, line);
+    while (text < end && g_ascii_isspace (*text))
+      text++;
+    if (is_of_interest (text)) {
+      g_autofree gchar *line = g_strstrip (g_strndup (text, (gsize)(end - text)));
+      take_line (&parser, line);
+    } else {
+      parser.in_paths = FALSE;
+    }
     text = *end ? end + 1 : end;
   }
   metadata->messages_are_packed = parser.is_zstd && parser.has_mode;

@@ -190,6 +190,39 @@ has_open_chunk (GstMcapFile *self)
   return self->recorder.writer && mcap_writer_get_pending_size (self->recorder.writer) > 0;
 }
 
+/* A chunk is packed into a buffer of its own. */
+#define CHUNK_COPIES 2
+
+gboolean
+gst_mcap_file_is_full (const GstMcapFile *self, guint64 size)
+{
+  const guint64 max = self->settings.max_memory;
+
+  return max > 0 &&
+         (size > max / CHUNK_COPIES ||
+             mcap_writer_get_summary_size (self->recorder.writer) > max - CHUNK_COPIES * size);
+}
+
+/* Writes the chunk at hand where @size bytes more would be too much with it. */
+static gboolean
+make_room (GstMcapFile *self, guint64 size, GError **error)
+{
+  McapWriter *writer = self->recorder.writer;
+  const guint64 pending = mcap_writer_get_pending_size (writer);
+
+  if (pending > 0 && gst_mcap_file_is_full (self, size + pending) &&
+      !mcap_writer_flush (writer, error))
+    return FALSE;
+  if (!gst_mcap_file_is_full (self, size))
+    return TRUE;
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+      "A message of %" G_GUINT64_FORMAT " bytes, and the index of the file, %" G_GUINT64_FORMAT
+      " bytes so far, take more memory than “max-memory” (%" G_GUINT64_FORMAT
+      " bytes) allows: record several files (a %%05d in “location”), or set it larger",
+      size, mcap_writer_get_summary_size (writer), self->settings.max_memory);
+  return FALSE;
+}
+
 gboolean
 gst_mcap_file_add (GstMcapFile *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,
     gint64 stamp, GError **error)
@@ -197,6 +230,7 @@ gst_mcap_file_add (GstMcapFile *self, GstMcapPad *pad, GstBuffer *buffer, guint6
   guint64 number;
 
   if (!gst_mcap_file_add_map (self, log_time, stamp, error) ||
+      !make_room (self, gst_buffer_get_size (buffer), error) ||
       !gst_mcap_recorder_add (&self->recorder, pad, buffer, log_time, stamp, error))
     return FALSE;
   note_map (self, pad, log_time);

@@ -52,6 +52,9 @@ gboolean gst_mcap_file_add_map (GstMcapFile *self, guint64 log_time, gint64 stam
 /* A buffer of @pad as messages; see gst_mcap_recorder_add(). */
 gboolean gst_mcap_file_add (GstMcapFile *self, GstMcapPad *pad, GstBuffer *buffer, guint64 log_time,
     gint64 stamp, GError **error);
+/* Whether the file takes as much memory as settings.max_memory with @size bytes of messages more,
+ * though the chunk at hand were written before. */
+gboolean gst_mcap_file_is_full (const GstMcapFile *self, guint64 size);
 /* When the chunk at hand has to be written, of g_get_monotonic_time(); 0: not before it is full. */
 gint64 gst_mcap_file_get_due (GstMcapFile *self);
 /* Writes the chunk at hand. */

@@ -110,6 +110,11 @@ static const Property properties[] = {
         "Log time that a chunk spans at most, and time of day after which it is written in any "
         "case, ns (0: any)",
         AT (chunk_duration), UINT64, .max = G_MAXUINT64, .initial = GST_SECOND},
+    {"max-memory", "Maximum Memory",
+        "Bytes of memory that the file being written may take: the chunk at hand, twice, and the "
+        "index that is written at its end; beyond it the next file begins where there are several, "
+        "otherwise this one ends with an error (0: any)",
+        AT (max_memory), UINT64, .max = G_MAXUINT64, .initial = G_GUINT64_CONSTANT (1) << 30},
     {"tf-topic", "TF Topic", "Topic of poses as transforms (empty: they are not recorded)",
         AT (tf_topic), STRING, .text = "/tf"},
     {"tf-role", "TF Role", "Role of the poses that are recorded as transforms", AT (tf_role), ENUM,

@@ -29,6 +29,7 @@ typedef struct {
   McapWriterCompression compression;
   guint chunk_size;       /* bytes */
   guint64 chunk_duration; /* ns */
+  guint64 max_memory;     /* bytes; 0: any */
   gchar *tf_topic;
   GstPoseRole tf_role;
   GstMcapTfMode tf_mode;
