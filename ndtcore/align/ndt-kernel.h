@@ -30,7 +30,7 @@ typedef struct {
   gint32 cell[3];
   guint32 first;
   guint32 wanted[3];
-  guint32 reserved; /* padding: padding: two to a cache line */
+  guint32 reserved; /* padding: two to a cache line */
 } NdtCellList;
 
 /**

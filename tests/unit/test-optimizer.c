@@ -458,6 +458,81 @@ test_direction (void)
     g_assert_cmpfloat (step[i], ==, 0);
 }
 
+/* ---- Constants of ndt-tuning.h ---- */
+
+static NdtOptimizerSums
+make_sums (double score, double slope_x, double slope_yaw, double curvature)
+{
+  NdtOptimizerSums sums;
+  memset (&sums, 0, sizeof sums);
+  sums.n_pairs = 1000;
+  sums.score = score;
+  sums.gradient[0] = slope_x;
+  sums.gradient[5] = slope_yaw;
+  for (int i = 0; i < 6; i++)
+    sums.hessian[NDT_H6 (i, i)] = curvature;
+  return sums;
+}
+
+/* A step of the approach is at most a cell (of 2 m here) and 0.25 rad long, its direction kept. */
+static void
+test_approach_limits (void)
+{
+  static const double slopes[][2] = {{100, 0}, {0, 100}, {100, 100}};
+  static const double expected[][2] = {{2, 0}, {0, 0.25}, {0.25, 0.25}};
+  for (guint i = 0; i < G_N_ELEMENTS (slopes); i++) {
+    const NdtOptimizerSums sums = make_sums (0, slopes[i][0], slopes[i][1], -1);
+    NdtOptimizer o;
+    int accepted;
+    ndt_optimizer_init (&o, &default_params, identity, 1);
+    g_assert_cmpint (ndt_optimizer_update (&o, &default_params, &sums, &accepted), ==, 1);
+    g_assert_cmpint (o.kind, ==, NDT_KIND_LEAST_SQUARES);
+    g_assert_cmpfloat_with_epsilon (o.t[0], expected[i][0], 1e-9);
+    /* An angle near 0 has half of the digits of its cosine. */
+    g_assert_cmpfloat_with_epsilon (angle_to (o.q, identity), expected[i][1], 1e-7);
+  }
+}
+
+/* An indefinite start is followed by three steps of the approach, unless a smaller one ends them.
+ */
+static void
+test_detour (void)
+{
+  NdtOptimizerSums sums = make_sums (1, 1, 0, 1);
+  NdtOptimizer o;
+  int accepted;
+  ndt_optimizer_init (&o, &default_params, identity, 0);
+  g_assert_cmpint (ndt_optimizer_update (&o, &default_params, &sums, &accepted), ==, 1);
+  sums = make_sums (0, 100, 0, -1);
+  for (int i = 0; i < 3; i++) {
+    g_assert_cmpint (o.kind, ==, NDT_KIND_LEAST_SQUARES);
+    g_assert_cmpint (ndt_optimizer_update (&o, &default_params, &sums, &accepted), ==, 1);
+  }
+  g_assert_cmpint (o.kind, ==, NDT_KIND_SCORE);
+  g_assert_cmpint (o.approach_steps, ==, 3);
+}
+
+/* Backtracking goes to the maximum of the parabola: half of the step where the score is the same,
+ * which is as far as it can be; and a tenth at least. */
+static void
+test_backtracking (void)
+{
+  static const double scores[] = {0, -1, -1e6}, lengths[] = {0.5, 0.25, 0.1};
+  for (guint i = 0; i < G_N_ELEMENTS (scores); i++) {
+    NdtOptimizerSums sums = make_sums (0, 1, 0, -1);
+    NdtOptimizer o;
+    int accepted;
+    ndt_optimizer_init (&o, &default_params, identity, 0);
+    g_assert_cmpint (ndt_optimizer_update (&o, &default_params, &sums, &accepted), ==, 1);
+    /* A pivot of the scaled matrix may be damped by rounding. */
+    g_assert_cmpfloat_with_epsilon (o.t[0], 1, 1e-9);
+    sums = make_sums (scores[i], 0, 0, -1);
+    g_assert_cmpint (ndt_optimizer_update (&o, &default_params, &sums, &accepted), ==, 1);
+    g_assert_false (accepted);
+    g_assert_cmpfloat_with_epsilon (o.t[0], lengths[i], 1e-9);
+  }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -474,5 +549,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/optimizer/indefinite", test_indefinite);
   g_test_add_func ("/optimizer/stages", test_stages);
   g_test_add_func ("/optimizer/direction", test_direction);
+  g_test_add_func ("/optimizer/approach-limits", test_approach_limits);
+  g_test_add_func ("/optimizer/detour", test_detour);
+  g_test_add_func ("/optimizer/backtracking", test_backtracking);
   return g_test_run ();
 }

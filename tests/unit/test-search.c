@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndtcore/align/ndt-search.h"
+#include "ndtcore/scan/ndt-scan-sample.h"
 
 #include <math.h>
 #include <string.h>
@@ -222,10 +223,21 @@ test_nothing_there (void)
   tear_down (&f);
 }
 
+/* Two fifths of the scan's points, 600 to 1,500: docs/mathematics.md, "Far starts". */
+static void
+test_sizes (void)
+{
+  static const guint sizes[][2] = {
+      {601, 600}, {1500, 600}, {2000, 800}, {3750, 1500}, {3800, 1500}, {130000, 1500}};
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    g_assert_cmpuint (ndt_sample_most (sizes[i][0]), ==, sizes[i][1]);
+}
+
 int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/search/sizes", test_sizes);
   g_test_add_func ("/search/leaves", test_leaves);
   g_test_add_func ("/search/spread", test_spread);
   g_test_add_func ("/search/sampled", test_sampled);
