@@ -7,11 +7,10 @@
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndt-tracker.h"
 
-/* Farther apart scans say nothing of how the body moves now. */
+/* Longest time, ns, between two scans that give a velocity. */
 #define MAX_STEP 1000000000
 
-/* A change of velocity that moves no point by more than so much, metres and rad, changes nothing.
- */
+/* Changes of velocity that displace no point by more than this, metres and rad, are ignored. */
 #define MOTION_EPSILON 0.01
 #define TURN_EPSILON 5e-4
 
@@ -59,14 +58,14 @@ ndt_course_is_change (const NdtCourse *course, const double change[6])
          sqrt (rotation) * course->half > TURN_EPSILON;
 }
 
-/* Times of which the later is not the second's, but not by as much as where a clock begins anew. */
+/* Returns TRUE where the times decrease, by less than after a reset of the clock. */
 static gboolean
 swaps (gint64 first, gint64 second)
 {
   return first >= 0 && second >= 0 && second <= first && second > first - MAX_STEP;
 }
 
-/* Do course->step and the time since @last fit together? */
+/* Returns TRUE where course->step is credible for the time since @last. */
 static gboolean
 is_credible (const NdtCourse *course, const NdtCourse *last)
 {
@@ -75,7 +74,7 @@ is_credible (const NdtCourse *course, const NdtCourse *last)
       last->velocity, 1e-9 * (double)(course->time - since));
 }
 
-/* Takes the velocity that @last had. */
+/* Uses the velocity of @last. */
 static gboolean
 keep_velocity (NdtCourse *course, const NdtCourse *last)
 {
@@ -107,7 +106,7 @@ ndt_course_continue (NdtCourse *course, const NdtCourse *last, const NdtPose *po
     return keep_velocity (course, last);
   course->has_velocity = TRUE;
   course->velocity_time = course->time;
-  /* From a scan that was not compensated it is only roughly right. */
+  /* The velocity from a scan without compensation is approximate. */
   course->has_step = last->has_velocity;
   course->step_time = last->time + (course->time - last->time) / 2;
   for (guint i = 0; i < 6; i++) {
@@ -124,7 +123,7 @@ ndt_course_continue (NdtCourse *course, const NdtCourse *last, const NdtPose *po
   return ndt_course_is_change (course, change);
 }
 
-/* A twist in a frame, as another one has it about its own axes that lies at @pose in the first. */
+/* Transforms a twist to a frame whose pose in the twist's frame is @pose. */
 static void
 twist_at (const NdtPose *pose, const double twist[6], double out[6])
 {

@@ -4,17 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-/* What nobody has measured may be as fast as this, m/s; and what was measured changes by so much,
- * m/s². One standard deviation each. */
+/* Standard deviations of a velocity that has not been measured, m/s, and of its change, m/s². */
 #define UNKNOWN_SPEED 20.0
 #define ACCELERATION 2.0
 
-/* Odometry errs by this fraction of the way, and by so many metres a step. */
+/* Standard deviation of odometry: this fraction of the distance, and metres a step. */
 #define ODOMETRY_DRIFT 0.02
 #define ODOMETRY_NOISE 0.005
 
-/* Along an open axis the score has a maximum wherever one looks for it: what little it tells counts
- * only where the position is known to this already, metres. */
+/* Along an open axis the score has maxima everywhere: its information is used only where the
+ * standard deviation is below this, metres. */
 #define LOCAL 0.5
 
 static double
@@ -64,7 +63,8 @@ predict (double position, double velocity, const NdtDriftStep *step)
     const double noise = ODOMETRY_DRIFT * step->way + ODOMETRY_NOISE;
     p += noise * noise;
   } else {
-    /* The velocity's error lasts, and so adds up along the way. */
+    /* The error of the velocity is constant, so that standard deviations, and not variances, add
+     * up. */
     const double s = sqrt (p) + sqrt (velocity) * step->seconds +
                      0.5 * ACCELERATION * step->seconds * step->seconds;
     p = s * s;
@@ -92,7 +92,7 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     double speed = sqrt (velocity) + ACCELERATION * step->seconds;
     if (speed > UNKNOWN_SPEED)
       speed = UNKNOWN_SPEED;
-    /* Two positions tell it as well as they are known. */
+    /* The velocity from two positions has their variances. */
     if (step->seconds > 0 && sqrt (p + before) < speed * step->seconds)
       speed = sqrt (p + before) / step->seconds;
     if (is_open) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How well a position is known from scan to scan, by direction: it grows with the way where scans
- * leave a direction open, and shrinks where they tell it. */
+/* Variance of the position from scan to scan, by direction: it grows along directions that scans
+ * leave open, and shrinks along those that they determine. */
 #pragma once
 
 #include "ndtcore/align/ndt-observability.h"
 
-/* Points of one surface err together: variances are this many times those of independent ones. Of
- * KITTI's and BALM's drives (docs/tracking.md). */
+/* Errors of points of one surface are correlated: variances are this many times those of
+ * independent points. Measured on KITTI and BALM (docs/tracking.md). */
 #define NDT_DRIFT_CLUSTERING 8.0
 
 /**
@@ -22,11 +22,11 @@ typedef struct {
 /**
  * NdtDriftStep:
  * @seconds: since the scan before
- * @by_odometry: odometry leads to the prediction; constant velocity otherwise
+ * @by_odometry: the prediction is by odometry, and otherwise by constant velocity
  * @way: metres from the scan before to the prediction
- * @prior_variance: of a prior that the prediction is, or that holds it, m²; 0: none
+ * @prior_variance: of a prior that is the prediction, or part of the objective, m²; 0: none
  *
- * What leads from the scan before to the prediction of this one.
+ * The step from the scan before to the prediction of this one.
  */
 typedef struct {
   double seconds;
@@ -35,18 +35,18 @@ typedef struct {
   double prior_variance;
 } NdtDriftStep;
 
-/* A position that is known to @stddev metres along each axis, and a velocity that is not. */
+/* Sets the standard deviation of the position along each axis, metres, and an unknown velocity. */
 void ndt_drift_reset (NdtDrift *drift, double stddev);
 
-/* A new place: what scans tell of it counts, and beyond that it is known worse than before by
- * @stddev metres. */
+/* A new place: adds @stddev, metres, to the standard deviation of the position, and makes the
+ * velocity unknown. */
 void ndt_drift_widen (NdtDrift *drift, double stddev);
 
-/* Takes a scan. @shift: from the prediction to where it was aligned, metres in the map; (inout):
- * along open axes only as far as the scan tells more than the prediction, and the same bits where
- * none is open. Returns the largest standard deviation of the position, metres, and @axis that it
- * is along. */
+/* Adds a scan. @shift: (inout): from the prediction to the alignment, metres in the map; it is
+ * weighted with the scan's information along open axes, and unchanged, to the bit, where none is
+ * open. Returns the largest standard deviation of the position, metres, and its @axis. */
 double ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservability *seen,
     double shift[3], double axis[3]);
-/* A scan that says nothing. Returns the largest standard deviation along an axis of the map. */
+/* Adds a step without an alignment. Returns the largest standard deviation along an axis of the
+ * map. */
 double ndt_drift_skip (NdtDrift *drift, const NdtDriftStep *step);

@@ -5,7 +5,7 @@
 
 #include "ndtcore/math/ndt-formulas.h"
 
-/* Steps of the integral; from 200 on the third digit stays. */
+/* Steps of the integral; from 200 on the first three digits do not change. */
 #define STEPS 400
 
 /* Mean of exp (−d2/2 T²), T² of a point against a mean and a covariance of n points:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How well a scan fits, as a fraction of what the map can give. docs/tracking.md has the
+/* The fit of a scan, as a fraction of the value expected on its map. docs/tracking.md has the
  * measurements. */
 #pragma once
 
@@ -14,7 +14,7 @@ G_BEGIN_DECLS
  * @share: of the map's points, those that lie in voxels, 0 to 1
  * @density: points of a voxel, mean, 6 or more
  *
- * What NVTL × matched ratio comes to where a scan lies in place, as a fraction of the largest NVTL:
+ * Expected NVTL × matched ratio of a scan at its true pose, as a fraction of the largest NVTL:
  * @share √(g g∞). g∞ = (1 + d2)^(−3/2) is the mean term of points drawn from a voxel's own
  * distribution; g is that where the distribution was estimated from @density points, whose squared
  * Mahalanobis distance has Hotelling's distribution. A point takes the best of its voxels and so
@@ -24,7 +24,7 @@ G_BEGIN_DECLS
  */
 double ndt_fit_expected (double outlier_ratio, double resolution, double share, double density);
 
-/* The arguments that @expected was computed from, so that it is so once for a map. */
+/* Cache: @expected and the arguments that it was computed from. */
 typedef struct {
   double outlier_ratio;
   double resolution;

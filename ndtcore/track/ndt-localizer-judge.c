@@ -24,7 +24,7 @@ ndt_localizer_get_quality (const NdtRegistration *registration)
   return ndt_tracker_quality (registration->nvtl, registration->matched_ratio);
 }
 
-/* Why an alignment is not good enough by the thresholds that are set, if it is not. */
+/* The reason by the thresholds that are set; NDT_REASON_NONE where all are met. */
 static NdtReason
 judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration)
 {
@@ -45,36 +45,39 @@ judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration
 
 /* ---- Decisions ---- */
 
-/* A start is known to this where nothing says how well, metres and rad; what is farther from it
- * than three times that, and than an alignment reaches, is another place. */
+/* Standard deviation of a start without one, metres and rad. What is farther from it than three
+ * times that, and than the range of an alignment, is another place. */
 #define START_STDDEV 0.4
 #define START_REACH 3.0
 #define START_TURN_REACH 0.5
 
-/* What a search of an area finds was the best of many places, and has to fit by so much better. */
+/* The result of a search of an area is the best of many places, so that its fit has to be better by
+ * this factor. */
 #define AREA_FIT 1.06
 
-/* A start is where it is said to be: metres and rad. */
+/* Largest distance, metres and rad, at which a result confirms its start, and the least overlap for
+ * that. */
 #define NEAR_METRES 1.0
 #define NEAR_TURN 0.1
 #define LEAST_OVERLAP 0.3
-/* And what an alignment reaches from where motion leads. */
+/* Range of an alignment from the prediction by motion, metres and rad. */
 #define CLOSE_METRES 2.5
 #define CLOSE_TURN 0.35
 
-/* Tilt of the body against that of the last pose that counted, rad. */
+/* Largest tilt of the body against that of the last accepted pose, rad. */
 #define MAX_TILT 0.5
 
-/* NVTL this close to what it was in place means that it is the overlap alone that is small. */
+/* With an NVTL of at least this fraction of the usual one only the overlap is small. */
 #define SAME_NVTL 0.95
 
-/* Below this share of what the matched ratio is in place a scan's misfit is for want of a map. */
+/* With less than this fraction of the usual matched ratio the misfit of a scan is due to the extent
+ * of the map. */
 #define SMALL_OVERLAP 0.6
 
-/* A new place is known to what the scan tells, and beyond that to this, metres. */
+/* Standard deviation, metres, that is added to the position in a new place. */
 #define NEW_PLACE_STDDEV 2.0
 
-/* Is the end of an alignment within what is known of the start? */
+/* Returns TRUE where the end of an alignment is within the uncertainty of the start. */
 static gboolean
 is_start (const NdtLocalizerStep *step, const NdtPose *body)
 {
@@ -85,7 +88,7 @@ is_start (const NdtLocalizerStep *step, const NdtPose *body)
          radians <= START_TURN_REACH + 3 * s[5];
 }
 
-/* Is it at the guess, but for what a scan corrects? */
+/* Returns TRUE where the end is at the guess, up to a correction of usual size. */
 static gboolean
 near_guess (const NdtLocalizerStep *step, const NdtPose *body)
 {
@@ -94,8 +97,9 @@ near_guess (const NdtLocalizerStep *step, const NdtPose *body)
   return metres <= NEAR_METRES && radians <= NEAR_TURN;
 }
 
-/* Is it where an alignment reaches from a pose that counted, though a stamp or a push may have made
- * it miss where motion leads? Or at a prior, which is a second source? */
+/* Returns TRUE where the end is in the range of an alignment from an accepted pose, although it
+ * misses the prediction, for a wrong stamp for instance; or at a prior, which is an independent
+ * source. */
 static gboolean
 is_close (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose *body)
 {
@@ -108,7 +112,7 @@ is_close (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose
          radians <= CLOSE_TURN;
 }
 
-/* A body does not fall over. */
+/* Returns TRUE where the tilt is plausible. */
 static gboolean
 is_upright (const NdtLocalizer *localizer, const NdtPose *body)
 {
@@ -122,8 +126,8 @@ is_upright (const NdtLocalizer *localizer, const NdtPose *body)
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (MAX_TILT);
 }
 
-/* What is found elsewhere has to fit as well as what the stream had; by its matched points alone as
- * well where it jumps: motion that is compensated wrongly blurs a scan that is close. */
+/* A result in another place has to fit as well as the stream's scans; at a jump NVTL alone as well,
+ * since wrong motion compensation lowers the fit of a scan that is close. */
 static gboolean
 has_fallen (const NdtTracker *tracker, const NdtLocalizerStep *step)
 {
@@ -133,7 +137,7 @@ has_fallen (const NdtTracker *tracker, const NdtLocalizerStep *step)
          (step->jumps && registration->nvtl < SAME_NVTL * tracker->mean_nvtl);
 }
 
-/* The absolute fit, and what the stream had so far. */
+/* Compares the fit with its bound, and with that of the stream. */
 static NdtReason
 judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
 {
@@ -146,7 +150,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   NdtLocalization *out = &step->out;
   const NdtReason misfit =
       out->overlap < SMALL_OVERLAP ? NDT_REASON_WEAK_OVERLAP : NDT_REASON_BAD_FIT;
-  /* One that confirms a new place has to fit as that did. */
+  /* A scan that confirms a new place has to meet the bound of that place. */
   out->fit_bound = step->is_area || (follows && tracker->n_unconfirmed > 0)
                        ? AREA_FIT * params->min_start_fit
                    : follows ? params->min_fit
@@ -161,7 +165,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
     step->jumps = step->is_area || (!starts && !follows && !is_close (tracker, step, &body));
     return !starts && !follows && has_fallen (tracker, step) ? misfit : NDT_REASON_NONE;
   }
-  /* What lies off the map says nothing against a start that is where it is said to be. */
+  /* Points outside of the map are no evidence against a start whose result is near it. */
   if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
       out->overlap >= LEAST_OVERLAP && out->fit >= out->overlap && near_guess (step, &body))
     return NDT_REASON_NONE;
@@ -180,7 +184,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   return step->dropped ? NDT_REASON_BAD_FIT : NDT_REASON_NONE;
 }
 
-/* Sets why the alignment does not count, if it does not, and the numbers. */
+/* Sets the reason why the alignment is rejected, if it is, and the numbers. */
 void
 ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step)
 {
@@ -277,8 +281,8 @@ ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step)
       memcpy (out->open[out->n_open++], seen->axes[k], sizeof (out->open[0]));
 }
 
-/* Between places: what each point contributes, never the score, which counts a point once for each
- * of its voxels. A place that motion does not lead to has to be better by a tenth. */
+/* Rating for comparing places: NVTL times matched ratio, since the score counts a point once for
+ * each of its voxels. A place away from the prediction has to be better by a tenth. */
 double
 ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
@@ -291,9 +295,9 @@ ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *
                                                                          : NDT_LOCALIZER_AS_GOOD);
 }
 
-/* ---- What scans leave open ---- */
+/* ---- Open directions ---- */
 
-/* How well the position of a start or of a prior is known. */
+/* Standard deviation of the position of a start or of a prior. */
 static double
 get_start_stddev (const NdtLocalizerStep *step)
 {
@@ -305,8 +309,8 @@ get_start_stddev (const NdtLocalizerStep *step)
   return MAX (known, START_STDDEV);
 }
 
-/* How well the position is known now. Along directions that the scan leaves open the pose goes
- * where the prediction does. */
+/* Updates the variance of the position. Along directions that the scan leaves open the pose is that
+ * of the prediction. */
 void
 ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
 {
@@ -338,7 +342,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
   } else {
     out->sigma = ndt_drift_take (
         &tracker->drift, &from, &out->registration.observability, shift, out->sigma_axis);
-    /* What was found elsewhere is not drawn back. */
+    /* A result in another place is not moved towards the prediction. */
     for (guint i = 0; i < 3 && !step->jumps && !guess->is_held && localizer->params.max_sigma > 0;
          i++)
       out->registration.pose.position[i] += shift[i] - before[i];
@@ -346,13 +350,13 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
   step->drift = tracker->drift;
 }
 
-/* A way of which more than this is open, metres, may bend meanwhile: it then leads aside by a tenth
- * of that, and by more the longer it is, since roads have radii from 100 m on. */
+/* Where σ exceeds this, metres, the road may bend within it: the lateral standard deviation is a
+ * tenth of σ, and more over longer distances, by the radii of roads from 100 m on. */
 #define LARGE_SIGMA 0.5
 #define BEND 0.1
 #define BEND_RADIUS 100.0
 
-/* The covariance of the position is no smaller along any axis than the stream knows it. */
+/* Raises the covariance of the position to the stream's variance along each axis. */
 void
 ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration)
 {

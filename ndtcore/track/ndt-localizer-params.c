@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a localizer is told, and names of what it tells. */
+/* Parameters of a localizer, and names of its enumerations. */
 #include <math.h>
 #include <string.h>
 

@@ -21,10 +21,10 @@ ndt_localizer_get_filter (const NdtLocalizer *localizer)
 
 /* ---- Motion compensation ---- */
 
-/* How often a scan is moved and aligned anew at most. */
+/* Most repetitions of compensation and alignment of a scan. */
 #define MAX_PASSES 2
 
-/* Does it tell when its points were measured? */
+/* Returns TRUE where the observation has times of points. */
 static gboolean
 has_times (const NdtObservation *observation)
 {
@@ -32,7 +32,7 @@ has_times (const NdtObservation *observation)
          observation->time >= 0;
 }
 
-/* What is known before the alignment. */
+/* Sets the motion as known before the alignment. */
 static void
 begin_course (const NdtLocalizer *localizer, const NdtObservation *observation,
     const NdtTrackerGuess *guess, const NdtTimeSpan *span, NdtCourse *course)
@@ -50,7 +50,7 @@ begin_course (const NdtLocalizer *localizer, const NdtObservation *observation,
   }
 }
 
-/* Sets the scan as its sensor sees it in the middle of its course; without a velocity as it is. */
+/* Sets the scan, compensated to the middle of its course; uncompensated without a velocity. */
 static gboolean
 move_scan (NdtLocalizer *localizer, const NdtCourse *course, GError **error)
 {
@@ -80,8 +80,8 @@ get_thinned (NdtLocalizer *localizer, guint slot, guint n_points, guint *n, GErr
       localizer->backend, slot, localizer->thinned, localizer->thinned_capacity, n, error);
 }
 
-/* The points at the sensor's pose that lie above the margin over the body replace the scan in the
- * slot and are scored. */
+/* Replaces the scan in the slot by its points above the margin over the body, and evaluates their
+ * scores. */
 static gboolean
 score_no_ground (NdtLocalizer *localizer, guint slot, const NdtPose *sensor, const NdtPose *body,
     NdtLocalization *out, GError **error)
@@ -121,7 +121,7 @@ get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
 {
   NdtTrackerInput input = {
       .time = observation->time, .prior = observation->prior, .odometry = observation->odometry};
-  /* A pose that is none is as if it were not given. */
+  /* Invalid poses are ignored. */
   input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
   input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
   input.holds = localizer->params.regularization_scale > 0;
@@ -140,8 +140,8 @@ ndt_localizer_predict (
   return (NdtPrediction)guess.prediction;
 }
 
-/* How far from its guess a scan is searched for. FALSE where the search from far reaches as far, or
- * something else tells where the body is. */
+/* Sets the region around the guess that is searched. FALSE where the search from far covers it, or
+ * where there is another prediction. */
 static gboolean
 get_search (const NdtLocalizer *localizer, const NdtObservation *observation,
     const NdtTrackerGuess *guess, NdtPoseSearch *search)
@@ -190,11 +190,11 @@ ndt_localizer_step_predict (
       step->reason = NDT_REASON_NO_START;
   }
   step->tried = step->reason == NDT_REASON_NONE;
-  /* Also of one that is not tried: the next one may be, around the same pose. */
+  /* Also set for a scan that is not aligned: the next one may be, around the same pose. */
   step->is_wide = get_search (localizer, observation, &step->guess, &step->search) && step->tried;
 }
 
-/* The sensor's pose in the middle of its scan, from the body's at the observation's time. */
+/* The sensor's pose in the middle of its scan, from the body's pose at the observation's time. */
 static NdtPose
 sensor_of_guess (const NdtLocalizer *localizer, const NdtLocalizerStep *step, const NdtPose *body)
 {
@@ -205,7 +205,8 @@ sensor_of_guess (const NdtLocalizer *localizer, const NdtLocalizerStep *step, co
   return ndt_mount_sensor_of_body (ndt_localizer_get_mount (localizer), &middle);
 }
 
-/* How the scan is registered: with what holds its sensor, as far from the guess as its body is. */
+/* Parameters of the scan's registration, with the regularization of its sensor's pose, which has
+ * the body's distance from the guess. */
 static NdtRegistrationParams
 get_registration_params (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
@@ -213,7 +214,7 @@ get_registration_params (const NdtLocalizer *localizer, const NdtLocalizerStep *
   NdtRegistrationParams params = localizer->params.registration;
   NdtRegularization *r = &params.regularization;
   memset (r, 0, sizeof (*r));
-  /* What is searched around holds nothing. */
+  /* No regularization in a search around a pose. */
   if (!guess->is_held || step->is_wide)
     return params;
   NdtPose body = guess->pose;
@@ -227,7 +228,7 @@ get_registration_params (const NdtLocalizer *localizer, const NdtLocalizerStep *
   return params;
 }
 
-/* A scan whose motion is compensated goes to the backend when its velocity is known. */
+/* A scan with motion compensation is set in the backend when its velocity is known. */
 static gboolean
 set_course (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -263,7 +264,7 @@ ndt_localizer_step_begin (
       localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
 }
 
-/* In the place of what was registered before. What a search told of other places stays true. */
+/* Replaces the registration. The runner-up of a search remains valid. */
 static gboolean
 register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch search,
     const NdtPose *guesses, guint n_guesses, GError **error)
@@ -285,7 +286,7 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
   return TRUE;
 }
 
-/* Back to what was registered before a search that found nothing better. */
+/* Restores the registration before a search that found nothing better. */
 static void
 restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtRegistration *before,
     gboolean is_complete)
@@ -299,7 +300,7 @@ restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtRegistration 
   ndt_localizer_step_judge (localizer, step);
 }
 
-/* From far, with the other guesses. What was aligned before stays where it is better. */
+/* Searches from far, with the other guesses. The alignment before is used where it is better. */
 static gboolean
 search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -318,7 +319,7 @@ search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   return TRUE;
 }
 
-/* Around the last pose that counted, as far as the body may have got since. */
+/* Searches around the last accepted pose, as far as the body may have moved since. */
 static gboolean
 search_area (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -350,7 +351,8 @@ search_area (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   return TRUE;
 }
 
-/* Was it aligned, but does not fit? @or_none: or does it? */
+/* Returns TRUE where the scan was aligned and does not fit; with @or_none also where the fit is
+ * good. */
 static gboolean
 is_misfit (const NdtLocalizerStep *step, gboolean or_none)
 {
@@ -359,7 +361,7 @@ is_misfit (const NdtLocalizerStep *step, gboolean or_none)
              (or_none && step->reason == NDT_REASON_NONE));
 }
 
-/* Around the guess, and from far from others. */
+/* Searches around the guess, and from far from the others. */
 static gboolean
 search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -375,7 +377,7 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     const NdtRegistration around = *registration;
     if (!search_from_far (localizer, step, error))
       return FALSE;
-    /* What they lead to has the place found before as its rival, or else that one's. */
+    /* The runner-up of their result is the place found before, or that one's runner-up. */
     const double quality = ndt_localizer_get_quality (registration);
     double metres, radians;
     ndt_pose_difference (&registration->pose, &around.pose, &metres, &radians);
@@ -387,15 +389,15 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
           (is_same && around.is_ambiguous) || registration->runner_up >= NDT_AMBIGUOUS;
     }
   }
-  /* Before the score: that may pass once the scan's motion is compensated. */
+  /* Tested before the score, which may be sufficient after motion compensation. */
   if (is_misfit (step, TRUE) && registration->is_ambiguous)
     step->reason = NDT_REASON_AMBIGUOUS;
   return TRUE;
 }
 
-/* Where the body may be at the prior: from far there, turned as the prior and as motion says. What
- * was aligned before stays where it is clearly better; where it is not, the scan does not tell one
- * place from the other. */
+/* Where the body may be at the prior: searches from far there, with the yaw of the prior and of the
+ * prediction. The alignment before is used where it is clearly better; otherwise the scan does not
+ * distinguish the two places. */
 static gboolean
 try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -407,7 +409,7 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   const NdtPose turned = ndt_tracker_turn_prior (prior, &guess.pose);
   const NdtPose sensors[2] = {
       sensor_of_guess (localizer, step, &turned), sensor_of_guess (localizer, step, prior)};
-  /* One where both are the same. */
+  /* One guess where both are the same. */
   const guint n =
       ndt_tracker_is_near (prior, &turned, NDT_TRACKER_SAME, NDT_TRACKER_SAME_TURN, 0) ? 1 : 2;
   ndt_tracker_hold (prior, INFINITY, guess.pose.orientation, &step->guess);
@@ -439,7 +441,7 @@ search_anywhere (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   return TRUE;
 }
 
-/* Is an alignment from the guess alone to be tried again from far? */
+/* Returns TRUE where the alignment from the guess is to be repeated from far. */
 static gboolean
 is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
@@ -452,8 +454,8 @@ is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
              &body, registration->nvtl, registration->matched_ratio);
 }
 
-/* From the guess, from far where that does not fit, and around the last pose that counted where
- * nothing has for some scans. */
+/* Aligns from the guess, from far where that does not fit, and around the last accepted pose where
+ * no scan has been accepted for some time. */
 static gboolean
 align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -483,12 +485,13 @@ has_aligned (const NdtLocalizerStep *step)
   return step->tried && is_misfit (step, TRUE);
 }
 
-/* Points moved by six more numbers fit better even where they are wrong: by up to 0.4 % in the
- * simulated town, by 1.3 % in a hall; a motion of 8 m/s makes 5 % and more. */
+/* Least gain in quality by an estimated velocity. Six more parameters raise it even where they are
+ * wrong: by up to 0.4 % in the simulated town and 1.3 % in a hall; a motion of 8 m/s gives 5 % and
+ * more. */
 #define MIN_GAIN 1.015
 
-/* A scan whose velocity nothing else tells: by the one that it tells itself, where it is aligned
- * better so; otherwise it stays as it is. */
+/* Compensates a scan without a velocity by the one that is estimated from it, where the alignment
+ * gains by that. */
 static gboolean
 align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -520,16 +523,16 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   return move_scan (localizer, &step->course, error);
 }
 
-/* Does the way since the scan before not fit the time? What a prior did to a pose that it holds is
- * no motion, and the velocity so far holds on. */
+/* Returns TRUE where the velocity from the scan before is not credible. With a prior in the
+ * objective its influence on the pose is no motion, and the velocity before is used. */
 static gboolean
 is_doubtful (const NdtLocalizerStep *step)
 {
   return step->course.is_doubtful && !step->guess.is_held;
 }
 
-/* A scan that is aligned tells the velocity; where that is another than the one its points were
- * moved by, they are moved and aligned once more. */
+/* An alignment gives a velocity; where it differs from the one that the points were compensated by,
+ * they are compensated and aligned again. */
 static gboolean
 align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -549,7 +552,8 @@ align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
             again ? step->guesses : &sensor, 1, error))
       return FALSE;
   }
-  /* Nor does a scan tell its velocity along a direction in which it does not hold its pose. */
+  /* Nor is the velocity estimated from a scan that does not determine its pose in all directions.
+   */
   return !has_aligned (step) || step->course.has_velocity || !(step->course.half > 0) ||
          step->out.registration.n_degenerate > 0 || align_by_itself (localizer, step, error);
 }
@@ -578,7 +582,7 @@ get_outcome (const NdtLocalizerStep *step)
   }
 }
 
-/* Has the alignment's result, and remembers it: the next scan can be predicted then. */
+/* Completes the alignment and updates the tracker, so that the next scan can be predicted. */
 gboolean
 ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
@@ -601,12 +605,12 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
       out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);
   step->base = tracker->pose;
   localizer->course.has_pose = FALSE;
-  /* Nor does a scan that is not believed say how it moves. */
+  /* A rejected scan gives no velocity either. */
   if (step->has_course &&
       (step->reason == NDT_REASON_NONE || (step->dropped && tracker->follows))) {
     localizer->course = step->course;
     if (step->course.has_velocity && (tracker->has_velocity || step->reason == NDT_REASON_NONE)) {
-      /* Better than from one end to the next. */
+      /* More accurate than between the poses at the ends. */
       tracker->has_velocity = TRUE;
       memcpy (tracker->velocity, step->course.velocity, sizeof (tracker->velocity));
       tracker->velocity_time = 1000000000;
@@ -615,8 +619,8 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     }
   }
   out->reason = step->reason;
-  /* The pose in the scan's middle is good, and tracking goes on from it; but that at the scan's
-   * time and the points are moved by a velocity that was another scan's. */
+  /* The pose in the scan's middle is good, and tracking continues from it; but the pose at the
+   * scan's time, and the points, are compensated by the velocity of another scan. */
   if (step->reason == NDT_REASON_NONE && step->has_course && is_doubtful (step)) {
     out->reason = NDT_REASON_IMPLAUSIBLE_MOTION;
     tracker->status = NDT_TRACKER_DEGRADED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A scan on its way through a localizer. Private to it. */
+/* Processing of a scan by a localizer. Private to it. */
 #pragma once
 
 #include "ndt-course.h"
@@ -27,20 +27,20 @@ struct _NdtLocalizer {
 
 /**
  * NdtLocalizerStep:
- * @reason: why it is not aligned, or was not good
- * @dropped: that is, no threshold is missed, but its scores fell
- * @tried: it is aligned
+ * @reason: why it was not aligned, or was rejected
+ * @dropped: it meets all thresholds, but its scores fell
+ * @tried: it was aligned
  * @is_wide: it is searched for around the guess: @search
  * @has_course: its motion is compensated by @course
- * @guesses: where the sensor is in its middle, by the guess, and by its others once they count
- * @jumps: it fits, but motion does not lead there: other scans have to agree
- * @is_area: it is searched for around the last pose that counted
- * @drift: how well its position is known
+ * @guesses: poses of the sensor in the scan's middle, by the guess and, in a search, by its others
+ * @jumps: it fits, away from the prediction: other scans have to confirm the place
+ * @is_area: it is searched for around the last accepted pose
+ * @drift: variance of its position
  * @debt: as of the tracker, after it
- * @base: where the body is taken to be after it
+ * @base: pose of the body from which the stream continues
  * @is_complete: @registration has its covariance
  *
- * A scan on its way through the localizer: the four functions below, in turn.
+ * State of a scan, for the functions below, which are called in their order.
  */
 typedef struct {
   const NdtObservation *observation;
@@ -71,46 +71,46 @@ ndt_localizer_get_mount (const NdtLocalizer *localizer)
   return localizer->has_mount ? &localizer->params.sensor_pose : NULL;
 }
 
-/* Is the scan's motion compensated? */
+/* Returns TRUE where the scan's motion is compensated. */
 static inline gboolean
 ndt_localizer_step_is_deskewed (const NdtLocalizerStep *step)
 {
   return step->has_course && step->course.has_velocity;
 }
 
-/* A scan fits as well in one place as in another if its quality there reaches this fraction. */
+/* Least ratio of the qualities in two places at which a scan does not distinguish them. */
 #define NDT_LOCALIZER_AS_GOOD 0.9
 
-/* NVTL times matched ratio: what each point contributes. */
+/* NVTL times matched ratio. */
 double ndt_localizer_get_quality (const NdtRegistration *registration);
-/* The body's pose at the observation's time, by the registration as it is. */
+/* The body's pose at the observation's time, by the current registration. */
 NdtPose ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
-/* Sets why the registration does not count, if it does not, and the numbers that say so. */
+/* Sets the reason why the registration is rejected, if it is, and its numbers. */
 void ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step);
 /* Sets the numbers that led to the result's reason, and the directions that the scan leaves open.
  */
 void ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step);
 /* For choosing between places, the higher the better. */
 double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
-/* Takes the scan into what is known of the position. Where it leaves a direction open, the
- * registration's pose goes where the prediction does. */
+/* Updates the variance of the position. Along directions that the scan leaves open the
+ * registration's pose is that of the prediction. */
 void ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step);
-/* Adds what is not known of the position to the registration's covariance. */
+/* Raises the registration's covariance to the variance of the position. */
 void ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration);
 
-/* The filter with its leaf size as it is on the map. */
+/* The filter, with the leaf size for the map where that is automatic. */
 NdtScanFilter ndt_localizer_get_filter (const NdtLocalizer *localizer);
 
 void ndt_localizer_step_predict (
     NdtLocalizer *localizer, guint slot, const NdtObservation *observation, NdtLocalizerStep *step);
-/* @n_following: scans in the slots after this one that are ready. */
+/* @n_following: number of scans that are set in the slots after this one. */
 gboolean ndt_localizer_step_begin (
     NdtLocalizer *localizer, NdtLocalizerStep *step, guint n_following, GError **error);
-/* Ends the alignment, does what else it takes to know the pose, and tells the tracker. */
+/* Ends the alignment, runs further alignments and searches as needed, and updates the tracker. */
 gboolean ndt_localizer_step_finish (
     NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error);
-/* The rest of the result. Needs the backend for covariances by offsets and scores without the
- * ground only. */
+/* Completes the result. Uses the backend for covariances by offsets and scores without the ground
+ * only. */
 gboolean ndt_localizer_step_complete (
     NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error);
 

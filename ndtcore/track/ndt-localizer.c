@@ -45,7 +45,7 @@ ndt_localizer_set_params (NdtLocalizer *localizer, const NdtLocalizerParams *par
 {
   if (!ndt_localizer_params_check (params, error))
     return FALSE;
-  /* Other points or pairs have other scores. */
+  /* Scores with other points or pairs are not comparable. */
   if (memcmp (&params->registration.align, &localizer->params.registration.align,
           sizeof (params->registration.align)) != 0 ||
       memcmp (&params->filter, &localizer->params.filter, sizeof (params->filter)) != 0)
@@ -100,20 +100,20 @@ needs_backend (const NdtLocalizerParams *params)
          params->no_ground_margin > 0;
 }
 
-/* Hands a scan to the backend, by the clock. */
+/* Sets a scan in the backend, and measures the time. */
 static gboolean
 upload (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, GError **error)
 {
   const gint64 since = now ();
   const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
-  /* One whose motion is compensated goes there when its velocity is known. */
+  /* A scan with motion compensation is set when its velocity is known. */
   const gboolean ok = localizer->params.deskew || ndt_backend_set_scan (localizer->backend, slot,
                                                       &observation->points, &filter, error);
   localizer->upload_times[slot] = now () - since;
   return ok;
 }
 
-/* Localizes the scan that was uploaded, by the clock; or nothing happens. */
+/* Localizes the scan that was set, and measures the time. On FALSE the state is unchanged. */
 static gboolean
 process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
     NdtLocalization *out, GError **error)
@@ -144,7 +144,7 @@ ndt_localizer_process (NdtLocalizer *localizer, const NdtObservation *observatio
          process_slot (localizer, 0, observation, out, error);
 }
 
-/* The first two parts of a scan's way, by the clock. */
+/* The first two steps of a scan, and their times. */
 static gboolean
 start (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, guint n_following,
     NdtLocalizerStep *step, GError **error)
@@ -157,8 +157,8 @@ start (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, g
   return ok;
 }
 
-/* What a scan's result still takes, and what its receiver does with it, is done while the next one
- * is aligned, and is no part of the time that an alignment takes. */
+/* A result is completed and delivered while the next scan is aligned, which is not part of the
+ * alignment's time. */
 static gboolean
 process_overlapped (NdtLocalizer *localizer, const NdtObservation *observations, guint n,
     NdtLocalizationFunc func, gpointer user_data, GError **error)

@@ -11,12 +11,12 @@ G_BEGIN_DECLS
  * @NDT_TRACK_INITIALIZING: no pose yet and nothing to start from
  * @NDT_TRACK_TRACKING: the scan is localized and its scores pass
  * @NDT_TRACK_DEGRADED: aligned, but a score is below its threshold or fell; the pose is the
- *   alignment's and is not trusted for prediction beyond @max_skips scans. Or its motion is
+ *   alignment's, and predictions are based on it for at most @max_skips scans. Or its motion is
  *   compensated by an older velocity, see %NDT_REASON_IMPLAUSIBLE_MOTION; that does not count as
- * skipped
- * @NDT_TRACK_LOST: no trustworthy pose; waits for a prior or an initial pose
- * @NDT_TRACK_SKIPPED: the scan could not be aligned (too few points, not finite …) or was not,
- * being late; the pose is the prediction where there is one
+ *   skipped
+ * @NDT_TRACK_LOST: there is no reliable pose
+ * @NDT_TRACK_SKIPPED: the scan could not be aligned (too few points, not finite …), or was late;
+ *   the pose is the prediction where there is one
  */
 typedef enum {
   NDT_TRACK_INITIALIZING,
@@ -33,20 +33,19 @@ typedef enum {
  *   (NdtLocalization.fit), or what else is compared
  * @NDT_REASON_NO_MAP: none of its points lies on the map where it was looked for: value is 0 pairs
  * @NDT_REASON_NO_START: there is no pose to start from: value is 0 poses
- * @NDT_REASON_WEAK_OVERLAP: too little of it lies on the map to tell: value is
- *   NdtLocalization.overlap
- * @NDT_REASON_STALE_PREDICTION: it fits, but nothing tells where the body went since the last scan
- *   that was aligned, and no other one has confirmed the place: value is how many scans have yet
- *   to agree
+ * @NDT_REASON_WEAK_OVERLAP: too few of its points lie on the map: value is NdtLocalization.overlap
+ * @NDT_REASON_STALE_PREDICTION: it fits, but there is no prediction since the last aligned scan,
+ *   and no other scan has confirmed the place: value is the number of scans that still have to
+ *   agree
  * @NDT_REASON_TOO_LATE: its turn came after its deadline: value is the delay, seconds
  * @NDT_REASON_DEGENERATE: its position is open along a direction: value is NdtLocalization.sigma
  * @NDT_REASON_AMBIGUOUS: other places fit about as well: value is NdtRegistration.runner_up
- * @NDT_REASON_IMPLAUSIBLE_MOTION: it fits where no body gets to in the time: value is
+ * @NDT_REASON_IMPLAUSIBLE_MOTION: it fits in a place that no body reaches in the time: value is
  *   NdtLocalization.innovation
- * @NDT_REASON_TOO_FEW_POINTS: value is how many there are, once thinned
+ * @NDT_REASON_TOO_FEW_POINTS: value is their number after thinning
  *
  * Why a scan is not TRACKING, with the number that led to it, NdtLocalization.reason_value, and the
- * bound on the wrong side of which it is, reason_bound.
+ * bound that it is compared with, reason_bound.
  */
 typedef enum {
   NDT_REASON_NONE,
@@ -72,8 +71,8 @@ typedef enum {
   NDT_PREDICTION_SEARCH, /* of the whole map */
 } NdtPrediction;
 
-/* As the leaf size of a localizer's filter: half a cell of the map. The points near the sensor are
- * many and say little of where it is; without thinning they outvote the rest. */
+/* Leaf size of half a cell of the map. The many points near the sensor have little information
+ * about its pose, and without thinning they would outweigh the others. */
 #define NDT_LEAF_SIZE_AUTO (-1.0f)
 
 /**
@@ -81,38 +80,38 @@ typedef enum {
  * @registration: of each scan; its regularization is not read
  * @filter: thinning before alignment; its leaf_size may be %NDT_LEAF_SIZE_AUTO
  * @deskew: compensate the motion during the scan, where points have times and the velocity is
- *   known. The alignment itself tells it, from the middle of one scan to that of the next, and
- *   where that moves points elsewhere than the prediction did they are moved and aligned again, up
- *   to twice. A scan without another before it tells it by itself, where it moves fast enough
+ *   known. It follows from the alignments, from the middle of one scan to that of the next; where
+ *   it differs from the prediction's, the scan is compensated and aligned again, up to twice.
+ *   Without a scan before, it is estimated from the scan itself, where the motion is fast enough
  * @sensor_pose: of the sensor in the body frame; all poses given and reported are the body's
  * @min_points: thinned scans with fewer points are SKIPPED, at least 1
  * @tp_threshold: smallest transformation probability of a TRACKING scan; 0: no check
  * @nvtl_threshold: smallest NVTL; 0: no check
  * @nvtl_threshold_fraction: the same as a fraction of the maximum −d1, [0, 1]
  * @matched_ratio_threshold: smallest matched ratio, [0, 1]
- * @min_fit: smallest fit (NdtLocalization) of a TRACKING scan that is where motion leads, unless
- *   it is its overlap with the map alone that is small …
+ * @min_fit: smallest fit (NdtLocalization) of a TRACKING scan that is at its prediction, unless
+ *   only its overlap with the map is small …
  * @min_start_fit: … and of one that is elsewhere, or of a start. 0: no check
  * @max_sigma: largest standard deviation of the position of a TRACKING scan, metres. Along
- *   directions that scans leave open the position goes where motion leads. 0: neither
- * @max_skips: consecutive scans that are not TRACKING before the state is LOST. Those whose
- *   scores only fell and that lie where motion leads do not count, a new start counts anew
- * @score_drop: a scan whose NVTL times matched ratio falls below this fraction of the average
- *   of about the last ten TRACKING ones is DEGRADED; one that falls half as far is tried again from
- *   far (NDT_SEARCH_FAR), from all that it may be at, [0, 1]; 0: never
- * @regularization_scale: where the body follows motion, a prior does not say where it is aligned
- *   from, but holds it along its heading, by NdtRegularization with this scale, at least 0; 0:
- * never
- * @start: how well a pose set by hand is known, and a prior that does not say so; by default within
- *   what NDT_SEARCH_FAR reaches. Where it is known less, the scan is searched for around it, and
- *   where it is not found reliably (DEGRADED) around the same pose again with the next ones, or
- *   their prior, over max_skips scans; then it is LOST. A prior whose scan cannot be tried waits
- * for as many; odometry moves what waits where its heading is known
+ *   directions that scans leave open the position is predicted. 0: no check, and no prediction
+ *   along open directions
+ * @max_skips: consecutive scans that are not TRACKING before the state is LOST. Scans at their
+ *   prediction whose scores only fell do not count; a new start resets the number
+ * @score_drop: a scan whose NVTL times matched ratio falls below this fraction of the average of
+ *   about the last ten TRACKING ones is DEGRADED; one that falls half as far is searched for from
+ *   far (NDT_SEARCH_FAR), from all guesses, [0, 1]; 0: never
+ * @regularization_scale: a prior of a scan with a prediction by motion is not its guess, but part
+ *   of the objective along the heading, by NdtRegularization with this scale, at least 0; 0: never
+ * @start: standard deviations of a pose set by hand, and of a prior without its own; by default
+ *   within the range of NDT_SEARCH_FAR. With larger ones the scan is searched for around it. While
+ *   the result is not reliable (DEGRADED) the next scans are searched for around the same pose, or
+ *   their prior, for max_skips scans; then the state is LOST. A prior whose scan cannot be aligned
+ *   is kept for as many; it is moved by odometry where its heading is known
  * @search_map: where nothing says where the body is the whole map is searched for the scan, of a
  *   body that stands upright. Three scans have to agree on what is found before one is TRACKING,
  *   and a scan that fits several places alike is none (NDT_REASON_AMBIGUOUS)
- * @no_ground_margin: metres above the body; points that lie higher in the map are scored by
- *   themselves; 0: none are
+ * @no_ground_margin: metres above the body; points that lie higher in the map are also scored
+ *   separately; 0: none
  */
 typedef struct {
   NdtRegistrationParams registration;
@@ -142,19 +141,19 @@ gboolean ndt_localizer_params_check (const NdtLocalizerParams *params, GError **
 /**
  * NdtObservation:
  * @points: the scan, sensor frame; its memory stays valid while the call runs
- * @time: instant that the pose is of, nanoseconds, any epoch; -1: unknown (scans then count
- *   as evenly spaced)
+ * @time: instant that the pose is of, nanoseconds, any epoch; -1: unknown (scans then count as
+ *   evenly spaced)
  * @point_times: when each point was measured, if known …
  * @time_on_points: … and @time on the axis of @point_times, seconds
  * @deadline: a scan whose turn comes after this is not aligned (NDT_REASON_TOO_LATE); by
  *   g_get_monotonic_time(), microseconds; 0: none
- * @has_velocity: @velocity is given, for want of a better one: of the body during the scan, a
- *   twist (m, rad) per second in its own frame
+ * @has_velocity: @velocity is given, and used where the localizer has none: of the body during the
+ *   scan, a twist (m, rad) per second in its own frame
  * @has_prior: @prior is given: absolute, in the map
- * @has_prior_stddev: how well it is known is given: @prior_stddev, as of NdtPoseSearch. It counts
- *   where nothing else says where the body is
+ * @has_prior_stddev: its standard deviations are given: @prior_stddev, as in NdtPoseSearch. They
+ *   are used where there is no other prediction
  * @has_odometry: @odometry is given: a pose in a drifting frame; increments count. Poses that
- *   ndt_pose_normalize() refuses are as if not given
+ *   ndt_pose_normalize() refuses are ignored
  */
 typedef struct {
   NdtCloudView points;
@@ -174,9 +173,9 @@ typedef struct {
 
 /**
  * NdtLocalization:
- * @registration: pose, scores, covariance; where the scan could not be aligned its pose is
- *   the prediction, from the scans before where a prior or odometry led nowhere (status SKIPPED or
- * LOST) and scores are 0
+ * @registration: pose, scores, covariance; where the scan could not be aligned (status SKIPPED or
+ *   LOST) its pose is the prediction, by the scans before where a prior or odometry could not be
+ *   aligned, and scores are 0
  * @status: after this scan
  * @previous_status: before it
  * @reason: why it is not TRACKING, if it is not …
@@ -184,22 +183,22 @@ typedef struct {
  * @reason_bound: … and what it is compared with, see NdtReason
  * @prediction: what the guess came from
  * @guess: where alignment started first, valid unless @prediction is NONE or SEARCH
- * @has_pose: @registration.pose means something
- * @fit: NVTL × matched ratio as a fraction of what it comes to in place on this map
- *   (ndt_fit_expected()); 0 where the scan was not aligned …
+ * @has_pose: @registration.pose is set
+ * @fit: NVTL × matched ratio as a fraction of its expected value on this map (ndt_fit_expected());
+ *   0 where the scan was not aligned …
  * @fit_bound: … and the least that it had to be
- * @overlap: matched ratio as a fraction of what it is in place; 0 where the scan was not aligned
+ * @overlap: matched ratio as a fraction of its usual value; 0 where the scan was not aligned
  * @innovation: metres from the prediction to the alignment
- * @sigma: largest standard deviation of the position, metres: it grows along directions that scans
- *   leave open; 0 where there is no pose …
+ * @sigma: largest standard deviation of the position, metres: it grows along open directions; 0
+ *   where there is no pose …
  * @sigma_axis: … and the direction in the map, a unit vector
  * @n_open: directions of the position that the scan leaves open, where it was aligned …
  * @open: … unit vectors in the map
  * @n_skipped: consecutive scans up to this one that are not TRACKING
- * @relocalized: this scan ended a time without TRACKING
+ * @relocalized: it is TRACKING after a scan that was not
  * @deskewed: motion was compensated
- * @upload_time: nanoseconds in which the backend took the scan: filtered it, copied it, began to
- *   upload it …
+ * @upload_time: nanoseconds for setting the scan in the backend: filtering, copying, the begin of
+ *   an upload …
  * @align_time: … and from then on to this result, scans of the same batch before it not counted
  * @has_no_ground: the scan was aligned and @no_ground_margin is above 0
  * @no_ground_points: thinned points above the margin …
@@ -238,30 +237,28 @@ typedef struct {
 /**
  * NdtLocalizer:
  *
- * Localizes one stream: predicts, registers, judges, remembers. Owns no backend. Not
- * thread-safe; one localizer and its backend belong to one thread at a time.
+ * Localizes the scans of one stream: prediction, registration, decision, state. Does not own its
+ * backend. Not thread-safe: a localizer and its backend are used by one thread at a time.
  */
 typedef struct _NdtLocalizer NdtLocalizer;
 
 NdtLocalizer *ndt_localizer_new (NdtBackend *backend);
 void ndt_localizer_free (NdtLocalizer *localizer);
-/* Another backend from the next scan on (a fall-back); tracking goes on. The backend has
- * to have its map set. */
+/* Sets another backend from the next scan on, for a fall-back; the tracking state is kept. The
+ * backend has to have its map. */
 void ndt_localizer_set_backend (NdtLocalizer *localizer, NdtBackend *backend);
-/* From the next scan on. */
+/* Sets the parameters from the next scan on. */
 gboolean ndt_localizer_set_params (
     NdtLocalizer *localizer, const NdtLocalizerParams *params, GError **error);
-/* The next scan that can be tried starts from this pose, from far (NDT_SEARCH_FAR, or around it:
- * NdtLocalizerParams.start), whatever the state, and from a prior that it has; what scores better
- * counts. FALSE, and nothing changes, where
- * ndt_pose_normalize() refuses the pose. */
+/* The next scan that can be aligned is searched for from this pose (NDT_SEARCH_FAR, or around it:
+ * NdtLocalizerParams.start), in any state, and from its prior; the better score is the result.
+ * FALSE, and nothing changes, where ndt_pose_normalize() refuses the pose. */
 gboolean ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose);
-/* Forgets poses and averages; params and backend stay. */
+/* Resets poses and averages, not parameters and backend. */
 void ndt_localizer_reset (NdtLocalizer *localizer);
-/* For another map: what scans score on it is not compared with what they did before. */
+/* For another map: resets averages, since scores on different maps are not comparable. */
 void ndt_localizer_forget_scores (NdtLocalizer *localizer);
-/* Where the next scan would be looked for, were this one next; the identity with
- * NDT_PREDICTION_NONE. */
+/* The guess of @observation if it were the next scan; the identity with NDT_PREDICTION_NONE. */
 NdtPrediction ndt_localizer_predict (
     const NdtLocalizer *localizer, const NdtObservation *observation, NdtPose *pose);
 NdtTrackStatus ndt_localizer_get_status (const NdtLocalizer *localizer);
@@ -281,9 +278,9 @@ gboolean ndt_localizer_process (NdtLocalizer *localizer, const NdtObservation *o
 typedef void (*NdtLocalizationFunc) (
     guint index, const NdtLocalization *localization, gpointer user_data);
 
-/* Localizes several scans in one submission, with results bitwise as from
- * ndt_localizer_process() one by one. On FALSE the observations from the first whose result was
- * not delivered on are as if they had not been given. n_observations 1 to NDT_MAX_SCANS. */
+/* Localizes several scans in one submission, with results bitwise as from ndt_localizer_process()
+ * one by one. On FALSE the observations whose results have not been delivered had no effect.
+ * n_observations 1 to NDT_MAX_SCANS. */
 gboolean ndt_localizer_process_batch (NdtLocalizer *localizer, const NdtObservation *observations,
     guint n_observations, NdtLocalizationFunc func, gpointer user_data, GError **error);
 

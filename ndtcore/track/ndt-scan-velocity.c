@@ -6,21 +6,23 @@
 
 #include "ndtcore/math/ndt-formulas.h"
 
-/* Parts of a scan: the fewer, the more of the motion lies within one, where it is not seen until
- * the points are moved anew. */
+/* Parts of a scan. Motion within a part is compensated only when the points are divided again, so
+ * that there should not be too few. */
 #define N_PARTS 12
 
-/* Steps at most, and how often what is found moves the points anew. */
+/* Most steps, and most repetitions of compensation and division. */
 #define MAX_STEPS 8
 #define MAX_PASSES 12
 
-/* Each step leaves up to nine tenths of the error: what is left is up to so many of the last. */
+/* Each step may leave nine tenths of the error: the remaining error is up to this many times the
+ * last step. */
 #define SLOWNESS 10
 
-/* Pairs that come and go make the score a rough slope: a step may lead down by this fraction. */
+/* The score has small jumps where pairs appear and disappear: a step may lower it by this fraction.
+ */
 #define ROUGHNESS 0.01
 
-/* What no vehicle with a lidar does: metres and rad per second. */
+/* Limits of the velocity of a vehicle with a lidar, metres and rad per second. */
 #define MAX_SPEED 100
 #define MAX_TURN (2 * G_PI)
 
@@ -35,8 +37,8 @@ is_plausible (const double velocity[6])
          sqrt (w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) <= MAX_TURN;
 }
 
-/* Adds a part's sums: a change of velocity by u moves what was measured @seconds after the middle
- * as a change of pose by u times these seconds. */
+/* Adds a part's sums: a change of velocity by u changes the pose of points measured @seconds after
+ * the middle by u times @seconds. */
 static void
 add_part (const NdtSums *sums, double seconds, double gradient[N], double matrix[N][N])
 {
@@ -104,7 +106,7 @@ solve (const double matrix[N][N], const double gradient[N], double *damping, dou
   return isfinite (sum);
 }
 
-/* What was measured in one part, thinned, as seen in the scan's middle by some velocity. */
+/* The thinned points of a part, compensated to the scan's middle by some velocity. */
 typedef struct {
   float *points;
   guint n;
@@ -116,7 +118,7 @@ typedef struct {
   const NdtAlignParams *params;
   Part parts[N_PARTS];
   NdtPose pose;       /* in the middle */
-  double velocity[6]; /* that the parts lack, as the sensor has it */
+  double velocity[6]; /* correction of the velocity, in the sensor's frame */
   double score;
   double gradient[N];
   double matrix[N][N];
@@ -189,7 +191,7 @@ move (Fit *fit, const double step[N])
   ndt_pose_retract (&fit->pose, step, &fit->pose);
 }
 
-/* Newton's steps, damped where they lead down. */
+/* Newton steps, damped where they lower the score. */
 static gboolean
 maximize (Fit *fit, const NdtCourse *course, GError **error)
 {
@@ -230,7 +232,7 @@ ndt_scan_velocity (NdtMovingScan *scan, NdtBackend *backend, const NdtAlignParam
   for (guint pass = 0; pass < MAX_PASSES && ok && !is_found; pass++) {
     memset (fit.velocity, 0, sizeof (fit.velocity));
     ok = take_parts (&fit, scan, &motion, filter, error) && maximize (&fit, course, error);
-    /* Rounded, so that sums which differ in their last digits move points to the same places. */
+    /* Rounded, so that sums that differ in their last digits give the same compensated points. */
     for (guint i = 0; i < 6; i++)
       motion.velocity[i] = rint ((motion.velocity[i] + fit.velocity[i]) * 4096) / 4096;
     if (!is_plausible (motion.velocity))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The velocity that a scan tells by itself. */
+/* Estimate of the velocity from a single scan. */
 #pragma once
 
 #include "ndt-course.h"
@@ -9,18 +9,18 @@ G_BEGIN_DECLS
 
 /**
  * ndt_scan_velocity:
- * @scan: has its scan
+ * @scan: with its scan set
  * @backend: whose NDT_SEARCH_SLOT is used
  * @params: of alignments
  * @filter: of the scan
  * @mount: the sensor in the body frame
- * @course: of the scan, without a velocity; (inout): takes it where one is found, with no
+ * @course: (inout): of the scan, without a velocity; receives it where one is found, without
  *   acceleration
- * @sensor: where the sensor is about in the scan's middle; (inout): with a velocity, where it is
- *   then
+ * @sensor: (inout): approximate pose of the sensor in the scan's middle; refined where a velocity
+ *   is found
  *
- * Looks for the pose and the velocity by which the scan fits the map best, without any prediction.
- * The points are dealt by their times into parts that may each be moved against the others.
+ * Estimates the pose and the velocity with which the scan fits the map best, without a prediction.
+ * The points are divided by their times into parts that move relative to each other.
  *
  * Returns: FALSE where the backend failed
  */

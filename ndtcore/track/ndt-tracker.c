@@ -47,7 +47,7 @@ ndt_tracker_is_near (
   return m <= metres + 0.5 * NDT_TRACKER_ACCELERATION * elapsed * elapsed && r <= radians;
 }
 
-/* Is it where constant velocity cannot have led? */
+/* Returns 1 where the pose is out of the range of constant velocity. */
 static int
 ndt_tracker_jumps (const NdtTrackerGuess *guess, const NdtPose *pose)
 {
@@ -76,7 +76,7 @@ ndt_tracker_turn_prior (const NdtPose *prior, const NdtPose *pose)
   return turned;
 }
 
-/* @pose moved as odometry moved meanwhile. */
+/* @pose moved by the increment of odometry. */
 static NdtPose
 ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *after)
 {
@@ -114,7 +114,7 @@ ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *gue
     if (tracker->good_time >= 0 &&
         time - tracker->good_time > (limit > NDT_TRACKER_MAX_COAST ? limit : NDT_TRACKER_MAX_COAST))
       return;
-    /* A clock that stands or runs backwards says nothing: one step then. */
+    /* One step where the times do not increase. */
     ratio = (double)(timed ? time - tracker->time : tracker->scan_time) /
             (double)tracker->velocity_time;
     if (ratio > NDT_TRACKER_MAX_STEPS)
@@ -124,7 +124,7 @@ ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *gue
   guess->coasts = 1;
 }
 
-/* Where the velocity leads from the last good scan, if it does. */
+/* Extrapolates the last good pose by the velocity. 0 where there is none. */
 static int
 ndt_tracker_get_course (const NdtTracker *tracker, int64_t time, NdtPose *course)
 {
@@ -143,7 +143,7 @@ ndt_tracker_hold (
   const double *q = orientation, *p = guess->pose.position;
   const double x = 1 - 2 * (q[1] * q[1] + q[2] * q[2]), y = 2 * (q[0] * q[1] + q[2] * q[3]);
   const double length = sqrt (x * x + y * y);
-  /* A body on its nose has no heading. */
+  /* There is no heading where the x axis is vertical. */
   if (length < 1e-3)
     return;
   guess->is_held = 1;
@@ -179,17 +179,17 @@ ndt_tracker_predict (
     guess->prediction = NDT_TRACKER_FROM_INITIAL;
     guess->far = 1;
     guess->pose = tracker->initial;
-    /* Tried again it is of a scan before. Odometry tells where that went if the heading is known.
-     */
+    /* A repeated start is of an earlier scan, and is moved by odometry if the heading is known. */
     if (tracker->n_tries > 0 && by_odometry && tracker->initial_stddev[5] < NDT_TRACKER_HEADING)
       guess->pose = ndt_tracker_move (&tracker->initial, &tracker->odometry, &input->odometry);
-    /* One that was configured may be of yesterday, a prior is of now. What the stream has done so
-     * far says nothing to one who sets a pose. */
+    /* A prior of this scan is more recent than an initial pose. The stream's state is ignored after
+     * a pose set by hand. */
     if (input->has_prior)
       ndt_tracker_add_guess (guess, &input->prior);
     return;
   }
-  /* One that holds is believed less than motion from a pose that is believed. */
+  /* With a regularization the prediction by motion from an accepted pose has precedence over the
+   * prior. */
   const int32_t holds = input->has_prior && input->holds;
   if (input->has_prior &&
       !(holds && guess->has_own && tracker->follows && tracker->n_against == 0)) {
@@ -202,11 +202,11 @@ ndt_tracker_predict (
   } else if (guess->has_own) {
     guess->prediction = NDT_TRACKER_FROM_VELOCITY;
     guess->pose = guess->own;
-    /* After a start nobody knows how fast it goes, nor after a long time. */
+    /* There is no velocity after a start, nor after a long time. */
     guess->far = !guess->coasts;
   }
   if (guess->prediction == NDT_TRACKER_FROM_NOTHING && tracker->has_pose) {
-    /* Lost: where it was last, as far as anything tells how it went on. */
+    /* Lost: the last pose, moved by odometry where there is some. */
     guess->is_lost = guess->has_own = guess->far = 1;
     guess->prediction = by_odometry ? NDT_TRACKER_FROM_ODOMETRY : NDT_TRACKER_FROM_VELOCITY;
     guess->pose = guess->own =
@@ -224,13 +224,12 @@ ndt_tracker_predict (
   const double since_good = tracker->good_time >= 0 && input->time > tracker->good_time
                                 ? 1e-9 * (double)(input->time - tracker->good_time)
                                 : 0;
-  /* One that leads while motion leads elsewhere would win wherever it is if it held the pose: it
-   * does so where it is near the course of scans that were good, and by that one's heading. */
+  /* A prior that is both guess and part of the objective would outweigh all other guesses. So it is
+   * part of the objective only near the prediction from good scans, with their heading. */
   const int32_t leads = guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->has_own;
   const int32_t is_near = tracker->has_good && ndt_tracker_is_near (&input->prior, &course,
                                                    NDT_TRACKER_REACH, 4, since_good);
-  /* One is wrong where it is farther from motion than that can have led; one after the other, and
-   * the stream may be. */
+  /* A prior beyond the range of motion is wrong; several in a row, and the stream may be wrong. */
   if (holds && (!leads || is_near))
     ndt_tracker_hold (&input->prior,
         NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * guess->elapsed * guess->elapsed,
@@ -238,7 +237,7 @@ ndt_tracker_predict (
   guess->is_doubted = guess->is_apart && tracker->n_apart + 1 >= NDT_TRACKER_MAX_APART;
   if (!guess->has_own)
     return;
-  /* What does not fit how it moves may be right, or that may be. */
+  /* A guess that contradicts the motion may be right, or the motion may be. */
   if (ndt_tracker_jumps (guess, &guess->pose))
     guess->far = 1;
   if (holds) {
@@ -267,7 +266,7 @@ ndt_tracker_quality (double nvtl, double matched_ratio)
   return nvtl * matched_ratio;
 }
 
-/* Odometry errs by so much of what it says, three standard deviations of a bad one. */
+/* Largest error of odometry, as a fraction: three standard deviations of a bad one. */
 #define ODOMETRY_ERROR 0.15
 
 int
@@ -289,7 +288,7 @@ ndt_tracker_follows (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
         pose, &guess->own, NDT_TRACKER_FOLLOW, NDT_TRACKER_FOLLOW_TURN, guess->elapsed);
   if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY && !guess->is_lost)
     return 0;
-  /* Nobody knows how fast it goes. */
+  /* The velocity is not known. */
   const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
   return ndt_tracker_is_near (pose, &guess->own,
       NDT_TRACKER_FOLLOW + NDT_TRACKER_MAX_SPEED * seconds,
@@ -324,7 +323,7 @@ ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, d
          ndt_tracker_quality (nvtl, matched_ratio) < ndt_tracker_half (fraction) * level;
 }
 
-/* Takes the velocity from the last good scan to one at @time and @pose. */
+/* Updates the velocity from the last good scan to one at @time and @pose. */
 static void
 ndt_tracker_take_velocity (
     NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose, int64_t time)
@@ -345,8 +344,9 @@ ndt_tracker_take_velocity (
       if (i < 3)
         faster += velocity[i] * velocity[i] - last[i] * last[i];
     }
-    /* Of two that contradict each other the slower one leads less far away. What a prior did to a
-     * pose that it holds is no motion, though, neither way. */
+    /* Of two velocities that contradict each other the slower one has the smaller error of
+     * prediction. With a prior in the objective neither is used, since its influence on the pose is
+     * no motion. */
     if ((faster >= 0 || guess->is_held) &&
         !ndt_tracker_is_credible (velocity, elapsed, last, 1e-9 * (double)(time - last_time)))
       return;
@@ -357,12 +357,12 @@ ndt_tracker_take_velocity (
     tracker->velocity[i] = timed ? twist[i] : twist[i] / tracker->scans_since_good;
 }
 
-/* A scan that is where the stream goes: the next one's velocity and the place to look for it. */
+/* A scan that agrees with the stream: updates velocity and good pose. */
 static void
 ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
     const NdtTrackerGuess *guess, const NdtPose *pose)
 {
-  /* Velocity across a jump means nothing. */
+  /* A step across a jump gives no velocity. */
   const int32_t continues = tracker->has_good && tracker->status != NDT_TRACKER_LOST &&
                             guess->prediction != NDT_TRACKER_FROM_INITIAL &&
                             tracker->n_unconfirmed < NDT_TRACKER_CONFIRM &&
@@ -394,12 +394,12 @@ ndt_tracker_set_anchor (
         i < 3 ? tracker->velocity[i] / (1e-9 * (double)tracker->velocity_time) : 0;
 }
 
-/* How fast a body may be that is searched for, m/s: an error of its position grows by it. */
+/* Growth of the searched region, m/s. */
 #define SEARCH_SPEED 5.0
-/* It drives straight on for so long, seconds. */
+/* Longest extrapolation of the anchor's velocity, seconds. */
 #define SEARCH_COAST 5.0
 #define SEARCH_STDDEV 12.0
-/* And how odometry errs: a fraction of the way, and rad a second. */
+/* Errors of odometry: a fraction of the distance, and rad a second. */
 #define SEARCH_DRIFT 0.1
 #define SEARCH_TURN 0.02
 
@@ -425,7 +425,7 @@ ndt_tracker_get_area (
   if (tracker->has_anchor_odometry && input->has_odometry) {
     *around = ndt_tracker_move (&tracker->anchor, &tracker->anchor_odometry, &input->odometry);
     ndt_tracker_difference (around, &tracker->anchor, &metres, &radians);
-    /* Odometry that does not lead to it any more, after a second, is wrong or slipped. */
+    /* After a second without a match at its prediction odometry is wrong or has slipped. */
     xy = tracker->anchor_stddev + SEARCH_DRIFT * metres +
          (tracker->n_against > 10 ? SEARCH_SPEED * (since - 1) : 0);
     yaw = tracker->n_against > 10 ? 1.5 : 0.2 + SEARCH_TURN * since;
@@ -444,8 +444,9 @@ ndt_tracker_starts (const NdtTrackerGuess *guess)
          (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own);
 }
 
-/* Is a scan that was not aligned taken to be at its guess? A prior or odometry that leads nowhere
- * is forgotten; a pose set by hand waits for a scan that can be tried. */
+/* Returns 1 where the stream continues from the guess of a scan that was not aligned. A prior or
+ * odometry that could not be aligned is discarded; a pose set by hand is kept for the next scan
+ * that can be aligned. */
 static int
 ndt_tracker_believes (const NdtTrackerGuess *guess, NdtTrackerOutcome outcome)
 {
@@ -464,8 +465,8 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
 {
   const double quality = ndt_tracker_quality (nvtl, matched_ratio);
   const int32_t starts = ndt_tracker_starts (guess);
-  /* A start that was not tried is no pose yet. One that was set by hand waits, others for as long
-   * as they are tried. */
+  /* A start whose scan could not be aligned gives no pose. One set by hand is kept; others are kept
+   * for as many scans as they are tried. */
   const int32_t waits = starts && !guess->has_own && outcome == NDT_OUTCOME_UNUSABLE;
   const int32_t again =
       outcome == NDT_OUTCOME_UNCERTAIN ||
@@ -496,7 +497,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
       tracker->debt = 0;
     }
     tracker->has_initial = tracker->n_tries = 0;
-    /* A mean over about the last ten scans follows the surroundings. */
+    /* A running mean over about ten scans adapts to the surroundings. */
     tracker->n_good = starts ? 1 : tracker->n_good + 1;
     tracker->mean_quality +=
         (quality - tracker->mean_quality) / (tracker->n_good < 10 ? tracker->n_good : 10);
@@ -505,7 +506,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     tracker->level = tracker->mean_quality;
   } else {
     tracker->n_skipped++;
-    /* A scan that could not be aligned says nothing against the pose. */
+    /* A scan that could not be aligned is no evidence against the pose. */
     tracker->n_against += outcome <= NDT_OUTCOME_DEGRADED;
     if (starts && outcome <= NDT_OUTCOME_FAILED)
       ndt_tracker_set_anchor (tracker, input, &guess->pose,
@@ -519,7 +520,8 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
         tracker->n_against = 0;
       }
     } else if (outcome < NDT_OUTCOME_FAILED) {
-      /* Motion goes on from a pose that counted, whatever a scan says, for a while. */
+      /* For some scans the motion is continued from an accepted pose even where scans are rejected.
+       */
       tracker->follows = carries;
       tracker->has_velocity = tracker->has_velocity && tracker->n_against <= NDT_TRACKER_CARRY;
     }
@@ -534,17 +536,17 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
       tracker->status = NDT_TRACKER_DEGRADED;
     else if (outcome == NDT_OUTCOME_FAILED && tracker->status != NDT_TRACKER_TRACKING &&
              tracker->status != NDT_TRACKER_DEGRADED && tracker->status != NDT_TRACKER_SKIPPED)
-      tracker->status = NDT_TRACKER_LOST; /* a start that meets nothing */
+      tracker->status = NDT_TRACKER_LOST; /* a start without any pair */
     else
       tracker->status = NDT_TRACKER_SKIPPED;
-    /* Where it will be found, scans may score otherwise. */
+    /* Scores may differ in the place where it is found. */
     if (tracker->status == NDT_TRACKER_LOST)
       tracker->n_good = tracker->follows = tracker->has_velocity = 0;
-    /* An initial pose waits for a scan that can be tried. */
+    /* An initial pose is kept for the next scan that can be aligned. */
     if (outcome != NDT_OUTCOME_UNUSABLE)
       tracker->has_initial = 0;
-    /* Around a pose that is known to metres it is searched for again; a result that may be anywhere
-     * leads nowhere. */
+    /* Repeats the search around an uncertain start; an unreliable result is not used for
+     * predictions. */
     if (again && (uint32_t)++tracker->n_tries <= max_skips) {
       tracker->has_initial = 1;
       tracker->initial = guess->pose;
@@ -568,7 +570,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   else
     tracker->pose = ndt_tracker_believes (guess, outcome) ? guess->pose : guess->own;
   tracker->time = input->time;
-  /* Odometry that is missing on one scan cannot be bridged: its next increment starts anew. */
+  /* Where odometry is missing on a scan, increments start again with the next. */
   tracker->has_odometry = input->has_odometry;
   tracker->odometry = input->odometry;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tracker's step from one scan to the next: prediction before an alignment, memory after it.
- * Pure functions over plain records. docs/tracking.md has the table of states and outcomes. */
+/* The tracker's step from one scan to the next: prediction before an alignment, update of the state
+ * after it. Pure functions of plain structures. docs/tracking.md has the table of states and
+ * outcomes. */
 #pragma once
 
 #include "ndtcore/math/ndt-formulas.h"
@@ -29,43 +30,45 @@ typedef enum {
   NDT_OUTCOME_DOUBTFUL,  /* aligned, scores pass but fell against those of the scans before */
   NDT_OUTCOME_UNCERTAIN, /* searched for around a start, and not found reliably */
   NDT_OUTCOME_DEGRADED,  /* aligned, a score is below its threshold */
-  NDT_OUTCOME_FAILED,    /* no pose came of it: no pairs, not finite */
-  NDT_OUTCOME_UNUSABLE   /* not tried: too few points, or nothing to start from */
+  NDT_OUTCOME_FAILED,    /* no pose: no pairs, not finite */
+  NDT_OUTCOME_UNUSABLE   /* not aligned: too few points, or no start */
 } NdtTrackerOutcome;
 
 /**
  * NdtTracker:
  * @status: NDT_TRACKER_…
  * @n_skipped: consecutive scans that were not good
- * @n_against: of these, since one that went where motion leads or a new start: too many are LOST
+ * @n_against: of these, since a scan that agreed with motion, or a new start: too many make the
+ *   state LOST
  * @has_initial: @initial waits for the next scan that can be aligned
- * @n_tries: scans that were searched for around @initial in vain, or that it waits for since it was
- *   a prior; a prior may take its place then
- * @initial_stddev: how well @initial is known, once it is tried again
- * @has_pose: @pose is where the last scan was, as far as known
+ * @n_tries: scans that were searched for around @initial without a result, or for which a prior was
+ *   kept; a prior may replace it then
+ * @initial_stddev: standard deviations of @initial, once it is repeated
+ * @has_pose: @pose is the best estimate of the last scan's pose
  * @pose: the base of the next prediction
  * @time: of @pose, ns; −1: unknown
  * @has_odometry: @odometry belongs to @pose
- * @follows: the last scan that was aligned is good, or went where motion leads from one that was
+ * @follows: the last aligned scan is good, or agrees with motion from one that was
  * @good_pose: of the last scan that did so, if @has_good; @good_odometry belongs to it
  * @velocity: body twist from one good scan to the next (m, rad) over @velocity_time ns; per scan
  *   where @velocity_time is 0
  * @velocity_at: of the later of the two, ns
  * @scan_time: from the one to the other, ns; 0 where @velocity is per scan
  * @mean_quality: running mean of ndt_tracker_quality() over good scans, @n_good of them
- * @n_apart: scans in a row whose prior was apart (NdtTrackerGuess), since one was doubted
+ * @n_apart: scans in a row whose prior was apart (NdtTrackerGuess)
  * @mean_nvtl: the same of NVTL alone
- * @n_unconfirmed: further scans that have to be where motion leads from a new place before it
- * counts
- * @n_open: scans in a row that are not tracking since a direction is open
- * @has_anchor: @anchor is the last pose that counted, or a start that has not come to one: where it
- *   is searched around when lost …
+ * @n_unconfirmed: further scans that have to agree with motion from a new place before it is
+ *   accepted
+ * @n_open: scans in a row that are not tracking because a direction is open
+ * @has_anchor: @anchor is the last accepted pose, or a start without one, around which a lost
+ *   stream is searched for …
  * @anchor_odometry: … belongs to it, if @has_anchor_odometry
- * @anchor_stddev: metres that it is known to
- * @anchor_velocity: of the body then, a twist per second without its turn, if @has_anchor_velocity
- * @debt: passes over scans that searches took beyond their budget
- * @drift: how well the position is known
- * @level: what the next scan's is compared with to tell whether it is searched from far
+ * @anchor_stddev: its standard deviation, metres
+ * @anchor_velocity: of the body at that time, a twist per second without rotation, if
+ *   @has_anchor_velocity
+ * @debt: passes over scans that searches used beyond their budget
+ * @drift: variance of the position
+ * @level: quality that the next scan's is compared with, to decide on a search from far
  */
 typedef struct {
   int32_t status;
@@ -128,19 +131,18 @@ typedef struct {
 /**
  * NdtTrackerGuess:
  * @prediction: NDT_TRACKER_FROM_…
- * @far: the guess may be far off: search with all candidates, from @others as well
+ * @far: the guess may be far off: search with all candidates, and from @others
  * @pose: identity where there is none
- * @n_others: @others are where it may be if it is not at @pose
- * @is_lost: the stream is, and @pose is where it was, as far as anything tells how it went on
- * @has_own: @own is known
- * @own: where motion leads from the scan before, whatever a prior or odometry say; that scan's
- *   pose where it leads nowhere …
- * @coasts: … and whether constant velocity leads there
+ * @n_others: number of @others, alternatives to @pose
+ * @is_lost: the stream is lost, and @pose is its last pose, moved by odometry where there is some
+ * @has_own: @own is set
+ * @own: the prediction by motion from the scan before, without prior and odometry; that scan's pose
+ *   where there is no motion … @coasts: … and whether it is by constant velocity
  * @elapsed: seconds since the scan before, 0 where that is not known
- * @is_held: a prior holds the pose by the line through @held across @direction, x and y in the map,
- *   the latter a unit vector along the heading of a body that is turned as @held_orientation
- * @is_apart: and is farther from @pose than motion can have led
- * @is_doubted: as were those of the scans before: the body may be where the prior is
+ * @is_held: a prior is part of the objective: its distance from the line through @held across
+ *   @direction, x and y in the map, the latter a unit vector along the heading of @held_orientation
+ * @is_apart: and it is out of the range of motion from @pose
+ * @is_doubted: and so were those of the scans before: the body may be at the prior
  */
 typedef struct {
   int32_t prediction;
@@ -161,93 +163,93 @@ typedef struct {
   double held_orientation[4];
 } NdtTrackerGuess;
 
-/* A velocity holds for so long after the last good scan, or half as long again as it was measured
- * over, nanoseconds; without times for so many scans. Nor is one from two scans that were stamped
- * almost at once carried over more of such steps. */
+/* A velocity is used for this long after the last good scan, or for one and a half times the
+ * interval that it was measured over, nanoseconds; without times for this many scans. A velocity of
+ * two scans with almost the same stamp is used for at most this many such steps. */
 #define NDT_TRACKER_MAX_COAST INT64_C (1000000000)
 #define NDT_TRACKER_MAX_COAST_SCANS 10
 #define NDT_TRACKER_MAX_STEPS 20
-/* For so long it is one of several guesses. */
+/* Then it is one of several guesses, for up to this long. */
 #define NDT_TRACKER_MAX_EXTRAPOLATION INT64_C (10000000000)
 
-/* Poses apart from where constant velocity leads: by more than an alignment reaches, metres, and
- * what brakes and engines do meanwhile, m/s², it is elsewhere. */
+/* A pose is away from the prediction of constant velocity if it is farther than the range of an
+ * alignment, metres, and the effect of acceleration, m/s², in the time. */
 #define NDT_TRACKER_REACH 2.0
 #define NDT_TRACKER_FOLLOW 0.5
 #define NDT_TRACKER_FOLLOW_TURN 0.2
 #define NDT_TRACKER_ACCELERATION 10.0
 
-/* What a body whose velocity is not known may have done, m/s and rad/s. */
+/* Largest velocity of a body whose velocity is not known, m/s and rad/s. */
 #define NDT_TRACKER_MAX_SPEED 40.0
 #define NDT_TRACKER_MAX_TURN 1.0
 /* Seconds from scan to scan where they have no times. */
 #define NDT_TRACKER_NO_TIME 0.1
 
-/* Scans, this one included, that have to agree on a new place; and on one that was the best of an
- * area. */
+/* Scans, with this one, that have to agree on a new place; and on one from a search of an area. */
 #define NDT_TRACKER_CONFIRM 2
 #define NDT_TRACKER_CONFIRM_AREA 3
-/* Scans in a row that do not fit where velocity leads before that is given up. */
+/* Rejected scans in a row before a prediction by velocity is discarded. */
 #define NDT_TRACKER_CARRY 2
 
-/* A heading that is known to this, a standard deviation in rad, tells where odometry leads. */
+/* Largest standard deviation of a heading, rad, with which odometry is used. */
 #define NDT_TRACKER_HEADING 0.5
 
-/* Priors in a row that are apart before the stream is doubted. */
+/* Priors in a row that are apart before the scan is searched for at the prior. */
 #define NDT_TRACKER_MAX_APART 5
 
-/* Guesses nearer to one another, metres and rad, lead to the same. */
+/* Guesses nearer to each other, metres and rad, are one. */
 #define NDT_TRACKER_SAME 0.5
 #define NDT_TRACKER_SAME_TURN 0.1
 
 /* How a velocity changes at most, m/s² and rad/s², as a mean over the time from scan to scan: twice
  * what brakes do and as much as drones with a lidar do, and more than a hand that turns one by 30
- * degrees to and fro twice a second. One that does more is followed some scans later. */
+ * degrees to and fro twice a second. A faster change is accepted some scans later. */
 #define NDT_TRACKER_MAX_ACCELERATION 20
 #define NDT_TRACKER_MAX_TURN_ACCELERATION 50
 
-/* And what the errors of two poses add to the way between them, metres and rad. */
+/* Errors of two poses in the distance between them, metres and rad. */
 #define NDT_TRACKER_POSE_ERROR 0.1
 #define NDT_TRACKER_TURN_ERROR 0.02
 
 void ndt_tracker_reset (NdtTracker *tracker);
-/* Can a body that moves by @velocity, found over @elapsed seconds, have moved by @last @since
- * seconds before? Twists per second. Otherwise a time stamp is wrong, or a pose. */
+/* Returns 1 where @velocity, measured over @elapsed seconds, is credible @since seconds after
+ * @last. Twists per second. Otherwise a time stamp or a pose is wrong. */
 int ndt_tracker_is_credible (
     const double velocity[6], double elapsed, const double last[6], double since);
-/* Is @pose within @metres of where motion leads, and of what acceleration adds? */
+/* Returns 1 where @pose is within @metres, and the effect of acceleration, of the prediction by
+ * motion. */
 int ndt_tracker_is_near (
     const NdtPose *pose, const NdtPose *own, double metres, double radians, double elapsed);
-/* Where a prior is, turned as @pose: one from GNSS may not know its yaw. */
+/* The position of a prior with the orientation of @pose, for priors from GNSS, which may have no
+ * yaw. */
 NdtPose ndt_tracker_turn_prior (const NdtPose *prior, const NdtPose *pose);
-/* The prior holds the pose, along the heading of @orientation. One that is farther than @limit from
- * the guess pulls the less the farther it is. */
+/* Makes the prior part of the objective, along the heading of @orientation. The influence of one
+ * farther than @limit from the guess decreases with the distance. */
 void ndt_tracker_hold (
     const NdtPose *prior, double limit, const double orientation[4], NdtTrackerGuess *guess);
 void ndt_tracker_predict (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtTrackerGuess *guess);
-/* One number for how well a scan is aligned: what each of its points contributes, those without a
- * voxel included. */
+/* Quality of an alignment: NVTL times matched ratio, the mean contribution of all points. */
 double ndt_tracker_quality (double nvtl, double matched_ratio);
-/* Did it go where motion leads? Odometry tells that better than constant velocity, which after a
- * second may have led metres away. */
+/* Returns 1 where the pose agrees with the prediction: by odometry, where there is some, since
+ * constant velocity is metres off after a second. */
 int ndt_tracker_follows (
     const NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose);
-/* Has an alignment fallen below what the stream's good scans reach? By a fraction of that where it
- * went where motion leads, by half as much elsewhere. Where a pose set by hand leads scans may
- * score otherwise. */
+/* Returns 1 where the quality has fallen below that of the stream's good scans: by @score_drop at
+ * the prediction, by half as much elsewhere. Not after a pose set by hand, where scores may differ.
+ */
 int ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
     const NdtPose *pose, double nvtl, double matched_ratio);
-/* Is an alignment from the guess alone to be tried again from far? One that dropped, but went
- * where motion leads and is no worse than the scan before, is not. */
+/* Returns 1 where an alignment from the guess is to be repeated from far; not for one that dropped
+ * at its prediction and is no worse than the scan before. */
 int ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
     const NdtPose *pose, double nvtl, double matched_ratio);
-/* Where to search for a body that is not where motion leads, and how far around: the last pose that
- * counted, with odometry since, or what time allows. 0 where there is none. */
+/* The region to be searched where the predictions fail: around the last accepted pose, moved by
+ * odometry, or as far as the time allows. 0 where there is none. */
 int ndt_tracker_get_area (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtPose *around, double stddev[6]);
 
-/* Does the scan say where the body is, rather than the scans before? */
+/* Returns 1 where the guess is a start, and not a prediction from the scans before. */
 int ndt_tracker_starts (const NdtTrackerGuess *guess);
 /* @pose: of the alignment, read where there is one. */
 void ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input,
