@@ -213,7 +213,7 @@ make_cloud (GstPointCloudMerge *self, GstCloudMergePads *pads, GstCloudMergePad 
     filled += add_scans (self, l->data, tick, known ? &curve : NULL, map.data + filled);
   gst_buffer_unmap (cloud, &map);
   gst_buffer_set_size (cloud, (gssize)filled);
-  if (with_leader)
+  if (with_leader && leader->scans->len > 0)
     gst_buffer_copy_into (cloud, g_ptr_array_index (leader->scans, leader->scans->len - 1),
         GST_BUFFER_COPY_META, 0, -1);
   GST_OBJECT_LOCK (self);

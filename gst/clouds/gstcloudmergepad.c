@@ -40,6 +40,8 @@ gboolean
 gst_cloud_merge_pad_set_caps (
     GstCloudMergePad *pad, GstElement *element, GstCaps *caps, GError **error)
 {
+  /* Of another layout. */
+  gst_cloud_merge_pad_clear_scans (pad);
   pad->has_info = FALSE;
   g_clear_pointer (&pad->copy, gst_cloud_copy_free);
   if (!gst_point_cloud_info_from_caps (&pad->info, caps, error) ||
@@ -65,7 +67,8 @@ gst_cloud_merge_pad_get_span (
   span->begin = gst_pose_queue_running_time (segment, GST_BUFFER_PTS (scan));
   if (span->begin == GST_POSE_QUEUE_NO_TIME)
     return FALSE;
-  span->end = span->begin + (GST_CLOCK_TIME_IS_VALID (duration) ? (gint64)duration : period);
+  span->end = span->begin +
+              (GST_CLOCK_TIME_IS_VALID (duration) && duration > 0 ? (gint64)duration : period);
   return TRUE;
 }
 

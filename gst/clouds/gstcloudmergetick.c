@@ -85,6 +85,11 @@ get_head (GstPointCloudMerge *self, GstCloudMergePad *pad, GstCloudSpan *span)
     gst_buffer_unref (head);
     if (has_span && !is_gap)
       return HEAD_SCAN;
+    if (!pad->has_info && !is_gap) {
+      GST_ELEMENT_ERROR (self, CORE, NEGOTIATION,
+          ("%s has scans before caps that say what they are.", GST_OBJECT_NAME (pad)), (NULL));
+      return HEAD_ERROR;
+    }
     if (!has_span && !is_gap) {
       GST_ELEMENT_ERROR (self, STREAM, FORMAT,
           ("A scan of %s has no time stamp: put rawpointcloudparse before it, or set do-timestamp "
@@ -105,6 +110,8 @@ take_head (GstPointCloudMerge *self, GstCloudMergePad *pad, const GstCloudSpan *
 {
   GstBuffer *scan = gst_aggregator_pad_pop_buffer (GST_AGGREGATOR_PAD (pad));
 
+  if (!scan)
+    return; /* flushed */
   if (!self->has_tick || span->end > self->tick.end - gst_cloud_merge_get_period (self)) {
     GST_OBJECT_LOCK (self);
     const GstPoseRole role = self->role;
@@ -226,6 +233,8 @@ look_ahead (GstPointCloudMerge *self, GstCloudMergePad *pad)
 {
   GstBuffer *head = peek (pad);
 
+  if (!head)
+    return; /* flushed */
   GST_OBJECT_LOCK (self);
   const GstPoseRole role = self->role;
   GST_OBJECT_UNLOCK (self);

@@ -114,6 +114,15 @@ take_caps (GstPointCloudMerge *self, GstCloudMergePad *pad, GstEvent *event)
   if (pad->is_pose)
     return TRUE;
   gst_event_parse_caps (event, &caps);
+  if (pad->scans->len > 0) {
+    GST_OBJECT_LOCK (self);
+    self->n_bad += pad->scans->len;
+    GST_OBJECT_UNLOCK (self);
+    GST_ELEMENT_WARNING (self, STREAM, DECODE,
+        ("The caps of %s change within a cloud: %u scans before the change are left out.",
+            GST_OBJECT_NAME (pad), pad->scans->len),
+        (NULL));
+  }
   if (!gst_cloud_merge_pad_set_caps (pad, GST_ELEMENT (self), caps, &error)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT,
         ("The caps of %s describe no points: %s.", GST_OBJECT_NAME (pad), error->message), (NULL));
@@ -193,7 +202,13 @@ gst_point_cloud_merge_start (GstAggregator *aggregator)
   GST_OBJECT_UNLOCK (self);
   self->has_layout = self->is_compensated = FALSE;
   reset (self);
-  return TRUE;
+  g_autoptr (GstCloudMergePads) pads = gst_cloud_merge_list_pads (self);
+  if (!pads || gst_cloud_merge_find_leader (self, pads))
+    return TRUE;
+  GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+      ("There is no pad for clouds of the name in “leader”: set it to one such as sink_0."),
+      (NULL));
+  return FALSE;
 }
 
 static GstAggregatorPad *

@@ -524,6 +524,41 @@ GST_START_TEST (test_late_scans)
 }
 GST_END_TEST
 
+/* What is no scan, and streams that are none. */
+GST_START_TEST (test_bad_streams)
+{
+  Live live;
+  GstStructure *stats;
+  GstElement *merger = gst_element_factory_make ("pointcloudmerge", NULL);
+
+  /* A leader that is not there. */
+  GstPad *pad = gst_element_request_pad_simple (merger, "sink_%u");
+  g_object_set (merger, "leader", "sink_7", NULL);
+  fail_unless_equals_int (
+      gst_element_set_state (merger, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (merger, GST_STATE_NULL);
+  gst_element_release_request_pad (merger, pad);
+  gst_object_unref (pad);
+  gst_object_unref (merger);
+
+  /* A scan of half a point, and one of no duration. */
+  live_init (&live);
+  GstBuffer *scan = gst_buffer_new_allocate (NULL, 24 + 12, NULL);
+  gst_buffer_memset (scan, 0, 0, 36);
+  GST_BUFFER_PTS (scan) = 0;
+  GST_BUFFER_DURATION (scan) = 0;
+  gst_test_clock_set_time (live.clock, PERIOD);
+  fail_unless_equals_int (gst_harness_push (live.leader, scan), GST_FLOW_OK);
+  pull_at_deadline (&live, 0, 0);
+  push_scan (&live, live.leader, PERIOD, 1);
+  pull_at_deadline (&live, PERIOD, 1);
+  g_object_get (live.merger, "stats", &stats, NULL);
+  fail_unless_equals_uint64 (count (stats, "bad"), 1);
+  gst_structure_free (stats);
+  live_clear (&live);
+}
+GST_END_TEST
+
 /* ---- Layouts, roles of pads ---- */
 
 /* A body that drives at 20 m/s along x and turns left by 0.5 rad/s, at @seconds. */
@@ -660,6 +695,7 @@ pointcloudmerge_suite (void)
   tcase_add_test (tcase, test_stopped_leader);
   tcase_add_test (tcase, test_live);
   tcase_add_test (tcase, test_late_scans);
+  tcase_add_test (tcase, test_bad_streams);
   tcase_add_test (tcase, test_pose_pad);
   return suite;
 }
