@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -185,4 +186,44 @@ ndt_file_is_points (const gchar *name)
     if (g_ascii_strcasecmp (dot, ends[i]) == 0)
       return TRUE;
   return FALSE;
+}
+
+gboolean
+ndt_file_replace (const gchar *name, gboolean (*write) (FILE *out, gpointer user_data),
+    gpointer user_data, GError **error)
+{
+  g_autofree gchar *path = ndt_file_resolve (name, error);
+  if (!path)
+    return FALSE;
+  g_autofree gchar *shown = g_filename_display_name (path);
+  /* A pipe or a device would be replaced by a file. */
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: not a regular file", shown);
+    return FALSE;
+  }
+  g_autofree gchar *temporary = g_strconcat (path, ".XXXXXX", NULL);
+  int fd = g_mkstemp_full (temporary, O_RDWR | O_CLOEXEC, 0666);
+  if (fd < 0) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", shown, g_strerror (errno));
+    return FALSE;
+  }
+  FILE *out = fdopen (fd, "wb");
+  if (!out)
+    close (fd);
+  /* On the disk before the name is given to it: a crash leaves the old file or the new. */
+  gboolean ok = out && write (out, user_data) && fflush (out) == 0 && fsync (fileno (out)) == 0;
+  int cause = errno;
+  if (out && fclose (out) != 0 && ok) {
+    ok = FALSE;
+    cause = errno;
+  }
+  if (ok && g_rename (temporary, path) != 0) {
+    ok = FALSE;
+    cause = errno;
+  }
+  if (!ok) {
+    g_unlink (temporary);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", shown, g_strerror (cause));
+  }
+  return ok;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdio.h>
 
 G_BEGIN_DECLS
 
@@ -34,6 +35,14 @@ gboolean ndt_file_read (
  * of digits, so that only equal names compare equal. Paths are compared folder by folder. Returns
  * as strcmp() does. */
 gint ndt_file_compare_names (const gchar *a, const gchar *b);
+
+/* Writes a file: @write puts all of it into @out, FALSE with errno where it cannot. It appears
+ * under
+ * @name, which goes through ndt_file_resolve(), when it is whole and on the disk; until then, and
+ * where something fails, what was there before is. NDT_ERROR_IO, also where @name is no regular
+ * file. */
+gboolean ndt_file_replace (const gchar *name, gboolean (*write) (FILE *out, gpointer user_data),
+    gpointer user_data, GError **error);
 
 /* TRUE where the name ends in .pcd, .ply or .las, in upper or lower case. Also for .laz and .e57:
  * opening them fails, whereas skipping them would leave out part of a folder without an error. */

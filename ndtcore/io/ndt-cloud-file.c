@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "ndt-las.h"
+#include "ndt-map-image.h"
 #include "ndt-pcd.h"
 #include "ndt-ply.h"
 #include "ndtcore/base/ndt-file.h"
@@ -56,6 +57,9 @@ ndt_cloud_file_open (const gchar *path, GError **error)
   } else if (size > 0 && ndt_las_is_las (data, size)) {
     file->format = FORMAT_LAS;
     ndt_las_parse_header (data, size, &file->header.las, &cause);
+  } else if (ndt_map_image_has_magic (data, size)) {
+    ndt_text_fail (
+        &cause, "is a finished map, whose points are gone: take the files that it was made of");
   } else if (size >= 8 && memcmp (data, "ASTM-E57", 8) == 0) {
     ndt_text_fail (
         &cause, "is an E57 file, which is not read: make a LAS file of it by " NDT_CLOUD_CONVERTER);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ndt-cloud-file.h"
+#include "ndt-map-image.h"
 #include "ndtcore/base/ndt-file.h"
 
 static gint
@@ -95,10 +96,21 @@ ndt_map_add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path
   return add_file (builder, region, path, &none, error);
 }
 
+static NdtVoxelMap *
+load_image (const gchar *path, const NdtVoxelMapParams *params, GError **error)
+{
+  g_autoptr (NdtMapImage) image = ndt_map_image_open (path, error);
+  if (!image || !ndt_map_image_check_params (image, params, error))
+    return NULL;
+  return ndt_map_image_get_map (image, error);
+}
+
 NdtVoxelMap *
 ndt_map_load_watched (
     const gchar *path, const NdtVoxelMapParams *params, const NdtMapWatch *watch, GError **error)
 {
+  if (ndt_map_image_is_image (path))
+    return load_image (path, params, error);
   g_autoptr (NdtVoxelMapBuilder) builder = ndt_voxel_map_builder_new (params, error);
   if (!builder)
     return NULL;

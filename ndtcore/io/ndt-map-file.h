@@ -27,13 +27,14 @@ typedef struct {
 
 /**
  * ndt_map_load:
- * @path: a PCD, PLY or LAS file, or a folder of them (tiles; each file becomes a region, in the
- * order of names as of ndt_map_list_files())
+ * @path: an .ndtmap, which is used as it is; a PCD, PLY or LAS file, or a folder of them (tiles;
+ * each file becomes a region, in the order of names as of ndt_map_list_files())
  * @params: of the voxel map
  *
  * Reads point files and builds their voxel map; the points of one file at a time are in memory.
  *
  * Returns: (transfer full): the map, or NULL with %NDT_ERROR_IO (missing, unreadable),
+ *   %NDT_ERROR_INVALID_ARGUMENT (an .ndtmap that was made with other @params),
  *   %NDT_ERROR_FORMAT (foreign, truncated; the message names file and cause) or
  *   %NDT_ERROR_EMPTY_MAP (no valid voxel)
  */

@@ -6,6 +6,7 @@
 
 #include "ndt-cloud-file.h"
 #include "ndt-map-file.h"
+#include "ndt-map-image.h"
 #include "ndtcore/base/ndt-error.h"
 
 /* Points that go on being thinned: cubes of @leaf, one point each, the first that came. The leaf
@@ -81,6 +82,23 @@ add_file (Thinned *thinned, NdtVoxelMapBuilder *builder, guint region, const gch
          ndt_voxel_map_builder_add (builder, region, &points, NULL, error);
 }
 
+/* Of a finished map the means of voxels are its points. */
+static gboolean
+add_image (Thinned *thinned, const gchar *location, NdtVoxelMap **voxels, GError **error)
+{
+  gsize n;
+  g_autoptr (NdtMapImage) image = ndt_map_image_open (location, error);
+  g_autofree double *means = image ? ndt_map_image_dup_means (image, &n, error) : NULL;
+
+  if (!means)
+    return FALSE;
+  for (gsize i = 0; i < n; i++)
+    add_point (thinned, means + 3 * i);
+  if (voxels)
+    *voxels = ndt_map_image_get_map (image, NULL);
+  return TRUE;
+}
+
 /* In an order that shows all of it coarsely first. */
 static void
 shuffle (GArray *xyz)
@@ -142,13 +160,16 @@ ndt_map_points_read (const gchar *location, guint max_points, const NdtVoxelMapP
     return NULL;
   thinned.xyz = g_array_new (FALSE, FALSE, sizeof (double));
   thinned.cells = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  const gboolean ok = read_files (&thinned, builder, location, stop, error);
+  const gboolean is_image = ndt_map_image_is_image (location);
+  const gboolean ok = is_image
+                          ? add_image (&thinned, location, params ? &points->voxels : NULL, error)
+                          : read_files (&thinned, builder, location, stop, error);
   g_hash_table_unref (thinned.cells);
   if (ok)
     shuffle (thinned.xyz);
   points->n = thinned.xyz->len / 3;
   points->xyz = (double *)(gpointer)g_array_free (thinned.xyz, FALSE);
-  if (!ok || (builder && !build_voxels (points, builder, error)))
+  if (!ok || (builder && !is_image && !build_voxels (points, builder, error)))
     return NULL;
   return g_steal_pointer (&points);
 }

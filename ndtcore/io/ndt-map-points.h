@@ -19,7 +19,8 @@ typedef struct {
 
 /**
  * ndt_map_points_read:
- * @location: a file of points or a folder of them, as of ndt_map_list_files()
+ * @location: a file of points or a folder of them, as of ndt_map_list_files(); or an .ndtmap, whose
+ *   points are the means of its voxels, and whose voxels are what they are
  * @max_points: at least 1. Of more one a cube is taken, the first that was read; the edge of the
  *   cubes is 0.1 m and doubles until they are few enough
  * @params: (nullable): of the voxels to make; NULL: none. A map without any valid voxel has none

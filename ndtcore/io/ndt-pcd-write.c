@@ -2,12 +2,9 @@
 #include "ndt-pcd.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
 #include <liblzf/lzf.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ndtcore/base/ndt-file.h"
 
@@ -102,11 +99,18 @@ write_compressed (FILE *out, const NdtCloudView *points)
   return fwrite (sizes, sizeof sizes, 1, out) == 1 && fwrite (packed, 1, sizes[0], out) == sizes[0];
 }
 
+typedef struct {
+  const NdtCloudView *points;
+  NdtPcdEncoding encoding;
+} Cloud;
+
 static gboolean
-write_all (FILE *out, const NdtCloudView *points, NdtPcdEncoding encoding)
+write_all (FILE *out, gpointer user_data)
 {
-  gboolean ok = write_header (out, points, encoding);
-  switch (encoding) {
+  const Cloud *cloud = user_data;
+  const NdtCloudView *points = cloud->points;
+  gboolean ok = write_header (out, points, cloud->encoding);
+  switch (cloud->encoding) {
   case NDT_PCD_ASCII:
     ok = ok && write_ascii (out, points);
     break;
@@ -117,9 +121,7 @@ write_all (FILE *out, const NdtCloudView *points, NdtPcdEncoding encoding)
     ok = ok && write_compressed (out, points);
     break;
   }
-  /* Synced before it is renamed, so that after a crash there is either the old file or the new one.
-   */
-  return ok && fflush (out) == 0 && fsync (fileno (out)) == 0;
+  return ok;
 }
 
 gboolean
@@ -134,37 +136,6 @@ ndt_pcd_write (
     return FALSE;
   }
 
-  g_autofree gchar *path = ndt_file_resolve (name, error);
-  if (!path)
-    return FALSE;
-  g_autofree gchar *shown = g_filename_display_name (path);
-  /* A pipe or a device would be replaced by a file. */
-  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: not a regular file", shown);
-    return FALSE;
-  }
-  g_autofree gchar *temporary = g_strconcat (path, ".XXXXXX", NULL);
-  int fd = g_mkstemp_full (temporary, O_RDWR | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", shown, g_strerror (errno));
-    return FALSE;
-  }
-  FILE *out = fdopen (fd, "wb");
-  if (!out)
-    close (fd);
-  gboolean ok = out && write_all (out, points, encoding);
-  int cause = errno;
-  if (out && fclose (out) != 0 && ok) {
-    ok = FALSE;
-    cause = errno;
-  }
-  if (ok && g_rename (temporary, path) != 0) {
-    ok = FALSE;
-    cause = errno;
-  }
-  if (!ok) {
-    g_unlink (temporary);
-    g_set_error (error, NDT_ERROR, NDT_ERROR_IO, "cannot write %s: %s", shown, g_strerror (cause));
-  }
-  return ok;
+  Cloud cloud = {points, encoding};
+  return ndt_file_replace (name, write_all, &cloud, error);
 }

@@ -15,29 +15,10 @@ struct _NdtVoxelMapBuilder {
   GPtrArray *regions; /* of NdtCellRegion, ordered by id */
 };
 
-static gboolean
-params_check (const NdtVoxelMapParams *params, GError **error)
-{
-  const gchar *what = NULL;
-  if (!(params->resolution >= 0.01 && params->resolution <= 1000))
-    what = "resolution has to be 0.01 m to 1000 m";
-  else if (params->min_points < 3)
-    what = "min-points has to be at least 3";
-  else if (!(params->eigenvalue_ratio >= 1e-6 && params->eigenvalue_ratio <= 1))
-    what = "the eigenvalue ratio has to be 1e-6 to 1";
-  else if (params->n_levels < 1 || params->n_levels > NDT_MAX_LEVELS)
-    what = "the number of levels has to be 1 to 3";
-  else if (params->covariance > NDT_COVARIANCE_NDT_OMP)
-    what = "unknown covariance estimate";
-  if (what)
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "Voxel map: %s", what);
-  return what == NULL;
-}
-
 NdtVoxelMapBuilder *
 ndt_voxel_map_builder_new (const NdtVoxelMapParams *params, GError **error)
 {
-  if (!params_check (params, error))
+  if (!ndt_voxel_map_params_check (params, error))
     return NULL;
   NdtVoxelMapBuilder *builder = g_new0 (NdtVoxelMapBuilder, 1);
   builder->params = *params;

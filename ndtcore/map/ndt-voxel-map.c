@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ndt-voxel-levels.h"
+#include "ndtcore/base/ndt-error.h"
 
 struct _NdtVoxelMap {
   gatomicrefcount ref_count;
@@ -13,6 +14,8 @@ struct _NdtVoxelMap {
   guint64 n_points;
   double min[3];
   double max[3];
+  GDestroyNotify release; /* of levels that are of another owner; NULL: they are the map's */
+  gpointer owner;
 };
 
 NdtVoxelMap *
@@ -27,8 +30,11 @@ ndt_voxel_map_unref (NdtVoxelMap *map)
 {
   if (!g_atomic_ref_count_dec (&map->ref_count))
     return;
-  for (guint l = 0; l < map->n_levels; l++)
-    ndt_voxel_level_clear (&map->levels[l]);
+  if (map->release)
+    map->release (map->owner);
+  else
+    for (guint l = 0; l < map->n_levels; l++)
+      ndt_voxel_level_clear (&map->levels[l]);
   g_free (map);
 }
 
@@ -101,4 +107,37 @@ ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
   memcpy (map->min, min, sizeof (map->min));
   memcpy (map->max, max, sizeof (map->max));
   return map;
+}
+
+NdtVoxelMap *
+ndt_voxel_map_new_static (const NdtVoxelMapParams *params, guint n_levels,
+    const NdtVoxelLevel *levels, guint64 n_points, const double min[3], const double max[3],
+    GDestroyNotify release, gpointer owner)
+{
+  NdtVoxelLevel copy[NDT_MAX_LEVELS];
+  g_return_val_if_fail (n_levels >= 1 && n_levels <= NDT_MAX_LEVELS && release != NULL, NULL);
+  memcpy (copy, levels, n_levels * sizeof (NdtVoxelLevel));
+  NdtVoxelMap *map = ndt_voxel_map_new_from_levels (params, n_levels, copy, n_points, min, max);
+  map->release = release;
+  map->owner = owner;
+  return map;
+}
+
+gboolean
+ndt_voxel_map_params_check (const NdtVoxelMapParams *params, GError **error)
+{
+  const gchar *what = NULL;
+  if (!(params->resolution >= 0.01 && params->resolution <= 1000))
+    what = "resolution has to be 0.01 m to 1000 m";
+  else if (params->min_points < 3)
+    what = "min-points has to be at least 3";
+  else if (!(params->eigenvalue_ratio >= 1e-6 && params->eigenvalue_ratio <= 1))
+    what = "the eigenvalue ratio has to be 1e-6 to 1";
+  else if (params->n_levels < 1 || params->n_levels > NDT_MAX_LEVELS)
+    what = "the number of levels has to be 1 to 3";
+  else if (params->covariance > NDT_COVARIANCE_NDT_OMP)
+    what = "unknown covariance estimate";
+  if (what)
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "Voxel map: %s", what);
+  return what == NULL;
 }

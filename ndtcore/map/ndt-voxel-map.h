@@ -118,6 +118,13 @@ NdtVoxelMap *ndt_voxel_map_new (
 NdtVoxelMap *ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
     NdtVoxelLevel *levels, guint64 n_points, const double min[3], const double max[3]);
 
+/* From arrays of another owner; @release (@owner) is called when the map is not needed any more. */
+NdtVoxelMap *ndt_voxel_map_new_static (const NdtVoxelMapParams *params, guint n_levels,
+    const NdtVoxelLevel *levels, guint64 n_points, const double min[3], const double max[3],
+    GDestroyNotify release, gpointer owner);
+/* FALSE with NDT_ERROR_INVALID_ARGUMENT that says which member is out of range. */
+gboolean ndt_voxel_map_params_check (const NdtVoxelMapParams *params, GError **error);
+
 /**
  * ndt_voxel_map_builder_new:
  *

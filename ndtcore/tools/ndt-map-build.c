@@ -25,6 +25,8 @@ typedef struct {
   double min_range;
   double max_range;
   gboolean wide;
+  NdtMapVoxelOptions voxels;
+  NdtVoxelMapParams params;
   gchar **inputs;
 
   NdtPointSet *points;
@@ -146,7 +148,10 @@ write_map (Build *build, NdtPcdEncoding encoding, double *farthest, GError **err
   g_clear_pointer (&build->points, ndt_point_set_free);
   const NdtCloudView view = build->wide ? ndt_cloud_view_xyz_f64 ((const double *)(gpointer)xyz, n)
                                         : ndt_cloud_view_xyz_f32 ((const float *)(gpointer)xyz, n);
-  return ndt_pcd_write (build->output, &view, encoding, error);
+  if (!ndt_map_is_image_name (build->output))
+    return ndt_pcd_write (build->output, &view, encoding, error);
+  g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&build->params, &view, error);
+  return map && ndt_map_write_image (build->output, map, build->inputs[0], error);
 }
 
 static gboolean
@@ -173,6 +178,8 @@ run_build (Build *build, GOptionContext *context)
     return ndt_map_report_usage (context, "build needs inputs and --output");
   if (build->encoding && !parse_encoding (build->encoding, &encoding))
     return ndt_map_report_usage (context, "--encoding is ascii, binary or binary_compressed");
+  if (!ndt_map_voxel_options_get (&build->voxels, &build->params, &error))
+    return ndt_map_report_usage (NULL, error->message);
   if (!(build->leaf >= 0) || !(build->min_range >= 0) || !(build->max_range >= 0) ||
       (build->max_range > 0 && build->max_range <= build->min_range))
     return ndt_map_report_usage (context, "lengths have to be positive, and the ranges in order");
@@ -224,9 +231,10 @@ run_build (Build *build, GOptionContext *context)
 int
 ndt_map_command_build (int argc, char **argv)
 {
-  Build build = {0};
+  Build build = {.voxels = NDT_MAP_VOXEL_OPTIONS_DEFAULT};
   const GOptionEntry entries[] = {
-      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &build.output, "PCD file to write", "FILE"},
+      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &build.output, "PCD or .ndtmap file to write",
+          "FILE"},
       {"trajectory", 't', 0, G_OPTION_ARG_FILENAME, &build.trajectory,
           "Inputs are scans; their poses in the map, a line each (TUM, KITTI or named columns)",
           "FILE"},
@@ -239,7 +247,8 @@ ndt_map_command_build (int argc, char **argv)
       {"double", 'd', 0, G_OPTION_ARG_NONE, &build.wide,
           "Write doubles: for UTM and other coordinates far from their origin", NULL},
       {"encoding", 'e', 0, G_OPTION_ARG_STRING, &build.encoding,
-          "ascii, binary (default) or binary_compressed", "NAME"},
+          "Of a PCD: ascii, binary (default) or binary_compressed", "NAME"},
+      NDT_MAP_VOXEL_ENTRIES (build.voxels),
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &build.inputs, NULL, NULL},
       {NULL},
   };
@@ -262,6 +271,7 @@ ndt_map_command_build (int argc, char **argv)
   g_free (build.output);
   g_free (build.trajectory);
   g_free (build.encoding);
+  ndt_map_voxel_options_clear (&build.voxels);
   g_strfreev (build.inputs);
   return status;
 }

@@ -6,12 +6,11 @@
 #include "ndt-map-tool.h"
 #include "ndtcore/base/ndt-file.h"
 #include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-map-image.h"
 #include "ndtcore/io/ndt-map-tiles.h"
 
 typedef struct {
-  double resolution;
-  gint min_points;
-  gint levels;
+  NdtMapVoxelOptions voxels;
   gchar **inputs;
 } Info;
 
@@ -40,22 +39,39 @@ print_tiles (const gchar *path, const NdtVoxelMapParams *params, GError **error)
   return TRUE;
 }
 
+/* Of a finished map: what it was made with, which is what it is opened with. */
+static gboolean
+print_image (const gchar *path, NdtVoxelMapParams *params, GError **error)
+{
+  if (!ndt_map_image_is_image (path))
+    return TRUE;
+  const gint64 start = g_get_monotonic_time ();
+  g_autoptr (NdtMapImage) image = ndt_map_image_open (path, error);
+  if (!image)
+    return FALSE;
+  const double milliseconds = (double)(g_get_monotonic_time () - start) * 1e-3;
+  *params = *ndt_map_image_get_params (image);
+  printf ("version: %d\n", NDT_MAP_IMAGE_VERSION);
+  printf ("tiles: %u of %g m\n", ndt_map_image_get_n_tiles (image),
+      ndt_map_image_get_tile_size (image));
+  printf ("open time: %.2f ms\n", milliseconds);
+  return TRUE;
+}
+
 static int
 run_info (const Info *info, GOptionContext *context)
 {
-  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  NdtVoxelMapParams params;
   g_autoptr (GError) error = NULL;
   double min[3], max[3];
 
   if (!info->inputs || info->inputs[1])
     return ndt_map_report_usage (context, "info needs one map");
-  params.resolution = info->resolution;
-  params.min_points = (guint)MAX (info->min_points, 0);
-  params.n_levels = (guint)MAX (info->levels, 0);
   /* Parameters out of range are wrong usage (exit status 2), faults of the map are not. */
-  g_autoptr (NdtVoxelMapBuilder) judge = ndt_voxel_map_builder_new (&params, &error);
-  if (!judge)
+  if (!ndt_map_voxel_options_get (&info->voxels, &params, &error))
     return ndt_map_report_usage (NULL, error->message);
+  if (!print_image (info->inputs[0], &params, &error))
+    return ndt_map_report (error);
   const gint64 start = g_get_monotonic_time ();
   g_autoptr (NdtVoxelMap) map = ndt_map_load (info->inputs[0], &params, &error);
   const double seconds = (double)(g_get_monotonic_time () - start) * 1e-6;
@@ -82,27 +98,24 @@ run_info (const Info *info, GOptionContext *context)
 int
 ndt_map_command_info (int argc, char **argv)
 {
-  Info info = {.resolution = 2, .min_points = 6, .levels = 3};
+  Info info = {.voxels = NDT_MAP_VOXEL_OPTIONS_DEFAULT};
   const GOptionEntry entries[] = {
-      {"resolution", 'r', 0, G_OPTION_ARG_DOUBLE, &info.resolution,
-          "Edge of a voxel, 0.01 to 1000 (default 2)", "METRES"},
-      {"levels", 0, 0, G_OPTION_ARG_INT, &info.levels,
-          "Levels, each of twice the edge, 1 to 3 (default 3)", "N"},
-      {"min-points", 0, 0, G_OPTION_ARG_INT, &info.min_points,
-          "Points that make a voxel, from 3 on (default 6)", "N"},
+      NDT_MAP_VOXEL_ENTRIES (info.voxels),
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &info.inputs, NULL, NULL},
       {NULL},
   };
   g_autoptr (GOptionContext) context =
       g_option_context_new ("MAP - loads a map as ndtlocalize does and says what is in it");
   g_autoptr (GError) error = NULL;
-  g_option_context_set_summary (context, "MAP is a PCD, PLY or LAS file, or a folder of them.");
+  g_option_context_set_summary (
+      context, "MAP is a PCD, PLY or LAS file, a folder of them, or an .ndtmap.");
   g_option_context_add_main_entries (context, entries, NULL);
   int status;
   if (!g_option_context_parse (context, &argc, &argv, &error))
     status = ndt_map_report_usage (context, error->message);
   else
     status = run_info (&info, context);
+  ndt_map_voxel_options_clear (&info.voxels);
   g_strfreev (info.inputs);
   return status;
 }

@@ -7,6 +7,7 @@
 #include "ndt-map-tool.h"
 #include "ndt-picture.h"
 #include "ndtcore/io/ndt-cloud-file.h"
+#include "ndtcore/io/ndt-map-image.h"
 #include "ndtcore/io/ndt-trajectory.h"
 
 #define PLOT_HEIGHT 240
@@ -35,10 +36,20 @@ read_files (GPtrArray *files, double min[2], double max[2], NdtPicture *picture,
 {
   for (guint f = 0; f < files->len; f++) {
     NdtCloudView points;
-    g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (g_ptr_array_index (files, f), error);
+    g_autoptr (NdtCloudFile) file = NULL;
+    g_autofree double *means = NULL;
 
-    if (!file || !ndt_cloud_file_get_points (file, &points, error))
-      return FALSE;
+    if (ndt_map_image_is_image (g_ptr_array_index (files, f))) {
+      g_autoptr (NdtMapImage) image = ndt_map_image_open (g_ptr_array_index (files, f), error);
+      gsize n;
+      if (!image || !(means = ndt_map_image_dup_means (image, &n, error)))
+        return FALSE;
+      points = ndt_cloud_view_xyz_f64 (means, n);
+    } else {
+      file = ndt_cloud_file_open (g_ptr_array_index (files, f), error);
+      if (!file || !ndt_cloud_file_get_points (file, &points, error))
+        return FALSE;
+    }
     if (picture) {
       ndt_picture_add_points (picture, &points);
       continue;
@@ -206,7 +217,8 @@ ndt_map_command_picture (int argc, char **argv)
       g_option_context_new ("MAP... - draws a map as seen from above");
   g_autoptr (GError) error = NULL;
   g_option_context_set_summary (context,
-      "MAP is a PCD, PLY or LAS file or a folder of them. The picture has a grid in metres, a "
+      "MAP is a PCD, PLY or LAS file, a folder of them, or an .ndtmap. The picture has a grid in "
+      "metres, a "
       "scale bar, and\n"
       "trajectories; with --errors also how far the first of them is from the true one.");
   g_option_context_add_main_entries (context, entries, NULL);

@@ -8,6 +8,7 @@
 
 #include "ndtcore/base/ndt-file.h"
 #include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-map-image.h"
 
 int
 ndt_map_report (const GError *error)
@@ -113,4 +114,44 @@ ndt_map_progress_end (NdtMapProgress *progress)
   fputs ("\r\033[K", stderr);
   fflush (stderr);
   progress->is_shown = FALSE;
+}
+
+/* ---- Voxels ---- */
+
+gboolean
+ndt_map_voxel_options_get (
+    const NdtMapVoxelOptions *options, NdtVoxelMapParams *params, GError **error)
+{
+  static const gchar *const names[] = {"unbiased", "autoware", "ndt-omp"};
+  const NdtVoxelMapParams defaults = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  guint covariance = 0;
+
+  while (options->covariance && covariance < G_N_ELEMENTS (names) &&
+         !g_str_equal (names[covariance], options->covariance))
+    covariance++;
+  *params = defaults;
+  params->resolution = options->resolution;
+  params->min_points = (guint)MAX (options->min_points, 0);
+  params->n_levels = (guint)MAX (options->levels, 0);
+  params->covariance = (NdtCovarianceEstimate)covariance;
+  return ndt_voxel_map_params_check (params, error);
+}
+
+void
+ndt_map_voxel_options_clear (NdtMapVoxelOptions *options)
+{
+  g_clear_pointer (&options->covariance, g_free);
+}
+
+gboolean
+ndt_map_is_image_name (const gchar *path)
+{
+  const gchar *dot = strrchr (path, '.');
+  return dot && g_ascii_strcasecmp (dot, ".ndtmap") == 0;
+}
+
+gboolean
+ndt_map_write_image (const gchar *path, const NdtVoxelMap *map, const gchar *source, GError **error)
+{
+  return ndt_map_image_write (path, map, NULL, error);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ndtcore/io/ndt-map-image.h"
+
 #include "ndtcore/io/ndt-map-file.h"
 
 void (*gst_ndt_map_loader_before_move) (void);
@@ -55,7 +57,8 @@ gst_ndt_map_read (
     const GstNdtMapRequest *request, const NdtMapWatch *watch, NdtMapTiles **tiles, GError **error)
 {
   *tiles = NULL;
-  if (!(request->radius > 0))
+  /* Of a finished map what is looked at is in memory, wherever the vehicle is. */
+  if (!(request->radius > 0) || ndt_map_image_is_image (request->path))
     return ndt_map_load_watched (request->path, &request->params, watch, error);
 
   g_autoptr (NdtMapTiles) opened = ndt_map_tiles_open (request->path, &request->params, error);

@@ -61,7 +61,8 @@ DEFINE_ENUM (deskew_type, "GstNdtDeskew",
 
 static const GstNdtProperty properties[] = {
     {"map-location", "Map Location",
-        "A PCD, PLY or LAS file, or a folder of them, that the map is built from. Set while "
+        "An .ndtmap, or a PCD, PLY or LAS file, or a folder of them, that the map is built from. "
+        "Set while "
         "playing, it "
         "is read in the background and used from a following scan on",
         GST_NDT_KIND_TEXT, AT (map_location), PLAYING, GST_NDT_CHANGE_MAP},
