@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "gst/mcap/messages/gstrosmessages.h"
-#include "gst/mcap/ros/bag-files.h"
-#include "gst/mcap/ros/bag-kinds.h"
-#include "gst/mcap/ros/bag-merger.h"
+#include "gst/mcap/bag/bag-files.h"
+#include "gst/mcap/bag/bag-kinds.h"
+#include "gst/mcap/bag/bag-merger.h"
 #include "ndt-replay.h"
 
 /* How much of a recording is searched for a first pose, ns of log time. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gst/mcap/ros/bag-copy.h"
+#include "gst/mcap/bag/bag-copy.h"
 
 static const gchar summary[] =
     "Localizes the drive RECORDING in MAP. RECORDING is an MCAP file or rosbag2 (a file, a folder, "

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "gst/mcap/ros/bag-metadata.h"
+#include "gst/mcap/bag/bag-metadata.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)

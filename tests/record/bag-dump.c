@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gst/mcap/ros/bag-files.h"
-#include "gst/mcap/ros/bag-merger.h"
+#include "gst/mcap/bag/bag-files.h"
+#include "gst/mcap/bag/bag-merger.h"
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/container/mcap-stream.h"
 

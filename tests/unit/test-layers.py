@@ -18,7 +18,7 @@ import sys
 LAYERS = {
     'cuda': ['device', 'frames', 'scan', 'map', 'align'],
     'ndtcore': ['base', 'math', 'scan', 'motion', 'map', 'io', 'align', 'track', 'sim', 'tools'],
-    'gst/mcap': ['container', 'ros', 'messages', 'write', 'record', 'replay', 'tools'],
+    'gst/mcap': ['container', 'ros', 'bag', 'messages', 'write', 'record', 'replay', 'tools'],
 }
 
 # What the folders may include beside their own and the system's headers.
@@ -35,6 +35,7 @@ PLAIN = [
     'gst/lidarpcap',
     'gst/lidartest',
     'gst/mcap/container',
+    'gst/mcap/bag',
     'gst/mcap/ros',
     'gst/render',
     'gst/scene',

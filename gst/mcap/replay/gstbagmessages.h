@@ -4,7 +4,7 @@
 #include <gst/pointcloud/pointcloud.h>
 
 #include "gst/mcap/messages/gstbagnames.h"
-#include "gst/mcap/ros/bag-kinds.h"
+#include "gst/mcap/bag/bag-kinds.h"
 
 G_BEGIN_DECLS
 

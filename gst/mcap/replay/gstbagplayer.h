@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gst/mcap/ros/bag-merger.h"
+#include "gst/mcap/bag/bag-merger.h"
 #include "gstbagsettings.h"
 
 G_BEGIN_DECLS

@@ -3,7 +3,7 @@
 
 #include <gst/pointcloud/pointcloud.h>
 
-#include "gst/mcap/ros/bag-limits.h"
+#include "gst/mcap/bag/bag-limits.h"
 
 G_BEGIN_DECLS
 

@@ -10,7 +10,7 @@
 
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/messages/gstbagrecords.h"
-#include "gst/mcap/ros/bag-info.h"
+#include "gst/mcap/bag/bag-info.h"
 #include "gstbagmessages.h"
 #include "gstbagposes.h"
 #include "gstbagtimes.h"

@@ -4,7 +4,7 @@
 #include <gst/gst.h>
 
 #include "gst/mcap/container/mcap-records.h"
-#include "gst/mcap/ros/bag-topics.h"
+#include "gst/mcap/bag/bag-topics.h"
 #include "gstbagtimes.h"
 
 G_BEGIN_DECLS

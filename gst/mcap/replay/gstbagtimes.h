@@ -3,7 +3,7 @@
 
 #include <gst/gst.h>
 
-#include "gst/mcap/ros/bag-kinds.h"
+#include "gst/mcap/bag/bag-kinds.h"
 #include "gstbagsettings.h"
 
 G_BEGIN_DECLS

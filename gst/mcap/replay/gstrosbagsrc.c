@@ -29,7 +29,7 @@
 
 #include "gstrosbagsrc.h"
 
-#include "gst/mcap/ros/bag-files.h"
+#include "gst/mcap/bag/bag-files.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_rosbag_src_debug);
 #define GST_CAT_DEFAULT gst_rosbag_src_debug

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gst/mcap/ros/bag-copy.h"
-#include "gst/mcap/ros/bag-files.h"
-#include "gst/mcap/ros/bag-info.h"
+#include "gst/mcap/bag/bag-copy.h"
+#include "gst/mcap/bag/bag-files.h"
+#include "gst/mcap/bag/bag-info.h"
 
 #define EXIT_USAGE 2
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "cdr.h"
+#include "gst/mcap/ros/cdr.h"
 #include "gst/mcap/container/mcap-format.h"
-#include "ros-schemas.h"
+#include "gst/mcap/ros/ros-schemas.h"
 
 #define NS_PER_SECOND 1e9
 

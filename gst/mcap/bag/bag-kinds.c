@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "cdr.h"
+#include "gst/mcap/ros/cdr.h"
 #include "gst/mcap/container/mcap-format.h"
-#include "ros-schemas.h"
+#include "gst/mcap/ros/ros-schemas.h"
 
 #define NS_PER_SECOND G_GUINT64_CONSTANT (1000000000)
 
