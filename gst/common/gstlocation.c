@@ -68,6 +68,17 @@ gst_location_resolve (const gchar *location, GstLocationUse use, GError **error)
   return g_build_filename (here, path, NULL);
 }
 
+gchar *
+gst_location_resolve_or_post (GstElement *element, const gchar *location, GstLocationUse use)
+{
+  g_autoptr (GError) error = NULL;
+  gchar *path = gst_location_resolve (location, use, &error);
+
+  if (!path)
+    GST_ELEMENT_ERROR (element, RESOURCE, SETTINGS, ("%s.", error->message), (NULL));
+  return path;
+}
+
 static void
 set_open_error (const gchar *path, int number, GError **error)
 {

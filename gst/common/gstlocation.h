@@ -22,6 +22,10 @@ typedef enum { GST_LOCATION_READ, GST_LOCATION_READ_FOLDER, GST_LOCATION_WRITE }
  * that opens it. */
 gchar *gst_location_resolve (const gchar *location, GstLocationUse use, GError **error);
 
+/* gst_location_resolve(), whose error is posted as one of @element: what it starts with. */
+gchar *gst_location_resolve_or_post (
+    GstElement *element, const gchar *location, GstLocationUse use);
+
 /* Opens a resolved path for writing, empty, for this descriptor alone: a file that another element
  * or process writes by this function is refused, as two that write one file overwrite each other.
  * -1 with GST_RESOURCE_ERROR_BUSY, GST_RESOURCE_ERROR_OPEN_WRITE or

@@ -34,6 +34,7 @@
 
 #include "capture-file.h"
 #include "capture-filter.h"
+#include "gst/common/gstlocation.h"
 #include "gst/common/gstrenamed.h"
 
 GST_DEBUG_CATEGORY_STATIC (lidar_pcap_src_debug);
@@ -84,7 +85,7 @@ struct _GstLidarPcapSrc {
   gint is_stopping; /* atomic */
 
   /* streaming thread, made on start; the look for the duration reads the path and the filter */
-  gchar *path;
+  gchar *path, *name; /* opened and shown */
   CaptureFilter filter;
   CaptureFile *capture;
   gint64 first_time;      /* ns since 1970 of the first datagram that passed; -1: none has */
@@ -114,16 +115,16 @@ open_capture (GstLidarPcapSrc *self)
   g_clear_pointer (&self->capture, capture_file_free);
   self->capture = capture_file_open (self->path, &error);
   if (self->capture) {
-    GST_INFO_OBJECT (self, "reading \"%s\"", self->path);
+    GST_INFO_OBJECT (self, "reading \"%s\"", self->name);
     capture_file_set_cancellation (self->capture, &self->is_unlocked);
     return TRUE;
   }
   if (g_error_matches (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_OPEN))
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ,
-        ("The capture \"%s\" cannot be opened: %s.", self->path, error->message), (NULL));
+        ("The capture \"%s\" cannot be opened: %s.", self->name, error->message), (NULL));
   else
     GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
-        ("\"%s\" is no capture that can be read: %s.", self->path, error->message), (NULL));
+        ("\"%s\" is no capture that can be read: %s.", self->name, error->message), (NULL));
   return FALSE;
 }
 
@@ -141,6 +142,7 @@ gst_lidar_pcap_src_stop (GstBaseSrc *base)
   g_clear_pointer (&self->capture, capture_file_free);
   gst_clear_buffer (&self->waiting);
   g_clear_pointer (&self->path, g_free);
+  g_clear_pointer (&self->name, g_free);
   return TRUE;
 }
 
@@ -148,10 +150,10 @@ static gboolean
 gst_lidar_pcap_src_start (GstBaseSrc *base)
 {
   GstLidarPcapSrc *self = GST_LIDAR_PCAP_SRC (base);
-  g_autofree gchar *address = NULL;
+  g_autofree gchar *address = NULL, *location = NULL;
   guint port;
   GST_OBJECT_LOCK (self);
-  self->path = g_strdup (self->location);
+  location = g_strdup (self->location);
   address = g_strdup (self->src_ip);
   port = self->dst_port;
   self->n_datagrams = self->n_filtered = self->n_empty = 0;
@@ -164,16 +166,17 @@ gst_lidar_pcap_src_start (GstBaseSrc *base)
   self->is_discont = TRUE;
   self->ended = (CaptureFileCounts){0};
   g_array_set_size (self->other_ports, 0);
-  if (!self->path || !*self->path) {
+  if (!location || !*location) {
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
         ("No capture is named: set \"location\" to a pcap or pcapng file."), (NULL));
-    g_clear_pointer (&self->path, g_free);
     return FALSE;
   }
-  if (!capture_filter_init (&self->filter, port, address))
+  self->path = gst_location_resolve_or_post (GST_ELEMENT (self), location, GST_LOCATION_READ);
+  self->name = self->path ? g_filename_display_name (self->path) : NULL;
+  if (self->path && !capture_filter_init (&self->filter, port, address))
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("The src-ip \"%s\" is no address of IPv4 or IPv6, like 192.168.1.201.", address), (NULL));
-  else if (open_capture (self)) {
+  else if (self->path && open_capture (self)) {
     g_atomic_int_set (&self->is_stopping, FALSE);
     GST_OBJECT_LOCK (self);
     self->is_started = TRUE;
@@ -222,7 +225,7 @@ post_nothing (GstLidarPcapSrc *self, const GError *error)
   g_autoptr (GString) ports = g_string_new (NULL);
   if (g_error_matches (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_LINK)) {
     GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
-        ("\"%s\" is no capture that can be read: %s.", self->path, error->message), (NULL));
+        ("\"%s\" is no capture that can be read: %s.", self->name, error->message), (NULL));
     return;
   }
   for (guint i = 0; i < self->other_ports->len; i++)
@@ -230,7 +233,7 @@ post_nothing (GstLidarPcapSrc *self, const GError *error)
         ports, "%s%u", i > 0 ? ", " : "", g_array_index (self->other_ports, guint16, i));
   GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
       ("The capture \"%s\" has no datagram that dst-port and src-ip let through; it has %s%s.",
-          self->path, ports->len > 0 ? "some for port " : "no UDP at all", ports->str),
+          self->name, ports->len > 0 ? "some for port " : "no UDP at all", ports->str),
       (NULL));
 }
 
@@ -241,7 +244,7 @@ handle_end (GstLidarPcapSrc *self, const GError *error)
   gboolean again;
   if (error && !g_error_matches (error, CAPTURE_FILE_ERROR, CAPTURE_FILE_ERROR_LINK))
     GST_ELEMENT_WARNING (self, STREAM, DEMUX,
-        ("The capture \"%s\" is cut off or damaged and ends early: %s.", self->path,
+        ("The capture \"%s\" is cut off or damaged and ends early: %s.", self->name,
             error->message),
         (NULL));
   if (self->first_time < 0) {

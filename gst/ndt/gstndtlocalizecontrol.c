@@ -172,6 +172,15 @@ gst_ndt_localize_map_progress (gdouble fraction, gpointer user_data)
     post_progress (self, GST_PROGRESS_TYPE_CONTINUE, text);
 }
 
+/* A text in a message: names of files may be of any bytes. */
+static gchar *
+say_of_map (const gchar *what, const gchar *location)
+{
+  g_autofree gchar *shown = location ? g_filename_display_name (location) : NULL;
+
+  return g_strdup_printf ("%s the map \"%s\"", what, shown ? shown : "");
+}
+
 gboolean
 gst_ndt_localize_take_first_map (GstNdtLocalize *self)
 {
@@ -186,7 +195,7 @@ gst_ndt_localize_take_first_map (GstNdtLocalize *self)
 
   g_autoptr (GError) error = NULL;
   if (!gst_ndt_engine_set_map (self->engine, map, &error)) {
-    g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
+    g_autofree gchar *what = say_of_map ("Cannot use", location);
     gst_ndt_localize_post_error (self, what, error);
     return FALSE;
   }
@@ -205,7 +214,7 @@ static gboolean
 start_map (GstNdtLocalize *self, const gchar *location)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
+  g_autofree gchar *what = say_of_map ("Cannot use", location);
 
   if (!location || location[0] == '\0') {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
@@ -218,7 +227,7 @@ start_map (GstNdtLocalize *self, const gchar *location)
   const gboolean slow =
       !gst_ndt_map_loader_wait (self->loader, g_get_monotonic_time () + MAP_PATIENCE);
   if (slow) {
-    g_autofree gchar *text = g_strdup_printf ("Reading the map \"%s\"", location);
+    g_autofree gchar *text = say_of_map ("Reading", location);
     post_progress (self, GST_PROGRESS_TYPE_START, text);
   }
 
@@ -259,7 +268,7 @@ note_first_map (GstNdtLocalize *self, const GstNdtMapRequest *request, const GEr
 static void
 tell_first_map (GstNdtLocalize *self, const gchar *location, const GError *error)
 {
-  g_autofree gchar *what = g_strdup_printf ("Cannot use the map \"%s\"", location);
+  g_autofree gchar *what = say_of_map ("Cannot use", location);
 
   post_progress (self, error ? GST_PROGRESS_TYPE_ERROR : GST_PROGRESS_TYPE_COMPLETE,
       error ? error->message : "The map is read");
@@ -489,8 +498,9 @@ gst_ndt_localize_map_loaded (const GstNdtMapRequest *request, NdtVoxelMap *map, 
   }
   if (!map) {
     refuse_map (self, path, &request->params);
+    g_autofree gchar *shown = g_filename_display_name (path);
     GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ,
-        ("Cannot use the map \"%s\", going on with the one before: %s.", path, error->message),
+        ("Cannot use the map \"%s\", going on with the one before: %s.", shown, error->message),
         (NULL));
     return;
   }

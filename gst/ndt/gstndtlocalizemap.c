@@ -30,8 +30,9 @@ change_map (GstNdtLocalize *self, NdtVoxelMap *map, const gchar *location)
 {
   g_autoptr (GError) error = NULL;
   if (!gst_ndt_engine_set_map (self->engine, map, &error)) {
+    g_autofree gchar *shown = g_filename_display_name (location);
     GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
-        ("Cannot use the map \"%s\", going on with the one before: %s.", location, error->message),
+        ("Cannot use the map \"%s\", going on with the one before: %s.", shown, error->message),
         (NULL));
     return FALSE;
   }

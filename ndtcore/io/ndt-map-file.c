@@ -81,7 +81,8 @@ add_file (NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, const 
     if (!step (progress, (double)first / (double)MAX (points.n_points, 1), error))
       return FALSE;
     if (!ndt_voxel_map_builder_add (builder, region, &part, NULL, error)) {
-      g_prefix_error (error, "%s: ", path);
+      g_autofree gchar *shown = g_filename_display_name (path);
+      g_prefix_error (error, "%s: ", shown);
       return FALSE;
     }
     first += n;
@@ -126,8 +127,10 @@ ndt_map_load_watched (
   if (!step (&all, 0, error))
     return NULL;
   NdtVoxelMap *map = ndt_voxel_map_builder_build (builder, error);
-  if (!map)
-    g_prefix_error (error, "%s: ", path);
+  if (!map) {
+    g_autofree gchar *shown = g_filename_display_name (path);
+    g_prefix_error (error, "%s: ", shown);
+  }
   return map;
 }
 

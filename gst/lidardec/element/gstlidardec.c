@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gst/common/gstlocation.h"
 #include "gst/common/gstsinkevents.h"
 #include "gstlidardecprivate.h"
 
@@ -46,18 +47,23 @@ gst_lidar_dec_get_private (GstLidarDec *self)
 }
 
 gchar *
-gst_lidar_dec_read_file (GstLidarDec *self, const gchar *what, const gchar *path)
+gst_lidar_dec_read_file (GstLidarDec *self, const gchar *what, const gchar *location)
 {
   g_autoptr (GError) error = NULL;
+  g_autofree gchar *path =
+      gst_location_resolve_or_post (GST_ELEMENT (self), location, GST_LOCATION_READ);
+  g_autofree gchar *shown = path ? g_filename_display_name (path) : NULL;
   gchar *text = NULL;
   GStatBuf about;
-  /* A pipe would block, a device has no end. */
-  if (g_stat (path, &about) == 0 && (!S_ISREG (about.st_mode) || about.st_size > MAX_FILE_SIZE))
+
+  if (!path)
+    return NULL;
+  if (g_stat (path, &about) == 0 && about.st_size > MAX_FILE_SIZE)
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ,
-        ("The %s \"%s\" is no regular file of at most 16 MiB.", what, path), (NULL));
+        ("The %s \"%s\" is no regular file of at most 16 MiB.", what, shown), (NULL));
   else if (!g_file_get_contents (path, &text, NULL, &error))
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ,
-        ("The %s \"%s\" cannot be read: %s.", what, path, error->message), (NULL));
+        ("The %s \"%s\" cannot be read: %s.", what, shown, error->message), (NULL));
   return text;
 }
 

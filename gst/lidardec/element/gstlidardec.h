@@ -50,6 +50,6 @@ struct _GstLidarDecClass {
 };
 
 /* Reads a file that a property names and posts an error where it cannot. */
-gchar *gst_lidar_dec_read_file (GstLidarDec *self, const gchar *what, const gchar *path);
+gchar *gst_lidar_dec_read_file (GstLidarDec *self, const gchar *what, const gchar *location);
 
 G_END_DECLS

@@ -22,7 +22,7 @@ gst_lidar_model_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
 {
   GstLidarModelDecPrivate *priv = PRIVATE (dec);
   g_autoptr (GError) error = NULL;
-  g_autofree gchar *path = NULL, *text = NULL;
+  g_autofree gchar *path = NULL, *shown = NULL, *text = NULL;
   gint model;
 
   GST_OBJECT_LOCK (dec);
@@ -35,15 +35,16 @@ gst_lidar_model_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
       return FALSE;
   }
   priv->decoder = GST_LIDAR_MODEL_DEC_GET_CLASS (dec)->create (model, text, &error);
+  shown = path ? g_filename_display_name (path) : NULL;
   if (!priv->decoder && text)
     GST_ELEMENT_ERROR (dec, RESOURCE, SETTINGS,
-        ("The calibration \"%s\" cannot be used: %s.", path, error->message), (NULL));
+        ("The calibration \"%s\" cannot be used: %s.", shown, error->message), (NULL));
   else if (!priv->decoder)
     GST_ELEMENT_ERROR (
         dec, RESOURCE, SETTINGS, ("The model cannot be decoded: %s.", error->message), (NULL));
   if (priv->decoder)
     GST_CAT_INFO_OBJECT (GST_LIDAR_DEC_GET_CLASS (dec)->category, dec, "calibration: %s",
-        text ? path : "none named");
+        text ? shown : "none named");
   return priv->decoder != NULL;
 }
 

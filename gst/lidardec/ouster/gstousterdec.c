@@ -69,7 +69,7 @@ gst_ouster_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
 {
   GstOusterDec *self = GST_OUSTER_DEC (dec);
   g_autoptr (GError) error = NULL;
-  g_autofree gchar *path = NULL, *text = NULL;
+  g_autofree gchar *path = NULL, *shown = NULL, *text = NULL;
   OusterMetadata metadata;
 
   GST_OBJECT_LOCK (self);
@@ -85,14 +85,15 @@ gst_ouster_dec_open (GstLidarDec *dec, GstPointCloudInfo *info)
   text = gst_lidar_dec_read_file (dec, "metadata", path);
   if (!text)
     return FALSE;
+  shown = g_filename_display_name (path);
   if (!ouster_metadata_parse (&metadata, text, (gssize)strlen (text), &error)) {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-        ("\"%s\" are no metadata of an Ouster lidar: %s.", path, error->message), (NULL));
+        ("\"%s\" are no metadata of an Ouster lidar: %s.", shown, error->message), (NULL));
     return FALSE;
   }
   self->ouster = ouster_new (&metadata);
   self->clock = make_clock (&metadata);
-  GST_INFO_OBJECT (self, "%s: %s, %u beams, %u columns, %s", path,
+  GST_INFO_OBJECT (self, "%s: %s, %u beams, %u columns, %s", shown,
       *metadata.product ? metadata.product : "a sensor without a name", metadata.n_beams,
       metadata.columns, ouster_profile_get_name (metadata.profile));
   info->width = metadata.columns;

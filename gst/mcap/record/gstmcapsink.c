@@ -335,13 +335,17 @@ check_location (GstMcapSink *self)
   GST_OBJECT_UNLOCK (self);
 
   shown = location ? g_filename_display_name (location) : NULL;
-  valid = mcap_location_check (location, &self->numbered);
   g_clear_pointer (&self->pattern, g_free);
   if (location && *location)
     self->pattern = gst_location_resolve (location, GST_LOCATION_WRITE, &error);
+  /* What a URI escapes is no pattern. */
+  valid = self->pattern == NULL || mcap_location_check (self->pattern, &self->numbered);
   if (location == NULL || *location == '\0')
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
         ("No file to record in: set the property \"location\"."), (NULL));
+  else if (self->pattern == NULL)
+    gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, error->domain, error->code,
+        g_strdup (error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
   else if (!valid)
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("\"%s\" is no pattern of file names: it may have one %%05d, and %%%% for a percent sign",
@@ -350,9 +354,6 @@ check_location (GstMcapSink *self)
   else if (splits && !self->numbered)
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
         ("Several files need several names: put a %%05d into the location \"%s\"", shown), (NULL));
-  else if (self->pattern == NULL)
-    gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, error->domain, error->code,
-        g_strdup (error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
   else
     return TRUE;
   return FALSE;
