@@ -3,7 +3,9 @@
  * many changed ones, the same for the same seed. An input that fails is left in the working folder
  * as "crash".
  *
- * usage: fuzz-NAME FOLDER [RUNS [SEED]] or fuzz-NAME FILE */
+ * usage: fuzz-NAME FOLDER [RUNS [SEED]] or fuzz-NAME FILE
+ *
+ * NDT_FUZZ_FACTOR multiplies the runs. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +160,9 @@ main (int argc, char **argv)
     fprintf (stderr, "usage: %s FOLDER [RUNS [SEED]]\n", argv[0]);
     return 2;
   }
-  const gint64 n_runs = argc > 2 ? g_ascii_strtoll (argv[2], NULL, 10) : 0;
+  const gchar *factor = g_getenv ("NDT_FUZZ_FACTOR");
+  const gint64 n_runs = (argc > 2 ? g_ascii_strtoll (argv[2], NULL, 10) : 0) *
+                        (factor ? g_ascii_strtoll (factor, NULL, 10) : 1);
   g_autoptr (GRand) rand =
       g_rand_new_with_seed (argc > 3 ? (guint32)g_ascii_strtoull (argv[3], NULL, 10) : 1);
   g_autoptr (GPtrArray) inputs = read_folder (argv[1]);
