@@ -5,7 +5,7 @@
  * page's protocol, of Foxglove's and of its older one, opened as it should be, and then frames,
  * each of a line: four letters, and the payload as far as the end of the line. The letters are a
  * hex digit of the opcode; 'f' a whole message or '-' a part; 'm' masked or '-' not; 'l' a length
- * that is a lie, 's' sent in two pieces, or '-'. "\n" in a payload is written as byte 1. */
+ * that is a lie, 's' sent in two pieces, or '-'. A line feed in a payload is byte 30. */
 #include <gio/gio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +185,7 @@ put_frame (GSocket *to, const gchar *line, gsize size)
   if (flags[2] == 'm')
     g_byte_array_append (frame, mask, sizeof mask);
   for (gsize i = 0; i < n; i++) {
-    const guint8 plain = line[4 + i] == 1 ? '\n' : (guint8)line[4 + i];
+    const guint8 plain = line[4 + i] == 30 ? '\n' : (guint8)line[4 + i];
     const guint8 byte = (guint8)(plain ^ (flags[2] == 'm' ? mask[i % 4] : 0));
     g_byte_array_append (frame, &byte, 1);
   }
