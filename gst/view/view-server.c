@@ -200,6 +200,15 @@ view_server_has_room (ViewServer *server)
 
 /* Files */
 
+/* Ends the request, and the connection where its other end asked for that: one that had closed
+ * already would otherwise be polled without rest until a timeout. */
+static int
+refuse_file (struct lws *wsi, guint status)
+{
+  return lws_return_http_status (wsi, status, NULL) || lws_http_transaction_completed (wsi) ? -1
+                                                                                            : 0;
+}
+
 static int
 begin_file (ViewServer *server, struct lws *wsi, Request *request, const gchar *path)
 {
@@ -210,12 +219,12 @@ begin_file (ViewServer *server, struct lws *wsi, Request *request, const gchar *
       "default-src 'self'; connect-src 'self' ws: wss:; style-src 'self' 'unsafe-inline'";
 
   if (!view_server_admits (server, wsi))
-    return lws_return_http_status (wsi, HTTP_STATUS_FORBIDDEN, NULL) ? -1 : 0;
+    return refuse_file (wsi, HTTP_STATUS_FORBIDDEN);
   g_clear_pointer (&request->body, g_bytes_unref);
   request->body = server->config.get_file (path, &type, server->config.user_data);
   request->offset = 0;
   if (!request->body)
-    return lws_return_http_status (wsi, HTTP_STATUS_NOT_FOUND, NULL) ? -1 : 0;
+    return refuse_file (wsi, HTTP_STATUS_NOT_FOUND);
   if (lws_add_http_common_headers (
           wsi, HTTP_STATUS_OK, type, g_bytes_get_size (request->body), &p, end) ||
       lws_add_http_header_by_name (wsi, (const guint8 *)"content-security-policy:",

@@ -208,6 +208,23 @@ class Clients(unittest.TestCase):
             while not scan_of(good.recv(60)):
                 good.send("ack")
 
+    def test_what_is_refused_is_closed(self):
+        """A connection whose other end closes after a request that is refused ends with the answer."""
+        with Pipeline() as pipeline:
+            host, port = pipeline.url.split("/")[2].split(":")
+            for request, status in ((b"GET /missing HTTP/1.1\r\nHost: localhost\r\n\r\n", b"404"),
+                                    (b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"403"),
+                                    (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"200")):
+                with socket.create_connection((host, int(port))) as raw:
+                    # The server drops what is idle after 10 s.
+                    raw.settimeout(8)
+                    raw.sendall(request)
+                    raw.shutdown(socket.SHUT_WR)
+                    answer = b""
+                    while data := raw.recv(65536):
+                        answer += data
+                    self.assertEqual(answer.split()[1], status)
+
     def test_slow_client(self):
         """A client at 1 Mbit/s gets fewer points, and no scan of the pipeline is later for it."""
         def gaps(pipeline, seconds):
