@@ -194,6 +194,7 @@ choose (GstCloudFilter *self, const GstPointCloudMap *map, GstBuffer *buffer, Ch
       .fraction = settings.fraction,
       .seed = settings.seed ^ GST_BUFFER_PTS (buffer),
       .leaf = settings.leaf,
+      .with_centroids = settings.leaf_point == GST_CLOUD_LEAF_CENTROID,
   };
   const gboolean want_intensity = gst_cloud_filter_settings_want_intensity (&settings);
   g_array_set_size (

@@ -18,11 +18,14 @@ typedef struct {
 struct _NdtCloudFilter {
   guint32 *indices;
   gsize capacity;
-  guint32 *table;
-  gsize table_size;
-  Leaf *leaves; /* half as many as the table has slots */
+  guint32 *table; /* slots: the number of a leaf each */
+  gsize table_size, table_capacity;
+  int shift;    /* of hashes, for the table's size */
+  Leaf *leaves; /* room for half as many as the table has slots */
+  guint32 n_leaves;
   double origin[3];
   float leaf;
+  gboolean with_centroids;
 };
 
 NdtCloudFilter *
@@ -100,21 +103,6 @@ judge (const NdtCloudFilterRules *rules, gsize i, const double p[3])
   return NDT_CLOUD_FILTER_N_REASONS;
 }
 
-static gboolean
-reserve_leaves (NdtCloudFilter *filter, gsize n)
-{
-  gsize size = 1024;
-
-  while (size < 2 * n)
-    size *= 2;
-  if (size > filter->table_size) {
-    if (!ndt_grow (filter->table, size) || !ndt_grow (filter->leaves, size / 2))
-      return FALSE;
-    filter->table_size = size;
-  }
-  return TRUE;
-}
-
 static int
 table_shift (gsize size)
 {
@@ -125,9 +113,46 @@ table_shift (gsize size)
   return shift;
 }
 
-/* Adds a point to its leaf. TRUE: it is the first there. */
+/* Slots for half as many leaves. */
 static gboolean
-add_to_leaf (NdtCloudFilter *filter, const double p[3], gsize size, int shift, guint32 *n_leaves)
+reserve_table (NdtCloudFilter *filter, gsize size)
+{
+  if (size <= filter->table_capacity)
+    return TRUE;
+  if (!ndt_grow (filter->table, size) || !ndt_grow (filter->leaves, size / 2))
+    return FALSE;
+  filter->table_capacity = size;
+  return TRUE;
+}
+
+/* The slot of a leaf, or the empty one where it would be. */
+static gsize
+find_slot (const NdtCloudFilter *filter, guint64 key)
+{
+  gsize slot = ndt_block_hash (key, filter->shift);
+
+  while (filter->table[slot] != TABLE_EMPTY && filter->leaves[filter->table[slot]].key != key)
+    slot = (slot + 1) & (filter->table_size - 1);
+  return slot;
+}
+
+/* Empties the table and enters the leaves that there are. A small one stays in the caches: there
+ * are far fewer leaves than points. */
+static void
+fill_table (NdtCloudFilter *filter, gsize size)
+{
+  filter->table_size = size;
+  filter->shift = table_shift (size);
+  memset (filter->table, 0xff, size * sizeof *filter->table);
+  for (guint32 i = 0; i < filter->n_leaves; i++)
+    filter->table[find_slot (filter, filter->leaves[i].key)] = i;
+}
+
+typedef enum { LEAF_NEW, LEAF_KNOWN, LEAF_OUTSIDE, LEAF_NO_MEMORY } LeafState;
+
+/* Adds a point to its leaf. */
+static LeafState
+add_to_leaf (NdtCloudFilter *filter, const double p[3])
 {
   const float inverse = 1 / filter->leaf;
   float q[3];
@@ -136,42 +161,52 @@ add_to_leaf (NdtCloudFilter *filter, const double p[3], gsize size, int shift, g
   for (guint k = 0; k < 3; k++) {
     q[k] = (float)(p[k] - filter->origin[k]);
     if (!(fabsf (q[k] * inverse) < NDT_KEY_LIMIT))
-      return FALSE;
-    index[k] = ndt_leaf_index (q[k], inverse);
+      return LEAF_OUTSIDE;
+    /* ndt_leaf_index() of a number of this size, without a call. */
+    index[k] = (gint32)(q[k] * inverse);
+    index[k] -= (float)index[k] > q[k] * inverse;
   }
   const guint64 key = ndt_block_key (index[0], index[1], index[2]);
-  gsize slot = ndt_block_hash (key, shift);
-  while (filter->table[slot] != TABLE_EMPTY && filter->leaves[filter->table[slot]].key != key)
-    slot = (slot + 1) & (size - 1);
-  const gboolean is_first = filter->table[slot] == TABLE_EMPTY;
-  if (is_first) {
-    Leaf *leaf = &filter->leaves[*n_leaves];
+  gsize slot = find_slot (filter, key);
+  const gboolean is_new = filter->table[slot] == TABLE_EMPTY;
+  if (is_new) {
+    if (filter->n_leaves == filter->table_size / 2) {
+      if (!reserve_table (filter, 2 * filter->table_size))
+        return LEAF_NO_MEMORY;
+      fill_table (filter, 2 * filter->table_size);
+      slot = find_slot (filter, key);
+    }
+    Leaf *leaf = &filter->leaves[filter->n_leaves];
     memset (leaf, 0, sizeof *leaf);
     leaf->key = key;
     memcpy (leaf->index, index, sizeof index);
-    filter->table[slot] = (*n_leaves)++;
+    filter->table[slot] = filter->n_leaves++;
   }
+  if (!filter->with_centroids)
+    return is_new ? LEAF_NEW : LEAF_KNOWN;
   Leaf *leaf = &filter->leaves[filter->table[slot]];
   for (guint k = 0; k < 3; k++)
     leaf->sum[k] += ndt_leaf_offset (q[k], index[k], filter->leaf, inverse);
   leaf->n++;
-  return is_first;
+  return is_new ? LEAF_NEW : LEAF_KNOWN;
 }
 
 /* Of the points that are left the first of each leaf. */
 static gboolean
-thin (NdtCloudFilter *filter, const NdtCloudView *points, double leaf, gsize *n)
+thin (NdtCloudFilter *filter, const NdtCloudView *points, double leaf, gboolean with_centroids,
+    gsize *n)
 {
-  guint32 n_leaves = 0;
   gsize size = 1024, n_left = 0;
 
-  if (!reserve_leaves (filter, *n))
-    return FALSE;
-  while (size < 2 * *n)
+  /* As many leaves as the cloud before had, most likely. */
+  while (size < 4 * (gsize)filter->n_leaves)
     size *= 2;
-  const int shift = table_shift (size);
-  memset (filter->table, 0xff, size * sizeof *filter->table);
+  if (!reserve_table (filter, size))
+    return FALSE;
+  filter->n_leaves = 0;
+  fill_table (filter, size);
   filter->leaf = (float)leaf;
+  filter->with_centroids = with_centroids;
   memset (filter->origin, 0, sizeof filter->origin);
   if (points->scalar == NDT_SCALAR_F64 && *n > 0) {
     ndt_cloud_view_get (points, filter->indices[0], filter->origin);
@@ -181,8 +216,15 @@ thin (NdtCloudFilter *filter, const NdtCloudView *points, double leaf, gsize *n)
   for (gsize i = 0; i < *n; i++) {
     double p[3];
     ndt_cloud_view_get (points, filter->indices[i], p);
-    if (add_to_leaf (filter, p, size, shift, &n_leaves))
+    switch (add_to_leaf (filter, p)) {
+    case LEAF_NEW:
       filter->indices[n_left++] = filter->indices[i];
+      break;
+    case LEAF_NO_MEMORY:
+      return FALSE;
+    default:
+      break;
+    }
   }
   *n = n_left;
   return TRUE;
@@ -222,7 +264,7 @@ ndt_cloud_filter_run (NdtCloudFilter *filter, const NdtCloudFilterRules *rules,
   }
   if (rules->leaf > 0) {
     const gsize before = n_left;
-    if (!thin (filter, points, rules->leaf, &n_left))
+    if (!thin (filter, points, rules->leaf, rules->with_centroids, &n_left))
       goto no_memory;
     n_removed[NDT_CLOUD_FILTER_LEAF] += before - n_left;
   }

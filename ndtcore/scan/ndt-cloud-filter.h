@@ -37,6 +37,7 @@ typedef enum {
  * @fraction: that stays, at random, 0 to 1
  * @seed: the same seed and points give the same choice
  * @leaf: edge of the cubes of which one point stays, metres; 0: all
+ * @with_centroids: ndt_cloud_filter_get_centroid() will be asked for
  *
  * Which points stay, all rules in one pass. Leaves are those of ndt-scan-filter.h; of doubles they
  * are counted from the leaf of the first point on.
@@ -55,6 +56,7 @@ typedef struct {
   double fraction;
   guint64 seed;
   double leaf;
+  gboolean with_centroids;
 } NdtCloudFilterRules;
 
 /**
@@ -73,7 +75,7 @@ void ndt_cloud_filter_free (NdtCloudFilter *filter);
 gboolean ndt_cloud_filter_run (NdtCloudFilter *filter, const NdtCloudFilterRules *rules,
     const NdtCloudView *points, const guint32 **indices, gsize *n,
     guint64 n_removed[NDT_CLOUD_FILTER_N_REASONS], GError **error);
-/* After a run with a leaf: the centroid of the leaf of the @i-th point that stayed. */
+/* After a run with @leaf and @with_centroids: that of the leaf of the @i-th point that stayed. */
 void ndt_cloud_filter_get_centroid (const NdtCloudFilter *filter, gsize i, double centroid[3]);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtCloudFilter, ndt_cloud_filter_free)
