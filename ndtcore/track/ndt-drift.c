@@ -85,9 +85,12 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     const double before = along (drift->position, u), velocity = along (drift->velocity, u);
     const double predicted = predict (before, velocity, step);
     const double excess = seen->information[k] - seen->flat;
-    const int is_open = seen->information[k] < NDT_OBSERVABILITY_OPEN * seen->flat;
+    const double open = step->open > 0 ? step->open : NDT_OBSERVABILITY_OPEN;
+    const int is_open = seen->information[k] < open * seen->flat;
     const double information =
-        excess > 0 && !(is_open && predicted > LOCAL * LOCAL) ? excess / NDT_DRIFT_CLUSTERING : 0;
+        excess > 0 && !(is_open && (step->open > 0 || predicted > LOCAL * LOCAL))
+            ? excess / NDT_DRIFT_CLUSTERING
+            : 0;
     const double p = 1 / (1 / predicted + information);
     double speed = sqrt (velocity) + ACCELERATION * step->seconds;
     if (speed > UNKNOWN_SPEED)

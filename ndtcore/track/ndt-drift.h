@@ -25,6 +25,8 @@ typedef struct {
  * @by_odometry: the prediction is by odometry, and otherwise by constant velocity
  * @way: metres from the scan before to the prediction
  * @prior_variance: of a prior that is the prediction, or part of the objective, m²; 0: none
+ * @open: an axis is open whose information is below this many times what flat surfaces feign, and
+ *   the scan has no weight along it; 0: NDT_OBSERVABILITY_OPEN, and it has little
  *
  * The step from the scan before to the prediction of this one.
  */
@@ -33,6 +35,7 @@ typedef struct {
   int by_odometry;
   double way;
   double prior_variance;
+  double open;
 } NdtDriftStep;
 
 /* Sets the standard deviation of the position along each axis, metres, and an unknown velocity. */
