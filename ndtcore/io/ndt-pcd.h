@@ -100,6 +100,10 @@ float *ndt_pcd_file_dup_intensities (const NdtPcdFile *file);
 gboolean ndt_pcd_write (
     const gchar *path, const NdtCloudView *points, NdtPcdEncoding encoding, GError **error);
 
+/* The same with a field "intensity" of floats, a value a point; @intensities: (nullable). */
+gboolean ndt_pcd_write_intensities (const gchar *path, const NdtCloudView *points,
+    const float *intensities, NdtPcdEncoding encoding, GError **error);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtPcdFile, ndt_pcd_file_free)
 
 G_END_DECLS

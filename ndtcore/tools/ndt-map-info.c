@@ -2,9 +2,11 @@
 /* ndt-map info: says what is in a map. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ndt-map-tool.h"
 #include "ndtcore/base/ndt-file.h"
+#include "ndtcore/io/ndt-georeference.h"
 #include "ndtcore/io/ndt-map-file.h"
 #include "ndtcore/io/ndt-map-image.h"
 #include "ndtcore/io/ndt-map-tiles.h"
@@ -58,6 +60,26 @@ print_image (const gchar *path, NdtVoxelMapParams *params, GError **error)
   return TRUE;
 }
 
+/* Where the map is: what lies beside it, or in it. */
+static gboolean
+print_georeference (const gchar *path, GError **error)
+{
+  NdtGeoreference georeference;
+  if (ndt_map_image_is_image (path)) {
+    g_autoptr (NdtMapImage) image = ndt_map_image_open (path, error);
+    const gchar *text = image ? ndt_map_image_get_info (image) : "";
+    if (!image || !ndt_georeference_parse (text, strlen (text), path, &georeference, error))
+      return FALSE;
+  } else if (!ndt_georeference_find (path, &georeference, error)) {
+    return FALSE;
+  }
+  if (!ndt_georeference_is_empty (&georeference)) {
+    g_autofree gchar *text = ndt_georeference_describe (&georeference);
+    printf ("georeference: %s\n", text);
+  }
+  return TRUE;
+}
+
 static int
 run_info (const Info *info, GOptionContext *context)
 {
@@ -70,7 +92,8 @@ run_info (const Info *info, GOptionContext *context)
   /* Parameters out of range are wrong usage (exit status 2), faults of the map are not. */
   if (!ndt_map_voxel_options_get (&info->voxels, &params, &error))
     return ndt_map_report_usage (NULL, error->message);
-  if (!print_image (info->inputs[0], &params, &error))
+  if (!print_image (info->inputs[0], &params, &error) ||
+      !print_georeference (info->inputs[0], &error))
     return ndt_map_report (error);
   const gint64 start = g_get_monotonic_time ();
   g_autoptr (NdtVoxelMap) map = ndt_map_load (info->inputs[0], &params, &error);

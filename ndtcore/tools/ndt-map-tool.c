@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "ndtcore/base/ndt-file.h"
+#include "ndtcore/io/ndt-georeference.h"
 #include "ndtcore/io/ndt-map-file.h"
 #include "ndtcore/io/ndt-map-image.h"
 
@@ -153,5 +154,10 @@ ndt_map_is_image_name (const gchar *path)
 gboolean
 ndt_map_write_image (const gchar *path, const NdtVoxelMap *map, const gchar *source, GError **error)
 {
-  return ndt_map_image_write (path, map, NULL, error);
+  NdtGeoreference georeference;
+  if (!ndt_georeference_find (source, &georeference, error))
+    return FALSE;
+  g_autofree gchar *text =
+      ndt_georeference_is_empty (&georeference) ? NULL : ndt_georeference_to_text (&georeference);
+  return ndt_map_image_write (path, map, text, error);
 }

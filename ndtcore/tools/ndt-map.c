@@ -21,6 +21,8 @@ static const gchar usage[] =
     "Usage:\n"
     "  ndt-map build [OPTION...] -o MAP.pcd INPUT...   joins maps or scans into a map\n"
     "  ndt-map convert [OPTION...] -o OUT.ndtmap MAP   makes a map that opens at once\n"
+    "  ndt-map import [OPTION...] -o MAP INPUT...      brings a map of others, and says what is "
+    "wrong\n"
     "  ndt-map simulate [OPTION...] OUT.pcd            writes a map of a simulated world\n"
     "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
     "  ndt-map info [OPTION...] MAP                    says what is in a map\n"
@@ -34,6 +36,7 @@ static const struct {
 } commands[] = {
     {"build", ndt_map_command_build},
     {"convert", ndt_map_command_convert},
+    {"import", ndt_map_command_import},
     {"info", ndt_map_command_info},
     {"picture", ndt_map_command_picture},
     {"simulate", ndt_map_command_simulate},
