@@ -559,6 +559,54 @@ GST_START_TEST (test_bad_streams)
 }
 GST_END_TEST
 
+/* After a flush, as by a seek, a stream begins anew, earlier than it was. */
+GST_START_TEST (test_flush)
+{
+  GstElement *merger = gst_element_factory_make ("pointcloudmerge", NULL);
+  GstHarness *leader = gst_harness_new_with_element (merger, "sink_0", "src");
+  GstHarness *pads[2] = {leader, gst_harness_new_with_element (merger, "sink_1", NULL)};
+  GstStructure *stats;
+
+  for (guint i = 0; i < 2; i++)
+    gst_harness_set_live (pads[i], FALSE);
+  gst_harness_play (leader);
+  for (guint i = 0; i < 2; i++)
+    gst_harness_set_src_caps_str (pads[i], CAPS);
+  for (guint round = 0; round < 2; round++) {
+    for (guint i = 0; i < 4; i++) {
+      for (guint k = 0; k < 2; k++) {
+        GstBuffer *scan = gst_buffer_new_allocate (NULL, k == 0 ? 24 : 240, NULL);
+        gst_buffer_memset (scan, 0, 0, 240);
+        GST_BUFFER_PTS (scan) = i * PERIOD + k * PHASE;
+        GST_BUFFER_DURATION (scan) = PERIOD;
+        fail_unless_equals_int (gst_harness_push (pads[k], scan), GST_FLOW_OK);
+      }
+      g_autoptr (GstBuffer) cloud = gst_harness_pull (leader);
+      fail_unless_equals_uint64 (GST_BUFFER_PTS (cloud), i * PERIOD);
+      fail_unless_equals_uint64 (gst_buffer_get_size (cloud), i == 0 ? 24 : 264);
+    }
+    const guint32 seqnum = gst_util_seqnum_next ();
+    for (guint stop = 0; stop < 2 && round == 0; stop++)
+      for (guint k = 0; k < 2; k++) {
+        GstEvent *event = stop ? gst_event_new_flush_stop (TRUE) : gst_event_new_flush_start ();
+        gst_event_set_seqnum (event, seqnum);
+        fail_unless (gst_harness_push_event (pads[k], event));
+      }
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    for (guint k = 0; k < 2 && round == 0; k++)
+      fail_unless (gst_harness_push_event (pads[k], gst_event_new_segment (&segment)));
+  }
+  g_object_get (merger, "stats", &stats, NULL);
+  fail_unless_equals_uint64 (count (stats, "late"), 0);
+  fail_unless_equals_uint64 (count (stats, "clouds"), 8);
+  gst_structure_free (stats);
+  gst_harness_teardown (pads[1]);
+  gst_harness_teardown (leader);
+  gst_object_unref (merger);
+}
+GST_END_TEST
+
 /* ---- Layouts, roles of pads ---- */
 
 /* A body that drives at 20 m/s along x and turns left by 0.5 rad/s, at @seconds. */
@@ -696,6 +744,7 @@ pointcloudmerge_suite (void)
   tcase_add_test (tcase, test_live);
   tcase_add_test (tcase, test_late_scans);
   tcase_add_test (tcase, test_bad_streams);
+  tcase_add_test (tcase, test_flush);
   tcase_add_test (tcase, test_pose_pad);
   return suite;
 }
