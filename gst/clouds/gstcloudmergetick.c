@@ -87,7 +87,9 @@ get_head (GstPointCloudMerge *self, GstCloudMergePad *pad, GstCloudSpan *span)
       return HEAD_SCAN;
     if (!pad->has_info && !is_gap) {
       GST_ELEMENT_ERROR (self, CORE, NEGOTIATION,
-          ("%s has scans before caps that say what they are.", GST_OBJECT_NAME (pad)), (NULL));
+          ("%s has scans before caps: put a decoder or rawpointcloudparse before it.",
+              GST_OBJECT_NAME (pad)),
+          (NULL));
       return HEAD_ERROR;
     }
     if (!has_span && !is_gap) {
