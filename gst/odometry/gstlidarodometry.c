@@ -156,7 +156,8 @@ fail (GstLidarOdometry *self, const GError *error)
 {
   if (g_error_matches (error, NDT_ERROR, NDT_ERROR_NO_MEMORY))
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
-        ("%s: raise “resolution” or “leaf-size”, or lower “max-range”.", error->message), (NULL));
+        ("%s: set a larger “resolution” or “leaf-size”, or a smaller “max-range”.", error->message),
+        (NULL));
   else
     GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error->message), (NULL));
 }
