@@ -88,6 +88,21 @@ gst_ndt_localize_take (GstNdtLocalize *self, GstNdtTaken *taken)
          taken->changes.has_initial_pose;
 }
 
+static void
+post_search_progress (gdouble fraction, guint n_candidates, gpointer user_data)
+{
+  GstNdtLocalize *self = user_data;
+  const GstProgressType type =
+      fraction < 1 ? self->tells_search ? GST_PROGRESS_TYPE_CONTINUE : GST_PROGRESS_TYPE_START
+                   : GST_PROGRESS_TYPE_COMPLETE;
+  g_autofree gchar *text = g_strdup_printf (
+      "Ranking %u candidates of the initial pose: %.0f %%", n_candidates, 100 * fraction);
+
+  self->tells_search = fraction < 1;
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_progress (GST_OBJECT (self), type, GST_NDT_PROGRESS_SEARCH, text));
+}
+
 gboolean
 gst_ndt_localize_open (GstNdtLocalize *self)
 {
@@ -114,6 +129,8 @@ gst_ndt_localize_open (GstNdtLocalize *self)
         ("The CUDA device does not work, aligning on the CPU: %s.", reason->message), (NULL));
 
   GST_INFO_OBJECT (self, "backend %s", gst_ndt_engine_get_name (engine));
+  self->tells_search = FALSE;
+  gst_ndt_engine_set_progress (engine, post_search_progress, self);
   GstNdtAllocator *allocator =
       gst_ndt_engine_has_host_memory (engine) ? gst_ndt_allocator_new (engine) : NULL;
   GST_OBJECT_LOCK (self);

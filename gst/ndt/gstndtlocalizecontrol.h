@@ -18,6 +18,8 @@ gboolean gst_ndt_localize_set_setting (
     GstNdtLocalize *self, guint id, const GValue *value, GParamSpec *pspec);
 /* The code of progress messages about the first map. */
 #define GST_NDT_PROGRESS_MAP "map"
+/* … and about a search of many candidates. */
+#define GST_NDT_PROGRESS_SEARCH "search"
 
 /* The loader's callbacks. */
 void gst_ndt_localize_map_progress (gdouble fraction, gpointer user_data);

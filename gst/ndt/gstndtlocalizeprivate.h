@@ -140,6 +140,7 @@ struct _GstNdtLocalize {
 
   /* source pad's task */
   GstNdtBatch *batch;
+  gboolean tells_search; /* a progress message of a search was posted, and none of its end */
   GstPointCloudInfo info;
   GstSegment segment;
   GstNdtTiles tiles;

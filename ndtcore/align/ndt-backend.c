@@ -106,6 +106,13 @@ ndt_backend_get_name (const NdtBackend *backend)
   return backend->klass->name;
 }
 
+void
+ndt_backend_set_progress (NdtBackend *backend, NdtSearchProgress progress, gpointer user_data)
+{
+  backend->progress = progress;
+  backend->progress_data = user_data;
+}
+
 const NdtLog *
 ndt_backend_get_log (const NdtBackend *backend)
 {

@@ -212,12 +212,18 @@ struct _NdtBackendClass {
   void (*close) (NdtBackend *backend);
 };
 
+/* Called about once a second by a search that takes longer, in the thread that aligns: so much of
+ * its @n_candidates is done, from 0 to 1, the last time 1. */
+typedef void (*NdtSearchProgress) (double fraction, guint n_candidates, gpointer user_data);
+
 /* First member of the structure of each backend, which sets @klass and @log (of the config) and
  * zeroes the rest. */
 struct _NdtBackend {
   const NdtBackendClass *klass;
   const NdtLog *log;
   /*< private >*/
+  NdtSearchProgress progress;
+  gpointer progress_data;
   gint resolution_um; /* these are atomic: of the map that was set last */
   gint share_ppm;
   gint density_milli;
@@ -242,6 +248,8 @@ void ndt_backend_close (NdtBackend *backend);
 const gchar *ndt_backend_get_name (const NdtBackend *backend);
 /* (nullable): the log of its config, for ndt_log(). Any thread. */
 const NdtLog *ndt_backend_get_log (const NdtBackend *backend);
+/* Before the first alignment. @progress: (nullable) */
+void ndt_backend_set_progress (NdtBackend *backend, NdtSearchProgress progress, gpointer user_data);
 gboolean ndt_backend_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error);
 gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *params,
     const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);

@@ -174,6 +174,21 @@ get_level (NdtBackend *backend, const NdtAlignParams *params)
   return level;
 }
 
+/* Time between two calls of NdtSearchProgress. */
+#define PROGRESS_INTERVAL G_USEC_PER_SEC
+
+/* @told: (inout): monotonic time of the last call, of the beginning before the first one. */
+static void
+tell_progress (NdtBackend *backend, guint done, guint n, gboolean *has_told, gint64 *told)
+{
+  const gint64 now = g_get_monotonic_time ();
+  if (!backend->progress || (now - *told < PROGRESS_INTERVAL && !(done == n && *has_told)))
+    return;
+  backend->progress ((double)done / n, n, backend->progress_data);
+  *has_told = TRUE;
+  *told = now;
+}
+
 /* Candidates in the order of Σ w of the approach over the map's coarse voxels, the best first; one
  * pass over few points each. */
 static Candidate *
@@ -191,6 +206,8 @@ rank (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *mount,
         error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "There is not the memory for %u candidates", n);
     return NULL;
   }
+  gboolean has_told = FALSE;
+  gint64 told = g_get_monotonic_time ();
   for (guint first = 0; first < n; first += batch) {
     const guint m = MIN (batch, n - first);
     for (guint i = 0; i < m; i++)
@@ -200,6 +217,7 @@ rank (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *mount,
       return NULL;
     for (guint i = 0; i < m; i++)
       candidates[first + i] = (Candidate){isfinite (sums[i].score) ? sums[i].score : 0, first + i};
+    tell_progress (backend, first + m, n, &has_told, &told);
   }
   *evaluations += n;
   qsort (candidates, n, sizeof (*candidates), compare_candidates);

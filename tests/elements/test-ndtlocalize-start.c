@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/ndt-harness.h"
+#include "tests/ndt-wait.h"
 
 #define UNCERTAIN "<2,2,0.3,180>"
 
@@ -98,6 +99,36 @@ GST_START_TEST (test_candidates)
   ndt_harness_free (h);
 }
 GST_END_TEST;
+
+static gboolean
+find_progress (GstElement *element, const gchar *of, GstProgressType *type)
+{
+  g_autoptr (GstMessage) message = ndt_harness_message (element, GST_MESSAGE_PROGRESS, NULL);
+  g_autofree gchar *code = NULL;
+
+  if (message)
+    gst_message_parse_progress (message, type, &code, NULL);
+  return g_strcmp0 (code, of) == 0;
+}
+
+/* Many candidates are ranked with progress messages, and a stop does not wait for them. */
+GST_START_TEST (test_many_candidates)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "initial-pose-uncertainty", UNCERTAIN,
+      "initial-pose-candidates", 1000000, NULL);
+  GstProgressType type;
+
+  fail_unless_equals_int (gst_harness_push (h, ndt_room_scan (0)), GST_FLOW_OK);
+  /* All of them take many seconds; the first message is there after one. */
+  ndt_wait_for (find_progress (h->element, "search", &type));
+  fail_unless_equals_int (type, GST_PROGRESS_TYPE_START);
+  const gint64 begin = g_get_monotonic_time ();
+  ndt_harness_free (h);
+  /* A batch of candidates is some milliseconds; a busy machine is slower. */
+  fail_unless (g_get_monotonic_time () - begin < 5 * G_USEC_PER_SEC);
+}
+GST_END_TEST
 
 /* What the property says while playing counts for the pose that is set next. */
 GST_START_TEST (test_action)
@@ -261,6 +292,7 @@ ndtlocalize_start_suite (void)
   tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
   tcase_add_test (tc, test_initial_pose);
   tcase_add_test (tc, test_candidates);
+  tcase_add_test (tc, test_many_candidates);
   tcase_add_test (tc, test_action);
   tcase_add_test (tc, test_priors);
   tcase_add_test (tc, test_pose_pad);

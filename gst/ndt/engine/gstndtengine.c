@@ -21,6 +21,8 @@ struct _GstNdtEngine {
   NdtVoxelMap *map;
   gboolean on_device;
   GError *failure;
+  NdtSearchProgress progress;
+  gpointer progress_data;
 
   GMutex closing; /* held where a backend is closed, and where one must not be */
   GMutex lock;    /* of the two below */
@@ -69,6 +71,14 @@ gst_ndt_engine_open (
   engine->on_device = on_device;
   engine->localizer = ndt_localizer_new (backend);
   return engine;
+}
+
+void
+gst_ndt_engine_set_progress (GstNdtEngine *engine, NdtSearchProgress progress, gpointer user_data)
+{
+  engine->progress = progress;
+  engine->progress_data = user_data;
+  ndt_backend_set_progress (engine->backend, progress, user_data);
 }
 
 void
@@ -167,6 +177,7 @@ fall_back (GstNdtEngine *engine, GError *failure, GError **error)
   g_mutex_lock (&engine->lock);
   NdtBackend *device = engine->backend;
   engine->backend = g_steal_pointer (&cpu);
+  ndt_backend_set_progress (engine->backend, engine->progress, engine->progress_data);
   ndt_backend_cancel (engine->backend, engine->cancel != 0);
   g_mutex_unlock (&engine->lock);
 

@@ -34,6 +34,9 @@ extern GstNdtDeviceOpen gst_ndt_device_open;
 GstNdtEngine *gst_ndt_engine_open (
     GstNdtBackend choice, const NdtBackendConfig *config, GError **reason, GError **error);
 void gst_ndt_engine_close (GstNdtEngine *engine);
+/* Of the searches of its localizer, on whatever backend. */
+void gst_ndt_engine_set_progress (
+    GstNdtEngine *engine, NdtSearchProgress progress, gpointer user_data);
 const gchar *gst_ndt_engine_get_name (GstNdtEngine *engine);
 void gst_ndt_engine_get_counters (GstNdtEngine *engine, NdtBackendCounters *counters);
 /* Memory that uploads fast, and how to free it; NULL where there is none to give. Any thread. */
