@@ -163,6 +163,7 @@ main (int argc, char **argv)
   const gchar *factor = g_getenv ("NDT_FUZZ_FACTOR");
   const gint64 n_runs = (argc > 2 ? g_ascii_strtoll (argv[2], NULL, 10) : 0) *
                         (factor ? g_ascii_strtoll (factor, NULL, 10) : 1);
+  const gint64 begin = g_get_monotonic_time ();
   g_autoptr (GRand) rand =
       g_rand_new_with_seed (argc > 3 ? (guint32)g_ascii_strtoull (argv[3], NULL, 10) : 1);
   g_autoptr (GPtrArray) inputs = read_folder (argv[1]);
@@ -184,6 +185,7 @@ main (int argc, char **argv)
       change (bytes, inputs, rand);
     run_input (bytes->data, MIN (bytes->len, MAX_SIZE));
   }
-  printf ("%u inputs and %" G_GINT64_FORMAT " changed ones\n", inputs->len, n_runs);
+  printf ("%u inputs and %" G_GINT64_FORMAT " changed ones, %.0f a second\n", inputs->len, n_runs,
+      (double)n_runs * G_USEC_PER_SEC / (double)MAX (g_get_monotonic_time () - begin, 1));
   return 0;
 }
