@@ -107,6 +107,7 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
     gst_ndt_localize_restart (self, place);
   }
   const gboolean any = gst_ndt_localize_take (self, taken);
+  gst_ndt_engine_set_live (self->engine, taken->is_live);
   gst_ndt_localize_update_log (self);
   gst_ndt_compensation_get_instants (
       &self->compensation, GST_ELEMENT (self), &taken->scans, &batch->instants);

@@ -182,12 +182,19 @@ ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMapParams *p
   return TRUE;
 }
 
+NdtVoxelMap *
+ndt_backend_ref_map (NdtBackend *backend)
+{
+  g_mutex_lock (&backend->map_lock);
+  NdtVoxelMap *map = backend->map ? ndt_voxel_map_ref (backend->map) : NULL;
+  g_mutex_unlock (&backend->map_lock);
+  return map;
+}
+
 NdtOverview *
 ndt_backend_get_overview (NdtBackend *backend, GError **error)
 {
-  g_mutex_lock (&backend->map_lock);
-  g_autoptr (NdtVoxelMap) map = backend->map ? ndt_voxel_map_ref (backend->map) : NULL;
-  g_mutex_unlock (&backend->map_lock);
+  g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (backend);
   if (!map) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MAP, "No map is set that can be searched");
     return NULL;

@@ -259,6 +259,9 @@ double ndt_backend_get_resolution (const NdtBackend *backend);
 /* @share: fraction of that map's points that lie in voxels; @density: mean number of points of a
  *   voxel. 1 and 100 where they are not known, 0 and 0 without a map. Any thread. */
 void ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density);
+/* (transfer full) (nullable): that map; NULL without one, and where it exists on the device alone.
+ * Any thread. */
+NdtVoxelMap *ndt_backend_ref_map (NdtBackend *backend);
 /* (transfer full): that map seen from above; made at the first call. NULL with NDT_ERROR_NO_MAP
  * where there is none or it exists on the device alone, and as of ndt_overview_new(). */
 NdtOverview *ndt_backend_get_overview (NdtBackend *backend, GError **error);

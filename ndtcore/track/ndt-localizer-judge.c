@@ -51,10 +51,6 @@ judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration
 #define START_REACH 3.0
 #define START_TURN_REACH 0.5
 
-/* The result of a search of an area is the best of many places, so that its fit has to be better by
- * this factor. */
-#define AREA_FIT 1.06
-
 /* Largest distance, metres and rad, at which a result confirms its start, and the least overlap for
  * that. */
 #define NEAR_METRES 1.0
@@ -73,9 +69,6 @@ judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration
 /* With less than this fraction of the usual matched ratio the misfit of a scan is due to the extent
  * of the map. */
 #define SMALL_OVERLAP 0.6
-
-/* Standard deviation, metres, that is added to the position in a new place. */
-#define NEW_PLACE_STDDEV 2.0
 
 /* Returns TRUE where the end of an alignment is within the uncertainty of the start. */
 static gboolean
@@ -145,24 +138,24 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   const NdtTracker *tracker = &localizer->tracker;
   const NdtRegistration *registration = &step->out.registration;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
-  const gboolean starts = ndt_tracker_starts (&step->guess) || step->is_wide || step->is_area;
+  const gboolean starts = ndt_tracker_starts (&step->guess) || step->is_wide;
   const gboolean follows = !starts && ndt_tracker_follows (tracker, &step->guess, &body);
   NdtLocalization *out = &step->out;
   const NdtReason misfit =
       out->overlap < SMALL_OVERLAP ? NDT_REASON_WEAK_OVERLAP : NDT_REASON_BAD_FIT;
   /* A scan that confirms a new place has to meet the bound of that place. */
-  out->fit_bound = step->is_area || (follows && tracker->n_unconfirmed > 0)
-                       ? AREA_FIT * params->min_start_fit
+  out->fit_bound = follows && tracker->n_unconfirmed > 0
+                       ? NDT_LOCALIZER_AREA_FIT * params->min_start_fit
                    : follows ? params->min_fit
                              : params->min_start_fit;
   if (!ndt_tracker_starts (&step->guess) && !follows && !is_close (tracker, step, &body) &&
       !is_upright (localizer, &body))
     return NDT_REASON_IMPLAUSIBLE_MOTION;
   if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
-    if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide && !step->is_area &&
+    if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
         !is_start (step, &body))
       return NDT_REASON_IMPLAUSIBLE_MOTION;
-    step->jumps = step->is_area || (!starts && !follows && !is_close (tracker, step, &body));
+    step->jumps = !starts && !follows && !is_close (tracker, step, &body);
     return !starts && !follows && has_fallen (tracker, step) ? misfit : NDT_REASON_NONE;
   }
   /* Points outside of the map are no evidence against a start whose result is near it. */
@@ -331,7 +324,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
     from.prior_variance = get_start_stddev (step) * get_start_stddev (step);
   }
   if (step->jumps) {
-    ndt_drift_widen (&tracker->drift, NEW_PLACE_STDDEV);
+    ndt_drift_widen (&tracker->drift, NDT_LOCALIZER_NEW_PLACE);
     from.seconds = 0;
   }
   for (guint i = 0; i < 3; i++)

@@ -93,7 +93,6 @@ ndt_reason_to_string (NdtReason reason)
 const gchar *
 ndt_prediction_to_string (NdtPrediction prediction)
 {
-  static const gchar *const names[] = {
-      "none", "initial", "constant-velocity", "odometry", "prior", "search"};
+  static const gchar *const names[] = {"none", "initial", "constant-velocity", "odometry", "prior"};
   return prediction < G_N_ELEMENTS (names) ? names[prediction] : "unknown";
 }

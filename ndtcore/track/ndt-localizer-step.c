@@ -125,7 +125,6 @@ get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
   input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
   input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
   input.holds = localizer->params.regularization_scale > 0;
-  input.searches = localizer->params.search_map;
   return input;
 }
 
@@ -149,7 +148,7 @@ get_search (const NdtLocalizer *localizer, const NdtObservation *observation,
   const NdtTracker *tracker = &localizer->tracker;
   const double *stddev = NULL;
   *search = localizer->params.start;
-  if (!ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_SEARCH)
+  if (!ndt_tracker_starts (guess))
     return FALSE;
   if (guess->prediction == NDT_TRACKER_FROM_PRIOR)
     stddev = observation->has_prior_stddev ? observation->prior_stddev : NULL;
@@ -161,11 +160,6 @@ get_search (const NdtLocalizer *localizer, const NdtObservation *observation,
   return ndt_pose_search_check (search, NULL) && ndt_pose_search_is_wide (search);
 }
 
-/* Passes that a scan may spend on searches of an area, in the mean, where there is a pose; and on
- * those of the whole map where there is none. */
-#define SEARCH_BUDGET 100
-#define START_BUDGET 200
-
 void
 ndt_localizer_step_predict (
     NdtLocalizer *localizer, guint slot, const NdtObservation *observation, NdtLocalizerStep *step)
@@ -174,21 +168,16 @@ ndt_localizer_step_predict (
   memset (step, 0, sizeof (*step));
   step->observation = observation;
   step->slot = slot;
-  step->debt = tracker->debt;
   step->out.previous_status = (NdtTrackStatus)tracker->status;
   step->input = get_input (localizer, observation);
   ndt_tracker_predict (tracker, &step->input, &step->guess);
   step->out.prediction = (NdtPrediction)step->guess.prediction;
+  step->out.searched = localizer->is_found;
   step->out.guess = step->guess.pose;
   if (observation->deadline > 0 && g_get_monotonic_time () > observation->deadline)
     step->reason = NDT_REASON_TOO_LATE;
   else if (step->out.prediction == NDT_PREDICTION_NONE)
     step->reason = NDT_REASON_NO_START;
-  else if (step->out.prediction == NDT_PREDICTION_SEARCH) {
-    step->debt -= START_BUDGET;
-    if (step->debt > 0)
-      step->reason = NDT_REASON_NO_START;
-  }
   step->tried = step->reason == NDT_REASON_NONE;
   /* Also set for a scan that is not aligned: the next one may be, around the same pose. */
   step->is_wide = get_search (localizer, observation, &step->guess, &step->search) && step->tried;
@@ -276,7 +265,7 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
           localizer->backend, step->slot, &params, search, guesses, n_guesses, registration, error))
     return FALSE;
   registration->evaluations += before.evaluations;
-  if (step->is_wide || step->is_area) {
+  if (step->is_wide) {
     registration->n_starts = before.n_starts;
     registration->runner_up = before.runner_up;
     registration->is_ambiguous = before.is_ambiguous;
@@ -316,38 +305,6 @@ search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
     return FALSE;
   if (rate > ndt_localizer_step_rate (localizer, step))
     restore (localizer, step, &before, is_complete);
-  return TRUE;
-}
-
-/* Searches around the last accepted pose, as far as the body may have moved since. */
-static gboolean
-search_area (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
-{
-  const NdtTracker *tracker = &localizer->tracker;
-  NdtRegistration *registration = &step->out.registration;
-  const NdtRegistration before = *registration;
-  const gboolean is_complete = step->is_complete;
-  NdtPoseSearch search = localizer->params.start;
-  NdtPose around;
-  step->debt = tracker->debt - SEARCH_BUDGET;
-  if (step->debt > 0 || !ndt_tracker_get_area (tracker, &step->input, &around, search.stddev))
-    return TRUE;
-  search.n_candidates = 0;
-  search.seed += (guint64)tracker->n_skipped;
-  if (!ndt_register_around (localizer->backend, step->slot, &localizer->params.registration,
-          &around, &search, registration, error))
-    return FALSE;
-  step->debt = registration->evaluations;
-  registration->evaluations += before.evaluations;
-  step->is_complete = TRUE;
-  step->is_area = TRUE;
-  ndt_localizer_step_judge (localizer, step);
-  if (step->reason == NDT_REASON_NONE && registration->is_ambiguous)
-    step->reason = NDT_REASON_AMBIGUOUS;
-  if (step->reason == NDT_REASON_NONE)
-    return TRUE;
-  step->is_area = FALSE;
-  restore (localizer, step, &before, is_complete);
   return TRUE;
 }
 
@@ -424,23 +381,6 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   return TRUE;
 }
 
-/* Wherever it is on the map. */
-static gboolean
-search_anywhere (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
-{
-  NdtRegistration *registration = &step->out.registration;
-  if (!ndt_register_anywhere (
-          localizer->backend, step->slot, &localizer->params.registration, registration, error))
-    return FALSE;
-  step->debt = registration->evaluations;
-  step->is_complete = TRUE;
-  step->is_area = TRUE;
-  ndt_localizer_step_judge (localizer, step);
-  if (is_misfit (step, TRUE) && registration->is_ambiguous)
-    step->reason = NDT_REASON_AMBIGUOUS;
-  return TRUE;
-}
-
 /* Returns TRUE where the alignment from the guess is to be repeated from far. */
 static gboolean
 is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
@@ -454,16 +394,13 @@ is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
              &body, registration->nvtl, registration->matched_ratio);
 }
 
-/* Aligns from the guess, from far where that does not fit, and around the last accepted pose where
- * no scan has been accepted for some time. */
+/* Aligns from the guess, and from far where that does not fit. */
 static gboolean
 align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
   if (step->is_wide)
     return search_around (localizer, step, error);
-  if (step->guess.prediction == NDT_TRACKER_FROM_SEARCH)
-    return search_anywhere (localizer, step, error);
   if (!step->guess.far) {
     if (!ndt_register_end (localizer->backend, &step->result, registration, error))
       return FALSE;
@@ -473,10 +410,7 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     if (!is_suspect (localizer, step))
       return !step->guess.is_doubted || try_prior (localizer, step, error);
   }
-  if (!search_from_far (localizer, step, error))
-    return FALSE;
-  return localizer->tracker.n_skipped == 0 || !is_misfit (step, FALSE) ||
-         search_area (localizer, step, error);
+  return search_from_far (localizer, step, error);
 }
 
 static gboolean
@@ -537,7 +471,6 @@ static gboolean
 align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL ||
-                          step->guess.prediction == NDT_TRACKER_FROM_SEARCH ||
                           localizer->tracker.status == NDT_TRACKER_LOST;
   for (guint pass = 0; has_aligned (step); pass++) {
     const NdtPose sensor = step->out.registration.pose;
@@ -592,9 +525,8 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
                          (step->has_course && !align_moving (localizer, step, error))))
     return FALSE;
   out->deskewed = step->tried && ndt_localizer_step_is_deskewed (step);
-  tracker->debt = step->debt;
   if (step->tried && step->reason == NDT_REASON_NONE && step->jumps)
-    tracker->n_unconfirmed = step->is_area ? NDT_TRACKER_CONFIRM_AREA : NDT_TRACKER_CONFIRM;
+    tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
   ndt_localizer_step_drift (localizer, step);
   if (step->jumps)
     localizer->jump = step->out.innovation;
@@ -635,16 +567,17 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     }
   }
   out->status = (NdtTrackStatus)tracker->status;
+  ndt_localizer_explain_search (localizer, out);
   ndt_localizer_step_explain (localizer, step);
+  localizer->is_found = FALSE;
   tracker->n_open = out->reason == NDT_REASON_DEGENERATE ? tracker->n_open + 1 : 0;
   out->n_skipped = (guint)MAX (tracker->n_skipped, tracker->n_open);
   out->relocalized =
       out->status == NDT_TRACK_TRACKING &&
       (out->previous_status == NDT_TRACK_LOST || out->previous_status == NDT_TRACK_DEGRADED ||
           out->previous_status == NDT_TRACK_SKIPPED);
-  out->has_pose = out->prediction != NDT_PREDICTION_NONE &&
-                  (out->prediction != NDT_PREDICTION_SEARCH || step->reason == NDT_REASON_NONE);
-  return TRUE;
+  out->has_pose = out->prediction != NDT_PREDICTION_NONE;
+  return ndt_localizer_step_search (localizer, step, error);
 }
 
 gboolean

@@ -7,6 +7,7 @@
 #include "ndtcore/align/ndt-initial-pose.h"
 #include "ndt-localizer.h"
 #include "ndt-moving-scan.h"
+#include "ndt-relocalizer.h"
 #include "ndt-tracker.h"
 
 G_BEGIN_DECLS
@@ -23,6 +24,13 @@ struct _NdtLocalizer {
   NdtFitModel fit;
   double jump; /* metres to the latest place that motion does not lead to */
   gint64 upload_times[NDT_MAX_SCANS];
+  NdtRelocalizer *relocalizer;
+  gboolean is_live;
+  guint n_failed; /* searches in a row that found nothing … */
+  guint n_rest;   /* … and scans that the next one waits for */
+  gboolean has_failure;
+  NdtRelocation failure; /* the last of them */
+  gboolean is_found;     /* the next scan starts from what a search has found */
 };
 
 /**
@@ -34,9 +42,7 @@ struct _NdtLocalizer {
  * @has_course: its motion is compensated by @course
  * @guesses: poses of the sensor in the scan's middle, by the guess and, in a search, by its others
  * @jumps: it fits, away from the prediction: other scans have to confirm the place
- * @is_area: it is searched for around the last accepted pose
  * @drift: variance of its position
- * @debt: as of the tracker, after it
  * @base: pose of the body from which the stream continues
  * @is_complete: @registration has its covariance
  *
@@ -50,7 +56,6 @@ typedef struct {
   NdtReason reason;
   gboolean dropped;
   gboolean jumps;
-  gboolean is_area;
   gboolean tried;
   gboolean is_wide;
   NdtPoseSearch search;
@@ -59,7 +64,6 @@ typedef struct {
   NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
   NdtPose base;
   NdtDrift drift;
-  double debt;
   NdtAlignResult result;
   gboolean is_complete;
   NdtLocalization out;
@@ -80,6 +84,10 @@ ndt_localizer_step_is_deskewed (const NdtLocalizerStep *step)
 
 /* Least ratio of the qualities in two places at which a scan does not distinguish them. */
 #define NDT_LOCALIZER_AS_GOOD 0.9
+/* What a search finds was the best of many places, and has to fit by so much better. */
+#define NDT_LOCALIZER_AREA_FIT 1.06
+/* A new place is known to what the scan tells, and beyond that to this, metres. */
+#define NDT_LOCALIZER_NEW_PLACE 2.0
 
 /* NVTL times matched ratio. */
 double ndt_localizer_get_quality (const NdtRegistration *registration);
@@ -97,6 +105,16 @@ double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalize
 void ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step);
 /* Raises the registration's covariance to the variance of the position. */
 void ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration);
+
+/* Before a scan is predicted: takes what a search has found. FALSE with NDT_ERROR_CANCELLED. */
+gboolean ndt_localizer_relocate (NdtLocalizer *localizer, GError **error);
+/* When its outcome is known: begins a search where the stream is in trouble, or adds the scan to
+ * the one that runs. */
+gboolean ndt_localizer_step_search (
+    NdtLocalizer *localizer, const NdtLocalizerStep *step, GError **error);
+/* The result's reason, where there was nothing to start from, is the search's. */
+void ndt_localizer_explain_search (const NdtLocalizer *localizer, NdtLocalization *out);
+void ndt_localizer_drop_search (NdtLocalizer *localizer);
 
 /* The filter, with the leaf size for the map where that is automatic. */
 NdtScanFilter ndt_localizer_get_filter (const NdtLocalizer *localizer);

@@ -21,6 +21,7 @@ ndt_localizer_new (NdtBackend *backend)
   NdtLocalizer *localizer = g_new0 (NdtLocalizer, 1);
   localizer->backend = backend;
   localizer->moving = ndt_moving_scan_new ();
+  localizer->relocalizer = ndt_relocalizer_new ();
   ndt_localizer_params_init (&localizer->params);
   ndt_tracker_reset (&localizer->tracker);
   return localizer;
@@ -29,6 +30,7 @@ ndt_localizer_new (NdtBackend *backend)
 void
 ndt_localizer_free (NdtLocalizer *localizer)
 {
+  ndt_relocalizer_free (localizer->relocalizer);
   ndt_moving_scan_free (localizer->moving);
   g_free (localizer->thinned);
   g_free (localizer);
@@ -70,12 +72,26 @@ ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose)
   localizer->tracker.has_initial = TRUE;
   localizer->tracker.initial = initial;
   localizer->tracker.n_tries = 0;
+  ndt_localizer_drop_search (localizer);
   return TRUE;
+}
+
+void
+ndt_localizer_set_live (NdtLocalizer *localizer, gboolean is_live)
+{
+  localizer->is_live = is_live;
+}
+
+void
+ndt_localizer_cancel (NdtLocalizer *localizer, gboolean cancelled)
+{
+  ndt_relocalizer_cancel (localizer->relocalizer, cancelled);
 }
 
 void
 ndt_localizer_reset (NdtLocalizer *localizer)
 {
+  ndt_localizer_drop_search (localizer);
   ndt_tracker_reset (&localizer->tracker);
   localizer->course.has_pose = FALSE;
 }
@@ -118,6 +134,8 @@ static gboolean
 process_slot (NdtLocalizer *localizer, guint slot, const NdtObservation *observation,
     NdtLocalization *out, GError **error)
 {
+  if (!ndt_localizer_relocate (localizer, error))
+    return FALSE;
   const NdtTracker tracker = localizer->tracker;
   const NdtCourse course = localizer->course;
   const gint64 since = now ();
@@ -150,6 +168,8 @@ start (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, g
     NdtLocalizerStep *step, GError **error)
 {
   const gint64 since = now ();
+  if (!ndt_localizer_relocate (localizer, error))
+    return FALSE;
   ndt_localizer_step_predict (localizer, slot, observation, step);
   const gboolean ok = ndt_localizer_step_begin (localizer, step, n_following, error);
   step->out.align_time = now () - since;

@@ -68,7 +68,6 @@ typedef enum {
   NDT_PREDICTION_CONSTANT_VELOCITY,
   NDT_PREDICTION_ODOMETRY,
   NDT_PREDICTION_PRIOR,
-  NDT_PREDICTION_SEARCH, /* of the whole map */
 } NdtPrediction;
 
 /* Leaf size of half a cell of the map. The many points near the sensor have little information
@@ -107,9 +106,10 @@ typedef enum {
  *   the result is not reliable (DEGRADED) the next scans are searched for around the same pose, or
  *   their prior, for max_skips scans; then the state is LOST. A prior whose scan cannot be aligned
  *   is kept for as many; it is moved by odometry where its heading is known
- * @search_map: where nothing says where the body is the whole map is searched for the scan, of a
- *   body that stands upright. Three scans have to agree on what is found before one is TRACKING,
- *   and a scan that fits several places alike is none (NDT_REASON_AMBIGUOUS)
+ * @search_map: where nothing says where the body is, and where scans do not fit where motion leads,
+ *   a thread of its own looks for it: around the last pose that counted, and then on the whole map,
+ *   of a body that stands upright. What it finds in a scan has to hold for the two after it, and
+ *   takes effect with the next one
  * @no_ground_margin: metres above the body; points that lie higher in the map are also scored
  *   separately; 0: none
  */
@@ -182,7 +182,7 @@ typedef struct {
  * @reason_value: … the number that led to it …
  * @reason_bound: … and what it is compared with, see NdtReason
  * @prediction: what the guess came from
- * @guess: where alignment started first, valid unless @prediction is NONE or SEARCH
+ * @guess: where alignment started first, valid unless @prediction is NONE
  * @has_pose: @registration.pose is set
  * @fit: NVTL × matched ratio as a fraction of its expected value on this map (ndt_fit_expected());
  *   0 where the scan was not aligned …
@@ -196,6 +196,7 @@ typedef struct {
  * @open: … unit vectors in the map
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: it is TRACKING after a scan that was not
+ * @searched: the guess is what a search of the map has found
  * @deskewed: motion was compensated
  * @upload_time: nanoseconds for setting the scan in the backend: filtering, copying, the begin of
  *   an upload …
@@ -225,6 +226,7 @@ typedef struct {
   double open[3][3];
   guint n_skipped;
   gboolean relocalized;
+  gboolean searched;
   gboolean deskewed;
   gint64 upload_time;
   gint64 align_time;
@@ -254,11 +256,18 @@ gboolean ndt_localizer_set_params (
  * NdtLocalizerParams.start), in any state, and from its prior; the better score is the result.
  * FALSE, and nothing changes, where ndt_pose_normalize() refuses the pose. */
 gboolean ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose);
+/* Whether scans go on while the map is searched until the result is there, rather than wait for it
+ * at a scan that does not depend on timing, which is the default: poses are reproducible then. */
+void ndt_localizer_set_live (NdtLocalizer *localizer, gboolean is_live);
+/* Any thread: whoever waits for a search returns with NDT_ERROR_CANCELLED, until it is called with
+ * FALSE. */
+void ndt_localizer_cancel (NdtLocalizer *localizer, gboolean cancelled);
 /* Resets poses and averages, not parameters and backend. */
 void ndt_localizer_reset (NdtLocalizer *localizer);
 /* For another map: resets averages, since scores on different maps are not comparable. */
 void ndt_localizer_forget_scores (NdtLocalizer *localizer);
-/* The guess of @observation if it were the next scan; the identity with NDT_PREDICTION_NONE. */
+/* The guess of @observation if it were the next scan, without what a search finds until then; the
+ * identity with NDT_PREDICTION_NONE. */
 NdtPrediction ndt_localizer_predict (
     const NdtLocalizer *localizer, const NdtObservation *observation, NdtPose *pose);
 NdtTrackStatus ndt_localizer_get_status (const NdtLocalizer *localizer);

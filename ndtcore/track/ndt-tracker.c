@@ -214,11 +214,6 @@ ndt_tracker_predict (
                     : tracker->pose;
     odometry = guess->pose;
   }
-  if (guess->prediction == NDT_TRACKER_FROM_NOTHING && input->searches) {
-    guess->prediction = NDT_TRACKER_FROM_SEARCH;
-    guess->far = 1;
-    return;
-  }
   NdtPose course = tracker->good_pose;
   const int32_t has_course = ndt_tracker_get_course (tracker, input->time, &course);
   const double since_good = tracker->good_time >= 0 && input->time > tracker->good_time
@@ -436,11 +431,32 @@ ndt_tracker_get_area (
   return 1;
 }
 
+void
+ndt_tracker_relocate (NdtTracker *tracker, const NdtPose *pose, int64_t time,
+    const NdtPose *odometry, const double velocity[6], int64_t velocity_time)
+{
+  const NdtPose none = {{0, 0, 0}, {0, 0, 0, 1}};
+  tracker->status = NDT_TRACKER_DEGRADED;
+  tracker->n_against = tracker->has_initial = tracker->n_tries = 0;
+  tracker->has_pose = tracker->has_good = tracker->follows = 1;
+  tracker->pose = tracker->good_pose = *pose;
+  tracker->time = tracker->good_time = time;
+  tracker->has_odometry = tracker->has_good_odometry = odometry != 0;
+  tracker->odometry = tracker->good_odometry = odometry ? *odometry : none;
+  tracker->scans_since_good = 0;
+  tracker->has_velocity = velocity != 0;
+  for (int i = 0; i < 6 && velocity; i++)
+    tracker->velocity[i] = velocity[i];
+  tracker->velocity_time = tracker->scan_time = velocity ? velocity_time : 0;
+  tracker->velocity_at = time;
+  tracker->n_good = 0;
+  tracker->n_unconfirmed = 1;
+}
+
 int
 ndt_tracker_starts (const NdtTrackerGuess *guess)
 {
   return guess->prediction == NDT_TRACKER_FROM_INITIAL ||
-         guess->prediction == NDT_TRACKER_FROM_SEARCH ||
          (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own);
 }
 
@@ -476,13 +492,6 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
                               (guess->prediction == NDT_TRACKER_FROM_VELOCITY && guess->coasts &&
                                   tracker->n_against < NDT_TRACKER_CARRY));
   tracker->scans_since_good++;
-  if (guess->prediction == NDT_TRACKER_FROM_SEARCH && outcome != NDT_OUTCOME_GOOD) {
-    tracker->n_skipped++;
-    tracker->status = tracker->has_good || tracker->status == NDT_TRACKER_LOST
-                          ? NDT_TRACKER_LOST
-                          : NDT_TRACKER_INITIALIZING;
-    return;
-  }
   if (starts)
     tracker->n_against = 0;
   if (outcome == NDT_OUTCOME_GOOD) {
@@ -492,10 +501,8 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     tracker->n_unconfirmed -= tracker->n_unconfirmed > 0;
     tracker->status = tracker->n_unconfirmed > 0 ? NDT_TRACKER_DEGRADED : NDT_TRACKER_TRACKING;
     tracker->n_skipped = tracker->n_unconfirmed > 0 ? tracker->n_skipped + 1 : 0;
-    if (tracker->n_unconfirmed == 0) {
+    if (tracker->n_unconfirmed == 0)
       ndt_tracker_set_anchor (tracker, input, pose, 0.5);
-      tracker->debt = 0;
-    }
     tracker->has_initial = tracker->n_tries = 0;
     /* A running mean over about ten scans adapts to the surroundings. */
     tracker->n_good = starts ? 1 : tracker->n_good + 1;

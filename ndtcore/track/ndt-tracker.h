@@ -21,8 +21,7 @@ enum {
   NDT_TRACKER_FROM_INITIAL,
   NDT_TRACKER_FROM_VELOCITY,
   NDT_TRACKER_FROM_ODOMETRY,
-  NDT_TRACKER_FROM_PRIOR,
-  NDT_TRACKER_FROM_SEARCH
+  NDT_TRACKER_FROM_PRIOR
 };
 
 typedef enum {
@@ -66,7 +65,6 @@ typedef enum {
  * @anchor_stddev: its standard deviation, metres
  * @anchor_velocity: of the body at that time, a twist per second without rotation, if
  *   @has_anchor_velocity
- * @debt: passes over scans that searches used beyond their budget
  * @drift: variance of the position
  * @level: quality that the next scan's is compared with, to decide on a search from far
  */
@@ -110,18 +108,15 @@ typedef struct {
   double anchor_stddev;
   int32_t has_anchor_velocity;
   double anchor_velocity[6];
-  double debt;
   NdtDrift drift;
 } NdtTracker;
 
-/* @holds: priors hold the pose, rather than lead to it, where motion leads; @searches: where
- * nothing says where the body is the whole map is searched. */
+/* @holds: priors hold the pose, rather than lead to it, where motion leads. */
 typedef struct {
   int64_t time;
   int32_t has_prior;
   int32_t has_odometry;
   int32_t holds;
-  int32_t searches;
   NdtPose prior;
   NdtPose odometry;
 } NdtTrackerInput;
@@ -185,9 +180,8 @@ typedef struct {
 /* Seconds from scan to scan where they have no times. */
 #define NDT_TRACKER_NO_TIME 0.1
 
-/* Scans, with this one, that have to agree on a new place; and on one from a search of an area. */
+/* Scans, with this one, that have to agree on a new place. */
 #define NDT_TRACKER_CONFIRM 2
-#define NDT_TRACKER_CONFIRM_AREA 3
 /* Rejected scans in a row before a prediction by velocity is discarded. */
 #define NDT_TRACKER_CARRY 2
 
@@ -248,6 +242,11 @@ int ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *gues
  * odometry, or as far as the time allows. 0 where there is none. */
 int ndt_tracker_get_area (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtPose *around, double stddev[6]);
+
+/* Sets the pose that a search has found: @pose at @time, with the odometry then, and the velocity
+ * as a twist over @velocity_time nanoseconds; both nullable. The next scan has to confirm it. */
+void ndt_tracker_relocate (NdtTracker *tracker, const NdtPose *pose, int64_t time,
+    const NdtPose *odometry, const double velocity[6], int64_t velocity_time);
 
 /* Returns 1 where the guess is a start, and not a prediction from the scans before. */
 int ndt_tracker_starts (const NdtTrackerGuess *guess);

@@ -34,12 +34,12 @@ assert_stats (GstHarness *h)
       "initializing", "tracking", "degraded", "lost", "skipped", "rejected-no-start",
       "rejected-too-few-points", "rejected-no-map", "rejected-ambiguous", "rejected-bad-fit",
       "rejected-too-late", "rejected-implausible-motion", "predicted-none", "predicted-initial",
-      "predicted-constant-velocity", "predicted-odometry", "predicted-prior", "predicted-search",
-      "late", "backwards", "malformed", "qos-events", "fallbacks", "batches", "poses",
-      "poses-missing", "pinned-memories", "plain-memories", "map-points", "map-voxels", "map-bytes",
-      "backend-scans", "backend-alignments", "backend-evaluations", "backend-allocations",
-      "backend-uploads", "backend-upload-bytes", "backend-downloads", "backend-download-bytes",
-      "backend-launches", "backend-synchronizations", "backend-device-bytes", "backend-host-bytes"};
+      "predicted-constant-velocity", "predicted-odometry", "predicted-prior", "late", "backwards",
+      "malformed", "qos-events", "fallbacks", "batches", "poses", "poses-missing",
+      "pinned-memories", "plain-memories", "map-points", "map-voxels", "map-bytes", "backend-scans",
+      "backend-alignments", "backend-evaluations", "backend-allocations", "backend-uploads",
+      "backend-upload-bytes", "backend-downloads", "backend-download-bytes", "backend-launches",
+      "backend-synchronizations", "backend-device-bytes", "backend-host-bytes"};
   static const gchar *times[] = {"wait", "upload", "align", "push"};
   g_autoptr (GTypeClass) reasons = g_type_class_ref (GST_TYPE_POSE_REASON);
   g_autoptr (GstStructure) stats = NULL;
@@ -198,7 +198,8 @@ GST_END_TEST
 /* The stream goes on, and the element says that it is lost. */
 GST_START_TEST (test_a_kilometre_away)
 {
-  GstHarness *h = ndt_harness_new ("initial-pose", "1000,0,0", "max-skips", 0, NULL);
+  GstHarness *h =
+      ndt_harness_new ("map-search", FALSE, "initial-pose", "1000,0,0", "max-skips", 0, NULL);
   g_autofree gchar *pose = ndt_harness_pose (5);
   gboolean accepted;
 
@@ -246,8 +247,8 @@ GST_START_TEST (test_thresholds)
   g_autofree gchar *start = ndt_harness_pose (0);
 
   for (guint t = 0; t < G_N_ELEMENTS (thresholds); t++) {
-    GstHarness *h = ndt_harness_new ("initial-pose", start, "max-skips", 2, thresholds[t].property,
-        thresholds[t].value, "max-range", 0.0, NULL);
+    GstHarness *h = ndt_harness_new ("map-search", FALSE, "initial-pose", start, "max-skips", 2,
+        thresholds[t].property, thresholds[t].value, "max-range", 0.0, NULL);
     GstBuffer *scan;
     for (guint i = 0; i < 4; i++) {
       /* One point out of the room, so that never all have a voxel. */

@@ -56,8 +56,10 @@ process (NdtLocalizer *localizer, const NdtObservation *observation)
   memset (&out, 0xff, sizeof out);
   ndt_localizer_process (localizer, observation, &out, &error);
   g_assert_no_error (error);
-  g_assert_cmpuint (out.prediction, ==, prediction);
-  g_assert_cmpmem (&out.guess, sizeof out.guess, &guess, sizeof guess);
+  if (!out.searched) {
+    g_assert_cmpuint (out.prediction, ==, prediction);
+    g_assert_cmpmem (&out.guess, sizeof out.guess, &guess, sizeof guess);
+  }
   g_assert_cmpuint (out.status, ==, ndt_localizer_get_status (localizer));
   for (guint k = 0; k < 36; k++)
     g_assert_true (isfinite (out.registration.covariance[k]));

@@ -57,7 +57,8 @@ one_by_one (void)
   }
   g_assert_cmpuint (counts[NDT_TRACK_TRACKING], >, 60);
   g_assert_cmpuint (counts[NDT_TRACK_SKIPPED], >, 5);
-  g_assert_cmpuint (counts[NDT_TRACK_LOST], >, 2);
+  /* What is lost is found again by the fourth scan. */
+  g_assert_cmpuint (counts[NDT_TRACK_LOST], >=, 2);
   return out;
 }
 

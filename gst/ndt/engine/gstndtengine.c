@@ -150,6 +150,7 @@ gst_ndt_engine_cancel (GstNdtEngine *engine, GstNdtCancel cancel, gboolean on)
   else
     engine->cancel &= ~(guint)cancel;
   ndt_backend_cancel (engine->backend, engine->cancel != 0);
+  ndt_localizer_cancel (engine->localizer, engine->cancel != 0);
   g_mutex_unlock (&engine->lock);
 }
 
@@ -233,6 +234,12 @@ void
 gst_ndt_engine_set_initial_pose (GstNdtEngine *engine, const NdtPose *pose)
 {
   ndt_localizer_set_initial_pose (engine->localizer, pose);
+}
+
+void
+gst_ndt_engine_set_live (GstNdtEngine *engine, gboolean is_live)
+{
+  ndt_localizer_set_live (engine->localizer, is_live);
 }
 
 NdtPrediction

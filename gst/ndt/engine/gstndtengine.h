@@ -56,6 +56,8 @@ gboolean gst_ndt_engine_set_params (
 void gst_ndt_engine_forget_scores (GstNdtEngine *engine);
 void gst_ndt_engine_set_initial_pose (GstNdtEngine *engine, const NdtPose *pose);
 
+/* As ndt_localizer_set_live(). */
+void gst_ndt_engine_set_live (GstNdtEngine *engine, gboolean is_live);
 /* As ndt_localizer_predict(). */
 NdtPrediction gst_ndt_engine_predict (
     GstNdtEngine *engine, const NdtObservation *observation, NdtPose *pose);

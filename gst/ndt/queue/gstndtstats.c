@@ -10,7 +10,7 @@
 #define WINDOW 512
 
 #define N_STATUS (NDT_TRACK_SKIPPED + 1)
-#define N_PREDICTION (NDT_PREDICTION_SEARCH + 1)
+#define N_PREDICTION (NDT_PREDICTION_PRIOR + 1)
 
 typedef struct {
   guint64 n;

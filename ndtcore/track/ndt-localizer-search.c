@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* What a localizer does about a stream that is lost: docs/tracking.md, "Recovery". */
+#include <string.h>
+
+#include "ndt-localizer-step.h"
+
+/* Scans that are followed at most where nobody waits for the result. */
+#define MOST_SCANS 64
+
+/* A search that found nothing is made again at once, then after twice as many scans each time. */
+#define FIRST_REST 3
+#define MOST_REST 48
+
+/* ---- Results ---- */
+
+static void
+take_failure (NdtLocalizer *localizer, const NdtRelocation *result)
+{
+  localizer->has_failure = TRUE;
+  localizer->failure = *result;
+  localizer->n_rest = localizer->n_failed == 0
+                          ? 0
+                          : MIN (FIRST_REST << MIN (localizer->n_failed - 1, 8), MOST_REST);
+  localizer->n_failed++;
+}
+
+gboolean
+ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  NdtRelocation result;
+  if (ndt_relocalizer_count (localizer->relocalizer) < NDT_RELOCALIZER_SCANS)
+    return TRUE;
+  if (!ndt_relocalizer_get (localizer->relocalizer, !localizer->is_live, &result)) {
+    if (localizer->is_live)
+      return TRUE;
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "The search was cancelled");
+    return FALSE;
+  }
+  ndt_relocalizer_drop (localizer->relocalizer);
+  if (tracker->has_initial)
+    return TRUE;
+  if (!result.found) {
+    take_failure (localizer, &result);
+    return TRUE;
+  }
+  ndt_tracker_relocate (tracker, &result.pose, result.time,
+      result.has_odometry ? &result.odometry : NULL, result.has_velocity ? result.velocity : NULL,
+      result.velocity_time);
+  ndt_drift_reset (&tracker->drift, NDT_LOCALIZER_NEW_PLACE);
+  localizer->course.has_pose = FALSE;
+  localizer->jump = 0;
+  localizer->is_found = TRUE;
+  return TRUE;
+}
+
+/* Why a scan had nothing to start from, where the map was searched. */
+void
+ndt_localizer_explain_search (const NdtLocalizer *localizer, NdtLocalization *out)
+{
+  const NdtRelocation *failure = &localizer->failure;
+  if (out->reason != NDT_REASON_NO_START || !localizer->has_failure)
+    return;
+  if (failure->is_ambiguous) {
+    out->reason = NDT_REASON_AMBIGUOUS;
+    out->registration.runner_up = failure->runner_up;
+  } else if (failure->fit > 0) {
+    out->reason = NDT_REASON_BAD_FIT;
+    out->fit = failure->fit;
+    out->fit_bound = NDT_LOCALIZER_AREA_FIT * localizer->params.min_start_fit;
+  } else {
+    out->reason = NDT_REASON_NO_MAP;
+  }
+}
+
+/* ---- Scans ---- */
+
+static void
+forget (NdtLocalizer *localizer)
+{
+  localizer->n_failed = localizer->n_rest = 0;
+  localizer->has_failure = localizer->is_found = FALSE;
+}
+
+void
+ndt_localizer_drop_search (NdtLocalizer *localizer)
+{
+  ndt_relocalizer_drop (localizer->relocalizer);
+  forget (localizer);
+}
+
+/* Is it to be looked for? */
+static gboolean
+is_in_trouble (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const gint32 status = localizer->tracker.status;
+  return status == NDT_TRACKER_LOST || status == NDT_TRACKER_INITIALIZING ||
+         step->reason == NDT_REASON_BAD_FIT || step->reason == NDT_REASON_WEAK_OVERLAP ||
+         step->reason == NDT_REASON_NO_MAP;
+}
+
+static gboolean
+begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  const NdtLocalizerParams *params = &localizer->params;
+  g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (localizer->backend);
+  if (!map)
+    return FALSE;
+  NdtRelocalizerTask task = {
+      .map = map,
+      .registration = params->registration,
+      .area = params->start,
+      .anywhere = TRUE,
+      .least_fit = NDT_LOCALIZER_AREA_FIT * params->min_start_fit,
+      .least_quality = tracker->n_good > 0 ? NDT_LOCALIZER_AS_GOOD * tracker->mean_quality : 0,
+      .has_velocity = tracker->has_anchor && tracker->has_anchor_velocity,
+      .has_upright = tracker->has_anchor,
+      .upright = tracker->anchor,
+  };
+  memcpy (task.velocity, tracker->anchor_velocity, sizeof (task.velocity));
+  task.has_area = ndt_tracker_get_area (tracker, &step->input, &task.around, task.area.stddev) != 0;
+  task.area.n_candidates = 0;
+  task.area.seed += (guint64)tracker->n_skipped;
+  ndt_relocalizer_begin (localizer->relocalizer, &task);
+  return TRUE;
+}
+
+/* Adds the scan in the step's slot to what is searched. */
+static gboolean
+add_scan (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, GError **error)
+{
+  NdtRelocalizerScan scan = {
+      .time = step->input.time,
+      .has_odometry = step->input.has_odometry != 0,
+      .odometry = step->input.odometry,
+  };
+  g_autofree float *xyz = g_try_new (float, 3 * (gsize)n);
+  if (!xyz) {
+    g_set_error_literal (
+        error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "There is not the memory for the points of a scan");
+    return FALSE;
+  }
+  if (!ndt_backend_get_scan (localizer->backend, step->slot, xyz, n, &scan.n, error))
+    return FALSE;
+  scan.xyz = g_steal_pointer (&xyz);
+  ndt_relocalizer_add (localizer->relocalizer, &scan);
+  return TRUE;
+}
+
+gboolean
+ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step, GError **error)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  const guint n_added = ndt_relocalizer_count (localizer->relocalizer);
+  const gboolean in_order =
+      step->tried && step->reason == NDT_REASON_NONE && tracker->n_unconfirmed == 0;
+  guint n = 0;
+  if (in_order || tracker->has_initial || !localizer->params.search_map || n_added >= MOST_SCANS) {
+    if (n_added > 0)
+      ndt_relocalizer_drop (localizer->relocalizer);
+    if (in_order || tracker->has_initial)
+      forget (localizer);
+    return TRUE;
+  }
+  if (n_added == 0 && !is_in_trouble (localizer, step))
+    return TRUE;
+  if (step->reason == NDT_REASON_TOO_LATE)
+    return TRUE;
+  /* One whose motion is compensated is in its slot once it is tried. */
+  if (!step->tried && localizer->params.deskew) {
+    const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
+    if (!ndt_backend_set_scan (
+            localizer->backend, step->slot, &step->observation->points, &filter, error))
+      return FALSE;
+  }
+  if (!ndt_backend_get_scan (localizer->backend, step->slot, NULL, 0, &n, error))
+    return FALSE;
+  if (n < localizer->params.min_points)
+    return TRUE;
+  if (n_added == 0) {
+    if (localizer->n_rest > 0) {
+      localizer->n_rest--;
+      return TRUE;
+    }
+    if (!begin (localizer, step))
+      return TRUE;
+  }
+  return add_scan (localizer, step, n, error);
+}

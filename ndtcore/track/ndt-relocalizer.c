@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include "ndt-relocalizer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ndt-fit.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/math/ndt-mount.h"
+
+/* Tilt of the body against what it was, rad. */
+#define MAX_TILT 0.5
+
+/* A body whose motion nothing tells is looked for so far around, metres and rad, and by so much
+ * more a second. */
+#define FOLLOW_STDDEV 1.0
+#define FOLLOW_SPEED 5.0
+#define FOLLOW_YAW 0.3
+#define FOLLOW_TURN 1.0
+/* Seconds between scans without times. */
+#define NO_TIME 0.1
+
+#define SECOND 1e9
+
+/* The worker's: where the body is by the scans so far. */
+typedef struct {
+  NdtRelocalizerTask task;
+  guint n_scans;
+  gboolean failed;
+  NdtRelocation result;
+} Chain;
+
+typedef struct {
+  NdtRelocalizerScan scan;
+  guint job;
+} Item;
+
+struct _NdtRelocalizer {
+  GThread *thread;
+  NdtBackend *backend; /* the thread's, but for cancelling */
+  GMutex lock;         /* guards what follows */
+  GCond changed;
+  GQueue items;            /* of Item, that are to be looked at */
+  NdtRelocalizerTask task; /* of job */
+  guint job;               /* 0: none */
+  guint last_job;
+  guint n_added;
+  guint n_done;
+  NdtRelocation result;
+  gboolean is_cancelled;
+  gboolean quits;
+};
+
+static void
+item_free (gpointer data)
+{
+  Item *item = data;
+  g_free (item->scan.xyz);
+  g_free (item);
+}
+
+/* ---- One scan ---- */
+
+/* Does it fit, upright? Takes its numbers. */
+static gboolean
+fits (NdtRelocalizer *relocalizer, Chain *chain, const NdtRegistration *r)
+{
+  const NdtRelocalizerTask *task = &chain->task;
+  const double quality = r->nvtl * r->matched_ratio;
+  double share, density;
+  ndt_backend_get_map_density (relocalizer->backend, &share, &density);
+  const double expected = ndt_fit_expected (task->registration.align.outlier_ratio,
+      ndt_backend_get_resolution (relocalizer->backend), share, density);
+  const double fit = expected > 0 && r->max_nvtl > 0 ? quality / (r->max_nvtl * expected) : 0;
+  chain->result.fit = fit;
+  if (r->stop == NDT_STOP_NOT_FINITE || r->n_pairs == 0 || fit < task->least_fit ||
+      quality < task->least_quality)
+    return FALSE;
+  if (!task->has_upright)
+    return TRUE;
+  const double up[3] = {0, 0, 1};
+  const NdtPose body = ndt_mount_body_of_sensor (
+      task->registration.has_mount ? &task->registration.mount : NULL, &r->pose);
+  double a[3], b[3];
+  ndt_quat_rotate (task->upright.orientation, up, a);
+  ndt_quat_rotate (body.orientation, up, b);
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (MAX_TILT);
+}
+
+static const NdtPose *
+get_mount (const Chain *chain)
+{
+  return chain->task.registration.has_mount ? &chain->task.registration.mount : NULL;
+}
+
+static void
+take_pose (Chain *chain, const NdtRelocalizerScan *scan, const NdtPose *sensor)
+{
+  NdtRelocation *result = &chain->result;
+  const NdtPose body = ndt_mount_body_of_sensor (get_mount (chain), sensor);
+  result->has_velocity = chain->n_scans > 0 && scan->time > result->time && result->time >= 0;
+  if (result->has_velocity) {
+    NdtPose step;
+    ndt_pose_between (&result->pose, &body, &step);
+    ndt_pose_log (&step, result->velocity);
+    result->velocity_time = scan->time - result->time;
+  }
+  result->pose = body;
+  result->time = scan->time;
+  result->has_odometry = scan->has_odometry;
+  result->odometry = scan->odometry;
+  chain->n_scans++;
+}
+
+/* Around where it may be, and else anywhere. */
+static gboolean
+find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r)
+{
+  const NdtRelocalizerTask *task = &chain->task;
+  if (task->has_area &&
+      ndt_register_around (
+          relocalizer->backend, 0, &task->registration, &task->around, &task->area, r, NULL) &&
+      !r->is_ambiguous && fits (relocalizer, chain, r))
+    return TRUE;
+  if (!task->anywhere ||
+      !ndt_register_anywhere (relocalizer->backend, 0, &task->registration, r, NULL))
+    return FALSE;
+  chain->result.is_ambiguous = r->is_ambiguous;
+  chain->result.runner_up = r->runner_up;
+  return fits (relocalizer, chain, r) && !r->is_ambiguous;
+}
+
+/* The body's pose @twist a second later. */
+static NdtPose
+extrapolate (const NdtPose *body, const double twist[6], double seconds)
+{
+  double way[6];
+  NdtPose step, pose;
+  for (guint i = 0; i < 6; i++)
+    way[i] = seconds * twist[i];
+  ndt_pose_exp (way, &step);
+  ndt_pose_compose (body, &step, &pose);
+  return pose;
+}
+
+/* Where the body went since the scan before. */
+static gboolean
+follow (
+    NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan, NdtRegistration *r)
+{
+  const NdtRelocalizerTask *task = &chain->task;
+  const NdtRelocation *last = &chain->result;
+  const double seconds = scan->time > last->time && last->time >= 0
+                             ? (double)(scan->time - last->time) / SECOND
+                             : NO_TIME;
+  NdtPose guesses[3];
+  guint n = 0;
+  if (scan->has_odometry && last->has_odometry) {
+    NdtPose step;
+    ndt_pose_between (&last->odometry, &scan->odometry, &step);
+    ndt_pose_compose (&last->pose, &step, &guesses[n++]);
+  }
+  if (last->has_velocity)
+    guesses[n++] =
+        extrapolate (&last->pose, last->velocity, seconds * SECOND / (double)last->velocity_time);
+  else if (task->has_velocity)
+    guesses[n++] = extrapolate (&last->pose, task->velocity, seconds);
+  guesses[n++] = last->pose;
+  const NdtPose first = guesses[0];
+  for (guint i = 0; i < n; i++)
+    guesses[i] = ndt_mount_sensor_of_body (get_mount (chain), &guesses[i]);
+  if (ndt_register (
+          relocalizer->backend, 0, &task->registration, NDT_SEARCH_FAR, guesses, n, r, NULL) &&
+      fits (relocalizer, chain, r))
+    return TRUE;
+  const double xy = FOLLOW_STDDEV + FOLLOW_SPEED * seconds,
+               yaw = FOLLOW_YAW + FOLLOW_TURN * seconds;
+  const NdtPoseSearch search = {.stddev = {xy, xy, 0.3, 0, 0, yaw}};
+  return ndt_register_around (
+             relocalizer->backend, 0, &task->registration, &first, &search, r, NULL) &&
+         !r->is_ambiguous && fits (relocalizer, chain, r);
+}
+
+/* FALSE where the scan does not go on from those before it. */
+static gboolean
+look_at (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan)
+{
+  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (scan->xyz, scan->n);
+  NdtRegistration r;
+  if (!ndt_backend_set_scan (relocalizer->backend, 0, &view, &no_filter, NULL))
+    return FALSE;
+  if (!(chain->n_scans == 0 ? find_first (relocalizer, chain, &r)
+                            : follow (relocalizer, chain, scan, &r)))
+    return FALSE;
+  take_pose (chain, scan, &r.pose);
+  chain->result.found = chain->n_scans >= NDT_RELOCALIZER_SCANS;
+  return TRUE;
+}
+
+/* ---- The thread ---- */
+
+static void
+clear_task (NdtRelocalizerTask *task)
+{
+  g_clear_pointer (&task->map, ndt_voxel_map_unref);
+}
+
+/* A job's first scan. */
+static void
+begin_chain (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerTask *task)
+{
+  clear_task (&chain->task);
+  memset (chain, 0, sizeof (*chain));
+  chain->task = *task;
+  chain->task.registration.regularization.scale = 0;
+  chain->failed = !ndt_backend_set_map (relocalizer->backend, task->map, NULL);
+}
+
+static gpointer
+run (gpointer data)
+{
+  NdtRelocalizer *relocalizer = data;
+  Chain chain = {.failed = TRUE};
+  guint job = 0;
+  g_mutex_lock (&relocalizer->lock);
+  while (!relocalizer->quits) {
+    Item *item = g_queue_pop_head (&relocalizer->items);
+    if (!item) {
+      g_cond_wait (&relocalizer->changed, &relocalizer->lock);
+      continue;
+    }
+    if (item->job == relocalizer->job) {
+      NdtRelocalizerTask task = relocalizer->task;
+      const gboolean begins = item->job != job;
+      if (begins)
+        ndt_voxel_map_ref (task.map);
+      job = item->job;
+      g_mutex_unlock (&relocalizer->lock);
+      if (begins)
+        begin_chain (relocalizer, &chain, &task);
+      if (!chain.failed && !look_at (relocalizer, &chain, &item->scan)) {
+        chain.failed = TRUE;
+        chain.result.found = FALSE;
+      }
+      g_mutex_lock (&relocalizer->lock);
+      if (job == relocalizer->job) {
+        relocalizer->n_done++;
+        relocalizer->result = chain.result;
+        g_cond_broadcast (&relocalizer->changed);
+      }
+    }
+    item_free (item);
+  }
+  g_mutex_unlock (&relocalizer->lock);
+  clear_task (&chain.task);
+  return NULL;
+}
+
+NdtRelocalizer *
+ndt_relocalizer_new (void)
+{
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  NdtRelocalizer *relocalizer = g_new0 (NdtRelocalizer, 1);
+  g_mutex_init (&relocalizer->lock);
+  g_cond_init (&relocalizer->changed);
+  g_queue_init (&relocalizer->items);
+  config.n_threads = 1;
+  relocalizer->backend = ndt_backend_open_cpu (&config, NULL);
+  return relocalizer;
+}
+
+/* With the lock held: nothing is begun, and what runs ends soon. */
+static void
+drop (NdtRelocalizer *relocalizer)
+{
+  relocalizer->job = 0;
+  relocalizer->n_added = relocalizer->n_done = 0;
+  g_queue_clear_full (&relocalizer->items, item_free);
+  clear_task (&relocalizer->task);
+}
+
+void
+ndt_relocalizer_free (NdtRelocalizer *relocalizer)
+{
+  g_mutex_lock (&relocalizer->lock);
+  drop (relocalizer);
+  relocalizer->quits = TRUE;
+  ndt_backend_cancel (relocalizer->backend, TRUE);
+  g_cond_broadcast (&relocalizer->changed);
+  g_mutex_unlock (&relocalizer->lock);
+  if (relocalizer->thread)
+    g_thread_join (relocalizer->thread);
+  ndt_backend_close (relocalizer->backend);
+  g_mutex_clear (&relocalizer->lock);
+  g_cond_clear (&relocalizer->changed);
+  g_free (relocalizer);
+}
+
+void
+ndt_relocalizer_begin (NdtRelocalizer *relocalizer, const NdtRelocalizerTask *task)
+{
+  g_mutex_lock (&relocalizer->lock);
+  drop (relocalizer);
+  relocalizer->job = ++relocalizer->last_job;
+  relocalizer->task = *task;
+  ndt_voxel_map_ref (task->map);
+  memset (&relocalizer->result, 0, sizeof (relocalizer->result));
+  g_mutex_unlock (&relocalizer->lock);
+}
+
+void
+ndt_relocalizer_add (NdtRelocalizer *relocalizer, NdtRelocalizerScan *scan)
+{
+  Item *item = g_new (Item, 1);
+  item->scan = *scan;
+  g_mutex_lock (&relocalizer->lock);
+  item->job = relocalizer->job;
+  relocalizer->n_added++;
+  g_queue_push_tail (&relocalizer->items, item);
+  if (!relocalizer->thread)
+    relocalizer->thread = g_thread_new ("ndt-search", run, relocalizer);
+  g_cond_broadcast (&relocalizer->changed);
+  g_mutex_unlock (&relocalizer->lock);
+}
+
+void
+ndt_relocalizer_drop (NdtRelocalizer *relocalizer)
+{
+  g_mutex_lock (&relocalizer->lock);
+  drop (relocalizer);
+  g_mutex_unlock (&relocalizer->lock);
+}
+
+guint
+ndt_relocalizer_count (NdtRelocalizer *relocalizer)
+{
+  g_mutex_lock (&relocalizer->lock);
+  const guint n = relocalizer->n_added;
+  g_mutex_unlock (&relocalizer->lock);
+  return n;
+}
+
+gboolean
+ndt_relocalizer_get (NdtRelocalizer *relocalizer, gboolean waits, NdtRelocation *out)
+{
+  g_mutex_lock (&relocalizer->lock);
+  while (waits && relocalizer->n_done < relocalizer->n_added && !relocalizer->is_cancelled)
+    g_cond_wait (&relocalizer->changed, &relocalizer->lock);
+  const gboolean known = relocalizer->job > 0 && relocalizer->n_done == relocalizer->n_added;
+  if (known)
+    *out = relocalizer->result;
+  g_mutex_unlock (&relocalizer->lock);
+  return known;
+}
+
+void
+ndt_relocalizer_cancel (NdtRelocalizer *relocalizer, gboolean cancelled)
+{
+  g_mutex_lock (&relocalizer->lock);
+  relocalizer->is_cancelled = cancelled;
+  g_cond_broadcast (&relocalizer->changed);
+  g_mutex_unlock (&relocalizer->lock);
+}

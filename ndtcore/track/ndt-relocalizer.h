@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks for a stream that is lost, in a thread of its own: docs/tracking.md, "Recovery". */
+#pragma once
+
+#include "ndtcore/align/ndt-registration.h"
+
+G_BEGIN_DECLS
+
+/* Scans that have to agree, the one that was searched for included; the result takes effect with
+ * the scan after them. */
+#define NDT_RELOCALIZER_SCANS 3
+
+typedef struct _NdtRelocalizer NdtRelocalizer;
+
+/**
+ * NdtRelocalizerTask:
+ * @map: that is searched; the relocalizer takes a reference
+ * @registration: of the localizer
+ * @has_area: first around @around, as far as @area says
+ * @anywhere: then on all of the map
+ * @least_fit: what a scan's fit has to reach (NdtLocalization)
+ * @least_quality: and its NVTL times matched ratio; 0: no bound
+ * @has_velocity: @velocity is that of the body before, a twist per second
+ * @has_upright: the body is turned as @upright but for its yaw and some 30 degrees
+ */
+typedef struct {
+  NdtVoxelMap *map;
+  NdtRegistrationParams registration;
+  gboolean has_area;
+  NdtPose around;
+  NdtPoseSearch area;
+  gboolean anywhere;
+  double least_fit;
+  double least_quality;
+  gboolean has_velocity;
+  double velocity[6];
+  gboolean has_upright;
+  NdtPose upright;
+} NdtRelocalizerTask;
+
+/**
+ * NdtRelocalizerScan:
+ * @xyz: (transfer full): packed points in the sensor's frame, thinned; g_free
+ * @n: of these
+ * @time: nanoseconds; −1: not known
+ * @has_odometry: @odometry belongs to the scan
+ */
+typedef struct {
+  float *xyz;
+  guint n;
+  gint64 time;
+  gboolean has_odometry;
+  NdtPose odometry;
+} NdtRelocalizerScan;
+
+/**
+ * NdtRelocation:
+ * @found: the scans agree on a place
+ * @time: of the last scan …
+ * @pose: … and of the body then
+ * @has_odometry: @odometry is that of the last scan
+ * @has_velocity: @velocity is a twist from the scan before the last to it, over @velocity_time
+ *   nanoseconds
+ * @is_ambiguous: the first scan fits several places alike
+ * @runner_up: of it, see NdtRegistration
+ * @fit: of the last scan that was looked at, where it is
+ */
+typedef struct {
+  gboolean found;
+  gint64 time;
+  NdtPose pose;
+  gboolean has_odometry;
+  NdtPose odometry;
+  gboolean has_velocity;
+  double velocity[6];
+  gint64 velocity_time;
+  gboolean is_ambiguous;
+  double runner_up;
+  double fit;
+} NdtRelocation;
+
+NdtRelocalizer *ndt_relocalizer_new (void);
+/* Ends what runs. */
+void ndt_relocalizer_free (NdtRelocalizer *relocalizer);
+/* What was begun before is given up. The first scan that is added is searched for, those after it
+ * are followed. */
+void ndt_relocalizer_begin (NdtRelocalizer *relocalizer, const NdtRelocalizerTask *task);
+void ndt_relocalizer_add (NdtRelocalizer *relocalizer, NdtRelocalizerScan *scan);
+/* Gives up what was begun. Does not wait. */
+void ndt_relocalizer_drop (NdtRelocalizer *relocalizer);
+/* Scans that were added since it was begun; 0 where nothing is. */
+guint ndt_relocalizer_count (NdtRelocalizer *relocalizer);
+/* What came of the scans that were added. FALSE where it is not known yet, or, where @waits, where
+ * ndt_relocalizer_cancel() was called. */
+gboolean ndt_relocalizer_get (NdtRelocalizer *relocalizer, gboolean waits, NdtRelocation *out);
+/* Any thread: whoever waits returns, until it is called with FALSE. */
+void ndt_relocalizer_cancel (NdtRelocalizer *relocalizer, gboolean cancelled);
+
+G_END_DECLS
