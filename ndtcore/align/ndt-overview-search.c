@@ -36,6 +36,9 @@
 #define HEIGHT_STEP 0.25
 #define MOST_FLATS 128
 
+/* Nor is a body farther above or below the map than this, metres. */
+#define HEIGHT_MARGIN 10.0
+
 #define N_DIRECTIONS 8
 
 /* The scan turned each way. */
@@ -286,7 +289,9 @@ get_heights (const NdtOverview *overview, const GArray *flats, const NdtPose *bo
     const gsize column = (gsize)v * (gsize)overview->column_width + (gsize)u;
     for (guint32 k = overview->columns[column]; k < overview->columns[column + 1]; k++) {
       const float height = overview->flats[k] - f->z;
-      g_array_append_val (heights, height);
+      if ((double)height > overview->lowest - HEIGHT_MARGIN &&
+          (double)height < overview->highest + HEIGHT_MARGIN)
+        g_array_append_val (heights, height);
     }
   }
   qsort (heights->data, heights->len, sizeof (float), compare_floats);
@@ -358,11 +363,12 @@ ndt_overview_search (const NdtOverview *overview, const float *xyz, guint n, gui
         "There is not the memory to search the whole map for a scan");
   }
   g_autoptr (GArray) heights = g_array_new (FALSE, FALSE, sizeof (float));
+  const double middle = 0.5 * (overview->lowest + overview->highest);
   for (guint i = 0; i < *n_places; i++) {
     NdtOverviewPlace *place = &places[i];
     const double yaw = 2 * G_PI * found[i].turn / search.views.n_turns;
     const double at[3] = {overview->origin[0] + (found[i].x + 0.5) * overview->cell,
-        overview->origin[1] + (found[i].y + 0.5) * overview->cell, overview->middle};
+        overview->origin[1] + (found[i].y + 0.5) * overview->cell, middle};
     ndt_pose_from_rpy (at, 0, 0, yaw, &place->pose);
     place->share = (double)shares[i] / marks->len;
     get_heights (overview, flats, &place->pose, yaw, heights);
@@ -370,7 +376,7 @@ ndt_overview_search (const NdtOverview *overview, const float *xyz, guint n, gui
     if (place->n_heights > 0)
       place->pose.position[2] = place->heights[0];
     else
-      place->heights[place->n_heights++] = overview->middle;
+      place->heights[place->n_heights++] = middle;
   }
   g_free (search.views.offsets);
   g_free (search.views.masks);

@@ -212,8 +212,8 @@ ndt_overview_new (const NdtVoxelMap *map, GError **error)
   guint n_levels = 1;
   g_atomic_ref_count_init (&overview->ref_count);
   overview->cell = ndt_overview_cell (map);
-  overview->middle = ((double)level->origin[2] + 0.5 * (level->cell_min[2] + level->cell_max[2])) *
-                     level->resolution;
+  overview->lowest = (double)(level->origin[2] + level->cell_min[2]) * level->resolution;
+  overview->highest = (double)(level->origin[2] + level->cell_max[2] + 1) * level->resolution;
   overview->column = COLUMN_CELLS * overview->cell;
   gint size[2];
   for (guint k = 0; k < 2; k++) {

@@ -52,7 +52,8 @@ void ndt_overview_extract (
  * level 0 those of the cell and the eight around it
  * @columns: where the flats of each column begin, @column_width × @column_height + 1
  * @flats: z of what lies flat, by column
- * @middle: z of the map's middle
+ * @lowest: z of the map's lower end …
+ * @highest: … and of its upper one, metres
  *
  * Immutable and reference-counted. Cell (x, y) is at ndt_overview_at() in each level.
  */
@@ -72,7 +73,8 @@ typedef struct {
   gint column_height;
   guint32 *columns;
   float *flats;
-  double middle;
+  double lowest;
+  double highest;
 } NdtOverview;
 
 static inline gsize

@@ -160,6 +160,24 @@ test_storeys (void)
   g_assert_cmphex (found, ==, 7);
 }
 
+/* A scan of what lies a kilometre above the sensor is not taken from a kilometre below the map. */
+static void
+test_height (void)
+{
+  g_autoptr (GArray) points = make_points (1, 0);
+  g_autoptr (NdtVoxelMap) map = make_map (points);
+  g_autoptr (NdtOverview) overview = ndt_overview_new (map, NULL);
+  const NdtPose truth = make_pose (25, 20, 1);
+  g_autoptr (GArray) scan = make_scan (&truth);
+  NdtOverviewPlace place;
+  guint n;
+  for (guint i = 0; i < scan->len; i++)
+    ((float *)(gpointer)scan->data)[3 * i + 2] += 1000;
+  search (overview, scan, 1, &place, &n);
+  for (guint k = 0; k < n * place.n_heights; k++)
+    g_assert_cmpfloat (fabs (place.heights[k]), <, 20);
+}
+
 /* Nothing that stands upright, no points, and nothing like it on the map. */
 static void
 test_none (void)
@@ -254,6 +272,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/whole-map/levels", test_levels);
   g_test_add_func ("/whole-map/places", test_places);
   g_test_add_func ("/whole-map/storeys", test_storeys);
+  g_test_add_func ("/whole-map/height", test_height);
   g_test_add_func ("/whole-map/none", test_none);
   g_test_add_func ("/whole-map/register", test_register);
   g_test_add_func ("/whole-map/ambiguous", test_ambiguous);
