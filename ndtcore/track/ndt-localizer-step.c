@@ -8,17 +8,6 @@
 #include "ndtcore/math/ndt-mount.h"
 #include "ndt-scan-velocity.h"
 
-NdtScanFilter
-ndt_localizer_get_filter (const NdtLocalizer *localizer)
-{
-  NdtScanFilter filter = localizer->params.filter;
-  if (filter.leaf_size == NDT_LEAF_SIZE_AUTO) {
-    const double leaf = 0.5 * ndt_backend_get_resolution (localizer->backend);
-    filter.leaf_size = leaf >= 0.001 ? (float)leaf : 0;
-  }
-  return filter;
-}
-
 /* ---- Motion compensation ---- */
 
 /* Most repetitions of compensation and alignment of a scan. */

@@ -117,7 +117,16 @@ void ndt_localizer_explain_search (const NdtLocalizer *localizer, NdtLocalizatio
 void ndt_localizer_drop_search (NdtLocalizer *localizer);
 
 /* The filter, with the leaf size for the map where that is automatic. */
-NdtScanFilter ndt_localizer_get_filter (const NdtLocalizer *localizer);
+static inline NdtScanFilter
+ndt_localizer_get_filter (const NdtLocalizer *localizer)
+{
+  NdtScanFilter filter = localizer->params.filter;
+  if (filter.leaf_size == NDT_LEAF_SIZE_AUTO) {
+    const double leaf = 0.5 * ndt_backend_get_resolution (localizer->backend);
+    filter.leaf_size = leaf >= 0.001 ? (float)leaf : 0;
+  }
+  return filter;
+}
 
 void ndt_localizer_step_predict (
     NdtLocalizer *localizer, guint slot, const NdtObservation *observation, NdtLocalizerStep *step);
