@@ -335,6 +335,7 @@ ndt_trajectory_read_names (
   if (n > 1 && cells[n - 1].size == 0)
     n--;
   columns->n_cells = n;
+  columns->status = -1;
   columns->unit = columns->fraction_unit = NDT_TIME_UNIT_UNKNOWN;
   for (guint k = 0; k < NDT_N_COLUMNS; k++)
     columns->at[k] = -1;
@@ -359,8 +360,11 @@ ndt_trajectory_read_names (
         add_time (columns, cells, i, unit, &fault);
       continue;
     }
-    if (!at)
+    if (!at) {
+      if (strcmp (name.text, "status") == 0)
+        columns->status = (gint)i;
       continue;
+    }
     if (*at >= 0 && !fault)
       refuse_twice ("a column", &cells[*at], &cells[i], &fault);
     *at = (gint)i;

@@ -34,6 +34,7 @@ enum {
  * @at: index of the column's cell in a row, -1: none. Poses have no times where there is no column
  *   of times
  * @unit: of the time, likewise @fraction_unit
+ * @status: index of the cell of a column of that name, -1: none
  *
  * Result of reading a line of names.
  */
@@ -42,6 +43,7 @@ typedef struct {
   gint at[NDT_N_COLUMNS];
   NdtTimeUnit unit;
   NdtTimeUnit fraction_unit;
+  gint status;
 } NdtTrajectoryColumns;
 
 typedef enum {

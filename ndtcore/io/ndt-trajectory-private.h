@@ -10,6 +10,7 @@ typedef struct {
   gint64 time;
   gboolean has_pose;
   NdtPose pose;
+  const gchar *status; /* static, NULL: none */
 } NdtTrajectoryEntry;
 
 struct _NdtTrajectory {

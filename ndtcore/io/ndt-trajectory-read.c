@@ -184,6 +184,17 @@ parse_kitti (
   return !entry->has_pose || check_position (entry->pose.position, error);
 }
 
+static const gchar *
+find_status (const NdtToken *cell)
+{
+  static const gchar *const words[] = {"initializing", "tracking", "degraded", "lost", "skipped"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    if (cell->size == strlen (words[i]) && memcmp (cell->start, words[i], cell->size) == 0)
+      return words[i];
+  return NULL;
+}
+
 static gboolean
 parse_named (
     Reader *reader, const NdtToken *cells, guint n, NdtTrajectoryEntry *entry, GError **error)
@@ -202,6 +213,8 @@ parse_named (
              !parse_time (reader, &cells[columns->at[NDT_COLUMN_TIME]], &entry->time, error)) {
     return FALSE;
   }
+  if (columns->status >= 0)
+    entry->status = find_status (&cells[columns->status]);
   for (guint i = 0; i < 7; i++) {
     pose[i] = cells[columns->at[NDT_COLUMN_X + i]];
     n_empty += pose[i].size == 0;

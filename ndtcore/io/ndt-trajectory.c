@@ -56,6 +56,12 @@ ndt_trajectory_get_time (const NdtTrajectory *trajectory, gsize index)
   return get_entry (trajectory, index)->time;
 }
 
+const gchar *
+ndt_trajectory_get_status (const NdtTrajectory *trajectory, gsize index)
+{
+  return get_entry (trajectory, index)->status;
+}
+
 gboolean
 ndt_trajectory_interpolate (
     const NdtTrajectory *trajectory, gint64 time, gint64 max_gap, NdtPose *out)

@@ -60,6 +60,9 @@ gboolean ndt_trajectory_has_times (const NdtTrajectory *trajectory);
  * below n_poses. */
 const NdtPose *ndt_trajectory_get_pose (const NdtTrajectory *trajectory, gsize index);
 gint64 ndt_trajectory_get_time (const NdtTrajectory *trajectory, gsize index);
+/* Status of an estimate, of a CSV file with a column of that name: "initializing", "tracking",
+ * "degraded", "lost" or "skipped"; NULL: not said, or another word. */
+const gchar *ndt_trajectory_get_status (const NdtTrajectory *trajectory, gsize index);
 /* The pose at @time where there is one, else interpolated between the neighbours in time. FALSE
  * before the first, after the last, where a neighbour has no pose, or where they are farther
  * apart than max_gap nanoseconds (0: any). */

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include <glib/gstdio.h>
 
 #include "ndt-map-tool.h"
 #include "ndt-picture.h"
@@ -30,28 +33,43 @@ stretch (double min[2], double max[2], const double p[3])
   }
 }
 
+/* Since the file was written; 0 where that is not known. */
+static double
+get_age (const gchar *path)
+{
+  GStatBuf status;
+
+  return g_stat (path, &status) == 0 ? difftime (time (NULL), status.st_mtime) / 86400 : 0;
+}
+
 /* Bounds of the points, where @min and @max are not NULL; adds them to @picture otherwise. */
 static gboolean
-read_files (GPtrArray *files, double min[2], double max[2], NdtPicture *picture, GError **error)
+read_files (GPtrArray *files, double min[2], double max[2], NdtPicture *picture,
+    NdtMapProgress *progress, GError **error)
 {
+  guint64 n_read = 0;
+
   for (guint f = 0; f < files->len; f++) {
+    const gchar *path = g_ptr_array_index (files, f);
     NdtCloudView points;
     g_autoptr (NdtCloudFile) file = NULL;
     g_autofree double *means = NULL;
 
-    if (ndt_map_image_is_image (g_ptr_array_index (files, f))) {
-      g_autoptr (NdtMapImage) image = ndt_map_image_open (g_ptr_array_index (files, f), error);
+    ndt_map_progress_step (progress, f + (picture ? files->len : 0), n_read);
+    if (ndt_map_image_is_image (path)) {
+      g_autoptr (NdtMapImage) image = ndt_map_image_open (path, error);
       gsize n;
       if (!image || !(means = ndt_map_image_dup_means (image, &n, error)))
         return FALSE;
       points = ndt_cloud_view_xyz_f64 (means, n);
     } else {
-      file = ndt_cloud_file_open (g_ptr_array_index (files, f), error);
+      file = ndt_cloud_file_open (path, error);
       if (!file || !ndt_cloud_file_get_points (file, &points, error))
         return FALSE;
     }
+    n_read += points.n_points;
     if (picture) {
-      ndt_picture_add_points (picture, &points);
+      ndt_picture_add_points (picture, &points, get_age (path));
       continue;
     }
     for (gsize i = 0; i < points.n_points; i++) {
@@ -65,10 +83,50 @@ read_files (GPtrArray *files, double min[2], double max[2], NdtPicture *picture,
   return TRUE;
 }
 
+/* Whether it begins as MCAP does. */
+static gboolean
+is_mcap (const gchar *path)
+{
+  static const gchar magic[] = "\x89MCAP0\r\n";
+  gchar head[8];
+  FILE *file = fopen (path, "rb");
+  const gboolean is =
+      file && fread (head, sizeof head, 1, file) == 1 && memcmp (head, magic, sizeof head) == 0;
+
+  if (file)
+    fclose (file);
+  return is;
+}
+
+/* The poses of a recording, by ndt-bag, which knows them: no part of ndtcore does. */
+static NdtTrajectory *
+load_recording (const gchar *path, GError **error)
+{
+  const gchar *arguments[] = {"ndt-bag", "poses", "--", path, NULL};
+  g_autofree gchar *text = NULL, *fault = NULL;
+  g_autoptr (GError) cause = NULL;
+  gint status;
+
+  if (!g_spawn_sync (NULL, (gchar **)arguments, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &text,
+          &fault, &status, &cause)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_IO,
+        "%s: ndt-bag, which reads recordings, cannot be run: %s", path, cause->message);
+    return NULL;
+  }
+  if (!g_spawn_check_wait_status (status, NULL) && (!text || !*text)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT, "%s: its poses cannot be read: %s", path,
+        g_strstrip (fault));
+    return NULL;
+  }
+  return ndt_trajectory_parse (text, strlen (text), path, NDT_TRAJECTORY_CSV, error);
+}
+
 static NdtTrajectory *
 load_trajectory (const gchar *path, double min[2], double max[2], GError **error)
 {
-  NdtTrajectory *trajectory = ndt_trajectory_load (path, NDT_TRAJECTORY_AUTO, error);
+  NdtTrajectory *trajectory = is_mcap (path)
+                                  ? load_recording (path, error)
+                                  : ndt_trajectory_load (path, NDT_TRAJECTORY_AUTO, error);
 
   for (gsize i = 0; trajectory && i < ndt_trajectory_get_n_poses (trajectory); i++) {
     const NdtPose *pose = ndt_trajectory_get_pose (trajectory, i);
@@ -128,14 +186,15 @@ draw_errors (
 }
 
 static gboolean
-draw (const Options *options, NdtPictureColor color, GPtrArray *files, GError **error)
+draw (const Options *options, NdtPictureColor color, GPtrArray *files, NdtMapProgress *progress,
+    GError **error)
 {
   g_autoptr (GPtrArray) trajectories =
       g_ptr_array_new_with_free_func ((GDestroyNotify)ndt_trajectory_free);
   g_autoptr (NdtTrajectory) truth = NULL;
   double min[2] = {INFINITY, INFINITY}, max[2] = {-INFINITY, -INFINITY};
 
-  if (!read_files (files, min, max, NULL, error))
+  if (!read_files (files, min, max, NULL, progress, error))
     return FALSE;
   for (gchar **path = options->trajectories; path && *path; path++) {
     NdtTrajectory *trajectory = load_trajectory (*path, min, max, error);
@@ -159,7 +218,7 @@ draw (const Options *options, NdtPictureColor color, GPtrArray *files, GError **
   g_autoptr (NdtPicture) picture =
       ndt_picture_new (min, max, (guint)options->width, truth ? PLOT_HEIGHT : 0);
   g_autofree gchar *title = g_path_get_basename (options->inputs[0]);
-  if (!read_files (files, NULL, NULL, picture, error))
+  if (!read_files (files, NULL, NULL, picture, progress, error))
     return FALSE;
   g_autofree gchar *shown = g_filename_display_name (title);
   ndt_picture_draw_map (picture, color, shown);
@@ -184,13 +243,21 @@ run_picture (const Options *options, GOptionContext *context)
     return ndt_map_report_usage (context, "--width is pixels, 100 to 16384");
   if (g_strcmp0 (options->color, "density") == 0)
     color = NDT_PICTURE_DENSITY;
+  else if (g_strcmp0 (options->color, "age") == 0)
+    color = NDT_PICTURE_AGE;
   else if (options->color && !g_str_equal (options->color, "height"))
-    return ndt_map_report_usage (context, "--color is height or density");
+    return ndt_map_report_usage (context, "--color is height, density or age");
   if (options->errors && !options->trajectories)
     return ndt_map_report_usage (context, "--errors needs a --trajectory to compare");
 
   g_autoptr (GPtrArray) files = ndt_map_list_inputs (options->inputs, NULL, &error);
-  if (!files || !draw (options, color, files, &error))
+  NdtMapProgress progress;
+  if (!files)
+    return ndt_map_report (error);
+  ndt_map_progress_start (&progress, "files", 2 * files->len);
+  const gboolean ok = draw (options, color, files, &progress, &error);
+  ndt_map_progress_end (&progress);
+  if (!ok)
     return ndt_map_report (error);
   printf ("picture: %s\n", options->output);
   return EXIT_SUCCESS;
@@ -204,10 +271,12 @@ ndt_map_command_picture (int argc, char **argv)
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Picture to write, .png or .svg",
           "FILE"},
       {"trajectory", 't', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.trajectories,
-          "Poses to draw (TUM, KITTI or CSV); may be given several times", "FILE"},
+          "Poses to draw (TUM, KITTI, CSV, or a recording in MCAP); may be given several times",
+          "FILE"},
       {"errors", 'e', 0, G_OPTION_ARG_FILENAME, &options.errors,
           "True poses: plots the errors of the first trajectory", "FILE"},
-      {"color", 'c', 0, G_OPTION_ARG_STRING, &options.color, "height (default) or density", "NAME"},
+      {"color", 'c', 0, G_OPTION_ARG_STRING, &options.color,
+          "height (default), density, or age: of the files", "NAME"},
       {"width", 'w', 0, G_OPTION_ARG_INT, &options.width,
           "Width of the map, 100 to 16384 (default 1200)", "PIXELS"},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.inputs, NULL, NULL},
@@ -220,7 +289,8 @@ ndt_map_command_picture (int argc, char **argv)
       "MAP is a PCD, PLY or LAS file, a folder of them, or an .ndtmap. The picture has a grid in "
       "metres, a "
       "scale bar, and\n"
-      "trajectories; with --errors also how far the first of them is from the true one.");
+      "trajectories, those of CSV files and recordings by status; with --errors also how far the "
+      "first of them is from the true one.");
   g_option_context_add_main_entries (context, entries, NULL);
   const int status = g_option_context_parse (context, &argc, &argv, &error)
                          ? run_picture (&options, context)

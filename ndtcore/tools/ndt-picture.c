@@ -21,10 +21,12 @@ struct _NdtPicture {
   /* Of each pixel of the map. */
   guint32 *count;
   float *height;
+  float *days;
   /* Drawing is recorded, and replayed for PNG or SVG. */
   cairo_surface_t *surface;
   cairo_t *cr;
   guint n_labels;
+  gboolean has_status[5]; /* which of the statuses were drawn */
 };
 
 /* Five colours of increasing lightness that stay apart for the colour-blind, and in grey; from the
@@ -46,6 +48,18 @@ static const double palette[][3] = {
     {0.55, 0.34, 0.29},
 };
 
+/* As of pointcloudview, darker for a white ground. */
+static const struct {
+  const gchar *word;
+  double rgb[3];
+} statuses[] = {
+    {"initializing", {0.20, 0.50, 0.90}},
+    {"tracking", {0.10, 0.60, 0.20}},
+    {"degraded", {0.95, 0.60, 0.00}},
+    {"lost", {0.90, 0.10, 0.10}},
+    {"skipped", {0.60, 0.30, 0.90}},
+};
+
 NdtPicture *
 ndt_picture_new (const double min[2], const double max[2], guint width, guint plot_height)
 {
@@ -61,6 +75,7 @@ ndt_picture_new (const double min[2], const double max[2], guint width, guint pl
   picture->plot_height = plot_height;
   picture->count = g_new0 (guint32, (gsize)picture->columns * picture->rows);
   picture->height = g_new (float, (gsize)picture->columns * picture->rows);
+  picture->days = g_new (float, (gsize)picture->columns * picture->rows);
   picture->surface = cairo_recording_surface_create (CAIRO_CONTENT_COLOR_ALPHA, NULL);
   picture->cr = cairo_create (picture->surface);
   return picture;
@@ -75,6 +90,7 @@ ndt_picture_free (NdtPicture *picture)
   cairo_surface_destroy (picture->surface);
   g_free (picture->count);
   g_free (picture->height);
+  g_free (picture->days);
   g_free (picture);
 }
 
@@ -98,7 +114,7 @@ to_y (const NdtPicture *picture, double y)
 }
 
 void
-ndt_picture_add_points (NdtPicture *picture, const NdtCloudView *points)
+ndt_picture_add_points (NdtPicture *picture, const NdtCloudView *points, double days)
 {
   for (gsize i = 0; i < points->n_points; i++) {
     double p[3];
@@ -112,6 +128,8 @@ ndt_picture_add_points (NdtPicture *picture, const NdtCloudView *points)
     const gsize pixel = (picture->rows - 1 - (gsize)row) * picture->columns + (gsize)column;
     if (picture->count[pixel] == 0 || p[2] > (double)picture->height[pixel])
       picture->height[pixel] = (float)p[2];
+    if (picture->count[pixel] == 0 || days < (double)picture->days[pixel])
+      picture->days[pixel] = (float)days;
     if (picture->count[pixel] < G_MAXUINT32)
       picture->count[pixel]++;
   }
@@ -131,6 +149,7 @@ static float
 pixel_value (const NdtPicture *picture, gsize pixel, NdtPictureColor color)
 {
   return color == NDT_PICTURE_HEIGHT ? picture->height[pixel]
+         : color == NDT_PICTURE_AGE  ? picture->days[pixel]
                                      : log10f ((float)picture->count[pixel]);
 }
 
@@ -289,6 +308,9 @@ draw_color_bar (NdtPicture *picture, NdtPictureColor color, const double range[2
   if (color == NDT_PICTURE_HEIGHT) {
     low = g_strdup_printf ("z %.1f m", range[0]);
     high = g_strdup_printf ("%.1f m", range[1]);
+  } else if (color == NDT_PICTURE_AGE) {
+    low = g_strdup_printf ("%.1f days", range[0]);
+    high = g_strdup_printf ("%.1f days old", range[1]);
   } else {
     low = g_strdup_printf ("%.0f", pow (10, range[0]));
     high = g_strdup_printf ("%.0f points a pixel", pow (10, range[1]));
@@ -324,34 +346,14 @@ ndt_picture_draw_map (NdtPicture *picture, NdtPictureColor color, const gchar *t
   }
 }
 
-void
-ndt_picture_draw_trajectory (
-    NdtPicture *picture, const NdtTrajectory *trajectory, guint index, const gchar *label)
+/* A line of the legend. */
+static void
+draw_label (NdtPicture *picture, const double rgb[3], const gchar *label)
 {
   cairo_t *cr = picture->cr;
-  const double *rgb = palette[index % G_N_ELEMENTS (palette)];
   const double y = MARGIN + LEGEND_LINE * (picture->n_labels + 1.0);
   const double x = MARGIN + picture->columns - 10;
   cairo_text_extents_t extents;
-  gboolean begun = FALSE;
-
-  cairo_save (cr);
-  cairo_rectangle (cr, MARGIN, MARGIN, picture->columns, picture->rows);
-  cairo_clip (cr);
-  cairo_set_line_width (cr, 2);
-  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
-  set_rgb (cr, rgb);
-  for (gsize i = 0; i < ndt_trajectory_get_n_poses (trajectory); i++) {
-    const NdtPose *pose = ndt_trajectory_get_pose (trajectory, i);
-
-    if (pose && begun)
-      cairo_line_to (cr, to_x (picture, pose->position[0]), to_y (picture, pose->position[1]));
-    else if (pose)
-      cairo_move_to (cr, to_x (picture, pose->position[0]), to_y (picture, pose->position[1]));
-    begun = pose != NULL;
-  }
-  cairo_stroke (cr);
-  cairo_restore (cr);
 
   picture->n_labels++;
   cairo_text_extents (cr, label, &extents);
@@ -362,6 +364,62 @@ ndt_picture_draw_trajectory (
   draw_line (cr, x - extents.x_advance - 30, y - 4, x - extents.x_advance - 8, y - 4);
   cairo_set_source_rgb (cr, 0, 0, 0);
   draw_text (cr, x, y, 1, label);
+}
+
+/* Of the colour of a status, of which the legend has a line; @plain where there is none. */
+static const double *
+status_color (NdtPicture *picture, const gchar *status, const double plain[3])
+{
+  for (guint i = 0; status && i < G_N_ELEMENTS (statuses); i++)
+    if (strcmp (status, statuses[i].word) == 0) {
+      picture->has_status[i] = TRUE;
+      return statuses[i].rgb;
+    }
+  return plain;
+}
+
+void
+ndt_picture_draw_trajectory (
+    NdtPicture *picture, const NdtTrajectory *trajectory, guint index, const gchar *label)
+{
+  cairo_t *cr = picture->cr;
+  const double *plain = palette[index % G_N_ELEMENTS (palette)], *rgb = NULL;
+  const NdtPose *before = NULL;
+  gboolean had_status[G_N_ELEMENTS (statuses)];
+
+  memcpy (had_status, picture->has_status, sizeof had_status);
+  cairo_save (cr);
+  cairo_rectangle (cr, MARGIN, MARGIN, picture->columns, picture->rows);
+  cairo_clip (cr);
+  cairo_set_line_width (cr, 2);
+  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
+  /* A line as long as the colour stays, from the last pose of the one before. */
+  for (gsize i = 0; i < ndt_trajectory_get_n_poses (trajectory); i++) {
+    const NdtPose *pose = ndt_trajectory_get_pose (trajectory, i);
+    const double *color = status_color (picture, ndt_trajectory_get_status (trajectory, i), plain);
+
+    if (rgb && (!pose || !before || color != rgb)) {
+      set_rgb (cr, rgb);
+      cairo_stroke (cr);
+      rgb = NULL;
+    }
+    if (pose && !rgb && before)
+      cairo_move_to (cr, to_x (picture, before->position[0]), to_y (picture, before->position[1]));
+    if (pose) {
+      cairo_line_to (cr, to_x (picture, pose->position[0]), to_y (picture, pose->position[1]));
+      rgb = color;
+    }
+    before = pose;
+  }
+  if (rgb) {
+    set_rgb (cr, rgb);
+    cairo_stroke (cr);
+  }
+  cairo_restore (cr);
+  draw_label (picture, plain, label);
+  for (guint i = 0; i < G_N_ELEMENTS (statuses); i++)
+    if (picture->has_status[i] && !had_status[i])
+      draw_label (picture, statuses[i].rgb, statuses[i].word);
 }
 
 /* One of two plots side by side: @values over @seconds, from 0 up. */

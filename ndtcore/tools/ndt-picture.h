@@ -12,6 +12,7 @@ G_BEGIN_DECLS
 typedef enum {
   NDT_PICTURE_HEIGHT,  /* a pixel has the colour of its highest point's height */
   NDT_PICTURE_DENSITY, /* … of the logarithm of its number of points */
+  NDT_PICTURE_AGE,     /* … of the age of the newest file that has points there */
 } NdtPictureColor;
 
 /**
@@ -32,13 +33,13 @@ NdtPicture *ndt_picture_new (
     const double min[2], const double max[2], guint width, guint plot_height);
 void ndt_picture_free (NdtPicture *picture);
 
-/* Adds finite points within the bounds. */
-void ndt_picture_add_points (NdtPicture *picture, const NdtCloudView *points);
+/* Adds finite points within the bounds; @days: since their file was written. */
+void ndt_picture_add_points (NdtPicture *picture, const NdtCloudView *points, double days);
 /* Draws the points that were added, a grid with coordinates, a scale bar and a bar of colours;
  * @title: (nullable). To be called once, before the functions below. */
 void ndt_picture_draw_map (NdtPicture *picture, NdtPictureColor color, const gchar *title);
-/* The poses as a line, broken where a pose is missing, in the colour @index of a palette of six;
- * @label: of the legend. */
+/* The poses as a line, broken where a pose is missing, in the colour @index of a palette of six, or
+ * where the file has statuses in theirs, which the legend has once; @label: of the legend. */
 void ndt_picture_draw_trajectory (
     NdtPicture *picture, const NdtTrajectory *trajectory, guint index, const gchar *label);
 /* Plots @n errors in metres and degrees at @seconds, below the map; the picture was made with a

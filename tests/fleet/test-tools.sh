@@ -64,7 +64,7 @@ offered ()
 [ "$(offered "${tools[0]}" bu)" = "build " ] || fail "ndt-map bu: $(offered "${tools[0]}" bu)"
 [ "$(offered "${tools[0]}" build --tr)" = "--trajectory= " ] || fail "ndt-map build --tr: $(offered "${tools[0]}" build --tr)"
 [ "$(offered "${tools[0]}" build --encoding asc)" = "ascii " ] || fail "ndt-map build --encoding asc"
-[[ $(offered "${tools[1]}" "") == "info merge " ]] || fail "ndt-bag: $(offered "${tools[1]}" "")"
+[[ $(offered "${tools[1]}" "") == "info merge poses " ]] || fail "ndt-bag: $(offered "${tools[1]}" "")"
 [[ $(offered "${tools[2]}" --re) == *"--realtime"*"--reference="*"--resume"* ]] || fail "ndt-replay --re: $(offered "${tools[2]}" --re)"
 (cd "$source" && [ "$(offered "${tools[0]}" info READ)" = "README.md " ]) || fail "ndt-map info READ"
 

@@ -126,6 +126,31 @@ class Map(unittest.TestCase):
         with open(again, "rb") as file:
             self.assertEqual(len(list(make_reader(file).iter_messages(topics=["/points"]))), 5)
 
+    def test_poses(self):
+        """ndt-bag poses gives the poses, statuses and scores that trajectorysink writes; ndt-map draws them."""
+        name, csv = path("poses.mcap"), path("poses.csv")
+        run(f"{SOURCE} num-buffers=6 ! ndtlocalize initial-pose=0,0,1.8 map-location={MAP} ! tee name=t ! queue ! "
+            f"mcapsink location={name} t. ! queue ! trajectorysink format=csv location={csv}")
+        text = subprocess.run([NDT_BAG, "poses", name], check=True, capture_output=True, text=True).stdout
+        with open(csv, encoding="utf-8") as file:
+            expected = [line.split(",") for line in file.read().splitlines()]
+        rows = [line.split(",") for line in text.splitlines()]
+        self.assertEqual(len(rows), 7)
+        last = rows[0].index("iterations") + 1
+        self.assertEqual([row[:last] for row in rows], [row[:last] for row in expected])
+        truth = subprocess.run([NDT_BAG, "poses", "--topic=/points/pose/ground_truth", name], check=True,
+                               capture_output=True, text=True).stdout.splitlines()
+        self.assertEqual((len(truth), truth[1].split(",")[2]), (7, ""))
+        refused = subprocess.run([NDT_BAG, "poses", "--topic=/none", name], capture_output=True, text=True)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("no poses of the topic /none", refused.stderr)
+        environment = {**os.environ, "PATH": os.path.dirname(NDT_BAG) + ":" + os.environ["PATH"]}
+        done = subprocess.run([NDT_MAP, "picture", "-w", "300", "-o", path("drive.svg"), "-t", name, MAP], env=environment,
+                              capture_output=True, text=True)
+        if "built without Cairo" not in done.stderr:
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(os.path.getsize(path("drive.svg")), 1000)
+
     def test_map_that_is_not_there(self):
         """It is said, and the recording goes on."""
         name = path("missing.mcap")

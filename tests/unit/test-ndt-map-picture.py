@@ -112,6 +112,50 @@ def test_trajectory_and_errors():
     assert b"<svg" in open(path("drive.svg"), "rb").read(300)
 
 
+def test_statuses():
+    """Poses of a CSV file have the colours of their statuses, without gaps, and other words that of the file."""
+    words = ["tracking"] * 10 + ["degraded"] * 10 + ["lost"] * 10 + ["skipped"] * 5 + ["else"] * 5
+    with open(path("poses.csv"), "w", encoding="utf-8") as file:
+        file.write("time,status,x,y,z,qx,qy,qz,qw\n")
+        for i, word in enumerate(words):
+            file.write(f"{i / 10},{word},{i},10,0,0,0,0,1\n")
+    run("-o", path("status.png"), "-w", "800", "-t", path("poses.csv"), path("map.pcd"))
+    picture, bounds = png("status.png"), ((0, 39.98), (0, 19.98))
+    for x, color in ((5, (26, 153, 51)), (15, (242, 153, 0)), (25, (230, 26, 26)), (32, (153, 77, 230)), (38, (214, 38, 41)),
+                     (9.5, (242, 153, 0)), (19.5, (230, 26, 26))):
+        # The line is 2 pixels high, a pixel 0.05 m.
+        near = [pixel(picture, bounds, 800, x, 10 + y) for y in (-0.05, 0, 0.05)]
+        assert min(np.abs(at - color).max() for at in near) < GRID, (x, near, color)
+
+
+def test_age():
+    """With --color age a pixel has the colour of its newest file."""
+    square = np.array([(x, y, 0) for x in np.arange(0, 5, 0.02) for y in np.arange(0, 5, 0.02)])
+    os.makedirs(path("tiles"), exist_ok=True)
+    for name, shift, days in (("old.pcd", 0, 30), ("new.pcd", 20, 1), ("both.pcd", 0.5, 1)):
+        points = square + [shift, 0, 0] if name != "both.pcd" else square[square[:, 0] < 1] + [shift, 0, 0]
+        write(os.path.join("tiles", name), points)
+        when = os.stat(path("map.pcd")).st_mtime - days * 86400
+        os.utime(path(os.path.join("tiles", name)), (when, when))
+    run("-o", path("age.png"), "-w", "400", "-c", "age", path("tiles"))
+    picture, bounds = png("age.png"), ((0, 24.98), (0, 4.98))
+    assert list(pixel(picture, bounds, 400, 4, 2.5)) == [253, 231, 36]
+    for x in (22.5, 1):
+        assert list(pixel(picture, bounds, 400, x, 2.5)) == [68, 1, 83], x
+
+
+def test_recording_without_reader():
+    """A recording is read by ndt-bag; where that is not, a sentence says so."""
+    with open(path("drive.mcap"), "wb") as file:
+        file.write(b"\x89MCAP0\r\n")
+    before = os.environ["PATH"]
+    os.environ["PATH"] = FOLDER.name
+    try:
+        assert "ndt-bag" in run("-o", path("x.png"), "-t", path("drive.mcap"), path("map.pcd"), status=1)
+    finally:
+        os.environ["PATH"] = before
+
+
 def test_refused():
     """Each mistake has its sentence, and leaves no file."""
     assert ".png or .svg" in run("-o", path("x.jpg"), path("map.pcd"), status=1)

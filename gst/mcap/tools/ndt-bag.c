@@ -8,11 +8,13 @@
 #include "gst/mcap/bag/bag-copy.h"
 #include "gst/mcap/bag/bag-files.h"
 #include "gst/mcap/bag/bag-info.h"
+#include "ndt-bag.h"
 
 #define EXIT_USAGE 2
 
 static const gchar usage[] =
     "usage: ndt-bag info [--seconds=N] RECORDING...\n"
+    "       ndt-bag poses [--topic=NAME] RECORDING...\n"
     "       ndt-bag merge [--compression=NAME] --output=FILE RECORDING...\n"
     "\n"
     "info lists the topics of a recording (a file, a folder, or a pattern of MCAP or rosbag2 "
@@ -21,6 +23,9 @@ static const gchar usage[] =
     "their types, the pads that rosbagsrc and mcapdemux give them, numbers and rates of messages,\n"
     "spans, frames, how far header stamps are from log times, and what they can be used for.\n"
     "--seconds=N reads the first N seconds only.\n"
+    "\n"
+    "poses prints the poses of a topic (the first with estimates) as CSV: stamps, status, poses, "
+    "scores.\n"
     "\n"
     "merge writes the messages, attachments and metadata of recordings as one MCAP file, in the "
     "order "
@@ -38,8 +43,27 @@ fail (const GError *error)
   return EXIT_FAILURE;
 }
 
+typedef struct {
+  guint64 seconds;
+  const gchar *topic;
+} Show;
+
+static gchar *
+describe (BagMerger *recording, const Show *show, GError **error)
+{
+  return bag_info_read (recording, show->seconds, error);
+}
+
+static gchar *
+list_poses (BagMerger *recording, const Show *show, GError **error)
+{
+  return ndt_bag_read_poses (recording, show->topic, error);
+}
+
+/* Prints what @read makes of a recording. */
 static int
-show_info (gchar *const *locations, guint64 seconds)
+show (gchar *const *locations, gchar *(*read) (BagMerger *, const Show *, GError **),
+    const Show *what)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) error = NULL;
@@ -50,7 +74,7 @@ show_info (gchar *const *locations, guint64 seconds)
   if (!recording)
     return fail (error);
   bag_merger_end_opening (recording);
-  g_autofree gchar *text = bag_info_read (recording, seconds, &error);
+  g_autofree gchar *text = read (recording, what, &error);
   if (!text)
     return fail (error);
   fputs (text, stdout);
@@ -105,11 +129,12 @@ main (int argc, char **argv)
 {
   gint64 seconds = 0;
   gboolean version = FALSE;
-  g_autofree gchar *output = NULL, *compression = NULL;
+  g_autofree gchar *output = NULL, *compression = NULL, *topic = NULL;
   const GOptionEntry entries[] = {
       {"seconds", 0, 0, G_OPTION_ARG_INT64, &seconds, NULL, NULL},
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, NULL, NULL},
       {"compression", 0, 0, G_OPTION_ARG_STRING, &compression, NULL, NULL},
+      {"topic", 0, 0, G_OPTION_ARG_STRING, &topic, NULL, NULL},
       {"version", 0, 0, G_OPTION_ARG_NONE, &version, NULL, NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL},
   };
@@ -131,8 +156,11 @@ main (int argc, char **argv)
     puts ("ndt-bag " VERSION);
     return EXIT_SUCCESS;
   }
-  if (argc >= 3 && strcmp (argv[1], "info") == 0 && seconds >= 0 && !output && !compression)
-    return show_info (argv + 2, (guint64)seconds);
+  if (argc >= 3 && strcmp (argv[1], "info") == 0 && seconds >= 0 && !output && !compression &&
+      !topic)
+    return show (argv + 2, describe, &(Show){.seconds = (guint64)seconds});
+  if (argc >= 3 && strcmp (argv[1], "poses") == 0 && seconds == 0 && !output && !compression)
+    return show (argv + 2, list_poses, &(Show){.topic = topic});
   if (argc >= 3 && strcmp (argv[1], "merge") == 0 && output)
     return merge (argv + 2, output, compression ? compression : "lz4");
   fputs (usage, stderr);
