@@ -60,7 +60,7 @@ offered ()
     _gst_ndt_complete "$1" "${!#}" "${@:$#-1:1}"; printf "%s\n" "${COMPREPLY[@]}"' - \
     "$source/ndtcore/tools/completion.bash" "$@" | sort | tr '\n' ' '
 }
-[[ $(offered "${tools[0]}" "") == *"build info "*"simulate tile "* ]] || fail "ndt-map: $(offered "${tools[0]}" "")"
+[[ $(offered "${tools[0]}" "") == *"build "*"info "*"simulate tile "* ]] || fail "ndt-map: $(offered "${tools[0]}" "")"
 [ "$(offered "${tools[0]}" bu)" = "build " ] || fail "ndt-map bu: $(offered "${tools[0]}" bu)"
 [ "$(offered "${tools[0]}" build --tr)" = "--trajectory= " ] || fail "ndt-map build --tr: $(offered "${tools[0]}" build --tr)"
 [ "$(offered "${tools[0]}" build --encoding asc)" = "ascii " ] || fail "ndt-map build --encoding asc"
