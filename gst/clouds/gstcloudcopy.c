@@ -240,7 +240,7 @@ gst_cloud_copy_run (const GstCloudCopy *copy, const guint8 *from, guint8 *to, gs
 {
   guint64 n_changed = 0;
 
-  if (copy->has_gaps)
+  if (copy->has_gaps && n > 0)
     memset (to, 0, n * copy->to_step);
   for (gsize first = 0; first < n; first += CHUNK) {
     const gsize n_now = MIN (CHUNK, n - first);
