@@ -86,19 +86,34 @@ run_tests ()
 mkdir -p build
 : >"$results"
 
-if ! pipelines/install-packages.sh pipelines/packages.txt tests/packages.txt; then
+package_lists=(pipelines/packages.txt tests/packages.txt)
+lists=(tests/requirements.txt tests/requirements-upgrade.txt)
+case " $* " in
+*" fleet "*)
+  package_lists+=(tests/packages-fleet.txt)
+  lists+=(tests/requirements-fleet.txt)
+  ;;
+esac
+if ! pipelines/install-packages.sh "${package_lists[@]}"; then
   record fail packages "not installed, see above"
   finish
 fi
 
+# One list after the other: those of the second go over what the first's ask for.
+install_lists ()
+{
+  local list
+  for list in "${lists[@]}"; do
+    "$venv/bin/python" -m pip install -q -r "$list" </dev/null || return
+  done
+}
+
 # Packages of PyPI, in an environment of their own that sees Debian's gi and numpy.
 venv=$root/.cache/venv
-lists=(tests/requirements.txt tests/requirements-upgrade.txt)
 if ! cmp -s <(cat "${lists[@]}") "$venv/requirements"; then
   rm -rf "$venv"
   "$python" -m venv --system-site-packages "$venv" &&
-    "$venv/bin/python" -m pip install -q -r "${lists[0]}" </dev/null &&
-    "$venv/bin/python" -m pip install -q -r "${lists[1]}" </dev/null &&
+    install_lists &&
     cat "${lists[@]}" >"$venv/requirements"
 fi
 if [ -f "$venv/requirements" ]; then

@@ -7,6 +7,7 @@
 #include "gst/mcap/bag/bag-files.h"
 #include "gst/mcap/bag/bag-kinds.h"
 #include "gst/mcap/bag/bag-merger.h"
+#include "gst/mcap/remote/remote-file.h"
 #include "ndt-replay.h"
 
 /* How much of a recording is searched for a first pose, ns of log time. */
@@ -61,6 +62,8 @@ gboolean
 ndt_replay_find_kind (const gchar *recording, NdtReplayKind *kind, GError **error)
 {
   *kind = NDT_REPLAY_BAG;
+  if (remote_is_location (recording))
+    return TRUE;
   if (g_file_test (recording, G_FILE_TEST_IS_DIR)) {
     g_autoptr (GPtrArray) bags = g_ptr_array_new_with_free_func (g_free);
     g_autoptr (GPtrArray) scans = ndt_replay_list_scans (recording, error);
@@ -129,7 +132,9 @@ find_in_recording (NdtReplayStart *self, const NdtReplayOptions *options, GError
 
   if (!bag_files_find (options->recording, paths, error))
     return FALSE;
-  g_autoptr (BagMerger) recording = bag_merger_new (paths, NULL, error);
+  BagLimits limits = BAG_LIMITS_INIT;
+  limits.cache = options->cache;
+  g_autoptr (BagMerger) recording = bag_merger_new (paths, &limits, error);
   if (!recording)
     return FALSE;
   bag_merger_end_opening (recording);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gst/mcap/remote/remote-file.h"
 #include "ndt-replay.h"
 
 /* Raised when a member changes its meaning. */
@@ -48,9 +49,16 @@ compare_strings (gconstpointer a, gconstpointer b)
 }
 
 gchar *
-ndt_replay_digest (const gchar *path, guint64 *size, GError **error)
+ndt_replay_digest (const gchar *path, const gchar *cache, guint64 *size, GError **error)
 {
   *size = 0;
+  if (remote_is_location (path)) {
+    g_autoptr (RemoteFile) file = remote_file_open (path, cache, NULL, error);
+    if (!file)
+      return NULL;
+    *size = remote_file_get_size (file);
+    return g_strconcat ("etag:", remote_file_get_etag (file), NULL);
+  }
   if (!g_file_test (path, G_FILE_TEST_IS_DIR))
     return digest_file (path, size, error);
 
@@ -314,9 +322,11 @@ static void
 add_file (
     JsonBuilder *json, const gchar *name, const gchar *path, const gchar *sha256, guint64 size)
 {
+  g_autofree gchar *shown = remote_redact (path);
+
   json_builder_set_member_name (json, name);
   json_builder_begin_object (json);
-  add_string (json, "path", path);
+  add_string (json, "path", shown);
   add_string (json, "sha256", sha256);
   add_int (json, "bytes", size);
   json_builder_end_object (json);
@@ -428,5 +438,6 @@ ndt_replay_report_is_done (const NdtReplayReport *self, NdtReplayResult *result)
   g_autoptr (JsonNode) now = json_builder_get_root (builder);
   *result = (NdtReplayResult)json_node_get_int (status);
   return json_node_equal (inputs, now) &&
-         (*result == NDT_REPLAY_LOCALIZED || *result == NDT_REPLAY_NOT_LOCALIZED);
+         (*result == NDT_REPLAY_LOCALIZED || *result == NDT_REPLAY_NOT_LOCALIZED ||
+             *result == NDT_REPLAY_BAD_INPUT || *result == NDT_REPLAY_NO_MAP);
 }

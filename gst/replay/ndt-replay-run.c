@@ -69,8 +69,6 @@ describe (const NdtReplayOptions *options, NdtReplayKind kind, const NdtReplaySt
     g_string_append (launch, "appsrc name=source ! pcddec name=decoder");
     break;
   }
-  if (options->realtime)
-    g_string_append (launch, " ! clocksync");
   g_string_append (launch, " ! ndtlocalize name=localize");
   append_property (launch, "map-location", options->map);
   if (start->pose)
@@ -81,6 +79,10 @@ describe (const NdtReplayOptions *options, NdtReplayKind kind, const NdtReplaySt
         g_strndup (options->properties[i], (gsize)(equals - options->properties[i]));
     append_property (launch, name, equals + 1);
   }
+  /* Behind the localizer, which takes what comes at the clock's pace for a live stream and does not
+   * wait for its map. */
+  if (options->realtime)
+    g_string_append (launch, " ! clocksync");
   g_string_append (launch, " ! tee name=localized"
                            " localized. ! queue ! trajectorysink name=tum"
                            " localized. ! queue ! trajectorysink name=csv format=csv");
@@ -360,6 +362,8 @@ ndt_replay_run (NdtReplayRun *self, const NdtReplayOptions *options, NdtReplayKi
   } else {
     set_location (pipeline, "source", "location", NULL, options->recording);
   }
+  if (kind == NDT_REPLAY_BAG && options->cache)
+    g_object_set (source, "cache-location", options->cache, NULL);
   if (kind == NDT_REPLAY_BAG && options->topic) {
     g_auto (GValue) topics = G_VALUE_INIT, topic = G_VALUE_INIT;
     g_value_init (&topics, GST_TYPE_ARRAY);

@@ -12,11 +12,14 @@
 #include <string.h>
 
 #include "gst/mcap/bag/bag-copy.h"
+#include "gst/mcap/remote/remote-file.h"
 
 static const gchar summary[] =
     "Localizes the drive RECORDING in MAP. RECORDING is an MCAP file or rosbag2 (a file, a folder, "
     "a\n"
-    "pattern), a pcap capture (with --decoder), or a folder of PCD files. START is where the "
+    "pattern; of https://... and s3://BUCKET/KEY parts of an MCAP file are fetched), a pcap "
+    "capture\n"
+    "(with --decoder), or a folder of PCD files. START is where the "
     "drive\n"
     "begins: \"x,y,z\" or \"x,y,z,yaw\" (metres, degrees), \"search\" (the whole map), or "
     "\"auto\", the\n"
@@ -115,7 +118,7 @@ clear_options (NdtReplayOptions *options)
 {
   gchar *const strings[] = {options->recording, options->map, options->start, options->folder,
       options->topic, options->prefix, options->start_topic, options->starts, options->decoder,
-      options->reference};
+      options->reference, options->cache};
 
   for (guint i = 0; i < G_N_ELEMENTS (strings); i++)
     g_free (strings[i]);
@@ -184,8 +187,8 @@ merge (const NdtReplayReport *report, const gchar *recorded, const gchar *output
   g_hash_table_insert (about, (gpointer) "recording-sha256", report->recording_sha256);
   g_hash_table_insert (about, (gpointer) "map-sha256", report->map_sha256);
   g_hash_table_insert (about, (gpointer) "ndtlocalize", properties);
-  if (!bag_copy_files (inputs, 1, output, MCAP_WRITER_COMPRESSION_LZ4, "ndt-replay", about, NULL,
-          &counts, &warning, &failure)) {
+  if (!bag_copy_files (inputs, 1, output, MCAP_WRITER_COMPRESSION_LZ4, options->cache, "ndt-replay",
+          about, NULL, &counts, &warning, &failure)) {
     g_set_error_literal (error, NDT_REPLAY_ERROR, NDT_REPLAY_ENVIRONMENT, failure->message);
     return FALSE;
   }
@@ -244,8 +247,33 @@ print_line (const NdtReplayReport *report)
   puts ("");
 }
 
+/* What is fetched of a recording is fetched once, though it is read twice: for its clouds, and for
+ * all that it has. */
+static gboolean
+make_cache (NdtReplayOptions *options)
+{
+  if (!remote_is_location (options->recording))
+    return TRUE;
+  options->cache = g_build_filename (options->folder, "fetched.part", NULL);
+  return g_mkdir_with_parents (options->cache, 0700) == 0;
+}
+
+static void
+remove_folder (const gchar *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const gchar *name;
+
+  while (dir && (name = g_dir_read_name (dir))) {
+    g_autofree gchar *path = g_build_filename (folder, name, NULL);
+    if (g_remove (path) != 0 && errno != ENOENT)
+      remove_folder (path);
+  }
+  g_rmdir (folder);
+}
+
 static NdtReplayResult
-run_drive (const NdtReplayOptions *options)
+run_drive (NdtReplayOptions *options)
 {
   NdtReplayRun run = {0};
   NdtReplayStart start = {.source = "search"};
@@ -255,12 +283,13 @@ run_drive (const NdtReplayOptions *options)
   g_autofree gchar *json = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (g_mkdir_with_parents (options->folder, 0777) != 0) {
+  if (g_mkdir_with_parents (options->folder, 0777) != 0 || !make_cache (options)) {
     fprintf (stderr, "ndt-replay: %s: %s\n", options->folder, g_strerror (errno));
     return NDT_REPLAY_ENVIRONMENT;
   }
-  report.recording_sha256 = ndt_replay_digest (options->recording, &report.recording_size, NULL);
-  report.map_sha256 = ndt_replay_digest (options->map, &report.map_size, NULL);
+  report.recording_sha256 =
+      ndt_replay_digest (options->recording, options->cache, &report.recording_size, NULL);
+  report.map_sha256 = ndt_replay_digest (options->map, NULL, &report.map_size, NULL);
   gboolean done = options->resume && ndt_replay_report_is_done (&report, &report.result);
   if (done) {
     printf ("result=%s done before, see %s\n", ndt_replay_result_get_name (report.result), path);
@@ -286,11 +315,36 @@ run_drive (const NdtReplayOptions *options)
     }
     print_line (&report);
   }
+  if (options->cache)
+    remove_folder (options->cache);
   g_free (report.recording_sha256);
   g_free (report.map_sha256);
   ndt_replay_start_clear (&start);
   ndt_replay_run_clear (&run);
   return report.result;
+}
+
+/* With FOLDER on a server the results are made here and sent when all is done. */
+static NdtReplayResult
+run_and_send (NdtReplayOptions *options)
+{
+  g_autofree gchar *location = g_steal_pointer (&options->folder);
+  g_autofree gchar *shown = remote_redact (location);
+  g_autoptr (GError) error = NULL;
+
+  options->folder = g_dir_make_tmp ("ndt-replay-XXXXXX", &error);
+  if (!options->folder) {
+    fprintf (stderr, "ndt-replay: %s\n", error->message);
+    return NDT_REPLAY_ENVIRONMENT;
+  }
+  options->resume = options->resume && ndt_replay_fetch_report (location, options->folder);
+  NdtReplayResult result = run_drive (options);
+  if (!ndt_replay_send_results (options->folder, location, &error)) {
+    fprintf (stderr, "ndt-replay: results cannot be sent to %s: %s\n", shown, error->message);
+    result = NDT_REPLAY_ENVIRONMENT;
+  }
+  remove_folder (options->folder);
+  return result;
 }
 
 int
@@ -346,7 +400,7 @@ main (int argc, char **argv)
     fprintf (stderr, "ndt-replay: %s; --help lists what there is\n", error->message);
   } else {
     gst_init (NULL, NULL);
-    result = run_drive (&options);
+    result = remote_is_location (options.folder) ? run_and_send (&options) : run_drive (&options);
   }
   clear_options (&options);
   return (int)result;

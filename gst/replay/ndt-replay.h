@@ -43,9 +43,10 @@ typedef struct {
   gdouble rate;       /* scans a second of a folder of PCD files */
   gboolean realtime;
   gboolean resume;
+  gchar *cache; /* folder of parts of a recording on a server; NULL: it is none */
 } NdtReplayOptions;
 
-/* What the recording is, by its first bytes. */
+/* What the recording is, by its first bytes; on a server it is a bag. */
 gboolean ndt_replay_find_kind (const gchar *recording, NdtReplayKind *kind, GError **error);
 /* PCD files of a folder, numbers in their names by their value. */
 GPtrArray *ndt_replay_list_scans (const gchar *folder, GError **error);
@@ -91,8 +92,14 @@ gboolean ndt_replay_run (NdtReplayRun *self, const NdtReplayOptions *options, Nd
 gboolean ndt_replay_judge (const NdtReplayRun *run, const gchar **problem);
 
 /* sha256 and size of a file, or of the list "SHA256  NAME" that sha256sum prints for the files of a
- * folder in the order of their names; NULL: it cannot be read. */
-gchar *ndt_replay_digest (const gchar *path, guint64 *size, GError **error);
+ * folder in the order of their names. Of a file on a server "etag:" and its ETag, for which its
+ * first part is fetched. NULL: it cannot be read. */
+gchar *ndt_replay_digest (const gchar *path, const gchar *cache, guint64 *size, GError **error);
+
+/* Results on a server: FOLDER/report.json of @location to @folder, FALSE where there is none; the
+ * files of @folder to @location, the report last. */
+gboolean ndt_replay_fetch_report (const gchar *location, const gchar *folder);
+gboolean ndt_replay_send_results (const gchar *folder, const gchar *location, GError **error);
 
 /* Of the scans that are tracked and have a reference, as trajectorysink wrote them to
  * FOLDER/trajectory.csv. */

@@ -92,8 +92,6 @@ for test in simulated-drive application; do
   echo "== debian/tests/$test"
   /root/tests/$test
 done
-man --warnings -E UTF-8 -l /usr/share/man/man7/gst-ndt.7.gz >/dev/null 2>/root/man-warnings || true
-cat /root/man-warnings
 echo "== purge"
 cd /
 $apt purge $(dpkg-query -W -f '${Package}\n' '*gstpointcloud*' '*gst-ndt*' gstreamer1.0-ndt 2>/dev/null) >/dev/null

@@ -18,7 +18,7 @@ import sys
 LAYERS = {
     'cuda': ['device', 'frames', 'scan', 'map', 'align'],
     'ndtcore': ['base', 'math', 'scan', 'motion', 'map', 'io', 'align', 'track', 'sim', 'tools'],
-    'gst/mcap': ['container', 'ros', 'bag', 'messages', 'write', 'record', 'replay', 'tools'],
+    'gst/mcap': ['container', 'remote', 'ros', 'bag', 'messages', 'write', 'record', 'replay', 'tools'],
 }
 
 # What the folders may include beside their own and the system's headers.
@@ -36,6 +36,7 @@ PLAIN = [
     'gst/lidartest',
     'gst/mcap/container',
     'gst/mcap/bag',
+    'gst/mcap/remote',
     'gst/mcap/ros',
     'gst/render',
     'gst/scene',

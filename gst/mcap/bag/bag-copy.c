@@ -114,8 +114,8 @@ write_parts (gpointer user_data, const McapPart *parts, guint n_parts, GError **
 
 /* The records of the first @n_records inputs, then the messages of all. */
 static gboolean
-copy_inputs (gchar *const *inputs, guint n_records, McapWriter *writer, GCancellable *cancellable,
-    BagCopyCounts *counts, gchar **warning, GError **error)
+copy_inputs (gchar *const *inputs, guint n_records, const BagLimits *limits, McapWriter *writer,
+    GCancellable *cancellable, BagCopyCounts *counts, gchar **warning, GError **error)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
 
@@ -125,12 +125,12 @@ copy_inputs (gchar *const *inputs, guint n_records, McapWriter *writer, GCancell
       return FALSE;
     if (i >= n_records)
       continue;
-    g_autoptr (BagMerger) input = bag_merger_new (own, NULL, error);
+    g_autoptr (BagMerger) input = bag_merger_new (own, limits, error);
     RecordCopy copy = {writer, counts, error, TRUE};
     if (!input || !bag_merger_foreach_record (input, copy_record, &copy, error) || !copy.ok)
       return FALSE;
   }
-  g_autoptr (BagMerger) merger = bag_merger_new (paths, NULL, error);
+  g_autoptr (BagMerger) merger = bag_merger_new (paths, limits, error);
   if (!merger)
     return FALSE;
   bag_merger_end_opening (merger);
@@ -143,11 +143,14 @@ copy_inputs (gchar *const *inputs, guint n_records, McapWriter *writer, GCancell
 
 gboolean
 bag_copy_files (gchar *const *inputs, guint n_records, const gchar *path,
-    McapWriterCompression compression, const gchar *metadata_name, GHashTable *metadata,
-    GCancellable *cancellable, BagCopyCounts *counts, gchar **warning, GError **error)
+    McapWriterCompression compression, const gchar *cache, const gchar *metadata_name,
+    GHashTable *metadata, GCancellable *cancellable, BagCopyCounts *counts, gchar **warning,
+    GError **error)
 {
   g_autofree gchar *part = g_strconcat (path, ".part", NULL);
 
+  BagLimits limits = BAG_LIMITS_INIT;
+  limits.cache = cache;
   *counts = (BagCopyCounts){0};
   *warning = NULL;
   McapOutput *output = mcap_output_open (part, TRUE, G_USEC_PER_SEC, error);
@@ -158,7 +161,7 @@ bag_copy_files (gchar *const *inputs, guint n_records, const gchar *path,
   gboolean ok =
       mcap_writer_start (writer, MCAP_PROFILE_ROS2, LIBRARY, error) &&
       (!metadata_name || mcap_writer_add_metadata (writer, metadata_name, metadata, error)) &&
-      copy_inputs (inputs, n_records, writer, cancellable, counts, warning, error) &&
+      copy_inputs (inputs, n_records, &limits, writer, cancellable, counts, warning, error) &&
       mcap_writer_finish (writer, error);
   ok = mcap_output_close (output, ok ? error : NULL) && ok;
   if (ok && g_rename (part, path) != 0) {

@@ -14,6 +14,7 @@
 #include "bag-metadata.h"
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/container/mcap-records.h"
+#include "gst/mcap/remote/remote-file.h"
 
 #define METADATA_NAME "metadata.yaml"
 
@@ -223,7 +224,9 @@ expand_location (const gchar *location, GError **error)
   }
   if (strstr (location, "://") && !g_file_test (location, G_FILE_TEST_EXISTS)) {
     g_set_error (error, MCAP_ERROR, MCAP_ERROR_OPEN,
-        "\"%s\" is no file: of URIs only those of files (file:///...) are read", location);
+        "\"%s\" is no file: of URIs those of files and servers (file:///…, https://…, s3://…) are "
+        "read",
+        location);
     return NULL;
   }
   if (strcmp (location, "-") == 0) {
@@ -239,6 +242,10 @@ expand_location (const gchar *location, GError **error)
 gboolean
 bag_files_find (const gchar *location, GPtrArray *paths, GError **error)
 {
+  if (remote_is_location (location)) {
+    g_ptr_array_add (paths, g_strdup (location));
+    return TRUE;
+  }
   g_autofree gchar *path = expand_location (location, error);
   if (!path)
     return FALSE;

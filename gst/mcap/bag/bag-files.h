@@ -7,8 +7,9 @@ G_BEGIN_DECLS
 
 /* The files of a recording in their folders. */
 
-/* @location is a path or a file: URI (~/ at its beginning is the home folder): a file, a folder
- * (those that its metadata.yaml lists, or all .mcap and .db3 files in it) or a pattern with * and
+/* @location is a file on a server (http://, https://, s3://), which is taken as it is, or a path or
+ * a file: URI (~/ at its beginning is the home folder): a file, a folder (those that its
+ * metadata.yaml lists, or all .mcap and .db3 files in it) or a pattern with * and
  * ?. Adds the paths to @paths; FALSE where there are none. */
 gboolean bag_files_find (const gchar *location, GPtrArray *paths, GError **error);
 

@@ -13,16 +13,18 @@
 #include "bag-sqlite.h"
 #include "gst/mcap/container/mcap-format.h"
 #include "gst/mcap/container/mcap-unpack.h"
+#include "gst/mcap/remote/remote-file.h"
 
 /* One file. It is closed while none of its messages are at hand, so that recordings of more files
  * than a process may have open can be read. */
 typedef struct {
   BagMerger *merger;
-  gchar *name; /* as the user knows it; NULL: not a file */
+  gchar *name; /* as the user knows it, and may be shown; NULL: not a file */
   gchar *path; /* of what is read: unpacked, for zstd */
   gboolean is_temporary;
   gboolean is_packed; /* each message by zstd */
   int fd;
+  RemoteFile *remote; /* NULL: a file of this machine */
   McapReader *mcap;
   BagSqlite *sqlite;
   gboolean is_sqlite;
@@ -76,6 +78,7 @@ free_file (gpointer data)
   BagFile *file = data;
   close_file (file);
   g_clear_pointer (&file->mcap, mcap_reader_free);
+  g_clear_pointer (&file->remote, remote_file_free);
   if (file->is_temporary)
     g_unlink (file->path);
   g_free (file->name);
@@ -100,6 +103,8 @@ read_file (gpointer user_data, guint64 offset, guint8 *data, gsize size, GError 
         "opening it takes longer than %u s (property max-open-time)", self->limits.max_open_time);
     return -1;
   }
+  if (file->remote)
+    return remote_file_read (file->remote, offset, data, size, error);
   if (file->fd < 0)
     file->fd = open (file->path, O_RDONLY | O_CLOEXEC);
   do
@@ -169,9 +174,41 @@ file_new (BagMerger *self)
 }
 
 static gboolean
+open_mcap (BagMerger *self, BagFile *file, guint64 size, GError **error)
+{
+  file->mcap = mcap_reader_new (read_file, file, size, error);
+  if (!file->mcap)
+    return FALSE;
+  mcap_reader_set_limit (file->mcap, self->limits.max_record_size);
+  file->has_range = mcap_reader_get_range (file->mcap, &file->start, &file->end);
+  return TRUE;
+}
+
+/* By its parts: what needs all of a file (SQLite, what is compressed as a whole) has to be fetched
+ * by its user. */
+static gboolean
+open_remote (BagMerger *self, BagFile *file, GError **error)
+{
+  guint8 magic[MCAP_MAGIC_SIZE];
+
+  file->remote = remote_file_open (file->path, self->limits.cache, &self->is_cancelled, error);
+  if (!file->remote)
+    return FALSE;
+  if (remote_file_read (file->remote, 0, magic, sizeof magic, error) == sizeof magic &&
+      memcmp (magic, MCAP_MAGIC, sizeof magic) == 0)
+    return open_mcap (self, file, remote_file_get_size (file->remote), error);
+  if (error && !*error)
+    g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+        "of files on servers only MCAP is read: fetch it first");
+  return FALSE;
+}
+
+static gboolean
 open_file (BagMerger *self, BagFolders *folders, BagFile *file, GError **error)
 {
   GStatBuf status;
+  if (remote_is_location (file->path))
+    return open_remote (self, file, error);
   BagFileKind kind = bag_file_get_kind (file->path, error);
 
   if (kind == BAG_FILE_ZSTD) {
@@ -201,12 +238,7 @@ open_file (BagMerger *self, BagFolders *folders, BagFile *file, GError **error)
     g_set_error (error, MCAP_ERROR, MCAP_ERROR_READ, "%s", g_strerror (errno));
     return FALSE;
   }
-  file->mcap = mcap_reader_new (read_file, file, (guint64)status.st_size, error);
-  if (!file->mcap)
-    return FALSE;
-  mcap_reader_set_limit (file->mcap, self->limits.max_record_size);
-  file->has_range = mcap_reader_get_range (file->mcap, &file->start, &file->end);
-  return TRUE;
+  return open_mcap (self, file, (guint64)status.st_size, error);
 }
 
 static BagMerger *
@@ -231,8 +263,8 @@ bag_merger_new (const GPtrArray *paths, const BagLimits *limits, GError **error)
   for (guint i = 0; i < paths->len; i++) {
     BagFile *file = file_new (self);
     g_ptr_array_add (self->files, file);
-    file->name = g_strdup (g_ptr_array_index (paths, i));
-    file->path = g_strdup (file->name);
+    file->path = g_strdup (g_ptr_array_index (paths, i));
+    file->name = remote_redact (file->path);
     if (!open_file (self, folders, file, error)) {
       fail (file, error);
       return NULL;
@@ -241,6 +273,7 @@ bag_merger_new (const GPtrArray *paths, const BagLimits *limits, GError **error)
     take_warning (self, file);
     close_file (file);
   }
+  self->limits.cache = NULL; /* the caller's */
   return g_steal_pointer (&self);
 }
 

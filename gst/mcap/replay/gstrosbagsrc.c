@@ -41,7 +41,8 @@ enum {
   PROP_START_TIME,
   PROP_STOP_TIME,
   PROP_MAX_UNPACKED_SIZE,
-  PROP_MAX_QUERY_TIME
+  PROP_MAX_QUERY_TIME,
+  PROP_CACHE_LOCATION,
 };
 
 struct _GstRosbagSrc {
@@ -54,8 +55,11 @@ struct _GstRosbagSrc {
   GstClockTime stop_time;
   guint64 max_unpacked_size;
   guint max_query_time;
+  gchar *cache_location;
 
-  GPtrArray *places; /* snapshot of location and locations, for the player */
+  /* snapshots, for the player */
+  GPtrArray *places; /* location and locations */
+  gchar *cache;
 };
 
 G_DEFINE_TYPE (GstRosbagSrc, gst_rosbag_src, GST_TYPE_BAG_BASE)
@@ -69,7 +73,9 @@ open_files (gpointer user_data, const BagLimits *limits, GError **error)
   for (guint i = 0; i < self->places->len; i++)
     if (!bag_files_find (g_ptr_array_index (self->places, i), paths, error))
       return NULL;
-  return bag_merger_new (paths, limits, error);
+  BagLimits with_cache = *limits;
+  with_cache.cache = self->cache;
+  return bag_merger_new (paths, &with_cache, error);
 }
 
 static gboolean
@@ -116,6 +122,8 @@ start (GstRosbagSrc *self)
   const GstClockTime start_time = self->start_time, stop_time = self->stop_time;
   const guint64 max_unpacked_size = self->max_unpacked_size;
   const guint max_query_time = self->max_query_time;
+  g_free (self->cache);
+  self->cache = g_strdup (self->cache_location);
   GST_OBJECT_UNLOCK (self);
 
   if (self->places->len == 0) {
@@ -195,6 +203,10 @@ gst_rosbag_src_set_property (GObject *object, guint id, const GValue *value, GPa
   case PROP_MAX_QUERY_TIME:
     self->max_query_time = g_value_get_uint (value);
     break;
+  case PROP_CACHE_LOCATION:
+    g_free (self->cache_location);
+    self->cache_location = g_value_dup_string (value);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -226,6 +238,9 @@ gst_rosbag_src_get_property (GObject *object, guint id, GValue *value, GParamSpe
   case PROP_MAX_QUERY_TIME:
     g_value_set_uint (value, self->max_query_time);
     break;
+  case PROP_CACHE_LOCATION:
+    g_value_set_string (value, self->cache_location);
+    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -239,6 +254,8 @@ gst_rosbag_src_finalize (GObject *object)
   GstRosbagSrc *self = GST_ROSBAG_SRC (object);
   g_free (self->location);
   g_strfreev (self->locations);
+  g_free (self->cache_location);
+  g_free (self->cache);
   g_clear_pointer (&self->places, g_ptr_array_unref);
   G_OBJECT_CLASS (gst_rosbag_src_parent_class)->finalize (object);
 }
@@ -272,12 +289,14 @@ gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
   /**
    * GstRosbagSrc:location:
    *
-   * A file, a pattern with `*` and `?`, or a folder, of which the files that its metadata.yaml
-   * lists are read, or all of .mcap, .db3 and these with .zstd. Their messages are merged by time.
+   * A file (also `https://…`, `s3://BUCKET/KEY`), a pattern with `*` and `?`, or a folder, of which
+   * the files that its metadata.yaml lists are read, or all of .mcap, .db3 and these with .zstd.
+   * Their messages are merged by time.
    */
   g_object_class_install_property (object_class, PROP_LOCATION,
       g_param_spec_string ("location", "Location",
-          "MCAP or rosbag2 file, a pattern of files, or a folder of them", NULL, flags));
+          "MCAP or rosbag2 file (a path, https://..., s3://...), a pattern, or a folder of them",
+          NULL, flags));
   /**
    * GstRosbagSrc:locations:
    *
@@ -304,6 +323,16 @@ gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
           "Seconds that a query of an SQLite file may take, such as for messages in the order of "
           "their times where it has no index of these",
           1, 86400, BAG_DEFAULT_MAX_QUERY_TIME, flags));
+  /**
+   * GstRosbagSrc:cache-location:
+   *
+   * A folder that parts of files on servers are kept in, in files named after the location and the
+   * server's ETag, so that nothing is fetched twice, also by the next one who reads the file. They
+   * are the user's to remove. Unset: 16 MiB of them are kept in memory.
+   */
+  g_object_class_install_property (object_class, PROP_CACHE_LOCATION,
+      g_param_spec_string ("cache-location", "Cache Location",
+          "Folder that parts of files on servers are kept in (unset: memory)", NULL, flags));
 
   gst_element_class_set_static_metadata (element_class, "Recording Source",
       "Source/File/PointCloud", "Plays recordings in MCAP and rosbag2 files",

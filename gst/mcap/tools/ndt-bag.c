@@ -111,7 +111,7 @@ merge (gchar *const *locations, const gchar *output, const gchar *compression)
     return EXIT_USAGE;
   }
   if (!bag_copy_files (locations, G_MAXUINT, output, (McapWriterCompression)i, NULL, NULL, NULL,
-          &counts, &warning, &error))
+          NULL, &counts, &warning, &error))
     return fail (error);
   printf ("%" G_GUINT64_FORMAT " messages, %" G_GUINT64_FORMAT
           " attachments and metadata records in %s\n",
