@@ -35,7 +35,9 @@ if command -v help2man >/dev/null; then
       [ "$option" = --help-all ] || grep -qF -e "$(sed 's/-/\\-/g' <<<"$option")" "$build/docs/man/$name.1" ||
         fail "$name.1 does not have $option"
     done
-  done < <(for command in build info picture simulate tile; do echo "ndt-map-$command ${tools[0]} $command"; done
+  done < <(for command in $("${tools[0]}" --help | sed -n 's/^ *ndt-map \([a-z][a-z]*\) .*/\1/p' | sort -u); do
+    [ -e "$build/docs/man/ndt-map-$command.1" ] || fail "ndt-map $command has no page in docs/man/meson.build"
+    echo "ndt-map-$command ${tools[0]} $command"; done
     for tool in "${tools[@]:1}"; do echo "${tool##*/} $tool"; done)
 elif [ -n "${CI:-}" ]; then
   fail "no help2man"
