@@ -8,11 +8,11 @@
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/math/ndt-pose.h"
 
-/* Marks of a scan that are looked up. */
+/* Most marks of a scan. */
 #define MOST_MARKS 256
 #define LEAST_MARKS 12
 
-/* The points of a voxel of the scan. */
+/* Fewest points of a voxel of the scan. */
 #define LEAST_POINTS 3
 
 /* Marks at the far end move by two cells from one direction to the next; of the map they are three
@@ -20,16 +20,15 @@
 #define TURN_CELLS 2.0
 #define LEAST_TURNS 48
 
-/* Places nearer than this to a better one, in cells and rad, lead an alignment to the same. */
+/* Places nearer than this to a better one, in cells and rad, are in the range of its alignment. */
 #define APART_CELLS 4.0
 #define APART_RADIANS 0.15
 
-/* What is worse than this fraction of the best is no place; nor is what meets less than this share
- * of the scan. */
+/* Least share of a place as a fraction of the best one's, and least share of the scan's marks. */
 #define AS_GOOD 0.8
 #define LEAST_SHARE 0.25
 
-/* Nodes looked at, after which what has been found is what there is. */
+/* Most nodes; then the search ends with the places so far. */
 #define MOST_NODES (3 << 20)
 
 /* Heights are compared by steps, metres. */
@@ -41,7 +40,7 @@
 
 #define N_DIRECTIONS 8
 
-/* The scan turned each way. */
+/* The scan in all directions. */
 typedef struct {
   guint n_marks;
   guint n_turns;
@@ -61,7 +60,7 @@ typedef struct {
   Views views;
   GArray **queue; /* by bound */
   guint n_nodes;
-  guint cut; /* what is worse is no place */
+  guint cut; /* least number of marks of a place */
 } Search;
 
 /* ---- The scan ---- */
@@ -100,7 +99,7 @@ thin_marks (GArray *marks, double cell)
       m[i] = m[(gsize)i * kept / MOST_MARKS];
     kept = MOST_MARKS;
   }
-  /* In no order, so that the first ones tell of the rest. */
+  /* In random order, so that the first ones are a sample of all. */
   guint32 random = 1;
   for (guint i = kept; i > 1; i--) {
     random = random * 1664525u + 1013904223u;
@@ -172,8 +171,8 @@ make_views (const NdtOverview *overview, const GArray *marks, Views *views)
 
 /* ---- Branch and bound ---- */
 
-/* How many marks can meet one of the map from somewhere in the node; 0 where that is less than
- * the cut. */
+/* Upper bound of the marks that meet one of the map for any position of the node; 0 where that is
+ * below the cut. */
 static guint
 bound (const Search *search, gint x, gint y, guint turn, guint level)
 {
@@ -254,7 +253,7 @@ branch (Search *search, guint most, Node *found, guint *shares)
       for (gint i = 3; i >= 0; i--)
         push (
             search, node.x + (i & 1) * half, node.y + (i >> 1) * half, node.turn, node.level - 1u);
-      /* A child may be as good as its parent: the queue may have moved. */
+      /* A child may have the bound of its parent, so that the queue may have been reallocated. */
       nodes = search->queue[b];
     }
   }
@@ -270,8 +269,8 @@ compare_floats (const void *a, const void *b)
   return (p > q) - (p < q);
 }
 
-/* All differences of height between what lies flat in the map and in the scan, in the same column,
- * ordered. */
+/* All differences of height between flat surfaces of the map and of the scan in the same column,
+ * sorted. */
 static void
 get_heights (const NdtOverview *overview, const GArray *flats, const NdtPose *body, double yaw,
     GArray *heights)
@@ -297,7 +296,7 @@ get_heights (const NdtOverview *overview, const GArray *flats, const NdtPose *bo
   qsort (heights->data, heights->len, sizeof (float), compare_floats);
 }
 
-/* The heights of the body where most of them meet, best first. */
+/* The heights of the body with most matches, best first. */
 static void
 find_heights (const GArray *heights, NdtOverviewPlace *place)
 {

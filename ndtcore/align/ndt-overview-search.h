@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where on a whole map a scan may have been taken by a body that stands upright: places that look
- * alike from above, best first, by branch and bound. docs/mathematics.md, "Whole map". */
+/* Search of a whole map for the pose of a scan of an upright body: places with the same view from
+ * above, best first, by branch and bound. docs/mathematics.md, "Whole map". */
 #pragma once
 
 #include "ndtcore/map/ndt-overview.h"
@@ -13,8 +13,8 @@ G_BEGIN_DECLS
  * NdtOverviewPlace:
  * @pose: of the body, upright, at the first of @heights
  * @n_heights: at least one
- * @heights: where z may be, best first, metres
- * @share: of the scan's marks that have one of the map's there, 0 to 1
+ * @heights: candidates for z, best first, metres
+ * @share: fraction of the scan's marks that match one of the map's, 0 to 1
  */
 typedef struct {
   NdtPose pose;
@@ -25,15 +25,16 @@ typedef struct {
 
 /**
  * ndt_overview_search:
- * @xyz: packed points of the scan, in the frame of a body that stands upright
+ * @xyz: packed points of the scan, in the frame of an upright body
  * @n: of these
  * @most: places that @places has room for
- * @n_places: (out): how many there are, each some metres or degrees from those before it; 0 where
- *   nothing of the scan stands upright
- * @n_nodes: (out): what was looked at: windows of positions times directions
+ * @n_places: (out): their number, each some metres or degrees from those before it; 0 where the
+ *   scan has no upright surfaces
+ * @n_nodes: (out): nodes of the search: windows of positions times directions
  *
- * Finds the places where most marks of the scan meet one of the map. What fits less than
- * 0.8 times as well as the best is none. The cost is bounded. The same input gives the same places.
+ * Finds the places where most marks of the scan match one of the map. Places with less than 0.8
+ * times the matches of the best are left out. The number of nodes is bounded. The same input gives
+ * the same places.
  *
  * Returns: FALSE with NDT_ERROR_NO_MEMORY
  */

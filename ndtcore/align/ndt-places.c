@@ -6,24 +6,24 @@
 
 #include "ndt-search.h"
 
-/* Cubes that the sample that is aligned is drawn from, in cells. */
+/* Edge, in cells, of the cubes of the sample that is aligned. */
 #define LEAF 0.5
 
-/* Ends of these alignments that are farther apart are different places, of which the whole scan is
- * aligned in the best. */
+/* Ends of these alignments that are farther apart are different places; in the best of them, this
+ * many, the whole scan is aligned. */
 #define PLACE_CELLS 0.5
 #define PLACE_RADIANS 0.05
 #define PLACES 4
 
-/* What lies where the scan belongs is found from around it: so far off, in metres but not more
- * cells, and rad, by two approaches in four directions, by so many of the eight at least. */
+/* Confirmation: alignments from this far around the result, in metres or cells, whichever is less,
+ * and rad, in four directions by two approaches, of which this many have to end at the result. */
 #define AROUND_METRES 1.5
 #define AROUND_RADIANS 0.12
 #define AROUND 8
 #define LEAST_AROUND 3
 
-/* What repeats itself nearby is looked for on so many rings around the winner, so many cells apart,
- * in so many directions; and with the winner turned round. */
+/* Rings around the result on which similar places are searched: their number, distance in cells,
+ * and directions. The result rotated by 180° is searched as well. */
 #define RINGS 3
 #define RING_CELLS 2.0
 #define RING_DIRECTIONS 8
@@ -37,8 +37,7 @@ are_near (const NdtPose *a, const NdtPose *b, double metres, double radians)
   return m < metres && angle < radians;
 }
 
-/* NVTL times matched ratio: what each point contributes. Not the score, in which a point counts as
- * often as it has voxels around. */
+/* NVTL times matched ratio. In the score a point would count once for each voxel around it. */
 double
 ndt_places_quality (const NdtAlignResult *result)
 {
@@ -62,7 +61,7 @@ is_elsewhere (const NdtPose *a, const NdtPose *b, double resolution)
   return !are_near (a, b, PLACE_CELLS * resolution, PLACE_RADIANS);
 }
 
-/* The ends, best first, of the places where the sample fits best. */
+/* The ends in the places where the sample fits best, the best first. */
 static guint
 pick_places (
     const NdtAlignResult *results, guint n, double resolution, const NdtAlignResult *picked[PLACES])
@@ -82,9 +81,9 @@ pick_places (
   return n_picked;
 }
 
-static const guint32 approaches[2] = {3, 1}; /* which have least in common */
+static const guint32 approaches[2] = {3, 1}; /* the two that differ most */
 
-/* Does the sample find @pose from around it? */
+/* Returns TRUE where alignments of the sample from around @pose end there. */
 static gboolean
 confirm (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *pose, double resolution,
     gboolean *is_confirmed, guint32 *evaluations, GError **error)
@@ -109,9 +108,9 @@ confirm (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *pose,
   return TRUE;
 }
 
-/* Which places the candidates lead to is luck where a scene repeats itself: the sample is aligned
- * from all around the winner as well, and what it finds elsewhere compared with what it has
- * there. */
+/* In a scene that repeats itself it is chance which of the similar places the candidates find. So
+ * the sample is also aligned from around the result, and its fit in other places is compared with
+ * that at the result. */
 static gboolean
 look_around (NdtBackend *backend, const NdtAlignParams *params, NdtPlacesWithin is_within,
     gconstpointer data, const NdtPose *winner, double *runner_up, guint32 *evaluations,
@@ -172,7 +171,7 @@ ndt_places_choose (NdtBackend *backend, guint slot, const NdtAlignParams *params
   best->iterations += places[winner]->iterations;
   best->oscillation = MAX (best->oscillation, places[winner]->oscillation);
   const double quality = ndt_places_quality (best);
-  if (!(quality > 0)) /* nothing there, nor elsewhere */
+  if (!(quality > 0)) /* no pair, there or elsewhere */
     return TRUE;
   for (guint i = 0; i < n_places; i++)
     if (is_elsewhere (&finals[i].pose, &best->pose, resolution))

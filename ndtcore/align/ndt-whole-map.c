@@ -12,7 +12,7 @@
 /* Places that are aligned: the right one is among the first seven of 375 scans of five maps. */
 #define MOST_PLACES 24
 
-/* Cubes that the sample that heights are compared by is drawn from, in cells. */
+/* Edge, in cells, of the cubes of the sample that heights are compared with. */
 #define HEIGHT_LEAF 2.0
 
 /* The scan's points in the body's frame. */
@@ -41,7 +41,7 @@ get_points (
   return TRUE;
 }
 
-/* The sensor's pose at each place, at the height where a sample lies nearest to the map's voxels.
+/* The sensor's pose at each place, at the height with the best fit of a sample to the map's voxels.
  */
 static gboolean
 choose_heights (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtPose *mount,

@@ -50,7 +50,7 @@ take_number (const NdtToken *value, double *out)
   return ndt_token_to_double (value, out) && isfinite (*out);
 }
 
-/* TRUE for keys that are not known as well. */
+/* TRUE for unknown keys as well. */
 static gboolean
 take (NdtGeoreference *g, const gchar *section, const NdtToken *key, const NdtToken *value)
 {

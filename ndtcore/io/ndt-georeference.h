@@ -11,17 +11,17 @@ G_BEGIN_DECLS
 /**
  * NdtGeoreference:
  * @projector: projector_type: "Local", "MGRS", "LocalCartesianUTM", "LocalCartesian",
- *   "TransverseMercator" or another word; "" where it is not said
- * @vertical_datum: "WGS84", "EGM2008", …; "" where it is not said
+ *   "TransverseMercator" or another word; "" where it is not known
+ * @vertical_datum: "WGS84", "EGM2008", …; "" where it is not known
  * @mgrs_grid: "54SUE", say; "" where there is none
- * @has_map_origin: the place of the projector's origin is known …
+ * @has_map_origin: the position of the projector's origin is set …
  * @latitude: … degrees
  * @longitude: … degrees
  * @altitude: … metres
- * @origin: easting, northing and height, metres, that were taken off the coordinates of the source:
- *   added to those of the map they are those that the projector knows
+ * @origin: easting, northing and height, metres, that were subtracted from the coordinates of the
+ *   source: added to the map's coordinates they give the projector's
  *
- * Where on Earth a map is: Autoware's map_projector_info.yaml, with a mapping "origin" of our own.
+ * Georeference of a map: Autoware's map_projector_info.yaml with an additional mapping "origin".
  */
 typedef struct {
   gchar projector[64];
@@ -34,7 +34,7 @@ typedef struct {
   double origin[3];
 } NdtGeoreference;
 
-/* TRUE where nothing is known. */
+/* TRUE where no member is set. */
 gboolean ndt_georeference_is_empty (const NdtGeoreference *georeference);
 
 /* Reads the text of a file: lines "key: value", with those of "map_origin" and "origin" indented;
@@ -47,7 +47,7 @@ gboolean ndt_georeference_find (
     const gchar *location, NdtGeoreference *georeference, GError **error);
 /* As ndt_georeference_parse() reads it. */
 gchar *ndt_georeference_to_text (const NdtGeoreference *georeference);
-/* For people: "MGRS 54SUE, origin at easting 388000.00 m, …". */
+/* One line for messages: "MGRS 54SUE, origin at easting 388000.00 m, …". */
 gchar *ndt_georeference_describe (const NdtGeoreference *georeference);
 
 G_END_DECLS

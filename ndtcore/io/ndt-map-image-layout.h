@@ -50,7 +50,7 @@ typedef struct {
   gchar magic[12]; /* IMAGE_MAGIC and a NUL */
   guint32 version;
   guint64 file_size;
-  guint64 index_hash; /* of what follows, up to and with the info */
+  guint64 index_hash; /* of the bytes after it, up to the end of the info */
   double eigenvalue_ratio;
   double resolution;
   guint32 min_points;
@@ -71,7 +71,7 @@ G_STATIC_ASSERT (sizeof (ImageHeader) == 128 + 3 * 104);
 G_STATIC_ASSERT (sizeof (NdtVoxel) == 48);
 G_STATIC_ASSERT (sizeof (NdtBlock) == 32);
 
-/* What index_hash begins behind. */
+/* Bytes before the first one that index_hash covers. */
 #define IMAGE_HASHED 32
 
 static inline gsize

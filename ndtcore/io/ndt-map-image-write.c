@@ -54,8 +54,8 @@ floor_divide (gint64 a, gint64 b)
   return (gint32)(a >= 0 ? a / b : -((b - 1 - a) / b));
 }
 
-/* Voxels by tiles, and blocks that say where they are then: a block lies in one tile, so that its
- * voxels stay side by side. */
+/* Orders voxels by tiles, and updates the blocks: a block lies in one tile, so that its voxels
+ * remain adjacent. */
 static void
 arrange (Writer *writer, guint l)
 {
@@ -84,7 +84,7 @@ arrange (Writer *writer, guint l)
       level->blocks[i].first = moved[level->blocks[i].first];
 }
 
-/* Which tiles there are, and which voxels of each level are in each. */
+/* Collects the tiles, and the voxels of each level in each. */
 static void
 index_tiles (Writer *writer)
 {

@@ -14,14 +14,14 @@
 
 struct _NdtMapImage {
   gchar *name;
-  GMappedFile *mapping; /* NULL: bytes of others */
+  GMappedFile *mapping; /* NULL: memory of the caller */
   const guint8 *data;
   gsize size;
   ImageHeader header;
   const ImageTile *tiles;
   gchar *info;
   NdtVoxelMapParams params;
-  NdtVoxelMap *map; /* once it was checked */
+  NdtVoxelMap *map; /* set after the data were checked */
 };
 
 gboolean
@@ -264,7 +264,7 @@ fail_damaged (guint level, const gchar *what, GError **error)
   return ndt_text_fail (error, "is damaged: %s of level %u", what, level);
 }
 
-/* Nothing that is read of a block leads out of the voxels. */
+/* Checks that all voxels of a block are within the array. */
 static gboolean
 check_blocks (const ImageLevel *level, const NdtBlock *blocks)
 {

@@ -11,14 +11,14 @@ G_BEGIN_DECLS
 /**
  * NdtMapImage:
  *
- * An .ndtmap: a voxel map in a file as it lies in memory, which is mapped and not read. Opening it
- * looks at its header alone (docs/maps.md, "Finished maps", has the layout); what lies in it is
- * checked when the map is first asked for. The file must not shrink while it or its map is there:
- * the functions that write files replace them.
+ * An .ndtmap: a voxel map in a file in its memory layout, which is mapped and not read. Opening it
+ * reads its header only (docs/maps.md, "Finished maps", has the layout); the data are checked at
+ * the first call of ndt_map_image_get_map(). The file must not shrink while the image or its map
+ * exists: the functions that write files replace them.
  */
 typedef struct _NdtMapImage NdtMapImage;
 
-/* Whether a file begins as such a file does; FALSE too where it cannot be read. */
+/* TRUE where a file begins with the magic bytes; FALSE also where it cannot be read. */
 gboolean ndt_map_image_is_image (const gchar *path);
 gboolean ndt_map_image_has_magic (const guint8 *data, gsize size);
 
@@ -34,7 +34,7 @@ NdtMapImage *ndt_map_image_open_data (
     gconstpointer data, gsize size, const gchar *name, GError **error);
 void ndt_map_image_free (NdtMapImage *image);
 
-/* What the map was made with. */
+/* Parameters of the map. */
 const NdtVoxelMapParams *ndt_map_image_get_params (const NdtMapImage *image);
 /* What map_projector_info.yaml said, see ndt-georeference.h; "" where nothing is known. */
 const gchar *ndt_map_image_get_info (const NdtMapImage *image);

@@ -9,8 +9,8 @@
 #include "ndt-map-image.h"
 #include "ndtcore/base/ndt-error.h"
 
-/* Points that go on being thinned: cubes of @leaf, one point each, the first that came. The leaf
- * doubles whenever there are too many. */
+/* Incremental thinning: the first point of each cube of edge @leaf, which doubles whenever there
+ * are too many points. */
 typedef struct {
   double leaf;
   double origin[3];
@@ -82,7 +82,7 @@ add_file (Thinned *thinned, NdtVoxelMapBuilder *builder, guint region, const gch
          ndt_voxel_map_builder_add (builder, region, &points, NULL, error);
 }
 
-/* Of a finished map the means of voxels are its points. */
+/* The points of a finished map are the means of its voxels. */
 static gboolean
 add_image (Thinned *thinned, const gchar *location, NdtVoxelMap **voxels, GError **error)
 {
@@ -99,7 +99,7 @@ add_image (Thinned *thinned, const gchar *location, NdtVoxelMap **voxels, GError
   return TRUE;
 }
 
-/* In an order that shows all of it coarsely first. */
+/* Sorts so that each prefix covers the whole map. */
 static void
 shuffle (GArray *xyz)
 {

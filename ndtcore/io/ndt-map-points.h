@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The points of a map, fewer of them: what is drawn and recorded of a map. */
+/* Thinned points of a map, for drawing and recording. */
 #pragma once
 
 #include "ndtcore/map/ndt-voxel-map.h"
@@ -26,8 +26,8 @@ typedef struct {
  * @params: (nullable): of the voxels to make; NULL: none. A map without any valid voxel has none
  * @stop: (nullable): read atomically; where it is set, reading ends with %NDT_ERROR_CANCELLED
  *
- * Never holds more than one file's points, the thinned ones and the sums of cells. Points are in an
- * order that shows all of the map coarsely first; the same files give the same points.
+ * In memory are the points of one file, the thinned points and the sums of cells. Points are in an
+ * order in which each prefix covers the whole map; the same files give the same points.
  *
  * Returns: (transfer full): NULL with the errors of ndt_map_list_files() and of reading a file
  */

@@ -6,22 +6,22 @@
 
 #include "ndtcore/base/ndt-error.h"
 
-/* Edge of the cells: what an alignment that starts a cell off still reaches. */
+/* Edge of the cells in voxels: an alignment that starts a cell off converges. */
 #define CELL_VOXELS 0.5
 #define LEAST_CELL 0.5
-/* Larger ones where there were more than so many: 4 km² of cells of 1 m. */
+/* Most cells, 4 km² of cells of 1 m; with more, the cells are made larger. */
 #define MOST_CELLS (4 << 20)
 
-/* Voxels of smaller edge, metres, have too few points to tell how a surface runs. */
+/* Smallest voxels that are used, metres: smaller ones have too few points for the direction of a
+ * surface. */
 #define LEAST_VOXEL 1.0
 
-/* A voxel stands upright where so much of its information is horizontal, and lies flat where less
- * than so much is. One of a single line of points along a wall, or of one on the ground, has half.
- */
+/* Least fraction of horizontal information of an upright voxel, and most of a flat one. A voxel of
+ * a single line of points, along a wall or on the ground, has half. */
 #define UPRIGHT 0.7
 #define FLAT 0.3
 
-/* A surface is so many times as long as thick, by variances. */
+/* Least ratio of the variances along and across a surface. */
 #define LONG 6.0
 
 #define N_DIRECTIONS 8
@@ -120,7 +120,7 @@ ndt_overview_extract (
 
 /* ---- Maps ---- */
 
-/* A surface may be taken to run one direction off, and a cell off. */
+/* Tolerance of a surface: one direction and one cell. */
 static guint8
 widen (guint8 mask)
 {

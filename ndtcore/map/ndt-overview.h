@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A map, or a scan, seen from above: where what stands upright is and how it is turned, whatever
- * its height; and where what lies flat is, for the height. */
+/* View of a map or a scan from above: positions and directions of upright surfaces, at any height,
+ * and heights of flat surfaces. */
 #pragma once
 
 #include "ndt-voxel-map.h"
@@ -9,8 +9,8 @@ G_BEGIN_DECLS
 
 #define NDT_OVERVIEW_MAX_LEVELS 6
 
-/* Cells around the map that are there as well, empty, so that nobody has to ask: what looks up
- * marks farther than NDT_OVERVIEW_REACH from a cell of the map leaves it out. */
+/* Empty cells around the map, so that look-ups need no bounds check: marks farther than
+ * NDT_OVERVIEW_REACH from a cell of the map are not looked up. */
 #define NDT_OVERVIEW_PAD 128
 #define NDT_OVERVIEW_REACH 94
 
@@ -21,7 +21,7 @@ G_BEGIN_DECLS
  * @mask: bit k: a surface that stands there may run at (k ± ½) 22.5° from x, modulo 180°; all bits
  *   where it runs no way rather than another (poles, trees)
  *
- * A piece of what stands upright: surfaces leave one in each cell of an overview.
+ * A piece of an upright surface; there is one in each cell of an overview that the surface crosses.
  */
 typedef struct {
   float x;
@@ -29,15 +29,15 @@ typedef struct {
   guint8 mask;
 } NdtOverviewMark;
 
-/* A piece of what lies flat: metres. */
+/* A piece of a flat surface; metres. */
 typedef struct {
   float x;
   float y;
   float z;
 } NdtOverviewFlat;
 
-/* What a voxel map has of either. Arrays of NdtOverviewMark and NdtOverviewFlat, one after the
- * other in the order of voxels. @origin is subtracted from x and y. */
+/* Extracts both from a voxel map: arrays of NdtOverviewMark and NdtOverviewFlat in the order of
+ * voxels. @origin is subtracted from x and y. */
 void ndt_overview_extract (
     const NdtVoxelLevel *level, double cell, const double origin[2], GArray *marks, GArray *flats);
 
@@ -85,7 +85,7 @@ ndt_overview_at (const NdtOverview *overview, gint x, gint y)
 
 /* Edge of the cells of an overview of a map, metres: larger for a map of many. */
 double ndt_overview_cell (const NdtVoxelMap *map);
-/* The level of a map that it is made from. */
+/* The level of a map that an overview is made from. */
 const NdtVoxelLevel *ndt_overview_level (const NdtVoxelMap *map);
 /* (transfer full): NULL with NDT_ERROR_NO_MEMORY. */
 NdtOverview *ndt_overview_new (const NdtVoxelMap *map, GError **error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How far single points are from a map, for people to look at. */
+/* Distance of single points from a map, for display. */
 #pragma once
 
 #include "ndt-voxel-map.h"

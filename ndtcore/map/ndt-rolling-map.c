@@ -12,14 +12,14 @@
 
 #define NO_CELL G_MAXUINT32
 /* A cell whose points lie on a line, by the ratio of its middle and largest eigenvalue, is no
- * voxel: it holds the trace of one ring, which goes with the sensor and would hold it where it was.
- */
+ * voxel: it has the trace of one ring, which moves with the sensor and would fix the estimate at
+ * its last pose. */
 #define LINE 0.1
 
 typedef struct {
   NdtCellSums sums;
   double n_built; /* points that @voxel was made from; 0: there is none that holds */
-  NdtVoxel voxel; /* but its cell */
+  NdtVoxel voxel; /* without its cell */
 } Cell;
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ndt-map convert: makes the finished map that opens at once. */
+/* ndt-map convert: writes a finished map (.ndtmap), which opens without reading its points. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ndt-map import: brings a map of others to where floats are fine, remembers where that is, and
- * says what looks wrong with it. */
+/* ndt-map import: moves a foreign map near the origin, where floats resolve it, stores the
+ * georeference, and reports probable faults. */
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -33,7 +33,7 @@ typedef struct {
 
   NdtVoxelMapParams params;
   gboolean has_origin;
-  double offset[3]; /* that is taken off */
+  double offset[3]; /* subtracted */
   NdtGeoreference georeference;
   GArray *xyz;         /* doubles, three a point */
   GArray *intensities; /* floats; NULL: some file has none */
@@ -129,7 +129,7 @@ put_text (FILE *out, gpointer user_data)
   return fputs (user_data, out) >= 0;
 }
 
-/* Beside the map, as Autoware has it. An .ndtmap has it inside. */
+/* Beside the map, as Autoware places it. An .ndtmap contains it. */
 static gboolean
 write_georeference (Import *import, GError **error)
 {
@@ -144,7 +144,7 @@ write_georeference (Import *import, GError **error)
   return ndt_file_replace (file, put_text, text, error);
 }
 
-/* Another map's would be lost, and its points be elsewhere. */
+/* Refuses to overwrite the georeference of another map. */
 static gboolean
 check_georeference (const Import *import, GError **error)
 {

@@ -8,12 +8,12 @@
 #include "ndtcore/map/ndt-voxel-map.h"
 #include "ndtcore/math/ndt-formulas.h"
 
-/* Cells that surfaces are looked for in. Points that one needs to show two sheets. */
+/* Edge of the cells in which surfaces are searched, and fewest points for two sheets. */
 #define CELL 1.0
 #define MIN_POINTS 40
-/* What is thinner than this across is one sheet whatever its points: noise of lidars and poses. */
+/* Surfaces thinner than this are one sheet: noise of lidars and poses. */
 #define MIN_SIGMA 0.03
-/* What is thicker tells no direction. */
+/* The direction of thicker ones is not used. */
 #define WALL_SIGMA 0.06f
 /* Two sheets lie closer than this; farther apart they are two things … */
 #define MAX_DISTANCE 0.5

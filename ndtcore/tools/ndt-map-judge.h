@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be wrong with a map, by its points alone. */
+/* Probable faults of a map, by its points alone. */
 #pragma once
 
 #include "ndtcore/base/ndt-error.h"
@@ -13,11 +13,11 @@ G_BEGIN_DECLS
  * @n_points: that are finite
  * @points_per_cell: median of the cells that have points
  * @n_surfaces: cells of 1 m whose points lie in a plane, or in two
- * @double_share: of those, which have two sheets side by side …
+ * @double_share: of those, fraction with two parallel sheets …
  * @double_distance: … and the median distance of the sheets, metres
  * @n_walls: surfaces that stand within 30° of vertical
- * @tilt: by how much walls, which have to go two ways at least, stand off the vertical together,
- *   rad; 0 where they do not tell
+ * @tilt: common deviation of walls, of two directions at least, from the vertical, rad; 0 where
+ *   there are none
  */
 typedef struct {
   double size[3];
@@ -35,7 +35,7 @@ typedef struct {
 gboolean ndt_map_judge (
     const NdtCloudView *points, double resolution, NdtMapJudgement *judgement, GError **error);
 
-/* (element-type gchar*): sentences that name what to do; empty where nothing is found. */
+/* (element-type gchar*): sentences that name the remedy; empty where no fault is found. */
 GPtrArray *ndt_map_judgement_warn (const NdtMapJudgement *judgement, double resolution);
 
 G_END_DECLS
