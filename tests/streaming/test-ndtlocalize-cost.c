@@ -36,7 +36,7 @@ static void
 run (const gchar *between, Cost *best)
 {
   g_autofree gchar *text = g_strdup_printf (
-      "fakesrc num-buffers=%d sizetype=fixed sizemax=8400 filltype=nothing datarate=84000 "
+      "fakesrc num-buffers=%d sizetype=fixed sizemax=8400 filltype=zero datarate=84000 "
       "format=time ! pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1 ! %s "
       "! fakesink sync=false enable-last-sample=false",
       N_SCANS, between);
