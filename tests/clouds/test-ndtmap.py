@@ -25,14 +25,14 @@ def run(*arguments, status=0):
     return done.stdout + done.stderr
 
 
-def launch(map_name, settings="resolution=1", status=0):
+def launch(map_name, settings="resolution=1 initial-pose=0,0,1.8", status=0):
     """The trajectory of a drive in a map; what was said where it failed."""
     poses = path("poses.txt")
     if os.path.exists(poses):
         os.remove(poses)
     done = subprocess.run(
         f"gst-launch-1.0 lidartestsrc num-buffers=15 noise-seed=5 rings=32 columns=512 ! "
-        f"ndtlocalize backend=cpu initial-pose=0,0,1.8 map-location={path(map_name)} {settings} ! "
+        f"ndtlocalize backend=cpu map-location={path(map_name)} {settings} ! "
         f"trajectorysink location={poses}",
         shell=True, capture_output=True, text=True, timeout=300)
     assert (done.returncode != 0) == status, done
@@ -52,7 +52,9 @@ def test_poses():
     run("build", "-r", "1", "-o", path("built.ndtmap"), path("town.pcd"))
     assert launch("built.ndtmap") == expected
     # All of it is mapped, whatever the radius.
-    assert launch("town.ndtmap", "resolution=1 map-radius=40") == expected
+    assert launch("town.ndtmap", "resolution=1 initial-pose=0,0,1.8 map-radius=40") == expected
+    # Searched for in all of it: by the voxels, whose order is another.
+    assert launch("town.ndtmap", "resolution=1") == launch("town.pcd", "resolution=1")
     # Tiles are a map of several regions.
     run("tile", "-s", "50", "-o", path("tiles"), path("town.pcd"))
     run("convert", "-r", "1", "-o", path("tiles.ndtmap"), path("tiles"))
@@ -61,7 +63,7 @@ def test_poses():
 
 def test_covariance():
     """The other choice that makes another map."""
-    settings = "resolution=2 covariance-estimate=autoware"
+    settings = "resolution=2 covariance-estimate=autoware initial-pose=0,0,1.8"
     run("convert", "--covariance-estimate=autoware", "-o", path("autoware.ndtmap"), path("town.pcd"))
     assert launch("autoware.ndtmap", settings) == launch("town.pcd", settings)
     text = launch("autoware.ndtmap", "resolution=2", status=1)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps of a CUDA backend: their sizes, and those made from points on the device. */
+#include <glib/gstdio.h>
+
 #include "gpu-backends.h"
 #include "gpu-scene.h"
+#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/io/ndt-map-image.h"
 
 /* Maps of about 1e3 to 1e6 voxels, each set after the other in one backend: sums and poses. */
 static void
@@ -174,12 +178,53 @@ test_crowded_cell (void)
   }
 }
 
+/* A finished map, whose voxels lie in another order, gives the poses of the one that it was made
+ * of, to the bit. */
+static void
+test_finished (void)
+{
+  g_autofree gchar *folder = g_dir_make_tmp ("ndt-finished-XXXXXX", NULL);
+  g_autofree gchar *path = g_build_filename (folder, "scene.ndtmap", NULL);
+  g_autoptr (GError) error = NULL;
+  Scene made = scene_new (100, 150000, 2000, 2, NULL), finished = made;
+
+  g_assert_true (ndt_map_image_write (path, made.map, NULL, &error));
+  finished.map = ndt_map_load (path, &made.params, &error);
+  g_assert_no_error (error);
+  for (guint b = 0; b < 2; b++) {
+    g_autoptr (NdtBackend) backend = b ? open_cuda (0) : open_cpu ();
+    g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+    NdtAlignResult results[2][8];
+    NdtStart starts[8];
+    if (!backend)
+      break;
+    for (guint k = 0; k < 8; k++)
+      starts[k] = (NdtStart){.guess = scene_guess (&made, rand, 0.5, 0.03), .approach = k % 3};
+    for (guint m = 0; m < 2; m++) {
+      scene_give (backend, m ? &finished : &made);
+      scene_align (backend, starts, 8, results[m]);
+    }
+    for (guint k = 0; k < 8; k++) {
+      g_assert_cmpmem (
+          &results[0][k].pose, sizeof (NdtPose), &results[1][k].pose, sizeof (NdtPose));
+      g_assert_cmpuint (results[0][k].sums.n_pairs, >, 500);
+      g_assert_cmpmem (
+          &results[0][k].sums, sizeof (NdtSums), &results[1][k].sums, sizeof (NdtSums));
+    }
+  }
+  ndt_voxel_map_unref (finished.map);
+  scene_clear (&made);
+  g_unlink (path);
+  g_rmdir (folder);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/gpu/maps/build", test_build);
   g_test_add_func ("/gpu/maps/crowded-cell", test_crowded_cell);
+  g_test_add_func ("/gpu/maps/finished", test_finished);
   g_test_add_func ("/gpu/maps/map-sizes", test_map_sizes);
   return g_test_run ();
 }
