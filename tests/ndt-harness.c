@@ -124,6 +124,16 @@ ndt_harness_wait_for_map (GstElement *element)
   fail_if (n_reading > 0, "the map is not read");
 }
 
+void
+ndt_harness_refuse_map (GstElement *element)
+{
+  if (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE)
+    return;
+  /* A busy machine: the map was not looked at while the change of state waited. */
+  ndt_harness_wait_for_map (element);
+  gst_element_set_state (element, GST_STATE_READY);
+}
+
 GstHarness *
 ndt_harness_new (const gchar *first_property, ...)
 {

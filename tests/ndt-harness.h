@@ -45,6 +45,9 @@ guint ndt_harness_count_messages (GstBus *bus, GstMessageType type, const gchar 
 /* Where an element, or some of a pipeline, have begun to read maps in the background, waits until
  * they are read or refused: live scans do not wait for it. */
 void ndt_harness_wait_for_map (GstElement *element);
+/* Asks for PAUSED, which is refused for want of a usable map: at once, or when it has been read.
+ * The error is on the bus. */
+void ndt_harness_refuse_map (GstElement *element);
 /* Waits until a pipeline ends; an error fails. */
 void ndt_harness_wait_for_eos (GstElement *pipeline);
 /* The error of the next message of a type, or NULL. */

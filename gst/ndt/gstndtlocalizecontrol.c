@@ -287,10 +287,11 @@ tell_first_map (GstNdtLocalize *self, const gchar *location, const GError *error
 {
   g_autofree gchar *what = say_of_map ("Cannot use", location);
 
-  post_progress (self, error ? GST_PROGRESS_TYPE_ERROR : GST_PROGRESS_TYPE_COMPLETE,
-      error ? error->message : "The map is read");
+  /* Progress last: who waits for it finds the error on the bus. */
   if (error)
     gst_ndt_localize_post_error (self, what, error);
+  post_progress (self, error ? GST_PROGRESS_TYPE_ERROR : GST_PROGRESS_TYPE_COMPLETE,
+      error ? error->message : "The map is read");
 }
 
 /* Properties of the backend were set in READY, where it was open already. */

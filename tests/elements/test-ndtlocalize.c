@@ -465,6 +465,7 @@ GST_START_TEST (test_restart_gives_the_same)
     }
     gst_element_set_state (h->element, GST_STATE_READY);
     gst_element_set_state (h->element, GST_STATE_PLAYING);
+    ndt_harness_wait_for_map (h->element);
     gst_harness_push_event (h, gst_event_new_stream_start ("again"));
     gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS);
   }

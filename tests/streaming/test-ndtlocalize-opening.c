@@ -96,13 +96,11 @@ static GstProgressType
 pop_progress (GstElement *element)
 {
   GstProgressType type;
-  g_autoptr (GstBus) bus = gst_element_get_bus (element);
   do {
     g_autofree gchar *code = NULL;
     g_autofree gchar *text = NULL;
-    g_autoptr (GstMessage) message =
-        gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND, GST_MESSAGE_PROGRESS);
-    fail_unless (message != NULL);
+    g_autoptr (GstMessage) message = NULL;
+    ndt_wait_for ((message = ndt_harness_message (element, GST_MESSAGE_PROGRESS, NULL)));
     gst_message_parse_progress (message, &type, &code, &text);
     fail_unless_equals_string (code, "map");
     fail_unless (text != NULL && *text != '\0');

@@ -477,8 +477,7 @@ GST_START_TEST (test_unreadable)
   gsize size;
   g_assert_true (g_file_get_contents (tile, &saved, &size, NULL));
   g_assert_true (g_file_set_contents (tile, saved, (gssize)size / 2, NULL));
-  fail_unless_equals_int (
-      gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  ndt_harness_refuse_map (element);
   g_autoptr (GError) error = ndt_harness_error (element, GST_MESSAGE_ERROR);
   fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ));
   fail_unless (strstr (error->message, "100_0.pcd") != NULL, "%s", error->message);
@@ -490,8 +489,7 @@ GST_START_TEST (test_unreadable)
   g_assert_true (g_file_get_contents (metadata, &good, NULL, NULL));
   g_assert_true (g_file_set_contents (metadata, "x_resolution: [", -1, NULL));
   gst_element_set_state (element, GST_STATE_NULL);
-  fail_unless_equals_int (
-      gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  ndt_harness_refuse_map (element);
   error = ndt_harness_error (element, GST_MESSAGE_ERROR);
   fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ));
   fail_unless (strstr (error->message, NDT_MAP_METADATA_NAME) != NULL, "%s", error->message);
