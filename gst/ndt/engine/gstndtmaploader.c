@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ndtcore/base/ndt-error.h"
 #include "ndtcore/io/ndt-map-image.h"
 
 #include "ndtcore/io/ndt-map-file.h"
@@ -20,7 +21,7 @@ typedef struct {
 } Move;
 
 struct _GstNdtMapLoader {
-  gatomicrefcount ref_count; /* the user's, and each thread's */
+  gint references; /* atomic: the user's, and each thread's */
   GstNdtMapCallbacks callbacks;
   gpointer user_data;
 
@@ -99,7 +100,9 @@ GstNdtMapLoader *
 gst_ndt_map_loader_new (const GstNdtMapCallbacks *callbacks, const NdtLog *log, gpointer user_data)
 {
   GstNdtMapLoader *loader = g_new0 (GstNdtMapLoader, 1);
-  g_atomic_ref_count_init (&loader->ref_count);
+  /* Now, and not by two threads at once. */
+  (void)NDT_ERROR;
+  loader->references = 1;
   g_mutex_init (&loader->lock);
   g_mutex_init (&loader->log_lock);
   g_cond_init (&loader->done);
@@ -114,7 +117,7 @@ gst_ndt_map_loader_new (const GstNdtMapCallbacks *callbacks, const NdtLog *log, 
 static void
 release (GstNdtMapLoader *loader)
 {
-  if (!g_atomic_ref_count_dec (&loader->ref_count))
+  if (!g_atomic_int_dec_and_test (&loader->references))
     return;
   g_cond_clear (&loader->done);
   g_mutex_clear (&loader->log_lock);
@@ -288,7 +291,7 @@ run_thread (GstNdtMapLoader *loader)
   if (loader->running)
     return;
   Run *run = g_new0 (Run, 1);
-  g_atomic_ref_count_inc (&loader->ref_count);
+  g_atomic_int_inc (&loader->references);
   run->loader = loader;
   run->generation = loader->generation;
   loader->running = TRUE;
