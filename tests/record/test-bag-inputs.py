@@ -11,6 +11,7 @@ import pathlib
 import re
 import resource
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -181,6 +182,65 @@ class Inputs(unittest.TestCase):
                     base.execute(endless % table)
                 base.close()
                 self.refused(path, "no table", table)
+
+    def test_computed_columns(self):
+        """An expression that takes long in one instruction, where no clock is looked at."""
+        slow = "length(replace(hex(zeroblob(100000000)), '0', '11'))"
+        for table, column in (("messages", "timestamp"), ("messages", "id"), ("topics", "type")):
+            with self.subTest(column):
+                _, path = self.bag("bag" + column)
+                path.chmod(0o644)
+                with sqlite3.connect(path) as base:
+                    base.execute("PRAGMA journal_mode=DELETE")
+                    names = [r[1] for r in base.execute("PRAGMA table_info(%s)" % table)]
+                    base.execute("ALTER TABLE %s RENAME TO other" % table)
+                    base.execute("CREATE TABLE %s (%s)" % (table, ", ".join(
+                        n + (" AS (%s)" % slow if n == column else "") for n in names)))
+                    given = ", ".join(n for n in names if n != column)
+                    base.execute("INSERT INTO %s (%s) SELECT %s FROM other LIMIT 1" % (table, given, given))
+                base.close()
+                self.refused(path, "is computed", table)
+
+    def long_bag(self):
+        """Millions of messages without an index of times, that are sorted for seconds."""
+        path = self.folder / "long.db3"
+        with sqlite3.connect(path) as base:
+            base.execute("PRAGMA journal_mode=OFF")
+            base.execute("CREATE TABLE topics (id INTEGER PRIMARY KEY, name TEXT, type TEXT, "
+                         "serialization_format TEXT, offered_qos_profiles TEXT)")
+            base.execute("INSERT INTO topics VALUES (1, '/points', '%s', 'cdr', '')" % CLOUD)
+            base.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, topic_id INTEGER, "
+                         "timestamp INTEGER, data BLOB)")
+            base.execute("INSERT INTO messages SELECT value, 1, %d + abs(random() %% 1000000000), x'00' FROM "
+                         "(WITH RECURSIVE c(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM c "
+                         "LIMIT %d) SELECT value FROM c)" % (START, 1500000 if SANITIZED else 4000000))
+        base.close()
+        return path
+
+    def test_long_queries(self):
+        """A query has an end by max-query-time, opening by max-open-time, and both by a stop."""
+        path = self.long_bag()
+        # The range of times of each file takes reading all of it.
+        files = self.folder / "files"
+        files.mkdir()
+        for i in range(12):
+            (files / ("%d.db3" % i)).hardlink_to(path)
+        for limit, location in (("max-query-time", path), ("max-open-time", files)):
+            begin = time.monotonic()
+            status, output, _ = self.launch(
+                "rosbagsrc", "location=%s" % location, limit + "=1", "!", "fakesink")
+            self.assertNotEqual(status, 0)
+            self.assertIn(limit, output)
+            # 1 s, and what a busy machine needs to start and to end.
+            self.assertLess(time.monotonic() - begin, 30)
+        launch = subprocess.Popen([shutil.which("gst-launch-1.0"), "rosbagsrc", "location=%s" % path,
+                                   "!", "fakesink"], stdout=subprocess.DEVNULL)
+        time.sleep(1.5)
+        self.assertIsNone(launch.poll())
+        begin = time.monotonic()
+        launch.send_signal(signal.SIGINT)
+        launch.wait(60)
+        self.assertTrue(SANITIZED or time.monotonic() - begin < 5)
 
     # metadata.yaml
 

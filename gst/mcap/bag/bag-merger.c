@@ -223,7 +223,8 @@ open_file (BagMerger *self, BagFolders *folders, BagFile *file, GError **error)
   file->is_packed = bag_folders_have_packed_messages (folders, file->name);
   if (kind == BAG_FILE_SQLITE) {
     file->is_sqlite = TRUE;
-    file->sqlite = bag_sqlite_new (file->path, &self->limits, &self->is_cancelled, error);
+    file->sqlite =
+        bag_sqlite_new (file->path, &self->limits, &self->is_cancelled, &self->deadline, error);
     if (!file->sqlite)
       return FALSE;
     return bag_sqlite_get_range (file->sqlite, &file->has_range, &file->start, &file->end, error);
@@ -416,7 +417,8 @@ static gboolean
 activate (BagMerger *self, BagFile *file, GError **error)
 {
   if (file->is_sqlite) {
-    file->sqlite = bag_sqlite_new (file->path, &self->limits, &self->is_cancelled, error);
+    file->sqlite =
+        bag_sqlite_new (file->path, &self->limits, &self->is_cancelled, &self->deadline, error);
     if (!file->sqlite || !bag_sqlite_seek (file->sqlite, self->from, error))
       return fail (file, error);
   }

@@ -17,6 +17,8 @@ struct _BagSqlite {
   sqlite3_stmt *data; /* of an id */
   McapTable table;
   const gint *is_cancelled; /* atomic */
+  const gint64 *open_end;   /* monotonic time by which the recording has to be open; 0: it is */
+  guint max_open_time;      /* s, of the message */
   guint max_time;           /* s */
   gint64 deadline;          /* monotonic time by which a query has to have its next row */
 };
@@ -25,11 +27,22 @@ struct _BagSqlite {
 #define STEPS_PER_LOOK 10000
 
 static gboolean
+is_past (gint64 time)
+{
+  return time != 0 && g_get_monotonic_time () > time;
+}
+
+static gboolean
 fail (BagSqlite *self, GError **error)
 {
   const int code = sqlite3_errcode (self->db);
   if (code == SQLITE_INTERRUPT && g_atomic_int_get (self->is_cancelled)) {
     g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "reading was stopped");
+    return FALSE;
+  }
+  if (code == SQLITE_INTERRUPT && is_past (*self->open_end)) {
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+        "opening it takes longer than %u s (property max-open-time)", self->max_open_time);
     return FALSE;
   }
   if (code == SQLITE_INTERRUPT) {
@@ -53,7 +66,8 @@ static int
 look_at_clock (void *user_data)
 {
   const BagSqlite *self = user_data;
-  return g_get_monotonic_time () > self->deadline || g_atomic_int_get (self->is_cancelled);
+  return is_past (self->deadline) || is_past (*self->open_end) ||
+         g_atomic_int_get (self->is_cancelled);
 }
 
 static int
@@ -226,14 +240,35 @@ check_tables (BagSqlite *self, GError **error)
   return result == SQLITE_DONE;
 }
 
+/* Generated columns compute what they hold when they are read, by expressions of the file, a
+ * single one of which may take minutes that no progress handler interrupts. */
+static gboolean
+check_columns (BagSqlite *self, GError **error)
+{
+  sqlite3_stmt *statement = prepare (self,
+      "SELECT m.name || '.' || x.name FROM sqlite_master m, pragma_table_xinfo (m.name) x "
+      "WHERE lower(m.name) IN ('messages', 'topics', 'message_definitions') AND x.hidden > 0");
+  const int result = statement ? step (self, statement) : SQLITE_ERROR;
+  if (result == SQLITE_ROW) {
+    g_autofree gchar *name = column_text (statement, 0);
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_FORMAT, "the column \"%s\" is computed", name);
+  } else if (result != SQLITE_DONE) {
+    fail (self, error);
+  }
+  sqlite3_finalize (statement);
+  return result == SQLITE_DONE;
+}
+
 BagSqlite *
-bag_sqlite_new (
-    const gchar *path, const BagLimits *limits, const gint *is_cancelled, GError **error)
+bag_sqlite_new (const gchar *path, const BagLimits *limits, const gint *is_cancelled,
+    const gint64 *open_end, GError **error)
 {
   g_autoptr (BagSqlite) self = g_new0 (BagSqlite, 1);
   mcap_table_init (&self->table);
   self->max_time = limits->max_query_time;
   self->is_cancelled = is_cancelled;
+  self->open_end = open_end;
+  self->max_open_time = limits->max_open_time;
 
   if (!check_journal (path, error))
     return NULL;
@@ -251,7 +286,7 @@ bag_sqlite_new (
   /* A file that is being written may be busy for a moment. */
   sqlite3_busy_timeout (self->db, 1000);
   self->deadline = g_get_monotonic_time () + self->max_time * G_USEC_PER_SEC;
-  if (!check_tables (self, error) || !read_topics (self, error))
+  if (!check_tables (self, error) || !check_columns (self, error) || !read_topics (self, error))
     return NULL;
   self->list = prepare (self, "SELECT id, topic_id, timestamp FROM messages WHERE timestamp >= ?1 "
                               "ORDER BY timestamp, id");

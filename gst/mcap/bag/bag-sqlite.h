@@ -12,9 +12,10 @@ G_BEGIN_DECLS
 
 typedef struct _BagSqlite BagSqlite;
 
-/* Queries end with G_IO_ERROR_CANCELLED once *@is_cancelled, an atomic integer, is not 0. */
-BagSqlite *bag_sqlite_new (
-    const gchar *path, const BagLimits *limits, const gint *is_cancelled, GError **error);
+/* Queries end with G_IO_ERROR_CANCELLED once *@is_cancelled, an atomic integer, is not 0, and with
+ * an error after *@open_end, a monotonic time, unless that is 0; both outlive it. */
+BagSqlite *bag_sqlite_new (const gchar *path, const BagLimits *limits, const gint *is_cancelled,
+    const gint64 *open_end, GError **error);
 void bag_sqlite_free (BagSqlite *self);
 /* @has_range: FALSE where there are no messages. FALSE where that cannot be found out. */
 gboolean bag_sqlite_get_range (
