@@ -44,8 +44,8 @@ NdtVoxelMap *ndt_map_load (const gchar *path, const NdtVoxelMapParams *params, G
 NdtVoxelMap *ndt_map_load_watched (
     const gchar *path, const NdtVoxelMapParams *params, const NdtMapWatch *watch, GError **error);
 
-/* Adds the points of a file to a region. Errors as of ndt_map_load(); what the file holds
- * before the error may be in the region then. */
+/* Adds the points of a file to a region. Errors: those of ndt_map_load(); points before the error
+ * may be in the region then. */
 gboolean ndt_map_add_file (
     NdtVoxelMapBuilder *builder, guint64 region, const gchar *path, GError **error);
 

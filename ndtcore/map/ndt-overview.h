@@ -50,8 +50,8 @@ void ndt_overview_extract (
  * @stride: cells from row to row of @levels: @width and NDT_OVERVIEW_PAD on either side
  * @levels: level l has for each cell the union of the masks of the 2^l × 2^l cells from it on;
  * level 0 those of the cell and the eight around it
- * @columns: where the flats of each column begin, @column_width × @column_height + 1
- * @flats: z of what lies flat, by column
+ * @columns: index of the first flat of each column, @column_width × @column_height + 1
+ * @flats: z of flat surfaces, by column
  * @lowest: z of the map's lower end …
  * @highest: … and of its upper one, metres
  *

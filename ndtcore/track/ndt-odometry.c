@@ -398,7 +398,7 @@ align (NdtOdometry *odometry, const NdtPose *guess, NdtOdometryResult *result, G
   return TRUE;
 }
 
-/* Moves the points by the velocity that the alignment tells, until that changes nothing. */
+/* Compensates the points by the velocity of the alignment, until that does not change. */
 static gboolean
 align_moving (
     NdtOdometry *odometry, NdtCourse *course, NdtRegistration *registration, GError **error)

@@ -111,7 +111,8 @@ typedef struct {
   NdtDrift drift;
 } NdtTracker;
 
-/* @holds: priors hold the pose, rather than lead to it, where motion leads. */
+/* @holds: priors are part of the objective, and not guesses, where there is a prediction by motion.
+ */
 typedef struct {
   int64_t time;
   int32_t has_prior;
