@@ -23,6 +23,7 @@ static const gchar usage[] =
     "  ndt-map convert [OPTION...] -o OUT.ndtmap MAP   makes a map that opens at once\n"
     "  ndt-map import [OPTION...] -o MAP INPUT...      brings a map of others, and says what is "
     "wrong\n"
+    "  ndt-map make [OPTION...] -o FOLDER SCAN...      makes a map of a drive from its scans alone\n"
     "  ndt-map simulate [OPTION...] OUT.pcd            writes a map of a simulated world\n"
     "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
     "  ndt-map info [OPTION...] MAP                    says what is in a map\n"
@@ -38,6 +39,7 @@ static const struct {
     {"convert", ndt_map_command_convert},
     {"import", ndt_map_command_import},
     {"info", ndt_map_command_info},
+    {"make", ndt_map_command_make},
     {"picture", ndt_map_command_picture},
     {"simulate", ndt_map_command_simulate},
     {"tile", ndt_map_command_tile},

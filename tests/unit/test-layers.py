@@ -17,7 +17,7 @@ import sys
 # From the ground up; files that lie in no folder are above them all.
 LAYERS = {
     'cuda': ['device', 'frames', 'scan', 'map', 'align'],
-    'ndtcore': ['base', 'math', 'scan', 'motion', 'map', 'io', 'align', 'track', 'sim', 'tools'],
+    'ndtcore': ['base', 'math', 'scan', 'motion', 'map', 'io', 'align', 'track', 'mapping', 'sim', 'tools'],
     'gst/mcap': ['container', 'remote', 'ros', 'bag', 'messages', 'write', 'record', 'replay', 'tools'],
 }
 

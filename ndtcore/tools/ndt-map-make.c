@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* ndt-map make: a map of a drive, without poses from elsewhere. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "ndt-map-tool.h"
+#include "ndt-point-set.h"
+#include "ndt-scan-order.h"
+#include "ndtcore/base/ndt-file.h"
+#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/mapping/ndt-map-clean.h"
+#include "ndtcore/mapping/ndt-map-maker.h"
+
+/* Metres around a sensor that points are judged in, whether they moved. */
+#define CLEAN_RANGE 40.0
+
+typedef struct {
+  gchar *output;
+  double leaf;
+  double period;
+  double resolution;
+  double min_range;
+  double max_range;
+  gboolean keep_moved;
+  guint n_threads;
+  gchar **inputs;
+
+  NdtMapProgress progress;
+  guint64 n_points;
+  guint counts[NDT_ODOMETRY_SKIPPED + 1];
+  gboolean has_times; /* of points */
+} Make;
+
+/* ---- Scans ---- */
+
+/* The field of points' times, seconds as floats or nanoseconds as integers, of a file whose points
+ * lie side by side. */
+static void
+find_times (const NdtPcdHeader *header, const NdtCloudView *points, NdtTimeView *times)
+{
+  static const struct {
+    const gchar *name;
+    gchar type;
+    guint size;
+    NdtTimeType as;
+  } known[] = {
+      {"time", 'F', 4, NDT_TIME_F32}, {"time", 'F', 8, NDT_TIME_F64}, {"t", 'U', 4, NDT_TIME_U32}};
+  const NdtPcdField *x = ndt_pcd_header_find_field (header, "x");
+  memset (times, 0, sizeof (*times));
+  if (header->encoding != NDT_PCD_BINARY || !x || points->stride != header->point_step)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (known) && !times->data; i++) {
+    const NdtPcdField *field = ndt_pcd_header_find_field (header, known[i].name);
+    if (field && field->type == known[i].type && field->size == known[i].size && field->count == 1)
+      *times = (NdtTimeView){points->x - x->offset + field->offset, points->stride, known[i].as};
+  }
+}
+
+/* Nanoseconds; those of names where all are times, which are in their order then. */
+static gint64 *
+get_times (const Make *make, const GPtrArray *files)
+{
+  gint64 *times = g_new (gint64, files->len);
+  gboolean named = TRUE;
+  for (guint i = 0; i < files->len && named; i++)
+    named = ndt_scan_order_get_time (g_ptr_array_index (files, i), &times[i]) &&
+            (i == 0 || times[i] > times[i - 1]);
+  for (guint i = 0; i < files->len && !named; i++)
+    times[i] = (gint64)llround (1e9 * make->period * i);
+  return times;
+}
+
+static gboolean
+add_scan (Make *make, NdtMapMaker *maker, const gchar *path, gint64 time, GError **error)
+{
+  NdtOdometryScan scan = {.time = time};
+  NdtOdometryResult result;
+  g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, error);
+  if (!file || !ndt_pcd_file_get_points (file, &scan.points, error))
+    return FALSE;
+  find_times (ndt_pcd_file_get_header (file), &scan.points, &scan.point_times);
+  if (scan.point_times.data) {
+    const NdtTimeSpan span = ndt_time_span (&scan.points, &scan.point_times);
+    /* Times of a clock, or of a cloud of one instant, are none. */
+    if (span.n_points == 0 || !(span.last > span.first) || fabs (span.last) > 1)
+      scan.point_times.data = NULL;
+    else
+      make->has_times = TRUE;
+  }
+  make->n_points += scan.points.n_points;
+  if (!ndt_map_maker_add (maker, &scan, &result, error))
+    return FALSE;
+  make->counts[result.status]++;
+  return TRUE;
+}
+
+/* ---- What is written ---- */
+
+static gboolean
+write_text (const Make *make, const gchar *name, const GString *text, GError **error)
+{
+  g_autofree gchar *path = g_build_filename (make->output, name, NULL);
+  return g_file_set_contents (path, text->str, (gssize)text->len, error);
+}
+
+static gboolean
+write_poses (const Make *make, const NdtMapMaker *maker, const gint64 *times, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  for (guint i = 0; i < ndt_map_maker_get_n_scans (maker); i++) {
+    NdtPose pose;
+    NdtTrajectoryRecord record = {.index = i, .time = times[i], .status = "tracking"};
+    if (ndt_map_maker_get_pose (maker, i, &pose))
+      record.pose = &pose;
+    ndt_trajectory_write_line (text, NDT_TRAJECTORY_TUM, &record);
+  }
+  return write_text (make, "poses.txt", text, error);
+}
+
+static void
+append_edge (
+    GString *text, const gchar *kind, const NdtPoseEdge *edge, const gchar *verdict, double fit)
+{
+  g_string_append_printf (text, "%s,%u,%u,%s,%.3f,%.4f,%.3f\n", kind, edge->a, edge->b, verdict,
+      fit, edge->residual, edge->residual_turn * 180 / G_PI);
+}
+
+static gboolean
+write_edges (const Make *make, const NdtMapMaker *maker, GError **error)
+{
+  const GArray *edges = ndt_map_maker_get_edges (maker);
+  const GArray *closures = ndt_map_maker_get_closures (maker);
+  g_autoptr (GString) text = g_string_new ("kind,from,to,verdict,fit,residual_m,residual_deg\n");
+  for (guint i = 0; i < edges->len; i++)
+    append_edge (text, "odometry", &g_array_index (edges, NdtPoseEdge, i), "accepted", 1);
+  for (guint i = 0; i < closures->len; i++) {
+    const NdtClosure *closure = &g_array_index (closures, NdtClosure, i);
+    append_edge (text, "closure", &closure->edge, ndt_closure_verdict_to_string (closure->verdict),
+        closure->fit);
+  }
+  return write_text (make, "edges.csv", text, error);
+}
+
+/* The points of all key scans in the map. */
+static double *
+join_points (const Make *make, const GArray *keys, gsize *n, GError **error)
+{
+  g_autoptr (NdtPointSet) set = ndt_point_set_new (make->leaf);
+  for (guint i = 0; i < keys->len; i++) {
+    const NdtKeyScan *key = &g_array_index (keys, NdtKeyScan, i);
+    for (guint k = 0; k < key->n_points; k++) {
+      const float *f = key->points + 3 * k;
+      double p[3] = {(double)f[0], (double)f[1], (double)f[2]};
+      ndt_pose_transform_point (&key->sensor, p, p);
+      if (!ndt_point_set_add (set, p, error))
+        return NULL;
+    }
+  }
+  *n = ndt_point_set_get_n_points (set);
+  double *xyz = g_new (double, 3 * *n + 1);
+  for (gsize i = 0; i < *n; i++)
+    ndt_point_set_get (set, i, xyz + 3 * i);
+  return xyz;
+}
+
+static gboolean
+write_map (
+    const Make *make, const NdtMapMaker *maker, gsize *n_written, gsize *n_moved, GError **error)
+{
+  const GArray *keys = ndt_map_maker_get_keys (maker);
+  gsize n, kept = 0;
+  g_autofree double *xyz = join_points (make, keys, &n, error);
+  if (!xyz)
+    return FALSE;
+  g_autofree guint8 *moved = g_new0 (guint8, n + 1);
+  *n_moved = make->keep_moved ? 0 : ndt_map_clean (xyz, n, keys, CLEAN_RANGE, moved);
+  g_autofree float *out = g_new (float, 3 * n + 1);
+  for (gsize i = 0; i < n; i++) {
+    if (moved[i])
+      continue;
+    for (guint k = 0; k < 3; k++)
+      out[3 * kept + k] = (float)xyz[3 * i + k];
+    kept++;
+  }
+  *n_written = kept;
+  g_autofree gchar *path = g_build_filename (make->output, "map.pcd", NULL);
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (out, kept);
+  return ndt_pcd_write (path, &view, NDT_PCD_BINARY, error);
+}
+
+static void
+print_report (const Make *make, const NdtMapMaker *maker, gsize n_written, gsize n_moved)
+{
+  const GArray *closures = ndt_map_maker_get_closures (maker);
+  guint n_closed = 0;
+  double worst = 0, worst_turn = 0;
+  for (guint i = 0; i < closures->len; i++) {
+    const NdtClosure *closure = &g_array_index (closures, NdtClosure, i);
+    if (closure->verdict != NDT_CLOSURE_ACCEPTED)
+      continue;
+    n_closed++;
+    worst = MAX (worst, closure->edge.residual);
+    worst_turn = MAX (worst_turn, closure->edge.residual_turn);
+  }
+  printf ("scans: %u, of these tracked %u, degraded %u, skipped %u, restarted %u\n",
+      ndt_map_maker_get_n_scans (maker),
+      make->counts[NDT_ODOMETRY_TRACKED] + make->counts[NDT_ODOMETRY_STARTED],
+      make->counts[NDT_ODOMETRY_DEGRADED], make->counts[NDT_ODOMETRY_SKIPPED],
+      make->counts[NDT_ODOMETRY_RESTARTED]);
+  printf ("motion within scans: %s\n",
+      make->has_times ? "compensated" : "not compensated, points have no times");
+  printf ("closures: %u accepted, %u refused; largest residual %.3f m, %.3f degrees\n", n_closed,
+      closures->len - n_closed, worst, worst_turn * 180 / G_PI);
+  printf ("points that moved: %" G_GSIZE_FORMAT "\n", n_moved);
+  printf ("points written: %" G_GSIZE_FORMAT "\n", n_written);
+}
+
+/* ---- The command ---- */
+
+static void
+show_progress (guint done, guint all, gpointer data)
+{
+  Make *make = data;
+  ndt_map_progress_step (&make->progress, done, make->n_points);
+}
+
+static gboolean
+make_map (Make *make, NdtMapMaker *maker, GPtrArray *files, const gint64 *times, GError **error)
+{
+  ndt_map_progress_start (&make->progress, "scans", files->len);
+  for (guint i = 0; i < files->len; i++) {
+    ndt_map_progress_step (&make->progress, i, make->n_points);
+    if (!add_scan (make, maker, g_ptr_array_index (files, i), times[i], error))
+      return FALSE;
+  }
+  return ndt_map_maker_close (maker, show_progress, make, error);
+}
+
+static int
+run_make (Make *make, GOptionContext *context)
+{
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  NdtMapMakerParams params;
+  gsize n_written, n_moved;
+  g_autoptr (GError) error = NULL;
+
+  if (!make->inputs || !make->output)
+    return ndt_map_report_usage (context, "make needs scans and --output");
+  if (!(make->leaf >= 0) || !(make->period > 0 && make->period <= 3600))
+    return ndt_map_report_usage (context, "--leaf is 0 or more, --period more than 0");
+  ndt_map_maker_params_init (&params);
+  params.odometry.resolution = make->resolution;
+  params.odometry.leaf_size = make->resolution / 3;
+  params.odometry.min_range = make->min_range;
+  params.odometry.max_range = make->max_range;
+  if (!ndt_odometry_params_check (&params.odometry, &error))
+    return ndt_map_report_usage (context, error->message);
+  config.n_threads = make->n_threads;
+
+  g_autofree gchar *output = ndt_file_resolve (make->output, &error);
+  if (!output)
+    return ndt_map_report_usage (NULL, error->message);
+  g_free (make->output);
+  make->output = g_steal_pointer (&output);
+  g_autoptr (GPtrArray) files = ndt_map_list_inputs (make->inputs, NULL, &error);
+  if (!files)
+    return ndt_map_report (error);
+  if (g_mkdir_with_parents (make->output, 0777) != 0) {
+    g_printerr ("ndt-map: %s cannot be made: %s\n", make->output, g_strerror (errno));
+    return EXIT_FAILURE;
+  }
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, &error);
+  g_autoptr (NdtMapMaker) maker = backend ? ndt_map_maker_new (backend, &params, &error) : NULL;
+  if (!maker)
+    return ndt_map_report (error);
+  g_autofree gint64 *times = get_times (make, files);
+  const gboolean made = make_map (make, maker, files, times, &error);
+  ndt_map_progress_end (&make->progress);
+  if (!made || !write_map (make, maker, &n_written, &n_moved, &error) ||
+      !write_poses (make, maker, times, &error) || !write_edges (make, maker, &error))
+    return ndt_map_report (error);
+  print_report (make, maker, n_written, n_moved);
+  if (make->counts[NDT_ODOMETRY_RESTARTED] > 0)
+    g_printerr (
+        "ndt-map: %u times scans fit nowhere on those before, and the poses around them are "
+        "predictions: drive slower there, or set another --resolution\n",
+        make->counts[NDT_ODOMETRY_RESTARTED]);
+  return EXIT_SUCCESS;
+}
+
+int
+ndt_map_command_make (int argc, char **argv)
+{
+  NdtMapMakerParams defaults;
+  ndt_map_maker_params_init (&defaults);
+  gint n_threads = 0;
+  Make make = {.leaf = 0.2,
+      .period = 0.1,
+      .resolution = defaults.odometry.resolution,
+      .min_range = defaults.odometry.min_range,
+      .max_range = defaults.odometry.max_range};
+  const GOptionEntry entries[] = {
+      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &make.output,
+          "Folder to write map.pcd, poses.txt and edges.csv to", "FOLDER"},
+      {"leaf", 'l', 0, G_OPTION_ARG_DOUBLE, &make.leaf,
+          "Keep the centroid of each cube of this edge (default 0.2); 0: all points", "METRES"},
+      {"period", 'p', 0, G_OPTION_ARG_DOUBLE, &make.period,
+          "From scan to scan (default 0.1), where names are no times", "SECONDS"},
+      {"resolution", 0, 0, G_OPTION_ARG_DOUBLE, &make.resolution,
+          "Edge of the cells that scans are aligned to (default 1.2); smaller indoors", "METRES"},
+      {"min-range", 0, 0, G_OPTION_ARG_DOUBLE, &make.min_range,
+          "Leave out points nearer to the sensor (default 1)", "METRES"},
+      {"max-range", 0, 0, G_OPTION_ARG_DOUBLE, &make.max_range,
+          "Leave out points farther from the sensor (default 100)", "METRES"},
+      {"keep-moved", 0, 0, G_OPTION_ARG_NONE, &make.keep_moved,
+          "Keep points of what moved meanwhile", NULL},
+      {"n-threads", 0, 0, G_OPTION_ARG_INT, &n_threads,
+          "Threads (default 0: one per processor); the map does not depend on it", "N"},
+      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &make.inputs, NULL, NULL},
+      {NULL},
+  };
+  g_autoptr (GOptionContext) context =
+      g_option_context_new ("SCAN... - makes a map of a drive from its scans alone");
+  g_autoptr (GError) error = NULL;
+  g_option_context_set_summary (context,
+      "Scans are PCD files, or folders of them, taken in the order of names, numbers by their\n"
+      "value. Odometry, closures where the drive comes by a place again, and a map without what\n"
+      "moved. The map's origin is the sensor at the first scan.");
+  g_option_context_add_main_entries (context, entries, NULL);
+  int status;
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    status = ndt_map_report_usage (context, error->message);
+  else if (n_threads < 0 || n_threads > 256)
+    status = ndt_map_report_usage (context, "--n-threads is 0 to 256");
+  else {
+    make.n_threads = (guint)n_threads;
+    status = run_make (&make, context);
+  }
+  g_free (make.output);
+  g_strfreev (make.inputs);
+  return status;
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ndt-map make, from files to files, and localization in what it makes (TAP).
+
+    test-make.py NDT-MAP
+"""
+
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+TOOL = sys.argv[1]
+
+
+def tool(*arguments, status=0):
+    done = subprocess.run([TOOL, *arguments], capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def launch(line):
+    done = subprocess.run(["gst-launch-1.0", "-q", *line.split()], capture_output=True,
+                          encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def positions(path):
+    """Of a TUM file, by time."""
+    rows = np.loadtxt(path)
+    return rows[:, 0], rows[:, 1:4]
+
+
+def rigid(a, b):
+    """Residuals of @a moved onto @b, metres."""
+    ca, cb = a.mean(0), b.mean(0)
+    u, _, v = np.linalg.svd((a - ca).T @ (b - cb))
+    d = np.diag([1, 1, np.sign(np.linalg.det(v.T @ u.T))])
+    r = v.T @ d @ u.T
+    return np.linalg.norm((a - ca) @ r.T - (b - cb), axis=1)
+
+
+def simulated(work):
+    """Scans with their motion as PCD files: compensated, the same bytes every time."""
+    os.mkdir(f"{work}/scans")
+    launch("lidartestsrc seed=5 num-buffers=100 rings=32 columns=512 motion-distortion=true "
+           f"moving-objects=0 ! tee name=t ! queue ! pcdenc ! multifilesink location={work}/scans/%06d.pcd "
+           f"t. ! queue ! trajectorysink role=ground-truth location={work}/truth.txt")
+    text = tool("make", "--output", f"{work}/made", f"{work}/scans")
+    print("# " + text.strip().replace("\n", "\n# "))
+    assert "motion within scans: compensated" in text and "tracked 100" in text, text
+    _, truth = positions(f"{work}/truth.txt")
+    times, made = positions(f"{work}/made/poses.txt")
+    assert len(made) == 100 and abs(times[1] - times[0] - 0.1) < 1e-9
+    # The true poses are those of scans' ends, and the poses of PCD files those of their begins.
+    off = rigid(made[1:], truth[:-1])
+    print(f"# off by {off.mean():.3f} m in the mean, {off.max():.3f} m at most")
+    # The first scan's velocity is known by the second one's only.
+    assert off.mean() <= 0.05 and off.max() <= 0.2, off
+    tool("make", "-o", f"{work}/again", "--n-threads=1", f"{work}/scans")
+    for name in "map.pcd", "poses.txt", "edges.csv":
+        assert filecmp.cmp(f"{work}/made/{name}", f"{work}/again/{name}", shallow=False), name
+    assert "points: " in tool("info", "--resolution=1", f"{work}/made/map.pcd")
+
+
+def kitti(work):
+    """A map of the even scans; the odd ones localized in it agree with odometry over all."""
+    scans = os.path.join(os.environ.get("NDT_TEST_DATA", ""), "seq_kitti_drive0005", "scans_all")
+    if not os.path.isdir(scans):
+        if os.environ.get("CI") == "true":
+            raise AssertionError(f"{scans} is missing: set NDT_TEST_DATA")
+        return "SKIP no test data"
+    for folder in "even", "odd":
+        os.mkdir(f"{work}/{folder}")
+    for i in range(100):
+        shutil.copy(f"{scans}/{i:06d}.pcd", f"{work}/{('even', 'odd')[i % 2]}/{i // 2:06d}.pcd")
+    tool("make", "--period=0.2", "-o", f"{work}/map", f"{work}/even")
+    tool("make", "-o", f"{work}/all", scans)
+    _, whole = positions(f"{work}/all/poses.txt")
+    first = ",".join(f"{x:.3f}" for x in whole[1])
+    launch(f"multifilesrc location={work}/odd/%06d.pcd ! pcddec framerate=5/1 "
+           f"! ndtlocalize map-location={work}/map/map.pcd resolution=1 initial-pose={first} "
+           f"! trajectorysink location={work}/odd.txt")
+    _, odd = positions(f"{work}/odd.txt")
+    assert len(odd) == 50
+    off = rigid(odd, whole[1::2])
+    print(f"# KITTI: off by {off.mean():.4f} m in the mean, {off.max():.4f} m at most")
+    assert off.mean() <= 0.02, off
+    return None
+
+
+def refused(work):
+    """What cannot be done says why."""
+    os.mkdir(f"{work}/empty")
+    assert "--output" in tool("make", "nowhere", status=2)
+    assert "ranges" in tool("make", "-o", f"{work}/x", "--min-range=9", "--max-range=3", "a.pcd", status=2)
+    tool("make", "-o", f"{work}/x", f"{work}/empty", status=1)
+    with open(f"{work}/few.pcd", "w", encoding="utf-8") as file:
+        file.write("FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 2\nHEIGHT 1\nDATA ascii\n1 2 3\n4 5 6\n")
+    assert "enough points" in tool("make", "-o", f"{work}/x", f"{work}/few.pcd", status=1)
+
+
+def main():
+    checks = (simulated, kitti, refused)
+    print(f"1..{len(checks)}")
+    failed = False
+    for number, check in enumerate(checks, 1):
+        with tempfile.TemporaryDirectory() as work:
+            try:
+                skip = check(work)
+                print(f"ok {number} {check.__name__}" + (f" # {skip}" if skip else ""))
+            except AssertionError as error:
+                failed = True
+                print(f"not ok {number} {check.__name__}")
+                print("# " + str(error).replace("\n", "\n# "))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

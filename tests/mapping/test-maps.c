@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Maps of simulated drives: poses, closures and points against the truth. NDT_TEST_MAPPING=all runs
+ * three rounds of a town as well. --row NAME runs one and prints its closures. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mapping-drive.h"
+#include "ndtcore/mapping/ndt-map-clean.h"
+#include "ndtcore/mapping/ndt-map-maker.h"
+#include "ndtcore/sim/world/ndt-sim-map.h"
+
+/* @mean, @worst: metres that poses may be off, the first one aligned. @closes: closures at least.
+ * @ghosts: of points, the share that lies on nothing that stands, at most. */
+typedef struct {
+  const gchar *name;
+  MappingSim sim;
+  guint closes;
+  double mean;
+  double worst;
+  double ghosts;
+  gboolean is_long;
+} Row;
+
+static const Row rows[] = {
+    /* A round of 0.9 km that ends where it began, with traffic. */
+    {"round", {"town", 3, 1, 1100, 32, 512, 20, FALSE, 12}, 4, 0.1, 0.3, 0.01, FALSE},
+    /* Aisles that look alike. */
+    {"hall", {"hall", 3, 1, 960, 32, 512, 7, FALSE, 0}, 1, 0.1, 0.3, 0.01, FALSE},
+    {"three-rounds", {"town", 0, 5, 3600, 32, 1024, 10, FALSE, 8}, 50, 0.1, 0.3, 0.01, TRUE},
+};
+
+static gint64
+cell_of (const double p[3])
+{
+  gint64 key = 0;
+  for (guint k = 0; k < 3; k++)
+    key = (key << 21) ^ ((gint64)floor (p[k] / 0.5) & 0x1fffff);
+  return key;
+}
+
+/* Cells of 0.5 m that have something static in them. */
+static GHashTable *
+make_static (const Row *row)
+{
+  GHashTable *cells = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  NdtSimWorldKind kind;
+  g_assert_true (ndt_sim_world_kind_from_name (row->sim.world, &kind));
+  g_autoptr (NdtSimWorld) world = ndt_sim_world_new (kind, row->sim.seed);
+  g_autoptr (GArray) sample = ndt_sim_map_sample (world, 0.25, 0, 0);
+  const double *xyz = (const double *)(gpointer)sample->data;
+  gint64 last = 0;
+  for (guint i = 0; i < sample->len; i++) {
+    const gint64 key = cell_of (xyz + 3 * i);
+    if (i == 0 || key != last)
+      g_hash_table_add (cells, g_memdup2 (&key, sizeof key));
+    last = key;
+  }
+  return cells;
+}
+
+/* Is there something static in a point's cell, or in one beside it? */
+static gboolean
+is_static (GHashTable *cells, const double p[3])
+{
+  for (gint j = 0; j < 27; j++) {
+    const double q[3] = {
+        p[0] + 0.5 * (j % 3 - 1), p[1] + 0.5 * (j / 3 % 3 - 1), p[2] + 0.5 * (j / 9 - 1)};
+    const gint64 key = cell_of (q);
+    if (g_hash_table_contains (cells, &key))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* The share of the map's points that lie on nothing, with what moved and without. */
+static void
+count_ghosts (const Row *row, const NdtMapMaker *maker, const NdtPose *first, double share[2])
+{
+  const GArray *keys = ndt_map_maker_get_keys (maker);
+  g_autoptr (GHashTable) cells = make_static (row);
+  g_autoptr (GArray) points = g_array_new (FALSE, FALSE, 3 * sizeof (double));
+  for (guint i = 0; i < keys->len; i++) {
+    const NdtKeyScan *key = &g_array_index (keys, NdtKeyScan, i);
+    for (guint k = 0; k < key->n_points; k += 20) {
+      const float *f = key->points + 3 * k;
+      double p[3] = {(double)f[0], (double)f[1], (double)f[2]};
+      ndt_pose_transform_point (&key->sensor, p, p);
+      g_array_append_vals (points, p, 1);
+    }
+  }
+  const double *xyz = (const double *)(gpointer)points->data;
+  g_autofree guint8 *moved = g_new0 (guint8, points->len);
+  ndt_map_clean (xyz, points->len, keys, 40, moved);
+  guint n_ghosts[2] = {0, 0}, n[2] = {0, 0}, n_lost = 0;
+  for (guint i = 0; i < points->len; i++) {
+    double p[3];
+    ndt_pose_transform_point (first, xyz + 3 * i, p);
+    const gboolean is_ghost = fabs (p[2]) > 0.5 && !is_static (cells, p);
+    n[0]++;
+    n_ghosts[0] += is_ghost;
+    n[1] += !moved[i];
+    n_ghosts[1] += is_ghost && !moved[i];
+    n_lost += !is_ghost && moved[i];
+  }
+  for (guint k = 0; k < 2; k++)
+    share[k] = (double)n_ghosts[k] / n[k];
+  g_print ("# ghosts %.3f %% of %u points, %.3f %% of %u cleaned; %.3f %% of static points lost\n",
+      100 * share[0], n[0], 100 * share[1], n[1], 100.0 * n_lost / n[0]);
+  g_assert_cmpfloat ((double)n_lost / n[0], <=, 0.02);
+}
+
+static void
+run (const Row *row, gboolean verbose)
+{
+  static const NdtBackendConfig config = {-1, 1, 0, NULL};
+  g_autoptr (GError) error = NULL;
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_autoptr (MappingDrive) drive = mapping_drive_simulate (&row->sim);
+  g_autofree NdtPose *truths = g_new (NdtPose, row->sim.n);
+  NdtMapMakerParams params;
+  ndt_map_maker_params_init (&params);
+  g_autoptr (NdtMapMaker) maker = ndt_map_maker_new (backend, &params, &error);
+  g_assert_no_error (error);
+  double before = 0;
+  for (guint i = 0; i < row->sim.n; i++) {
+    MappingScan scan;
+    NdtOdometryResult result;
+    mapping_drive_get (drive, i, &scan);
+    const NdtOdometryScan in = {scan.points, scan.time, scan.times, scan.time_on_points};
+    g_assert_true (ndt_map_maker_add (maker, &in, &result, &error));
+    truths[i] = scan.truth;
+    NdtPose truth;
+    double metres, radians;
+    ndt_pose_between (&truths[0], &truths[i], &truth);
+    ndt_pose_difference (&truth, &result.pose, &metres, &radians);
+    before = MAX (before, metres);
+  }
+  g_assert_true (ndt_map_maker_close (maker, NULL, NULL, &error));
+  g_assert_no_error (error);
+  double sum = 0, worst = 0;
+  for (guint i = 0; i < row->sim.n; i++) {
+    NdtPose truth, pose;
+    double metres, radians;
+    g_assert_true (ndt_map_maker_get_pose (maker, i, &pose));
+    ndt_pose_between (&truths[0], &truths[i], &truth);
+    ndt_pose_difference (&truth, &pose, &metres, &radians);
+    sum += metres;
+    worst = MAX (worst, metres);
+  }
+  /* A closure joins first keys of submaps. */
+  const GArray *closures = ndt_map_maker_get_closures (maker);
+  guint n_closed = 0, n_false = 0;
+  for (guint i = 0; i < closures->len; i++) {
+    const NdtClosure *closure = &g_array_index (closures, NdtClosure, i);
+    if (verbose)
+      g_print ("# %u to %u: %s, fit %.2f, residual %.3f m\n", closure->edge.a, closure->edge.b,
+          ndt_closure_verdict_to_string (closure->verdict), closure->fit, closure->edge.residual);
+    if (closure->verdict != NDT_CLOSURE_ACCEPTED)
+      continue;
+    n_closed++;
+    guint scans[2];
+    NdtPose between;
+    double metres, radians;
+    ndt_map_maker_get_submap_scans (maker, closure->edge.a, closure->edge.b, scans);
+    ndt_pose_between (&truths[scans[0]], &truths[scans[1]], &between);
+    ndt_pose_difference (&between, &closure->edge.between, &metres, &radians);
+    n_false += metres > 0.3;
+  }
+  g_print ("# %s: off by %.3f m in the mean, %.3f m at most (odometry %.3f m); closures %u of %u, "
+           "false %u\n",
+      row->name, sum / row->sim.n, worst, before, n_closed, closures->len, n_false);
+  double ghosts[2];
+  count_ghosts (row, maker, &truths[0], ghosts);
+  g_assert_cmpuint (n_false, ==, 0);
+  g_assert_cmpuint (n_closed, >=, row->closes);
+  g_assert_cmpfloat (sum / row->sim.n, <=, row->mean);
+  g_assert_cmpfloat (worst, <=, row->worst);
+  g_assert_cmpfloat (ghosts[1], <=, row->ghosts);
+}
+
+static void
+test_row (gconstpointer data)
+{
+  const Row *row = data;
+  if (row->is_long && g_strcmp0 (g_getenv ("NDT_TEST_MAPPING"), "all") != 0) {
+    g_test_skip ("only with NDT_TEST_MAPPING=all");
+    return;
+  }
+  run (row, FALSE);
+}
+
+/* A square of poses whose odometry turns too far: a closure brings them back; one that is wrong
+ * does little. */
+static void
+test_graph (void)
+{
+  enum { N = 40 };
+  NdtPose truth[N], nodes[N];
+  NdtPoseEdge edges[N + 1] = {{0}};
+  g_autoptr (GError) error = NULL;
+  for (guint i = 0; i < N; i++) {
+    const double angle = 2 * G_PI * i / N, p[3] = {20 * sin (angle), 20 - 20 * cos (angle), 0};
+    ndt_pose_from_rpy (p, 0, 0, angle, &truth[i]);
+    nodes[i] = truth[0];
+    if (i == 0)
+      continue;
+    const double wrong[6] = {0.02, 0, 0.01, 0, 0.001, 0.004};
+    NdtPose noise, step;
+    ndt_pose_exp (wrong, &noise);
+    ndt_pose_between (&truth[i - 1], &truth[i], &step);
+    edges[i - 1] = (NdtPoseEdge){.a = i - 1, .b = i, .sigma = 0.02, .sigma_turn = 0.004};
+    ndt_pose_compose (&step, &noise, &edges[i - 1].between);
+    ndt_pose_compose (&nodes[i - 1], &edges[i - 1].between, &nodes[i]);
+  }
+  double before, after, radians;
+  ndt_pose_difference (&nodes[N - 1], &truth[N - 1], &before, &radians);
+  g_assert_cmpfloat (before, >, 1);
+  edges[N - 1] =
+      (NdtPoseEdge){.a = 0, .b = N - 1, .sigma = 0.01, .sigma_turn = 0.001, .is_closure = TRUE};
+  ndt_pose_between (&truth[0], &truth[N - 1], &edges[N - 1].between);
+  /* A robust closure is counted in full where the residual is that of its sigma: as the maker does
+   * it, by a wide one first. */
+  edges[N - 1].is_closure = FALSE;
+  g_assert_true (ndt_pose_graph_optimize (nodes, N, edges, N, &error));
+  g_assert_no_error (error);
+  ndt_pose_difference (&nodes[N - 1], &truth[N - 1], &after, &radians);
+  g_assert_cmpfloat (after, <, 0.05);
+  for (guint i = 0; i < N; i++) {
+    ndt_pose_difference (&nodes[i], &truth[i], &after, &radians);
+    g_assert_cmpfloat (after, <, 0.4);
+  }
+  edges[N] = (NdtPoseEdge){.a = 3, .b = 30, .sigma = 0.01, .sigma_turn = 0.001, .is_closure = TRUE};
+  ndt_pose_set_identity (&edges[N].between);
+  g_assert_true (ndt_pose_graph_optimize (nodes, N, edges, N + 1, &error));
+  ndt_pose_difference (&nodes[N - 1], &truth[N - 1], &after, &radians);
+  g_assert_cmpfloat (after, <, 0.06);
+  g_assert_cmpfloat (edges[N].residual, >, 10);
+  /* A node that nothing is known of. */
+  edges[5].b = edges[5].a + 2;
+  g_assert_false (ndt_pose_graph_optimize (nodes, N, edges, 6, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+}
+
+int
+main (int argc, char **argv)
+{
+  if (argc == 3 && strcmp (argv[1], "--row") == 0) {
+    for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+      if (strcmp (rows[i].name, argv[2]) == 0)
+        run (&rows[i], TRUE);
+    return 0;
+  }
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/maps/graph", test_graph);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autofree gchar *path = g_strdup_printf ("/maps/%s", rows[i].name);
+    g_test_add_data_func (path, &rows[i], test_row);
+  }
+  return g_test_run ();
+}
