@@ -23,7 +23,7 @@ static const gchar usage[] =
     "  ndt-map convert [OPTION...] -o OUT.ndtmap MAP   makes a map that opens at once\n"
     "  ndt-map import [OPTION...] -o MAP INPUT...      brings a map of others, and says what is "
     "wrong\n"
-    "  ndt-map make [OPTION...] -o FOLDER SCAN...      makes a map of a drive from its scans alone\n"
+    "  ndt-map make [OPTION...] -o FOLDER SCAN...      makes a map of a drive by its scans\n"
     "  ndt-map simulate [OPTION...] OUT.pcd            writes a map of a simulated world\n"
     "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
     "  ndt-map info [OPTION...] MAP                    says what is in a map\n"
