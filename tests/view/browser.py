@@ -30,8 +30,8 @@ class Page:
              "--remote-debugging-port=0", f"--user-data-dir={self.folder.name}",
              f"--window-size={width},{height}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            # What GLib warns of in there is not ours.
-            env={k: v for k, v in os.environ.items() if k != "G_DEBUG"})
+            # What GLib warns of in there is not ours, nor what a sanitizer that is preloaded finds.
+            env={k: v for k, v in os.environ.items() if k not in ("G_DEBUG", "LD_PRELOAD")})
         port_file = os.path.join(self.folder.name, "DevToolsActivePort")
         wait(lambda: os.path.exists(port_file) and open(port_file, encoding="utf-8").read().count("\n") > 0)
         port, path = open(port_file, encoding="utf-8").read().split("\n")[:2]
