@@ -14,9 +14,9 @@
  * ## Example launch lines
  * |[
  * ndt-map simulate town.pcd
- * gst-launch-1.0 lidartestsrc num-buffers=10 ! ndtlocalize map-location=town.pcd
+ * gst-launch-1.0 lidartestsrc num-buffers=5 ! ndtlocalize map-location=town.pcd
  * initial-pose=0,0,1.8 ! pointcloudrender ! video/x-raw,width=640,height=360 ! videoconvert !
- * vp8enc ! webmmux ! filesink location=drive.webm
+ * vp8enc deadline=1 ! webmmux ! filesink location=drive.webm
  * ]|
  */
 #ifdef HAVE_CONFIG_H
