@@ -495,9 +495,8 @@ const TrustRow trust_rows[] = {
     {"cut/town 2 71 m", cut, NDT_SIM_WORLD_TOWN, 2, 60, BOTH | TRUST_BACK, 3},
     {"cut/hall 2 5 m", cut, NDT_SIM_WORLD_HALL, 2, 5, BOTH | TRUST_BACK, 3},
     {"cut/hall 1 5 m", cut, NDT_SIM_WORLD_HALL, 1, 5, BOTH | TRUST_BACK, 3},
-    /* Of 24 scans the ones that confirm a new place are more than 5 %. */
-    {"cut/KITTI 1 20 m", cut, TRUST_KITTI, 1, 20, WRONG | TRUST_BACK, 3, 1, TRUST_BACK},
-    {"cut/KITTI 2 20 m", cut, TRUST_KITTI, 2, 20, WRONG | TRUST_BACK, 3, 1, TRUST_BACK},
+    {"cut/KITTI 1 20 m", cut, TRUST_KITTI, 1, 20, BOTH | TRUST_BACK, 3, 1},
+    {"cut/KITTI 2 20 m", cut, TRUST_KITTI, 2, 20, BOTH | TRUST_BACK, 3, 1},
     {"half/tunnel 1 blind", half_blind, NDT_SIM_WORLD_TUNNEL, 1, .bounds = WRONG},
     {"half/town 2 blind", half_blind, NDT_SIM_WORLD_TOWN, 2, .bounds = BOTH},
     {"half/KITTI 2 covered", half_blind, TRUST_KITTI, 2, 0.4, BOTH},
