@@ -169,9 +169,12 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   if (out->fit < params->min_fit)
     return misfit;
   /* A fit below that of a start counts where it is that of the scans before. With a prior in the
-   * objective the place is known from elsewhere, along roads whose fit says little. */
+   * objective the place is known from elsewhere, along roads whose fit says little; and odometry
+   * that leads there is evidence as well. */
   const gboolean is_held = params->regularization_scale > 0 && step->input.has_prior;
-  step->dropped = (!is_held && has_fallen (tracker, step)) ||
+  const gboolean by_odometry =
+      step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY && !step->guess.far;
+  step->dropped = (!is_held && !by_odometry && has_fallen (tracker, step)) ||
                   ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
                       registration->nvtl, registration->matched_ratio);
   return step->dropped ? NDT_REASON_BAD_FIT : NDT_REASON_NONE;
