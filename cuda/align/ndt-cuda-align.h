@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cuda/map/ndt-cuda-level.h"
@@ -42,9 +43,10 @@ typedef struct {
 
 #define NDT_CUDA_STOP_CANCELLED 1000
 
-/* Words of a message to a running sequence: the low half of each is a word of an NdtStart, the last
- * one's a command; the high half is the number that `finished' will receive. One a lane. */
-#define NDT_CUDA_MESSAGE (sizeof (NdtStart) / 4 + 1)
+/* Words of a message to a running sequence: the low half of each is a word of an NdtStart up to its
+ * factor, which starts that have one are launched with, the last one's a command; the high half is
+ * the number that `finished' will receive. One a lane. */
+#define NDT_CUDA_MESSAGE (offsetof (NdtStart, regularization.factor) / 4 + 1)
 #define NDT_CUDA_GO 1
 #define NDT_CUDA_QUIT 2
 

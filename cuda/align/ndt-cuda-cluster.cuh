@@ -93,7 +93,7 @@ align_in_cluster (
   }
   if (warp == 0)
     begin (job, &control, (const uint32_t *)(job.starts ? &job.starts[start] : &job.start),
-        choose_reuse<LANES> (job), lane);
+        sizeof (NdtStart) / 4, choose_reuse<LANES> (job), lane);
   cluster_barrier (size);
 
   for (uint32_t pass = 0;; pass++) {

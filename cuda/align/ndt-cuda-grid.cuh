@@ -151,13 +151,15 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
   }
   if (warp == 0) {
     const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
+    uint32_t n_words = sizeof (NdtStart) / 4;
     bool go = true;
     if (start > 0 && job.sources) {
       go = receive (job, job.ticket + start, lane, shared.message);
       from = shared.message;
+      n_words = NDT_CUDA_MESSAGE - 1;
     }
     if (go)
-      begin (job, &control, from, choose_reuse<LANES> (job), lane);
+      begin (job, &control, from, n_words, choose_reuse<LANES> (job), lane);
     if (lane == 0)
       shared.goes_on = go;
   }

@@ -396,7 +396,7 @@ send (NdtCudaBackend *cuda, const NdtStart *start, guint32 command)
   NdtCudaSignals *signals = cuda->signals.data;
   guint32 words[NDT_CUDA_MESSAGE];
   G_STATIC_ASSERT (NDT_CUDA_MESSAGE <= 32);
-  memcpy (words, start, sizeof (*start));
+  memcpy (words, start, 4 * (NDT_CUDA_MESSAGE - 1));
   words[NDT_CUDA_MESSAGE - 1] = command;
   for (guint i = 0; i < NDT_CUDA_MESSAGE; i++)
     __atomic_store_n (
@@ -483,7 +483,9 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
     ndt_cuda_align_stop (backend);
     return FALSE;
   }
-  const gboolean goes_on = q->is_resident && slot == q->slot + 1 && slot <= q->last &&
+  /* A message has no room for a factor: such a start has a launch of its own. */
+  const gboolean alone = start->regularization.factor.is_set != 0;
+  const gboolean goes_on = !alone && q->is_resident && slot == q->slot + 1 && slot <= q->last &&
                            memcmp (&q->params, params, sizeof (*params)) == 0 &&
                            q->map_number == ndt_cuda_maps_get_number (&cuda->maps);
   if (!goes_on)
@@ -496,7 +498,7 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
     send (cuda, start, NDT_CUDA_GO);
     ok = TRUE;
   } else {
-    ok = launch_sequence (cuda, n_following, error);
+    ok = launch_sequence (cuda, alone ? 0 : n_following, error);
   }
   ndt_cuda_count_upload (&cuda->memory, sizeof (*start));
   return ok;

@@ -26,6 +26,7 @@ typedef struct {
   NdtStart start;
   double total[VALUES];
   double best[VALUES];
+  double held[VALUES]; /* total less the penalty of a factor */
   float rounded[VALUES]; /* total */
   float reuse;           /* as of NdtCudaJob */
   int32_t go_on;
@@ -123,13 +124,14 @@ set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
   set_frame (job, c, o->level, o->kind, o->t, o->q, keep, lane);
 }
 
-/* Called by warp 0. @from: an NdtStart. */
+/* Called by warp 0. @from: @n_words of an NdtStart; the rest is set to 0. */
 __device__ void
-begin (const NdtCudaJob &job, Control *c, const uint32_t *from, float reuse, uint32_t lane)
+begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words, float reuse,
+    uint32_t lane)
 {
   uint32_t *to = (uint32_t *)&c->start;
   for (uint32_t i = lane; i < sizeof (NdtStart) / 4; i += 32)
-    to[i] = from[i];
+    to[i] = i < n_words ? from[i] : 0;
   c->best[lane] = 0;
   __syncwarp ();
   const double *position = c->start.guess.position;
@@ -173,17 +175,32 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, float reuse, uin
 }
 
 /* Called by one thread. */
+__device__ __noinline__ void
+hold (Control *c)
+{
+  for (int i = 0; i < 28; i++)
+    c->held[i] = c->total[i];
+  ndt_optimizer_add_factor (&c->optimizer, &c->start, c->held, c->held + 1, c->held + 7);
+  for (int i = 0; i < 28; i++)
+    c->rounded[i] = (float)c->held[i];
+}
+
+/* Called by one thread. */
 __device__ __forceinline__ int
 update (Control *c, bool is_finite, int *accepted)
 {
   NdtOptimizerSums sums;
-  sums.score = c->total[0];
+  const bool is_held = c->start.regularization.factor.is_set;
+  const double *total = is_held ? c->held : c->total;
+  if (is_held)
+    hold (c);
+  sums.score = total[0];
 #pragma unroll
   for (int i = 0; i < 6; i++)
-    sums.gradient[i] = c->total[1 + i];
+    sums.gradient[i] = total[1 + i];
 #pragma unroll
   for (int i = 0; i < 21; i++)
-    sums.hessian[i] = c->total[7 + i];
+    sums.hessian[i] = total[7 + i];
   sums.n_pairs = c->rounded[30] > 0 ? 1 : 0;
   sums.rounded = c->rounded;
   sums.is_finite = is_finite;

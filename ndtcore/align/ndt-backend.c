@@ -74,12 +74,28 @@ check_pose (const NdtPose *pose, GError **error)
          refuse (error, "a pose is not finite or its quaternion not of unit length");
 }
 
+/* That it is not negative is the caller's to see to: a sum of squares. Its diagonal tells the
+ * worst. */
+static gboolean
+check_factor (const NdtPoseFactor *factor, GError **error)
+{
+  double sum = 0;
+  gboolean negative = FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (factor->information); i++)
+    sum += fabs (factor->information[i]);
+  for (guint i = 0; i < 6; i++)
+    negative |= factor->information[NDT_H6 (i, i)] < 0;
+  return check_pose (&factor->mean, error) &&
+         ((isfinite (sum) && !negative) ||
+             refuse (error, "the information of a pose factor is not finite or negative"));
+}
+
 static gboolean
 check_start (const NdtStart *start, GError **error)
 {
   const NdtRegularization *r = &start->regularization;
   const double *d = r->direction;
-  if (!check_pose (&start->guess, error))
+  if (!check_pose (&start->guess, error) || (r->factor.is_set && !check_factor (&r->factor, error)))
     return FALSE;
   if (r->scale == 0)
     return TRUE;

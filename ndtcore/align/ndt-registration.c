@@ -174,6 +174,16 @@ find_degenerate (const NdtRegistrationParams *params, const double values[6], co
   }
 }
 
+/* Adds a factor's information to a matrix of rotations in rad times @length. */
+static void
+add_factor (const NdtPoseFactor *factor, double length, double m[36])
+{
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++)
+      m[6 * i + j] += factor->information[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] /
+                      ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
+}
+
 /* Sets the directions that the Hessian does not constrain, and the covariance where it, with that
  * of the penalty, is definite. */
 static void
@@ -191,6 +201,10 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
     for (guint i = 0; i < 2; i++)
       for (guint j = 0; j < 2; j++)
         m[6 * i + j] += 2 * r->scale * (double)sums->n_pairs * r->direction[i] * r->direction[j];
+    eigen6 (m, values, v);
+  }
+  if (r->factor.is_set) {
+    add_factor (&r->factor, length, m);
     eigen6 (m, values, v);
   }
   for (guint i = 0; i < 6; i++)
@@ -422,7 +436,7 @@ ndt_register_around (NdtBackend *backend, guint slot, const NdtRegistrationParam
     return FALSE;
   fill (backend, &params->align, &best, out);
   out->n_starts = ndt_pose_search_count (search, ndt_backend_get_resolution (backend));
-  plain.regularization.scale = 0;
+  memset (&plain.regularization, 0, sizeof (plain.regularization));
   return ndt_register_complete (backend, slot, &plain, &best, out, error);
 }
 

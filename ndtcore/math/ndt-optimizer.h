@@ -9,7 +9,7 @@
  * start without approach whose Hessian is indefinite (the guess lies outside the score's basin)
  * takes a few steps of the finest level's approach, which are accepted if they raised the score.
  *
- * "Score" here is the score less the penalty of a regularization, where there is one. */
+ * "Score" here is the score less the penalties of a regularization, where there are any. */
 #pragma once
 
 #include <math.h>
@@ -368,10 +368,68 @@ ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
 }
 
 /**
+ * ndt_optimizer_add_factor:
+ * @start: of the alignment; its factor is set
+ * @score: (inout): the objective at the trial pose; the penalty of the factor is subtracted
+ * @gradient: (inout): likewise
+ * @hessian: (inout): likewise; of the penalty JᵀΛJ, which is positive semidefinite
+ *
+ * To be called before ndt_optimizer_regularize(). With e the quaternion from the mean to the trial, a
+ * perturbation δω changes twice its vector part by (e_w I − [e_v]×) δω.
+ */
+NDT_NOINLINE void
+ndt_optimizer_add_factor (const NdtOptimizer *o, const NdtStart *start, NdtReal *score,
+    NdtReal gradient[6], NdtReal hessian[21])
+{
+  const NdtPoseFactor *f = &start->regularization.factor;
+  const double *m = f->mean.orientation;
+  const NdtReal *q = o->q;
+  /* q ⊗ m⁻¹, of the two of the sign that turns less. */
+  NdtReal e[4] = {-q[3] * m[0] + q[0] * m[3] - q[1] * m[2] + q[2] * m[1],
+      -q[3] * m[1] + q[0] * m[2] + q[1] * m[3] - q[2] * m[0],
+      -q[3] * m[2] - q[0] * m[1] + q[1] * m[0] + q[2] * m[3],
+      q[3] * m[3] + q[0] * m[0] + q[1] * m[1] + q[2] * m[2]};
+  if (e[3] < 0)
+    for (int i = 0; i < 4; i++)
+      e[i] = -e[i];
+  /* Rows of the residual's derivative by the perturbation's rotation. */
+  const NdtReal j[3][3] = {{e[3], e[2], -e[1]}, {-e[2], e[3], e[0]}, {e[1], -e[0], e[3]}};
+  NdtReal r[6], by[6][6], pull[6];
+  for (int i = 0; i < 3; i++) {
+    r[i] = start->guess.position[i] - f->mean.position[i] + o->t[i];
+    r[3 + i] = 2 * e[i];
+  }
+  /* Λ r, and Λ J. */
+  for (int a = 0; a < 6; a++) {
+    NdtReal l[6];
+    for (int b = 0; b < 6; b++)
+      l[b] = f->information[a <= b ? NDT_H6 (a, b) : NDT_H6 (b, a)];
+    pull[a] = l[0] * r[0] + l[1] * r[1] + l[2] * r[2] + l[3] * r[3] + l[4] * r[4] + l[5] * r[5];
+    for (int b = 0; b < 3; b++) {
+      by[a][b] = l[b];
+      by[a][3 + b] = l[3] * j[0][b] + l[4] * j[1][b] + l[5] * j[2][b];
+    }
+  }
+  NdtReal penalty = 0;
+  for (int a = 0; a < 6; a++)
+    penalty += r[a] * pull[a];
+  *score -= (NdtReal)0.5 * penalty;
+  for (int a = 0; a < 3; a++) {
+    gradient[a] -= pull[a];
+    gradient[3 + a] -= j[0][a] * pull[3] + j[1][a] * pull[4] + j[2][a] * pull[5];
+  }
+  for (int a = 0; a < 6; a++)
+    for (int b = a; b < 6; b++)
+      hessian[NDT_H6 (a, b)] -=
+          a < 3 ? by[a][b]
+                : j[0][a - 3] * by[3][b] + j[1][a - 3] * by[4][b] + j[2][a - 3] * by[5][b];
+}
+
+/**
  * ndt_optimizer_regularize:
  * @start: of the alignment
  * @n_pairs: at the trial pose
- * @sums: (inout): the objective there; the penalty is subtracted
+ * @sums: (inout): the objective there; the penalties are subtracted
  *
  * To be called before ndt_optimizer_update(). The scores of an alignment are compared with each
  * other, so that all penalties have the weight of the first one; steps of the approach are not
@@ -382,6 +440,11 @@ ndt_optimizer_regularize (
     NdtOptimizer *o, const NdtStart *start, NdtReal n_pairs, NdtOptimizerSums *sums)
 {
   const NdtRegularization *r = &start->regularization;
+#if !NDT_OPTIMIZER_ON_DEVICE
+  /* On a device the caller does it, in shared memory: @sums are registers. */
+  if (r->factor.is_set)
+    ndt_optimizer_add_factor (o, start, &sums->score, sums->gradient, sums->hessian);
+#endif
   if (!(r->scale > 0))
     return;
   if (o->kind == NDT_KIND_SCORE) {

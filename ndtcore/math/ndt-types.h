@@ -6,11 +6,14 @@
 
 #if defined(__CUDACC__)
 #define NDT_INLINE static __host__ __device__ __forceinline__
+/* For code that is rarely run: inlined, it would increase the register count of its callers. */
+#define NDT_NOINLINE static __host__ __device__ __noinline__
 /* For loops over small arrays: the device keeps these in registers only where every index is a
  * constant. */
 #define NDT_UNROLL _Pragma ("unroll")
 #else
 #define NDT_INLINE static inline __attribute__ ((always_inline))
+#define NDT_NOINLINE static __attribute__ ((noinline, unused))
 #define NDT_UNROLL
 #endif
 
@@ -149,10 +152,28 @@ typedef struct {
 } NdtSums;
 
 /**
+ * NdtPoseFactor:
+ * @is_set: whether there is a factor; 0: the other members are not read
+ * @mean: the pose in the map that the pose is attracted to
+ * @information: 6×6, symmetric and positive semidefinite, packed as a Hessian (%NDT_H6): of the position
+ *   along the map's axes, 1/m², and of the rotation about these through the pose, 1/rad²
+ *
+ * A penalty ½ rᵀ @information r on the score of a pose, with r its distance from @mean: metres, and
+ * twice the vector part of the quaternion from @mean to it, which is the angle in rad where that is
+ * small. docs/mathematics.md, "Pose factors".
+ */
+typedef struct {
+  uint32_t is_set;
+  NdtPose mean;
+  double information[21];
+} NdtPoseFactor;
+
+/**
  * NdtRegularization:
  * @target: x, y in the map, metres, that the pose is attracted to …
  * @direction: … along this horizontal unit vector
  * @scale: of the penalty, per pair and m²; 0: there is none
+ * @factor: a second penalty, with a weight of its own
  *
  * A penalty w e² on the score of a pose at p, with e = @direction · (@target − p) and w = @scale ×
  * number of pairs: docs/mathematics.md, "Regularization".
@@ -161,6 +182,7 @@ typedef struct {
   double target[2];
   double direction[2];
   double scale;
+  NdtPoseFactor factor;
 } NdtRegularization;
 
 /**

@@ -70,20 +70,30 @@ make_starts (const Scene *s, NdtStart starts[N_STARTS])
 
 /* Held at half a metre from the truth, each along another direction. */
 static void
-hold_starts (const Scene *s, double scale, NdtStart starts[N_STARTS])
+hold_starts (const Scene *s, double scale, double information, NdtStart starts[N_STARTS])
 {
   for (guint i = 0; i < N_STARTS; i++) {
-    const NdtRegularization r = {
-        {s->truth.position[0] + 0.4, s->truth.position[1] - 0.3}, {cos (i), sin (i)}, scale};
+    const NdtRegularization r = {.target = {s->truth.position[0] + 0.4, s->truth.position[1] - 0.3},
+        .direction = {cos (i), sin (i)},
+        .scale = scale};
     starts[i].regularization = r;
+    NdtPoseFactor *factor = &starts[i].regularization.factor;
+    const double off[6] = {0.3, -0.2, 0.1, 0.01, -0.02, 0.03};
+    factor->is_set = information > 0;
+    ndt_pose_retract (&s->truth, off, &factor->mean);
+    for (guint k = 0; k < 6; k++) {
+      factor->information[NDT_H6 (k, k)] = information * (k < 3 ? 1 : 100);
+      factor->information[NDT_H6 (0, k)] += information * 0.1;
+    }
   }
 }
 
 /* Poses agree; one start alone, several, and every way to spread them over the device give the same
  * bits. */
 static void
-align_points (guint n_points, double scale)
+align_points (guint n_points, double scale, double information)
 {
+  const gboolean is_held = scale > 0 || information > 0;
   static const gchar *shapes[] = {"cluster:1:256", "cluster:2:512", "cluster:4:256",
       "cluster:8:512", "cluster:16:256", "cluster:16:512", "cluster:4:256:9", "grid:16:256",
       "grid:32:256", "grid:64:256", "grid:128:256", "grid:128:256:1"};
@@ -96,7 +106,7 @@ align_points (guint n_points, double scale)
   NdtAlignResult a[N_STARTS], b[N_STARTS], c[N_STARTS];
   guint n_agree = 0;
   make_starts (&s, starts);
-  hold_starts (&s, scale, starts);
+  hold_starts (&s, scale, information, starts);
   scene_give (cpu, &s);
   scene_give (cuda, &s);
   memset (a, 0, sizeof (a));
@@ -110,21 +120,21 @@ align_points (guint n_points, double scale)
       g_test_message ("%u points, start %u, approach %u: scores %.9g and %.9g, passes %u and %u",
           n_points, i, starts[i].approach, a[i].sums.score, b[i].sums.score, a[i].evaluations,
           b[i].evaluations);
-      if (scale > 0 && !check_alignment (cpu, cuda, &starts[i]))
+      if (is_held && !check_alignment (cpu, cuda, &starts[i]))
         continue;
       assert_poses_agree (&a[i].pose, &b[i].pose);
       assert_close (&a[i].sums.score, &b[i].sums.score, (const gint[]){0}, 1);
       /* Where an approach ends differs by rounding, and with it, by a pair or two, the weight. */
       g_assert_cmpfloat_with_epsilon (
           a[i].objective, b[i].objective, 1e-3 * fabs (b[i].sums.score));
-      if (scale > 0)
+      if (is_held)
         g_assert_cmpfloat (a[i].objective, <=, a[i].sums.score);
       else
         g_assert_cmpfloat (a[i].objective, ==, a[i].sums.score);
       n_agree++;
     }
   }
-  g_assert_cmpuint (n_agree, >=, scale > 0 ? N_STARTS / 3 : N_STARTS / 2);
+  g_assert_cmpuint (n_agree, >=, is_held ? N_STARTS / 3 : N_STARTS / 2);
 
   for (guint i = 0; i < N_STARTS; i++) {
     scene_align (cuda, &starts[i], 1, &c[i]);
@@ -153,18 +163,28 @@ align_points (guint n_points, double scale)
 static void
 test_align (void)
 {
-  align_points (1001, 0);
-  align_points (9001, 0);
-  align_points (33001, 0);
+  align_points (1001, 0, 0);
+  align_points (9001, 0, 0);
+  align_points (33001, 0, 0);
 }
 
 /* The same of poses that are held beside the scan, weakly and so that they move by decimetres. */
 static void
 test_regularization (void)
 {
-  align_points (1001, 0.01);
-  align_points (9001, 1);
-  align_points (33001, 0.01);
+  align_points (1001, 0.01, 0);
+  align_points (9001, 1, 0);
+  align_points (33001, 0.01, 0);
+}
+
+/* And by a pose factor, of which the score of 9,001 points has some hundred times as much, and with
+ * both. */
+static void
+test_pose_factor (void)
+{
+  align_points (1001, 0, 1000);
+  align_points (9001, 0, 10000);
+  align_points (33001, 0.01, 1000);
 }
 
 /* What devices without clusters, with less shared memory or fewer processors would do: the same, to
@@ -460,6 +480,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/evaluate", test_evaluate);
   g_test_add_func ("/gpu/align", test_align);
   g_test_add_func ("/gpu/regularization", test_regularization);
+  g_test_add_func ("/gpu/pose-factor", test_pose_factor);
   g_test_add_func ("/gpu/lesser-devices", test_lesser_devices);
   g_test_add_func ("/gpu/side-by-side", test_side_by_side);
   g_test_add_func ("/gpu/thin", test_thin);

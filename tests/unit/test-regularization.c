@@ -17,7 +17,8 @@ static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
 static NdtRegularization
 hold (double x, double y, double angle, double scale)
 {
-  const NdtRegularization r = {{x, y}, {cos (angle), sin (angle)}, scale};
+  const NdtRegularization r = {
+      .target = {x, y}, .direction = {cos (angle), sin (angle)}, .scale = scale};
   return r;
 }
 
@@ -210,8 +211,8 @@ test_refused (void)
 {
   const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
   const NdtRegularization bad[] = {hold (0, 0, 0, -1), hold (0, 0, 0, NAN),
-      hold (0, 0, 0, INFINITY), hold (NAN, 0, 0, 1), hold (0, INFINITY, 0, 1), {{0, 0}, {0, 0}, 1},
-      {{0, 0}, {1, 1}, 1}, {{0, 0}, {NAN, 0}, 1}};
+      hold (0, 0, 0, INFINITY), hold (NAN, 0, 0, 1), hold (0, INFINITY, 0, 1), {.scale = 1},
+      {.direction = {1, 1}, .scale = 1}, {.direction = {NAN, 0}, .scale = 1}};
   Corridor c;
   corridor_init (&c);
   NdtAlignResult plain, result;

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* Poses that are held by another pose of their own weight beside the scan: the penalty, and
+ * alignments with it. */
+#include <math.h>
+#include <string.h>
+
+#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/math/ndt-optimizer.h"
+#include "tests/ndt-scene.h"
+
+static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+
+/* A symmetric matrix that is a sum of squares. */
+static void
+random_information (GRand *rand, double information[21])
+{
+  double a[6][6];
+  for (guint i = 0; i < 36; i++)
+    a[i / 6][i % 6] = g_rand_double_range (rand, -1, 1) * (i % 6 < 3 ? 1 : 5);
+  for (guint i = 0; i < 6; i++)
+    for (guint j = i; j < 6; j++) {
+      information[NDT_H6 (i, j)] = 0;
+      for (guint k = 0; k < 6; k++)
+        information[NDT_H6 (i, j)] += a[k][i] * a[k][j];
+    }
+}
+
+static double
+penalize (const NdtStart *start, const NdtPose *pose, NdtOptimizerSums *sums)
+{
+  const NdtOptimizerParams params = {1e-6, 1e-6, 1, 1, 100, 3, 2};
+  NdtOptimizer o;
+  ndt_optimizer_init (&o, &params, start->guess.orientation, 0);
+  for (guint k = 0; k < 3; k++)
+    o.t[k] = pose->position[k] - start->guess.position[k];
+  memcpy (o.q, pose->orientation, sizeof (o.q));
+  memset (sums, 0, sizeof (*sums));
+  ndt_optimizer_regularize (&o, start, 1000, sums);
+  return sums->score;
+}
+
+/* The gradient is the derivative of the penalty by ndt_pose_retract()'s perturbation, also where
+ * it is large and where a quaternion has the other sign; the Hessian's where it is small. */
+static void
+test_derivatives (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  for (guint n = 0; n < 500; n++) {
+    NdtStart start = {.guess = ndt_test_random_pose (rand, 10, G_PI)};
+    NdtPoseFactor *factor = &start.regularization.factor;
+    const double size = n % 2 ? 1e-4 : 1; /* of the way from the mean */
+    double way[6];
+    NdtOptimizerSums sums, sides[2];
+    factor->is_set = 1;
+    random_information (rand, factor->information);
+    for (guint k = 0; k < 6; k++)
+      way[k] = size * g_rand_double_range (rand, -1, 1);
+    ndt_pose_retract (&start.guess, way, &factor->mean);
+    if (n % 3 == 0)
+      for (guint k = 0; k < 4; k++)
+        factor->mean.orientation[k] *= -1;
+    g_assert_cmpfloat (penalize (&start, &start.guess, &sums), <, 0);
+    for (guint i = 0; i < 6; i++) {
+      /* Central differences err by the cube of the step and by rounding over it. */
+      const double step = 1e-4 * size;
+      for (guint side = 0; side < 2; side++) {
+        double delta[6] = {0};
+        NdtPose moved;
+        delta[i] = side ? step : -step;
+        ndt_pose_retract (&start.guess, delta, &moved);
+        penalize (&start, &moved, &sides[side]);
+      }
+      const double gradient = (sides[1].score - sides[0].score) / (2 * step);
+      double scale = 0;
+      for (guint k = 0; k < 21; k++)
+        scale += fabs (factor->information[k]);
+      g_assert_cmpfloat_with_epsilon (sums.gradient[i], gradient, 1e-6 * scale * size);
+      for (guint j = 0; j < 6 && n % 2; j++) {
+        const double h = (sides[1].gradient[j] - sides[0].gradient[j]) / (2 * step);
+        /* JᵀΛJ leaves out what is of the size of the residual. */
+        g_assert_cmpfloat_with_epsilon (
+            sums.hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)], h, 10 * scale * size);
+      }
+    }
+  }
+}
+
+/* ½ σ⁻² e² of each direction by itself: what is said is what counts. */
+static void
+test_penalty (void)
+{
+  for (guint k = 0; k < 6; k++) {
+    NdtStart start = {.guess = {{388096, 3948996, 2}, {0, 0, 0, 1}}};
+    NdtOptimizerSums sums;
+    double way[6] = {0};
+    way[k] = 0.01;
+    start.regularization.factor.is_set = 1;
+    start.regularization.factor.information[NDT_H6 (k, k)] = 400;
+    ndt_pose_retract (&start.guess, way, &start.regularization.factor.mean);
+    /* Northings step by 5e-10, and twice a sine is an angle to 4e-6 of it. */
+    g_assert_cmpfloat_with_epsilon (
+        penalize (&start, &start.guess, &sums), -0.5 * 400 * 1e-4, 1e-6);
+    g_assert_cmpfloat_with_epsilon (sums.gradient[k], 400 * 0.01, 1e-3);
+    g_assert_cmpfloat_with_epsilon (sums.hessian[NDT_H6 (k, k)], -400, 0.02);
+  }
+}
+
+typedef struct {
+  NdtVoxelMap *map;
+  NdtBackend *backend;
+  NdtPose truth;
+} Corridor;
+
+/* A corridor along the map's x, without ends, and a scan in slot 0. */
+static void
+corridor_init (Corridor *c)
+{
+  const NdtBackendConfig config = {-1, 1, 0};
+  const NdtPose pose = {{1.5, 0.3, 1.4}, {0, 0, 0, 1}};
+  c->truth = pose;
+  c->map = ndt_test_scene_map (NDT_TEST_CORRIDOR, 120000, 2);
+  c->backend = ndt_backend_open_cpu (&config, NULL);
+  g_assert_true (ndt_backend_set_map (c->backend, c->map, NULL));
+  g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_CORRIDOR, &pose, 2000, 7);
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (scan, 2000);
+  g_assert_true (ndt_backend_set_scan (c->backend, 0, &points, &no_filter, NULL));
+}
+
+static void
+corridor_clear (Corridor *c)
+{
+  ndt_backend_close (c->backend);
+  ndt_voxel_map_unref (c->map);
+}
+
+/* Along the corridor the pose goes where the factor says, the nearer the more it knows; across it
+ * the walls hold it. At the end the pull of both is the same. */
+static void
+test_alignment (void)
+{
+  NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+  double last = INFINITY;
+  Corridor c;
+  corridor_init (&c);
+  params.translation_epsilon = params.rotation_epsilon = 1e-6;
+  for (guint k = 0; k < 4; k++) {
+    NdtStart start = {.guess = c.truth};
+    NdtPoseFactor *factor = &start.regularization.factor;
+    NdtAlignResult result, again;
+    memset (&result, 0, sizeof (result));
+    memset (&again, 0, sizeof (again));
+    factor->is_set = 1;
+    factor->mean = c.truth;
+    factor->mean.position[0] += 0.8;
+    factor->mean.position[1] += 0.4;
+    factor->information[NDT_H6 (0, 0)] = pow (10, 1 + k);
+    g_assert_true (ndt_backend_align (c.backend, 0, &params, &start, 1, &result, NULL));
+    g_assert_true (ndt_backend_align (c.backend, 0, &params, &start, 1, &again, NULL));
+    g_assert_cmpmem (&result, sizeof (result), &again, sizeof (again));
+    const double e = result.pose.position[0] - factor->mean.position[0];
+    g_assert_cmpfloat_with_epsilon (result.objective,
+        result.sums.score - 0.5 * factor->information[0] * e * e, 1e-9 * result.sums.score);
+    g_assert_cmpfloat (fabs (e), <, last);
+    g_assert_cmpfloat (fabs (result.pose.position[1] - c.truth.position[1]), <, 0.05);
+    last = fabs (e);
+  }
+  g_assert_cmpfloat (last, <, 0.05);
+  corridor_clear (&c);
+}
+
+/* A planar robot: height, roll and pitch are held, whatever the floor says. */
+static void
+test_planar (void)
+{
+  const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+  NdtAlignResult result;
+  NdtStart start;
+  Corridor c;
+  corridor_init (&c);
+  memset (&start, 0, sizeof (start));
+  start.guess = c.truth;
+  NdtPoseFactor *factor = &start.regularization.factor;
+  const double tilt[6] = {0, 0, 0.1, 0.02, -0.03, 0};
+  factor->is_set = 1;
+  ndt_pose_retract (&c.truth, tilt, &factor->mean);
+  for (guint k = 2; k < 5; k++)
+    factor->information[NDT_H6 (k, k)] = 1e9;
+  g_assert_true (ndt_backend_align (c.backend, 0, &params, &start, 1, &result, NULL));
+  g_assert_cmpfloat_with_epsilon (result.pose.position[2], factor->mean.position[2], 1e-3);
+  for (guint k = 0; k < 2; k++)
+    g_assert_cmpfloat_with_epsilon (result.pose.orientation[k], factor->mean.orientation[k], 1e-3);
+  corridor_clear (&c);
+}
+
+/* One that is not set is none, whatever else is said; what is no factor is refused. */
+static void
+test_refused (void)
+{
+  const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+  NdtAlignResult plain, result;
+  Corridor c;
+  corridor_init (&c);
+  NdtStart start = {.guess = c.truth};
+  NdtPoseFactor *factor = &start.regularization.factor;
+  memset (&plain, 0, sizeof (plain));
+  memset (&result, 0, sizeof (result));
+  g_assert_true (ndt_backend_align (c.backend, 0, &params, &start, 1, &plain, NULL));
+  for (guint i = 0; i < 4; i++) {
+    g_autoptr (GError) error = NULL;
+    memset (factor, 0, sizeof (*factor));
+    factor->is_set = 1;
+    factor->mean = c.truth;
+    if (i == 0)
+      factor->information[NDT_H6 (1, 2)] = NAN;
+    else if (i == 1)
+      factor->information[NDT_H6 (3, 3)] = -1;
+    else if (i == 2)
+      factor->mean.position[0] = INFINITY;
+    else
+      factor->mean.orientation[3] = 2;
+    g_assert_false (ndt_backend_align (c.backend, 0, &params, &start, 1, &result, &error));
+    g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+    factor->is_set = 0;
+    g_assert_true (ndt_backend_align (c.backend, 0, &params, &start, 1, &result, NULL));
+    g_assert_cmpmem (&result, sizeof (result), &plain, sizeof (plain));
+  }
+  corridor_clear (&c);
+}
+
+/* What a factor knows is in the covariance; what the scan leaves open is judged without it. */
+static void
+test_registration (void)
+{
+  NdtRegistrationParams params;
+  NdtRegistration plain, held;
+  Corridor c;
+  corridor_init (&c);
+  ndt_registration_params_init (&params);
+  g_assert_true (ndt_register (c.backend, 0, &params, NDT_SEARCH_LOCAL, &c.truth, 1, &plain, NULL));
+  params.regularization.factor.is_set = 1;
+  params.regularization.factor.mean = c.truth;
+  params.regularization.factor.information[NDT_H6 (0, 0)] = 1e6;
+  g_assert_true (ndt_register (c.backend, 0, &params, NDT_SEARCH_LOCAL, &c.truth, 1, &held, NULL));
+  g_assert_cmpuint (held.n_degenerate, ==, plain.n_degenerate);
+  g_assert_cmpuint (held.covariance_kind, ==, NDT_POSE_COVARIANCE_LAPLACE);
+  g_assert_cmpfloat (held.covariance[0], <, plain.covariance[0]);
+  g_assert_cmpfloat (held.covariance[0], <=, 1e-6);
+  g_assert_cmpfloat_with_epsilon (
+      held.covariance[7], plain.covariance[7], 0.1 * plain.covariance[7]);
+  corridor_clear (&c);
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/pose-factor/derivatives", test_derivatives);
+  g_test_add_func ("/pose-factor/penalty", test_penalty);
+  g_test_add_func ("/pose-factor/alignment", test_alignment);
+  g_test_add_func ("/pose-factor/planar", test_planar);
+  g_test_add_func ("/pose-factor/refused", test_refused);
+  g_test_add_func ("/pose-factor/registration", test_registration);
+  return g_test_run ();
+}
