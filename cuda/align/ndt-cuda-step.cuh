@@ -26,7 +26,7 @@ typedef struct {
   NdtStart start;
   double total[VALUES];
   double best[VALUES];
-  double held[VALUES]; /* total less the penalty of a factor */
+  double held[VALUES];   /* total less the penalty of a factor */
   float rounded[VALUES]; /* total */
   float reuse;           /* as of NdtCudaJob */
   int32_t go_on;

@@ -374,8 +374,8 @@ ndt_optimizer_is_finite (const NdtOptimizerSums *sums)
  * @gradient: (inout): likewise
  * @hessian: (inout): likewise; of the penalty JᵀΛJ, which is positive semidefinite
  *
- * To be called before ndt_optimizer_regularize(). With e the quaternion from the mean to the trial, a
- * perturbation δω changes twice its vector part by (e_w I − [e_v]×) δω.
+ * To be called before ndt_optimizer_regularize(). With e the quaternion from the mean to the trial,
+ * a perturbation δω changes twice its vector part by (e_w I − [e_v]×) δω.
  */
 NDT_NOINLINE void
 ndt_optimizer_add_factor (const NdtOptimizer *o, const NdtStart *start, NdtReal *score,

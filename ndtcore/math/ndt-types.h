@@ -155,8 +155,8 @@ typedef struct {
  * NdtPoseFactor:
  * @is_set: whether there is a factor; 0: the other members are not read
  * @mean: the pose in the map that the pose is attracted to
- * @information: 6×6, symmetric and positive semidefinite, packed as a Hessian (%NDT_H6): of the position
- *   along the map's axes, 1/m², and of the rotation about these through the pose, 1/rad²
+ * @information: 6×6, symmetric and positive semidefinite, packed as a Hessian (%NDT_H6): of the
+ * position along the map's axes, 1/m², and of the rotation about these through the pose, 1/rad²
  *
  * A penalty ½ rᵀ @information r on the score of a pose, with r its distance from @mean: metres, and
  * twice the vector part of the quaternion from @mean to it, which is the angle in rad where that is
