@@ -75,6 +75,12 @@ predict (double position, double velocity, const NdtDriftStep *step)
 }
 
 double
+ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
+{
+  return predict (along (drift->position, u), along (drift->velocity, u), step);
+}
+
+double
 ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservability *seen,
     double shift[3], double axis[3])
 {

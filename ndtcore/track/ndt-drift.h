@@ -45,6 +45,9 @@ void ndt_drift_reset (NdtDrift *drift, double stddev);
  * velocity unknown. */
 void ndt_drift_widen (NdtDrift *drift, double stddev);
 
+/* Variance of the prediction along a unit vector, m². */
+double ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3]);
+
 /* Adds a scan. @shift: (inout): from the prediction to the alignment, metres in the map; it is
  * weighted with the scan's information along open axes, and unchanged, to the bit, where none is
  * open. Returns the largest standard deviation of the position, metres, and its @axis. */

@@ -171,7 +171,8 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   /* A fit below that of a start counts where it is that of the scans before. With a prior in the
    * objective the place is known from elsewhere, along roads whose fit says little; and odometry
    * that leads there is evidence as well. */
-  const gboolean is_held = params->regularization_scale > 0 && step->input.has_prior;
+  const gboolean is_held =
+      (params->regularization_scale > 0 || params->prior_factor) && step->input.has_prior;
   const gboolean by_odometry =
       step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY && !step->guess.far;
   step->dropped = (!is_held && !by_odometry && has_fallen (tracker, step)) ||
@@ -305,6 +306,31 @@ get_start_stddev (const NdtLocalizerStep *step)
   return MAX (known, START_STDDEV);
 }
 
+/* Where motion and a prior lead that takes part by its covariance: along directions that the scan
+ * leaves open the alignment does not weigh them, since what it feigns there outweighs both. FALSE
+ * where motion alone leads. */
+static gboolean
+lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
+    const NdtDriftStep *from, double lead[3])
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  const double *stddev = step->observation->prior_stddev;
+  NdtDriftStep motion = *from;
+  memcpy (lead, guess->pose.position, 3 * sizeof (double));
+  if (!localizer->params.prior_factor || !guess->is_held || guess->is_apart ||
+      !step->observation->has_prior_stddev)
+    return FALSE;
+  motion.prior_variance = 0;
+  for (guint i = 0; i < 3; i++) {
+    const double u[3] = {i == 0, i == 1, i == 2};
+    const double p = ndt_drift_predict (&localizer->tracker.drift, &motion, u);
+    if (stddev[i] > 0 && isfinite (stddev[i]))
+      lead[i] += p / (p + stddev[i] * stddev[i]) *
+                 (step->input.prior.position[i] - guess->pose.position[i]);
+  }
+  return TRUE;
+}
+
 /* Updates the variance of the position. Along directions that the scan leaves open the pose is that
  * of the prediction. */
 void
@@ -318,7 +344,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
       .seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME,
       .by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY,
   };
-  double shift[3], before[3];
+  double shift[3], before[3], lead[3];
   ndt_pose_difference (&guess->pose, &tracker->pose, &from.way, NULL);
   if (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR) {
     ndt_drift_reset (&tracker->drift, get_start_stddev (step));
@@ -330,17 +356,20 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
     ndt_drift_widen (&tracker->drift, NDT_LOCALIZER_NEW_PLACE);
     from.seconds = 0;
   }
+  const gboolean fuses = lead_by_prior (localizer, step, &from, lead);
   for (guint i = 0; i < 3; i++)
-    shift[i] = before[i] = body.position[i] - guess->pose.position[i];
+    shift[i] = body.position[i] - guess->pose.position[i];
   out->innovation = sqrt (shift[0] * shift[0] + shift[1] * shift[1] + shift[2] * shift[2]);
   if (!step->tried || step->reason != NDT_REASON_NONE) {
     out->sigma = ndt_drift_skip (&tracker->drift, &from);
   } else {
+    for (guint i = 0; i < 3; i++)
+      shift[i] = before[i] = body.position[i] - lead[i];
     out->sigma = ndt_drift_take (
         &tracker->drift, &from, &out->registration.observability, shift, out->sigma_axis);
     /* A result in another place is not moved towards the prediction. */
-    for (guint i = 0; i < 3 && !step->jumps && !guess->is_held && localizer->params.max_sigma > 0;
-         i++)
+    const gboolean moves = !step->jumps && (fuses || !guess->is_held);
+    for (guint i = 0; i < 3 && moves && localizer->params.max_sigma > 0; i++)
       out->registration.pose.position[i] += shift[i] - before[i];
   }
   step->drift = tracker->drift;

@@ -113,7 +113,7 @@ get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
   /* Invalid poses are ignored. */
   input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
   input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
-  input.holds = localizer->params.regularization_scale > 0;
+  input.holds = localizer->params.regularization_scale > 0 || localizer->params.prior_factor;
   return input;
 }
 
@@ -193,7 +193,13 @@ get_registration_params (const NdtLocalizer *localizer, const NdtLocalizerStep *
   NdtRegularization *r = &params.regularization;
   memset (r, 0, sizeof (*r));
   /* No regularization in a search around a pose. */
-  if (!guess->is_held || step->is_wide)
+  if (step->is_wide)
+    return params;
+  if (step->factor.is_set) {
+    const NdtPose mean = sensor_of_guess (localizer, step, &step->factor.mean);
+    ndt_localizer_factor_to_sensor (&step->factor, &mean, &r->factor);
+  }
+  if (!guess->is_held || !(localizer->params.regularization_scale > 0))
     return params;
   NdtPose body = guess->pose;
   memcpy (body.orientation, guess->held_orientation, sizeof (body.orientation));
@@ -235,6 +241,7 @@ ndt_localizer_step_begin (
   if (localizer->params.deskew && !set_course (localizer, step, error))
     return FALSE;
   step->guesses[0] = sensor_of_guess (localizer, step, &step->guess.pose);
+  ndt_localizer_step_set_factor (localizer, step);
   if (step->guess.far)
     return TRUE;
   const NdtRegistrationParams params = get_registration_params (localizer, step);
@@ -249,7 +256,10 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
 {
   NdtRegistration *registration = &step->out.registration;
   const NdtRegistration before = *registration;
-  const NdtRegistrationParams params = get_registration_params (localizer, step);
+  NdtRegistrationParams params = get_registration_params (localizer, step);
+  /* Candidates from far are compared by a sample, beside which a factor would outweigh all else. */
+  if (search == NDT_SEARCH_FAR)
+    step->factor.is_set = params.regularization.factor.is_set = FALSE;
   if (!ndt_register (
           localizer->backend, step->slot, &params, search, guesses, n_guesses, registration, error))
     return FALSE;
@@ -538,6 +548,10 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
       if (!step->course.is_doubtful)
         tracker->velocity_at = step->input.time;
     }
+  }
+  if (step->reason == NDT_REASON_NONE && !localizer->has_planar) {
+    localizer->has_planar = TRUE;
+    localizer->planar = body;
   }
   out->reason = step->reason;
   /* The pose in the scan's middle is good, and tracking continues from it; but the pose at the

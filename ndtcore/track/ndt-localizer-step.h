@@ -22,6 +22,8 @@ struct _NdtLocalizer {
   float *thinned;   /* packed points of a scan */
   guint thinned_capacity;
   NdtFitModel fit;
+  gboolean has_planar; /* @planar is where the drive began: its height and tilt */
+  NdtPose planar;
   double jump; /* metres to the latest place that motion does not lead to */
   gint64 upload_times[NDT_MAX_SCANS];
   NdtRelocalizer *relocalizer;
@@ -39,6 +41,7 @@ struct _NdtLocalizer {
  * @dropped: it meets all thresholds, but its scores fell
  * @tried: it was aligned
  * @is_wide: it is searched for around the guess: @search
+ * @factor: what else than the scan tells of the body's pose
  * @has_course: its motion is compensated by @course
  * @guesses: poses of the sensor in the scan's middle, by the guess and, in a search, by its others
  * @jumps: it fits, away from the prediction: other scans have to confirm the place
@@ -59,6 +62,7 @@ typedef struct {
   gboolean tried;
   gboolean is_wide;
   NdtPoseSearch search;
+  NdtPoseFactor factor;
   gboolean has_course;
   NdtCourse course;
   NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
@@ -98,6 +102,13 @@ void ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step);
 /* Sets the numbers that led to the result's reason, and the directions that the scan leaves open.
  */
 void ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step);
+/* What priors with a covariance, odometry and a planar robot tell, as far as the params ask for it.
+ */
+void ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *step);
+/* The factor of the body's pose as one of its sensor's. @sensor: its pose where the body is at the
+ * factor's mean. */
+void ndt_localizer_factor_to_sensor (
+    const NdtPoseFactor *body, const NdtPose *sensor, NdtPoseFactor *out);
 /* For choosing between places, the higher the better. */
 double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Updates the variance of the position. Along directions that the scan leaves open the

@@ -73,6 +73,7 @@ ndt_localizer_set_initial_pose (NdtLocalizer *localizer, const NdtPose *pose)
   localizer->tracker.initial = initial;
   localizer->tracker.n_tries = 0;
   ndt_localizer_drop_search (localizer);
+  localizer->has_planar = FALSE;
   return TRUE;
 }
 
@@ -94,6 +95,7 @@ ndt_localizer_reset (NdtLocalizer *localizer)
   ndt_localizer_drop_search (localizer);
   ndt_tracker_reset (&localizer->tracker);
   localizer->course.has_pose = FALSE;
+  localizer->has_planar = FALSE;
 }
 
 void

@@ -101,6 +101,11 @@ typedef enum {
  *   far (NDT_SEARCH_FAR), from all guesses, [0, 1]; 0: never
  * @regularization_scale: a prior of a scan with a prediction by motion is not its guess, but part
  *   of the objective along the heading, by NdtRegularization with this scale, at least 0; 0: never
+ * @prior_factor: a prior with a covariance, of a scan with a prediction by motion, is not its guess,
+ *   but part of the objective by that covariance (NdtPoseFactor)
+ * @odometry_factor: so is the pose that odometry predicts, with 2 % of the way and the variance
+ *   before it
+ * @planar: so are the height and the tilt of the first scan that was localized: a robot on a floor
  * @start: standard deviations of a pose set by hand, and of a prior without its own; by default
  *   within the range of NDT_SEARCH_FAR. With larger ones the scan is searched for around it. While
  *   the result is not reliable (DEGRADED) the next scans are searched for around the same pose, or
@@ -129,6 +134,9 @@ typedef struct {
   guint max_skips;
   double score_drop;
   double regularization_scale;
+  gboolean prior_factor;
+  gboolean odometry_factor;
+  gboolean planar;
   NdtPoseSearch start;
   gboolean search_map;
   double no_ground_margin;

@@ -103,6 +103,24 @@ get_error (const NdtPose *truth, const NdtPose *pose, double e[6])
   }
 }
 
+/* name, seed, scan, status, reason, counts, metres, degrees, right, wrong, fit, overlap,
+ * innovation, sigma, points, pairs, the error and the covariance. */
+static void
+write_scan (const TrustCase *trust, guint i, const NdtLocalization *l, double metres,
+    double radians, const double e[6], gboolean right, gboolean wrong)
+{
+  const gboolean counts = !trust->is_counted || trust->is_counted (trust, i);
+  fprintf (trust->scans, "%s,%u,%u,%s,%s,%d,%.5f,%.5f,%d,%d,%.5f,%.5f,%.5f,%.5f,%u,%u", trust->name,
+      trust->seed, i, ndt_track_status_to_string (l->status), ndt_reason_to_string (l->reason),
+      counts, metres, radians * 180 / G_PI, right, wrong, l->fit, l->overlap, l->innovation,
+      l->sigma, l->registration.n_points, (guint)l->registration.n_pairs);
+  for (guint k = 0; k < 6; k++)
+    fprintf (trust->scans, ",%.9g", e[k]);
+  for (guint k = 0; k < 36; k++)
+    fprintf (trust->scans, ",%.9g", l->registration.covariance[k]);
+  fputc ('\n', trust->scans);
+}
+
 void
 trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
 {
@@ -187,6 +205,8 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
     result->most_evaluations = MAX (result->most_evaluations, l.registration.evaluations);
     double turn;
     ndt_pose_difference (&l.registration.pose, &l.guess, NULL, &turn);
+    if (trust->scans)
+      write_scan (trust, i, &l, metres, radians, e, right, wrong);
     if (verbose)
       g_print (
           "    %3u %-8s %-10s from %-17s %6.2f m %5.1f deg, nvtl/max %.3f x %.3f = %.3f, %u "

@@ -2,6 +2,8 @@
 /* Runs a drive through a localizer and compares its statuses with the truth. */
 #pragma once
 
+#include <stdio.h>
+
 #include "ndtcore/track/ndt-localizer.h"
 #include "trust-drive.h"
 
@@ -28,6 +30,7 @@ typedef struct _TrustCase TrustCase;
  *   everywhere
  * @tolerance: factor on the limits of right and wrong; 0: 1
  * @since: scans before this are not measured for recovery
+ * @scans: (nullable): receives a line a scan of the row @name: docs/testing.md
  */
 struct _TrustCase {
   const TrustDrive *drive;
@@ -47,6 +50,8 @@ struct _TrustCase {
   guint since;
   double tolerance;
   double a, b, c;
+  FILE *scans;
+  const gchar *name;
 };
 
 /**

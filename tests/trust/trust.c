@@ -8,7 +8,7 @@
 #include "trust-rows.h"
 #include "tests/ndt-test.h"
 
-static gchar *only, *cache;
+static gchar *only, *cache, *scans_path;
 static gint first_seed = 1, n_seeds, leaf_percent = -1;
 static gboolean as_json, verbose, check;
 
@@ -21,6 +21,7 @@ static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &onl
     {"leaf", 'l', 0, G_OPTION_ARG_INT, &leaf_percent, "Leaves, as a percentage of a cell", "N"},
     {"json", 'j', 0, G_OPTION_ARG_NONE, &as_json, "Prints JSON", NULL},
     {"check", 'k', 0, G_OPTION_ARG_NONE, &check, "Ends with 1 where a bound is missed", NULL},
+    {"scans", 0, 0, G_OPTION_ARG_FILENAME, &scans_path, "Writes a line a scan", "FILE"},
     {"verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Prints each scan", NULL},
     G_OPTION_ENTRY_NULL};
 
@@ -143,6 +144,7 @@ main (int argc, char *argv[])
   if (!cache)
     cache = g_build_filename (g_get_tmp_dir (), "ndt-trust", NULL);
   TrustInputs *inputs = trust_inputs_new (cache);
+  FILE *scans = scans_path ? fopen (scans_path, "w") : NULL;
   for (guint i = 0; i < trust_n_rows; i++) {
     const TrustRow *row = &trust_rows[i];
     const guint n = row->n_seeds ? MIN (row->n_seeds, (guint)n_seeds) : (guint)n_seeds;
@@ -156,6 +158,9 @@ main (int argc, char *argv[])
       if (row->prepare (inputs, row, seed, &trust)) {
         if (leaf_percent >= 0)
           trust.params.filter.leaf_size = (float)(0.01 * leaf_percent * row->resolution);
+        trust.scans = scans;
+        trust.name = row->name;
+        trust.seed = seed;
         trust_case_run (&trust, verbose, &result);
         add (&sum, &result);
       }
@@ -173,5 +178,7 @@ main (int argc, char *argv[])
   else
     g_print ("%u of %u rows miss a bound that they are not known to miss\n", n_missed, n_printed);
   trust_inputs_free (inputs);
+  if (scans)
+    fclose (scans);
   return check && n_missed > 0;
 }

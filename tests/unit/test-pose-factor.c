@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/math/ndt-mount.h"
 #include "ndtcore/math/ndt-optimizer.h"
+#include "ndtcore/track/ndt-localizer.h"
 #include "tests/ndt-scene.h"
 
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
@@ -250,6 +251,119 @@ test_registration (void)
   corridor_clear (&c);
 }
 
+/* ---- A stream ---- */
+
+enum { WITHOUT, PRIORS, ODOMETRY, N_KINDS };
+
+/* Along the corridor at 5 m/s, ten scans a second, the sensor on a mount: with nothing else, with
+ * priors off by 0.5 m a coordinate that say so, and with odometry. Each scan is tracking where
+ * something tells the way, and twice gives the same bits. */
+static void
+test_localizer (void)
+{
+  enum { N = 60 };
+  Corridor c;
+  corridor_init (&c);
+  const double on_body[3] = {1.5, 0.4, 0.3};
+  double worst[N_KINDS] = {0}, mean[N_KINDS] = {0}, across[N_KINDS] = {0};
+  NdtPose last[2];
+  for (guint run = 0; run < 2 * N_KINDS; run++) {
+    const guint kind = run / 2;
+    g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+    g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (c.backend);
+    NdtLocalizerParams params;
+    NdtLocalization l;
+    ndt_localizer_params_init (&params);
+    ndt_pose_from_rpy (on_body, 0, 0, 1.2, &params.sensor_pose);
+    params.prior_factor = kind == PRIORS;
+    params.odometry_factor = kind == ODOMETRY;
+    g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+    for (guint i = 0; i < N; i++) {
+      const double position[3] = {-18 + 0.5 * i, -0.3, 1.1};
+      NdtPose body;
+      ndt_pose_from_rpy (position, 0, 0, 0.02, &body);
+      const NdtPose sensor = ndt_mount_sensor_of_body (&params.sensor_pose, &body);
+      g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_CORRIDOR, &sensor, 1500, 20 + i);
+      NdtObservation o = {.points = ndt_cloud_view_xyz_f32 (scan, 1500),
+          .time = 100 * (gint64)i * G_GINT64_CONSTANT (1000000),
+          .has_prior = i == 0 || kind == PRIORS,
+          .prior = body,
+          .has_odometry = kind == ODOMETRY,
+          .odometry = body};
+      if (i > 0) {
+        o.has_prior_stddev = TRUE;
+        for (guint k = 0; k < 2; k++) {
+          o.prior_stddev[k] = 0.5;
+          o.prior.position[k] += 0.5 * ndt_test_normal (rand);
+        }
+      }
+      o.odometry.position[1] += 30;
+      g_assert_true (ndt_localizer_process (localizer, &o, &l, NULL));
+      if (kind != WITHOUT)
+        g_assert_cmpuint (l.status, ==, NDT_TRACK_TRACKING);
+      const double *p = l.registration.pose.position;
+      worst[kind] = MAX (worst[kind], fabs (p[0] - position[0]));
+      across[kind] = MAX (across[kind], fabs (p[1] - position[1]));
+      mean[kind] += fabs (p[0] - position[0]) / N / 2;
+    }
+    last[run % 2] = l.registration.pose;
+    if (run % 2)
+      g_assert_cmpmem (&last[0], sizeof (last[0]), &last[1], sizeof (last[1]));
+  }
+  g_test_message ("along, worst and mean: %.2f, %.2f m without; %.2f, %.2f m by priors; %.2f, %.2f "
+                  "m by odometry",
+      worst[WITHOUT], mean[WITHOUT], worst[PRIORS], mean[PRIORS], worst[ODOMETRY], mean[ODOMETRY]);
+  /* Alone it stays behind. Priors are off by 0.4 m in the mean, and many tell more than one. */
+  g_assert_cmpfloat (worst[WITHOUT], >, 4);
+  g_assert_cmpfloat (worst[PRIORS], <, 2);
+  g_assert_cmpfloat (mean[PRIORS], <, 0.4);
+  /* 2 % of 30 m. */
+  g_assert_cmpfloat (worst[ODOMETRY], <, 0.6);
+  for (guint k = PRIORS; k < N_KINDS; k++)
+    g_assert_cmpfloat (across[k], <, 0.05);
+  corridor_clear (&c);
+}
+
+/* Walls alone do not tell the height; a planar robot keeps that of its start. The sensor is on a
+ * mount: what is said of the body's pose is said of the sensor's. */
+static void
+test_start_height (void)
+{
+  Corridor c;
+  corridor_init (&c);
+  double worst[2] = {0, 0};
+  for (guint planar = 0; planar < 2; planar++) {
+    g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (c.backend);
+    NdtLocalizerParams params;
+    ndt_localizer_params_init (&params);
+    const double on_body[3] = {1.5, 0.4, 0.3};
+    ndt_pose_from_rpy (on_body, 0, 0, 1.2, &params.sensor_pose);
+    params.planar = planar;
+    g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+    for (guint i = 0; i < 40; i++) {
+      const double position[3] = {0.1 * i, -0.3, 1.1};
+      NdtPose body;
+      ndt_pose_from_rpy (position, 0, 0, 0.02, &body);
+      const NdtPose sensor = ndt_mount_sensor_of_body (&params.sensor_pose, &body);
+      g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_CORRIDOR, &sensor, 1500, 20 + i);
+      guint n = 0;
+      for (guint k = 0; k < 1500; k++)
+        if (i < 3 || (scan[3 * k + 2] > -0.9f && scan[3 * k + 2] < 0.6f))
+          memmove (scan + 3 * n++, scan + 3 * k, 3 * sizeof (float));
+      const NdtObservation o = {.points = ndt_cloud_view_xyz_f32 (scan, n),
+          .time = 100 * (gint64)i * G_GINT64_CONSTANT (1000000),
+          .has_prior = i == 0,
+          .prior = body};
+      NdtLocalization l;
+      g_assert_true (ndt_localizer_process (localizer, &o, &l, NULL));
+      worst[planar] = MAX (worst[planar], fabs (l.registration.pose.position[2] - 1.1));
+    }
+  }
+  g_test_message ("height: %.3f m alone, %.3f m planar", worst[0], worst[1]);
+  g_assert_cmpfloat (worst[1], <, 0.9 * worst[0]);
+  corridor_clear (&c);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -260,5 +374,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/pose-factor/planar", test_planar);
   g_test_add_func ("/pose-factor/refused", test_refused);
   g_test_add_func ("/pose-factor/registration", test_registration);
+  g_test_add_func ("/pose-factor/localizer", test_localizer);
+  g_test_add_func ("/pose-factor/start-height", test_start_height);
   return g_test_run ();
 }

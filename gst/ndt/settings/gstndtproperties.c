@@ -178,6 +178,18 @@ static const GstNdtProperty properties[] = {
         "0.001 to 0.1 is useful, 0.01 is Autoware's)",
         GST_NDT_KIND_DOUBLE, AT (params.regularization_scale), PLAYING, GST_NDT_CHANGE_PARAMS, 0,
         1000},
+    {"prior-factor", "Prior Factor",
+        "Poses of role prior with a covariance take part in the alignment, weighted by it, instead "
+        "of being where the search starts",
+        GST_NDT_KIND_BOOLEAN, AT (params.prior_factor), PLAYING, GST_NDT_CHANGE_PARAMS},
+    {"odometry-factor", "Odometry Factor",
+        "The pose that odometry leads to takes part in the alignment: known to 2 % of the way "
+        "beside what was known before",
+        GST_NDT_KIND_BOOLEAN, AT (params.odometry_factor), PLAYING, GST_NDT_CHANGE_PARAMS},
+    {"planar", "Planar",
+        "A robot on a floor: its height and its tilt stay what they were at the first scan that "
+        "was localized, to 5 cm and half a degree",
+        GST_NDT_KIND_BOOLEAN, AT (params.planar), PLAYING, GST_NDT_CHANGE_PARAMS},
     {"no-ground-margin", "No-Ground Margin",
         "Points that lie this much higher in the map than the pose are scored by themselves as "
         "well, metres (0 = off); messages have these scores",
