@@ -62,6 +62,10 @@ gst_ndt_estimate_attach (GstBuffer *buffer, const NdtLocalization *localization,
   meta->reason_bound = localization->reason_bound;
   meta->has_fit = localization->fit > 0;
   meta->fit = localization->fit;
+  meta->has_confidence = localization->has_confidence;
+  meta->confidence = localization->confidence;
+  if (meta->has_confidence)
+    meta->unexplained = (gdouble)localization->rays.n_unexplained / localization->rays.n;
   meta->sigma = localization->has_pose ? localization->sigma : 0;
   meta->n_open = localization->n_open;
   meta->degenerate = meta->n_open > 0 || localization->reason == NDT_REASON_DEGENERATE;

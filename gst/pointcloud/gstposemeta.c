@@ -224,6 +224,9 @@ set_quality (GstStructure *structure, const GstPoseMeta *meta)
       meta->sigma, "degenerate", G_TYPE_BOOLEAN, meta->degenerate, NULL);
   if (meta->has_fit)
     gst_structure_set (structure, "fit", G_TYPE_DOUBLE, meta->fit, NULL);
+  if (meta->has_confidence)
+    gst_structure_set (structure, "confidence", G_TYPE_DOUBLE, meta->confidence, "unexplained",
+        G_TYPE_DOUBLE, meta->unexplained, NULL);
   append_doubles (structure, "open-directions", meta->open_directions, 3 * MIN (meta->n_open, 3));
 }
 
@@ -241,7 +244,8 @@ set_quality (GstStructure *structure, const GstPoseMeta *meta)
  * `no-ground-points` (guint), `no-ground-transformation-probability` and `no-ground-nvtl` (double)
  * only where the points above the ground were scored; `reason` (string, nick of #GstPoseReason),
  * `reason-value`, `reason-bound`, `sigma` (double), `degenerate` (boolean) and `open-directions`
- * (array of 3 doubles a direction) of estimates only, `fit` (double) where it is known.
+ * (array of 3 doubles a direction) of estimates only, `fit` (double), and `confidence` with
+ * `unexplained` (double), where they are known.
  *
  * Returns: (transfer full): a structure
  *
@@ -301,6 +305,8 @@ read_quality (GstPoseMeta *pose, const GstStructure *structure)
   gst_structure_get_double (structure, "reason-bound", &pose->reason_bound);
   pose->has_fit = gst_structure_get_double (structure, "fit", &pose->fit);
   gst_structure_get_double (structure, "sigma", &pose->sigma);
+  pose->has_confidence = gst_structure_get_double (structure, "confidence", &pose->confidence);
+  gst_structure_get_double (structure, "unexplained", &pose->unexplained);
   gst_structure_get_boolean (structure, "degenerate", &pose->degenerate);
   if (!open)
     return TRUE;

@@ -134,6 +134,9 @@ typedef struct _GstPoseMeta GstPoseMeta;
  * @degenerate: the scan leaves directions of the position open (Since: 0.2)
  * @n_open: how many, 0 to 3 … (Since: 0.2)
  * @open_directions: … unit vectors in the parent frame, one after another (Since: 0.2)
+ * @has_confidence: @confidence and @unexplained are known (Since: 0.2)
+ * @confidence: probability that an estimate is right to 0.5 m and 2 degrees (Since: 0.2)
+ * @unexplained: share of the scan's points that lie on nothing that the map has there (Since: 0.2)
  *
  * Since: 0.1
  */
@@ -168,6 +171,9 @@ struct _GstPoseMeta {
   gboolean degenerate;
   guint n_open;
   gdouble open_directions[9];
+  gboolean has_confidence;
+  gdouble confidence;
+  gdouble unexplained;
 };
 
 #define GST_POSE_META_API_TYPE (gst_pose_meta_api_get_type ())

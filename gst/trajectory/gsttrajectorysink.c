@@ -427,6 +427,9 @@ set_quality (NdtTrajectoryRecord *record, const GstPoseMeta *meta)
   record->reason_bound = meta->reason_bound;
   record->fit = meta->fit;
   record->sigma = meta->sigma;
+  record->has_confidence = meta->has_confidence;
+  record->confidence = meta->confidence;
+  record->unexplained = meta->unexplained;
   record->n_open = MIN (meta->n_open, 3);
   memcpy (record->open, meta->open_directions, sizeof record->open);
 }

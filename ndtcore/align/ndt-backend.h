@@ -256,6 +256,8 @@ gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMap
 /* Edge of the cells of the map that was set last, metres, to the micrometre; 0 without one. Any
  * thread. */
 double ndt_backend_get_resolution (const NdtBackend *backend);
+/* The map that was set last; NULL where there is none, or on the device only. (transfer full) */
+NdtVoxelMap *ndt_backend_ref_map (NdtBackend *backend);
 /* @share: fraction of that map's points that lie in voxels; @density: mean number of points of a
  *   voxel. 1 and 100 where they are not known, 0 and 0 without a map. Any thread. */
 void ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density);

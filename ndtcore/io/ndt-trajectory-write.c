@@ -73,6 +73,12 @@ append_quality (GString *out, const NdtTrajectoryRecord *record)
     if (record->reason)
       append_double (out, numbers[i]);
   }
+  const double shares[] = {record->confidence, record->unexplained};
+  for (guint i = 0; i < G_N_ELEMENTS (shares); i++) {
+    g_string_append_c (out, ',');
+    if (record->has_confidence)
+      append_double (out, shares[i]);
+  }
   g_string_append_c (out, ',');
   for (guint i = 0; i < 3 * record->n_open; i++) {
     if (i > 0)
@@ -114,7 +120,7 @@ ndt_trajectory_write_header (GString *out, NdtTrajectoryFormat format)
   else if (format == NDT_TRAJECTORY_CSV)
     g_string_append (out, "index,time,status,x,y,z,qx,qy,qz,qw,transformation_probability,nvtl,"
                           "matched_ratio,iterations,error_m,error_deg,reason,reason_value,"
-                          "reason_bound,fit,sigma,open_directions\n");
+                          "reason_bound,fit,sigma,confidence,unexplained,open_directions\n");
 }
 
 void

@@ -81,6 +81,9 @@ gboolean ndt_trajectory_interpolate (
  * @reason_bound: … and what that is compared with
  * @fit: of the estimate, about 1 in place
  * @sigma: of its position, metres
+ * @has_confidence: these are known:
+ * @confidence: probability that the estimate is right
+ * @unexplained: share of the scan that the map does not explain
  * @n_open: directions that the scan leaves open, 0 to 3 …
  * @open: … unit vectors of these, three numbers each
  * @has_error: @error_m and @error_deg are set
@@ -101,6 +104,9 @@ typedef struct {
   double reason_bound;
   double fit;
   double sigma;
+  gboolean has_confidence;
+  double confidence;
+  double unexplained;
   guint n_open;
   double open[9];
   gboolean has_error;

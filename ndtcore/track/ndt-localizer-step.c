@@ -595,6 +595,8 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
     if (!step->is_complete && !ndt_register_complete (localizer->backend, step->slot,
                                   &registration_params, &step->result, registration, error))
       return FALSE;
+    if (outcome <= NDT_OUTCOME_DEGRADED)
+      ndt_localizer_step_follow_rays (localizer, step, &sensor);
     const NdtPose pose = ndt_localizer_step_get_pose (localizer, step);
     registration->pose = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
     ndt_localizer_step_add_drift (step, registration);

@@ -109,6 +109,9 @@ void ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerS
  * factor's mean. */
 void ndt_localizer_factor_to_sensor (
     const NdtPoseFactor *body, const NdtPose *sensor, NdtPoseFactor *out);
+/* Sets the rays of the result, of a scan whose sensor is at @sensor, and its confidence. */
+void ndt_localizer_step_follow_rays (
+    NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *sensor);
 /* For choosing between places, the higher the better. */
 double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Updates the variance of the position. Along directions that the scan leaves open the

@@ -3,6 +3,7 @@
 
 #include "ndtcore/motion/ndt-deskew.h"
 #include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/map/ndt-map-rays.h"
 
 G_BEGIN_DECLS
 
@@ -101,8 +102,8 @@ typedef enum {
  *   far (NDT_SEARCH_FAR), from all guesses, [0, 1]; 0: never
  * @regularization_scale: a prior of a scan with a prediction by motion is not its guess, but part
  *   of the objective along the heading, by NdtRegularization with this scale, at least 0; 0: never
- * @prior_factor: a prior with a covariance, of a scan with a prediction by motion, is not its guess,
- *   but part of the objective by that covariance (NdtPoseFactor)
+ * @prior_factor: a prior with a covariance, of a scan with a prediction by motion, is not its
+ * guess, but part of the objective by that covariance (NdtPoseFactor)
  * @odometry_factor: so is the pose that odometry predicts, with 2 % of the way and the variance
  *   before it
  * @planar: so are the height and the tilt of the first scan that was localized: a robot on a floor
@@ -202,6 +203,10 @@ typedef struct {
  * @sigma_axis: … and the direction in the map, a unit vector
  * @n_open: directions of the position that the scan leaves open, where it was aligned …
  * @open: … unit vectors in the map
+ * @has_confidence: @confidence is known …
+ * @confidence: … the probability that the pose is right to 0.5 m and 2 degrees: ndt_confidence()
+ * @rays: whether the scan can have been measured there, by its rays through the map; @rays.n is 0
+ *   where it was not aligned, or the map is not in the host's memory
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: it is TRACKING after a scan that was not
  * @searched: the guess is what a search of the map has found
@@ -230,6 +235,9 @@ typedef struct {
   double innovation;
   double sigma;
   double sigma_axis[3];
+  gboolean has_confidence;
+  double confidence;
+  NdtMapRays rays;
   guint n_open;
   double open[3][3];
   guint n_skipped;

@@ -90,6 +90,9 @@ push_scans (void)
         meta->has_fit = meta->degenerate = TRUE;
         meta->fit = 0.75;
         meta->sigma = 0.25;
+        meta->has_confidence = TRUE;
+        meta->confidence = 0.5;
+        meta->unexplained = 0.125;
         meta->n_open = 2;
         memcpy (meta->open_directions, open, sizeof open);
       }
@@ -217,10 +220,10 @@ GST_START_TEST (test_csv)
   fail_unless (ndt_trajectory_get_pose (trajectory, 2)->position[0] == 2.02);
   fail_unless (g_file_get_contents (path, &text, NULL, NULL));
   fail_unless (
-      strstr (text, "\n1,5.100000001,lost,,,,,,,,0,2.5,0,4,,,no-start,0,1,0,0,\n") != NULL);
+      strstr (text, "\n1,5.100000001,lost,,,,,,,,0,2.5,0,4,,,no-start,0,1,0,0,,,\n") != NULL);
   fail_unless (strstr (text, "\n2,5.200000001,tracking,2.02,") != NULL);
-  fail_unless (strstr (text, ",none,0,0,0.75,0.25,0 1 0 0 0 1\n") != NULL);
-  fail_unless (strstr (text, "\n3,5.300000001,,,,,,,,,0,0,0,0,,,,,,,,\n") != NULL);
+  fail_unless (strstr (text, ",none,0,0,0.75,0.25,0.5,0.125,0 1 0 0 0 1\n") != NULL);
+  fail_unless (strstr (text, "\n3,5.300000001,,,,,,,,,0,0,0,0,,,,,,,,,,\n") != NULL);
 }
 GST_END_TEST;
 

@@ -104,16 +104,18 @@ get_error (const NdtPose *truth, const NdtPose *pose, double e[6])
 }
 
 /* name, seed, scan, status, reason, counts, metres, degrees, right, wrong, fit, overlap,
- * innovation, sigma, points, pairs, the error and the covariance. */
+ * innovation, sigma, points, pairs, rays, those unexplained and pierced, the error and the
+ * covariance. */
 static void
 write_scan (const TrustCase *trust, guint i, const NdtLocalization *l, double metres,
     double radians, const double e[6], gboolean right, gboolean wrong)
 {
   const gboolean counts = !trust->is_counted || trust->is_counted (trust, i);
-  fprintf (trust->scans, "%s,%u,%u,%s,%s,%d,%.5f,%.5f,%d,%d,%.5f,%.5f,%.5f,%.5f,%u,%u", trust->name,
-      trust->seed, i, ndt_track_status_to_string (l->status), ndt_reason_to_string (l->reason),
-      counts, metres, radians * 180 / G_PI, right, wrong, l->fit, l->overlap, l->innovation,
-      l->sigma, l->registration.n_points, (guint)l->registration.n_pairs);
+  fprintf (trust->scans, "%s,%u,%u,%s,%s,%d,%.5f,%.5f,%d,%d,%.5f,%.5f,%.5f,%.5f,%u,%u,%u,%u,%u",
+      trust->name, trust->seed, i, ndt_track_status_to_string (l->status),
+      ndt_reason_to_string (l->reason), counts, metres, radians * 180 / G_PI, right, wrong, l->fit,
+      l->overlap, l->innovation, l->sigma, l->registration.n_points, (guint)l->registration.n_pairs,
+      l->rays.n, l->rays.n_unexplained, l->rays.n_pierced);
   for (guint k = 0; k < 6; k++)
     fprintf (trust->scans, ",%.9g", e[k]);
   for (guint k = 0; k < 36; k++)

@@ -63,6 +63,9 @@ GST_START_TEST (test_structures)
   AT (GstPoseMeta, degenerate, 512);
   AT (GstPoseMeta, n_open, 516);
   AT (GstPoseMeta, open_directions, 520);
+  AT (GstPoseMeta, has_confidence, 592);
+  AT (GstPoseMeta, confidence, 600);
+  AT (GstPoseMeta, unexplained, 608);
 }
 GST_END_TEST
 

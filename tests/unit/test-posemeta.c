@@ -38,6 +38,9 @@ add_estimate (GstBuffer *buffer)
   pose->fit = 1.0 / 11;
   pose->sigma = 1.0 / 9;
   pose->degenerate = TRUE;
+  pose->has_confidence = TRUE;
+  pose->confidence = 1.0 / 17;
+  pose->unexplained = 1.0 / 19;
   pose->n_open = 2;
   for (guint i = 0; i < 6; i++)
     pose->open_directions[i] = i / 13.0;
@@ -71,6 +74,8 @@ assert_same (const GstPoseMeta *a, const GstPoseMeta *b)
   fail_unless (a->reason_value == b->reason_value && a->reason_bound == b->reason_bound);
   fail_unless_equals_int (a->has_fit, b->has_fit);
   fail_unless (a->fit == b->fit && a->sigma == b->sigma);
+  fail_unless_equals_int (a->has_confidence, b->has_confidence);
+  fail_unless (a->confidence == b->confidence && a->unexplained == b->unexplained);
   fail_unless_equals_int (a->degenerate, b->degenerate);
   fail_unless_equals_int (a->n_open, b->n_open);
   fail_unless (memcmp (a->open_directions, b->open_directions, sizeof a->open_directions) == 0);

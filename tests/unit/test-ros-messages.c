@@ -158,7 +158,9 @@ test_diagnostics (void)
   meta.reason = GST_POSE_REASON_DEGENERATE;
   meta.reason_value = meta.sigma = 2 / 3.0;
   meta.reason_bound = 0.5;
-  meta.has_fit = meta.degenerate = TRUE;
+  meta.has_fit = meta.degenerate = meta.has_confidence = TRUE;
+  meta.confidence = 1 / 13.0;
+  meta.unexplained = 1 / 17.0;
   meta.fit = 1 / 7.0;
   meta.n_open = 2;
   for (guint i = 0; i < 6; i++)
@@ -184,7 +186,8 @@ test_diagnostics (void)
   g_assert_cmpint (read.reason, ==, meta.reason);
   g_assert_true (read.reason_value == meta.reason_value && read.sigma == meta.sigma);
   g_assert_true (read.reason_bound == meta.reason_bound && read.fit == meta.fit);
-  g_assert_true (read.has_fit && read.degenerate);
+  g_assert_true (read.has_fit && read.degenerate && read.has_confidence);
+  g_assert_true (read.confidence == meta.confidence && read.unexplained == meta.unexplained);
   g_assert_cmpuint (read.n_open, ==, 2);
   g_assert_cmpmem (read.open_directions, sizeof read.open_directions, meta.open_directions,
       sizeof meta.open_directions);

@@ -397,7 +397,7 @@ write_key_uint64 (CdrWriter *w, const gchar *key, guint64 value)
   write_key (w, key, text);
 }
 
-/* Eight keys. */
+/* Eleven keys. */
 static void
 write_quality (CdrWriter *w, const GstPoseMeta *meta)
 {
@@ -414,6 +414,9 @@ write_quality (CdrWriter *w, const GstPoseMeta *meta)
   write_key (w, "has-fit", meta->has_fit ? "true" : "false");
   write_key_double (w, "fit", meta->fit);
   write_key_double (w, "sigma", meta->sigma);
+  write_key (w, "has-confidence", meta->has_confidence ? "true" : "false");
+  write_key_double (w, "confidence", meta->confidence);
+  write_key_double (w, "unexplained", meta->unexplained);
   write_key (w, "degenerate", meta->degenerate ? "true" : "false");
   write_key (w, "open-directions", open->str);
 }
@@ -436,7 +439,7 @@ ros_write_diagnostics (GByteArray *out, gint64 stamp, const gchar *name, const G
   cdr_write_string (&w, name);
   cdr_write_string (&w, message);
   cdr_write_string (&w, ""); /* hardware_id */
-  cdr_write_u32 (&w, is_estimate ? 19 : 11);
+  cdr_write_u32 (&w, is_estimate ? 22 : 11);
   write_key (&w, "role", enum_nick (GST_TYPE_POSE_ROLE, meta->role));
   write_key (&w, "status", status);
   write_key (&w, "has-pose", meta->has_pose ? "true" : "false");
@@ -472,6 +475,12 @@ set_quality_value (GstPoseMeta *meta, const gchar *key, const gchar *value)
     meta->fit = g_ascii_strtod (value, NULL);
   else if (g_str_equal (key, "sigma"))
     meta->sigma = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "has-confidence"))
+    meta->has_confidence = g_str_equal (value, "true");
+  else if (g_str_equal (key, "confidence"))
+    meta->confidence = g_ascii_strtod (value, NULL);
+  else if (g_str_equal (key, "unexplained"))
+    meta->unexplained = g_ascii_strtod (value, NULL);
   else if (g_str_equal (key, "degenerate"))
     meta->degenerate = g_str_equal (value, "true");
   else if (g_str_equal (key, "open-directions")) {

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ndt-localizer.h"
+
+G_BEGIN_DECLS
+
+/* Fewer rays tell nothing. */
+#define NDT_CONFIDENCE_RAYS 16
+
+/* Probability that the pose is right to 0.5 m and 2 degrees, from the rays through the map, from
+ * how far it is from where motion leads, and from how well its position is known; the score is but
+ * one part. Calibrated on drives with known poses: docs/tracking.md. FALSE where it is not known:
+ * no pose, no alignment, no map in the host's memory, too few rays. */
+gboolean ndt_confidence (const NdtLocalization *localization, double *confidence);
+
+G_END_DECLS
