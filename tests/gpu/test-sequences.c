@@ -76,12 +76,21 @@ typedef struct {
   guint delay; /* µs that the receiver takes now and then */
 } Collected;
 
+/* Leaves out what is measured by the clock. */
+static void
+clear_times (NdtLocalization *localization)
+{
+  localization->upload_time = localization->align_time = 0;
+  if (localization->reason == NDT_REASON_TOO_LATE)
+    localization->reason_value = 0; /* how late it was */
+}
+
 static void
 collect (guint index, const NdtLocalization *localization, gpointer user_data)
 {
   Collected *c = user_data;
   c->results[c->n] = *localization;
-  c->results[c->n].upload_time = c->results[c->n].align_time = 0;
+  clear_times (&c->results[c->n]);
   c->n++;
   if (c->delay > 0 && c->n % 3 == 0)
     g_usleep (c->delay);
@@ -124,7 +133,7 @@ localize (NdtBackend *backend, const NdtLocalizerParams *params, Stream stream, 
     else
       ndt_localizer_process_batch (localizer, observations, n, collect, &collected, &error);
     g_assert_no_error (error);
-    results[i].upload_time = results[i].align_time = 0;
+    clear_times (&results[i]);
     i += n;
   }
 }
