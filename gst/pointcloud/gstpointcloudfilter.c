@@ -120,6 +120,18 @@ gst_point_cloud_filter_init (GstPointCloudFilter *self)
   gst_sink_events_tell_flushing (GST_BASE_TRANSFORM_SINK_PAD (self));
 }
 
+static gboolean
+gst_point_cloud_filter_query (
+    GstBaseTransform *transform, GstPadDirection direction, GstQuery *query)
+{
+  /* GstBaseTransform answers by its segment, which a flush or a change of state may reset between
+   * the look at its format and its use (1.22, a critical): a filter has no position of its own. */
+  if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query) == GST_QUERY_POSITION)
+    return gst_pad_peer_query (transform->sinkpad, query);
+  return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_filter_parent_class)
+      ->query (transform, direction, query);
+}
+
 static void
 gst_point_cloud_filter_class_init (GstPointCloudFilterClass *klass)
 {
@@ -130,6 +142,7 @@ gst_point_cloud_filter_class_init (GstPointCloudFilterClass *klass)
   transform_class->start = gst_point_cloud_filter_start;
   transform_class->set_caps = gst_point_cloud_filter_set_caps;
   transform_class->sink_event = gst_point_cloud_filter_sink_event;
+  transform_class->query = gst_point_cloud_filter_query;
   transform_class->submit_input_buffer = gst_point_cloud_filter_submit_input_buffer;
 }
 

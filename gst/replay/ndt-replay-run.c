@@ -363,7 +363,7 @@ ndt_replay_run (NdtReplayRun *self, const NdtReplayOptions *options, NdtReplayKi
     set_location (pipeline, "source", "location", NULL, options->recording);
   }
   if (kind == NDT_REPLAY_BAG && options->cache)
-    g_object_set (source, "cache-location", options->cache, NULL);
+    g_object_set (source, "cache-folder", options->cache, NULL);
   if (kind == NDT_REPLAY_BAG && options->topic) {
     g_auto (GValue) topics = G_VALUE_INIT, topic = G_VALUE_INIT;
     g_value_init (&topics, GST_TYPE_ARRAY);

@@ -12,10 +12,6 @@
 #define MOST_MARKS 256
 #define LEAST_MARKS 12
 
-/* Windows of this level and above are evaluated with the first marks only. */
-#define COARSE_LEVEL 4
-#define COARSE_MARKS 64
-
 /* Fewest points of a voxel of the scan. */
 #define LEAST_POINTS 3
 
@@ -182,17 +178,15 @@ bound (const Search *search, gint x, gint y, guint turn, guint level)
 {
   const Views *views = &search->views;
   const guint n = views->n_marks;
-  /* Large windows have nearly all marks: a few tell as much. */
-  const guint n_tried = level >= COARSE_LEVEL ? MIN (n, COARSE_MARKS) : n;
   const gint32 *offsets = views->offsets + (gsize)turn * n;
   const guint8 *masks = views->masks + (gsize)turn * n;
   const guint8 *at = search->overview->levels[level] + ndt_overview_at (search->overview, x, y);
-  guint sum = n - n_tried;
-  for (guint first = 0; first < n_tried; first += COARSE_MARKS) {
-    const guint last = MIN (first + COARSE_MARKS, n_tried);
+  guint sum = 0;
+  for (guint first = 0; first < n; first += 64) {
+    const guint last = MIN (first + 64, n);
     for (guint i = first; i < last; i++)
       sum += (at[offsets[i]] & masks[i]) != 0;
-    if (sum + (n_tried - last) < search->cut)
+    if (sum + (n - last) < search->cut)
       return 0;
   }
   return sum;

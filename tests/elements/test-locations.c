@@ -182,7 +182,7 @@ GST_START_TEST (test_refused)
   const guint i = (guint)__i__;
   const gboolean is_written = properties[i].is_written;
   const gchar *const refused[] = {
-      "-", "http://example.org/a", "file://elsewhere/a", "~nobody/a", path, "/dev/zero"};
+      "-", "ftp://example.org/a", "file://elsewhere/a", "~nobody/a", path, "/dev/zero"};
 
   if (properties[i].when == LATER)
     return;

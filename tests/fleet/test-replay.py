@@ -171,6 +171,7 @@ class Replay(unittest.TestCase):
 
     def test_exit_statuses(self):
         self.record(SCANS)
+        run(os.environ["NDT_MAP"], "simulate", "--world=hall", "hall.pcd", cwd=self.folder)
         for arguments, status, why in (
                 ((), 2, "RECORDING and MAP"),
                 (("drive.mcap", "town.pcd", "here"), 2, "START"),
@@ -194,8 +195,8 @@ class Replay(unittest.TestCase):
         for arguments, status, why in (
                 (("drive.mcap", "cut.pcd", START), 5, "cut.pcd"),
                 (("noise.mcap", "town.pcd", START), 4, "no messages"),
-                # Above the town nothing is found.
-                (("drive.mcap", "town.pcd", "0,0,500"), 3, "lost")):
+                # In another place nothing is found, wherever it is looked for.
+                (("drive.mcap", "hall.pcd", START), 3, "lost")):
             _, report = self.replay(*arguments, status=status)
             self.assertIn(why, report["problem"])
         # A folder that cannot be made: the environment.

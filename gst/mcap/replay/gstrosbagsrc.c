@@ -29,6 +29,7 @@
 
 #include "gstrosbagsrc.h"
 
+#include "gst/common/gstlocation.h"
 #include "gst/mcap/bag/bag-files.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_rosbag_src_debug);
@@ -42,7 +43,7 @@ enum {
   PROP_STOP_TIME,
   PROP_MAX_UNPACKED_SIZE,
   PROP_MAX_QUERY_TIME,
-  PROP_CACHE_LOCATION,
+  PROP_CACHE_FOLDER,
 };
 
 struct _GstRosbagSrc {
@@ -55,7 +56,7 @@ struct _GstRosbagSrc {
   GstClockTime stop_time;
   guint64 max_unpacked_size;
   guint max_query_time;
-  gchar *cache_location;
+  gchar *cache_folder;
 
   /* snapshots, for the player */
   GPtrArray *places; /* location and locations */
@@ -122,9 +123,18 @@ start (GstRosbagSrc *self)
   const GstClockTime start_time = self->start_time, stop_time = self->stop_time;
   const guint64 max_unpacked_size = self->max_unpacked_size;
   const guint max_query_time = self->max_query_time;
-  g_free (self->cache);
-  self->cache = g_strdup (self->cache_location);
+  g_autofree gchar *cache = g_strdup (self->cache_folder);
   GST_OBJECT_UNLOCK (self);
+  g_autoptr (GError) error = NULL;
+
+  g_clear_pointer (&self->cache, g_free);
+  if (cache)
+    self->cache = gst_location_resolve (cache, GST_LOCATION_READ_FOLDER, &error);
+  if (error) {
+    GST_ELEMENT_ERROR (
+        self, RESOURCE, SETTINGS, ("The property cache-folder: %s", error->message), (NULL));
+    return FALSE;
+  }
 
   if (self->places->len == 0) {
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
@@ -203,9 +213,9 @@ gst_rosbag_src_set_property (GObject *object, guint id, const GValue *value, GPa
   case PROP_MAX_QUERY_TIME:
     self->max_query_time = g_value_get_uint (value);
     break;
-  case PROP_CACHE_LOCATION:
-    g_free (self->cache_location);
-    self->cache_location = g_value_dup_string (value);
+  case PROP_CACHE_FOLDER:
+    g_free (self->cache_folder);
+    self->cache_folder = g_value_dup_string (value);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -238,8 +248,8 @@ gst_rosbag_src_get_property (GObject *object, guint id, GValue *value, GParamSpe
   case PROP_MAX_QUERY_TIME:
     g_value_set_uint (value, self->max_query_time);
     break;
-  case PROP_CACHE_LOCATION:
-    g_value_set_string (value, self->cache_location);
+  case PROP_CACHE_FOLDER:
+    g_value_set_string (value, self->cache_folder);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -254,7 +264,7 @@ gst_rosbag_src_finalize (GObject *object)
   GstRosbagSrc *self = GST_ROSBAG_SRC (object);
   g_free (self->location);
   g_strfreev (self->locations);
-  g_free (self->cache_location);
+  g_free (self->cache_folder);
   g_free (self->cache);
   g_clear_pointer (&self->places, g_ptr_array_unref);
   G_OBJECT_CLASS (gst_rosbag_src_parent_class)->finalize (object);
@@ -324,14 +334,14 @@ gst_rosbag_src_class_init (GstRosbagSrcClass *klass)
           "their times where it has no index of these",
           1, 86400, BAG_DEFAULT_MAX_QUERY_TIME, flags));
   /**
-   * GstRosbagSrc:cache-location:
+   * GstRosbagSrc:cache-folder:
    *
    * A folder that parts of files on servers are kept in, in files named after the location and the
    * server's ETag, so that nothing is fetched twice, also by the next one who reads the file. They
    * are the user's to remove. Unset: 16 MiB of them are kept in memory.
    */
-  g_object_class_install_property (object_class, PROP_CACHE_LOCATION,
-      g_param_spec_string ("cache-location", "Cache Location",
+  g_object_class_install_property (object_class, PROP_CACHE_FOLDER,
+      g_param_spec_string ("cache-folder", "Cache Folder",
           "Folder that parts of files on servers are kept in (unset: memory)", NULL, flags));
 
   gst_element_class_set_static_metadata (element_class, "Recording Source",
