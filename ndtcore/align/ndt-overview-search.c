@@ -293,7 +293,8 @@ get_heights (const NdtOverview *overview, const GArray *flats, const NdtPose *bo
         g_array_append_val (heights, height);
     }
   }
-  qsort (heights->data, heights->len, sizeof (float), compare_floats);
+  if (heights->len > 0)
+    qsort (heights->data, heights->len, sizeof (float), compare_floats);
 }
 
 /* The heights of the body with most matches, best first. */

@@ -492,7 +492,7 @@ class Inputs(unittest.TestCase):
         # Sorted and read as a folder too.
         self.assertEqual(len(self.dump(".", cwd=self.folder)[0]), 12)
         self.refused("-", "mcapdemux")
-        self.refused("https://example.org/a.mcap", "file:///")
+        self.refused("ftp://example.org/a.mcap", "file:///")
         self.refused("file://elsewhere/a.mcap", "names no file")
 
     # What cannot be decoded
