@@ -89,7 +89,8 @@ thin_marks (GArray *marks, double cell)
         (float)((floor ((double)m[i].y / cell) + 0.5) * cell), m[i].mask};
     m[n++] = mark;
   }
-  qsort (m, n, sizeof (*m), compare_marks);
+  if (n > 0)
+    qsort (m, n, sizeof (*m), compare_marks);
   guint kept = 0;
   for (guint i = 0; i < n; i++)
     if (kept == 0 || compare_marks (&m[kept - 1], &m[i]) != 0)

@@ -108,7 +108,7 @@ class Fleet(unittest.TestCase):
         for row in rows:
             folder = os.path.join(data, "single", row["drive"])
             done = subprocess.run(
-                [REPLAY, os.path.join(data, row["recording"]), os.path.join(data, row["map"]), row["start"], folder,
+                [REPLAY, os.path.join(data, row["recording"]), os.path.join(data, row["map"]), row["start"] or "auto", folder,
                  *shlex.split(row["options"])], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
             Fleet.expected[row["drive"]] = done.returncode, digest(folder)
 
