@@ -61,7 +61,10 @@ fill_image (const NdtKeyScan *key, Image *image)
 static gint64
 square_of (double x, double y)
 {
-  return ((gint64)floor (x / SQUARE) << 32) ^ ((gint64)floor (y / SQUARE) & 0xffffffff);
+  const guint64 column = (guint64)(gint64)floor (x / SQUARE);
+  const guint64 row = (guint64)(gint64)floor (y / SQUARE);
+
+  return (gint64)(column << 32 | (row & 0xffffffff));
 }
 
 /* Indices of the points in each square. */
