@@ -56,6 +56,20 @@ def writer():
 # allocation (tests/sanitize.sh), in Python and gst-launch-1.0 as well: there are fewer of what is
 # counted in many thousands there, still more than the bounds, and times are not compared.
 SANITIZED = "NDT_TEST_SANITIZER" in os.environ
+
+# Prints the error of a pipeline. gst-launch-1.0 1.22 hangs now and then where one comes before preroll.
+FAILING = """
+import sys
+import gi
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+Gst.init(None)
+pipeline = Gst.parse_launch(sys.argv[1])
+pipeline.set_state(Gst.State.PLAYING)
+message = pipeline.get_bus().timed_pop_filtered(60 * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS)
+pipeline.set_state(Gst.State.NULL)
+print(message.parse_error()[0].message)
+"""
 MANY = 25 if SANITIZED else 1
 
 
@@ -219,6 +233,10 @@ class Inputs(unittest.TestCase):
 
     def test_long_queries(self):
         """A query has an end by max-query-time, opening by max-open-time, and both by a stop."""
+        if SANITIZED:
+            # SQLite looks at the time between its steps; one of a sort takes a minute and more where
+            # each allocation walks the stack (tests/sanitize.sh).
+            self.skipTest("a step of SQLite takes minutes with sanitizers")
         path = self.long_bag()
         # The range of times of each file takes reading all of it.
         files = self.folder / "files"
@@ -227,10 +245,10 @@ class Inputs(unittest.TestCase):
             (files / ("%d.db3" % i)).hardlink_to(path)
         for limit, location in (("max-query-time", path), ("max-open-time", files)):
             begin = time.monotonic()
-            status, output, _ = self.launch(
-                "rosbagsrc", "location=%s" % location, limit + "=1", "!", "fakesink")
-            self.assertNotEqual(status, 0)
-            self.assertIn(limit, output)
+            result = run(sys.executable, "-c", FAILING,
+                         "rosbagsrc location=%s %s=1 ! fakesink" % (location, limit))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(limit, result.stdout)
             # 1 s, and what a busy machine needs to start and to end.
             self.assertLess(time.monotonic() - begin, 30)
         launch = subprocess.Popen([shutil.which("gst-launch-1.0"), "rosbagsrc", "location=%s" % path,
@@ -240,7 +258,7 @@ class Inputs(unittest.TestCase):
         begin = time.monotonic()
         launch.send_signal(signal.SIGINT)
         launch.wait(60)
-        self.assertTrue(SANITIZED or time.monotonic() - begin < 5)
+        self.assertLess(time.monotonic() - begin, 5)
 
     # metadata.yaml
 
