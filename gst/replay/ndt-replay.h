@@ -93,7 +93,7 @@ gboolean ndt_replay_judge (const NdtReplayRun *run, const gchar **problem);
 
 /* sha256 and size of a file, or of the list "SHA256  NAME" that sha256sum prints for the files of a
  * folder in the order of their names. Of a file on a server "etag:" and its ETag, for which its
- * first part is fetched. NULL: it cannot be read. */
+ * first part is fetched. NULL: it cannot be read (@error), or a server has no strong ETag. */
 gchar *ndt_replay_digest (const gchar *path, const gchar *cache, guint64 *size, GError **error);
 
 /* Results on a server: FOLDER/report.json of @location to @folder, FALSE where there is none; the
