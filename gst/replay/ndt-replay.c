@@ -287,8 +287,9 @@ run_drive (NdtReplayOptions *options)
     fprintf (stderr, "ndt-replay: %s: %s\n", options->folder, g_strerror (errno));
     return NDT_REPLAY_ENVIRONMENT;
   }
+  g_autoptr (GError) unread = NULL;
   report.recording_sha256 =
-      ndt_replay_digest (options->recording, options->cache, &report.recording_size, NULL);
+      ndt_replay_digest (options->recording, options->cache, &report.recording_size, &unread);
   report.map_sha256 = ndt_replay_digest (options->map, NULL, &report.map_size, NULL);
   gboolean done = options->resume && ndt_replay_report_is_done (&report, &report.result);
   if (done) {
@@ -296,7 +297,10 @@ run_drive (NdtReplayOptions *options)
   } else {
     g_remove (path);
     if (!check (options, &kind, &error) || !replay (&report, &run, &start, kind, &error)) {
-      report.result = get_result (error);
+      /* A server that does not answer may do so another time; the recording is not to blame. */
+      report.result = g_error_matches (unread, REMOTE_ERROR, REMOTE_ERROR_UNREACHABLE)
+                          ? NDT_REPLAY_ENVIRONMENT
+                          : get_result (error);
       report.problem = error->message;
     } else if (run.interrupted) {
       report.result = NDT_REPLAY_INTERRUPTED;

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -151,6 +152,10 @@ class Remote(unittest.TestCase):
         self.assertEqual(self.digests("here"), self.digests("cut"))
 
     def test_faults(self):
+        # Nobody answers there: another time may be better.
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.replay(f"http://127.0.0.1:{free.getsockname()[1]}/drive.mcap", "out", status=6)
         self.assertIn("404", self.replay(f"{self.url}/none.mcap", "out", status=4))
         self.server.denied = True
         self.assertIn("403", self.replay(f"{self.url}/drive.mcap", "out", status=4))
