@@ -6,7 +6,7 @@
 #include <gst/gst.h>
 
 #include "ndtcore/math/ndt-formulas.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "ndtcore/math/ndt-pose.h"
 #include "ndt-scene.h"
 

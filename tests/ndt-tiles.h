@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/io/ndt-map-metadata.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/mapfile/ndt-map-metadata.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 static inline void
 ndt_test_remove_folder (const gchar *folder)

@@ -5,7 +5,7 @@
 
 #include "gstcloudfilter.h"
 #include "gstpointcloudconvert.h"
-#include "gstpointcloudmerge.h"
+#include "gst/clouds/merge/gstpointcloudmerge.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gst/common/gstlocation.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 
 /* The pose on a scan, on the axis of PTS. */
 static gboolean

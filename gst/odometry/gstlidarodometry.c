@@ -27,7 +27,7 @@
 
 #include "gst/common/gstndtviews.h"
 #include "gst/common/gstpointtimes.h"
-#include "ndtcore/track/ndt-odometry.h"
+#include "ndtcore/odometry/ndt-odometry.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_lidar_odometry_debug);
 #define GST_CAT_DEFAULT gst_lidar_odometry_debug

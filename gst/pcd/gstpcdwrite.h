@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gst/pointcloud/pointcloud.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 G_BEGIN_DECLS
 

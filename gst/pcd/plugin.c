@@ -7,7 +7,7 @@
 
 #include "gstpcddec.h"
 #include "gstpcdenc.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 /* Enough for any header that programs write. */
 #define PEEK 4096

@@ -2,7 +2,7 @@
 /* Reads maps in a thread of its own, and thins them. */
 #pragma once
 
-#include "ndtcore/io/ndt-map-points.h"
+#include "ndtcore/mapfile/ndt-map-points.h"
 
 G_BEGIN_DECLS
 

@@ -3,7 +3,7 @@
 
 #include <gst/gst.h>
 
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 
 G_BEGIN_DECLS
 

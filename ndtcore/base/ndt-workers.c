@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-workers.h"
-#include "ndtcore/base/ndt-tuning.h"
+#include "ndt-tuning.h"
 
 struct _NdtWorkers {
   guint n_threads;

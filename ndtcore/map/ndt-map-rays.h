@@ -3,7 +3,7 @@
  * score: that counts what lies on the map, not what should be there or should not. */
 #pragma once
 
-#include "ndtcore/map/ndt-voxel-map.h"
+#include "ndt-voxel-map.h"
 #include "ndtcore/math/ndt-pose.h"
 
 G_BEGIN_DECLS

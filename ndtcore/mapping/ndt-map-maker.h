@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ndt-pose-graph.h"
-#include "ndtcore/track/ndt-odometry.h"
+#include "ndtcore/odometry/ndt-odometry.h"
 
 G_BEGIN_DECLS
 

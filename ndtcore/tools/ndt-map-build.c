@@ -9,9 +9,9 @@
 #include "ndt-point-set.h"
 #include "ndt-scan-order.h"
 #include "ndtcore/base/ndt-file.h"
-#include "ndtcore/io/ndt-cloud-file.h"
-#include "ndtcore/io/ndt-pcd.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/cloudfile/ndt-cloud-file.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 
 /* Metres from the origin at which a float has steps of 0.5 mm; beyond, the rounding exceeds the
  * noise of a survey. */

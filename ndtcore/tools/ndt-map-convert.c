@@ -5,8 +5,8 @@
 
 #include "ndt-map-tool.h"
 #include "ndtcore/base/ndt-file.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-map-image.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 
 typedef struct {
   gchar *output;

@@ -12,10 +12,10 @@
 #include "ndt-map-tool.h"
 #include "ndtcore/base/ndt-file.h"
 #include "ndtcore/base/ndt-text.h"
-#include "ndtcore/io/ndt-cloud-file.h"
-#include "ndtcore/io/ndt-georeference.h"
-#include "ndtcore/io/ndt-map-image.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-cloud-file.h"
+#include "ndtcore/cloudfile/ndt-georeference.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 /* Farther from zero than this a float steps by more than 0.5 mm: the map gets an origin … */
 #define FLOAT_RANGE 8192.0

@@ -6,10 +6,10 @@
 
 #include "ndt-map-tool.h"
 #include "ndtcore/base/ndt-file.h"
-#include "ndtcore/io/ndt-georeference.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-map-image.h"
-#include "ndtcore/io/ndt-map-tiles.h"
+#include "ndtcore/cloudfile/ndt-georeference.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
+#include "ndtcore/mapfile/ndt-map-tiles.h"
 
 typedef struct {
   NdtMapVoxelOptions voxels;

@@ -12,8 +12,8 @@
 #include "ndt-point-set.h"
 #include "ndt-scan-order.h"
 #include "ndtcore/base/ndt-file.h"
-#include "ndtcore/io/ndt-pcd.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 #include "ndtcore/mapping/ndt-map-clean.h"
 #include "ndtcore/mapping/ndt-map-maker.h"
 

@@ -9,9 +9,9 @@
 
 #include "ndt-map-tool.h"
 #include "ndt-picture.h"
-#include "ndtcore/io/ndt-cloud-file.h"
-#include "ndtcore/io/ndt-map-image.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/cloudfile/ndt-cloud-file.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 
 #define PLOT_HEIGHT 240
 

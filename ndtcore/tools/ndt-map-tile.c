@@ -8,8 +8,8 @@
 #include "ndt-map-tool.h"
 #include "ndt-tile-cutter.h"
 #include "ndtcore/base/ndt-file.h"
-#include "ndtcore/io/ndt-map-metadata.h"
-#include "ndtcore/io/ndt-cloud-file.h"
+#include "ndtcore/mapfile/ndt-map-metadata.h"
+#include "ndtcore/cloudfile/ndt-cloud-file.h"
 
 #define POINTS_AT_ONCE ((gsize)1 << 20)
 

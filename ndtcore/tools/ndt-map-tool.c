@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "ndtcore/base/ndt-file.h"
-#include "ndtcore/io/ndt-georeference.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-map-image.h"
+#include "ndtcore/cloudfile/ndt-georeference.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 
 int
 ndt_map_report (const GError *error)

@@ -4,7 +4,7 @@
 
 #include <cairo.h>
 
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 #include "ndtcore/scan/ndt-cloud.h"
 
 G_BEGIN_DECLS

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ndtcore/base/ndt-error.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 
 G_BEGIN_DECLS
 

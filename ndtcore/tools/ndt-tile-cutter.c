@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ndtcore/io/ndt-map-metadata.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/mapfile/ndt-map-metadata.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 #define MAX_BUFFERED ((gsize)64 << 20)
 #define MAX_TILES 100000u

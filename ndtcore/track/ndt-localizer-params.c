@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/align/ndt-initial-pose.h"
+#include "ndtcore/registration/ndt-initial-pose.h"
 #include "ndt-localizer.h"
 
 void

@@ -6,7 +6,7 @@
 
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/math/ndt-mount.h"
-#include "ndt-scan-velocity.h"
+#include "ndtcore/odometry/ndt-scan-velocity.h"
 
 /* ---- Motion compensation ---- */
 

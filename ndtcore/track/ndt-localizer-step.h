@@ -2,11 +2,11 @@
 /* Processing of a scan by a localizer. Private to it. */
 #pragma once
 
-#include "ndt-course.h"
+#include "ndtcore/odometry/ndt-course.h"
 #include "ndt-fit.h"
-#include "ndtcore/align/ndt-initial-pose.h"
+#include "ndtcore/registration/ndt-initial-pose.h"
 #include "ndt-localizer.h"
-#include "ndt-moving-scan.h"
+#include "ndtcore/odometry/ndt-moving-scan.h"
 #include "ndt-relocalizer.h"
 #include "ndt-tracker.h"
 

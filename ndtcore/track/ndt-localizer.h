@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ndtcore/motion/ndt-deskew.h"
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "ndtcore/map/ndt-map-rays.h"
 
 G_BEGIN_DECLS

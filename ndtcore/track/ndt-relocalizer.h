@@ -2,7 +2,7 @@
 /* Looks for a stream that is lost, in a thread of its own: docs/tracking.md, "Recovery". */
 #pragma once
 
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 
 G_BEGIN_DECLS
 

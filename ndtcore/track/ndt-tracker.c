@@ -11,21 +11,6 @@ ndt_tracker_reset (NdtTracker *tracker)
   tracker->time = tracker->good_time = -1;
 }
 
-int
-ndt_tracker_is_credible (
-    const double velocity[6], double elapsed, const double last[6], double since)
-{
-  double translation = 0, rotation = 0;
-  for (int i = 0; i < 3; i++) {
-    translation += (velocity[i] - last[i]) * (velocity[i] - last[i]);
-    rotation += (velocity[3 + i] - last[3 + i]) * (velocity[3 + i] - last[3 + i]);
-  }
-  return sqrt (translation) <=
-             NDT_TRACKER_MAX_ACCELERATION * since + NDT_TRACKER_POSE_ERROR / elapsed &&
-         sqrt (rotation) <=
-             NDT_TRACKER_MAX_TURN_ACCELERATION * since + NDT_TRACKER_TURN_ERROR / elapsed;
-}
-
 static void
 ndt_tracker_difference (const NdtPose *a, const NdtPose *b, double *metres, double *radians)
 {
@@ -343,7 +328,7 @@ ndt_tracker_take_velocity (
      * prediction. With a prior in the objective neither is used, since its influence on the pose is
      * no motion. */
     if ((faster >= 0 || guess->is_held) &&
-        !ndt_tracker_is_credible (velocity, elapsed, last, 1e-9 * (double)(time - last_time)))
+        !ndt_course_is_credible (velocity, elapsed, last, 1e-9 * (double)(time - last_time)))
       return;
   }
   tracker->velocity_time = tracker->scan_time = timed ? time - since : 0;

@@ -5,7 +5,8 @@
 #pragma once
 
 #include "ndtcore/math/ndt-formulas.h"
-#include "ndt-drift.h"
+#include "ndtcore/odometry/ndt-course.h"
+#include "ndtcore/odometry/ndt-drift.h"
 
 /* Values of NdtTrackStatus and NdtPrediction (ndt-localizer.h), which this header cannot include.
  */
@@ -196,21 +197,7 @@ typedef struct {
 #define NDT_TRACKER_SAME 0.5
 #define NDT_TRACKER_SAME_TURN 0.1
 
-/* How a velocity changes at most, m/s² and rad/s², as a mean over the time from scan to scan: twice
- * what brakes do and as much as drones with a lidar do, and more than a hand that turns one by 30
- * degrees to and fro twice a second. A faster change is accepted some scans later. */
-#define NDT_TRACKER_MAX_ACCELERATION 20
-#define NDT_TRACKER_MAX_TURN_ACCELERATION 50
-
-/* Errors of two poses in the distance between them, metres and rad. */
-#define NDT_TRACKER_POSE_ERROR 0.1
-#define NDT_TRACKER_TURN_ERROR 0.02
-
 void ndt_tracker_reset (NdtTracker *tracker);
-/* Returns 1 where @velocity, measured over @elapsed seconds, is credible @since seconds after
- * @last. Twists per second. Otherwise a time stamp or a pose is wrong. */
-int ndt_tracker_is_credible (
-    const double velocity[6], double elapsed, const double last[6], double since);
 /* Returns 1 where @pose is within @metres, and the effect of acceleration, of the prediction by
  * motion. */
 int ndt_tracker_is_near (

@@ -6,7 +6,7 @@
  *   align-once CASE radius|direct7|direct1 [far] */
 #include "bench-data.h"
 #include "ndtcore/align/ndt-backend.h"
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 int

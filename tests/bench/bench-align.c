@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bench-data.h"
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 #ifdef HAVE_PCL

@@ -14,7 +14,7 @@
 #include "cuda/device/ndt-cuda-testing.h"
 #include "cuda/ndt-cuda.h"
 #include "ndtcore/math/ndt-formulas.h"
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 #define RUNS 300

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/io/ndt-pcd.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 #include "tests/ndt-test.h"
 
 #define N_NEAR 50 /* starts where the data has none */

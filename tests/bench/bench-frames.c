@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "ndtcore/motion/ndt-frames.h"
-#include "ndtcore/track/ndt-moving-scan.h"
+#include "ndtcore/odometry/ndt-moving-scan.h"
 #ifdef HAVE_NDT_CUDA
 #include <cuda_runtime_api.h>
 

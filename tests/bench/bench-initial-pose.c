@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "bench-data.h"
-#include "ndtcore/align/ndt-initial-pose.h"
-#include "ndtcore/align/ndt-search.h"
+#include "ndtcore/registration/ndt-initial-pose.h"
+#include "ndtcore/registration/ndt-search.h"
 
 #ifdef HAVE_NDT_CUDA
 #include "cuda/ndt-cuda.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ndtcore/io/ndt-map-tiles.h"
+#include "ndtcore/mapfile/ndt-map-tiles.h"
 
 static int
 compare (const void *a, const void *b)

@@ -6,8 +6,8 @@
 
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-hash.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-map-image.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 
 /* What opening may take, whatever the size: what users were promised. */
 #define OPEN_LIMIT (10 * G_TIME_SPAN_MILLISECOND)

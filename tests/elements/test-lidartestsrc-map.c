@@ -5,7 +5,7 @@
 
 #include <glib/gstdio.h>
 
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 /* Runs ndt-map simulate with @options, which end with NULL. */
 static void

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "tests/ndt-harness.h"
 #include "tests/ndt-limit.h"
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "tests/ndt-harness.h"
 
 static GstHarness *harness;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 
 #define CAPS "pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1"
 

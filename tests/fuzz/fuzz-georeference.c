@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 #include "ndtcore/base/ndt-error.h"
-#include "ndtcore/io/ndt-georeference.h"
+#include "ndtcore/cloudfile/ndt-georeference.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)

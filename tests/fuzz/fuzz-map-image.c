@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-hash.h"
-#include "ndtcore/io/ndt-map-image-layout.h"
+#include "ndtcore/cloudfile/ndt-map-image-layout.h"
 
 /* Where @n items of a section lie; NULL where they do not lie in the file. */
 static gpointer

@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 #include "ndtcore/base/ndt-file.h"
-#include "ndtcore/io/ndt-map-metadata.h"
+#include "ndtcore/mapfile/ndt-map-metadata.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)

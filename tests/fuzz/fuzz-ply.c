@@ -2,8 +2,8 @@
 /* PLY and LAS. */
 #include "fuzz.h"
 #include "ndtcore/base/ndt-error.h"
-#include "ndtcore/io/ndt-las.h"
-#include "ndtcore/io/ndt-ply.h"
+#include "ndtcore/cloudfile/ndt-las.h"
+#include "ndtcore/cloudfile/ndt-ply.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)

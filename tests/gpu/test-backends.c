@@ -3,7 +3,7 @@
 #include "gpu-backends.h"
 #include "gpu-scene.h"
 #include "ndtcore/scan/ndt-scan-sample.h"
-#include "ndtcore/align/ndt-search.h"
+#include "ndtcore/registration/ndt-search.h"
 
 /* Sums agree at poses near and far, over all levels, kinds and neighbour rules. */
 static void

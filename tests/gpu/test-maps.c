@@ -4,8 +4,8 @@
 
 #include "gpu-backends.h"
 #include "gpu-scene.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-map-image.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 
 /* Maps of about 1e3 to 1e6 voxels, each set after the other in one backend: sums and poses. */
 static void

@@ -3,7 +3,7 @@
 #include "gpu-device.h"
 #include "gpu-scene.h"
 #include "ndtcore/track/ndt-localizer.h"
-#include "ndtcore/track/ndt-moving-scan.h"
+#include "ndtcore/odometry/ndt-moving-scan.h"
 
 #define SPAN 0.1
 

@@ -4,9 +4,9 @@
  * by name. */
 #include "gpu-backends.h"
 #include "ndtcore/track/ndt-localizer.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-pcd.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 #include "tests/ndt-scene.h"
 #include "tests/ndt-test.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gpu-device.h"
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "tests/ndt-scene.h"
 
 #define N_MAP 60000

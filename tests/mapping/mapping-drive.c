@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "ndtcore/sim/scanner/ndt-sim-scanner.h"
 #include "tests/ndt-test.h"
 

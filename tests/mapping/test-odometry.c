@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "mapping-drive.h"
-#include "ndtcore/track/ndt-odometry.h"
+#include "ndtcore/odometry/ndt-odometry.h"
 
 /* @percent: largest error at the end, of the way; @end: in metres; @worst: largest error of any
  * scan, metres. @honest: it drifts where nothing tells the way, and says so. */

@@ -9,8 +9,8 @@
 #include "ndtcore/sim/world/ndt-sim-map.h"
 #include "ndtcore/sim/scanner/ndt-sim-scanner.h"
 #include "ndtcore/track/ndt-localizer.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "tests/ndt-test.h"
 
 #define MAX_SCANS 50

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How many starts find the truth, on the scenes that other programs were measured on. */
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-pcd.h"
-#include "ndtcore/align/ndt-registration.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/registration/ndt-registration.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 #include "town-starts.h"
 
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where on Earth a map lies must not show. */
-#include "ndtcore/io/ndt-pcd.h"
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "town-starts.h"
 
 /* What the scene may move the poses by: float's rounding of the scan's points and of sums, far

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Recorded scans, every second one, each alone, from poses metres off with any yaw. */
-#include "ndtcore/align/ndt-initial-pose.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-pcd.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/registration/ndt-initial-pose.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 #include "tests/ndt-scene.h"
 #include "town-starts.h"
 

@@ -7,7 +7,7 @@
 
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/map/ndt-reference.h"
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "tests/ndt-test.h"
 
 typedef struct {

@@ -6,7 +6,7 @@
 
 #include "gst/ndt/gstndtlocalize.h"
 #include "gst/ndt/engine/gstndtpool.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "tests/ndt-device.h"
 #include "tests/ndt-harness.h"
 

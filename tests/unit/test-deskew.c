@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ndtcore/math/ndt-formulas.h"
-#include "ndtcore/track/ndt-moving-scan.h"
+#include "ndtcore/odometry/ndt-moving-scan.h"
 
 #define N_POINTS 20000
 #define SPAN 0.1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/align/ndt-initial-pose.h"
+#include "ndtcore/registration/ndt-initial-pose.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "ndtcore/track/ndt-localizer.h"
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "tests/ndt-scene.h"
 
 #define N_POINTS 10000000

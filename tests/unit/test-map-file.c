@@ -2,8 +2,8 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 static gchar *folder;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/io/ndt-map-tiles.h"
+#include "ndtcore/mapfile/ndt-map-tiles.h"
 
 #include "ndtcore/base/ndt-error.h"
-#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
 #include "tests/ndt-scene.h"
 #include "tests/ndt-tiles.h"
 

@@ -6,7 +6,7 @@
 
 #include "ndtcore/motion/ndt-deskew.h"
 #include "ndtcore/motion/ndt-frames.h"
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 #include "tests/ndt-limit.h"
 #include "tests/ndt-scene.h"

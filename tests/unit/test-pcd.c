@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 #include "tests/ndt-test.h"
 
 /* Header of n points x y z (F4) with the given last line. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Residuals of points against their formula in double, and points of a map for looking at. */
 #include <glib/gstdio.h>
 
-#include "ndtcore/io/ndt-map-points.h"
+#include "ndtcore/mapfile/ndt-map-points.h"
 #include "ndtcore/map/ndt-residual.h"
 #include "voxel-map-fixture.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndtcore/align/ndt-search.h"
+#include "ndtcore/registration/ndt-search.h"
 #include "ndtcore/scan/ndt-scan-sample.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "tests/ndt-scene.h"
 
 #define N_MAP 60000

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 #include "tests/ndt-test.h"
 
 static NdtTrajectory *

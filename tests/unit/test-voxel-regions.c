@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps of regions that come and go, their levels, and parameters that are refused. */
 #include "voxel-map-fixture.h"
-#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
 #include "tests/ndt-scene.h"
 
 /* ---- Regions ---- */

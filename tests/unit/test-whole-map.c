@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/align/ndt-overview-search.h"
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-overview-search.h"
+#include "ndtcore/registration/ndt-registration.h"
 
 /* A yard of 60 × 40 m with walls that repeat nowhere: x, y of both ends. */
 static const double walls[][4] = {{0, 0, 60, 0}, {60, 0, 60, 40}, {60, 40, 12, 40}, {0, 28, 0, 0},

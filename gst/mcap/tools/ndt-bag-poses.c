@@ -6,7 +6,7 @@
 #include "gst/mcap/messages/gstrosmessages.h"
 #include "gst/mcap/bag/bag-kinds.h"
 #include "ndt-bag.h"
-#include "ndtcore/io/ndt-trajectory.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
 
 /* What is known of an instant. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/engine/gstndtdigest.h"
+#include "gstndtdigest.h"
 
 #include <stdio.h>
 #include <string.h>

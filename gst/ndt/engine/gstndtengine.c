@@ -3,7 +3,7 @@
 #include "config.h"
 #endif
 
-#include "gst/ndt/engine/gstndtengine.h"
+#include "gstndtengine.h"
 #include "ndtcore/track/ndt-localizer-step.h"
 
 GST_DEBUG_CATEGORY_EXTERN (gst_ndt_localize_debug);

@@ -4,7 +4,7 @@
 #include <gst/gst.h>
 
 #include "gst/ndt/settings/gstndtsettings.h"
-#include "ndtcore/align/ndt-distortion.h"
+#include "ndtcore/registration/ndt-distortion.h"
 #include "ndtcore/track/ndt-localizer.h"
 
 G_BEGIN_DECLS

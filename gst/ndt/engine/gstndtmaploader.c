@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/engine/gstndtmaploader.h"
+#include "gstndtmaploader.h"
 
 #include <string.h>
 
 #include "ndtcore/base/ndt-error.h"
-#include "ndtcore/io/ndt-map-image.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 
-#include "ndtcore/io/ndt-map-file.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
 
 void (*gst_ndt_map_loader_before_move) (void);
 void (*gst_ndt_map_loader_before_read) (void);

@@ -3,8 +3,8 @@
 
 #include <glib.h>
 
-#include "ndtcore/io/ndt-map-file.h"
-#include "ndtcore/io/ndt-map-tiles.h"
+#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/mapfile/ndt-map-tiles.h"
 
 G_BEGIN_DECLS
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/engine/gstndtpool.h"
+#include "gstndtpool.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include <gst/gst.h>
 
-#include "gst/ndt/engine/gstndtengine.h"
+#include "gstndtengine.h"
 
 G_BEGIN_DECLS
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/queue/gstndtfifo.h"
+#include "gstndtfifo.h"
 
 #include <gst/base/gstqueuearray.h>
 

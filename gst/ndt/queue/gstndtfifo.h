@@ -3,8 +3,8 @@
 
 #include <gst/gst.h>
 
-#include "gst/ndt/queue/gstndtplace.h"
-#include "gst/ndt/queue/gstndtstats.h"
+#include "gstndtplace.h"
+#include "gstndtstats.h"
 
 G_BEGIN_DECLS
 

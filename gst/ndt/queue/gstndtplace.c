@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/queue/gstndtplace.h"
+#include "gstndtplace.h"
 
 /* A scan that comes at most so long after the one before has ended follows on: what a flush or a
  * switch may lose. Constant velocity bridges it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/queue/gstndtstats.h"
+#include "gstndtstats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 
 #include <gst/gst.h>
 
-#include "gst/ndt/queue/gstndtsummary.h"
+#include "gstndtsummary.h"
 #include "ndtcore/track/ndt-localizer.h"
-#include "ndtcore/io/ndt-map-tiles.h"
+#include "ndtcore/mapfile/ndt-map-tiles.h"
 
 G_BEGIN_DECLS
 

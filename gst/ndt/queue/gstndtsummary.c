@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/queue/gstndtsummary.h"
+#include "gstndtsummary.h"
 
 #include <string.h>
 

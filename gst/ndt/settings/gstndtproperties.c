@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/settings/gstndtproperties.h"
+#include "gstndtproperties.h"
 
 #include "gst/pointcloud/pointcloud.h"
 

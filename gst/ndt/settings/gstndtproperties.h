@@ -3,7 +3,7 @@
  * stored and what a change of it concerns. */
 #pragma once
 
-#include "gst/ndt/settings/gstndtsettings.h"
+#include "gstndtsettings.h"
 
 G_BEGIN_DECLS
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/settings/gstndtresolve.h"
+#include "gstndtresolve.h"
 
 #include <math.h>
 #include <string.h>

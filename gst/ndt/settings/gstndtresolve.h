@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "gst/ndt/settings/gstndtsettings.h"
+#include "gstndtsettings.h"
 
 G_BEGIN_DECLS
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "gst/ndt/settings/gstndtsettings.h"
+#include "gstndtsettings.h"
 
 #include <string.h>
 
 #include "gst/common/gstposequeue.h"
 
-#include "gst/ndt/settings/gstndtproperties.h"
+#include "gstndtproperties.h"
 
 /* ---- Lists of numbers ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-sim-map.h"
 
-#include "ndtcore/io/ndt-pcd.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
 
 typedef struct {
   const NdtSimWorld *world;

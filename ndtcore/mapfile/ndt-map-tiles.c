@@ -6,7 +6,7 @@
 
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-file.h"
-#include "ndt-cloud-file.h"
+#include "ndtcore/cloudfile/ndt-cloud-file.h"
 #include "ndt-map-file.h"
 #include "ndt-map-metadata.h"
 

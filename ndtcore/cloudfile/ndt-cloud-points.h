@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Result of the readers of point files. Private to ndtcore/io. */
+/* Result of the readers of point files. Private to ndtcore/cloudfile. */
 #pragma once
 
 #include "ndtcore/scan/ndt-cloud.h"

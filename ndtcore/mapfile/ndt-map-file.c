@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "ndt-cloud-file.h"
-#include "ndt-map-image.h"
+#include "ndtcore/cloudfile/ndt-cloud-file.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 #include "ndtcore/base/ndt-file.h"
 
 static gint

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gst/common/gstndtviews.h"
-#include "gstcloudfields.h"
+#include "gst/clouds/gstcloudfields.h"
 #include "ndtcore/base/ndt-memory.h"
 #include "ndtcore/math/ndt-pose.h"
 #include "ndtcore/motion/ndt-deskew.h"

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndt-cloud-file.h"
+#include "ndtcore/cloudfile/ndt-cloud-file.h"
 #include "ndt-map-file.h"
-#include "ndt-map-image.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 #include "ndtcore/base/ndt-error.h"
 
 /* Incremental thinning: the first point of each cube of edge @leaf, which doubles whenever there

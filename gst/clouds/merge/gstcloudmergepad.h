@@ -5,7 +5,7 @@
 #include <gst/base/gstaggregator.h>
 
 #include "gst/common/gstpointtimes.h"
-#include "gstcloudcopy.h"
+#include "gst/clouds/gstcloudcopy.h"
 #include "ndtcore/math/ndt-pose-curve.h"
 
 G_BEGIN_DECLS

@@ -2,7 +2,7 @@
 /* The search from far: docs/mathematics.md, "Far starts". Private to ndt_register(). */
 #pragma once
 
-#include "ndt-backend.h"
+#include "ndtcore/align/ndt-backend.h"
 
 G_BEGIN_DECLS
 

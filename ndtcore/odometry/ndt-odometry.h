@@ -2,7 +2,7 @@
 /* Where a sensor goes, by its scans alone: each is aligned to a map of those before. */
 #pragma once
 
-#include "ndtcore/align/ndt-registration.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "ndtcore/motion/ndt-deskew.h"
 
 G_BEGIN_DECLS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "ndtcore/io/ndt-cloud-points.h"
+#include "ndt-cloud-points.h"
 
 G_BEGIN_DECLS
 

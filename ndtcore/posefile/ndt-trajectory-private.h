@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The structure of a trajectory. Private to ndtcore/io. */
+/* The structure of a trajectory. Private to ndtcore/posefile. */
 #pragma once
 
 #include "ndt-trajectory.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "ndt-backend.h"
-#include "ndt-observability.h"
+#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/align/ndt-observability.h"
 
 G_BEGIN_DECLS
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "ndtcore/math/ndt-formulas.h"
-#include "ndt-tracker.h"
 
 /* Longest time, ns, between two scans that give a velocity. */
 #define MAX_STEP 1000000000
@@ -13,6 +12,16 @@
 /* Changes of velocity that displace no point by more than this, metres and rad, are ignored. */
 #define MOTION_EPSILON 0.01
 #define TURN_EPSILON 5e-4
+
+/* How a velocity changes at most, m/s² and rad/s², as a mean over the time from scan to scan: twice
+ * what brakes do and as much as drones with a lidar do, and more than a hand that turns one by 30
+ * degrees to and fro twice a second. A faster change is accepted some scans later. */
+#define MAX_ACCELERATION 20
+#define MAX_TURN_ACCELERATION 50
+
+/* Errors of two poses in the distance between them, metres and rad. */
+#define POSE_ERROR 0.1
+#define TURN_ERROR 0.02
 
 void
 ndt_course_init (NdtCourse *course, const NdtTimeSpan *span, gint64 time, double time_on_points)
@@ -65,12 +74,25 @@ swaps (gint64 first, gint64 second)
   return first >= 0 && second >= 0 && second <= first && second > first - MAX_STEP;
 }
 
+gboolean
+ndt_course_is_credible (
+    const double velocity[6], double elapsed, const double last[6], double since)
+{
+  double translation = 0, rotation = 0;
+  for (int i = 0; i < 3; i++) {
+    translation += (velocity[i] - last[i]) * (velocity[i] - last[i]);
+    rotation += (velocity[3 + i] - last[3 + i]) * (velocity[3 + i] - last[3 + i]);
+  }
+  return sqrt (translation) <= MAX_ACCELERATION * since + POSE_ERROR / elapsed &&
+         sqrt (rotation) <= MAX_TURN_ACCELERATION * since + TURN_ERROR / elapsed;
+}
+
 /* Returns TRUE where course->step is credible for the time since @last. */
 static gboolean
 is_credible (const NdtCourse *course, const NdtCourse *last)
 {
   const gint64 since = MIN (last->velocity_time, last->time);
-  return ndt_tracker_is_credible (course->step, 1e-9 * (double)(course->time - last->time),
+  return ndt_course_is_credible (course->step, 1e-9 * (double)(course->time - last->time),
       last->velocity, 1e-9 * (double)(course->time - since));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The columns of a pose file by their names. Private to ndtcore/io. */
+/* The columns of a pose file by their names. Private to ndtcore/posefile. */
 #pragma once
 
 #include <glib.h>

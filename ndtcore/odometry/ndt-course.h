@@ -62,6 +62,11 @@ gboolean ndt_course_is_change (const NdtCourse *course, const double change[6]);
 gboolean ndt_course_get_velocity (
     const NdtPose *from, gint64 from_time, const NdtPose *to, gint64 to_time, double velocity[6]);
 
+/* Returns TRUE where @velocity, measured over @elapsed seconds, is credible @since seconds after
+ * @last. Twists per second. Otherwise a time stamp or a pose is wrong. */
+gboolean ndt_course_is_credible (
+    const double velocity[6], double elapsed, const double last[6], double since);
+
 /* The motion of a sensor whose pose on the body is @mount. */
 NdtScanMotion ndt_course_get_motion (const NdtCourse *course, const NdtPose *mount);
 /* Sets the velocity from that of such a sensor. */
