@@ -7,11 +7,10 @@
 
 #include "ndt-map-tool.h"
 #include "ndt-point-set.h"
-#include "ndt-scan-order.h"
+#include "scans/ndt-scan-source.h"
 #include "ndtcore/base/ndt-file.h"
 #include "ndtcore/cloudfile/ndt-cloud-file.h"
 #include "ndtcore/cloudfile/ndt-pcd.h"
-#include "ndtcore/posefile/ndt-trajectory.h"
 
 /* Metres from the origin at which a float has steps of 0.5 mm; beyond, the rounding exceeds the
  * noise of a survey. */
@@ -19,7 +18,7 @@
 
 typedef struct {
   gchar *output;
-  gchar *trajectory;
+  NdtScanOptions scans;
   gchar *encoding;
   double leaf;
   double min_range;
@@ -30,94 +29,117 @@ typedef struct {
   gchar **inputs;
 
   NdtPointSet *points;
-  guint64 n_read;
+  guint64 points_read;
   guint64 n_scans;
+  guint64 n_without; /* scans without a pose */
   NdtMapProgress progress;
   guint64 n_files; /* finished files */
 } Build;
 
-/* Points of one file, moved by @pose (nullable), those out of range left out. */
+/* A point in the map. */
 static gboolean
-add_points (Build *build, const NdtCloudView *view, const NdtPose *pose, GError **error)
+add_point (Build *build, const double p[3], GError **error)
 {
-  const double min2 = build->min_range * build->min_range;
-  const double max2 = build->max_range > 0 ? build->max_range * build->max_range : INFINITY;
-  for (gsize i = 0; i < view->n_points; i++) {
-    double p[3];
-    if (i % 65536 == 0)
-      ndt_map_progress_step (&build->progress, build->n_files, build->n_read);
-    ndt_cloud_view_get (view, i, p);
-    const double range2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
-    if (!isfinite (range2))
-      continue;
-    build->n_read++;
-    if (pose) {
-      if (range2 < min2 || range2 > max2)
-        continue;
-      ndt_pose_transform_point (pose, p, p);
-    }
-    if (!ndt_point_set_add (build->points, p, error))
-      return FALSE;
-  }
-  return TRUE;
+  if (build->points_read % 65536 == 0)
+    ndt_map_progress_step (&build->progress, build->n_files, build->points_read);
+  build->points_read++;
+  return ndt_point_set_add (build->points, p, error);
 }
 
+/* Points of one map. */
 static gboolean
-add_file (Build *build, const gchar *path, const NdtPose *pose, GError **error)
+add_map (Build *build, const gchar *path, GError **error)
 {
   NdtCloudView view;
   g_autoptr (NdtCloudFile) file = ndt_cloud_file_open (path, error);
   if (!file || !ndt_cloud_file_get_points (file, &view, error))
     return FALSE;
-  if (add_points (build, &view, pose, error)) {
-    build->n_files++;
-    return TRUE;
-  }
-  g_autofree gchar *shown = g_filename_display_name (path);
-  g_prefix_error (error, "%s: ", shown);
-  return FALSE;
-}
-
-static gboolean
-add_scans (Build *build, GPtrArray *files, GError **error)
-{
-  g_autofree gchar *shown = g_filename_display_name (build->trajectory);
-  g_autoptr (NdtTrajectory) trajectory =
-      ndt_trajectory_load (build->trajectory, NDT_TRAJECTORY_AUTO, error);
-  if (!trajectory)
-    return FALSE;
-  const gsize n_poses = ndt_trajectory_get_n_poses (trajectory);
-  if (n_poses != files->len) {
-    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
-        "%s has %" G_GSIZE_FORMAT " poses for %u scans; it needs one for each scan, in the order "
-        "of names (numbers in them by their value) or of the times that they are",
-        shown, n_poses, files->len);
-    return FALSE;
-  }
-  printf ("poses: %s\n", ndt_trajectory_get_description (trajectory));
-  if (!ndt_scan_order_match (files, trajectory, shown, error))
-    return FALSE;
-  for (guint i = 0; i < files->len; i++) {
-    const NdtPose *pose = ndt_trajectory_get_pose (trajectory, i);
-    if (!pose) {
-      build->n_files++;
+  for (gsize i = 0; i < view.n_points; i++) {
+    double p[3];
+    ndt_cloud_view_get (&view, i, p);
+    if (!isfinite (p[0] + p[1] + p[2]) || add_point (build, p, error))
       continue;
-    }
-    if (!add_file (build, g_ptr_array_index (files, i), pose, error))
-      return FALSE;
-    build->n_scans++;
+    g_autofree gchar *shown = g_filename_display_name (path);
+    g_prefix_error (error, "%s: ", shown);
+    return FALSE;
   }
+  build->n_files++;
   return TRUE;
 }
 
 static gboolean
-add_all (Build *build, GPtrArray *files, GError **error)
+add_maps (Build *build, GError **error)
 {
-  if (build->trajectory)
-    return add_scans (build, files, error);
+  g_autoptr (GPtrArray) files = ndt_map_list_inputs (build->inputs, NULL, error);
+  if (!files)
+    return FALSE;
+  ndt_map_progress_start (&build->progress, "files", files->len);
   for (guint i = 0; i < files->len; i++)
-    if (!add_file (build, g_ptr_array_index (files, i), NULL, error))
+    if (!add_map (build, g_ptr_array_index (files, i), error))
       return FALSE;
+  return TRUE;
+}
+
+/* Those of a scan that are in range, moved by its pose. */
+static gboolean
+add_scan (Build *build, const NdtScan *scan, GArray *moved, GError **error)
+{
+  const double min2 = build->min_range * build->min_range;
+  const double max2 = build->max_range > 0 ? build->max_range * build->max_range : INFINITY;
+  g_array_set_size (moved, (guint)(3 * scan->points.n_points));
+  double *out = (double *)(gpointer)moved->data;
+  ndt_scan_transform (scan, out);
+  for (gsize i = 0; i < scan->points.n_points; i++) {
+    double p[3];
+    ndt_cloud_view_get (&scan->points, i, p);
+    const double range2 = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
+    if (!isfinite (range2))
+      continue;
+    if (range2 < min2 || range2 > max2) {
+      build->points_read++;
+      continue;
+    }
+    if (!add_point (build, out + 3 * i, error)) {
+      g_prefix_error (error, "%s: ", scan->name);
+      return FALSE;
+    }
+  }
+  build->n_scans++;
+  return TRUE;
+}
+
+static gboolean
+add_scans (Build *build, GError **error)
+{
+  gboolean is_sorted;
+  guint64 all;
+  const NdtScan *scan;
+  GError *failure = NULL;
+  g_autoptr (NdtScanSource) source =
+      ndt_scan_source_new (build->inputs, &build->scans, &is_sorted, error);
+  if (!source)
+    return FALSE;
+  if (is_sorted)
+    g_printerr ("ndt-map: the scans were given in the order of characters; they are taken in that "
+                "of their numbers\n");
+  if (build->scans.trajectory)
+    printf ("poses: %s\n", ndt_scan_source_get_poses (source));
+  g_autoptr (GArray) moved = g_array_new (FALSE, FALSE, sizeof (double));
+  const gchar *what = ndt_scan_source_get_progress (source, &build->n_files, &all);
+  ndt_map_progress_start (&build->progress, what, all);
+  while ((scan = ndt_scan_source_next (source, &failure))) {
+    ndt_scan_source_get_progress (source, &build->n_files, &all);
+    build->n_without += !scan->pose;
+    if (scan->pose && !add_scan (build, scan, moved, &failure))
+      break;
+  }
+  if (failure) {
+    g_propagate_error (error, failure);
+    return FALSE;
+  }
+  if (!build->scans.trajectory && ndt_scan_source_get_poses (source))
+    printf ("poses: %s\n", ndt_scan_source_get_poses (source));
+  build->n_files = ndt_scan_source_get_n_files (source);
   return TRUE;
 }
 
@@ -183,28 +205,16 @@ run_build (Build *build, GOptionContext *context)
   if (!(build->leaf >= 0) || !(build->min_range >= 0) || !(build->max_range >= 0) ||
       (build->max_range > 0 && build->max_range <= build->min_range))
     return ndt_map_report_usage (context, "lengths have to be positive, and the ranges in order");
-  if (!build->trajectory && (build->min_range > 0 || build->max_range > 0))
+  build->scans.with_poses = build->scans.trajectory || ndt_scan_is_recording (build->inputs[0]);
+  if (!build->scans.with_poses && (build->min_range > 0 || build->max_range > 0))
     return ndt_map_report_usage (context, "ranges are of scans, which need a --trajectory");
 
-  gboolean is_sorted;
   g_autofree gchar *output = ndt_file_resolve (build->output, &error);
   if (!output)
     return ndt_map_report_usage (NULL, error->message);
-  g_autoptr (GPtrArray) files = ndt_map_list_inputs (build->inputs, &is_sorted, &error);
-  if (!files)
-    return ndt_map_report (error);
-  if (is_sorted && build->trajectory) {
-    g_autofree gchar *first = g_filename_display_basename (g_ptr_array_index (files, 0));
-    g_autofree gchar *last =
-        g_filename_display_basename (g_ptr_array_index (files, files->len - 1));
-    g_printerr (
-        "ndt-map: the scans were given in the order of characters; they are taken in that of "
-        "their numbers, %s to %s\n",
-        first, last);
-  }
   build->points = ndt_point_set_new (build->leaf);
-  ndt_map_progress_start (&build->progress, "files", files->len);
-  const gboolean ok = add_all (build, files, &error);
+  const gboolean ok =
+      build->scans.with_poses ? add_scans (build, &error) : add_maps (build, &error);
   ndt_map_progress_end (&build->progress);
   if (!ok)
     return ndt_map_report (error);
@@ -216,10 +226,11 @@ run_build (Build *build, GOptionContext *context)
   if (!write_map (build, encoding, &farthest, &error))
     return ndt_map_report (error);
 
-  printf ("files: %u\n", files->len);
-  if (build->trajectory)
-    printf ("scans with a pose: %" G_GUINT64_FORMAT "\n", build->n_scans);
-  printf ("points read: %" G_GUINT64_FORMAT "\n", build->n_read);
+  printf ("files: %" G_GUINT64_FORMAT "\n", build->n_files);
+  if (build->scans.with_poses)
+    printf ("scans with a pose: %" G_GUINT64_FORMAT ", without: %" G_GUINT64_FORMAT "\n",
+        build->n_scans, build->n_without);
+  printf ("points read: %" G_GUINT64_FORMAT "\n", build->points_read);
   printf ("points written: %" G_GSIZE_FORMAT "\n", n_points);
   if (!build->wide && farthest > FLOAT_RANGE)
     g_printerr ("ndt-map: coordinates go up to %.0f m, where a float steps by %.2g m: use "
@@ -235,8 +246,10 @@ ndt_map_command_build (int argc, char **argv)
   const GOptionEntry entries[] = {
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &build.output, "PCD or .ndtmap file to write",
           "FILE"},
-      {"trajectory", 't', 0, G_OPTION_ARG_FILENAME, &build.trajectory,
-          "Inputs are scans; their poses in the map, a line each (TUM, KITTI or named columns)",
+      {"trajectory", 't', 0, G_OPTION_ARG_FILENAME, &build.scans.trajectory,
+          "Inputs are scans; their poses in the map, a line each, of recordings by time (TUM, "
+          "KITTI "
+          "or named columns)",
           "FILE"},
       {"leaf", 'l', 0, G_OPTION_ARG_DOUBLE, &build.leaf,
           "Keep the centroid of each cube of this edge; 0: keep all points (default)", "METRES"},
@@ -244,6 +257,8 @@ ndt_map_command_build (int argc, char **argv)
           "Leave out points of a scan nearer to the sensor (default 0)", "METRES"},
       {"max-range", 0, 0, G_OPTION_ARG_DOUBLE, &build.max_range,
           "Leave out points of a scan farther from the sensor; 0: none (default)", "METRES"},
+      NDT_SCAN_RECORDING_ENTRIES (build.scans),
+      NDT_SCAN_POSE_ENTRIES (build.scans),
       {"double", 'd', 0, G_OPTION_ARG_NONE, &build.wide,
           "Write doubles: for UTM and other coordinates far from their origin", NULL},
       {"encoding", 'e', 0, G_OPTION_ARG_STRING, &build.encoding,
@@ -260,6 +275,7 @@ ndt_map_command_build (int argc, char **argv)
       "by\n"
       "their value (or of times, where the names of scans are times): maps,\n"
       "which are joined as they are, or with --trajectory scans, which are moved by their poses.\n"
+      "Or recordings (MCAP, rosbag2) with poses in them, and captures (pcap) with a --trajectory.\n"
       "A scan without a pose (a line of nan in KITTI, empty cells in CSV) is left out.");
   g_option_context_add_main_entries (context, entries, NULL);
   int status;
@@ -269,7 +285,7 @@ ndt_map_command_build (int argc, char **argv)
     status = run_build (&build, context);
   ndt_point_set_free (build.points);
   g_free (build.output);
-  g_free (build.trajectory);
+  ndt_scan_options_clear (&build.scans);
   g_free (build.encoding);
   ndt_map_voxel_options_clear (&build.voxels);
   g_strfreev (build.inputs);

@@ -10,7 +10,7 @@
 
 #include "ndt-map-tool.h"
 #include "ndt-point-set.h"
-#include "ndt-scan-order.h"
+#include "scans/ndt-scan-source.h"
 #include "ndtcore/base/ndt-file.h"
 #include "ndtcore/cloudfile/ndt-pcd.h"
 #include "ndtcore/posefile/ndt-trajectory.h"
@@ -23,78 +23,31 @@
 typedef struct {
   gchar *output;
   double leaf;
-  double period;
   double resolution;
   double min_range;
   double max_range;
   gboolean keep_moved;
   guint n_threads;
+  NdtScanOptions scans;
   gchar **inputs;
 
+  GArray *times; /* gint64, of the scans */
   NdtMapProgress progress;
   guint64 n_points;
   guint counts[NDT_ODOMETRY_SKIPPED + 1];
   gboolean has_times; /* of points */
 } Make;
 
-/* ---- Scans ---- */
-
-/* The field of points' times, seconds as floats or nanoseconds as integers, of a file whose points
- * lie side by side. */
-static void
-find_times (const NdtPcdHeader *header, const NdtCloudView *points, NdtTimeView *times)
-{
-  static const struct {
-    const gchar *name;
-    gchar type;
-    guint size;
-    NdtTimeType as;
-  } known[] = {
-      {"time", 'F', 4, NDT_TIME_F32}, {"time", 'F', 8, NDT_TIME_F64}, {"t", 'U', 4, NDT_TIME_U32}};
-  const NdtPcdField *x = ndt_pcd_header_find_field (header, "x");
-  memset (times, 0, sizeof (*times));
-  if (header->encoding != NDT_PCD_BINARY || !x || points->stride != header->point_step)
-    return;
-  for (guint i = 0; i < G_N_ELEMENTS (known) && !times->data; i++) {
-    const NdtPcdField *field = ndt_pcd_header_find_field (header, known[i].name);
-    if (field && field->type == known[i].type && field->size == known[i].size && field->count == 1)
-      *times = (NdtTimeView){points->x - x->offset + field->offset, points->stride, known[i].as};
-  }
-}
-
-/* Nanoseconds; those of names where all are times, which are in their order then. */
-static gint64 *
-get_times (const Make *make, const GPtrArray *files)
-{
-  gint64 *times = g_new (gint64, files->len);
-  gboolean named = TRUE;
-  for (guint i = 0; i < files->len && named; i++)
-    named = ndt_scan_order_get_time (g_ptr_array_index (files, i), &times[i]) &&
-            (i == 0 || times[i] > times[i - 1]);
-  for (guint i = 0; i < files->len && !named; i++)
-    times[i] = (gint64)llround (1e9 * make->period * i);
-  return times;
-}
-
 static gboolean
-add_scan (Make *make, NdtMapMaker *maker, const gchar *path, gint64 time, GError **error)
+add_scan (Make *make, NdtMapMaker *maker, const NdtScan *scan, GError **error)
 {
-  NdtOdometryScan scan = {.time = time};
+  const NdtOdometryScan in = {
+      .points = scan->points, .time = scan->time, .point_times = scan->times};
   NdtOdometryResult result;
-  g_autoptr (NdtPcdFile) file = ndt_pcd_file_open (path, error);
-  if (!file || !ndt_pcd_file_get_points (file, &scan.points, error))
-    return FALSE;
-  find_times (ndt_pcd_file_get_header (file), &scan.points, &scan.point_times);
-  if (scan.point_times.data) {
-    const NdtTimeSpan span = ndt_time_span (&scan.points, &scan.point_times);
-    /* Times of a clock, or of a cloud of one instant, are none. */
-    if (span.n_points == 0 || !(span.last > span.first) || fabs (span.last) > 1)
-      scan.point_times.data = NULL;
-    else
-      make->has_times = TRUE;
-  }
-  make->n_points += scan.points.n_points;
-  if (!ndt_map_maker_add (maker, &scan, &result, error))
+  make->has_times = make->has_times || scan->times.data;
+  make->n_points += scan->points.n_points;
+  g_array_append_val (make->times, scan->time);
+  if (!ndt_map_maker_add (maker, &in, &result, error))
     return FALSE;
   make->counts[result.status]++;
   return TRUE;
@@ -110,12 +63,13 @@ write_text (const Make *make, const gchar *name, const GString *text, GError **e
 }
 
 static gboolean
-write_poses (const Make *make, const NdtMapMaker *maker, const gint64 *times, GError **error)
+write_poses (const Make *make, const NdtMapMaker *maker, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   for (guint i = 0; i < ndt_map_maker_get_n_scans (maker); i++) {
     NdtPose pose;
-    NdtTrajectoryRecord record = {.index = i, .time = times[i], .status = "tracking"};
+    NdtTrajectoryRecord record = {
+        .index = i, .time = g_array_index (make->times, gint64, i), .status = "tracking"};
     if (ndt_map_maker_get_pose (maker, i, &pose))
       record.pose = &pose;
     ndt_trajectory_write_line (text, NDT_TRAJECTORY_TUM, &record);
@@ -227,18 +181,29 @@ static void
 show_progress (guint done, guint all, gpointer data)
 {
   Make *make = data;
-  ndt_map_progress_step (&make->progress, done, make->n_points);
+  make->progress.n_all = all;
+  ndt_map_progress_step (&make->progress, done, 0);
 }
 
 static gboolean
-make_map (Make *make, NdtMapMaker *maker, GPtrArray *files, const gint64 *times, GError **error)
+make_map (Make *make, NdtMapMaker *maker, NdtScanSource *source, GError **error)
 {
-  ndt_map_progress_start (&make->progress, "scans", files->len);
-  for (guint i = 0; i < files->len; i++) {
-    ndt_map_progress_step (&make->progress, i, make->n_points);
-    if (!add_scan (make, maker, g_ptr_array_index (files, i), times[i], error))
-      return FALSE;
+  guint64 done, all;
+  const NdtScan *scan;
+  GError *failure = NULL;
+  const gchar *what = ndt_scan_source_get_progress (source, &done, &all);
+  ndt_map_progress_start (&make->progress, what, all);
+  while (!failure && (scan = ndt_scan_source_next (source, &failure))) {
+    ndt_scan_source_get_progress (source, &done, &all);
+    ndt_map_progress_step (&make->progress, done, make->n_points);
+    add_scan (make, maker, scan, &failure);
   }
+  ndt_map_progress_end (&make->progress);
+  if (failure) {
+    g_propagate_error (error, failure);
+    return FALSE;
+  }
+  ndt_map_progress_start (&make->progress, "places", 0);
   return ndt_map_maker_close (maker, show_progress, make, error);
 }
 
@@ -252,7 +217,7 @@ run_make (Make *make, GOptionContext *context)
 
   if (!make->inputs || !make->output)
     return ndt_map_report_usage (context, "make needs scans and --output");
-  if (!(make->leaf >= 0) || !(make->period > 0 && make->period <= 3600))
+  if (!(make->leaf >= 0) || !(make->scans.period > 0 && make->scans.period <= 3600))
     return ndt_map_report_usage (context, "--leaf is 0 or more, --period more than 0");
   ndt_map_maker_params_init (&params);
   params.odometry.resolution = make->resolution;
@@ -268,8 +233,8 @@ run_make (Make *make, GOptionContext *context)
     return ndt_map_report_usage (NULL, error->message);
   g_free (make->output);
   make->output = g_steal_pointer (&output);
-  g_autoptr (GPtrArray) files = ndt_map_list_inputs (make->inputs, NULL, &error);
-  if (!files)
+  g_autoptr (NdtScanSource) source = ndt_scan_source_new (make->inputs, &make->scans, NULL, &error);
+  if (!source)
     return ndt_map_report (error);
   if (g_mkdir_with_parents (make->output, 0777) != 0) {
     g_printerr ("ndt-map: %s cannot be made: %s\n", make->output, g_strerror (errno));
@@ -279,11 +244,10 @@ run_make (Make *make, GOptionContext *context)
   g_autoptr (NdtMapMaker) maker = backend ? ndt_map_maker_new (backend, &params, &error) : NULL;
   if (!maker)
     return ndt_map_report (error);
-  g_autofree gint64 *times = get_times (make, files);
-  const gboolean made = make_map (make, maker, files, times, &error);
+  const gboolean made = make_map (make, maker, source, &error);
   ndt_map_progress_end (&make->progress);
   if (!made || !write_map (make, maker, &n_written, &n_moved, &error) ||
-      !write_poses (make, maker, times, &error) || !write_edges (make, maker, &error))
+      !write_poses (make, maker, &error) || !write_edges (make, maker, &error))
     return ndt_map_report (error);
   print_report (make, maker, n_written, n_moved);
   if (make->counts[NDT_ODOMETRY_RESTARTED] > 0)
@@ -301,7 +265,7 @@ ndt_map_command_make (int argc, char **argv)
   ndt_map_maker_params_init (&defaults);
   gint n_threads = 0;
   Make make = {.leaf = 0.2,
-      .period = 0.1,
+      .scans = {.period = 0.1},
       .resolution = defaults.odometry.resolution,
       .min_range = defaults.odometry.min_range,
       .max_range = defaults.odometry.max_range};
@@ -310,8 +274,9 @@ ndt_map_command_make (int argc, char **argv)
           "Folder to write map.pcd, poses.txt and edges.csv to", "FOLDER"},
       {"leaf", 'l', 0, G_OPTION_ARG_DOUBLE, &make.leaf,
           "Keep the centroid of each cube of this edge (default 0.2); 0: all points", "METRES"},
-      {"period", 'p', 0, G_OPTION_ARG_DOUBLE, &make.period,
+      {"period", 'p', 0, G_OPTION_ARG_DOUBLE, &make.scans.period,
           "From scan to scan (default 0.1), where names are no times", "SECONDS"},
+      NDT_SCAN_RECORDING_ENTRIES (make.scans),
       {"resolution", 0, 0, G_OPTION_ARG_DOUBLE, &make.resolution,
           "Edge of the cells that scans are aligned to (default 1.2); smaller indoors", "METRES"},
       {"min-range", 0, 0, G_OPTION_ARG_DOUBLE, &make.min_range,
@@ -330,10 +295,12 @@ ndt_map_command_make (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_option_context_set_summary (context,
       "Scans are PCD files, or folders of them, taken in the order of names, numbers by their\n"
-      "value. Odometry, closures where the drive comes by a place again, and a map without what\n"
+      "value, or a recording (MCAP, rosbag2), or a capture (pcap) with its --decoder. Odometry, "
+      "closures where the drive comes by a place again, and a map without what\n"
       "moved. The map's origin is the sensor at the first scan.");
   g_option_context_add_main_entries (context, entries, NULL);
   int status;
+  make.times = g_array_new (FALSE, FALSE, sizeof (gint64));
   if (!g_option_context_parse (context, &argc, &argv, &error))
     status = ndt_map_report_usage (context, error->message);
   else if (n_threads < 0 || n_threads > 256)
@@ -342,7 +309,9 @@ ndt_map_command_make (int argc, char **argv)
     make.n_threads = (guint)n_threads;
     status = run_make (&make, context);
   }
+  g_array_unref (make.times);
   g_free (make.output);
+  ndt_scan_options_clear (&make.scans);
   g_strfreev (make.inputs);
   return status;
 }

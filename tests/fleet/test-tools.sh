@@ -15,7 +15,7 @@ fail ()
   failed=1
 }
 
-tools=("$build/ndtcore/tools/ndt-map" "$build/gst/mcap/ndt-bag" "$build/gst/replay/ndt-replay")
+tools=("$build/ndtcore/tools/ndt-map" "$build/gst/mcap/ndt-bag" "$build/gst/replay/ndt-replay" "$build/gst/scans/ndt-scans")
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 
