@@ -4,7 +4,8 @@
 #
 #   tests/run.sh            everything but soak, clang-format's check and a build with sanitizers
 #   tests/run.sh SUITE...   only these Meson suites: unit elements reference real streaming
-#                           record sensors time trust mapping view clouds fleet fuzz gpu soak
+#                           record sensors time trust mapping objective view clouds fleet fuzz
+#                           gpu soak
 #
 # The last line counts: "N passed, N failed, N skipped"; the lines before it name what failed and
 # why what was skipped was. What counts as one is said in docs/testing.md.
@@ -23,7 +24,7 @@ export NDT_TEST_DATA=${NDT_TEST_DATA:-$root/../shared/data}
 export NDT_TEST_REFERENCE=${NDT_TEST_REFERENCE:-$root/../shared/reference}
 jobs=${JOBS:-$(nproc)}
 python=/usr/bin/python3 # the one that has Debian's gi
-suites="unit elements reference real streaming record sensors time trust mapping view clouds fleet fuzz gpu soak"
+suites="unit elements reference real streaming record sensors time trust mapping objective view clouds fleet fuzz gpu soak"
 
 for suite in "$@"; do
   case " $suites " in
