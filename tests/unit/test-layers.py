@@ -19,8 +19,8 @@ import sys
 # From the ground up; files that lie in no folder are above them all.
 LAYERS = {
     'cuda': ['device', 'frames', 'scan', 'map', 'align'],
-    'ndtcore': ['base', 'math', 'objective', 'scan', 'motion', 'map', 'cloudfile', 'mapfile', 'posefile', 'align', 'registration',
-                'odometry', 'track', 'mapping', 'sim', 'tools'],
+    'ndtcore': ['base', 'math', 'objective', 'expression', 'scan', 'motion', 'map', 'cloudfile', 'mapfile', 'posefile', 'align',
+                'registration', 'odometry', 'track', 'mapping', 'sim', 'tools'],
     'gst/mcap': ['container', 'remote', 'ros', 'bag', 'messages', 'write', 'record', 'replay', 'tools'],
 }
 
