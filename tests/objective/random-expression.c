@@ -101,7 +101,7 @@ random_expression_new (GRand *random, guint depth)
   e->constant = g_rand_int_range (random, 1, 40) / 16.0;
   for (guint i = 0; i < count_operands (e->kind); i++)
     e->operands[i] = random_expression_new (
-        random, (guint)g_rand_int_range (random, (gint)(depth - 1) / 2, (gint)depth));
+        random, i == 0 ? depth - 1 : (guint)g_rand_int_range (random, 0, (gint)depth));
   return e;
 }
 
