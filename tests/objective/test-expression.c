@@ -115,7 +115,8 @@ test_gradients (void)
     n++;
   }
   g_test_message ("%u expressions, %u derivatives that are not zero", n, n_derivatives);
-  g_assert_cmpuint (n_derivatives, >, 800);
+  /* Not mostly constants: three each on average, of nine. */
+  g_assert_cmpuint (n_derivatives, >, 3 * n);
 }
 
 static double
