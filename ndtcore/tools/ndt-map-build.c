@@ -119,9 +119,15 @@ add_scans (Build *build, GError **error)
       ndt_scan_source_new (build->inputs, &build->scans, &is_sorted, error);
   if (!source)
     return FALSE;
-  if (is_sorted)
-    g_printerr ("ndt-map: the scans were given in the order of characters; they are taken in that "
-                "of their numbers\n");
+  if (is_sorted) {
+    const guint n = ndt_scan_source_get_n_files (source);
+    g_autofree gchar *first = g_filename_display_basename (ndt_scan_source_get_file (source, 0));
+    g_autofree gchar *last = g_filename_display_basename (ndt_scan_source_get_file (source, n - 1));
+    g_printerr (
+        "ndt-map: the scans were given in the order of characters; they are taken in that of "
+        "their numbers, %s to %s\n",
+        first, last);
+  }
   if (build->scans.trajectory)
     printf ("poses: %s\n", ndt_scan_source_get_poses (source));
   g_autoptr (GArray) moved = g_array_new (FALSE, FALSE, sizeof (double));
@@ -228,8 +234,9 @@ run_build (Build *build, GOptionContext *context)
 
   printf ("files: %" G_GUINT64_FORMAT "\n", build->n_files);
   if (build->scans.with_poses)
-    printf ("scans with a pose: %" G_GUINT64_FORMAT ", without: %" G_GUINT64_FORMAT "\n",
-        build->n_scans, build->n_without);
+    printf ("scans with a pose: %" G_GUINT64_FORMAT "\n", build->n_scans);
+  if (build->n_without > 0)
+    printf ("scans without a pose: %" G_GUINT64_FORMAT "\n", build->n_without);
   printf ("points read: %" G_GUINT64_FORMAT "\n", build->points_read);
   printf ("points written: %" G_GSIZE_FORMAT "\n", n_points);
   if (!build->wide && farthest > FLOAT_RANGE)

@@ -64,7 +64,7 @@ def attached(work):
            f"! mcapsink location={work}/drive.mcap")
     tool("simulate", "--seed=5", "--map-spacing=0.2", f"{work}/town.pcd")
     text = tool("build", "--leaf=0.25", "--min-range=1", "-o", f"{work}/map.pcd", f"{work}/drive.mcap")
-    assert "true poses" in text and "scans with a pose: 39, without: 1" in text, text
+    assert "true poses" in text and "scans with a pose: 39\nscans without a pose: 1\n" in text, text
     town = points_of_town(work)
     share = share_on(points(f"{work}/map.pcd"), town)
     print(f"# {share:.3f} of the map lies on the world's surfaces")
@@ -78,7 +78,7 @@ def attached(work):
         assert filecmp.cmp(f"{work}/made/{name}", f"{work}/made again/{name}", shallow=False), name
     # What make found serves build, by time.
     text = tool("build", "-t", f"{work}/made/poses.txt", "-o", f"{work}/third.pcd", f"{work}/drive.mcap")
-    assert "scans with a pose: 40, without: 0" in text, text
+    assert "scans with a pose: 40\n" in text and "without" not in text, text
 
 
 def points_of_town(work):
@@ -181,7 +181,7 @@ def foreign(work):
         write_bag(f"{work}/{form}", scans, poses, form)
         text = tool("build", "-o", f"{work}/{form}.pcd", f"{work}/{form}")
         assert f"poses: {what}, of lidar in {'odom' if form == 'odometry' else 'map'}" in text, text
-        assert "scans with a pose: 12, without: 0" in text, text
+        assert "scans with a pose: 12\n" in text and "without" not in text, text
         off = np.linalg.norm(points(f"{work}/{form}.pcd") - truth, axis=1).max()
         print(f"# {form}: points off by {off:.2e} m at most")
         # Floats of the clouds and of the map.
@@ -218,7 +218,7 @@ def capture(work):
     print(f"# {len(mine)} scans, off by {off:.2e} m")
     assert off <= 1e-6, off
     text = tool("build", "-t", f"{work}/made/poses.txt", "--decoder=velodynedec", "-o", f"{work}/map.pcd", data)
-    assert f"scans with a pose: {len(mine)}, without: 0" in text, text
+    assert f"scans with a pose: {len(mine)}\n" in text and "without" not in text, text
     assert "--decoder" in tool("make", "-o", f"{work}/x", data, status=1)
     assert "--trajectory" in tool("build", "--decoder=velodynedec", "-o", f"{work}/x.pcd", data, status=1)
     return None

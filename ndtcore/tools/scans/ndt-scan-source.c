@@ -51,7 +51,8 @@ static gboolean
 has_magic (const gchar *path, const gchar *const *magics, const gsize *sizes, guint n)
 {
   char bytes[16] = {0};
-  FILE *file = fopen (path, "rb");
+  /* Opening a pipe could wait forever. */
+  FILE *file = g_file_test (path, G_FILE_TEST_IS_REGULAR) ? fopen (path, "rb") : NULL;
   const gsize n_read = file ? fread (bytes, 1, sizeof bytes, file) : 0;
   gboolean found = FALSE;
   if (file)
@@ -92,7 +93,7 @@ ndt_scan_is_recording (const gchar *input)
   g_autoptr (GDir) folder = g_dir_open (path, 0, NULL);
   while (folder && !found && (name = g_dir_read_name (folder))) {
     g_autofree gchar *file = g_build_filename (path, name, NULL);
-    found = g_file_test (file, G_FILE_TEST_IS_REGULAR) && is_bag_file (file);
+    found = is_bag_file (file);
   }
   return found;
 }
@@ -389,6 +390,12 @@ guint
 ndt_scan_source_get_n_files (const NdtScanSource *source)
 {
   return source->files->len;
+}
+
+const gchar *
+ndt_scan_source_get_file (const NdtScanSource *source, guint index)
+{
+  return g_ptr_array_index (source->files, index);
 }
 
 void

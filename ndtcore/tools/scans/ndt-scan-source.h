@@ -94,6 +94,7 @@ const gchar *ndt_scan_source_get_progress (
 /* For the report: what the poses were taken from; NULL: none, or not known before the end. */
 const gchar *ndt_scan_source_get_poses (const NdtScanSource *source);
 guint ndt_scan_source_get_n_files (const NdtScanSource *source);
+const gchar *ndt_scan_source_get_file (const NdtScanSource *source, guint index);
 
 /* The scan's points where the sensor was while it was made: moved by @pose, or by the poses between
  * @ends where points have times. @out: three doubles a point. @scan has a pose. */
