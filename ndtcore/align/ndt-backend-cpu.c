@@ -23,6 +23,7 @@ typedef struct {
   NdtBackend parent;
   NdtWorkers *workers;
   NdtKernel kernel;
+  NdtThinner *thinner;
   NdtScan scans[NDT_N_SLOTS];
   /* One set of caches for scans and one for samples, since a search alternates between the two. As
    * caches are large, there are as many as the largest thinned scan, or sample, has chunks. */
@@ -162,7 +163,7 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     if (cpu->sides[i].slot == slot)
       cpu->sides[i].slot = NDT_N_SLOTS;
   NdtScan *scan = &cpu->scans[slot];
-  gboolean ok = ndt_scan_set (scan, points, filter, cell, &allocations);
+  gboolean ok = ndt_scan_set (scan, cpu->thinner, points, filter, cell, &allocations);
   if (ok && !reserve_chunks (chunks, count_chunks (scan), &allocations)) {
     scan->n = 0;
     reserve_again (cpu, chunks, &allocations);
@@ -174,6 +175,7 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
   cpu->counters.host_bytes = bytes_of_chunks (&cpu->chunks[0]) + bytes_of_chunks (&cpu->chunks[1]);
   for (guint i = 0; i < cpu->n_sides; i++)
     cpu->counters.host_bytes += bytes_of_chunks (&cpu->sides[i]);
+  cpu->counters.host_bytes += ndt_thinner_get_bytes (cpu->thinner);
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     cpu->counters.host_bytes += ndt_scan_get_bytes (&cpu->scans[i]);
   g_mutex_unlock (&cpu->lock);
@@ -186,8 +188,7 @@ cpu_get_scan (
 {
   const NdtScan *scan = &((CpuBackend *)backend)->scans[slot];
   *n_points = scan->n;
-  if (MIN (scan->n, max_points) > 0)
-    memcpy (xyz, scan->xyz, MIN (scan->n, max_points) * 3 * sizeof (float));
+  ndt_scan_get (scan, xyz, max_points);
   return TRUE;
 }
 
@@ -470,6 +471,7 @@ static void
 cpu_close (NdtBackend *backend)
 {
   CpuBackend *cpu = (CpuBackend *)backend;
+  ndt_thinner_free (cpu->thinner);
   ndt_workers_free (cpu->workers);
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     ndt_scan_clear (&cpu->scans[i]);
@@ -513,6 +515,7 @@ ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (cpu->chunks); i++)
     cpu->chunks[i].slot = NDT_N_SLOTS;
   cpu->workers = ndt_workers_new (config->n_threads);
+  cpu->thinner = ndt_thinner_new (cpu->workers);
   cpu->kernel = ndt_kernel_choose (&kernel_name);
   g_mutex_init (&cpu->lock);
   g_mutex_init (&cpu->sides_lock);

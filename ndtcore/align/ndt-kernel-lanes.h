@@ -81,6 +81,21 @@ rounded_down (Vec v)
 #endif
 }
 
+/* To the nearest integer, halves to even. */
+static inline Vec
+rounded (Vec v)
+{
+#if defined(__AVX512F__)
+  return (Vec)_mm512_roundscale_ps ((__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#elif defined(__AVX2__)
+  return (Vec)_mm256_round_ps ((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+  for (guint l = 0; l < VEC_LANES; l++)
+    v[l] = rintf (v[l]);
+  return v;
+#endif
+}
+
 /* exp (x) for x <= 0: 2^n · p (f), n = round (x log2 e), f = x − n ln 2 within ±0.347 = ±ln 2 / 2,
  * p the Taylor polynomial of e^f of degree 6. The truncation error, f^7/7!, is below 1.3e-7, and
  * with rounding the relative error is below 3e-7 (/formulas/exp). Below −87, and for NaN, the

@@ -3,182 +3,307 @@
 
 #include <string.h>
 
-#include "ndt-kernel.h"
+#include "ndt-scan-kernel.h"
 #include "ndtcore/base/ndt-memory.h"
-#include "ndtcore/scan/ndt-scan-filter.h"
+#include "ndtcore/base/ndt-tuning.h"
 
-#define TABLE_EMPTY G_MAXUINT32
+/* Leaves of the first table, and slots of a table a leaf. */
+#define LEAST_LEAVES 1024
+#define SLOTS_PER_LEAF 4
 
-static gboolean
-reserve (NdtScan *scan, guint n, guint64 *allocations)
-{
-  if (n <= scan->capacity)
-    return TRUE;
-  const gsize capacity = ((gsize)n + n / 4 + NDT_CHUNK - 1) / NDT_CHUNK * NDT_CHUNK;
-  if (!ndt_grow (scan->xyz, 3 * capacity) || !ndt_grow (scan->x, capacity) ||
-      !ndt_grow (scan->y, capacity) || !ndt_grow (scan->z, capacity) ||
-      !ndt_grow (scan->keys, 2 * capacity) || !ndt_grow (scan->order, 2 * capacity))
-    return FALSE;
-  scan->capacity = (guint)capacity;
-  *allocations += 6;
-  return TRUE;
-}
+/**
+ * NdtThinner:
+ * @parts: leaves of parts of a scan, one for each thread; the first has all of them in the end
+ * @capacity: points of the arrays below
+ * @x: points in the order of the scan; likewise @y and @z
+ * @places: of each its place along the Z curve
+ * @pairs: two arrays to sort: places in the high half, numbers in the low one
+ * @most: points of the largest thinned scan
+ */
+struct _NdtThinner {
+  NdtWorkers *workers;
+  const NdtScanKernel *kernel;
+  NdtLeaves *parts;
+  guint n_parts;
+  guint capacity;
+  float *x;
+  float *y;
+  float *z;
+  guint32 *places;
+  guint64 *pairs;
+  guint most;
+};
 
-/* Centroids of the leaves, ordered by their first points. */
-static gboolean
-thin (NdtScan *scan, const NdtScanFilter *filter, float leaf_size, guint n, guint64 *allocations)
-{
-  const float inverse_leaf = 1.0f / leaf_size;
-  guint table_size = 1024;
-  while (table_size < 2 * n)
-    table_size *= 2;
-  if (table_size > scan->table_size) {
-    if (!ndt_grow (scan->table, table_size) || !ndt_grow (scan->leaves, table_size / 2))
-      return FALSE;
-    scan->table_size = table_size;
-    *allocations += 2;
-  }
-  int shift = 64;
-  for (guint size = table_size; size > 1; size /= 2)
-    shift--;
-  memset (scan->table, 0xff, (gsize)table_size * sizeof (guint32));
+/* ---- Leaves ---- */
 
-  guint n_leaves = 0;
-  for (guint i = 0; i < n; i++) {
-    const float *p = scan->xyz + 3 * (gsize)i;
-    gint32 index[3];
-    for (guint k = 0; k < 3; k++)
-      index[k] = ndt_leaf_index (p[k], inverse_leaf);
-    if (!ndt_leaf_in_range (index[0]) || !ndt_leaf_in_range (index[1]) ||
-        !ndt_leaf_in_range (index[2]))
-      continue;
-    const guint64 key = ndt_block_key (index[0], index[1], index[2]);
-    guint slot = ndt_block_hash (key, shift);
-    while (scan->table[slot] != TABLE_EMPTY && scan->leaves[scan->table[slot]].key != key)
-      slot = (slot + 1) & (table_size - 1);
-    if (scan->table[slot] == TABLE_EMPTY) {
-      NdtLeaf *leaf = &scan->leaves[n_leaves];
-      memset (leaf, 0, sizeof (*leaf));
-      leaf->key = key;
-      memcpy (leaf->index, index, sizeof (index));
-      scan->table[slot] = n_leaves++;
-    }
-    NdtLeaf *leaf = &scan->leaves[scan->table[slot]];
-    for (guint k = 0; k < 3; k++)
-      leaf->sum[k] += ndt_leaf_offset (p[k], index[k], leaf_size, inverse_leaf);
-    leaf->n++;
-  }
-  for (guint i = 0; i < n_leaves; i++) {
-    const NdtLeaf *leaf = &scan->leaves[i];
-    for (guint k = 0; k < 3; k++)
-      scan->xyz[3 * (gsize)i + k] =
-          ndt_leaf_centroid (leaf->sum[k], leaf->n, leaf->index[k], leaf_size);
-  }
-  scan->n = n_leaves;
-  return TRUE;
-}
-
-/* Every third bit of the low eight. */
-static guint32
-spread (guint32 v)
-{
-  v &= 0xff;
-  v = (v | v << 8) & 0x00f00f;
-  v = (v | v << 4) & 0x0c30c3;
-  v = (v | v << 2) & 0x249249;
-  return v;
-}
-
-/* Orders points along a Z curve over cells of the map's size, so that those of a chunk share cells.
- * Cells 256 apart have the same key, which affects the order only. */
 static void
-order_by_place (NdtScan *scan, double cell)
+fill_table (NdtLeaves *leaves)
 {
-  const float inverse = (float)(1 / cell);
-  const guint n = scan->n;
-  guint32 *keys = scan->keys, *other_keys = scan->keys + scan->capacity;
-  guint32 *order = scan->order, *other = scan->order + scan->capacity;
-  for (guint i = 0; i < n; i++) {
-    const float *p = scan->xyz + 3 * (gsize)i;
-    keys[i] = spread ((guint32)(gint32)floorf (p[0] * inverse)) |
-              spread ((guint32)(gint32)floorf (p[1] * inverse)) << 1 |
-              spread ((guint32)(gint32)floorf (p[2] * inverse)) << 2;
-    order[i] = i;
-  }
-  for (guint digit = 0; digit < 24; digit += 8) {
-    guint32 at[256] = {0}, sum = 0;
-    for (guint i = 0; i < n; i++)
-      at[keys[i] >> digit & 255]++;
-    for (guint i = 0; i < 256; i++) {
-      const guint32 count = at[i];
-      at[i] = sum;
-      sum += count;
-    }
-    for (guint i = 0; i < n; i++) {
-      const guint32 to = at[keys[i] >> digit & 255]++;
-      other_keys[to] = keys[i];
-      other[to] = order[i];
-    }
-    guint32 *swap = keys;
-    keys = other_keys;
-    other_keys = swap;
-    swap = order;
-    order = other;
-    other = swap;
-  }
-  for (guint i = 0; i < n; i++) {
-    const float *p = scan->xyz + 3 * (gsize)order[i];
-    scan->x[i] = p[0];
-    scan->y[i] = p[1];
-    scan->z[i] = p[2];
+  memset (leaves->table, 0xff, leaves->table_size * sizeof *leaves->table);
+  for (guint i = 0; i < leaves->n; i++) {
+    guint slot = ndt_block_hash (leaves->keys[i], leaves->shift);
+    while (leaves->table[slot] != G_MAXUINT32)
+      slot = (slot + 1) & (leaves->table_size - 1);
+    leaves->table[slot] = i;
   }
 }
 
 gboolean
-ndt_scan_set (NdtScan *scan, const NdtCloudView *points, const NdtScanFilter *filter, double cell,
+ndt_leaves_grow (NdtLeaves *leaves)
+{
+  const guint capacity = MAX (2 * leaves->capacity, LEAST_LEAVES);
+  const guint size = SLOTS_PER_LEAF * capacity;
+  if (!ndt_grow (leaves->sums, capacity) || !ndt_grow (leaves->keys, capacity) ||
+      !ndt_grow (leaves->table, size))
+    return FALSE;
+  leaves->allocations += 3;
+  leaves->capacity = capacity;
+  leaves->table_size = size;
+  leaves->shift = 64 - (int)g_bit_storage (size - 1);
+  fill_table (leaves);
+  return TRUE;
+}
+
+gboolean
+ndt_leaves_reset (NdtLeaves *leaves)
+{
+  leaves->n = 0;
+  if (leaves->capacity == 0)
+    return ndt_leaves_grow (leaves);
+  memset (leaves->table, 0xff, leaves->table_size * sizeof *leaves->table);
+  return TRUE;
+}
+
+void
+ndt_leaves_clear (NdtLeaves *leaves)
+{
+  g_free (leaves->sums);
+  g_free (leaves->keys);
+  g_free (leaves->table);
+  memset (leaves, 0, sizeof *leaves);
+}
+
+/* ---- Memory ---- */
+
+NdtThinner *
+ndt_thinner_new (NdtWorkers *workers)
+{
+  NdtThinner *thinner = g_new0 (NdtThinner, 1);
+  thinner->workers = workers;
+  thinner->kernel = ndt_scan_kernel_choose ();
+  thinner->n_parts = ndt_workers_get_n_threads (workers);
+  thinner->parts = g_new0 (NdtLeaves, thinner->n_parts);
+  return thinner;
+}
+
+void
+ndt_thinner_free (NdtThinner *thinner)
+{
+  for (guint i = 0; i < thinner->n_parts; i++)
+    ndt_leaves_clear (&thinner->parts[i]);
+  g_free (thinner->parts);
+  g_free (thinner->x);
+  g_free (thinner->y);
+  g_free (thinner->z);
+  g_free (thinner->places);
+  g_free (thinner->pairs);
+  g_free (thinner);
+}
+
+gsize
+ndt_thinner_get_bytes (const NdtThinner *thinner)
+{
+  gsize bytes = thinner->capacity * (4 * sizeof (float) + 2 * sizeof (guint64));
+  for (guint i = 0; i < thinner->n_parts; i++) {
+    const NdtLeaves *part = &thinner->parts[i];
+    bytes += part->capacity * (sizeof *part->sums + sizeof *part->keys) +
+             part->table_size * sizeof *part->table;
+  }
+  return bytes;
+}
+
+static guint
+with_reserve (guint n)
+{
+  return (guint)(((gsize)n + n / 4 + NDT_CHUNK - 1) / NDT_CHUNK * NDT_CHUNK);
+}
+
+/* Room for @n points in the order of the scan. */
+static gboolean
+reserve_points (NdtThinner *thinner, guint n, guint64 *allocations)
+{
+  if (n <= thinner->capacity)
+    return TRUE;
+  const gsize capacity = with_reserve (n);
+  if (!ndt_grow (thinner->x, capacity) || !ndt_grow (thinner->y, capacity) ||
+      !ndt_grow (thinner->z, capacity) || !ndt_grow (thinner->places, capacity) ||
+      !ndt_grow (thinner->pairs, 2 * capacity))
+    return FALSE;
+  thinner->capacity = (guint)capacity;
+  *allocations += 5;
+  return TRUE;
+}
+
+/* Room for the result: for the largest so far, since the next scan is most likely of its size. */
+static gboolean
+reserve_scan (NdtScan *scan, NdtThinner *thinner, guint n, guint64 *allocations)
+{
+  if (n <= scan->capacity)
+    return TRUE;
+  thinner->most = MAX (thinner->most, n);
+  const gsize capacity = with_reserve (thinner->most);
+  if (!ndt_grow (scan->x, capacity) || !ndt_grow (scan->y, capacity) ||
+      !ndt_grow (scan->z, capacity) || !ndt_grow (scan->order, capacity))
+    return FALSE;
+  scan->capacity = (guint)capacity;
+  *allocations += 4;
+  return TRUE;
+}
+
+/* ---- Thinning ---- */
+
+typedef struct {
+  NdtThinner *thinner;
+  const NdtCloudView *points;
+  const NdtScanFilter *filter;
+  guint n_parts;
+  gint failed; /* atomic */
+} Thinning;
+
+static void
+thin_part (guint i, gpointer data)
+{
+  Thinning *job = data;
+  NdtLeaves *part = &job->thinner->parts[i];
+  const gsize n = job->points->n_points;
+  const gsize first = n * i / job->n_parts, end = n * (i + 1) / job->n_parts;
+  const NdtCloudView points = ndt_cloud_view_part (job->points, first, end - first);
+  if (!ndt_leaves_reset (part) || !job->thinner->kernel->add_points (part, &points, job->filter))
+    g_atomic_int_set (&job->failed, 1);
+}
+
+/* Centroids of the leaves, in the order of their first points: parts are added in the scan's
+ * order. */
+static gboolean
+thin (NdtThinner *thinner, const NdtCloudView *points, const NdtScanFilter *filter, guint *n,
     guint64 *allocations)
+{
+  const guint most = (guint)(points->n_points / NDT_THIN_PART);
+  Thinning job = {.thinner = thinner,
+      .points = points,
+      .filter = filter,
+      .n_parts = CLAMP (ndt_workers_get_n_threads (thinner->workers), 1, MAX (most, 1))};
+  NdtLeaves *all = &thinner->parts[0];
+  ndt_workers_run (thinner->workers, job.n_parts, thin_part, &job);
+  gboolean ok = !g_atomic_int_get (&job.failed);
+  for (guint i = 1; i < job.n_parts && ok; i++)
+    ok = thinner->kernel->add_leaves (all, &thinner->parts[i]);
+  for (guint i = 0; i < job.n_parts; i++) {
+    *allocations += thinner->parts[i].allocations;
+    thinner->parts[i].allocations = 0;
+  }
+  if (!ok || !reserve_points (thinner, all->n, allocations))
+    return FALSE;
+  thinner->kernel->centroids (
+      all, 0, all->n, filter->leaf_size, thinner->x, thinner->y, thinner->z);
+  *n = all->n;
+  return TRUE;
+}
+
+/* Sorts places of 24 bits, in as few passes as pay; equal ones stay in order. Returns the sorted
+ * ones of the two arrays. */
+static const guint64 *
+sort_places (NdtThinner *thinner, guint n)
+{
+  const guint bits = n < 4096 ? 8 : 12, size = 1u << bits, n_digits = 24 / bits;
+  guint32 at[3 << 12]; /* three of 8 bits, two of 12 */
+  guint64 *from = thinner->pairs, *to = thinner->pairs + thinner->capacity;
+  memset (at, 0, n_digits * size * sizeof *at);
+  for (guint i = 0; i < n; i++) {
+    const guint32 place = thinner->places[i];
+    for (guint d = 0; d < n_digits; d++)
+      at[d * size + (place >> d * bits & (size - 1))]++;
+    from[i] = (guint64)place << 32 | i;
+  }
+  for (guint d = 0; d < n_digits; d++) {
+    guint32 *digit = at + d * size, sum = 0;
+    for (guint i = 0; i < size; i++) {
+      const guint32 count = digit[i];
+      digit[i] = sum;
+      sum += count;
+    }
+    for (guint i = 0; i < n; i++)
+      to[digit[from[i] >> (32 + d * bits) & (size - 1)]++] = from[i];
+    guint64 *swap = from;
+    from = to;
+    to = swap;
+  }
+  return from;
+}
+
+/* Orders points along a Z curve over cells of the map's size, so that those of a chunk share cells.
+ */
+static void
+order_by_place (NdtScan *scan, NdtThinner *thinner, guint n, double cell)
+{
+  thinner->kernel->places (
+      thinner->x, thinner->y, thinner->z, n, (float)(1 / cell), thinner->places);
+  const guint64 *pairs = sort_places (thinner, n);
+  for (guint i = 0; i < n; i++) {
+    const guint32 from = (guint32)pairs[i];
+    scan->order[i] = from;
+    scan->x[i] = thinner->x[from];
+    scan->y[i] = thinner->y[from];
+    scan->z[i] = thinner->z[from];
+  }
+  scan->n = n;
+}
+
+gboolean
+ndt_scan_set (NdtScan *scan, NdtThinner *thinner, const NdtCloudView *points,
+    const NdtScanFilter *filter, double cell, guint64 *allocations)
 {
   guint n = 0;
   scan->n = 0;
-  if (!reserve (scan, (guint)points->n_points, allocations))
-    return FALSE;
-  for (gsize i = 0; i < points->n_points; i++) {
-    double d[3];
-    ndt_cloud_view_get (points, i, d);
-    const float p[3] = {(float)d[0], (float)d[1], (float)d[2]};
-    if (ndt_scan_keep (p[0], p[1], p[2], filter->min_range, filter->max_range, filter->use_box,
-            filter->box_min, filter->box_max)) {
-      memcpy (scan->xyz + 3 * (gsize)n, p, sizeof (p));
-      n++;
-    }
-  }
   if (filter->leaf_size > 0) {
-    if (!thin (scan, filter, filter->leaf_size, n, allocations))
+    if (!thin (thinner, points, filter, &n, allocations))
       return FALSE;
   } else {
-    scan->n = n;
+    if (!reserve_points (thinner, (guint)points->n_points, allocations))
+      return FALSE;
+    n = thinner->kernel->keep_points (points, filter, thinner->x, thinner->y, thinner->z);
   }
-  order_by_place (scan, cell);
+  if (!reserve_scan (scan, thinner, n, allocations))
+    return FALSE;
+  order_by_place (scan, thinner, n, cell);
   return TRUE;
+}
+
+void
+ndt_scan_get (const NdtScan *scan, float *xyz, guint max_points)
+{
+  for (guint i = 0; i < scan->n; i++) {
+    if (scan->order[i] >= max_points)
+      continue;
+    float *p = xyz + 3 * (gsize)scan->order[i];
+    p[0] = scan->x[i];
+    p[1] = scan->y[i];
+    p[2] = scan->z[i];
+  }
 }
 
 gsize
 ndt_scan_get_bytes (const NdtScan *scan)
 {
-  return scan->capacity * (6 * sizeof (float) + 4 * sizeof (guint32)) +
-         scan->table_size * (sizeof (guint32) + sizeof (NdtLeaf) / 2);
+  return scan->capacity * (3 * sizeof (float) + sizeof (guint32));
 }
 
 void
 ndt_scan_clear (NdtScan *scan)
 {
-  g_free (scan->xyz);
   g_free (scan->x);
   g_free (scan->y);
   g_free (scan->z);
-  g_free (scan->keys);
   g_free (scan->order);
-  g_free (scan->leaves);
-  g_free (scan->table);
-  memset (scan, 0, sizeof (*scan));
+  memset (scan, 0, sizeof *scan);
 }

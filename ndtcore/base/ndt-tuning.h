@@ -19,6 +19,12 @@
  * results do not depend on threads. */
 #define NDT_CHUNK 128
 
+/* Raw points for which a thread more is used when a scan is thinned: some 20 µs of work. The sums
+ * are integers, so results do not depend on it. */
+#define NDT_THIN_PART 8192
+/* Points that are assigned to leaves at a time: their arrays stay in the first-level cache. */
+#define NDT_THIN_POINTS_AT_ONCE 256
+
 /* ---- Scans and their samples ---- */
 
 /* Coordinates beyond this, metres, are dropped, as are points whose leaf index exceeds ±2^20 along

@@ -8,6 +8,7 @@
 
 #include <pcl/pcl_config.h>
 #include <pcl/point_types.h>
+#include <pcl/filters/voxel_grid.h>
 #include <pcl/registration/ndt.h>
 
 using Point = pcl::PointXYZ;
@@ -128,6 +129,35 @@ size_t
 pcl_ndt_count_pairs (PclNdt *ndt, const double pose[16])
 {
   return ndt->ndt.countPairs (toMatrix (pose));
+}
+
+struct PclThin {
+  pcl::VoxelGrid<Point> grid;
+  Cloud out;
+
+  EIGEN_MAKE_ALIGNED_OPERATOR_NEW
+};
+
+PclThin *
+pcl_thin_new (const float *xyz, size_t n, float leaf_size)
+{
+  auto *self = new PclThin;
+  self->grid.setInputCloud (toCloud (xyz, n));
+  self->grid.setLeafSize (leaf_size, leaf_size, leaf_size);
+  return self;
+}
+
+size_t
+pcl_thin_run (PclThin *thin)
+{
+  thin->grid.filter (thin->out);
+  return thin->out.size ();
+}
+
+void
+pcl_thin_free (PclThin *thin)
+{
+  delete thin;
 }
 
 const char *

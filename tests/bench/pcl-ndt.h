@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* C interface of PCL's NDT. One thread. */
+/* C interface of PCL's NDT and of its VoxelGrid. One thread. */
 #pragma once
 
 #include <stddef.h>
@@ -23,6 +23,15 @@ int pcl_ndt_align (PclNdt *ndt, const double guess[16], double result[16]);
 double pcl_ndt_evaluate (PclNdt *ndt, const double pose[16]);
 /* Pairs of points and voxels at a pose. */
 size_t pcl_ndt_count_pairs (PclNdt *ndt, const double pose[16]);
+
+typedef struct PclThin PclThin;
+
+/* Copies @n packed points into a cloud of PCL's, which is not part of what is timed. */
+PclThin *pcl_thin_new (const float *xyz, size_t n, float leaf_size);
+/* pcl::VoxelGrid::filter(). Returns the number of leaves. */
+size_t pcl_thin_run (PclThin *thin);
+void pcl_thin_free (PclThin *thin);
+
 const char *pcl_ndt_version (void);
 
 #ifdef __cplusplus

@@ -266,6 +266,127 @@ test_slots (void)
   g_assert_cmpuint (n, ==, 0);
 }
 
+/* ---- The same bits in each way ---- */
+
+typedef struct {
+  guint64 key;
+  gint32 index[3];
+  gint64 sum[3];
+  guint32 n;
+} PlainLeaf;
+
+/* By the rules of ndt-scan-filter.h, point after point. The number of leaves. */
+static guint
+thin_plainly (const NdtCloudView *view, const NdtScanFilter *filter, float *out)
+{
+  g_autoptr (GHashTable) numbers =
+      g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  g_autoptr (GArray) leaves = g_array_new (FALSE, TRUE, sizeof (PlainLeaf));
+  const float leaf_size = filter->leaf_size, inverse = 1.0f / leaf_size;
+  for (gsize i = 0; i < view->n_points; i++) {
+    double d[3];
+    gint32 index[3];
+    ndt_cloud_view_get (view, i, d);
+    const float p[3] = {(float)d[0], (float)d[1], (float)d[2]};
+    if (!ndt_scan_keep (p[0], p[1], p[2], filter->min_range, filter->max_range, filter->use_box,
+            filter->box_min, filter->box_max))
+      continue;
+    for (guint k = 0; k < 3; k++)
+      index[k] = ndt_leaf_index (p[k], inverse);
+    if (!ndt_leaf_in_range (index[0]) || !ndt_leaf_in_range (index[1]) ||
+        !ndt_leaf_in_range (index[2]))
+      continue;
+    const guint64 key = ndt_block_key (index[0], index[1], index[2]);
+    gpointer number;
+    if (!g_hash_table_lookup_extended (numbers, &key, NULL, &number)) {
+      PlainLeaf leaf = {.key = key, .index = {index[0], index[1], index[2]}};
+      number = GUINT_TO_POINTER (leaves->len);
+      g_hash_table_insert (numbers, g_memdup2 (&key, sizeof key), number);
+      g_array_append_val (leaves, leaf);
+    }
+    PlainLeaf *leaf = &g_array_index (leaves, PlainLeaf, GPOINTER_TO_UINT (number));
+    for (guint k = 0; k < 3; k++)
+      leaf->sum[k] += ndt_leaf_offset (p[k], index[k], leaf_size, inverse);
+    leaf->n++;
+  }
+  for (guint i = 0; i < leaves->len; i++) {
+    const PlainLeaf *leaf = &g_array_index (leaves, PlainLeaf, i);
+    for (guint k = 0; k < 3; k++)
+      out[3 * i + k] = ndt_leaf_centroid (leaf->sum[k], leaf->n, leaf->index[k], leaf_size);
+  }
+  return leaves->len;
+}
+
+/* Records of @stride bytes; coordinates from @at on, and others between them where they are not
+ * side by side. A quarter lies near the point before, as a sensor's points do. */
+static guint8 *
+make_records (guint n, gsize stride, gsize at, gsize step, double range, guint seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  /* No byte more than there is: reading beyond the last point is found by a sanitizer. */
+  guint8 *records = g_malloc0 (n * stride);
+  float p[3] = {0};
+  for (guint i = 0; i < n; i++) {
+    const gboolean near = g_rand_int_range (rand, 0, 4) > 0;
+    for (guint k = 0; k < 3; k++)
+      p[k] = near && isfinite (p[k]) ? p[k] + (float)g_rand_double_range (rand, -0.05, 0.05)
+                                     : (float)g_rand_double_range (rand, -range, range);
+    if (i % 97 == 5)
+      p[i % 3] = i % 2 ? NAN : -INFINITY;
+    if (i % 101 == 7)
+      p[i % 3] = 1e9f;
+    for (guint k = 0; k < 3; k++)
+      memcpy (records + i * stride + at + k * step, &p[k], sizeof (float));
+  }
+  return records;
+}
+
+static void
+test_bits (void)
+{
+  static const gchar *kernels[] = {"generic", "avx2", "avx512"};
+  static const struct {
+    guint n;
+    gsize stride, at, step;
+    double range;
+    NdtScanFilter filter;
+  } cases[] = {
+      {70003, 16, 0, 4, 80, {0, 0, FALSE, {0}, {0}, 0.5f}},
+      {70003, 12, 0, 4, 80, {2, 60, FALSE, {0}, {0}, 1}},
+      {40000, 37, 5, 9, 40, {0, 30, TRUE, {-20, -30, -5}, {30, 20, 25}, 0.3f}},
+      {257, 12, 0, 4, 5, {0, 0, FALSE, {0}, {0}, 3.3f}},
+      {1, 12, 0, 4, 5, {0, 0, FALSE, {0}, {0}, 1}},
+      /* Offsets beyond a leaf, of points with large indices. */
+      {9001, 16, 0, 4, 1040, {0, 0, FALSE, {0}, {0}, 0.001f}},
+      {30001, 16, 0, 4, 99000, {0, 0, FALSE, {0}, {0}, 0.1f}},
+  };
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++) {
+    const guint n = cases[c].n;
+    g_autofree guint8 *records =
+        make_records (n, cases[c].stride, cases[c].at, cases[c].step, cases[c].range, c);
+    const gsize at = cases[c].at, step = cases[c].step;
+    const NdtCloudView view =
+        ndt_cloud_view (records, n, cases[c].stride, at, at + step, at + 2 * step, NDT_SCALAR_F32);
+    g_autofree float *expected = g_new (float, 3 * n), *out = g_new (float, 3 * n);
+    const guint n_expected = thin_plainly (&view, &cases[c].filter, expected);
+    g_assert_cmpuint (n_expected, >, 0);
+    for (guint k = 0; k < G_N_ELEMENTS (kernels); k++)
+      for (guint n_threads = 1; n_threads <= 7; n_threads += 3) {
+        const NdtBackendConfig config = {.device_id = -1, .n_threads = n_threads};
+        guint n_out;
+        g_setenv ("NDT_KERNEL", kernels[k], TRUE);
+        g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+        g_unsetenv ("NDT_KERNEL");
+        for (guint turn = 0; turn < 2; turn++) {
+          g_assert_true (ndt_backend_set_scan (backend, turn, &view, &cases[c].filter, NULL));
+          g_assert_true (ndt_backend_get_scan (backend, turn, out, n, &n_out, NULL));
+          g_assert_cmpuint (n_out, ==, n_expected);
+          g_assert_cmpmem (out, 3 * n_out * sizeof *out, expected, 3 * n_expected * sizeof *out);
+        }
+      }
+  }
+}
+
 static void
 test_refused (void)
 {
@@ -316,6 +437,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/scan-filter/leaf-borders", test_leaf_borders);
   g_test_add_func ("/scan-filter/leaf-far", test_leaf_far);
   g_test_add_func ("/scan-filter/slots", test_slots);
+  g_test_add_func ("/scan-filter/bits", test_bits);
   g_test_add_func ("/scan-filter/refused", test_refused);
   return g_test_run ();
 }

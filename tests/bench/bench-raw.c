@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* Raw scans on the CPU: a full KITTI scan thinned and aligned beside PCL's VoxelGrid of the same
+ * scan and leaf, in one process and in turn; and small scans in several streams, as one process and
+ * as processes of one thread each.
+ *
+ *   bench-raw [--quick] [--raw] [--kernels] [--rounds N] [--json FILE]
+ *
+ * Pinned: the program with n threads runs on n processors, PCL's on the first of them. Times of one
+ * thread are its processor time, as a longer run is interrupted more often, which would favour the
+ * faster program; others are wall time. Without PCL its row is missing. A row of streams has the
+ * time of a scan, all streams together: a round's time by its scans. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench-data.h"
+#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/posefile/ndt-trajectory.h"
+#include "tests/ndt-test.h"
+#ifdef HAVE_PCL
+#include "pcl-ndt.h"
+#endif
+
+#define LEAF 0.5f
+#define N_SCANS 1
+#define FIRST_SCAN 60
+#define SCANS_A_ROUND 50 /* of a stream */
+
+static GString *json;
+static guint n_processors;
+static guint processors[CPU_SETSIZE];
+
+/* ---- Rows ---- */
+
+static gint
+compare (gconstpointer a, gconstpointer b)
+{
+  const gdouble d = *(const gdouble *)a - *(const gdouble *)b;
+  return (d > 0) - (d < 0);
+}
+
+/* Sorts @ms. */
+static void
+print_row (const gchar *name, const gchar *program, guint threads, GArray *ms)
+{
+  g_array_sort (ms, compare);
+  const gdouble *sorted = (const gdouble *)(gpointer)ms->data;
+  const gdouble median = sorted[ms->len / 2], p95 = sorted[(ms->len - 1) * 95 / 100],
+                p99 = sorted[(ms->len - 1) * 99 / 100];
+  g_print ("%-36s %-34s %7u %9.4f %9.4f %9.4f\n", name, program, threads, median, p95, p99);
+  g_string_append_printf (json,
+      "%s\n  {\"case\": \"%s\", \"program\": \"%s\", \"threads\": %u, \"median_ms\": %.4f, "
+      "\"p95_ms\": %.4f, \"p99_ms\": %.4f}",
+      json->len > 1 ? "," : "", name, program, threads, median, p95, p99);
+}
+
+/* Of the clock that is right for @n_threads. */
+static gdouble
+now_ms (guint n_threads)
+{
+  struct timespec t;
+  clock_gettime (n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return (gdouble)t.tv_sec * 1e3 + (gdouble)t.tv_nsec * 1e-6;
+}
+
+static GArray *
+times_new (void)
+{
+  return g_array_new (FALSE, FALSE, sizeof (gdouble));
+}
+
+static void
+list_processors (void)
+{
+  cpu_set_t set;
+  if (sched_getaffinity (0, sizeof set, &set) != 0)
+    g_error ("sched_getaffinity failed");
+  for (guint i = 0; i < CPU_SETSIZE; i++)
+    if (CPU_ISSET (i, &set))
+      processors[n_processors++] = i;
+}
+
+/* Of this thread, and those that it creates. */
+static void
+pin (guint first, guint n)
+{
+  cpu_set_t set;
+  CPU_ZERO (&set);
+  for (guint i = 0; i < n; i++)
+    CPU_SET (processors[(first + i) % n_processors], &set);
+  if (sched_setaffinity (0, sizeof set, &set) != 0)
+    g_error ("sched_setaffinity failed");
+}
+
+static NdtBackend *
+open_backend (guint n_threads, const BenchCloud *map_points, double resolution)
+{
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (map_points->xyz, map_points->n);
+  g_autoptr (GError) error = NULL;
+  config.n_threads = n_threads;
+  params.resolution = resolution;
+  NdtBackend *backend = ndt_backend_open_cpu (&config, &error);
+  if (!backend || !ndt_backend_set_map_from_points (backend, &params, &points, NULL, &error))
+    g_error ("%s", error->message);
+  return backend;
+}
+
+static void
+set_scan (NdtBackend *backend, const NdtCloudView *points, gfloat leaf)
+{
+  NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
+  g_autoptr (GError) error = NULL;
+  filter.leaf_size = leaf;
+  if (!ndt_backend_set_scan (backend, 0, points, &filter, &error))
+    g_error ("%s", error->message);
+}
+
+static NdtAlignResult
+align (NdtBackend *backend, const NdtPose *guess)
+{
+  const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+  const NdtStart start = {.guess = *guess};
+  NdtAlignResult result;
+  g_autoptr (GError) error = NULL;
+  if (!ndt_backend_align (backend, 0, &params, &start, 1, &result, &error))
+    g_error ("%s", error->message);
+  return result;
+}
+
+/* ---- A raw scan ---- */
+
+typedef struct {
+  BenchCloud map;
+  NdtPcdFile *files[N_SCANS];
+  NdtCloudView scans[N_SCANS];
+  NdtPose guesses[N_SCANS]; /* where the scans before would expect it */
+  NdtPose truths[N_SCANS];
+} Raw;
+
+static gboolean
+load_raw (Raw *raw)
+{
+  g_autofree gchar *folder = ndt_test_data ("seq_kitti_drive0005");
+  if (!folder)
+    return FALSE;
+  g_autofree gchar *map_path = g_build_filename (folder, "map_even_0.25.pcd", NULL);
+  g_autofree gchar *poses_path = g_build_filename (folder, "poses_derived_tum.txt", NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (NdtPcdFile) map = ndt_pcd_file_open (map_path, &error);
+  NdtCloudView view;
+  if (!map)
+    g_error ("%s", error->message);
+  g_autoptr (NdtTrajectory) poses = ndt_trajectory_load (poses_path, NDT_TRAJECTORY_TUM, &error);
+  if (!poses || !ndt_pcd_file_get_points (map, &view, &error))
+    g_error ("%s", error->message);
+  raw->map.n = view.n_points;
+  raw->map.xyz = g_new (float, 3 * view.n_points);
+  for (gsize i = 0; i < view.n_points; i++) {
+    double p[3];
+    ndt_cloud_view_get (&view, i, p);
+    for (guint k = 0; k < 3; k++)
+      raw->map.xyz[3 * i + k] = (float)p[k];
+  }
+  for (guint i = 0; i < N_SCANS; i++) {
+    const guint at = FIRST_SCAN + i;
+    g_autofree gchar *name = g_strdup_printf ("raw_full/%010u.pcd", at);
+    g_autofree gchar *path = g_build_filename (folder, name, NULL);
+    NdtPose step;
+    raw->files[i] = ndt_pcd_file_open (path, &error);
+    if (!raw->files[i] || !ndt_pcd_file_get_points (raw->files[i], &raw->scans[i], &error))
+      g_error ("%s", error->message);
+    raw->truths[i] = *ndt_trajectory_get_pose (poses, at);
+    ndt_pose_between (
+        ndt_trajectory_get_pose (poses, at - 2), ndt_trajectory_get_pose (poses, at - 1), &step);
+    ndt_pose_compose (ndt_trajectory_get_pose (poses, at - 1), &step, &raw->guesses[i]);
+  }
+  return TRUE;
+}
+
+static void
+check_pose (const Raw *raw, guint i, const NdtAlignResult *result)
+{
+  double square = 0;
+  for (guint k = 0; k < 3; k++) {
+    const double d = result->pose.position[k] - raw->truths[i].position[k];
+    square += d * d;
+  }
+  if (!(square < 0.1 * 0.1))
+    g_error ("scan %u is %.3f m from its pose", FIRST_SCAN + i, sqrt (square));
+}
+
+/* @program: of the rows; @with_pcl: PCL's alternates with it. */
+static void
+run_raw (const Raw *raw, const gchar *program, guint n_threads, guint n_rounds, gboolean with_pcl)
+{
+  g_autoptr (GArray) thinned = times_new (), posed = times_new ();
+  pin (0, n_threads);
+  NdtBackend *backend = open_backend (n_threads, &raw->map, 1);
+#ifdef HAVE_PCL
+  g_autoptr (GArray) pcl = times_new ();
+  PclThin *grids[N_SCANS];
+  for (guint i = 0; i < N_SCANS; i++) {
+    g_autofree float *xyz = g_new (float, 3 * raw->scans[i].n_points);
+    for (gsize k = 0; k < raw->scans[i].n_points; k++)
+      memcpy (xyz + 3 * k, raw->scans[i].x + k * raw->scans[i].stride, 3 * sizeof (float));
+    grids[i] = pcl_thin_new (xyz, raw->scans[i].n_points, LEAF);
+  }
+#endif
+  for (guint round = 0; round < n_rounds + 3; round++) {
+    for (guint i = 0; i < N_SCANS; i++) {
+      const gdouble start = now_ms (n_threads);
+      set_scan (backend, &raw->scans[i], LEAF);
+      const gdouble set = now_ms (n_threads) - start;
+      const NdtAlignResult result = align (backend, &raw->guesses[i]);
+      const gdouble all = now_ms (n_threads) - start;
+      check_pose (raw, i, &result);
+      if (round >= 3) { /* all is allocated */
+        g_array_append_val (thinned, set);
+        g_array_append_val (posed, all);
+      }
+#ifdef HAVE_PCL
+      if (!with_pcl)
+        continue;
+      const gdouble before = now_ms (1);
+      pcl_thin_run (grids[i]);
+      const gdouble grid = now_ms (1) - before;
+      if (round >= 3)
+        g_array_append_val (pcl, grid);
+#endif
+    }
+  }
+#ifdef HAVE_PCL
+  for (guint i = 0; i < N_SCANS; i++)
+    pcl_thin_free (grids[i]);
+  if (with_pcl) {
+    g_autofree gchar *name = g_strdup_printf ("PCL %s VoxelGrid", pcl_ndt_version ());
+    print_row ("KITTI raw scan, leaf 0.5", name, 1, pcl);
+  }
+#endif
+  print_row ("KITTI raw scan thinned, ordered", program, n_threads, thinned);
+  print_row ("KITTI raw scan to pose", program, n_threads, posed);
+  ndt_backend_close (backend);
+}
+
+/* ---- Streams ---- */
+
+typedef struct {
+  const BenchCase *c;
+  guint n_threads; /* 0: one per processor */
+  guint n_rounds;
+  gdouble *ms;   /* of each round, a scan */
+  gint *arrived; /* atomic: shared by the streams; counts rounds begun by all of them */
+  guint n_streams;
+} Stream;
+
+/* Waits until all streams are here. */
+static void
+meet (Stream *s, guint round)
+{
+  g_atomic_int_inc (s->arrived);
+  while ((guint)g_atomic_int_get (s->arrived) < (round + 1) * s->n_streams)
+    g_usleep (20);
+}
+
+static gpointer
+run_stream (gpointer data)
+{
+  Stream *s = data;
+  const BenchCloud *scan = &s->c->scans[0];
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (scan->xyz, scan->n);
+  NdtBackend *backend = open_backend (s->n_threads, &s->c->map, s->c->resolution);
+  for (guint round = 0; round < s->n_rounds + 1; round++) {
+    meet (s, round);
+    const gdouble start = now_ms (2);
+    for (guint i = 0; i < SCANS_A_ROUND; i++) {
+      set_scan (backend, &points, 0);
+      align (backend, &s->c->starts[i % s->c->n_starts].guess);
+    }
+    if (round > 0)
+      s->ms[round - 1] = (now_ms (2) - start) / SCANS_A_ROUND;
+  }
+  ndt_backend_close (backend);
+  return NULL;
+}
+
+/* Time of a scan, all streams together: the slowest stream's. */
+static void
+print_streams (guint n_streams, guint threads, const gchar *what, Stream *streams)
+{
+  g_autofree gchar *name = g_strdup_printf (
+      "%" G_GSIZE_FORMAT "-point scans, %u streams", streams[0].c->scans[0].n, n_streams);
+  g_autoptr (GArray) ms = times_new ();
+  for (guint r = 0; r < streams[0].n_rounds; r++) {
+    gdouble slowest = 0;
+    for (guint i = 0; i < n_streams; i++)
+      slowest = MAX (slowest, streams[i].ms[r]);
+    slowest /= n_streams;
+    g_array_append_val (ms, slowest);
+  }
+  print_row (name, what, threads, ms);
+}
+
+static void
+run_streams (const BenchCase *c, guint n_streams, guint n_rounds, gboolean as_processes)
+{
+  const gsize size = sizeof (gint) * 16 + sizeof (gdouble) * n_streams * n_rounds;
+  guint8 *shared = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  g_autofree Stream *streams = g_new0 (Stream, n_streams);
+  if (shared == MAP_FAILED)
+    g_error ("mmap failed");
+  pin (0, n_processors);
+  for (guint i = 0; i < n_streams; i++)
+    streams[i] = (Stream){.c = c,
+        .n_threads = as_processes ? 1 : 0,
+        .n_rounds = n_rounds,
+        .ms = (gdouble *)(gpointer)(shared + sizeof (gint) * 16) + (gsize)i * n_rounds,
+        .arrived = (gint *)(gpointer)shared,
+        .n_streams = n_streams};
+  if (as_processes) {
+    g_autofree pid_t *pids = g_new (pid_t, n_streams);
+    for (guint i = 0; i < n_streams; i++) {
+      pids[i] = fork ();
+      if (pids[i] == 0) {
+        pin (i, 1);
+        run_stream (&streams[i]);
+        _exit (0);
+      }
+    }
+    for (guint i = 0; i < n_streams; i++) {
+      int status;
+      if (waitpid (pids[i], &status, 0) < 0 || status != 0)
+        g_error ("a process failed");
+    }
+  } else {
+    g_autofree GThread **threads = g_new (GThread *, n_streams);
+    for (guint i = 0; i < n_streams; i++)
+      threads[i] = g_thread_new ("stream", run_stream, &streams[i]);
+    for (guint i = 0; i < n_streams; i++)
+      g_thread_join (threads[i]);
+  }
+  print_streams (n_streams, as_processes ? 1 : n_processors,
+      as_processes ? "gst-ndt, processes of one thread" : "gst-ndt, one process", streams);
+  munmap (shared, size);
+}
+
+/* 1, 2, 4 … and all processors; 0 after them. */
+static guint
+next_count (guint n)
+{
+  return n < n_processors ? MIN (2 * n, n_processors) : 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  gboolean quick = FALSE, kernels = FALSE, raw_only = FALSE;
+  gint n_rounds = 0;
+  g_autofree gchar *json_path = NULL;
+  const GOptionEntry entries[] = {{"quick", 'q', 0, G_OPTION_ARG_NONE, &quick, "Few rounds", NULL},
+      {"kernels", 'k', 0, G_OPTION_ARG_NONE, &kernels, "Rows for each instruction set", NULL},
+      {"raw", 0, 0, G_OPTION_ARG_NONE, &raw_only, "No streams", NULL},
+      {"rounds", 'r', 0, G_OPTION_ARG_INT, &n_rounds, "How often each is timed (150)", "N"},
+      {"json", 'j', 0, G_OPTION_ARG_FILENAME, &json_path, "Write the rows to a file", "FILE"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autoptr (GError) error = NULL;
+  Raw raw = {0};
+  g_option_context_add_main_entries (context, entries, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, &error)) {
+    g_printerr ("bench-raw: %s\n", error->message);
+    return 2;
+  }
+  if (n_rounds <= 0)
+    n_rounds = quick ? 10 : 150;
+  list_processors ();
+  json = g_string_new ("[");
+  g_print (
+      "%-36s %-34s %7s %9s %9s %9s\n", "case", "program", "threads", "median ms", "95 %", "99 %");
+  /* First, as a process that has threads cannot be forked. */
+  g_autoptr (GPtrArray) cases = bench_cases_load (raw_only ? "none" : "town-5000", 0);
+  for (guint n = 1; cases->len > 0 && n > 0; n = next_count (n))
+    run_streams (g_ptr_array_index (cases, 0), n, (guint)n_rounds, TRUE);
+  for (guint n = 1; cases->len > 0 && n > 0; n = next_count (n))
+    run_streams (g_ptr_array_index (cases, 0), n, (guint)n_rounds, FALSE);
+  if (load_raw (&raw)) {
+    for (guint n = 1; n > 0; n = next_count (n))
+      run_raw (&raw, "gst-ndt", n, (guint)n_rounds, n == 1);
+    for (const gchar *const *set = (const gchar *const[]){"generic", "avx2", "avx512", NULL};
+         kernels && *set; set++) {
+      g_autofree gchar *name = g_strdup_printf ("gst-ndt, NDT_KERNEL=%s", *set);
+      g_setenv ("NDT_KERNEL", *set, TRUE);
+      run_raw (&raw, name, 1, (guint)n_rounds, FALSE);
+    }
+    for (guint i = 0; i < N_SCANS; i++)
+      ndt_pcd_file_free (raw.files[i]);
+    g_free (raw.map.xyz);
+  }
+  g_string_append (json, "\n]\n");
+  const gboolean ok = !json_path || g_file_set_contents (json_path, json->str, -1, &error);
+  if (!ok)
+    g_printerr ("bench-raw: %s\n", error->message);
+  g_string_free (json, TRUE);
+  return !ok;
+}
