@@ -20,7 +20,7 @@ import sys
 LAYERS = {
     'cuda': ['device', 'frames', 'scan', 'map', 'align'],
     'ndtcore': ['base', 'math', 'objective', 'expression', 'scan', 'motion', 'map', 'cloudfile', 'mapfile', 'posefile', 'align',
-                'registration', 'odometry', 'track', 'mapping', 'sim', 'tools'],
+                'registration', 'calibration', 'odometry', 'track', 'mapping', 'sim', 'tools'],
     'gst/mcap': ['container', 'remote', 'ros', 'bag', 'messages', 'write', 'record', 'replay', 'tools'],
 }
 
