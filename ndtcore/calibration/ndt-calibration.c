@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndt-calibration-observed.h"
 #include "ndtcore/base/ndt-error.h"
-#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/base/ndt-workers.h"
 #include "ndtcore/expression/ndt-expr-objective.h"
 #include "ndtcore/expression/ndt-expr-parse.h"
@@ -28,6 +28,8 @@
 #define NDT_CALIBRATION_REACH 0.5
 /* Seconds before and after an instant between which the velocity is taken. */
 #define NDT_CALIBRATION_STEP 0.01
+/* Parts of the drive that are left out in turn. */
+#define NDT_CALIBRATION_PARTS 6
 /* Most associations of points to planes, and fewest points on planes. */
 #define NDT_CALIBRATION_ITERATIONS 40
 #define NDT_CALIBRATION_LEAST_ROWS 100
@@ -65,14 +67,6 @@ struct _NdtCalibration {
   GArray *row_times;       /* double */
   GArray *residuals;       /* double, metres */
 };
-
-const gchar *
-ndt_calibration_parameter_name (guint parameter)
-{
-  static const gchar *const names[N] = {"x", "y", "z", "roll", "pitch", "yaw", "time offset"};
-  g_return_val_if_fail (parameter < N, NULL);
-  return names[parameter];
-}
 
 /* Normals of the cells that are flat: the least eigenvalue of the covariance is less than
  * NDT_CALIBRATION_FLAT of the middle one. Zero of others. */
@@ -366,99 +360,86 @@ compile (gboolean with_time, GError **error)
   return ok ? ndt_expr_compile (graph, residuals, n, error) : NULL;
 }
 
-/* One minimization with fixed planes; @x: pose and, where it is estimated, the change of the
- * offset. */
+/* A minimization with fixed planes over all rows but those from @skip to @end; @x: pose and, where
+ * it is estimated, the change of the offset. */
 static gboolean
-minimize (NdtCalibration *c, NdtExprProgram *program, NdtWorkers *workers, double sigma, double *x,
-    double *hessian, GError **error)
+minimize (NdtCalibration *c, NdtExprProgram *program, NdtWorkers *workers, guint skip, guint end,
+    double *x, double *hessian, GError **error)
 {
+  const guint n = c->rows[0]->len;
+  g_autofree double *part = skip < end ? g_new (double, (gsize)n *N_COLUMNS) : NULL;
   const double *data[N_COLUMNS];
   NdtMinimizeParams params;
   NdtMinimum minimum;
 
   for (guint k = 0; k < N_COLUMNS; k++) {
-    double *values = (double *)(gpointer)c->rows[k]->data;
-    for (guint i = 0; k >= NX && i < c->rows[k]->len; i++)
-      values[i] /= sigma;
-    data[k] = values;
+    const double *column = (const double *)(gpointer)c->rows[k]->data;
+    data[k] = column;
+    if (part) {
+      memcpy (part + (gsize)k * n, column, skip * sizeof *part);
+      memcpy (part + (gsize)k * n + skip, column + end, (n - end) * sizeof *part);
+      data[k] = part + (gsize)k * n;
+    }
   }
-  const NdtExprRows rows = {c->rows[0]->len, data};
+  const NdtExprRows rows = {n - (end - skip), data};
   g_autoptr (NdtObjective) objective = ndt_expr_objective_new (program, &rows, 1, workers);
   ndt_minimize_params_init (&params, NDT_MINIMIZER_LM);
   params.max_evaluations = 50;
   return ndt_minimize (objective, &params, x, hessian, &minimum, error);
 }
 
-/* Inverse of the packed n×n matrix, row-major with N columns. FALSE: singular to rounding. */
-static gboolean
-invert (const double *packed, guint n, double *out)
+/* Distances and normals in units of @sigma. */
+static void
+scale_rows (NdtCalibration *c, double sigma)
 {
-  double l[N][N] = {{0}}, scale[N];
+  for (guint k = NX; k < N_COLUMNS; k++) {
+    double *values = (double *)(gpointer)c->rows[k]->data;
+    for (guint i = 0; i < c->rows[k]->len; i++)
+      values[i] /= sigma;
+  }
+}
 
-  for (guint i = 0; i < n; i++) {
-    scale[i] = sqrt (packed[NDT_PACKED (n, i, i)]);
-    if (!(scale[i] > 0))
+/* Adds the variance of the result that leaving out a part of the drive shows (the jackknife): where
+ * what is seen contradicts itself, traffic for instance, that is more than what rows that are
+ * independent have. */
+static gboolean
+add_spread (NdtCalibration *c, NdtExprProgram *program, NdtWorkers *workers,
+    NdtCalibrationResult *r, GError **error)
+{
+  const guint n = c->rows[0]->len, n_parts = NDT_CALIBRATION_PARTS;
+  double steps[NDT_CALIBRATION_PARTS][N] = {{0}}, mean[N] = {0};
+
+  for (guint g = 0; g < n_parts; g++) {
+    double x[8] = {0};
+    NdtPose back, pose;
+    memcpy (x, &r->pose, sizeof r->pose);
+    if (!minimize (c, program, workers, (guint)((guint64)n * g / n_parts),
+            (guint)((guint64)n * (g + 1) / n_parts), x, NULL, error))
       return FALSE;
+    memcpy (&pose, x, sizeof pose);
+    /* The turn about the body's axes, and the way. */
+    NdtPose turn = pose, base = r->pose;
+    memset (turn.position, 0, sizeof turn.position);
+    memset (base.position, 0, sizeof base.position);
+    ndt_pose_invert (&base, &back);
+    ndt_pose_compose (&turn, &back, &turn);
+    ndt_pose_log (&turn, steps[g]);
+    for (guint k = 0; k < 3; k++)
+      steps[g][k] = pose.position[k] - r->pose.position[k];
+    steps[g][6] = c->params.estimate_time ? x[7] : 0;
+    for (guint k = 0; k < N; k++)
+      mean[k] += steps[g][k] / n_parts;
   }
-  for (guint i = 0; i < n; i++)
-    for (guint j = 0; j <= i; j++) {
-      double v = packed[NDT_PACKED (n, j, i)] / (scale[i] * scale[j]);
-      for (guint k = 0; k < j; k++)
-        v -= l[i][k] * l[j][k];
-      if (i == j && !(v > 1e-12))
-        return FALSE;
-      l[i][j] = i == j ? sqrt (v) : v / l[j][j];
-    }
-  for (guint column = 0; column < n; column++) {
-    double y[N];
-    for (guint i = 0; i < n; i++) {
-      y[i] = i == column ? 1 : 0;
-      for (guint k = 0; k < i; k++)
-        y[i] -= l[i][k] * y[k];
-      y[i] /= l[i][i];
-    }
-    for (guint i = n; i-- > 0;) {
-      for (guint k = i + 1; k < n; k++)
-        y[i] -= l[k][i] * y[k];
-      y[i] /= l[i][i];
-      out[N * i + column] = y[i] / (scale[i] * scale[column]);
-    }
-  }
+  for (guint i = 0; i < N; i++)
+    for (guint k = 0; k < N; k++)
+      for (guint g = 0; g < n_parts; g++)
+        r->covariance[N * i + k] +=
+            (n_parts - 1.0) / n_parts * (steps[g][i] - mean[i]) * (steps[g][k] - mean[k]);
+  ndt_calibration_judge (r);
   return TRUE;
 }
 
-static void
-judge (const NdtCalibration *c, const double *hessian, NdtCalibrationResult *r)
-{
-  const guint n = c->params.estimate_time ? N : N - 1;
-  memset (r->covariance, 0, sizeof r->covariance);
-  const gboolean known = invert (hessian, n, r->covariance);
-
-  for (guint i = 0; i < N; i++) {
-    const double limit = i < 3   ? NDT_CALIBRATION_METRES
-                         : i < 6 ? NDT_CALIBRATION_RADIANS
-                                 : NDT_CALIBRATION_SECONDS;
-    double *diagonal = &r->covariance[N * i + i];
-    double most = 0.95;
-    if (!known && i < n)
-      *diagonal = INFINITY;
-    const double sigma = sqrt (*diagonal);
-    r->observed[i] = i >= n || sigma <= limit ? NDT_OBSERVED
-                     : sigma <= 10 * limit    ? NDT_OBSERVED_WEAKLY
-                                              : NDT_NOT_OBSERVED;
-    r->confused[i] = -1;
-    for (guint k = 0; known && i < n && k < n; k++) {
-      const double correlation =
-          fabs (r->covariance[N * i + k]) / (sigma * sqrt (r->covariance[N * k + k]));
-      if (k != i && correlation > most) {
-        most = correlation;
-        r->confused[i] = (gint)k;
-      }
-    }
-  }
-}
-
-/* Whether a change is less than a tenth of what is known, or than a tenth of what is asked for. */
+/* Whether a change is less than a hundredth of what makes a parameter observed. */
 static gboolean
 is_small (const NdtCalibrationResult *r, const NdtPose *before, double offset_change)
 {
@@ -509,16 +490,18 @@ ndt_calibration_solve (
     }
     memcpy (x, &r->pose, sizeof r->pose);
     x[7] = 0;
-    ok = minimize (c, program, workers, sigma, x, hessian, error);
+    scale_rows (c, sigma);
+    ok = minimize (c, program, workers, 0, 0, x, hessian, error);
     memcpy (&r->pose, x, sizeof r->pose);
     r->time_offset += c->params.estimate_time ? x[7] : 0;
     r->n_iterations++;
     r->is_converged = ok && is_small (r, &before, c->params.estimate_time ? x[7] : 0);
   }
-  ndt_workers_free (workers);
   r->n_rows = c->residuals->len;
   r->sigma = sigma;
-  judge (c, hessian, r);
+  ndt_calibration_invert (hessian, c->params.estimate_time ? N : N - 1, r);
+  ok = ok && add_spread (c, program, workers, r, error);
+  ndt_workers_free (workers);
   return ok;
 }
 

@@ -2,15 +2,12 @@
 /* Where a sensor is on the body, and how late its clock is, from a drive in a map. */
 #pragma once
 
+#include "ndt-calibration-observed.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 #include "ndtcore/math/ndt-pose-curve.h"
 #include "ndtcore/motion/ndt-deskew.h"
 
 G_BEGIN_DECLS
-
-/* Parameters: position along the body's axes (m), rotation about these (rad), and the time offset
- * (s). */
-#define NDT_CALIBRATION_N 7
 
 /**
  * NdtCalibrationParams:
@@ -32,49 +29,6 @@ typedef struct {
   {                                                                                                \
     TRUE, 1500, 1.0, 60.0, 0                                                                       \
   }
-
-/* What the drive says about a parameter, by its standard deviation. */
-typedef enum {
-  NDT_OBSERVED,        /* known to NDT_CALIBRATION_METRES and so on */
-  NDT_OBSERVED_WEAKLY, /* to ten times of that */
-  NDT_NOT_OBSERVED
-} NdtObserved;
-
-/* Standard deviations up to which a parameter is observed: m, rad, s. */
-#define NDT_CALIBRATION_METRES 0.005
-#define NDT_CALIBRATION_RADIANS 0.001
-#define NDT_CALIBRATION_SECONDS 0.001
-
-/**
- * NdtCalibrationResult:
- * @pose: of the sensor on the body
- * @time_offset: seconds by which the sensor's stamps are late: a point stamped t was measured at t
- * − time_offset
- * @covariance: row-major 7×7, in the order of the parameters; rows are counted as independent, so
- *   that it is a lower bound. Zero in the rows of a time that is not estimated, infinite on the
- *   diagonal where nothing is known
- * @observed: of each parameter
- * @confused: the parameter that each is confused with most, by the correlation; −1: below 0.95
- * @n_rows: points on planes of the map
- * @n_points: points that were used
- * @sigma: of the residuals, metres, by their median
- * @rms_start: of the residuals at the start, among those within reach of a plane
- * @n_iterations: associations of points to planes
- * @is_converged: the last one moved nothing by more than a tenth of a standard deviation
- */
-typedef struct {
-  NdtPose pose;
-  double time_offset;
-  double covariance[NDT_CALIBRATION_N * NDT_CALIBRATION_N];
-  NdtObserved observed[NDT_CALIBRATION_N];
-  gint confused[NDT_CALIBRATION_N];
-  gsize n_rows;
-  gsize n_points;
-  double sigma;
-  double rms_start;
-  guint n_iterations;
-  gboolean is_converged;
-} NdtCalibrationResult;
 
 /**
  * NdtCalibration:
@@ -120,9 +74,6 @@ gboolean ndt_calibration_solve (NdtCalibration *calibration, const NdtPose *star
  */
 gsize ndt_calibration_get_residuals (
     const NdtCalibration *calibration, double **residuals, double **times);
-
-/* Names of the parameters: "x", …, "roll" …, "time offset". */
-const gchar *ndt_calibration_parameter_name (guint parameter);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtCalibration, ndt_calibration_free)
 

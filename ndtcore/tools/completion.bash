@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# bash completion of ndt-map, ndt-bag, ndt-replay: commands and options as the tools' own --help lists them.
+# bash completion of ndt-map, ndt-bag, ndt-calibrate, ndt-replay: commands and options as the tools' own --help lists them.
 
 _gst_ndt_complete ()
 {
@@ -21,4 +21,4 @@ _gst_ndt_complete ()
     esac
   fi
 }
-complete -F _gst_ndt_complete ndt-map ndt-bag ndt-replay
+complete -F _gst_ndt_complete ndt-map ndt-bag ndt-calibrate ndt-replay

@@ -15,7 +15,8 @@ fail ()
   failed=1
 }
 
-tools=("$build/ndtcore/tools/ndt-map" "$build/gst/mcap/ndt-bag" "$build/gst/replay/ndt-replay" "$build/gst/scans/ndt-scans")
+tools=("$build/ndtcore/tools/ndt-map" "$build/gst/mcap/ndt-bag" "$build/gst/replay/ndt-replay" "$build/gst/scans/ndt-scans"
+  "$build/ndtcore/tools/ndt-calibrate")
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 
