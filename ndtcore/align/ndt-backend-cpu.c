@@ -163,12 +163,14 @@ cpu_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     if (cpu->sides[i].slot == slot)
       cpu->sides[i].slot = NDT_N_SLOTS;
   NdtScan *scan = &cpu->scans[slot];
+  ndt_workers_enter (cpu->workers);
   gboolean ok = ndt_scan_set (scan, cpu->thinner, points, filter, cell, &allocations);
   if (ok && !reserve_chunks (chunks, count_chunks (scan), &allocations)) {
     scan->n = 0;
     reserve_again (cpu, chunks, &allocations);
     ok = FALSE;
   }
+  ndt_workers_leave (cpu->workers);
   g_mutex_lock (&cpu->lock);
   cpu->counters.scans += ok ? 1 : 0;
   cpu->counters.allocations += allocations;
@@ -362,7 +364,7 @@ can_run_beside (CpuBackend *cpu, guint slot, guint n)
 {
   const guint n_chunks = count_chunks (&cpu->scans[slot]);
   guint64 allocations = 0;
-  if (n < 2 || n_chunks >= NDT_PARALLEL_CHUNKS || ndt_workers_get_n_threads (cpu->workers) < 2)
+  if (n < 2 || n_chunks >= NDT_PARALLEL_CHUNKS || ndt_workers_get_share (cpu->workers) < 2)
     return FALSE;
   if (!cpu->sides) {
     cpu->n_sides = ndt_workers_get_n_threads (cpu->workers);
@@ -388,12 +390,15 @@ run_job (Job *job, guint n)
 {
   CpuBackend *cpu = job->cpu;
   guint n_done = 0;
+  ndt_workers_enter (cpu->workers);
   if (can_run_beside (cpu, job->slot, n)) {
     ndt_workers_run (cpu->workers, n, run_beside, job);
-    return (guint)g_atomic_int_get (&job->n_done) == n ? n : 0;
+    n_done = (guint)g_atomic_int_get (&job->n_done) == n ? n : 0;
+  } else {
+    while (n_done < n && run_one (job, n_done, get_chunks (cpu, job->slot)))
+      n_done++;
   }
-  while (n_done < n && run_one (job, n_done, get_chunks (cpu, job->slot)))
-    n_done++;
+  ndt_workers_leave (cpu->workers);
   return n_done;
 }
 

@@ -192,7 +192,7 @@ thin (NdtThinner *thinner, const NdtCloudView *points, const NdtScanFilter *filt
   Thinning job = {.thinner = thinner,
       .points = points,
       .filter = filter,
-      .n_parts = CLAMP (ndt_workers_get_n_threads (thinner->workers), 1, MAX (most, 1))};
+      .n_parts = CLAMP (ndt_workers_get_share (thinner->workers), 1, MAX (most, 1))};
   NdtLeaves *all = &thinner->parts[0];
   ndt_workers_run (thinner->workers, job.n_parts, thin_part, &job);
   gboolean ok = !g_atomic_int_get (&job.failed);

@@ -265,7 +265,8 @@ static const GstNdtProperty properties[] = {
         "host's memory, slower and with the same results (0 = no limit)",
         GST_NDT_KIND_UINT64, AT (config.memory_budget), READY, GST_NDT_CHANGE_BACKEND, 0, 0x1p62},
     {"n-threads", "Number of Threads",
-        "Threads of the CPU backend (0 = one per processor); poses do not depend on it",
+        "Most threads of the CPU backend, which all elements share (0 = one per processor that "
+        "affinity and CPU quota leave); poses do not depend on it",
         GST_NDT_KIND_UINT, AT (config.n_threads), READY, GST_NDT_CHANGE_BACKEND, 0, 256},
     {"batch-size", "Batch Size",
         "Largest number of waiting scans that are aligned in one submission (1 to 64); poses do "
