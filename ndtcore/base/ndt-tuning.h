@@ -13,8 +13,8 @@
  * microseconds. The passes of an alignment follow each other faster than a thread falls asleep and
  * wakes. */
 #define NDT_WORKER_SPINS 500
-/* A stream whose work ended less than this ago keeps its processor, µs: it pushes a scan and goes on
- * with the next one. */
+/* A stream whose work ended less than this ago keeps its processor, µs: it pushes a scan and goes
+ * on with the next one. */
 #define NDT_WORKER_RECENT 2000
 /* Chunks below which threads cost more than they save: some 20 µs of work. */
 #define NDT_PARALLEL_CHUNKS 12
