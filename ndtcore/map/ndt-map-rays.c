@@ -141,3 +141,16 @@ ndt_map_rays (const NdtVoxelMap *map, const NdtCloudView *points, const NdtPose 
     out->n_pierced += is_pierced (level, origin, u, LEAST_RANGE / 2, to);
   }
 }
+
+gboolean
+ndt_map_explains (const NdtVoxelMap *map, const double point[3])
+{
+  const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
+  double p[3];
+  for (guint k = 0; k < 3; k++) {
+    p[k] = point[k] - (double)level->origin[k] * level->resolution;
+    if (!(fabs (p[k]) < NDT_KEY_LIMIT * level->resolution))
+      return FALSE;
+  }
+  return is_explained (level, p);
+}

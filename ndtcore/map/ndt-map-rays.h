@@ -28,4 +28,7 @@ typedef struct {
 void ndt_map_rays (const NdtVoxelMap *map, const NdtCloudView *points, const NdtPose *sensor,
     double min_range, double max_range, NdtMapRays *out);
 
+/* Whether a point of the map lies on a voxel of the finest level, its own or one beside it. */
+gboolean ndt_map_explains (const NdtVoxelMap *map, const double point[3]);
+
 G_END_DECLS

@@ -85,15 +85,14 @@ sort_points (const double *xyz, gsize n)
   return squares;
 }
 
-gsize
-ndt_map_clean (const double *xyz, gsize n, const GArray *keys, double max_range, guint8 *moved)
+void
+ndt_map_look (const double *xyz, gsize n, const GArray *keys, double max_range, guint8 *sights)
 {
   g_autofree Image *image = g_new (Image, 1);
   g_autofree guint16 *seen = g_new0 (guint16, n + 1);
   g_autofree guint16 *through = g_new0 (guint16, n + 1);
   g_autoptr (GHashTable) squares = sort_points (xyz, n);
   const gint reach = (gint)ceil (max_range / SQUARE);
-  gsize n_moved = 0;
   for (guint k = 0; k < keys->len; k++) {
     const NdtKeyScan *key = &g_array_index (keys, NdtKeyScan, k);
     const double *at = key->sensor.position;
@@ -122,8 +121,19 @@ ndt_map_clean (const double *xyz, gsize n, const GArray *keys, double max_range,
         }
       }
   }
+  for (gsize i = 0; i < n; i++)
+    sights[i] = through[i] >= LEAST && through[i] > seen[i] ? NDT_MAP_GONE
+                : seen[i] > 0                               ? NDT_MAP_SEEN
+                                                            : NDT_MAP_UNSEEN;
+}
+
+gsize
+ndt_map_clean (const double *xyz, gsize n, const GArray *keys, double max_range, guint8 *moved)
+{
+  gsize n_moved = 0;
+  ndt_map_look (xyz, n, keys, max_range, moved);
   for (gsize i = 0; i < n; i++) {
-    moved[i] = through[i] >= LEAST && through[i] > seen[i];
+    moved[i] = moved[i] == NDT_MAP_GONE;
     n_moved += moved[i];
   }
   return n_moved;

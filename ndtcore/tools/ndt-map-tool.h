@@ -82,11 +82,13 @@ gboolean ndt_map_write_image (
 
 int ndt_map_command_build (int argc, char **argv);
 int ndt_map_command_convert (int argc, char **argv);
+int ndt_map_command_crop (int argc, char **argv);
 int ndt_map_command_import (int argc, char **argv);
 int ndt_map_command_info (int argc, char **argv);
 int ndt_map_command_make (int argc, char **argv);
 int ndt_map_command_picture (int argc, char **argv);
 int ndt_map_command_simulate (int argc, char **argv);
 int ndt_map_command_tile (int argc, char **argv);
+int ndt_map_command_update (int argc, char **argv);
 
 G_END_DECLS

@@ -21,11 +21,13 @@ static const gchar usage[] =
     "Usage:\n"
     "  ndt-map build [OPTION...] -o MAP.pcd INPUT...   joins maps or scans into a map\n"
     "  ndt-map convert [OPTION...] -o OUT.ndtmap MAP   makes a map that opens at once\n"
+    "  ndt-map crop [OPTION...] -o OUT MAP             writes a part of a map\n"
     "  ndt-map import [OPTION...] -o MAP INPUT...      brings a map of others, and says what is "
     "wrong\n"
     "  ndt-map make [OPTION...] -o FOLDER SCAN...      makes a map of a drive by its scans\n"
     "  ndt-map simulate [OPTION...] OUT.pcd            writes a map of a simulated world\n"
     "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
+    "  ndt-map update [OPTION...] -o FOLDER MAP DRIVE...  finds what drives agree to be different\n"
     "  ndt-map info [OPTION...] MAP                    says what is in a map\n"
     "  ndt-map picture [OPTION...] -o FILE.png MAP...  draws a map and trajectories\n"
     "  ndt-map COMMAND --help                          options of a command\n"
@@ -37,12 +39,14 @@ static const struct {
 } commands[] = {
     {"build", ndt_map_command_build},
     {"convert", ndt_map_command_convert},
+    {"crop", ndt_map_command_crop},
     {"import", ndt_map_command_import},
     {"info", ndt_map_command_info},
     {"make", ndt_map_command_make},
     {"picture", ndt_map_command_picture},
     {"simulate", ndt_map_command_simulate},
     {"tile", ndt_map_command_tile},
+    {"update", ndt_map_command_update},
 };
 
 int

@@ -182,6 +182,13 @@ find_range (const NdtPicture *picture, NdtPictureColor color, double range[2])
 }
 
 static void
+change_color (double days, double rgb[3])
+{
+  static const double colors[3][3] = {{0, 0.6, 0.1}, {0.85, 0, 0}, {0.75, 0.75, 0.75}};
+  memcpy (rgb, colors[CLAMP ((gint)days, 0, 2)], 3 * sizeof (double));
+}
+
+static void
 draw_points (NdtPicture *picture, NdtPictureColor color, const double range[2])
 {
   cairo_surface_t *image =
@@ -197,8 +204,11 @@ draw_points (NdtPicture *picture, NdtPictureColor color, const double range[2])
 
       if (picture->count[pixel] == 0)
         continue;
-      ramp_color (
-          ((double)pixel_value (picture, pixel, color) - range[0]) / (range[1] - range[0]), rgb);
+      if (color == NDT_PICTURE_CHANGE)
+        change_color ((double)picture->days[pixel], rgb);
+      else
+        ramp_color (
+            ((double)pixel_value (picture, pixel, color) - range[0]) / (range[1] - range[0]), rgb);
       line[column] = 0xff000000u | (guint32)(255 * rgb[0]) << 16 | (guint32)(255 * rgb[1]) << 8 |
                      (guint32)(255 * rgb[2]);
     }
@@ -334,7 +344,8 @@ ndt_picture_draw_map (NdtPicture *picture, NdtPictureColor color, const gchar *t
   cairo_set_font_size (cr, 12);
   if (find_range (picture, color, range)) {
     draw_points (picture, color, range);
-    draw_color_bar (picture, color, range);
+    if (color != NDT_PICTURE_CHANGE)
+      draw_color_bar (picture, color, range);
   }
   draw_grid (picture);
   draw_scale_bar (picture);

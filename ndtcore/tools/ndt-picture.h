@@ -13,7 +13,11 @@ typedef enum {
   NDT_PICTURE_HEIGHT,  /* a pixel has the colour of its highest point's height */
   NDT_PICTURE_DENSITY, /* … of the logarithm of its number of points */
   NDT_PICTURE_AGE,     /* … of the age of the newest file that has points there */
+  NDT_PICTURE_CHANGE,  /* grey; red where points went, and green where some came */
 } NdtPictureColor;
+
+/* What NDT_PICTURE_CHANGE takes for an age: 0: the map, 1: points that are gone, 2: new ones. */
+#define NDT_PICTURE_DAYS_OF_CHANGE(kind) (2.0 - (kind))
 
 /**
  * NdtPicture:
