@@ -20,10 +20,13 @@ typedef struct {
 /**
  * NdtCellRegion:
  *
+ * @handle: of an NdtVoxelUpdate; 0: none
+ *
  * The sums of the points of one region, by cell.
  */
 typedef struct {
   guint64 id;
+  guint32 handle;
   NdtRegionCell *cells;
   guint32 *table;
   guint32 n_cells;

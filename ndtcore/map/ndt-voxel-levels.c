@@ -138,8 +138,8 @@ coarsen (const MergedCell *cells, gsize n, double resolution, gsize *n_out)
   return merged;
 }
 
-static gboolean
-build_blocks (NdtVoxelLevel *level)
+gboolean
+ndt_voxel_level_build_blocks (NdtVoxelLevel *level)
 {
   const NdtVoxel *voxels = level->voxels;
   guint32 n_blocks = 0;
@@ -229,7 +229,7 @@ build_level (NdtVoxelLevel *level, const NdtVoxelMapParams *params, const Merged
   level->n_voxels = m;
   level->voxels = shrink (voxels, m, sizeof (NdtVoxel));
   level->details = details ? shrink (details, m, sizeof (NdtVoxelDetail)) : NULL;
-  return build_blocks (level);
+  return ndt_voxel_level_build_blocks (level);
 }
 
 gboolean

@@ -11,6 +11,8 @@ G_BEGIN_DECLS
  * partial levels. */
 gboolean ndt_voxel_levels_build (const NdtVoxelMapParams *params, const GPtrArray *regions,
     const gint64 first[3], NdtVoxelLevel levels[NDT_MAX_LEVELS]);
+/* Makes the hash table of a level from its voxels. FALSE where there is not the memory. */
+gboolean ndt_voxel_level_build_blocks (NdtVoxelLevel *level);
 /* Frees the arrays of a level, not the level. */
 void ndt_voxel_level_clear (NdtVoxelLevel *level);
 

@@ -5,6 +5,7 @@
 #include "ndt-cell-region.h"
 #include "ndt-voxel-levels.h"
 #include "ndt-voxel-map.h"
+#include "ndt-voxel-update.h"
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-memory.h"
 
@@ -12,7 +13,8 @@ struct _NdtVoxelMapBuilder {
   NdtVoxelMapParams params;
   gboolean has_origin;
   gint64 origin[3];
-  GPtrArray *regions; /* of NdtCellRegion, ordered by id */
+  GPtrArray *regions;     /* of NdtCellRegion, ordered by id */
+  NdtVoxelUpdate *update; /* NULL: each build computes all */
 };
 
 NdtVoxelMapBuilder *
@@ -30,7 +32,15 @@ void
 ndt_voxel_map_builder_free (NdtVoxelMapBuilder *builder)
 {
   g_ptr_array_unref (builder->regions);
+  g_clear_pointer (&builder->update, ndt_voxel_update_free);
   g_free (builder);
+}
+
+void
+ndt_voxel_map_builder_keep_voxels (NdtVoxelMapBuilder *builder)
+{
+  if (!builder->update && !builder->params.keep_details)
+    builder->update = ndt_voxel_update_new ();
 }
 
 /* Index of a region, or the index at which it would be inserted. */
@@ -68,6 +78,8 @@ ndt_voxel_map_builder_add (NdtVoxelMapBuilder *builder, guint64 region_id,
   NdtCellRegion *region;
   if (found) {
     region = g_ptr_array_index (builder->regions, at);
+    if (builder->update)
+      ndt_voxel_update_drop (builder->update, region);
   } else {
     region = ndt_cell_region_new (region_id);
     if (!region)
@@ -139,10 +151,19 @@ ndt_voxel_map_builder_remove (NdtVoxelMapBuilder *builder, guint64 region)
 {
   gboolean found;
   const guint at = find_region (builder, region, &found);
-  if (found)
+  if (found) {
+    if (builder->update)
+      ndt_voxel_update_drop (builder->update, g_ptr_array_index (builder->regions, at));
     g_ptr_array_remove_index (builder->regions, at);
-  if (builder->regions->len == 0)
+  }
+  if (builder->regions->len == 0) {
     builder->has_origin = FALSE;
+    /* What was kept is relative to the origin. */
+    if (builder->update) {
+      ndt_voxel_update_free (builder->update);
+      builder->update = ndt_voxel_update_new ();
+    }
+  }
   return found;
 }
 
@@ -154,6 +175,8 @@ ndt_voxel_map_builder_get_bytes (const NdtVoxelMapBuilder *builder)
     const NdtCellRegion *region = g_ptr_array_index (builder->regions, i);
     bytes += ndt_cell_region_get_bytes (region);
   }
+  if (builder->update)
+    bytes += ndt_voxel_update_get_bytes (builder->update);
   return bytes;
 }
 
@@ -174,7 +197,11 @@ ndt_voxel_map_builder_build (NdtVoxelMapBuilder *builder, GError **error)
     }
   }
 
-  if (!ndt_voxel_levels_build (params, builder->regions, builder->origin, levels)) {
+  const gboolean fits =
+      builder->update ? ndt_voxel_update_build (
+                            builder->update, params, builder->regions, builder->origin, levels)
+                      : ndt_voxel_levels_build (params, builder->regions, builder->origin, levels);
+  if (!fits) {
     refuse_cells (n_points, error);
   } else if (levels[0].n_voxels == 0) {
     g_set_error (error, NDT_ERROR, NDT_ERROR_EMPTY_MAP,

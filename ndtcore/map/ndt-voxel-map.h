@@ -135,6 +135,10 @@ gboolean ndt_voxel_map_params_check (const NdtVoxelMapParams *params, GError **e
  */
 NdtVoxelMapBuilder *ndt_voxel_map_builder_new (const NdtVoxelMapParams *params, GError **error);
 void ndt_voxel_map_builder_free (NdtVoxelMapBuilder *builder);
+/* Lets each build begin with the voxels of the one before, so that it computes those of new regions
+ * and of cells that lie in changed ones, for maps of which parts come and go. Takes about as much
+ * memory again as the sums; the maps are the same, to the bit. No effect with keep_details. */
+void ndt_voxel_map_builder_keep_voxels (NdtVoxelMapBuilder *builder);
 /* Adds points to a region, which is made where there is none; @pose (nullable) transforms them into
  * the map. Non-finite points are dropped. FALSE with NDT_ERROR_INVALID_ARGUMENT where a point is
  * about 2^20 cells or more from the builder's first point, with NDT_ERROR_NO_MEMORY where there is

@@ -167,6 +167,7 @@ ndt_map_tiles_open (const gchar *given, const NdtVoxelMapParams *params, GError 
   g_autoptr (NdtMapTiles) tiles = g_new0 (NdtMapTiles, 1);
   g_atomic_ref_count_init (&tiles->ref_count);
   tiles->builder = g_steal_pointer (&builder);
+  ndt_voxel_map_builder_keep_voxels (tiles->builder);
   tiles->tiles = g_array_new (FALSE, FALSE, sizeof (Tile));
   g_array_set_clear_func (tiles->tiles, tile_clear);
   for (guint i = 0; i < files->len; i++) {

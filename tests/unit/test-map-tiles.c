@@ -255,7 +255,10 @@ test_move (Fixture *f, gconstpointer data)
     g_assert_false (counts.is_outside);
     g_autoptr (NdtVoxelMap) expected = ndt_voxel_map_builder_build (builder, NULL);
     ndt_test_assert_maps_equal (map, expected);
-    /* Memory is that of these tiles and no more. */
+    /* Memory is that of these tiles, and of their voxels, and no more. */
+    ndt_voxel_map_builder_keep_voxels (builder);
+    g_autoptr (NdtVoxelMap) kept = ndt_voxel_map_builder_build (builder, NULL);
+    ndt_test_assert_maps_equal (map, kept);
     g_assert_cmpuint (counts_of (tiles).bytes, ==, ndt_voxel_map_builder_get_bytes (builder));
     most = MAX (most, counts_of (tiles).bytes);
   }

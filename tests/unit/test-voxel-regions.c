@@ -23,32 +23,47 @@ add_region (NdtVoxelMapBuilder *builder, const double *xyz, guint n, guint regio
   g_assert_no_error (error);
 }
 
+/* @keep: one that keeps voxels from build to build, which does not change a bit. */
+static NdtVoxelMapBuilder *
+new_builder (const NdtVoxelMapParams *params, gconstpointer keep)
+{
+  NdtVoxelMapBuilder *builder = ndt_voxel_map_builder_new (params, NULL);
+  if (GPOINTER_TO_INT (keep))
+    ndt_voxel_map_builder_keep_voxels (builder);
+  return builder;
+}
+
 static void
-test_regions (void)
+test_regions (gconstpointer keep)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (6);
   NdtVoxelMapParams params = make_params (1, 6, 3);
   const guint n = 14000;
   g_autofree double *xyz = ndt_test_scene_cloud (NDT_TEST_YARD, n, 7);
-  g_autoptr (NdtVoxelMapBuilder) builder = ndt_voxel_map_builder_new (&params, NULL);
-  gboolean present[N_REGIONS] = {FALSE};
+  g_autoptr (NdtVoxelMapBuilder) builder = new_builder (&params, keep);
+  guint present[N_REGIONS] = {0}; /* how often its points were added */
   guint built = 0;
   for (guint step = 0; step < 150; step++) {
     const guint region = (guint)g_rand_int_range (rand, 0, N_REGIONS);
-    if (present[region]) {
+    if (present[region] > 0 && step % 4 == 0) {
+      add_region (builder, xyz, n, region);
+      present[region]++;
+    } else if (present[region]) {
       g_assert_true (ndt_voxel_map_builder_remove (builder, 1000 - region));
+      present[region] = 0;
     } else {
       g_assert_false (ndt_voxel_map_builder_remove (builder, 1000 - region));
       add_region (builder, xyz, n, region);
+      present[region] = 1;
     }
-    present[region] = !present[region];
-    if (step % 5)
+    if (step % 5 && step % 3)
       continue;
     g_autoptr (NdtVoxelMapBuilder) fresh = ndt_voxel_map_builder_new (&params, NULL);
     guint n_present = 0;
     for (guint r = 0; r < N_REGIONS; r++)
       if (present[r]) {
-        add_region (fresh, xyz, n, r);
+        for (guint k = 0; k < present[r]; k++)
+          add_region (fresh, xyz, n, r);
         n_present++;
       }
     g_autoptr (GError) error = NULL;
@@ -66,10 +81,10 @@ test_regions (void)
 
 /* A builder that was emptied is as a new one: the next region may lie anywhere. */
 static void
-test_regions_far_apart (void)
+test_regions_far_apart (gconstpointer keep)
 {
   NdtVoxelMapParams params = make_params (1, 6, 1);
-  g_autoptr (NdtVoxelMapBuilder) builder = ndt_voxel_map_builder_new (&params, NULL);
+  g_autoptr (NdtVoxelMapBuilder) builder = new_builder (&params, keep);
   for (guint i = 0; i < 10; i++) {
     double xyz[18];
     GError *error = NULL;
@@ -90,14 +105,14 @@ test_regions_far_apart (void)
 
 /* The widest map that there may be, and one cell more. */
 static void
-test_extent (void)
+test_extent (gconstpointer keep)
 {
   NdtVoxelMapParams params = make_params (1, 6, 3);
   for (guint axis = 0; axis < 3; axis++) {
     /* Where the first point lies decides how blocks align. */
     for (gint first = -17; first < 17; first += 3) {
       double xyz[18], moved[18];
-      g_autoptr (NdtVoxelMapBuilder) builder = ndt_voxel_map_builder_new (&params, NULL);
+      g_autoptr (NdtVoxelMapBuilder) builder = new_builder (&params, keep);
       const NdtCloudView view = ndt_cloud_view_xyz_f64 (moved, 6);
       const double ends[] = {0, -1048576, 1048559};
       octahedron (0.2, 0.2, 0.2, xyz);
@@ -295,9 +310,14 @@ int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/voxel-regions/regions", test_regions);
-  g_test_add_func ("/voxel-regions/regions-far-apart", test_regions_far_apart);
-  g_test_add_func ("/voxel-regions/extent", test_extent);
+  g_test_add_data_func ("/voxel-regions/regions", GINT_TO_POINTER (FALSE), test_regions);
+  g_test_add_data_func ("/voxel-regions/regions-kept", GINT_TO_POINTER (TRUE), test_regions);
+  g_test_add_data_func (
+      "/voxel-regions/regions-far-apart", GINT_TO_POINTER (FALSE), test_regions_far_apart);
+  g_test_add_data_func (
+      "/voxel-regions/regions-far-apart-kept", GINT_TO_POINTER (TRUE), test_regions_far_apart);
+  g_test_add_data_func ("/voxel-regions/extent", GINT_TO_POINTER (FALSE), test_extent);
+  g_test_add_data_func ("/voxel-regions/extent-kept", GINT_TO_POINTER (TRUE), test_extent);
   g_test_add_func ("/voxel-regions/levels", test_levels);
   g_test_add_func ("/voxel-regions/bounds-and-find", test_bounds_and_find);
   g_test_add_func ("/voxel-regions/bad-params", test_bad_params);
