@@ -31,6 +31,7 @@
 #endif
 
 #define LEAF 0.5f
+#define DEFAULT_RESOLUTION 2.0 /* NDT_VOXEL_MAP_PARAMS_DEFAULT */
 #define N_SCANS 1
 #define FIRST_SCAN 60
 #define SCANS_A_ROUND 50 /* of a stream */
@@ -200,13 +201,14 @@ check_pose (const Raw *raw, guint i, const NdtAlignResult *result)
     g_error ("scan %u is %.3f m from its pose", FIRST_SCAN + i, sqrt (square));
 }
 
-/* @program: of the rows; @with_pcl: PCL's alternates with it. */
+/* @program: of the rows; @resolution: of the map; @with_pcl: PCL's alternates with it. */
 static void
-run_raw (const Raw *raw, const gchar *program, guint n_threads, guint n_rounds, gboolean with_pcl)
+run_raw (const Raw *raw, const gchar *program, double resolution, guint n_threads, guint n_rounds,
+    gboolean with_pcl)
 {
   g_autoptr (GArray) thinned = times_new (), posed = times_new ();
   pin (0, n_threads);
-  NdtBackend *backend = open_backend (n_threads, &raw->map, 1);
+  NdtBackend *backend = open_backend (n_threads, &raw->map, resolution);
 #ifdef HAVE_PCL
   g_autoptr (GArray) pcl = times_new ();
   PclThin *grids[N_SCANS];
@@ -248,8 +250,11 @@ run_raw (const Raw *raw, const gchar *program, guint n_threads, guint n_rounds, 
     print_row ("KITTI raw scan, leaf 0.5", name, 1, pcl);
   }
 #endif
-  print_row ("KITTI raw scan thinned, ordered", program, n_threads, thinned);
-  print_row ("KITTI raw scan to pose", program, n_threads, posed);
+  if (resolution == DEFAULT_RESOLUTION)
+    print_row ("KITTI raw scan thinned, ordered", program, n_threads, thinned);
+  print_row (resolution == DEFAULT_RESOLUTION ? "KITTI raw scan to pose"
+                                              : "KITTI raw scan aligned, 1 m cells",
+      program, n_threads, posed);
   ndt_backend_close (backend);
 }
 
@@ -395,12 +400,14 @@ main (int argc, char **argv)
     run_streams (g_ptr_array_index (cases, 0), n, (guint)n_rounds, FALSE);
   if (load_raw (&raw)) {
     for (guint n = 1; n > 0; n = next_count (n))
-      run_raw (&raw, "gst-ndt", n, (guint)n_rounds, n == 1);
+      run_raw (&raw, "gst-ndt", DEFAULT_RESOLUTION, n, (guint)n_rounds, n == 1);
+    for (guint n = 1; n > 0; n = next_count (n))
+      run_raw (&raw, "gst-ndt", 1, n, (guint)n_rounds, FALSE);
     for (const gchar *const *set = (const gchar *const[]){"generic", "avx2", "avx512", NULL};
          kernels && *set; set++) {
       g_autofree gchar *name = g_strdup_printf ("gst-ndt, NDT_KERNEL=%s", *set);
       g_setenv ("NDT_KERNEL", *set, TRUE);
-      run_raw (&raw, name, 1, (guint)n_rounds, FALSE);
+      run_raw (&raw, name, DEFAULT_RESOLUTION, 1, (guint)n_rounds, FALSE);
     }
     for (guint i = 0; i < N_SCANS; i++)
       ndt_pcd_file_free (raw.files[i]);
