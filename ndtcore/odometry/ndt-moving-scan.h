@@ -22,11 +22,17 @@ gboolean ndt_moving_scan_set (NdtMovingScan *scan, NdtBackend *backend, guint sl
 gboolean ndt_moving_scan_move (
     NdtMovingScan *scan, const NdtScanMotion *motion, const NdtScanFilter *filter, GError **error);
 
-/* Sets in @slot the points of one of @n_parts equal parts of the scan's time, compensated to the
- * motion's reference. @time: (out): mean of their times; NAN where there are none, and then nothing
- * is set. */
-gboolean ndt_moving_scan_set_part (NdtMovingScan *scan, guint slot, const NdtScanMotion *motion,
-    guint part, guint n_parts, const NdtScanFilter *filter, NdtTimeSpan *span, GError **error);
+/* Most parts of ndt_moving_scan_divide(). */
+#define NDT_MOVING_SCAN_MAX_PARTS 32
+
+/* Compensates the scan's points to the motion's reference, once, and sorts them into @n_parts equal
+ * parts of the scan's time. NDT_ERROR_NO_MEMORY. */
+gboolean ndt_moving_scan_divide (
+    NdtMovingScan *scan, const NdtScanMotion *motion, guint n_parts, GError **error);
+/* After it: sets in @slot the points of one part, in the order of the scan. @span: (out): of their
+ * times; its n_points is 0 where there are none, and then nothing is set. */
+gboolean ndt_moving_scan_set_part (NdtMovingScan *scan, guint slot, guint part,
+    const NdtScanFilter *filter, NdtTimeSpan *span, GError **error);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtMovingScan, ndt_moving_scan_free)
 

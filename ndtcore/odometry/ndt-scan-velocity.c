@@ -128,11 +128,13 @@ static gboolean
 take_parts (Fit *fit, NdtMovingScan *scan, const NdtScanMotion *motion, const NdtScanFilter *filter,
     GError **error)
 {
+  if (!ndt_moving_scan_divide (scan, motion, N_PARTS, error))
+    return FALSE;
   for (guint i = 0; i < N_PARTS; i++) {
     Part *part = &fit->parts[i];
     NdtTimeSpan span;
     part->n = 0;
-    if (!ndt_moving_scan_set_part (scan, NDT_SEARCH_SLOT, motion, i, N_PARTS, filter, &span, error))
+    if (!ndt_moving_scan_set_part (scan, NDT_SEARCH_SLOT, i, filter, &span, error))
       return FALSE;
     if (span.n_points == 0)
       continue;
