@@ -4,6 +4,8 @@
  * before the library's for the program and for GStreamer. Memory is given back by clear only; that
  * no other thread is still there is known by counts of references, which are the library's and not
  * seen, so that clear is told that it comes after what was done with the lock. */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <dlfcn.h>
 #include <errno.h>
 #include <glib.h>
 #include <pthread.h>
@@ -330,4 +332,52 @@ g_async_queue_length (GAsyncQueue *queue)
   const gint length = (gint)queue->items.length;
   pthread_mutex_unlock (&queue->lock);
   return length;
+}
+
+/* GLib's pools of threads hand tasks over, and are waited for, by locks of their own. */
+typedef struct {
+  GFunc func;
+  gpointer user_data;
+} Pool;
+
+static void
+run_task (gpointer task, gpointer user_data)
+{
+  Pool *pool = user_data;
+  __tsan_acquire (pool);
+  pool->func (task, pool->user_data);
+  __tsan_release (pool);
+}
+
+GThreadPool *
+g_thread_pool_new (
+    GFunc func, gpointer user_data, gint max_threads, gboolean exclusive, GError **error)
+{
+  /* Stays: a pool may be let go while its tasks run. */
+  Pool *pool = g_new0 (Pool, 1);
+  pool->func = func;
+  pool->user_data = user_data;
+  return g_thread_pool_new_full (run_task, pool, NULL, max_threads, exclusive, error);
+}
+
+gboolean
+g_thread_pool_push (GThreadPool *pool, gpointer task, GError **error)
+{
+  static gboolean (*push) (GThreadPool *, gpointer, GError **);
+  if (!push)
+    *(void **)&push = dlsym (RTLD_NEXT, "g_thread_pool_push");
+  __tsan_release (pool->user_data);
+  return push (pool, task, error);
+}
+
+void
+g_thread_pool_free (GThreadPool *pool, gboolean immediate, gboolean wait)
+{
+  static void (*release) (GThreadPool *, gboolean, gboolean);
+  gpointer user_data = pool->user_data;
+  if (!release)
+    *(void **)&release = dlsym (RTLD_NEXT, "g_thread_pool_free");
+  release (pool, immediate, wait);
+  if (wait)
+    __tsan_acquire (user_data);
 }

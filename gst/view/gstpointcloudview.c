@@ -366,14 +366,17 @@ open_view (GstPointCloudView *self)
     GST_INFO_OBJECT (self, "a token was made up, since others can connect");
   }
   config.token = token;
-  self->server = view_server_new (&config, &port, &error);
-  if (!self->server) {
+  ViewServer *server = view_server_new (&config, &port, &error);
+  if (!server) {
     GST_ELEMENT_ERROR (self, RESOURCE, OPEN_READ_WRITE,
         ("The view cannot be served: %s; set address or port (0: any free one).", error->message),
         (NULL));
     return FALSE;
   }
-  gst_view_ros_init (&self->ros, self->server);
+  gst_view_ros_init (&self->ros, server);
+  GST_OBJECT_LOCK (self);
+  self->server = server; /* stats may be read meanwhile */
+  GST_OBJECT_UNLOCK (self);
   self->map = scene_map_new (max_map_points, &map_funcs, self);
   if (location)
     scene_map_show (self->map, location, usual.resolution);

@@ -13,10 +13,15 @@
 #define N_CYCLES 25
 #define N_BUFFERS 12
 
+/* Clouds, poses, attachments and metadata, in the corpus of the fuzzers. */
+#define RECORDING "rosbagsrc/drive.mcap"
+
 typedef struct {
   GstElement *element;
   GstPad *source; /* linked to "sink"; NULL: it is a source */
   GstCaps *caps;
+  GPtrArray *peers; /* GstPad, of the source pads; under the object lock of the element */
+  GBytes *recording;
   GRWLock lock; /* read: something is pushed; written: the state leaves READY */
   gint generation;
   gint is_starting;
@@ -31,7 +36,14 @@ make_buffer (const Torture *torture, guint i)
 
   if (gst_structure_has_name (structure, "pointcloud/x-raw"))
     buffer = gst_buffer_make_writable (ndt_room_scan (i % 3));
-  else {
+  else if (gst_structure_has_name (structure, "application/x-mcap")) {
+    /* In pieces, of which the last is all that is left. */
+    const gsize size = g_bytes_get_size (torture->recording), from = MIN (size, i * 500u);
+    const gsize n = i < N_BUFFERS - 1 ? MIN (500, size - from) : size - from;
+    g_autoptr (GBytes) piece = g_bytes_new_from_bytes (torture->recording, from, n);
+
+    return gst_buffer_new_wrapped_bytes (piece);
+  } else {
     /* Packets of a Velodyne that turns by 30 degrees each, foreign ones to other decoders; some are
      * cut. */
     guint8 packet[1206] = {0};
@@ -189,6 +201,29 @@ drop (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 }
 
 static void
+add_peer (GstElement *element, GstPad *pad, Torture *torture)
+{
+  GstPad *peer;
+
+  if (gst_pad_get_direction (pad) == GST_PAD_SINK)
+    return;
+  peer = gst_object_ref_sink (gst_pad_new (NULL, GST_PAD_SINK));
+  gst_pad_set_chain_function (peer, drop);
+  gst_pad_set_active (peer, TRUE);
+  gst_pad_link (pad, peer);
+  GST_OBJECT_LOCK (element);
+  g_ptr_array_add (torture->peers, peer);
+  GST_OBJECT_UNLOCK (element);
+}
+
+static void
+remove_peer (gpointer peer)
+{
+  gst_pad_set_active (peer, FALSE);
+  gst_object_unref (peer);
+}
+
+static void
 torment (Torture *torture)
 {
   GThread *threads[3];
@@ -222,22 +257,37 @@ static const struct {
   const gchar *name, *caps; /* NULL: a source */
 } elements[] = {
     {"hesaidec", "application/x-udp-payload"},
+    {"lidarodometry", NDT_ROOM_CAPS},
     {"lidarpcapsrc", NULL},
     {"lidartestsrc", NULL},
+    {"mcapdemux", "application/x-mcap"},
     {"mcapmux", NULL},
     {"mcapsink", NULL},
     {"ndtlocalize", NDT_ROOM_CAPS},
     {"ousterdec", "application/x-udp-payload"},
     {"pcddec", "pointcloud/x-pcd"},
+    {"pcdenc", NDT_ROOM_CAPS},
     {"pointcloudconvert", NDT_ROOM_CAPS},
     {"pointclouddeskew", NDT_ROOM_CAPS},
     {"pointcloudfilter", NDT_ROOM_CAPS},
+    {"pointcloudmerge", NDT_ROOM_CAPS},
+    {"pointcloudrender", NDT_ROOM_CAPS},
+    {"pointcloudview", NDT_ROOM_CAPS},
     {"poseinject", NDT_ROOM_CAPS},
     {"rawpointcloudparse", NDT_ROOM_CAPS},
     {"robosensedec", "application/x-udp-payload"},
+    {"rosbagsrc", NULL},
     {"trajectorysink", NDT_ROOM_CAPS},
     {"velodynedec", "application/x-udp-payload"},
 };
+
+static gchar *
+find_input (const gchar *name)
+{
+  const gchar *root = g_getenv ("NDT_TEST_ROOT");
+
+  return g_build_filename (root ? root : NDT_TEST_ROOT, "tests/fuzz/corpus", name, NULL);
+}
 
 /* What an element needs to run. */
 static void
@@ -255,10 +305,15 @@ prepare (GstElement *element, const gchar *name, const gchar *file)
         -1, NULL));
     g_object_set (element, "metadata-location", file, NULL);
   } else if (g_str_equal (name, "lidarpcapsrc")) {
-    const gchar *root = g_getenv ("NDT_TEST_ROOT");
-    g_autofree gchar *path = g_build_filename (
-        root ? root : NDT_TEST_ROOT, "tests/fuzz/corpus/capture/ethernet.pcap", NULL);
+    g_autofree gchar *path = find_input ("capture/ethernet.pcap");
     g_object_set (element, "location", path, NULL);
+  } else if (g_str_equal (name, "rosbagsrc")) {
+    g_autofree gchar *path = find_input (RECORDING);
+    g_object_set (element, "location", path, NULL);
+  } else if (g_str_equal (name, "pointcloudview")) {
+    g_object_set (element, "port", 0, "map-location", ndt_room_map (), "async", FALSE, NULL);
+  } else if (g_str_equal (name, "pointcloudrender")) {
+    g_object_set (element, "map-location", ndt_room_map (), NULL);
   } else if (g_str_equal (name, "trajectorysink")) {
     g_object_set (element, "location", file, "async", FALSE, NULL);
   } else if (g_str_equal (name, "mcapsink")) {
@@ -272,27 +327,32 @@ GST_START_TEST (test_torture)
   Torture torture = {.element = gst_element_factory_make (name, NULL)};
   g_autofree gchar *folder = g_dir_make_tmp ("torture-XXXXXX", NULL);
   g_autofree gchar *file = g_build_filename (folder, "file", NULL);
-  g_autoptr (GstPad) peer = gst_pad_new ("peer", GST_PAD_SINK);
+  g_autofree gchar *path = find_input (RECORDING);
   GstPad *sink = gst_element_get_static_pad (torture.element, "sink");
   GstPad *src = gst_element_get_static_pad (torture.element, "src");
+  gchar *content;
+  gsize size;
 
   gst_object_ref_sink (torture.element);
-  gst_object_ref_sink (peer);
   g_rw_lock_init (&torture.lock);
+  fail_unless (g_file_get_contents (path, &content, &size, NULL));
+  torture.recording = g_bytes_new_take (content, size);
+  torture.peers = g_ptr_array_new_with_free_func (remove_peer);
   prepare (torture.element, name, file);
+  if (!sink && elements[__i__].caps)
+    sink = gst_element_request_pad_simple (torture.element, "sink_%u");
   if (sink) {
     torture.caps = gst_caps_from_string (elements[__i__].caps);
     torture.source = gst_object_ref_sink (gst_pad_new ("source", GST_PAD_SRC));
     gst_pad_set_active (torture.source, TRUE);
     fail_unless_equals_int (gst_pad_link (torture.source, sink), GST_PAD_LINK_OK);
   }
-  if (src) {
-    gst_pad_set_chain_function (peer, drop);
-    gst_pad_set_active (peer, TRUE);
-    fail_unless_equals_int (gst_pad_link (src, peer), GST_PAD_LINK_OK);
-  }
+  if (src)
+    add_peer (torture.element, src, &torture);
+  else
+    g_signal_connect (torture.element, "pad-added", G_CALLBACK (add_peer), &torture);
   torment (&torture);
-  gst_pad_set_active (peer, FALSE);
+  g_ptr_array_unref (torture.peers);
   if (torture.source)
     gst_pad_set_active (torture.source, FALSE);
   gst_clear_object (&torture.source);
@@ -300,8 +360,7 @@ GST_START_TEST (test_torture)
   gst_clear_object (&sink);
   gst_clear_object (&src);
   gst_object_unref (torture.element);
-  gst_object_unref (peer);
-  peer = NULL;
+  g_bytes_unref (torture.recording);
   g_rw_lock_clear (&torture.lock);
   g_unlink (file);
   fail_unless_equals_int (g_rmdir (folder), 0);

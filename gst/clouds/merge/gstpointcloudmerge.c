@@ -58,6 +58,25 @@ G_DEFINE_TYPE_WITH_CODE (GstPointCloudMerge, gst_point_cloud_merge, GST_TYPE_AGG
 GST_ELEMENT_REGISTER_DEFINE (
     pointcloudmerge, "pointcloudmerge", GST_RANK_NONE, GST_TYPE_POINT_CLOUD_MERGE)
 
+static void
+reset (GstPointCloudMerge *self)
+{
+  g_autoptr (GstCloudMergePads) pads = gst_cloud_merge_list_pads (self);
+
+  for (GList *l = pads; l; l = l->next)
+    gst_cloud_merge_pad_reset (l->data);
+  self->has_tick = FALSE;
+}
+
+/* GstAggregator flushes in the thread of a sink pad and, where pads come and go meanwhile, does not
+ * wait for the source pad's task: what is the task's is forgotten by it, before its next step. */
+static void
+take_flush (GstPointCloudMerge *self)
+{
+  if (g_atomic_int_compare_and_exchange (&self->is_flushed, TRUE, FALSE))
+    reset (self);
+}
+
 static GstFlowReturn
 gst_point_cloud_merge_aggregate (GstAggregator *aggregator, gboolean timeout)
 {
@@ -67,6 +86,7 @@ gst_point_cloud_merge_aggregate (GstAggregator *aggregator, gboolean timeout)
   gboolean with_leader;
   GstCloudSpan tick;
 
+  take_flush (self);
   const GstFlowReturn flow =
       gst_cloud_merge_choose_tick (self, pads, leader, timeout, &tick, &with_leader);
   if (flow != GST_FLOW_OK)
@@ -81,6 +101,7 @@ gst_point_cloud_merge_aggregate (GstAggregator *aggregator, gboolean timeout)
 static GstClockTime
 gst_point_cloud_merge_get_next_time (GstAggregator *aggregator)
 {
+  take_flush (GST_POINT_CLOUD_MERGE (aggregator));
   return gst_cloud_merge_get_next_time (GST_POINT_CLOUD_MERGE (aggregator));
 }
 
@@ -144,6 +165,7 @@ gst_point_cloud_merge_sink_event (GstAggregator *aggregator, GstAggregatorPad *p
   GstPointCloudMerge *self = GST_POINT_CLOUD_MERGE (aggregator);
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    take_flush (self);
     const gboolean done = take_caps (self, GST_CLOUD_MERGE_PAD (pad), event);
     gst_event_unref (event);
     return done;
@@ -175,20 +197,10 @@ gst_point_cloud_merge_update_src_caps (GstAggregator *aggregator, GstCaps *caps,
   return GST_FLOW_OK;
 }
 
-static void
-reset (GstPointCloudMerge *self)
-{
-  g_autoptr (GstCloudMergePads) pads = gst_cloud_merge_list_pads (self);
-
-  for (GList *l = pads; l; l = l->next)
-    gst_cloud_merge_pad_reset (l->data);
-  self->has_tick = FALSE;
-}
-
 static GstFlowReturn
 gst_point_cloud_merge_flush (GstAggregator *aggregator)
 {
-  reset (GST_POINT_CLOUD_MERGE (aggregator));
+  g_atomic_int_set (&GST_POINT_CLOUD_MERGE (aggregator)->is_flushed, TRUE);
   return GST_FLOW_OK;
 }
 
@@ -201,6 +213,7 @@ gst_point_cloud_merge_start (GstAggregator *aggregator)
   self->n_clouds = self->n_leaderless = self->n_compensated = self->n_points_left = self->n_bad = 0;
   GST_OBJECT_UNLOCK (self);
   self->has_layout = self->is_compensated = FALSE;
+  g_atomic_int_set (&self->is_flushed, FALSE);
   reset (self);
   g_autoptr (GstCloudMergePads) pads = gst_cloud_merge_list_pads (self);
   if (!pads || gst_cloud_merge_find_leader (self, pads))

@@ -19,6 +19,8 @@ struct _GstPointCloudMerge {
   guint64 max_pose_gap;
   guint64 n_clouds, n_leaderless, n_compensated, n_points_left, n_bad;
 
+  gint is_flushed; /* atomic: forget what was taken before anything else is */
+
   /* the source pad's task */
   GstCloudJoin *join;
   GArray *poses; /* NdtTimedPose, of all sensors */
