@@ -227,16 +227,12 @@ class Inputs(unittest.TestCase):
                          "timestamp INTEGER, data BLOB)")
             base.execute("INSERT INTO messages SELECT value, 1, %d + abs(random() %% 1000000000), x'00' FROM "
                          "(WITH RECURSIVE c(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM c "
-                         "LIMIT %d) SELECT value FROM c)" % (START, 1500000 if SANITIZED else 4000000))
+                         "LIMIT %d) SELECT value FROM c)" % (START, 10000000))
         base.close()
         return path
 
     def test_long_queries(self):
         """A query has an end by max-query-time, opening by max-open-time, and both by a stop."""
-        if SANITIZED:
-            # SQLite looks at the time between its steps; one of a sort takes a minute and more where
-            # each allocation walks the stack (tests/sanitize.sh).
-            self.skipTest("a step of SQLite takes minutes with sanitizers")
         path = self.long_bag()
         # The range of times of each file takes reading all of it.
         files = self.folder / "files"

@@ -8,12 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "bag-rows.h"
 #include "gst/mcap/container/mcap-format.h"
 
 struct _BagSqlite {
   sqlite3 *db;
-  sqlite3_stmt
-      *list; /* id, topic and time, in order: without the data, which may have to be sorted */
+  sqlite3_stmt *list; /* id, topic and time, without the data */
+  gboolean is_sorted; /* list is in order, by an index; otherwise: */
+  BagRows *rows;      /* what it lists; NULL: not read yet */
   sqlite3_stmt *data; /* of an id */
   McapTable table;
   const gint *is_cancelled; /* atomic */
@@ -23,6 +25,11 @@ struct _BagSqlite {
   gint64 deadline;          /* monotonic time by which a query has to have its next row */
 };
 
+#define LIST "SELECT id, topic_id, timestamp FROM messages WHERE timestamp >= ?1"
+#define ORDER " ORDER BY timestamp, id"
+
+/* Rows that are sorted here between looks at the clock. */
+#define ROWS_PER_LOOK 1024
 /* Virtual machine instructions between looks at the clock. */
 #define STEPS_PER_LOOK 10000
 
@@ -32,24 +39,27 @@ is_past (gint64 time)
   return time != 0 && g_get_monotonic_time () > time;
 }
 
+/* A bound of the time was reached. */
+static gboolean
+fail_interrupted (BagSqlite *self, GError **error)
+{
+  if (g_atomic_int_get (self->is_cancelled))
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "reading was stopped");
+  else if (is_past (*self->open_end))
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+        "opening it takes longer than %u s (property max-open-time)", self->max_open_time);
+  else
+    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
+        "SQLite takes longer than %u s for a query (property max-query-time)", self->max_time);
+  return FALSE;
+}
+
 static gboolean
 fail (BagSqlite *self, GError **error)
 {
   const int code = sqlite3_errcode (self->db);
-  if (code == SQLITE_INTERRUPT && g_atomic_int_get (self->is_cancelled)) {
-    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "reading was stopped");
-    return FALSE;
-  }
-  if (code == SQLITE_INTERRUPT && is_past (*self->open_end)) {
-    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
-        "opening it takes longer than %u s (property max-open-time)", self->max_open_time);
-    return FALSE;
-  }
-  if (code == SQLITE_INTERRUPT) {
-    g_set_error (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
-        "SQLite takes longer than %u s for a query (property max-query-time)", self->max_time);
-    return FALSE;
-  }
+  if (code == SQLITE_INTERRUPT)
+    return fail_interrupted (self, error);
   if (code == SQLITE_TOOBIG) {
     g_set_error_literal (error, MCAP_ERROR, MCAP_ERROR_UNSUPPORTED,
         "A message has more bytes than are read (property max-record-size)");
@@ -259,6 +269,21 @@ check_columns (BagSqlite *self, GError **error)
   return result == SQLITE_DONE;
 }
 
+/* Whether SQLite reads the list in order by an index. Where it has none it would sort, in steps of
+ * minutes that nothing interrupts. */
+static gboolean
+has_order (BagSqlite *self)
+{
+  sqlite3_stmt *statement = prepare (self, "EXPLAIN QUERY PLAN " LIST ORDER);
+  gboolean sorts = statement == NULL;
+  while (statement && step (self, statement) == SQLITE_ROW) {
+    const gchar *detail = (const gchar *)sqlite3_column_text (statement, 3);
+    sorts |= !detail || strstr (detail, "TEMP B-TREE") != NULL;
+  }
+  sqlite3_finalize (statement);
+  return !sorts;
+}
+
 BagSqlite *
 bag_sqlite_new (const gchar *path, const BagLimits *limits, const gint *is_cancelled,
     const gint64 *open_end, GError **error)
@@ -288,8 +313,8 @@ bag_sqlite_new (const gchar *path, const BagLimits *limits, const gint *is_cance
   self->deadline = g_get_monotonic_time () + self->max_time * G_USEC_PER_SEC;
   if (!check_tables (self, error) || !check_columns (self, error) || !read_topics (self, error))
     return NULL;
-  self->list = prepare (self, "SELECT id, topic_id, timestamp FROM messages WHERE timestamp >= ?1 "
-                              "ORDER BY timestamp, id");
+  self->is_sorted = has_order (self);
+  self->list = prepare (self, self->is_sorted ? LIST ORDER : LIST);
   self->data = prepare (self, "SELECT data FROM messages WHERE id = ?1");
   if (!self->list || !self->data) {
     fail (self, error);
@@ -301,6 +326,7 @@ bag_sqlite_new (const gchar *path, const BagLimits *limits, const gint *is_cance
 void
 bag_sqlite_free (BagSqlite *self)
 {
+  g_clear_pointer (&self->rows, bag_rows_free);
   sqlite3_finalize (self->list);
   sqlite3_finalize (self->data);
   sqlite3_close (self->db);
@@ -342,31 +368,83 @@ bag_sqlite_get_table (const BagSqlite *self)
   return &self->table;
 }
 
+static void
+read_row (BagSqlite *self, BagRow *row)
+{
+  row->id = sqlite3_column_int64 (self->list, 0);
+  row->topic = sqlite3_column_int64 (self->list, 1);
+  row->time = sqlite3_column_int64 (self->list, 2);
+}
+
+static gboolean
+start_list (BagSqlite *self, gint64 time, GError **error)
+{
+  sqlite3_reset (self->list);
+  return sqlite3_bind_int64 (self->list, 1, time) == SQLITE_OK || fail (self, error);
+}
+
+/* All of the list, as one query. */
+static gboolean
+read_rows (BagSqlite *self, GError **error)
+{
+  g_autoptr (BagRows) rows = bag_rows_new ();
+  int result = SQLITE_DONE;
+  if (!start_list (self, G_MININT64, error))
+    return FALSE;
+  self->deadline = g_get_monotonic_time () + self->max_time * G_USEC_PER_SEC;
+  for (guint n = 1; (result = sqlite3_step (self->list)) == SQLITE_ROW; n++) {
+    BagRow row;
+    read_row (self, &row);
+    bag_rows_add (rows, &row);
+    if (n % ROWS_PER_LOOK == 0 && look_at_clock (self))
+      return fail_interrupted (self, error);
+  }
+  if (result != SQLITE_DONE)
+    return fail (self, error);
+  sqlite3_reset (self->list);
+  self->rows = g_steal_pointer (&rows);
+  return TRUE;
+}
+
 gboolean
 bag_sqlite_seek (BagSqlite *self, guint64 time, GError **error)
 {
-  sqlite3_reset (self->list);
-  if (sqlite3_bind_int64 (self->list, 1, (sqlite3_int64)MIN (time, (guint64)G_MAXINT64)) !=
-      SQLITE_OK)
-    return fail (self, error);
+  const gint64 from = (gint64)MIN (time, (guint64)G_MAXINT64);
+  if (self->is_sorted)
+    return start_list (self, from, error);
+  if (!self->rows && !read_rows (self, error))
+    return FALSE;
+  bag_rows_seek (self->rows, from);
   return TRUE;
+}
+
+/* FALSE without @error at the end. */
+static gboolean
+next_row (BagSqlite *self, BagRow *row, GError **error)
+{
+  if (!self->is_sorted)
+    return bag_rows_next (self->rows, row);
+  const int listed = step (self, self->list);
+  if (listed == SQLITE_ROW)
+    read_row (self, row);
+  else if (listed != SQLITE_DONE)
+    fail (self, error);
+  return listed == SQLITE_ROW;
 }
 
 gboolean
 bag_sqlite_next (BagSqlite *self, McapMessage *message, GError **error)
 {
-  const int listed = step (self, self->list);
-  if (listed == SQLITE_DONE)
+  BagRow row;
+  if (!next_row (self, &row, error))
     return FALSE;
   sqlite3_reset (self->data);
-  if (listed != SQLITE_ROW ||
-      sqlite3_bind_int64 (self->data, 1, sqlite3_column_int64 (self->list, 0)) != SQLITE_OK ||
+  if (sqlite3_bind_int64 (self->data, 1, row.id) != SQLITE_OK ||
       step (self, self->data) != SQLITE_ROW)
     return fail (self, error);
-  const sqlite3_int64 time = sqlite3_column_int64 (self->list, 2);
-  message->channel_id = (guint)sqlite3_column_int64 (self->list, 1);
+  message->channel_id = (guint)row.topic;
   message->sequence = 0;
-  message->log_time = message->publish_time = (guint64)MAX (0, time);
+  message->log_time = message->publish_time = (guint64)MAX (0, row.time);
   message->data = sqlite3_column_blob (self->data, 0);
   message->size = (gsize)sqlite3_column_bytes (self->data, 0);
   return TRUE;
