@@ -182,6 +182,38 @@ gst_point_cloud_convert_transform_size (GstBaseTransform *transform, GstPadDirec
   return TRUE;
 }
 
+static GstFlowReturn
+leave_out (GstPointCloudConvert *self, const gchar *reason)
+{
+  GST_OBJECT_LOCK (self);
+  self->n_bad++;
+  GST_OBJECT_UNLOCK (self);
+  GST_ELEMENT_WARNING (self, STREAM, DECODE, ("A scan is left out: %s.", reason), (NULL));
+  return GST_BASE_TRANSFORM_FLOW_DROPPED;
+}
+
+/* GLib ends the process where memory cannot be had: a layout with a large step is refused. */
+static GstFlowReturn
+gst_point_cloud_convert_prepare_output_buffer (
+    GstBaseTransform *transform, GstBuffer *in, GstBuffer **out)
+{
+  GstPointCloudConvert *self = GST_POINT_CLOUD_CONVERT (transform);
+  /* GstBaseTransform lets scans through after caps that were refused. */
+  if (!self->copy)
+    return GST_FLOW_NOT_NEGOTIATED;
+  const gsize n = gst_buffer_get_size (in) / self->in.info.point_step;
+
+  if (!gst_base_transform_is_passthrough (transform) && n > G_MAXINT / self->out.info.point_step) {
+    g_autofree gchar *reason =
+        g_strdup_printf ("%" G_GSIZE_FORMAT " points of the %u bytes that downstream's caps "
+                         "ask for (point-step) are more than 2 GiB",
+            n, self->out.info.point_step);
+    return leave_out (self, reason);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_convert_parent_class)
+      ->prepare_output_buffer (transform, in, out);
+}
+
 /* Caps of EdgeFirst have the number of points: they change with it. */
 static gboolean
 count_points (GstPointCloudConvert *self, gsize n)
@@ -198,16 +230,6 @@ count_points (GstPointCloudConvert *self, gsize n)
   gst_caps_set_simple (caps, "width", G_TYPE_INT, organized ? (gint)info->width : (gint)n, "height",
       G_TYPE_INT, organized ? (gint)info->height : 1, NULL);
   return gst_caps_is_equal (caps, current) || gst_base_transform_update_src_caps (transform, caps);
-}
-
-static GstFlowReturn
-leave_out (GstPointCloudConvert *self, const gchar *reason)
-{
-  GST_OBJECT_LOCK (self);
-  self->n_bad++;
-  GST_OBJECT_UNLOCK (self);
-  GST_ELEMENT_WARNING (self, STREAM, DECODE, ("A scan is left out: %s.", reason), (NULL));
-  return GST_BASE_TRANSFORM_FLOW_DROPPED;
 }
 
 static void
@@ -418,6 +440,7 @@ gst_point_cloud_convert_class_init (GstPointCloudConvertClass *klass)
   transform_class->fixate_caps = gst_point_cloud_convert_fixate_caps;
   transform_class->set_caps = gst_point_cloud_convert_set_caps;
   transform_class->transform_size = gst_point_cloud_convert_transform_size;
+  transform_class->prepare_output_buffer = gst_point_cloud_convert_prepare_output_buffer;
   transform_class->transform = gst_point_cloud_convert_transform;
   transform_class->sink_event = gst_point_cloud_convert_sink_event;
   transform_class->start = gst_point_cloud_convert_start;

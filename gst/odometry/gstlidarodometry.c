@@ -32,6 +32,9 @@
 GST_DEBUG_CATEGORY_STATIC (gst_lidar_odometry_debug);
 #define GST_CAT_DEFAULT gst_lidar_odometry_debug
 
+/* Seconds from a scan's PTS to what its points or its DURATION say. */
+#define MAX_OFFSET 3600
+
 enum {
   PROP_0,
   PROP_RESOLUTION,
@@ -82,9 +85,12 @@ GST_ELEMENT_REGISTER_DEFINE (lidarodometry, "lidarodometry", GST_RANK_NONE, GST_
 
 /* ---- Scans ---- */
 
+/* Offsets that no scan has are none. */
 static GstClockTime
 add_seconds (GstClockTime time, gdouble seconds)
 {
+  if (!(fabs (seconds) < MAX_OFFSET))
+    return time;
   const gint64 offset = (gint64)llround (seconds * GST_SECOND);
   return offset < 0 && (GstClockTime)-offset > time ? 0 : time + (GstClockTime)offset;
 }

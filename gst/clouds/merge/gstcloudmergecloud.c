@@ -200,7 +200,8 @@ make_cloud (GstPointCloudMerge *self, GstCloudMergePads *pads, GstCloudMergePad 
     known = ndt_pose_curve_get (&curve, tick->end, &pose);
   }
   self->is_compensated = known;
-  GstBuffer *cloud = gst_buffer_new_allocate (NULL, MAX (size, 1), NULL);
+  /* GLib ends the process where memory cannot be had: a layout with a large step is refused. */
+  GstBuffer *cloud = size <= G_MAXINT ? gst_buffer_new_allocate (NULL, MAX (size, 1), NULL) : NULL;
   GstMapInfo map;
   if (!cloud || !gst_buffer_map (cloud, &map, GST_MAP_WRITE)) {
     gst_clear_buffer (&cloud);

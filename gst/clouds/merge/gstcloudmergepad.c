@@ -55,6 +55,11 @@ gst_cloud_merge_pad_set_caps (
   return TRUE;
 }
 
+/* Beyond an hour a DURATION is none; times beyond half of what there are, 146 years, leave no room
+ * to count with. */
+#define MAX_DURATION (3600 * GST_SECOND)
+#define MAX_TIME (G_MAXINT64 / 2)
+
 gboolean
 gst_cloud_merge_pad_get_span (
     GstCloudMergePad *pad, GstBuffer *scan, gint64 period, GstCloudSpan *span)
@@ -65,10 +70,9 @@ gst_cloud_merge_pad_get_span (
   if (!GST_BUFFER_PTS_IS_VALID (scan))
     return FALSE;
   span->begin = gst_pose_queue_running_time (segment, GST_BUFFER_PTS (scan));
-  if (span->begin == GST_POSE_QUEUE_NO_TIME)
+  if (span->begin == GST_POSE_QUEUE_NO_TIME || ABS (span->begin) > MAX_TIME)
     return FALSE;
-  span->end = span->begin +
-              (GST_CLOCK_TIME_IS_VALID (duration) && duration > 0 ? (gint64)duration : period);
+  span->end = span->begin + (duration > 0 && duration <= MAX_DURATION ? (gint64)duration : period);
   return TRUE;
 }
 

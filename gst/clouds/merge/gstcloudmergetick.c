@@ -85,6 +85,9 @@ get_head (GstPointCloudMerge *self, GstCloudMergePad *pad, GstCloudSpan *span)
     gst_buffer_unref (head);
     if (has_span && !is_gap)
       return HEAD_SCAN;
+    if (!is_gap && self->has_failed)
+      return HEAD_ERROR;
+    self->has_failed = !is_gap;
     if (!pad->has_info && !is_gap) {
       GST_ELEMENT_ERROR (self, CORE, NEGOTIATION,
           ("%s has scans before caps: put a decoder or rawpointcloudparse before it.",
@@ -167,7 +170,7 @@ all_eos (GstCloudMergePads *pads)
 {
   for (GList *l = pads; l; l = l->next) {
     GstCloudMergePad *pad = l->data;
-    if (!pad->is_pose && (!is_eos (pad) || pad->scans->len > 0))
+    if (!pad->is_pose && !is_eos (pad))
       return FALSE;
   }
   return TRUE;
@@ -215,8 +218,13 @@ gst_cloud_merge_choose_tick (GstPointCloudMerge *self, GstCloudMergePads *pads,
     extrapolate (self, &earliest, TRUE, tick);
     return GST_FLOW_OK;
   }
-  if (!has_others && all_eos (pads))
-    return GST_FLOW_EOS;
+  if (!has_others && all_eos (pads)) {
+    /* What came of the leader after its cloud had left is one more. */
+    if (!self->has_tick || !leader || leader->scans->len == 0)
+      return GST_FLOW_EOS;
+    extrapolate (self, NULL, FALSE, tick);
+    return GST_FLOW_OK;
+  }
   if (!self->has_tick) {
     if (!has_others)
       return GST_AGGREGATOR_FLOW_NEED_DATA;

@@ -66,6 +66,7 @@ reset (GstPointCloudMerge *self)
   for (GList *l = pads; l; l = l->next)
     gst_cloud_merge_pad_reset (l->data);
   self->has_tick = FALSE;
+  self->has_failed = FALSE;
 }
 
 /* GstAggregator flushes in the thread of a sink pad and, where pads come and go meanwhile, does not
@@ -90,8 +91,11 @@ gst_point_cloud_merge_aggregate (GstAggregator *aggregator, gboolean timeout)
   const GstFlowReturn flow =
       gst_cloud_merge_choose_tick (self, pads, leader, timeout, &tick, &with_leader);
   if (flow != GST_FLOW_OK)
-    return flow;
-  if (!gst_cloud_merge_gather (self, pads, leader, &tick) && !timeout)
+    return self->has_failed ? GST_FLOW_ERROR : flow;
+  const gboolean is_complete = gst_cloud_merge_gather (self, pads, leader, &tick);
+  if (self->has_failed)
+    return GST_FLOW_ERROR;
+  if (!is_complete && !timeout)
     return GST_AGGREGATOR_FLOW_NEED_DATA;
   if (with_leader)
     gst_cloud_merge_take_leader (self, leader);
@@ -169,6 +173,11 @@ gst_point_cloud_merge_sink_event (GstAggregator *aggregator, GstAggregatorPad *p
     const gboolean done = take_caps (self, GST_CLOUD_MERGE_PAD (pad), event);
     gst_event_unref (event);
     return done;
+  }
+  /* GstAggregator clips gaps to the segment, which is none where another was refused. */
+  if (GST_EVENT_TYPE (event) == GST_EVENT_GAP && pad->segment.format != GST_FORMAT_TIME) {
+    gst_event_unref (event);
+    return TRUE;
   }
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
     g_autoptr (GstCloudMergePads) pads = gst_cloud_merge_list_pads (self);
@@ -357,7 +366,9 @@ gst_point_cloud_merge_set_property (
     break;
   case PROP_FRAME_ID:
     g_free (self->frame_id);
-    self->frame_id = g_value_dup_string (value);
+    /* Strings in caps are UTF-8. */
+    self->frame_id =
+        g_value_get_string (value) ? g_utf8_make_valid (g_value_get_string (value), -1) : NULL;
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);

@@ -29,7 +29,8 @@ struct _GstPointCloudMerge {
   gboolean is_compensated;
   gboolean has_tick; /* a cloud has left, or could have */
   GstCloudSpan tick;
-  gint64 first_end; /* of the first tick */
+  gint64 first_end;    /* of the first tick */
+  gboolean has_failed; /* an error was posted: nothing leaves until a flush or a start */
 };
 
 /* Sink pads (GstCloudMergePad), with references. */
