@@ -264,6 +264,63 @@ GST_START_TEST (test_flush)
 }
 GST_END_TEST
 
+/* A scan without a time stamp, of a sensor that does not lead, and a cloud that is larger than
+ * memory: one error each, and the stream ends. */
+static void
+expect_error (const gchar *caps, GstClockTime pts, const gchar *expected)
+{
+  GstElement *merger = gst_element_factory_make ("pointcloudmerge", NULL);
+  GstHarness *leader = gst_harness_new_with_element (merger, "sink_0", "src");
+  GstHarness *other = gst_harness_new_with_element (merger, "sink_1", NULL);
+  GstBus *bus = gst_bus_new ();
+  guint n_errors = 0;
+
+  gst_element_set_bus (merger, bus);
+  gst_harness_play (leader);
+  gst_harness_set_src_caps_str (leader, caps);
+  gst_harness_set_src_caps_str (other, CAPS);
+  for (guint i = 0; i < 3; i++) {
+    GstBuffer *scan = gst_buffer_new_allocate (NULL, 10 * 24, NULL);
+    gst_buffer_memset (scan, 0, 0, 10 * 24);
+    GST_BUFFER_PTS (scan) = pts;
+    gst_harness_push (other, scan);
+    if (i > 0)
+      continue;
+    scan = gst_buffer_new ();
+    GST_BUFFER_PTS (scan) = 0;
+    GST_BUFFER_DURATION (scan) = PERIOD;
+    gst_harness_push (leader, scan);
+    gst_harness_push_event (leader, gst_event_new_eos ());
+  }
+  for (;;) {
+    g_autoptr (GstMessage) message =
+        gst_bus_timed_pop_filtered (bus, (n_errors ? 0 : 120) * GST_SECOND, GST_MESSAGE_ERROR);
+    g_autoptr (GError) error = NULL;
+    if (!message)
+      break;
+    gst_message_parse_error (message, &error, NULL);
+    fail_unless (strstr (error->message, expected) != NULL, "%s", error->message);
+    n_errors++;
+  }
+  gst_harness_push_event (other, gst_event_new_eos ());
+  gst_element_set_state (merger, GST_STATE_NULL);
+  fail_unless_equals_int (n_errors, 1);
+  gst_element_set_bus (merger, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (other);
+  gst_harness_teardown (leader);
+  gst_object_unref (merger);
+}
+
+GST_START_TEST (test_errors)
+{
+  expect_error (CAPS, GST_CLOCK_TIME_NONE, "has no time stamp");
+  expect_error ("pointcloud/x-raw,format=CUSTOM,point-step=2147483647,"
+                "fields=(string)\"x:F32:0,y:F32:4,z:F32:8,time:F32:16\"",
+      0, "There is not the memory");
+}
+GST_END_TEST
+
 static Suite *
 pointcloudmerge_live_suite (void)
 {
@@ -275,6 +332,7 @@ pointcloudmerge_live_suite (void)
   tcase_add_test (tcase, test_late_scans);
   tcase_add_test (tcase, test_bad_streams);
   tcase_add_test (tcase, test_flush);
+  tcase_add_test (tcase, test_errors);
   return suite;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "fuzz-program.h"
 #include "gst/lidardec/packet/packet-cutter.h"
 #include "gst/lidardec/hesai/gsthesaidec.h"
 #include "gst/lidardec/ouster/gstousterdec.h"
@@ -18,14 +19,11 @@
 
 #define MAX_PACKET 1300
 
+/* Bytes of a program: some turns. */
+#define MAX_PROGRAM 320
+
 /* A scan of a standing motor ends after 0.4 s; before that an interruption of a turn is none. */
 #define MAX_TIME 1.0f
-
-typedef struct {
-  const guint8 *data;
-  gsize size;
-  gsize position;
-} Program;
 
 typedef struct {
   GstElement *element;
@@ -38,14 +36,6 @@ typedef struct {
   guint frame, column; /* of an Ouster */
   GstClockTime arrival;
 } Run;
-
-static guint
-take (Program *program)
-{
-  return program->position < program->size ? program->data[program->position++] : 0;
-}
-
-#define PICK(program, array) ((array)[take (program) % G_N_ELEMENTS (array)])
 
 static void
 write_number (guint8 *data, guint n, guint64 value, gboolean is_big)
@@ -319,7 +309,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   static gboolean is_ready;
-  Program program = {data, size, 0};
+  Program program = {data, MIN (size, MAX_PROGRAM), 0};
   Run run = {.step = sizeof (PacketPoint), .arrival = GST_SECOND};
   if (!is_ready) {
     gst_init (NULL, NULL);

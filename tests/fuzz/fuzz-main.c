@@ -5,18 +5,23 @@
  *
  * usage: fuzz-NAME FOLDER [RUNS [SEED]] or fuzz-NAME FILE
  *
- * NDT_FUZZ_FACTOR multiplies the runs. */
+ * NDT_FUZZ_FACTOR multiplies the runs; with NDT_FUZZ_SECONDS there are no more after that time.
+ * An input that takes longer than two minutes has failed. */
+#include <sanitizer/common_interface_defs.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fuzz.h"
 
 #define MAX_SIZE 65536
+#define MAX_INPUT_SECONDS 120
 
 static const guint8 *current;
 static gsize current_size;
+static gint64 n_done;
 
 static void
 keep_input (void)
@@ -26,6 +31,7 @@ keep_input (void)
     fwrite (current, 1, current_size, file);
     fclose (file);
   }
+  fprintf (stderr, "failed after %" G_GINT64_FORMAT " inputs\n", n_done);
 }
 
 static void
@@ -36,12 +42,12 @@ on_signal (int number)
   raise (number);
 }
 
-/* Sanitizers call it before they end the program. */
-void __asan_on_error (void);
-void
-__asan_on_error (void)
+/* libubsan ends programs by itself otherwise. */
+const char *__ubsan_default_options (void);
+const char *
+__ubsan_default_options (void)
 {
-  keep_input ();
+  return "abort_on_error=1:print_stacktrace=1";
 }
 
 /* In memory of just that size, so that a read beyond is seen. */
@@ -51,7 +57,9 @@ run_input (const guint8 *data, gsize size)
   g_autofree guint8 *copy = g_memdup2 (data, size);
   current = copy ? copy : (const guint8 *)"";
   current_size = size;
+  alarm (MAX_INPUT_SECONDS);
   LLVMFuzzerTestOneInput (current, size);
+  n_done++;
 }
 
 static gint
@@ -163,7 +171,10 @@ main (int argc, char **argv)
   const gchar *factor = g_getenv ("NDT_FUZZ_FACTOR");
   const gint64 n_runs = (argc > 2 ? g_ascii_strtoll (argv[2], NULL, 10) : 0) *
                         (factor ? g_ascii_strtoll (factor, NULL, 10) : 1);
+  const gchar *seconds = g_getenv ("NDT_FUZZ_SECONDS");
   const gint64 begin = g_get_monotonic_time ();
+  const gint64 end =
+      seconds ? begin + g_ascii_strtoll (seconds, NULL, 10) * G_USEC_PER_SEC : G_MAXINT64;
   g_autoptr (GRand) rand =
       g_rand_new_with_seed (argc > 3 ? (guint32)g_ascii_strtoull (argv[3], NULL, 10) : 1);
   g_autoptr (GPtrArray) inputs = read_folder (argv[1]);
@@ -171,13 +182,17 @@ main (int argc, char **argv)
     fprintf (stderr, "no inputs in %s\n", argv[1]);
     return 1;
   }
-  signal (SIGABRT, on_signal);
-  signal (SIGSEGV, on_signal);
+  __sanitizer_set_death_callback (keep_input);
+  /* SIGTRAP: GLib ends so for what is fatal. */
+  static const int signals[] = {SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGSEGV, SIGTRAP};
+  for (guint i = 0; i < G_N_ELEMENTS (signals); i++)
+    signal (signals[i], on_signal);
   for (guint i = 0; i < inputs->len; i++) {
     const GByteArray *input = g_ptr_array_index (inputs, i);
     run_input (input->data, input->len);
   }
-  for (gint64 run = 0; run < n_runs; run++) {
+  gint64 run = 0;
+  for (; run < n_runs && g_get_monotonic_time () < end; run++) {
     const GByteArray *input = g_ptr_array_index (inputs, draw (rand, inputs->len));
     g_autoptr (GByteArray) bytes = g_byte_array_new ();
     g_byte_array_append (bytes, input->data, input->len);
@@ -185,7 +200,7 @@ main (int argc, char **argv)
       change (bytes, inputs, rand);
     run_input (bytes->data, MIN (bytes->len, MAX_SIZE));
   }
-  printf ("%u inputs and %" G_GINT64_FORMAT " changed ones, %.0f a second\n", inputs->len, n_runs,
-      (double)n_runs * G_USEC_PER_SEC / (double)MAX (g_get_monotonic_time () - begin, 1));
+  printf ("%u inputs and %" G_GINT64_FORMAT " changed ones, %.0f a second\n", inputs->len, run,
+      (double)run * G_USEC_PER_SEC / (double)MAX (g_get_monotonic_time () - begin, 1));
   return 0;
 }

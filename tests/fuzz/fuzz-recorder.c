@@ -9,17 +9,12 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "fuzz-program.h"
 #include "gst/mcap/container/mcap-stream.h"
 #include "gst/mcap/record/gstmcapmux.h"
 #include "gst/mcap/record/gstmcapsink.h"
 
 #define N_INPUTS 4
-
-typedef struct {
-  const guint8 *data;
-  gsize size;
-  gsize position;
-} Program;
 
 typedef struct {
   GstPad *source; /* NULL: there is none */
@@ -33,12 +28,6 @@ typedef struct {
   GByteArray *out; /* what mcapmux pushed since it began */
   gboolean ended;
 } Run;
-
-static guint
-take (Program *program)
-{
-  return program->position < program->size ? program->data[program->position++] : 0;
-}
 
 static const gchar *const caps_strings[] = {
     "pointcloud/x-raw,format=XYZ_F32LE,framerate=10/1",
@@ -77,8 +66,6 @@ static const guint64 times[] = {0, 1, GST_SECOND, 100 * GST_SECOND, 1700000000 *
 static const gdouble numbers[] = {0, 1, -1, 1e308, G_MINDOUBLE, 0.5};
 
 static const gchar *const names[] = {"", "/a", "\xff\xfe", "a b", "/points"};
-
-#define PICK(program, array) ((array)[take (program) % G_N_ELEMENTS (array)])
 
 static GstFlowReturn
 take_out (GstPad *pad, GstObject *parent, GstBuffer *buffer)
