@@ -86,6 +86,7 @@ int ndt_map_command_crop (int argc, char **argv);
 int ndt_map_command_import (int argc, char **argv);
 int ndt_map_command_info (int argc, char **argv);
 int ndt_map_command_make (int argc, char **argv);
+int ndt_map_command_merge (int argc, char **argv);
 int ndt_map_command_picture (int argc, char **argv);
 int ndt_map_command_simulate (int argc, char **argv);
 int ndt_map_command_tile (int argc, char **argv);

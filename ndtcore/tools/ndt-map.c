@@ -25,6 +25,7 @@ static const gchar usage[] =
     "  ndt-map import [OPTION...] -o MAP INPUT...      brings a map of others, and says what is "
     "wrong\n"
     "  ndt-map make [OPTION...] -o FOLDER SCAN...      makes a map of a drive by its scans\n"
+    "  ndt-map merge [OPTION...] -o OUT MAP OTHER      makes one map of two that overlap\n"
     "  ndt-map simulate [OPTION...] OUT.pcd            writes a map of a simulated world\n"
     "  ndt-map tile [OPTION...] -o FOLDER INPUT...     cuts a map into tiles\n"
     "  ndt-map update [OPTION...] -o FOLDER MAP DRIVE...  finds what drives agree to be different\n"
@@ -43,6 +44,7 @@ static const struct {
     {"import", ndt_map_command_import},
     {"info", ndt_map_command_info},
     {"make", ndt_map_command_make},
+    {"merge", ndt_map_command_merge},
     {"picture", ndt_map_command_picture},
     {"simulate", ndt_map_command_simulate},
     {"tile", ndt_map_command_tile},

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""ndt-map update and crop: maps that are changed, and drives through what they were (TAP).
+"""ndt-map update, crop and merge: maps that are changed, and drives through what they were (TAP).
 
     test-edit.py NDT-MAP NDT-SCANS
 """
@@ -189,8 +189,43 @@ def crop(work):
                                         status=1)
 
 
+def numbers(text):
+    """Of the line that says the transform."""
+    line = next(line for line in text.splitlines() if line.startswith("transform of"))
+    return np.array([float(x) for x in line.split(": ")[1].split(",")])
+
+
+def merge(work):
+    """Halves of a town that overlap: searched for, from a rough transform, and refused where they are of two towns."""
+    for seed in 5, 6:
+        tool("simulate", f"--seed={seed}", f"--noise-seed={seed}", f"{work}/town{seed}.pcd")
+        tool("build", "--leaf=0.3", "-o", f"{work}/{seed}.pcd", f"{work}/town{seed}.pcd")
+    town = read(f"{work}/5.pcd")
+    place, yaw = np.array([100, -30, 2.0]), np.radians(70)
+    turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
+    one, other = town[town[:, 0] < 40], town[town[:, 0] > -20]
+    write(f"{work}/one.pcd", one)
+    write(f"{work}/other.pcd", (other - place) @ turn)
+    for name, arguments in ("searched", ()), ("given", ("--transform=101,-31,2.3,0,0,72",)):
+        text = tool("merge", "--leaf=0.3", "-o", f"{work}/{name}.pcd", *arguments, f"{work}/one.pcd", f"{work}/other.pcd")
+        found = numbers(text)
+        off = np.linalg.norm(found[:3] - place)
+        turned = np.degrees(abs(2 * np.arctan2(found[5], found[6]) - yaw))
+        print(f"# {name}: off by {off:.4f} m, {turned:.4f} degrees; {text.splitlines()[1]}")
+        # A voxel's mean is good to millimetres; the places reach some 100 m.
+        assert off <= 0.02 and turned <= 0.02, text
+        joined = read(f"{work}/{name}.pcd")
+        # Where both have a cube its centroid is one point.
+        assert len(town) * 0.9 <= len(joined) <= len(town) * 1.4, (len(joined), len(town))
+    tool("merge", "--leaf=0.3", "-o", f"{work}/again.pcd", "--n-threads=1", f"{work}/one.pcd", f"{work}/other.pcd")
+    assert filecmp.cmp(f"{work}/searched.pcd", f"{work}/again.pcd", shallow=False)
+    for arguments in (), ("--transform=0,0,0,0,0,0",):
+        text = tool("merge", "-o", f"{work}/x.pcd", *arguments, f"{work}/one.pcd", f"{work}/6.pcd", status=1)
+        assert "cannot be joined" in text and not os.path.exists(f"{work}/x.pcd"), text
+
+
 def main():
-    checks = (simulated, kitti, crop)
+    checks = (simulated, kitti, crop, merge)
     print(f"1..{len(checks)}")
     failed = False
     for number, check in enumerate(checks, 1):
