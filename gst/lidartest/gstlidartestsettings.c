@@ -83,6 +83,7 @@ gst_lidar_test_src_world_get_type (void)
       {NDT_SIM_WORLD_TUNNEL, "A road tunnel closed to a ring", "tunnel"},
       {NDT_SIM_WORLD_HIGHWAY, "A highway with few features", "highway"},
       {NDT_SIM_WORLD_HALL, "A warehouse with racks and columns", "hall"},
+      {NDT_SIM_WORLD_BLOCKS, "A town whose blocks are all equal", "blocks"},
       {0, NULL, NULL},
   };
 
@@ -251,7 +252,7 @@ gst_lidar_test_settings_install (GObjectClass *klass)
       "Number of other vehicles on the round; they are not in the map", 0, NDT_SIM_MAX_VEHICLES);
   install_double (klass, PROP_SPEED, "speed", "Speed",
       "Speed on straights in m/s, lower in turns; 0 stands still, -1 takes what fits the world "
-      "(town 8, tunnel 14, highway 25, hall 1.5)",
+      "(town and blocks 8, tunnel 14, highway 25, hall 1.5)",
       -1, 60);
   install_double (klass, PROP_LATERAL_ACCELERATION, "lateral-acceleration", "Lateral Acceleration",
       "Turns are taken so fast that the acceleration across is at most this, m/s²", 0.1, 30);

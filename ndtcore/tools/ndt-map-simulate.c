@@ -32,7 +32,7 @@ run_simulate (const Simulation *simulation, GOptionContext *context)
   if (!simulation->outputs || simulation->outputs[1])
     return ndt_map_report_usage (context, "simulate needs one PCD file to write");
   if (!ndt_sim_world_kind_from_name (name, &kind))
-    return ndt_map_report_usage (context, "--world is town, tunnel, highway or hall");
+    return ndt_map_report_usage (context, "--world is town, tunnel, highway, hall or blocks");
   if (!is_seed (simulation->seed) || !is_seed (simulation->noise_seed))
     return ndt_map_report_usage (context, "seeds are from 0 to 4294967295");
   if (!(simulation->range_noise >= 0 && simulation->range_noise <= 1))
@@ -60,7 +60,7 @@ ndt_map_command_simulate (int argc, char **argv)
   Simulation simulation = {.range_noise = 0.02, .map_spacing = 0.25};
   const GOptionEntry entries[] = {
       {"world", 'w', 0, G_OPTION_ARG_STRING, &simulation.world,
-          "town (default), tunnel, highway or hall", "NAME"},
+          "town (default), tunnel, highway, hall or blocks", "NAME"},
       {"seed", 0, 0, G_OPTION_ARG_INT64, &simulation.seed, "Seed of the world (default 0)", "N"},
       {"noise-seed", 0, 0, G_OPTION_ARG_INT64, &simulation.noise_seed,
           "Seed of the points' noise (default 0)", "N"},

@@ -78,7 +78,7 @@ fraction_near_map (GstBuffer *buffer, const NdtCloudView *view, const NdtPose *t
   return (gdouble)n_near / n;
 }
 
-static const gchar *const worlds[] = {"town", "tunnel", "highway", "hall"};
+static const gchar *const worlds[] = {"town", "tunnel", "highway", "hall", "blocks"};
 
 GST_START_TEST (test_map)
 {

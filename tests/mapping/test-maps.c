@@ -8,6 +8,7 @@
 #include "mapping-drive.h"
 #include "ndtcore/mapping/ndt-map-clean.h"
 #include "ndtcore/mapping/ndt-map-maker.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "ndtcore/sim/world/ndt-sim-map.h"
 
 /* @mean, @worst: metres that poses may be off, the first one aligned. @closes: closures at least.
@@ -20,6 +21,7 @@ typedef struct {
   double worst;
   double ghosts;
   gboolean is_long;
+  double drift; /* of the maker; 0: the default */
 } Row;
 
 static const Row rows[] = {
@@ -27,6 +29,10 @@ static const Row rows[] = {
     {"round", {"town", 3, 1, 1100, 32, 512, 20, FALSE, 12}, 4, 0.1, 0.3, 0.01, FALSE},
     /* Aisles that look alike. */
     {"hall", {"hall", 3, 1, 960, 32, 512, 7, FALSE, 0}, 1, 0.1, 0.3, 0.01, FALSE},
+    /* A town whose blocks are equal: another place looks like this one every 72 m. */
+    {"blocks", {"blocks", 3, 1, 1150, 32, 512, 20, FALSE, 6}, 1, 0.1, 0.3, 0.01, TRUE},
+    /* … and odometry is taken to be off by more than that. */
+    {"blocks-far", {"blocks", 3, 1, 1150, 32, 512, 20, FALSE, 0}, 1, 0.1, 0.3, 0.01, FALSE, 0.1},
     {"three-rounds", {"town", 0, 5, 3600, 32, 1024, 10, FALSE, 8}, 50, 0.1, 0.3, 0.01, TRUE},
 };
 
@@ -120,6 +126,8 @@ run (const Row *row, gboolean verbose)
   g_autofree NdtPose *truths = g_new (NdtPose, row->sim.n);
   NdtMapMakerParams params;
   ndt_map_maker_params_init (&params);
+  if (row->drift > 0)
+    params.drift = row->drift;
   g_autoptr (NdtMapMaker) maker = ndt_map_maker_new (backend, &params, &error);
   g_assert_no_error (error);
   double before = 0;
@@ -242,6 +250,55 @@ test_graph (void)
   g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
 }
 
+/* The whole-map search: in a town whose blocks are equal it says so, and in a town it does not. */
+static void
+test_ambiguous (void)
+{
+  static const struct {
+    const gchar *world;
+    gboolean is_ambiguous;
+  } worlds[] = {{"town", FALSE}, {"blocks", TRUE}};
+  static const NdtBackendConfig config = {-1, 1, 0, NULL};
+  static const NdtScanFilter all = {.leaf_size = 0.5, .min_range = 1, .max_range = 45};
+  for (guint w = 0; w < G_N_ELEMENTS (worlds); w++) {
+    const MappingSim sim = {worlds[w].world, 3, 1, 400, 32, 512, 8, FALSE, 0};
+    const NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+    g_autoptr (GError) error = NULL;
+    NdtSimWorldKind kind;
+    g_assert_true (ndt_sim_world_kind_from_name (sim.world, &kind));
+    g_autoptr (NdtSimWorld) world = ndt_sim_world_new (kind, sim.seed);
+    g_autoptr (GArray) sample = ndt_sim_map_sample (world, 0.4, 0, 0);
+    const NdtCloudView points =
+        ndt_cloud_view_xyz_f64 ((const double *)(gpointer)sample->data, sample->len);
+    g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&params, &points, &error);
+    g_assert_no_error (error);
+    g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+    g_assert_true (ndt_backend_set_map (backend, map, &error));
+    g_autoptr (MappingDrive) drive = mapping_drive_simulate (&sim);
+    guint n_ambiguous = 0, n_wrong = 0, n = 0;
+    for (guint i = 0; i < sim.n; i += 50, n++) {
+      NdtRegistrationParams registration;
+      NdtRegistration found;
+      MappingScan scan;
+      double metres, radians;
+      ndt_registration_params_init (&registration);
+      mapping_drive_get (drive, i, &scan);
+      g_assert_true (ndt_backend_set_scan (backend, 0, &scan.points, &all, &error));
+      g_assert_true (ndt_register_anywhere (backend, 0, &registration, &found, &error));
+      ndt_pose_difference (&scan.truth, &found.pose, &metres, &radians);
+      n_ambiguous += found.is_ambiguous;
+      n_wrong += !found.is_ambiguous && metres > 0.5;
+    }
+    g_print ("# %s: %u of %u scans ambiguous, %u wrong and not said to be\n", sim.world,
+        n_ambiguous, n, n_wrong);
+    g_assert_cmpuint (n_wrong, ==, 0);
+    if (worlds[w].is_ambiguous)
+      g_assert_cmpuint (n_ambiguous, >=, n / 2);
+    else
+      g_assert_cmpuint (n_ambiguous, <=, n / 4);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -253,6 +310,7 @@ main (int argc, char **argv)
   }
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/maps/graph", test_graph);
+  g_test_add_func ("/maps/ambiguous", test_ambiguous);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     g_autofree gchar *path = g_strdup_printf ("/maps/%s", rows[i].name);
     g_test_add_data_func (path, &rows[i], test_row);

@@ -4,8 +4,8 @@
 #include "ndtcore/sim/scanner/ndt-sim-scanner.h"
 #include "ndtcore/math/ndt-pose.h"
 
-static const NdtSimWorldKind kinds[] = {
-    NDT_SIM_WORLD_TOWN, NDT_SIM_WORLD_TUNNEL, NDT_SIM_WORLD_HIGHWAY, NDT_SIM_WORLD_HALL};
+static const NdtSimWorldKind kinds[] = {NDT_SIM_WORLD_TOWN, NDT_SIM_WORLD_TUNNEL,
+    NDT_SIM_WORLD_HIGHWAY, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_BLOCKS};
 
 static void
 test_math (void)

@@ -57,6 +57,7 @@ void ndt_sim_world_add_beside (NdtSimWorld *world, double s, double lateral, dou
 
 void ndt_sim_world_build_town (NdtSimWorld *world, NdtSimRandom *random);
 void ndt_sim_world_build_tunnel (NdtSimWorld *world, NdtSimRandom *random);
+void ndt_sim_world_build_blocks (NdtSimWorld *world, NdtSimRandom *random);
 void ndt_sim_world_build_highway (NdtSimWorld *world, NdtSimRandom *random);
 void ndt_sim_world_build_hall (NdtSimWorld *world, NdtSimRandom *random);
 

@@ -12,12 +12,15 @@
 #define OUTER_BLOCK 34.0 /* depth of the blocks at the edge of town */
 #define CROSSING 16.0    /* nothing is parked or planted nearer to another street's axis */
 #define HOUSE_DEPTH 11.0
+#define SPACING 72.0 /* between streets where all blocks are equal */
 
 typedef struct {
   NdtSimWorld *world;
   NdtSimRandom *random;
   double x[N_X];
   double y[N_Y];
+  double outer;     /* depth of the blocks at the edge of town */
+  gboolean repeats; /* each block is built of the same random numbers */
 } Town;
 
 /* A rectangle with a front: @u runs along the front, @v into the house, both axis-parallel. */
@@ -196,6 +199,9 @@ add_block (Town *town, double x0, double y0, double x1, double y1)
   const Front north_row = {x1 - p, y1 - p, -1, 0, 0, -1};
   const Front west_row = {x0 + p, y1 - d, 0, -1, 1, 0};
 
+  if (town->repeats)
+    town->random->counter = 0;
+
   ndt_sim_world_add_box (town->world, x0, y0, -NDT_SIM_SUNK, x1, y1, KERB_HEIGHT, NDT_SIM_CONCRETE);
   add_row (town, &south_row, width - 2 * p, TRUE);
   add_row (town, &north_row, width - 2 * p, TRUE);
@@ -231,26 +237,23 @@ make_path (const Town *town)
   return ndt_sim_path_new (corners, n);
 }
 
-void
-ndt_sim_world_build_town (NdtSimWorld *world, NdtSimRandom *random)
+/* Blocks around streets whose places are set. */
+static void
+build (Town *town)
 {
   static const NdtSimLane lanes[] = {{2 * LANE, -1}, {0, 1}};
-  Town town = {world, random};
+  NdtSimWorld *world = town->world;
+  const double outer = town->outer;
   gint i, j;
-
-  for (i = 1; i < N_X; i++)
-    town.x[i] = town.x[i - 1] + ndt_sim_random_range (random, 62, 82);
-  for (i = 1; i < N_Y; i++)
-    town.y[i] = town.y[i - 1] + ndt_sim_random_range (random, 62, 82);
 
   for (i = 0; i <= N_X; i++) {
     for (j = 0; j <= N_Y; j++)
-      add_block (&town, i > 0 ? town.x[i - 1] + KERB : town.x[0] - KERB - OUTER_BLOCK,
-          j > 0 ? town.y[j - 1] + KERB : town.y[0] - KERB - OUTER_BLOCK,
-          i < N_X ? town.x[i] - KERB : town.x[N_X - 1] + KERB + OUTER_BLOCK,
-          j < N_Y ? town.y[j] - KERB : town.y[N_Y - 1] + KERB + OUTER_BLOCK);
+      add_block (town, i > 0 ? town->x[i - 1] + KERB : town->x[0] - KERB - outer,
+          j > 0 ? town->y[j - 1] + KERB : town->y[0] - KERB - outer,
+          i < N_X ? town->x[i] - KERB : town->x[N_X - 1] + KERB + outer,
+          j < N_Y ? town->y[j] - KERB : town->y[N_Y - 1] + KERB + outer);
   }
-  world->path = make_path (&town);
+  world->path = make_path (town);
   world->default_speed = 8;
   world->ground_margin = 60;
   world->ground_reflectivity = NDT_SIM_ASPHALT;
@@ -259,4 +262,30 @@ ndt_sim_world_build_town (NdtSimWorld *world, NdtSimRandom *random)
   world->vehicle_size[0] = 4.6;
   world->vehicle_size[1] = 1.8;
   world->vehicle_size[2] = 1.6;
+}
+
+void
+ndt_sim_world_build_town (NdtSimWorld *world, NdtSimRandom *random)
+{
+  Town town = {.world = world, .random = random, .outer = OUTER_BLOCK};
+  gint i;
+
+  for (i = 1; i < N_X; i++)
+    town.x[i] = town.x[i - 1] + ndt_sim_random_range (random, 62, 82);
+  for (i = 1; i < N_Y; i++)
+    town.y[i] = town.y[i - 1] + ndt_sim_random_range (random, 62, 82);
+  build (&town);
+}
+
+void
+ndt_sim_world_build_blocks (NdtSimWorld *world, NdtSimRandom *random)
+{
+  Town town = {.world = world, .random = random, .outer = SPACING - 2 * KERB, .repeats = TRUE};
+  gint i;
+
+  for (i = 1; i < N_X; i++)
+    town.x[i] = SPACING * i;
+  for (i = 1; i < N_Y; i++)
+    town.y[i] = SPACING * i;
+  build (&town);
 }

@@ -11,6 +11,7 @@ ndt_sim_world_kind_from_name (const gchar *name, NdtSimWorldKind *kind)
       [NDT_SIM_WORLD_TUNNEL] = "tunnel",
       [NDT_SIM_WORLD_HIGHWAY] = "highway",
       [NDT_SIM_WORLD_HALL] = "hall",
+      [NDT_SIM_WORLD_BLOCKS] = "blocks",
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
@@ -56,6 +57,9 @@ ndt_sim_world_new (NdtSimWorldKind kind, guint64 seed)
     break;
   case NDT_SIM_WORLD_HALL:
     ndt_sim_world_build_hall (world, &random);
+    break;
+  case NDT_SIM_WORLD_BLOCKS:
+    ndt_sim_world_build_blocks (world, &random);
     break;
   }
   move_to_start (world);

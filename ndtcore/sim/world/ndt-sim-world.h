@@ -12,9 +12,10 @@ typedef enum {
   NDT_SIM_WORLD_TUNNEL,
   NDT_SIM_WORLD_HIGHWAY,
   NDT_SIM_WORLD_HALL,
+  NDT_SIM_WORLD_BLOCKS, /* a town whose blocks are all equal */
 } NdtSimWorldKind;
 
-/* "town", "tunnel", "highway" or "hall". FALSE where @name is none of these. */
+/* "town", "tunnel", "highway", "hall" or "blocks". FALSE where @name is none of these. */
 gboolean ndt_sim_world_kind_from_name (const gchar *name, NdtSimWorldKind *kind);
 
 #define NDT_SIM_WORLD_MAX_LANES 6
