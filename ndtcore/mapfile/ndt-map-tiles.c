@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-map-tiles.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-file.h"
@@ -16,14 +18,21 @@ typedef struct {
   double min[2];
   double max[2];
   gboolean is_used;
+  gboolean is_announced; /* to the system, which reads it ahead */
 } Tile;
+
+/* Tiles are announced that will be needed when the vehicle has gone on as since the move before, so
+ * many times as far. Two: those of the next move are being read when it begins, however long a disk
+ * takes for the one before. */
+#define MOVES_AHEAD 2
 
 struct _NdtMapTiles {
   gatomicrefcount ref_count;
   NdtVoxelMapBuilder *builder;
   GArray *tiles; /* of Tile */
   NdtMapTilesCounts counts;
-  NdtVoxelMap *map; /* of the tiles in memory; NULL: to be built */
+  NdtVoxelMap *map;   /* of the tiles in memory; NULL: to be built */
+  double position[2]; /* of the last move; NAN: there was none */
   const NdtLog *log;
 };
 
@@ -166,6 +175,7 @@ ndt_map_tiles_open (const gchar *given, const NdtVoxelMapParams *params, GError 
 
   g_autoptr (NdtMapTiles) tiles = g_new0 (NdtMapTiles, 1);
   g_atomic_ref_count_init (&tiles->ref_count);
+  tiles->position[0] = tiles->position[1] = NAN;
   tiles->builder = g_steal_pointer (&builder);
   ndt_voxel_map_builder_keep_voxels (tiles->builder);
   tiles->tiles = g_array_new (FALSE, FALSE, sizeof (Tile));
@@ -231,7 +241,7 @@ drop (NdtMapTiles *tiles, guint index)
 {
   ndt_voxel_map_builder_remove (tiles->builder, index);
   g_clear_pointer (&tiles->map, ndt_voxel_map_unref);
-  tile_at (tiles, index)->is_used = FALSE;
+  tile_at (tiles, index)->is_used = tile_at (tiles, index)->is_announced = FALSE;
   tiles->counts.n_used--;
   tiles->counts.n_dropped++;
   ndt_log (tiles->log, NDT_LOG_DEBUG, "tiles", "dropped %s", tile_at (tiles, index)->path);
@@ -254,6 +264,41 @@ load (NdtMapTiles *tiles, guint index, GError **error)
   tiles->counts.n_loaded++;
   ndt_log (tiles->log, NDT_LOG_DEBUG, "tiles", "loaded %s", tile->path);
   return TRUE;
+}
+
+/* Lets the system read a file into its cache, without waiting for it. Where it cannot, the file is
+ * read when it is needed. */
+static void
+announce (NdtMapTiles *tiles, guint index)
+{
+  Tile *tile = tile_at (tiles, index);
+  tile->is_announced = TRUE;
+  const int fd = open (tile->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    return;
+  posix_fadvise (fd, 0, 0, POSIX_FADV_WILLNEED);
+  close (fd);
+  tiles->counts.n_announced++;
+}
+
+/* Announces the tiles along the way on which the vehicle has come here. Nothing where it came by a
+ * jump, after which the way is not known. */
+static void
+announce_ahead (NdtMapTiles *tiles, const double position[2], double radius)
+{
+  const double way[2] = {position[0] - tiles->position[0], position[1] - tiles->position[1]};
+  memcpy (tiles->position, position, sizeof (tiles->position));
+  if (!(hypot (way[0], way[1]) <= radius))
+    return;
+  for (guint k = 1; k <= MOVES_AHEAD; k++) {
+    const double ahead[2] = {position[0] + k * way[0], position[1] + k * way[1]};
+    for (guint i = 0; i < tiles->tiles->len; i++) {
+      const Tile *tile = tile_at (tiles, i);
+      if (!tile->is_used && !tile->is_announced &&
+          ndt_map_tiles_get_distance (tiles, i, ahead) <= radius)
+        announce (tiles, i);
+    }
+  }
 }
 
 NdtVoxelMap *
@@ -280,6 +325,7 @@ ndt_map_tiles_move (
     if (failure && !*failure)
       *failure = g_steal_pointer (&cause);
   }
+  announce_ahead (tiles, position, radius);
   if (!tiles->map)
     tiles->map = ndt_voxel_map_builder_build (tiles->builder, error);
   ndt_log (tiles->log, NDT_LOG_INFO, "tiles",

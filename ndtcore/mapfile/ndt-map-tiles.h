@@ -24,6 +24,7 @@ typedef struct _NdtMapTiles NdtMapTiles;
  * @n_loaded: tiles read since the map was opened …
  * @n_dropped: … those that are not in memory any more …
  * @n_failed: … and times that one could not be read
+ * @n_announced: tiles that the system was asked to read ahead
  * @bytes: of the tiles in memory; the map itself is not counted
  */
 typedef struct {
@@ -32,6 +33,7 @@ typedef struct {
   guint64 n_loaded;
   guint64 n_dropped;
   guint64 n_failed;
+  guint64 n_announced;
   gsize bytes;
 } NdtMapTilesCounts;
 
@@ -74,7 +76,9 @@ void ndt_map_tiles_get_counts (const NdtMapTiles *tiles, NdtMapTilesCounts *coun
  *
  * Drops the tiles farther than @radius from @position, then reads the missing ones within it, one
  * at a time; the nearest one where none lies within. Tiles that cannot be read are left out, and
- * read again by the next call.
+ * read again by the next call. Files of tiles that the next moves will need, if the vehicle goes on
+ * as it came from the move before, are announced to the system (posix_fadvise()), which reads them
+ * into its cache meanwhile; that changes no map.
  *
  * Returns: (transfer full): the map of the tiles in memory, which to the bit does not depend on
  *   earlier calls; the same object while the tiles are the same. NULL with %NDT_ERROR_EMPTY_MAP

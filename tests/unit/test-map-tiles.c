@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndtcore/mapfile/ndt-map-tiles.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/mapfile/ndt-map-file.h"
 #include "tests/ndt-scene.h"
@@ -221,6 +225,96 @@ test_errors (Fixture *f, gconstpointer data)
   assert_no_tiles (f->folder, &params, NDT_ERROR_FORMAT, "b.pcd is truncated");
 }
 
+/* ---- Ahead ---- */
+
+/* Whether all of a file is in the system's cache. @drop: takes it out before. */
+static gboolean
+is_cached (const gchar *path, gboolean drop)
+{
+  unsigned char pages[64];
+  const int fd = open (path, O_RDONLY | O_CLOEXEC);
+  g_assert_cmpint (fd, >=, 0);
+  const gsize size = (gsize)lseek (fd, 0, SEEK_END);
+  const gsize page = (gsize)sysconf (_SC_PAGESIZE), n = (size + page - 1) / page;
+  g_assert_cmpuint (n, <=, sizeof (pages));
+  if (drop) {
+    g_assert_cmpint (fdatasync (fd), ==, 0);
+    g_assert_cmpint (posix_fadvise (fd, 0, 0, POSIX_FADV_DONTNEED), ==, 0);
+  }
+  void *map = mmap (NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+  g_assert_true (map != MAP_FAILED);
+  g_assert_cmpint (mincore (map, size, pages), ==, 0);
+  munmap (map, size);
+  close (fd);
+  gboolean all = TRUE;
+  for (gsize i = 0; i < n; i++)
+    all = all && (pages[i] & 1);
+  return all;
+}
+
+/* 20 km of road from cold files: what a move reads is in the cache before it begins, as far as the
+ * vehicle goes on as it came. At 30 m/s a move of an eighth of the radius comes every 0.4 s. */
+static void
+test_ahead (Fixture *f, gconstpointer data)
+{
+  enum { N_TILES = 1000, N = 300, LENGTH = 20, RADIUS = 100 };
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  for (guint i = 0; i < N_TILES; i++) {
+    g_autofree gchar *name = g_strdup_printf ("%04u.pcd", i);
+    double xyz[3 * N];
+    for (guint k = 0; k < N; k++) {
+      xyz[3 * k] = LENGTH * (i + g_rand_double_range (rand, 0.01, 0.99));
+      xyz[3 * k + 1] = g_rand_double_range (rand, 0.1, 1.9);
+      xyz[3 * k + 2] = g_rand_double_range (rand, 0, 0.1);
+    }
+    write_tile (f, name, xyz, N);
+  }
+  g_autoptr (NdtMapTiles) tiles = open_tiles (f->folder);
+  guint n_cold = 0;
+  for (guint i = 0; i < N_TILES; i++)
+    n_cold += !is_cached (ndt_map_tiles_get_path (tiles, i), TRUE);
+  g_test_message ("%u of %u files are out of the cache", n_cold, N_TILES);
+
+  guint n_waits = 0, n_moves = 0;
+  for (double x = 0; x < N_TILES * LENGTH; x += RADIUS / 8.0, n_moves++) {
+    const double position[2] = {x, 0};
+    /* The first two moves cannot know the way. */
+    for (guint i = 0; i < N_TILES && n_moves >= 2; i++) {
+      if (ndt_map_tiles_is_used (tiles, i) ||
+          ndt_map_tiles_get_distance (tiles, i, position) > RADIUS)
+        continue;
+      const gint64 until = g_get_monotonic_time () + 400000;
+      gboolean cached;
+      while (!(cached = is_cached (ndt_map_tiles_get_path (tiles, i), FALSE)) &&
+             g_get_monotonic_time () < until)
+        g_usleep (200);
+      n_waits += !cached;
+    }
+    g_autoptr (NdtVoxelMap) map = move (tiles, x, 0, RADIUS);
+  }
+  g_assert_cmpuint (n_moves, ==, 1600);
+  g_assert_cmpuint (n_waits, ==, 0);
+  /* Each once, but those of the first move and of the second, which shows the way. */
+  const guint64 n_announced = counts_of (tiles).n_announced;
+  g_assert_cmpuint (n_announced, >=, N_TILES - 12);
+  g_assert_cmpuint (n_announced, <=, N_TILES);
+}
+
+/* Nobody knows where a vehicle goes that was set elsewhere, or has not moved. */
+static void
+test_not_ahead (Fixture *f, gconstpointer data)
+{
+  g_autoptr (NdtMapTiles) tiles = open_tiles (f->folder);
+  g_autoptr (NdtVoxelMap) first = move (tiles, -20, -20, 8);
+  g_assert_cmpuint (counts_of (tiles).n_announced, ==, 0);
+  g_autoptr (NdtVoxelMap) jumped = move (tiles, 20, 20, 8);
+  g_assert_cmpuint (counts_of (tiles).n_announced, ==, 0);
+  g_autoptr (NdtVoxelMap) stayed = move (tiles, 20, 20, 8);
+  g_assert_cmpuint (counts_of (tiles).n_announced, ==, 0);
+  g_autoptr (NdtVoxelMap) gone = move (tiles, 16, 20, 8);
+  g_assert_cmpuint (counts_of (tiles).n_announced, >, 0);
+}
+
 /* ---- Moving ---- */
 
 /* Whatever came before, the tiles within the radius are in memory, and the map is that of their
@@ -345,6 +439,8 @@ main (int argc, char **argv)
   ADD ("metadata", make_folder, test_metadata);
   ADD ("broken-metadata", make_folder, test_broken_metadata);
   ADD ("errors", make_folder, test_errors);
+  ADD ("ahead", make_folder, test_ahead);
+  ADD ("not-ahead", make_yard, test_not_ahead);
   ADD ("move", make_yard, test_move);
   ADD ("outside", make_yard, test_outside);
   ADD ("unreadable", make_yard, test_unreadable);
