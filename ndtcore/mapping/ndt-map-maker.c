@@ -2,8 +2,10 @@
 #include "ndt-map-maker.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ndt-map-heading.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/math/ndt-pose.h"
@@ -31,6 +33,12 @@
 #define STEP_TURN 0.0005
 #define SIGMA_GROWTH 0.001
 #define TURN_GROWTH 0.00005
+/* Metres that fixes without a rotation have to be apart, so that they tell a heading. */
+#define LEAST_WAY 5.0
+/* Of the first submap, so that nothing is open where fixes leave it so: metres and rad about the
+ * frame that the fixes make. */
+#define GAUGE_SIGMA 1e3
+#define GAUGE_TURN 0.1
 /* Closures after which the graph is optimized, so that the next ones are predicted better. */
 #define CLOSURES_AT_ONCE 8
 
@@ -49,6 +57,15 @@ typedef struct {
   double part; /* of the way to the next submap's first key, 0 to 1 */
 } Scan;
 
+/* A key's pose from elsewhere. */
+typedef struct {
+  guint key;
+  guint submap;
+  NdtPose pose;
+  double sigma;
+  double sigma_turn;
+} Given;
+
 struct _NdtMapMaker {
   NdtBackend *backend;
   NdtMapMakerParams params;
@@ -58,6 +75,8 @@ struct _NdtMapMaker {
   GArray *submaps;
   GArray *edges;
   GArray *closures;
+  GArray *given;
+  GArray *fixes;  /* of NdtPoseEdge: @b is the submap, @between its pose */
   NdtPose *nodes; /* of submaps, as optimized */
   double way;
   NdtPose last; /* of the sensor */
@@ -96,6 +115,8 @@ ndt_map_maker_new (NdtBackend *backend, const NdtMapMakerParams *params, GError 
   maker->submaps = g_array_new (FALSE, FALSE, sizeof (Submap));
   maker->edges = g_array_new (FALSE, FALSE, sizeof (NdtPoseEdge));
   maker->closures = g_array_new (FALSE, FALSE, sizeof (NdtClosure));
+  maker->given = g_array_new (FALSE, FALSE, sizeof (Given));
+  maker->fixes = g_array_new (FALSE, FALSE, sizeof (NdtPoseEdge));
   return maker;
 }
 
@@ -108,6 +129,8 @@ ndt_map_maker_free (NdtMapMaker *maker)
   g_array_unref (maker->submaps);
   g_array_unref (maker->edges);
   g_array_unref (maker->closures);
+  g_array_unref (maker->given);
+  g_array_unref (maker->fixes);
   g_free (maker->nodes);
   g_free (maker);
 }
@@ -182,6 +205,16 @@ ndt_map_maker_add (
   }
   g_array_append_val (maker->scans, entry);
   return TRUE;
+}
+
+void
+ndt_map_maker_add_fix (NdtMapMaker *maker, const NdtPose *sensor, double sigma, double sigma_turn)
+{
+  const guint n = maker->keys->len;
+  if (n == 0 || get_key (maker, n - 1)->scan != maker->scans->len - 1)
+    return;
+  const Given given = {n - 1, maker->submaps->len - 1, *sensor, sigma, sigma_turn};
+  g_array_append_val (maker->given, given);
 }
 
 /* ---- Closures ---- */
@@ -329,13 +362,53 @@ gather_edges (const NdtMapMaker *maker)
   return edges;
 }
 
+/* The same with fixes: the frame that they are of is node 0. */
+static gboolean
+optimize_in_frame (NdtMapMaker *maker, GArray *edges, GError **error)
+{
+  const guint n = maker->submaps->len, n_edges = edges->len;
+  g_autofree NdtPose *nodes = g_new (NdtPose, n + 1);
+  const NdtPoseEdge gauge = {
+      .a = 0, .b = 1, .between = maker->nodes[0], .sigma = GAUGE_SIGMA, .sigma_turn = GAUGE_TURN};
+  ndt_pose_set_identity (&nodes[0]);
+  memcpy (nodes + 1, maker->nodes, n * sizeof (NdtPose));
+  for (guint i = 0; i < n_edges; i++) {
+    g_array_index (edges, NdtPoseEdge, i).a++;
+    g_array_index (edges, NdtPoseEdge, i).b++;
+  }
+  for (guint i = 0; i < maker->fixes->len; i++) {
+    NdtPoseEdge fix = g_array_index (maker->fixes, NdtPoseEdge, i);
+    fix.b++;
+    g_array_append_val (edges, fix);
+  }
+  g_array_append_val (edges, gauge);
+  if (!ndt_pose_graph_optimize (
+          nodes, n + 1, (NdtPoseEdge *)(gpointer)edges->data, edges->len, error))
+    return FALSE;
+  memcpy (maker->nodes, nodes + 1, n * sizeof (NdtPose));
+  for (guint i = 0; i < n_edges; i++) {
+    g_array_index (edges, NdtPoseEdge, i).a--;
+    g_array_index (edges, NdtPoseEdge, i).b--;
+  }
+  for (guint i = 0; i < maker->fixes->len; i++) {
+    const NdtPoseEdge *fix = &g_array_index (edges, NdtPoseEdge, n_edges + i);
+    g_array_index (maker->fixes, NdtPoseEdge, i).residual = fix->residual;
+    g_array_index (maker->fixes, NdtPoseEdge, i).residual_turn = fix->residual_turn;
+  }
+  g_array_set_size (edges, n_edges);
+  return TRUE;
+}
+
 static gboolean
 optimize (NdtMapMaker *maker, GError **error)
 {
   g_autoptr (GArray) edges = gather_edges (maker);
   guint n = maker->edges->len;
-  if (!ndt_pose_graph_optimize (maker->nodes, maker->submaps->len,
-          (NdtPoseEdge *)(gpointer)edges->data, edges->len, error))
+  if (maker->fixes->len > 0) {
+    if (!optimize_in_frame (maker, edges, error))
+      return FALSE;
+  } else if (!ndt_pose_graph_optimize (maker->nodes, maker->submaps->len,
+                 (NdtPoseEdge *)(gpointer)edges->data, edges->len, error))
     return FALSE;
   if (n > 0)
     memcpy (maker->edges->data, edges->data, n * sizeof (NdtPoseEdge));
@@ -431,6 +504,88 @@ add_edges (NdtMapMaker *maker)
   }
 }
 
+static const Given *
+get_given (const NdtMapMaker *maker, guint i)
+{
+  return &g_array_index (maker->given, Given, i);
+}
+
+static gboolean
+find_heading (const NdtMapMaker *maker, NdtPose *transform)
+{
+  const guint n = maker->given->len;
+  g_autofree double *from = g_new (double, 3 * n), *to = g_new (double, 3 * n);
+  for (guint i = 0; i < n; i++) {
+    const Given *given = get_given (maker, i);
+    const NdtKeyScan *key = get_key (maker, given->key);
+    memcpy (from + 3 * i, key->odometry.position, 3 * sizeof (double));
+    memcpy (to + 3 * i, given->pose.position, 3 * sizeof (double));
+  }
+  return ndt_map_find_heading (from, to, n, transform) >= LEAST_WAY;
+}
+
+static gint
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* One fix for a submap: its pose moved by the median of what its keys are off, and turned as the
+ * first of them says. */
+static void
+add_fix (NdtMapMaker *maker, guint first, guint n)
+{
+  const Given *given = get_given (maker, first);
+  NdtPoseEdge fix = {.b = given->submap,
+      .between = maker->nodes[given->submap],
+      .sigma = given->sigma,
+      .sigma_turn = given->sigma_turn,
+      .is_closure = TRUE};
+  g_autofree double *off = g_new (double, n);
+  for (guint k = 0; k < 3; k++) {
+    for (guint i = 0; i < n; i++) {
+      const Given *one = get_given (maker, first + i);
+      const NdtPose pose = get_key_pose (maker, one->submap, one->key);
+      off[i] = one->pose.position[k] - pose.position[k];
+    }
+    qsort (off, n, sizeof (double), compare_doubles);
+    fix.between.position[k] += off[n / 2];
+  }
+  const NdtPose node = maker->nodes[given->submap];
+  const NdtPose key = get_key_pose (maker, given->submap, given->key);
+  NdtPose step;
+  ndt_pose_between (&key, &node, &step);
+  const NdtPose turned = ndt_pose_mul (&given->pose, &step);
+  memcpy (fix.between.orientation, turned.orientation, sizeof (turned.orientation));
+  g_array_append_val (maker->fixes, fix);
+}
+
+/* Moves all nodes into the frame of what was given, and makes fixes of that. */
+static gboolean
+enter_frame (NdtMapMaker *maker, GError **error)
+{
+  const guint n = maker->given->len;
+  if (n == 0)
+    return TRUE;
+  const NdtPose inverse = ndt_pose_inverse (&get_key (maker, get_given (maker, 0)->key)->odometry);
+  NdtPose transform = ndt_pose_mul (&get_given (maker, 0)->pose, &inverse);
+  if (!isfinite (get_given (maker, 0)->sigma_turn) && !find_heading (maker, &transform)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+        "The %u given positions lie within %.0f m of each other, and tell no heading", n,
+        LEAST_WAY);
+    return FALSE;
+  }
+  for (guint i = 0; i < maker->submaps->len; i++)
+    maker->nodes[i] = ndt_pose_mul (&transform, &maker->nodes[i]);
+  for (guint first = 0, i = 1; i <= n; i++)
+    if (i == n || get_given (maker, i)->submap != get_given (maker, first)->submap) {
+      add_fix (maker, first, i - first);
+      first = i;
+    }
+  return TRUE;
+}
+
 /* How a submap's pose moved, from odometry. */
 static NdtPose
 get_correction (const NdtMapMaker *maker, guint submap)
@@ -466,7 +621,8 @@ ndt_map_maker_close (NdtMapMaker *maker, void (*progress) (guint done, guint all
   for (guint i = 0; i < maker->submaps->len; i++)
     maker->nodes[i] = get_key (maker, get_submap (maker, i)->first_key)->odometry;
   add_edges (maker);
-  if (!find_closures (maker, progress, data, error))
+  if (!enter_frame (maker, error) || (maker->fixes->len > 0 && !optimize (maker, error)) ||
+      !find_closures (maker, progress, data, error))
     return FALSE;
   while (dropped) {
     if (!optimize (maker, error))
@@ -512,6 +668,12 @@ const GArray *
 ndt_map_maker_get_edges (const NdtMapMaker *maker)
 {
   return maker->edges;
+}
+
+const GArray *
+ndt_map_maker_get_fixes (const NdtMapMaker *maker)
+{
+  return maker->fixes;
 }
 
 void

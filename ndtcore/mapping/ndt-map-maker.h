@@ -68,6 +68,12 @@ void ndt_map_maker_free (NdtMapMaker *maker);
 /* @result: (out): of the odometry. */
 gboolean ndt_map_maker_add (
     NdtMapMaker *maker, const NdtOdometryScan *scan, NdtOdometryResult *result, GError **error);
+/* The sensor's pose in the middle of the scan that was added last, from elsewhere (GNSS, a survey),
+ * in a frame of its own, which becomes the map's. Of key scans they are used: the median of those
+ * of a submap is a factor, which counts the less the farther it is off. @sigma: standard deviation
+ * of its position, metres; @sigma_turn: of its rotation, rad; INFINITY: it has none. */
+void ndt_map_maker_add_fix (
+    NdtMapMaker *maker, const NdtPose *sensor, double sigma, double sigma_turn);
 /* After the last scan, once: closures and poses. @progress: (nullable): called with how many of how
  * many submaps are done. */
 gboolean ndt_map_maker_close (NdtMapMaker *maker,
@@ -81,6 +87,8 @@ const GArray *ndt_map_maker_get_keys (const NdtMapMaker *maker);
 const GArray *ndt_map_maker_get_closures (const NdtMapMaker *maker);
 /* (transfer none): of NdtPoseEdge: from submap to submap. */
 const GArray *ndt_map_maker_get_edges (const NdtMapMaker *maker);
+/* (transfer none): of NdtPoseEdge, from the map's frame to submap @b. */
+const GArray *ndt_map_maker_get_fixes (const NdtMapMaker *maker);
 /* The scans that the poses of two submaps are of. */
 void ndt_map_maker_get_submap_scans (const NdtMapMaker *maker, guint a, guint b, guint scans[2]);
 const gchar *ndt_closure_verdict_to_string (NdtClosureVerdict verdict);

@@ -51,8 +51,10 @@ envelope_init (Envelope *e, guint n_nodes, const NdtPoseEdge *edges, guint n_edg
     return FALSE;
   for (guint i = 0; i < n_nodes; i++)
     least[i] = i;
+  /* An edge to the first node, which stays, is in its other node's own block. */
   for (guint i = 0; i < n_edges; i++)
-    least[edges[i].b] = MIN (least[edges[i].b], MAX (edges[i].a, 1));
+    if (edges[i].a > 0)
+      least[edges[i].b] = MIN (least[edges[i].b], edges[i].a);
   for (guint i = 0; i < e->n; i++) {
     e->first[i] = 6 * (least[i / 6 + 1] - 1);
     e->at[i] = size - e->first[i]; /* may wrap; the sum with a column does not */

@@ -12,6 +12,7 @@
 #include "ndt-point-set.h"
 #include "scans/ndt-scan-source.h"
 #include "ndtcore/base/ndt-file.h"
+#include "ndtcore/cloudfile/ndt-georeference.h"
 #include "ndtcore/cloudfile/ndt-pcd.h"
 #include "ndtcore/posefile/ndt-trajectory.h"
 #include "ndtcore/mapping/ndt-map-clean.h"
@@ -19,6 +20,9 @@
 
 /* Metres around a sensor that points are judged in, whether they moved. */
 #define CLEAN_RANGE 40.0
+/* Metres from the origin at which a float has steps of 0.5 mm: maps that go farther have doubles.
+ */
+#define FLOAT_RANGE 8192.0
 
 typedef struct {
   gchar *output;
@@ -27,6 +31,8 @@ typedef struct {
   double min_range;
   double max_range;
   gboolean keep_moved;
+  double sigma;
+  double sigma_turn; /* degrees; 0: rotations are not used */
   guint n_threads;
   NdtScanOptions scans;
   gchar **inputs;
@@ -37,6 +43,21 @@ typedef struct {
   guint counts[NDT_ODOMETRY_SKIPPED + 1];
   gboolean has_times; /* of points */
 } Make;
+
+/* The pose that is given for a scan; of a scan with motion the one in its middle. */
+static void
+add_fix (Make *make, NdtMapMaker *maker, const NdtScan *scan)
+{
+  NdtPose pose;
+  if (!scan->pose)
+    return;
+  if (scan->ends)
+    ndt_pose_interpolate (&scan->ends[0], &scan->ends[1], 0.5, &pose);
+  else
+    pose = *scan->pose;
+  ndt_map_maker_add_fix (
+      maker, &pose, make->sigma, make->sigma_turn > 0 ? make->sigma_turn * G_PI / 180 : INFINITY);
+}
 
 static gboolean
 add_scan (Make *make, NdtMapMaker *maker, const NdtScan *scan, GError **error)
@@ -50,6 +71,7 @@ add_scan (Make *make, NdtMapMaker *maker, const NdtScan *scan, GError **error)
   if (!ndt_map_maker_add (maker, &in, &result, error))
     return FALSE;
   make->counts[result.status]++;
+  add_fix (make, maker, scan);
   return TRUE;
 }
 
@@ -90,9 +112,12 @@ write_edges (const Make *make, const NdtMapMaker *maker, GError **error)
 {
   const GArray *edges = ndt_map_maker_get_edges (maker);
   const GArray *closures = ndt_map_maker_get_closures (maker);
+  const GArray *fixes = ndt_map_maker_get_fixes (maker);
   g_autoptr (GString) text = g_string_new ("kind,from,to,verdict,fit,residual_m,residual_deg\n");
   for (guint i = 0; i < edges->len; i++)
     append_edge (text, "odometry", &g_array_index (edges, NdtPoseEdge, i), "accepted", 1);
+  for (guint i = 0; i < fixes->len; i++)
+    append_edge (text, "pose", &g_array_index (fixes, NdtPoseEdge, i), "accepted", 1);
   for (guint i = 0; i < closures->len; i++) {
     const NdtClosure *closure = &g_array_index (closures, NdtClosure, i);
     append_edge (text, "closure", &closure->edge, ndt_closure_verdict_to_string (closure->verdict),
@@ -134,18 +159,57 @@ write_map (
     return FALSE;
   g_autofree guint8 *moved = g_new0 (guint8, n + 1);
   *n_moved = make->keep_moved ? 0 : ndt_map_clean (xyz, n, keys, CLEAN_RANGE, moved);
-  g_autofree float *out = g_new (float, 3 * n + 1);
+  double farthest = 0;
   for (gsize i = 0; i < n; i++) {
     if (moved[i])
       continue;
-    for (guint k = 0; k < 3; k++)
-      out[3 * kept + k] = (float)xyz[3 * i + k];
+    for (guint k = 0; k < 3; k++) {
+      xyz[3 * kept + k] = xyz[3 * i + k];
+      farthest = MAX (farthest, fabs (xyz[3 * i + k]));
+    }
     kept++;
   }
   *n_written = kept;
   g_autofree gchar *path = g_build_filename (make->output, "map.pcd", NULL);
+  if (farthest > FLOAT_RANGE) {
+    const NdtCloudView wide = ndt_cloud_view_xyz_f64 (xyz, kept);
+    return ndt_pcd_write (path, &wide, NDT_PCD_BINARY, error);
+  }
+  g_autofree float *out = g_new (float, 3 * kept + 1);
+  for (gsize i = 0; i < 3 * kept; i++)
+    out[i] = (float)xyz[i];
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (out, kept);
   return ndt_pcd_write (path, &view, NDT_PCD_BINARY, error);
+}
+
+/* That of the poses, which the map is in. */
+static gboolean
+write_georeference (const Make *make, GError **error)
+{
+  NdtGeoreference georeference;
+  if (!make->scans.trajectory)
+    return TRUE;
+  if (!ndt_georeference_find (make->scans.trajectory, &georeference, error))
+    return FALSE;
+  if (ndt_georeference_is_empty (&georeference))
+    return TRUE;
+  g_autofree gchar *contents = ndt_georeference_to_text (&georeference);
+  g_autoptr (GString) text = g_string_new (contents);
+  return write_text (make, NDT_GEOREFERENCE_NAME, text, error);
+}
+
+static void
+print_fixes (const NdtMapMaker *maker)
+{
+  const GArray *fixes = ndt_map_maker_get_fixes (maker);
+  double sum = 0, worst = 0;
+  for (guint i = 0; i < fixes->len; i++) {
+    const double residual = g_array_index (fixes, NdtPoseEdge, i).residual;
+    sum += residual;
+    worst = MAX (worst, residual);
+  }
+  printf ("given poses: %u used; residuals %.3f m in the mean, %.3f m at most\n", fixes->len,
+      sum / MAX (fixes->len, 1), worst);
 }
 
 static void
@@ -171,6 +235,8 @@ print_report (const Make *make, const NdtMapMaker *maker, gsize n_written, gsize
       make->has_times ? "compensated" : "not compensated, points have no times");
   printf ("closures: %u accepted, %u refused; largest residual %.3f m, %.3f degrees\n", n_closed,
       closures->len - n_closed, worst, worst_turn * 180 / G_PI);
+  if (make->scans.with_poses)
+    print_fixes (maker);
   printf ("points that moved: %" G_GSIZE_FORMAT "\n", n_moved);
   printf ("points written: %" G_GSIZE_FORMAT "\n", n_written);
 }
@@ -219,6 +285,10 @@ run_make (Make *make, GOptionContext *context)
     return ndt_map_report_usage (context, "make needs scans and --output");
   if (!(make->leaf >= 0) || !(make->scans.period > 0 && make->scans.period <= 3600))
     return ndt_map_report_usage (context, "--leaf is 0 or more, --period more than 0");
+  if (!(make->sigma > 0 && make->sigma <= 1000) ||
+      !(make->sigma_turn >= 0 && make->sigma_turn <= 180))
+    return ndt_map_report_usage (context, "--sigma is above 0, --sigma-turn 0 to 180");
+  make->scans.with_poses = make->scans.with_poses || make->scans.trajectory;
   ndt_map_maker_params_init (&params);
   params.odometry.resolution = make->resolution;
   params.odometry.leaf_size = make->resolution / 3;
@@ -247,7 +317,8 @@ run_make (Make *make, GOptionContext *context)
   const gboolean made = make_map (make, maker, source, &error);
   ndt_map_progress_end (&make->progress);
   if (!made || !write_map (make, maker, &n_written, &n_moved, &error) ||
-      !write_poses (make, maker, &error) || !write_edges (make, maker, &error))
+      !write_poses (make, maker, &error) || !write_edges (make, maker, &error) ||
+      !write_georeference (make, &error))
     return ndt_map_report (error);
   print_report (make, maker, n_written, n_moved);
   if (make->counts[NDT_ODOMETRY_RESTARTED] > 0)
@@ -268,7 +339,8 @@ ndt_map_command_make (int argc, char **argv)
       .scans = {.period = 0.1},
       .resolution = defaults.odometry.resolution,
       .min_range = defaults.odometry.min_range,
-      .max_range = defaults.odometry.max_range};
+      .max_range = defaults.odometry.max_range,
+      .sigma = 0.5};
   const GOptionEntry entries[] = {
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &make.output,
           "Folder to write map.pcd, poses.txt and edges.csv to", "FOLDER"},
@@ -283,6 +355,15 @@ ndt_map_command_make (int argc, char **argv)
           "Leave out points nearer to the sensor (default 1)", "METRES"},
       {"max-range", 0, 0, G_OPTION_ARG_DOUBLE, &make.max_range,
           "Leave out points farther from the sensor (default 100)", "METRES"},
+      {"trajectory", 't', 0, G_OPTION_ARG_FILENAME, &make.scans.trajectory,
+          "Poses of the sensor from elsewhere (GNSS, a survey): the map is in their frame", "FILE"},
+      {"recorded-poses", 0, 0, G_OPTION_ARG_NONE, &make.scans.with_poses,
+          "The same of those that are in the recording", NULL},
+      {"sigma", 0, 0, G_OPTION_ARG_DOUBLE, &make.sigma,
+          "Standard deviation of these positions (default 0.5)", "METRES"},
+      {"sigma-turn", 0, 0, G_OPTION_ARG_DOUBLE, &make.sigma_turn,
+          "Of these rotations; 0: they are not used (default)", "DEGREES"},
+      NDT_SCAN_POSE_ENTRIES (make.scans),
       {"keep-moved", 0, 0, G_OPTION_ARG_NONE, &make.keep_moved,
           "Keep points of what moved meanwhile", NULL},
       {"n-threads", 0, 0, G_OPTION_ARG_INT, &n_threads,

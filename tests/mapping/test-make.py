@@ -93,6 +93,49 @@ def kitti(work):
     return None
 
 
+def given(work):
+    """Positions from elsewhere, noisy, with some far off: the map is in their frame, with its georeference."""
+    os.mkdir(f"{work}/scans")
+    launch("lidartestsrc seed=5 num-buffers=120 rings=32 columns=512 speed=15 moving-objects=0 ! tee name=t ! queue "
+           f"! pcdenc ! multifilesink location={work}/scans/%06d.pcd "
+           f"t. ! queue ! trajectorysink role=ground-truth location={work}/truth.txt")
+    rows = np.loadtxt(f"{work}/truth.txt")
+    yaw, place = np.radians(40), np.array([388096, 3948996, 55.0])
+    turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
+    truth = rows[:, 1:4] @ turn.T + place
+    rng = np.random.default_rng(3)
+    noisy = truth + rng.normal(0, 0.2, truth.shape)
+    # Every scan around the third submap's begin: one factor is 40 m off.
+    noisy[30:34] += [40, -20, 0]
+    os.mkdir(f"{work}/gnss")
+    with open(f"{work}/gnss/fixes.txt", "w", encoding="utf-8") as file:
+        for row, p in zip(rows, noisy):
+            file.write(f"{row[0]:.9f} {p[0]:.4f} {p[1]:.4f} {p[2]:.4f} 0 0 0 1\n")
+    with open(f"{work}/gnss/map_projector_info.yaml", "w", encoding="utf-8") as file:
+        file.write("projector_type: LocalCartesianUTM\nvertical_datum: WGS84\n")
+    text = tool("make", "-o", f"{work}/made", "-t", f"{work}/gnss/fixes.txt", "--sigma=0.2", f"{work}/scans")
+    print("# " + text.strip().replace("\n", "\n# "))
+    _, made = positions(f"{work}/made/poses.txt")
+    off = np.linalg.norm(made - truth, axis=1)
+    print(f"# given positions: off by {off.mean():.3f} m in the mean, {off.max():.3f} m at most")
+    # Some ten factors of 0.2 m an axis: a common shift of 0.1 m, and a heading of 0.1 m over half the way.
+    assert off.mean() <= 0.25 and off.max() <= 0.6, off
+    assert "LocalCartesianUTM" in open(f"{work}/made/map_projector_info.yaml", encoding="utf-8").read()
+    assert b"SIZE 8 8 8" in open(f"{work}/made/map.pcd", "rb").read(400)
+    assert "\npose,0," in open(f"{work}/made/edges.csv", encoding="utf-8").read()
+    tool("make", "-o", f"{work}/again", "--n-threads=1", "-t", f"{work}/gnss/fixes.txt", "--sigma=0.2", f"{work}/scans")
+    for name in "map.pcd", "poses.txt", "edges.csv":
+        assert filecmp.cmp(f"{work}/made/{name}", f"{work}/again/{name}", shallow=False), name
+    # With rotations: exact ones leave no doubt.
+    tool("make", "-o", f"{work}/exact", "-t", f"{work}/truth.txt", "--sigma=0.02", "--sigma-turn=0.1", f"{work}/scans")
+    _, made = positions(f"{work}/exact/poses.txt")
+    off = np.linalg.norm(made - rows[:, 1:4], axis=1)
+    print(f"# true poses: off by {off.mean():.3f} m in the mean, {off.max():.3f} m at most")
+    assert off.max() <= 0.05, off
+    assert "--sigma" in tool("make", "-o", f"{work}/x", "--sigma=0", f"{work}/scans", status=2)
+    assert "--trajectory" in tool("make", "-o", f"{work}/x", "--recorded-poses", f"{work}/scans", status=1)
+
+
 def refused(work):
     """What cannot be done says why."""
     os.mkdir(f"{work}/empty")
@@ -105,7 +148,7 @@ def refused(work):
 
 
 def main():
-    checks = (simulated, kitti, refused)
+    checks = (simulated, kitti, given, refused)
     print(f"1..{len(checks)}")
     failed = False
     for number, check in enumerate(checks, 1):
