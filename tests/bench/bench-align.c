@@ -229,7 +229,8 @@ build_map (const BenchCase *c, double *ms, double *mb, GError **error)
 static void
 print_row (GString *json, const BenchCase *c, Program *p, double pcl_ms, double pcl_evaluate_ms)
 {
-  const double median = quantile (p->align_ms, 0.5), p95 = quantile (p->align_ms, 0.95);
+  const double median = quantile (p->align_ms, 0.5), p95 = quantile (p->align_ms, 0.95),
+               p99 = quantile (p->align_ms, 0.99);
   const double evaluate = quantile (p->evaluate_ms, 0.5);
   const double n = MAX (p->n, 1);
   gchar ratio[32] = "", evaluate_ratio[32] = "";
@@ -237,84 +238,32 @@ print_row (GString *json, const BenchCase *c, Program *p, double pcl_ms, double 
     g_snprintf (ratio, sizeof (ratio), "%.1f", pcl_ms / median);
     g_snprintf (evaluate_ratio, sizeof (evaluate_ratio), "%.1f", pcl_evaluate_ms / evaluate);
   }
-  g_print ("%-14s %-8s %2u %9.3f %9.3f %7s %9.3f %7s %8.1f %5.1f %5.1f %8.4f %8.4f %3u/%-3u %8.0f "
-           "%7.2f\n",
-      c->name, p->name, p->threads, median, p95, ratio, evaluate, evaluate_ratio, p->build_ms,
+  g_print (
+      "%-14s %-8s %2u %9.3f %9.3f %9.3f %7s %9.3f %7s %8.1f %5.1f %5.1f %8.4f %8.4f %3u/%-3u %8.0f "
+      "%7.2f\n",
+      c->name, p->name, p->threads, median, p95, p99, ratio, evaluate, evaluate_ratio, p->build_ms,
       p->iterations / n, p->evaluations / n, p->error_m / n, p->error_deg / n, p->n_right, p->n,
       p->pairs / n, p->memory_mb);
   g_string_append_printf (json,
       "%s\n  {\"case\": \"%s\", \"program\": \"%s\", \"threads\": %u, \"median_ms\": %.4f, "
-      "\"p95_ms\": %.4f, \"build_ms\": %.3f, \"iterations\": %.3f, \"error_m\": %.6f, "
+      "\"p95_ms\": %.4f, \"p99_ms\": %.4f, \"build_ms\": %.3f, \"iterations\": %.3f, \"error_m\": "
+      "%.6f, "
       "\"error_deg\": %.6f, \"pairs\": %.1f, \"evaluate_ms\": %.4f, \"right\": %u, \"starts\": %u, "
       "\"memory_mb\": %.3f, \"evaluations\": %.2f, \"total_ms\": %.3f}",
-      json->len > 1 ? "," : "", c->name, p->name, p->threads, median, p95, p->build_ms,
+      json->len > 1 ? "," : "", c->name, p->name, p->threads, median, p95, p99, p->build_ms,
       p->iterations / n, p->error_m / n, p->error_deg / n, p->pairs / n, evaluate, p->n_right, p->n,
       p->memory_mb, p->evaluations / n, ms_per_success (p) * p->n_right);
 }
 
-/* What other programs took beside PCL on a quiet machine, one thread, ms: our ratio to PCL says
- * where we stand to them. */
+/* Time for each start that comes out right. */
 static void
-print_derived (const BenchCase *c, double ratio)
+print_per_success (const BenchCase *c, const Program p[N_PROGRAMS])
 {
-  static const struct {
-    const gchar *name;
-    double pcl, direct1, direct7, autoware, vgicp;
-  } peers[] = {
-      {"pair-1m", 151, 28, 82, 108, 10.9},
-      {"pair-2m-1500", 14.3, 3.6, 8.7, 15.7, 1.5},
-      {"town-5000", 114, 57, 273, 109, 3.3},
-      {"town-20000", 546, 122, 463, 307, 12.2},
-  };
-  for (guint i = 0; i < G_N_ELEMENTS (peers); i++)
-    if (g_str_equal (peers[i].name, c->name))
-      g_print ("%-14s derived: %.1fx PCL is %.1fx ndt_omp direct1, %.1fx direct7, %.1fx Autoware, "
-               "%.2fx small_gicp VGICP\n",
-          c->name, ratio, ratio * peers[i].direct1 / peers[i].pcl,
-          ratio * peers[i].direct7 / peers[i].pcl, ratio * peers[i].autoware / peers[i].pcl,
-          ratio * peers[i].vgicp / peers[i].pcl);
-}
-
-/* Time for each start that comes out right. The programs of the NDT family were timed beside PCL on
- * a quiet machine, from near starts (from far ones they take longer), with the number of 50 far
- * ones that each finds; PCL's evaluation of a point says how fast that machine was. small_gicp's
- * VGICP was timed from these far starts beside PCL's evaluation: for each right one, and for the
- * covariances of a scan's points, which it needs beforehand. */
-static void
-print_per_success (const BenchCase *c, const Program p[N_PROGRAMS], double pcl_evaluate_ms)
-{
-  static const gchar *const names[4] = {"ndt_omp kd-tree", "direct7", "direct1", "Autoware"};
-  static const struct {
-    const gchar *name;
-    double vgicp, covariances;      /* PCL's evaluation is 1 */
-    double points, ms[4], right[4]; /* 0 points: not told */
-  } towns[] = {
-      {"town-756-far", 0.79, 1.12, 1000, {32.4, 33.4, 7.3, 13.2}, {21, 24, 16, 20}},
-      {"town-1500-far", 0.63, 1.16, 0, {0}, {0}},
-      {"town-5000-far", 0.54, 1.12, 5000, {179, 273, 57, 109}, {23, 26, 17, 20}},
-      {"town-20000-far", 0.52, 1.28, 0, {0}, {0}},
-  };
   g_print ("%-14s ms for each right start:", c->name);
   for (guint i = 0; i < N_PROGRAMS; i++)
     if (p[i].n > 0)
       g_print ("%s %s (%u) %.2f", i ? "," : "", p[i].name, p[i].threads, ms_per_success (&p[i]));
   g_print ("\n");
-  for (guint i = 0; i < G_N_ELEMENTS (towns); i++) {
-    if (!g_str_equal (towns[i].name, c->name) || p[0].n == 0 || p[1].n == 0)
-      continue;
-    const double ours = ms_per_success (&p[1]);
-    g_print ("%-14s derived: for a right start, radius' time is multiplied by %.0f in PCL", c->name,
-        ms_per_success (&p[0]) / ours);
-    for (guint k = 0; k < G_N_ELEMENTS (names) && towns[i].points > 0; k++) {
-      const double slower = pcl_evaluate_ms / (double)c->scans[0].n / (7.6 / 5000);
-      const double points = (double)c->scans[0].n / towns[i].points;
-      g_print (", %.0f in %s", slower * points * towns[i].ms[k] * 50 / towns[i].right[k] / ours,
-          names[k]);
-    }
-    g_print (", %.2f in small_gicp VGICP (with covariances %.2f)\n",
-        towns[i].vgicp * pcl_evaluate_ms / ours,
-        (towns[i].vgicp + towns[i].covariances) * pcl_evaluate_ms / ours);
-  }
 }
 
 /* @only: nullable program's name; @threads: 0 all. */
@@ -377,10 +326,8 @@ run_case (GString *json, const BenchCase *c, const gchar *only, guint threads, G
     else
       print_row (json, c, &p[i], pcl_ms, pcl_evaluate_ms);
   }
-  if (ok && p[0].n > 0 && p[1].n > 0)
-    print_derived (c, pcl_ms / quantile (p[1].align_ms, 0.5));
   if (ok && c->far)
-    print_per_success (c, p, pcl_evaluate_ms);
+    print_per_success (c, p);
   if (ok && p[1].n > 0 && p[2].n > 0)
     g_print ("%-14s radius by two threads takes %.2f of one's time on the wall's clock\n", c->name,
         quantile (p[2].wall_ms, 0.5) / quantile (p[1].wall_ms, 0.5));
@@ -435,9 +382,9 @@ main (int argc, char **argv)
   g_print ("# times in ms, of one thread its processor's, of two the wall's; xPCL: PCL's over "
            "ours, of medians; error: mean over all starts; right: "
            "within 0.1 m and 1 degree\n");
-  g_print ("%-14s %-8s %2s %9s %9s %7s %9s %7s %8s %5s %5s %8s %8s %7s %8s %7s\n", "case",
-      "program", "th", "median", "p95", "xPCL", "evaluate", "xPCL", "build", "iter", "evals", "m",
-      "deg", "right", "pairs", "MB");
+  g_print ("%-14s %-8s %2s %9s %9s %9s %7s %9s %7s %8s %5s %5s %8s %8s %7s %8s %7s\n", "case",
+      "program", "th", "median", "p95", "p99", "xPCL", "evaluate", "xPCL", "build", "iter", "evals",
+      "m", "deg", "right", "pairs", "MB");
   gboolean ok = TRUE;
   for (guint i = 0; i < cases->len && ok; i++)
     ok = run_case (json, g_ptr_array_index (cases, i), program, (guint)MAX (n_threads, 0), &error);
