@@ -25,5 +25,15 @@ typedef struct {
  * many times @flat. docs/tracking.md has the values of towns, tunnels and recorded drives. */
 #define NDT_OBSERVABILITY_OPEN 1.3
 
+/* Axes that are open, 0 to 3. */
+static inline int
+ndt_observability_count_open (const NdtObservability *seen)
+{
+  int n = 0;
+  for (int i = 0; i < 3; i++)
+    n += seen->information[i] < NDT_OBSERVABILITY_OPEN * seen->flat;
+  return n;
+}
+
 /* @sums: of the score at the pose; @d2: of the score (NdtGauss). */
 void ndt_observability (const NdtSums *sums, double d2, NdtObservability *out);

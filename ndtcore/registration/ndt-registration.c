@@ -385,6 +385,7 @@ ndt_register_end (NdtBackend *backend, NdtAlignResult *result, NdtRegistration *
     return FALSE;
   fill (backend, &backend->begun_params, result, out);
   out->evaluations = result->evaluations;
+  out->passes = result->evaluations * ndt_search_weigh (result->n_points, result->n_points);
   out->n_starts = 1;
   return TRUE;
 }
@@ -404,6 +405,7 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
     NdtSearch search, const NdtPose *guesses, guint n_guesses, NdtRegistration *out, GError **error)
 {
   const gboolean far = search == NDT_SEARCH_FAR;
+  NdtSearchCost cost = {.most = params->max_passes};
   NdtAlignResult best;
   if (n_guesses < 1 || n_guesses > 1024 || params->n_offsets > NDT_MAX_OFFSETS) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
@@ -411,10 +413,15 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
     return FALSE;
   }
   memset (out, 0, sizeof (*out));
-  if (!(far ? ndt_search_far : align_all) (backend, slot, &params->align, &params->regularization,
-          guesses, n_guesses, &best, &out->evaluations, error))
+  if (!(far ? ndt_search_far (backend, slot, &params->align, &params->regularization, guesses,
+                  n_guesses, &best, &cost, error)
+            : align_all (backend, slot, &params->align, &params->regularization, guesses, n_guesses,
+                  &best, &cost.evaluations, error)))
     return FALSE;
   fill (backend, &params->align, &best, out);
+  out->evaluations = cost.evaluations;
+  out->passes =
+      far ? cost.passes : cost.evaluations * ndt_search_weigh (best.n_points, best.n_points);
   out->n_starts = n_guesses * (far ? NDT_SEARCH_CANDIDATES : 1);
   return ndt_register_complete (backend, slot, params, &best, out, error);
 }

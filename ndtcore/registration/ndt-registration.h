@@ -33,6 +33,8 @@ typedef enum {
  * @fixed_variance: of "fixed": x, y, z (m²), rotations about x, y, z (rad²), body frame; also the
  *   floor of the multi-ndt estimates' xy block
  * @temperature: of the softmax of "multi-ndt-score"
+ * @max_passes: bound of NdtRegistration.passes for %NDT_SEARCH_FAR, which then tries fewer
+ *   candidates; 0: none
  * @n_offsets: offset poses of the multi-ndt estimates
  * @offset_x: metres, body frame
  * @offset_y: metres, body frame
@@ -46,6 +48,7 @@ typedef struct {
   double covariance_scale;
   double fixed_variance[6];
   double temperature;
+  double max_passes;
   guint n_offsets;
   double offset_x[NDT_MAX_OFFSETS];
   double offset_y[NDT_MAX_OFFSETS];
@@ -70,6 +73,8 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @n_pairs: pairs at @pose
  * @iterations: steps from the guess to @pose
  * @evaluations: passes over the scan, or over its sample, of all alignments
+ * @passes: of ndt_register(): the same, one over a sample counting for its part of the points, and
+ *   one over a scan of fewer than 600 points for its part of these
  * @n_starts: candidates for @pose, 1 or 4 for each guess; with those that were skipped since others
  *   agreed, and, around a pose, those that were ranked only
  * @oscillation: see NdtAlignResult
@@ -100,6 +105,7 @@ typedef struct {
   guint64 n_pairs;
   guint32 iterations;
   guint32 evaluations;
+  double passes;
   guint32 n_starts;
   guint32 oscillation;
   NdtStop stop;

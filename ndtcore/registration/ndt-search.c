@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-search.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ndtcore/scan/ndt-scan-filter.h"
@@ -144,31 +146,139 @@ compare_results (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
+/* ---- What a search may cost ---- */
+
+/* Passes of an alignment of a sample from a candidate, as measured; and those that are kept for the
+ * whole scan. An approach takes at most so many beside those that NdtAlignParams bounds, and with
+ * fewer than so many in all it is of no use. */
+#define TYPICAL_PASSES 12.0
+#define FINAL_PASSES 8.0
+#define APPROACH_PASSES 11.0
+#define LEAST_ITERATIONS 3
+#define PASSES_PER_ITERATION 1.4
+#define LEAST_PASSES (APPROACH_PASSES + LEAST_ITERATIONS)
+
+/**
+ * Far:
+ * @slot: of the scan or its sample
+ * @weight: of a pass over it …
+ * @whole: … and over the scan
+ */
+typedef struct {
+  NdtBackend *backend;
+  guint slot;
+  const NdtAlignParams *params;
+  const NdtRegularization *regularization;
+  double weight;
+  double whole;
+  NdtSearchCost *cost;
+} Far;
+
+/* Passes over the scan that are left for its sample. */
+static double
+get_left (const Far *far)
+{
+  return far->cost->most - far->cost->passes -
+         (far->weight < far->whole ? FINAL_PASSES * far->whole : 0);
+}
+
+static void
+add_cost (NdtSearchCost *cost, guint32 evaluations, double weight)
+{
+  cost->evaluations += evaluations;
+  cost->passes += evaluations * weight;
+}
+
+/* ndt_search_align() within what is left, @approach of these passes for the approach. */
+static gboolean
+align_within (const Far *far, guint slot, double weight, double left, double approach,
+    const NdtStart *starts, guint n, NdtAlignResult *results, GError **error)
+{
+  NdtAlignParams params = *far->params;
+  guint32 evaluations = 0;
+  if (far->cost->most > 0 && n > 0 && weight > 0) {
+    const double most = (left / (weight * n) - approach) / PASSES_PER_ITERATION;
+    params.max_iterations = (guint)CLAMP (most, LEAST_ITERATIONS, params.max_iterations);
+    params.max_iterations = MIN (params.max_iterations, far->params->max_iterations);
+  }
+  if (!ndt_search_align (far->backend, slot, &params, starts, n, results, &evaluations, error))
+    return FALSE;
+  add_cost (far->cost, evaluations, weight);
+  return TRUE;
+}
+
+typedef struct {
+  double score;
+  guint index;
+} Ranked;
+
+static int
+compare_ranked (const void *a, const void *b)
+{
+  const Ranked *x = a, *y = b;
+  return x->score > y->score ? -1 : x->score < y->score ? 1 : x->index < y->index ? -1 : 1;
+}
+
+/* Moves the guesses at which the sample lies best on the map to the front, and returns how many of
+ * them the bound suffices for. */
+static gboolean
+pick_guesses (const Far *far, NdtPose *guesses, guint *n_guesses, GError **error)
+{
+  const guint n = *n_guesses;
+  const double most = get_left (far) / (2 * TYPICAL_PASSES * far->weight);
+  if (!(far->cost->most > 0) || most >= n || n == 1)
+    return TRUE;
+  g_autofree NdtPose *before = g_memdup2 (guesses, n * sizeof (*guesses));
+  g_autofree NdtSums *sums = g_new (NdtSums, n);
+  g_autofree Ranked *ranked = g_new (Ranked, n);
+  if (!ndt_backend_evaluate (
+          far->backend, far->slot, far->params, 0, NDT_KIND_SCORE, before, n, sums, error))
+    return FALSE;
+  add_cost (far->cost, n, far->weight);
+  for (guint i = 0; i < n; i++)
+    ranked[i] = (Ranked){isfinite (sums[i].nvtl) ? sums[i].nvtl : 0, i};
+  qsort (ranked, n, sizeof (*ranked), compare_ranked);
+  for (guint i = 0; i < n; i++)
+    guesses[i] = before[ranked[i].index];
+  *n_guesses = MAX ((guint)most, 1);
+  return TRUE;
+}
+
+/* ---- Candidates ---- */
+
 /* Aligns the scan from all candidates of all guesses, without those that are skipped since others
- * agree. Returns their ends, in @results, the best first. */
+ * agree, or for want of passes. Returns their ends, in @results, the best first. */
 static GPtrArray *
-try_candidates (NdtBackend *backend, guint slot, const NdtAlignParams *params,
-    const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
-    NdtAlignResult *results, guint32 *evaluations, GError **error)
+try_candidates (const Far *far, const NdtPose *guesses, guint n_guesses, NdtAlignResult *results,
+    GError **error)
 {
   static const guint32 approaches[2][2] = {{1, 3}, {0, 2}};
+  const gboolean is_bound = far->cost->most > 0;
+  double left = is_bound ? get_left (far) / far->weight : INFINITY;
+  /* Newton alone where there is no room for an approach, and the one that reaches farther where
+   * there is for one. */
+  const gboolean has_few = left < 2 * LEAST_PASSES, has_none = left < LEAST_PASSES;
   g_autofree NdtStart *starts = g_new (NdtStart, 2 * n_guesses);
   guint n_starts = 0, n_left = 0;
   for (guint i = 0; i < n_guesses; i++)
-    for (guint k = 0; k < 2; k++)
-      starts[n_starts++] = (NdtStart){guesses[i], approaches[0][k], *regularization};
-  if (!ndt_search_align (backend, slot, params, starts, n_starts, results, evaluations, error))
+    for (guint k = has_few; k < 2; k++)
+      starts[n_starts++] =
+          (NdtStart){guesses[i], has_none ? 0 : approaches[0][k], *far->regularization};
+  if (!align_within (far, far->slot, far->weight, get_left (far), has_none ? 1 : APPROACH_PASSES,
+          starts, n_starts, results, error))
     return NULL;
-  for (guint i = 0; i < n_guesses; i++) {
+  left = get_left (far);
+  for (guint i = 0; i < n_guesses && !has_few; i++) {
     const NdtAlignResult *r = &results[2 * i];
     if (r[0].stop == NDT_STOP_CONVERGED && r[1].stop == NDT_STOP_CONVERGED &&
         are_near (&r[0].pose, &r[1].pose, AGREE_METRES, AGREE_RADIANS))
       continue;
-    for (guint k = 0; k < 2; k++)
-      starts[n_left++] = (NdtStart){guesses[i], approaches[1][k], *regularization};
+    left -= 2 * LEAST_PASSES * far->weight;
+    for (guint k = 0; k < 2 && (!is_bound || left >= 0); k++)
+      starts[n_left++] = (NdtStart){guesses[i], approaches[1][k], *far->regularization};
   }
-  if (!ndt_search_align (
-          backend, slot, params, starts, n_left, results + n_starts, evaluations, error))
+  if (!align_within (far, far->slot, far->weight, get_left (far), APPROACH_PASSES, starts, n_left,
+          results + n_starts, error))
     return NULL;
   GPtrArray *sorted = g_ptr_array_sized_new (n_starts + n_left);
   for (guint i = 0; i < n_starts + n_left; i++)
@@ -177,17 +287,22 @@ try_candidates (NdtBackend *backend, guint slot, const NdtAlignParams *params,
   return sorted;
 }
 
+/* Passes of an alignment of the scan from an end of its sample's. */
+#define FINALIST_PASSES 8.0
+
 /* Aligns the scan from the ends of its sample's alignments. */
 static gboolean
-align_finalists (NdtBackend *backend, guint slot, const NdtAlignParams *params,
-    const NdtRegularization *regularization, const GPtrArray *ends, NdtAlignResult *best,
-    guint32 *evaluations, GError **error)
+align_finalists (
+    const Far *far, guint slot, const GPtrArray *ends, NdtAlignResult *best, GError **error)
 {
   const NdtAlignResult *from[MAX_FINALISTS];
   NdtStart starts[MAX_FINALISTS] = {0}; /* there is one end at least, which compilers cannot see */
   NdtAlignResult results[MAX_FINALISTS];
+  const double one = FINALIST_PASSES * far->whole;
+  const double left = MAX (far->cost->most - far->cost->passes, one);
+  const guint most = far->cost->most > 0 ? MIN ((guint)(left / one), MAX_FINALISTS) : MAX_FINALISTS;
   guint n = 0;
-  for (guint i = 0; i < ends->len && n < MAX_FINALISTS; i++) {
+  for (guint i = 0; i < ends->len && n < most; i++) {
     const NdtAlignResult *end = g_ptr_array_index (ends, i);
     gboolean is_new = TRUE;
     if (n > 0 && !(end->stop != NDT_STOP_NOT_FINITE &&
@@ -198,9 +313,9 @@ align_finalists (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     if (!is_new)
       continue;
     from[n] = end;
-    starts[n++] = (NdtStart){end->pose, 0, *regularization};
+    starts[n++] = (NdtStart){end->pose, 0, *far->regularization};
   }
-  if (!ndt_search_align (backend, slot, params, starts, n, results, evaluations, error))
+  if (!align_within (far, slot, far->whole, left, 1, starts, n, results, error))
     return FALSE;
   guint winner = 0;
   for (guint i = 1; i < n; i++)
@@ -224,45 +339,68 @@ is_confirmed (const GPtrArray *ends)
   return FALSE;
 }
 
+double
+ndt_search_weigh (guint n_sample, guint n_scan)
+{
+  return (double)n_sample / MAX (n_scan, NDT_SAMPLE_LEAST);
+}
+
+/* Sets the sample of the scan, all of it where it has few points, and the weights of passes. */
+static gboolean
+set_sample (Far *far, guint slot, double resolution, GError **error)
+{
+  guint n_scan, n_sample;
+  far->slot = resolution > 0 ? NDT_SEARCH_SLOT : slot;
+  far->weight = far->whole = 1;
+  if (far->slot == slot)
+    return TRUE;
+  if (!ndt_search_set_sample (far->backend, slot, (float)(LEAF * resolution), error) ||
+      !ndt_backend_get_scan (far->backend, slot, NULL, 0, &n_scan, error) ||
+      !ndt_backend_get_scan (far->backend, far->slot, NULL, 0, &n_sample, error))
+    return FALSE;
+  far->whole = ndt_search_weigh (n_scan, n_scan);
+  /* A scan is its own sample where it has few points; a sample of as few may be of one with many
+   * points in a few cubes. */
+  far->weight =
+      n_scan > NDT_SAMPLE_LEAST ? MIN (ndt_search_weigh (n_sample, n_scan), 1 - 1e-9) : far->whole;
+  return TRUE;
+}
+
 gboolean
 ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
-    NdtAlignResult *best, guint32 *evaluations, GError **error)
+    NdtAlignResult *best, NdtSearchCost *cost, GError **error)
 {
-  const double resolution = ndt_backend_get_resolution (backend);
   g_autofree NdtAlignResult *results =
       g_new (NdtAlignResult, (gsize)NDT_SEARCH_CANDIDATES * n_guesses);
-  const guint search_slot = resolution > 0 ? NDT_SEARCH_SLOT : slot;
-  if (search_slot != slot &&
-      !ndt_search_set_sample (backend, slot, (float)(LEAF * resolution), error))
+  g_autofree NdtPose *picked = g_memdup2 (guesses, n_guesses * sizeof (*guesses));
+  NdtSearchCost own = {.most = cost->most};
+  Far far = {backend, slot, params, regularization, 1, 1, &own};
+  guint n = n_guesses;
+  if (!set_sample (&far, slot, ndt_backend_get_resolution (backend), error) ||
+      !pick_guesses (&far, picked, &n, error))
     return FALSE;
-  g_autoptr (GPtrArray) ends = try_candidates (backend, search_slot, params, regularization,
-      guesses, n_guesses, results, evaluations, error);
+  g_autoptr (GPtrArray) ends = try_candidates (&far, picked, n, results, error);
   if (!ends)
     return FALSE;
-  /* A scan is its own sample where it has few points; a sample of as few may be of one with many
-   * points in a few cubes. */
-  const NdtAlignResult *first = g_ptr_array_index (ends, 0);
-  guint n_points = first->n_points;
-  if (search_slot != slot && n_points <= NDT_SAMPLE_LEAST &&
-      !ndt_backend_get_scan (backend, slot, NULL, 0, &n_points, error))
-    return FALSE;
-  if (search_slot == slot || n_points <= NDT_SAMPLE_LEAST) {
-    *best = *first;
-    return TRUE;
+  *best = *(const NdtAlignResult *)g_ptr_array_index (ends, 0);
+  if (far.weight < far.whole) {
+    const gboolean confirmed = is_confirmed (ends);
+    if (!align_finalists (&far, slot, ends, best, error))
+      return FALSE;
+    if (!confirmed && !(own.most > 0)) {
+      /* With the sample each candidate ended elsewhere, so that all ends may be wrong. */
+      far.slot = slot;
+      far.weight = far.whole;
+      g_autoptr (GPtrArray) all = try_candidates (&far, picked, n, results, error);
+      if (!all)
+        return FALSE;
+      const NdtAlignResult *whole = g_ptr_array_index (all, 0);
+      if (ndt_align_result_is_better (whole, best))
+        *best = *whole;
+    }
   }
-  const gboolean confirmed = is_confirmed (ends);
-  if (!align_finalists (backend, slot, params, regularization, ends, best, evaluations, error))
-    return FALSE;
-  if (confirmed)
-    return TRUE;
-  /* With the sample each candidate ended elsewhere, so that all ends may be wrong. */
-  g_autoptr (GPtrArray) all = try_candidates (
-      backend, slot, params, regularization, guesses, n_guesses, results, evaluations, error);
-  if (!all)
-    return FALSE;
-  const NdtAlignResult *whole = g_ptr_array_index (all, 0);
-  if (ndt_align_result_is_better (whole, best))
-    *best = *whole;
+  cost->evaluations += own.evaluations;
+  cost->passes += own.passes;
   return TRUE;
 }

@@ -11,11 +11,30 @@ G_BEGIN_DECLS
 
 #define NDT_SEARCH_NO_MEMORY G_MAXUINT
 
-/* The best alignment of all candidates of all guesses. The passes over the scan or its sample are
- * added to *@evaluations. Overwrites the scan of NDT_SEARCH_SLOT. */
+/**
+ * NdtSearchCost:
+ * @most: bound of @passes; 0: none
+ * @evaluations: (out): passes over the scan or a sample of it
+ * @passes: (out): passes over the scan, each counting by ndt_search_weigh()
+ *
+ * What a search may cost, and what it has cost.
+ */
+typedef struct {
+  double most;
+  guint32 evaluations;
+  double passes;
+} NdtSearchCost;
+
+/* What a pass over @n_sample points of a scan of @n_scan counts for: their part of the points, and
+ * of 600 points where the scan has fewer. */
+double ndt_search_weigh (guint n_sample, guint n_scan);
+
+/* The best alignment of all candidates of all guesses. With a bound, of those of as many guesses as
+ * it suffices for, where the sample lies best on the map; an alignment that it cuts short counts as
+ * it is. Adds to the @cost. Overwrites the scan of NDT_SEARCH_SLOT. */
 gboolean ndt_search_far (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtRegularization *regularization, const NdtPose *guesses, guint n_guesses,
-    NdtAlignResult *best, guint32 *evaluations, GError **error);
+    NdtAlignResult *best, NdtSearchCost *cost, GError **error);
 
 /* ndt_backend_align() in batches of the backend's size. The passes are added to *@evaluations. */
 gboolean ndt_search_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,

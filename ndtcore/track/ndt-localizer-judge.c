@@ -66,10 +66,6 @@ judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration
 /* With an NVTL of at least this fraction of the usual one only the overlap is small. */
 #define SAME_NVTL 0.95
 
-/* With less than this fraction of the usual matched ratio the misfit of a scan is due to the extent
- * of the map. */
-#define SMALL_OVERLAP 0.6
-
 /* Returns TRUE where the end of an alignment is within the uncertainty of the start. */
 static gboolean
 is_start (const NdtLocalizerStep *step, const NdtPose *body)
@@ -88,6 +84,13 @@ near_guess (const NdtLocalizerStep *step, const NdtPose *body)
   double metres, radians;
   ndt_pose_difference (body, &step->guess.pose, &metres, &radians);
   return metres <= NEAR_METRES && radians <= NEAR_TURN;
+}
+
+gboolean
+ndt_localizer_step_is_near (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+  return near_guess (step, &body);
 }
 
 /* Returns TRUE where the end is in the range of an alignment from an accepted pose, although it
@@ -142,7 +145,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   const gboolean follows = !starts && ndt_tracker_follows (tracker, &step->guess, &body);
   NdtLocalization *out = &step->out;
   const NdtReason misfit =
-      out->overlap < SMALL_OVERLAP ? NDT_REASON_WEAK_OVERLAP : NDT_REASON_BAD_FIT;
+      out->overlap < NDT_LOCALIZER_SMALL_OVERLAP ? NDT_REASON_WEAK_OVERLAP : NDT_REASON_BAD_FIT;
   /* A scan that confirms a new place has to meet the bound of that place. */
   out->fit_bound = follows && tracker->n_unconfirmed > 0
                        ? NDT_LOCALIZER_AREA_FIT * params->min_start_fit
@@ -156,15 +159,19 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
         !is_start (step, &body))
       return NDT_REASON_IMPLAUSIBLE_MOTION;
     step->jumps = !starts && !follows && !is_close (tracker, step, &body);
+    if (step->jumps && !ndt_localizer_may_be_at (localizer, &step->input, &body))
+      return NDT_REASON_IMPLAUSIBLE_MOTION;
     return !starts && !follows && has_fallen (tracker, step) ? misfit : NDT_REASON_NONE;
   }
   /* Points outside of the map are no evidence against a start whose result is near it. */
   if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
-      out->overlap >= LEAST_OVERLAP && out->fit >= out->overlap && near_guess (step, &body))
+      out->overlap >= LEAST_OVERLAP && out->fit >= SAME_NVTL * out->overlap &&
+      near_guess (step, &body))
     return NDT_REASON_NONE;
   if (!follows || tracker->n_unconfirmed > 0)
     return misfit;
-  if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl)
+  if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl &&
+      out->overlap >= LEAST_OVERLAP)
     return NDT_REASON_NONE;
   if (out->fit < params->min_fit)
     return misfit;
@@ -244,10 +251,10 @@ ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step)
     break;
   case NDT_REASON_WEAK_OVERLAP:
     value = out->overlap;
-    bound = SMALL_OVERLAP;
+    bound = NDT_LOCALIZER_SMALL_OVERLAP;
     break;
   case NDT_REASON_STALE_PREDICTION:
-    value = localizer->tracker.n_unconfirmed;
+    value = MAX (localizer->tracker.n_unconfirmed, localizer->tracker.n_to_close);
     break;
   case NDT_REASON_TOO_LATE:
     value = 1e-6 * (double)(g_get_monotonic_time () - step->observation->deadline);

@@ -23,6 +23,7 @@ ndt_localizer_params_init (NdtLocalizerParams *params)
   params->max_skips = 10;
   params->score_drop = 0.8;
   params->search_map = TRUE;
+  params->max_search_passes = 30;
 }
 
 gboolean
@@ -56,6 +57,8 @@ ndt_localizer_params_check (const NdtLocalizerParams *params, GError **error)
     what = "fractions have to be 0 to 1";
   if (!what && !(params->max_sigma >= 0 && isfinite (params->max_sigma)))
     what = "max-sigma has to be 0 or above and finite";
+  if (!what && !(params->max_search_passes >= 0 && isfinite (params->max_search_passes)))
+    what = "max-search-passes has to be 0 or above and finite";
   if (!what && !(params->no_ground_margin >= 0 && isfinite (params->no_ground_margin)))
     what = "no-ground-margin has to be 0 or above and finite";
   if (!what && !(params->regularization_scale >= 0 && isfinite (params->regularization_scale)))

@@ -11,6 +11,30 @@
 #define FIRST_REST 3
 #define MOST_REST 48
 
+gboolean
+ndt_localizer_can_search (const NdtLocalizer *localizer)
+{
+  g_autoptr (NdtVoxelMap) map =
+      localizer->params.search_map ? ndt_backend_ref_map (localizer->backend) : NULL;
+  return map != NULL;
+}
+
+gboolean
+ndt_localizer_may_be_at (
+    const NdtLocalizer *localizer, const NdtTrackerInput *input, const NdtPose *body)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  if (!ndt_localizer_can_search (localizer))
+    return TRUE;
+  /* Of a start that did not fit all else is a rival; so is, of a place to which no motion leads,
+   * what the map does not have, where the body may have left it, and the rest of a road that is
+   * open. */
+  const gboolean has_rival = !tracker->is_anchor_good ||
+                             tracker->anchor_overlap < NDT_LOCALIZER_SMALL_OVERLAP ||
+                             tracker->n_open > 0;
+  return !has_rival || ndt_tracker_reaches (tracker, input, body);
+}
+
 /* ---- Results ---- */
 
 static void
@@ -40,6 +64,14 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
   ndt_relocalizer_drop (localizer->relocalizer);
   if (tracker->has_initial)
     return TRUE;
+  const NdtTrackerInput then = {
+      .time = result.time, .has_odometry = result.has_odometry, .odometry = result.odometry};
+  if (result.found && tracker->is_anchor_good &&
+      !ndt_localizer_may_be_at (localizer, &then, &result.pose)) {
+    result.found = FALSE;
+    result.is_ambiguous = TRUE;
+    result.runner_up = 1;
+  }
   if (!result.found) {
     take_failure (localizer, &result);
     return TRUE;

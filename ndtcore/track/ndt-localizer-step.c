@@ -49,60 +49,6 @@ move_scan (NdtLocalizer *localizer, const NdtCourse *course, GError **error)
       localizer->moving, course->has_velocity ? &motion : NULL, &filter, error);
 }
 
-/* ---- Scores without the ground ---- */
-
-static gboolean
-get_thinned (NdtLocalizer *localizer, guint slot, guint n_points, guint *n, GError **error)
-{
-  if (n_points > localizer->thinned_capacity) {
-    g_free (localizer->thinned);
-    localizer->thinned_capacity = n_points + n_points / 4;
-    localizer->thinned = g_try_new (float, 3 * (gsize)localizer->thinned_capacity);
-    if (!localizer->thinned) {
-      localizer->thinned_capacity = 0;
-      g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
-          "There is not the memory for the points of a scan");
-      return FALSE;
-    }
-  }
-  return ndt_backend_get_scan (
-      localizer->backend, slot, localizer->thinned, localizer->thinned_capacity, n, error);
-}
-
-/* Replaces the scan in the slot by its points above the margin over the body, and evaluates their
- * scores. */
-static gboolean
-score_no_ground (NdtLocalizer *localizer, guint slot, const NdtPose *sensor, const NdtPose *body,
-    NdtLocalization *out, GError **error)
-{
-  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
-  const double lowest = body->position[2] + localizer->params.no_ground_margin;
-  guint n = 0, n_kept = 0;
-  double r[9];
-  if (!get_thinned (localizer, slot, out->registration.n_points, &n, error))
-    return FALSE;
-  ndt_quat_to_matrix (sensor->orientation, r);
-  for (guint i = 0; i < n; i++) {
-    const float *p = localizer->thinned + 3 * i;
-    if (r[6] * p[0] + r[7] * p[1] + r[8] * p[2] + sensor->position[2] > lowest)
-      memmove (localizer->thinned + 3 * n_kept++, p, 3 * sizeof (float));
-  }
-  out->has_no_ground = TRUE;
-  out->no_ground_points = n_kept;
-  if (n_kept == 0)
-    return TRUE;
-
-  NdtSums sums;
-  const NdtCloudView kept = ndt_cloud_view_xyz_f32 (localizer->thinned, n_kept);
-  if (!ndt_backend_set_scan (localizer->backend, slot, &kept, &no_filter, error) ||
-      !ndt_backend_evaluate (localizer->backend, slot, &localizer->params.registration.align, 0,
-          NDT_KIND_SCORE, sensor, 1, &sums, error))
-    return FALSE;
-  out->no_ground_transformation_probability = sums.score / n_kept;
-  out->no_ground_nvtl = sums.n_matched ? sums.nvtl / (double)sums.n_matched : 0;
-  return TRUE;
-}
-
 /* ---- Scans ---- */
 
 static NdtTrackerInput
@@ -249,6 +195,38 @@ ndt_localizer_step_begin (
       localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
 }
 
+/* Passes after which a search from far is of no use. */
+#define LEAST_PASSES 8.0
+
+/* Returns TRUE for the two scans of a start, the second of which finds the velocity, and, where
+ * scans are compensated by a velocity that is not known, until one is accepted. */
+static gboolean
+is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  return (tracker->follows && tracker->n_good == 1 && !tracker->has_velocity &&
+             tracker->n_unconfirmed == 0) ||
+         (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && tracker->n_tries == 0) ||
+         (step->has_course && !tracker->is_anchor_good && !step->guess.is_lost);
+}
+
+/* Bound of the scan's passes; 0: none. */
+static double
+get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  return step->is_wide || is_starting (localizer, step) || !ndt_localizer_can_search (localizer)
+             ? 0
+             : localizer->params.max_search_passes;
+}
+
+/* Returns TRUE where a search from far may be made. */
+static gboolean
+has_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const double most = get_most_passes (localizer, step);
+  return !(most > 0) || most - step->out.registration.passes >= LEAST_PASSES;
+}
+
 /* Replaces the registration. The runner-up of a search remains valid. */
 static gboolean
 register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch search,
@@ -258,12 +236,16 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
   const NdtRegistration before = *registration;
   NdtRegistrationParams params = get_registration_params (localizer, step);
   /* Candidates from far are compared by a sample, beside which a factor would outweigh all else. */
+  const double most = get_most_passes (localizer, step);
   if (search == NDT_SEARCH_FAR)
     step->factor.is_set = params.regularization.factor.is_set = FALSE;
+  if (most > 0)
+    params.max_passes = MAX (most - before.passes, LEAST_PASSES);
   if (!ndt_register (
           localizer->backend, step->slot, &params, search, guesses, n_guesses, registration, error))
     return FALSE;
   registration->evaluations += before.evaluations;
+  registration->passes += before.passes;
   if (step->is_wide) {
     registration->n_starts = before.n_starts;
     registration->runner_up = before.runner_up;
@@ -281,8 +263,10 @@ restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtRegistration 
 {
   const guint32 evaluations = step->out.registration.evaluations;
   const guint32 n_starts = step->out.registration.n_starts;
+  const double passes = step->out.registration.passes;
   step->out.registration = *before;
   step->out.registration.evaluations = evaluations;
+  step->out.registration.passes = passes;
   step->out.registration.n_starts = n_starts;
   step->is_complete = is_complete;
   ndt_localizer_step_judge (localizer, step);
@@ -393,6 +377,32 @@ is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
              &body, registration->nvtl, registration->matched_ratio);
 }
 
+/* Of the places around a start that fit alike, or around the scan after it, the nearest is it,
+ * unless the way there is open. */
+static gboolean
+prefer_near (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration far = *registration;
+  const gboolean is_complete = step->is_complete;
+  const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL;
+  double least = 0;
+  if (step->reason == NDT_REASON_NONE) {
+    if (ndt_localizer_step_is_near (localizer, step))
+      return TRUE;
+    least = NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (registration);
+  }
+  if (!register_again (localizer, step, NDT_SEARCH_LOCAL, step->guesses, 1, error))
+    return FALSE;
+  if (step->reason == NDT_REASON_NONE && ndt_localizer_get_quality (registration) >= least &&
+      ndt_observability_count_open (&registration->observability) == 0 &&
+      (!starts || ndt_localizer_step_is_near (localizer, step)))
+    return TRUE;
+  restore (localizer, step, &far, is_complete);
+  registration->n_starts = far.n_starts;
+  return TRUE;
+}
+
 /* Aligns from the guess, and from far where that does not fit. */
 static gboolean
 align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
@@ -406,10 +416,14 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     ndt_localizer_step_judge (localizer, step);
     if (step->reason == NDT_REASON_TOO_FEW_POINTS)
       return TRUE;
-    if (!is_suspect (localizer, step))
-      return !step->guess.is_doubted || try_prior (localizer, step, error);
+    const gboolean is_suspected = is_suspect (localizer, step);
+    if (!has_passes (localizer, step) || (!is_suspected && !step->guess.is_doubted))
+      return TRUE;
+    if (!is_suspected)
+      return try_prior (localizer, step, error);
   }
-  return search_from_far (localizer, step, error);
+  return search_from_far (localizer, step, error) &&
+         (!is_starting (localizer, step) || prefer_near (localizer, step, error));
 }
 
 static gboolean
@@ -476,7 +490,8 @@ align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     const NdtPose body = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
     const gboolean changes =
         ndt_course_continue (&step->course, starts ? NULL : &localizer->course, &body);
-    const gboolean again = is_doubtful (step) && pass == 0 && !step->guess.far;
+    const gboolean again =
+        is_doubtful (step) && pass == 0 && !step->guess.far && has_passes (localizer, step);
     if ((!changes && !again) || pass == MAX_PASSES)
       break;
     if (!move_scan (localizer, &step->course, error) ||
@@ -512,6 +527,33 @@ get_outcome (const NdtLocalizerStep *step)
   default:
     return NDT_OUTCOME_UNUSABLE;
   }
+}
+
+/* Along a road several places fit; where its direction was open, that many scans have to agree that
+ * it is not, and more where they fit worse than those before. */
+#define CLOSING 3
+#define CLOSING_WORSE 10
+
+/* Sets the reason and the status where a direction is open, or was until few scans ago. */
+static void
+judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  NdtLocalization *out = &step->out;
+  const gboolean as_good = ndt_localizer_get_quality (&out->registration) >=
+                           NDT_LOCALIZER_AS_GOOD * tracker->closed_quality;
+  const gboolean is_place = out->fit >= NDT_LOCALIZER_AREA_FIT * localizer->params.min_start_fit;
+  if (out->sigma > localizer->params.max_sigma) {
+    out->reason = NDT_REASON_DEGENERATE;
+    tracker->n_closed = 0;
+  } else if (tracker->n_open > 0 && !ndt_tracker_starts (&step->guess)) {
+    tracker->n_closed = as_good || is_place ? tracker->n_closed + 1 : 0;
+    tracker->n_to_close = (as_good ? CLOSING : CLOSING_WORSE) - tracker->n_closed;
+    if (tracker->n_to_close > 0)
+      out->reason = NDT_REASON_STALE_PREDICTION;
+  }
+  if (out->reason != NDT_REASON_NONE)
+    tracker->status = NDT_TRACKER_DEGRADED;
 }
 
 /* Completes the alignment and updates the tracker, so that the next scan can be predicted. */
@@ -564,16 +606,21 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     if (tracker->n_unconfirmed > 0)
       out->reason = step->guess.coasts || step->input.has_odometry ? NDT_REASON_IMPLAUSIBLE_MOTION
                                                                    : NDT_REASON_STALE_PREDICTION;
-    else if (localizer->params.max_sigma > 0 && out->sigma > localizer->params.max_sigma) {
-      out->reason = NDT_REASON_DEGENERATE;
-      tracker->status = NDT_TRACKER_DEGRADED;
-    }
+    else if (localizer->params.max_sigma > 0)
+      judge_open (localizer, step);
+  }
+  if (tracker->status == NDT_TRACKER_TRACKING) {
+    tracker->closed_quality = tracker->mean_quality;
+    ndt_tracker_accept (tracker, &step->input, &body, out->overlap);
   }
   out->status = (NdtTrackStatus)tracker->status;
   ndt_localizer_explain_search (localizer, out);
   ndt_localizer_step_explain (localizer, step);
   localizer->is_found = FALSE;
-  tracker->n_open = out->reason == NDT_REASON_DEGENERATE ? tracker->n_open + 1 : 0;
+  if (out->status == NDT_TRACK_TRACKING)
+    tracker->n_open = tracker->n_to_close = 0;
+  else if (out->reason == NDT_REASON_DEGENERATE || tracker->n_open > 0)
+    tracker->n_open++;
   out->n_skipped = (guint)MAX (tracker->n_skipped, tracker->n_open);
   out->relocalized =
       out->status == NDT_TRACK_TRACKING &&
@@ -601,7 +648,8 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
     registration->pose = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
     ndt_localizer_step_add_drift (step, registration);
     if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_DEGRADED &&
-        !score_no_ground (localizer, step->slot, &sensor, &registration->pose, &step->out, error))
+        !ndt_localizer_score_no_ground (
+            localizer, step->slot, &sensor, &registration->pose, &step->out, error))
       return FALSE;
     registration->pose = pose;
   }

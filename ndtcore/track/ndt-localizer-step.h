@@ -93,12 +93,22 @@ ndt_localizer_step_is_deskewed (const NdtLocalizerStep *step)
 /* A new place is known to what the scan tells, and beyond that to this, metres. */
 #define NDT_LOCALIZER_NEW_PLACE 2.0
 
+/* With less than this fraction of the usual matched ratio the misfit of a scan is due to the extent
+ * of the map. */
+#define NDT_LOCALIZER_SMALL_OVERLAP 0.6
+
 /* NVTL times matched ratio. */
 double ndt_localizer_get_quality (const NdtRegistration *registration);
 /* The body's pose at the observation's time, by the current registration. */
 NdtPose ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Sets the reason why the registration is rejected, if it is, and its numbers. */
 void ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step);
+/* Returns FALSE where a body that is not where motion leads may be elsewhere than at @body, where
+ * the scan of @input fits: one place that fits is then not enough. */
+gboolean ndt_localizer_may_be_at (
+    const NdtLocalizer *localizer, const NdtTrackerInput *input, const NdtPose *body);
+/* Returns TRUE where the registration is at the guess, up to a correction of usual size. */
+gboolean ndt_localizer_step_is_near (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Sets the numbers that led to the result's reason, and the directions that the scan leaves open.
  */
 void ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step);
@@ -112,6 +122,10 @@ void ndt_localizer_factor_to_sensor (
 /* Sets the rays of the result, of a scan whose sensor is at @sensor, and its confidence. */
 void ndt_localizer_step_follow_rays (
     NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *sensor);
+/* Replaces the scan in the slot by its points above the margin over the body, and evaluates their
+ * scores. */
+gboolean ndt_localizer_score_no_ground (NdtLocalizer *localizer, guint slot, const NdtPose *sensor,
+    const NdtPose *body, NdtLocalization *out, GError **error);
 /* For choosing between places, the higher the better. */
 double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Updates the variance of the position. Along directions that the scan leaves open the
@@ -128,6 +142,8 @@ gboolean ndt_localizer_step_search (
     NdtLocalizer *localizer, const NdtLocalizerStep *step, GError **error);
 /* The result's reason, where there was nothing to start from, is the search's. */
 void ndt_localizer_explain_search (const NdtLocalizer *localizer, NdtLocalization *out);
+/* Returns TRUE where there is one: it is asked for, and the map is in the host's memory. */
+gboolean ndt_localizer_can_search (const NdtLocalizer *localizer);
 void ndt_localizer_drop_search (NdtLocalizer *localizer);
 
 /* The filter, with the leaf size for the map where that is automatic. */

@@ -116,6 +116,11 @@ typedef enum {
  *   a thread of its own looks for it: around the last pose that counted, and then on the whole map,
  *   of a body that stands upright. What it finds in a scan has to hold for the two after it, and
  *   takes effect with the next one
+ * @max_search_passes: passes that a scan takes at most, one over a sample of it counting for its
+ *   part of the points: where its alignment does not fit it is searched for with what is left, and
+ *   what that does not suffice for is left to @search_map; 0: no bound. There is none for a start
+ *   that is searched for around, nor where nothing else would find it: without @search_map, or
+ *   where the map is on the device alone
  * @no_ground_margin: metres above the body; points that lie higher in the map are also scored
  *   separately; 0: none
  */
@@ -140,6 +145,7 @@ typedef struct {
   gboolean planar;
   NdtPoseSearch start;
   gboolean search_map;
+  double max_search_passes;
   double no_ground_margin;
 } NdtLocalizerParams;
 

@@ -112,6 +112,16 @@ take_pose (Chain *chain, const NdtRelocalizerScan *scan, const NdtPose *sensor)
   chain->n_scans++;
 }
 
+/* Does the scan fit another place within the area about as well? Where the stream's own fit is
+ * known one that does not reach it is no rival. */
+static gboolean
+has_rival (const NdtRelocalizerTask *task, const NdtRegistration *r)
+{
+  const gboolean is_like = r->runner_up >= NDT_AMBIGUOUS;
+  return r->is_ambiguous && !(is_like && task->least_quality > 0 &&
+                                r->runner_up * r->nvtl * r->matched_ratio < task->least_quality);
+}
+
 /* Around where it may be, and else anywhere. */
 static gboolean
 find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r)
@@ -120,7 +130,7 @@ find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r)
   if (task->has_area &&
       ndt_register_around (
           relocalizer->backend, 0, &task->registration, &task->around, &task->area, r, NULL) &&
-      !r->is_ambiguous && fits (relocalizer, chain, r))
+      !has_rival (task, r) && fits (relocalizer, chain, r))
     return TRUE;
   if (!task->anywhere ||
       !ndt_register_anywhere (relocalizer->backend, 0, &task->registration, r, NULL))

@@ -359,10 +359,11 @@ ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
 }
 
 static void
-ndt_tracker_set_anchor (
-    NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose, double stddev)
+ndt_tracker_set_anchor (NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose,
+    double stddev, int32_t is_good)
 {
   tracker->has_anchor = 1;
+  tracker->is_anchor_good = is_good;
   tracker->anchor = *pose;
   tracker->anchor_time = input->time;
   tracker->has_anchor_odometry = input->has_odometry;
@@ -372,6 +373,66 @@ ndt_tracker_set_anchor (
   for (int i = 0; i < 6 && tracker->has_anchor_velocity; i++)
     tracker->anchor_velocity[i] =
         i < 3 ? tracker->velocity[i] / (1e-9 * (double)tracker->velocity_time) : 0;
+}
+
+void
+ndt_tracker_accept (
+    NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose, double overlap)
+{
+  ndt_tracker_set_anchor (tracker, input, pose, 0.5, 1);
+  tracker->anchor_overlap = overlap;
+}
+
+/* Metres and rad beyond the motion; the least speed, m/s, and how much faster than at the anchor a
+ * body may be. */
+#define REACH_METRES 3.0
+#define REACH_RADIANS 0.5
+#define REACH_SPEED 3.0
+#define REACH_FASTER 1.5
+
+/* Seconds since the anchor. */
+static double
+ndt_tracker_since_anchor (const NdtTracker *tracker, const NdtTrackerInput *input)
+{
+  return tracker->anchor_time >= 0 && input->time > tracker->anchor_time
+             ? 1e-9 * (double)(input->time - tracker->anchor_time)
+             : NDT_TRACKER_NO_TIME * tracker->n_skipped;
+}
+
+/* A start without an uncertainty that has not fitted for this long is wrong, seconds. */
+#define START_PATIENCE 1.5
+
+/* Returns 1 where the anchor is such a start. */
+static int
+ndt_tracker_is_refuted (const NdtTracker *tracker, const NdtTrackerInput *input)
+{
+  return !tracker->is_anchor_good && tracker->anchor_stddev <= 1 &&
+         ndt_tracker_since_anchor (tracker, input) > START_PATIENCE;
+}
+
+int
+ndt_tracker_reaches (const NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose)
+{
+  const double seconds = ndt_tracker_since_anchor (tracker, input);
+  const double *v = tracker->anchor_velocity;
+  double speed = REACH_SPEED, way, turn;
+  if (!tracker->has_anchor)
+    return 1;
+  if (ndt_tracker_is_refuted (tracker, input))
+    return 0;
+  if (tracker->has_anchor_odometry && input->has_odometry) {
+    const NdtPose led =
+        ndt_tracker_move (&tracker->anchor, &tracker->anchor_odometry, &input->odometry);
+    ndt_tracker_difference (&tracker->anchor, &led, &way, &turn);
+    return ndt_tracker_is_near (
+        pose, &led, REACH_METRES + ODOMETRY_ERROR * way, REACH_RADIANS + ODOMETRY_ERROR * turn, 0);
+  }
+  if (tracker->is_anchor_good && (!tracker->has_anchor_velocity || tracker->n_open > 0))
+    speed = NDT_TRACKER_MAX_SPEED;
+  else if (tracker->has_anchor_velocity)
+    speed = fmax (speed, REACH_FASTER * sqrt (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
+  return ndt_tracker_is_near (pose, &tracker->anchor, REACH_METRES + REACH_FASTER * speed * seconds,
+      REACH_RADIANS + NDT_TRACKER_MAX_TURN * seconds, 0);
 }
 
 /* Growth of the searched region, m/s. */
@@ -387,11 +448,9 @@ int
 ndt_tracker_get_area (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtPose *around, double stddev[6])
 {
-  const double since = tracker->anchor_time >= 0 && input->time > tracker->anchor_time
-                           ? 1e-9 * (double)(input->time - tracker->anchor_time)
-                           : 0.1 * tracker->n_skipped;
+  const double since = ndt_tracker_since_anchor (tracker, input);
   double metres, radians, xy, yaw = 1.5;
-  if (!tracker->has_anchor)
+  if (!tracker->has_anchor || ndt_tracker_is_refuted (tracker, input))
     return 0;
   *around = tracker->anchor;
   if (tracker->has_anchor_velocity && since < SEARCH_COAST) {
@@ -401,7 +460,7 @@ ndt_tracker_get_area (
     const NdtPose way = ndt_pose_from_twist (twist);
     *around = ndt_pose_mul (&tracker->anchor, &way);
   }
-  xy = tracker->anchor_stddev + SEARCH_SPEED * since;
+  xy = tracker->anchor_stddev + (tracker->is_anchor_good ? SEARCH_SPEED * since : 0);
   if (tracker->has_anchor_odometry && input->has_odometry) {
     *around = ndt_tracker_move (&tracker->anchor, &tracker->anchor_odometry, &input->odometry);
     ndt_tracker_difference (around, &tracker->anchor, &metres, &radians);
@@ -486,8 +545,6 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     tracker->n_unconfirmed -= tracker->n_unconfirmed > 0;
     tracker->status = tracker->n_unconfirmed > 0 ? NDT_TRACKER_DEGRADED : NDT_TRACKER_TRACKING;
     tracker->n_skipped = tracker->n_unconfirmed > 0 ? tracker->n_skipped + 1 : 0;
-    if (tracker->n_unconfirmed == 0)
-      ndt_tracker_set_anchor (tracker, input, pose, 0.5);
     tracker->has_initial = tracker->n_tries = 0;
     /* A running mean over about ten scans adapts to the surroundings. */
     tracker->n_good = starts ? 1 : tracker->n_good + 1;
@@ -502,7 +559,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     tracker->n_against += outcome <= NDT_OUTCOME_DEGRADED;
     if (starts && outcome <= NDT_OUTCOME_FAILED)
       ndt_tracker_set_anchor (tracker, input, &guess->pose,
-          tracker->initial_stddev[0] > 1 ? tracker->initial_stddev[0] : 1);
+          tracker->initial_stddev[0] > 1 ? tracker->initial_stddev[0] : 1, 0);
     tracker->level = tracker->mean_quality;
     if (outcome == NDT_OUTCOME_DOUBTFUL) {
       tracker->follows = ndt_tracker_follows (tracker, guess, pose);

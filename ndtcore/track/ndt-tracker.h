@@ -59,9 +59,14 @@ typedef enum {
  * @mean_nvtl: the same of NVTL alone
  * @n_unconfirmed: further scans that have to agree with motion from a new place before it is
  *   accepted
- * @n_open: scans in a row that are not tracking because a direction is open
+ * @n_open: scans in a row that are not tracking because a direction is open, or was …
+ * @n_closed: … scans in a row since then that leave none open …
+ * @n_to_close: … and that still have to …
+ * @closed_quality: … and @mean_quality before
  * @has_anchor: @anchor is the last accepted pose, or a start without one, around which a lost
  *   stream is searched for …
+ * @is_anchor_good: … it was accepted
+ * @anchor_overlap: of the scan that it was accepted with, see NdtLocalization
  * @anchor_odometry: … belongs to it, if @has_anchor_odometry
  * @anchor_stddev: its standard deviation, metres
  * @anchor_velocity: of the body at that time, a twist per second without rotation, if
@@ -101,7 +106,12 @@ typedef struct {
   double level;
   int32_t n_unconfirmed;
   int32_t n_open;
+  int32_t n_closed;
+  int32_t n_to_close;
+  double closed_quality;
   int32_t has_anchor;
+  int32_t is_anchor_good;
+  double anchor_overlap;
   NdtPose anchor;
   int64_t anchor_time;
   int32_t has_anchor_odometry;
@@ -230,6 +240,13 @@ int ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *gues
  * odometry, or as far as the time allows. 0 where there is none. */
 int ndt_tracker_get_area (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtPose *around, double stddev[6]);
+
+/* Makes the pose of a scan that is TRACKING the anchor. @overlap: see NdtLocalization. */
+void ndt_tracker_accept (
+    NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose, double overlap);
+/* Returns 1 where a body that was at the anchor can have got to @pose by the time of @input. */
+int ndt_tracker_reaches (
+    const NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose);
 
 /* Sets the pose that a search has found: @pose at @time, with the odometry then, and the velocity
  * as a twist over @velocity_time nanoseconds; both nullable. The next scan has to confirm it. */

@@ -104,8 +104,8 @@ get_error (const NdtPose *truth, const NdtPose *pose, double e[6])
 }
 
 /* name, seed, scan, status, reason, counts, metres, degrees, right, wrong, fit, overlap,
- * innovation, sigma, points, pairs, rays, those unexplained and pierced, the error and the
- * covariance. */
+ * innovation, sigma, points, pairs, rays, those unexplained and pierced, passes, confidence, the
+ * error and the covariance. */
 static void
 write_scan (const TrustCase *trust, guint i, const NdtLocalization *l, double metres,
     double radians, const double e[6], gboolean right, gboolean wrong)
@@ -116,6 +116,7 @@ write_scan (const TrustCase *trust, guint i, const NdtLocalization *l, double me
       ndt_reason_to_string (l->reason), counts, metres, radians * 180 / G_PI, right, wrong, l->fit,
       l->overlap, l->innovation, l->sigma, l->registration.n_points, (guint)l->registration.n_pairs,
       l->rays.n, l->rays.n_unexplained, l->rays.n_pierced);
+  fprintf (trust->scans, ",%.2f,%.4f", l->registration.passes, l->confidence);
   for (guint k = 0; k < 6; k++)
     fprintf (trust->scans, ",%.9g", e[k]);
   for (guint k = 0; k < 36; k++)
@@ -203,8 +204,8 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
       back = -1;
     else if (back < 0)
       back = trust->times[i];
-    result->evaluations += l.registration.evaluations;
-    result->most_evaluations = MAX (result->most_evaluations, l.registration.evaluations);
+    result->passes += l.registration.passes;
+    result->most_passes = MAX (result->most_passes, l.registration.passes);
     double turn;
     ndt_pose_difference (&l.registration.pose, &l.guess, NULL, &turn);
     if (trust->scans)
@@ -212,7 +213,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
     if (verbose)
       g_print (
           "    %3u %-8s %-10s from %-17s %6.2f m %5.1f deg, nvtl/max %.3f x %.3f = %.3f, %u "
-          "points, %u passes, fit %.2f/%.2f innov %.2f %.1f sig %.2f sigma %.4f %.4f deg %u%s\n",
+          "points, %.0f passes, fit %.2f/%.2f innov %.2f %.1f sig %.2f sigma %.4f %.4f deg %u%s\n",
           i, ndt_track_status_to_string (l.status), ndt_reason_to_string (l.reason),
           ndt_prediction_to_string (l.prediction), metres, 180 / G_PI * radians,
           l.registration.max_nvtl > 0 ? l.registration.nvtl / l.registration.max_nvtl : 0,
@@ -220,7 +221,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
           l.registration.max_nvtl > 0
               ? l.registration.nvtl / l.registration.max_nvtl * l.registration.matched_ratio
               : 0,
-          l.registration.n_points, l.registration.evaluations, l.fit, l.fit_bound, l.innovation,
+          l.registration.n_points, l.registration.passes, l.fit, l.fit_bound, l.innovation,
           180 / G_PI * turn, l.sigma,
           sqrt (0.5 * (c[0] + c[7]) - sqrt (0.25 * (c[0] - c[7]) * (c[0] - c[7]) + c[1] * c[1])),
           sqrt (0.5 * (c[0] + c[7]) + sqrt (0.25 * (c[0] - c[7]) * (c[0] - c[7]) + c[1] * c[1])),
@@ -228,6 +229,6 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
   }
   result->mean /= MAX (n_mean, 1);
   result->nees /= MAX (n_nees, 1);
-  result->evaluations /= MAX (result->n, 1);
+  result->passes /= MAX (result->n, 1);
   result->back = back < 0 ? -1 : 1e-9 * (double)(back - trust->times[trust->since]);
 }

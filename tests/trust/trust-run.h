@@ -71,8 +71,8 @@ struct _TrustCase {
  *   never
  * @n_outside: counted scans whose position is more than 3 σ off in x and y
  * @nees: mean of εᵀ C⁻¹ ε of scans that are tracking
- * @evaluations: passes over the scan, mean, of all scans …
- * @most_evaluations: … and the most
+ * @passes: passes over the scan, one over a sample counting for its part, mean of all scans …
+ * @most_passes: … and the most
  */
 typedef struct {
   guint n;
@@ -90,8 +90,8 @@ typedef struct {
   double mean;
   double back;
   double nees;
-  double evaluations;
-  guint most_evaluations;
+  double passes;
+  double most_passes;
 } TrustResult;
 
 /* A case of all scans of the drive, unmodified, from the first true pose on. To be cleared. */

@@ -9,7 +9,7 @@
 #include "tests/ndt-test.h"
 
 static gchar *only, *cache, *scans_path;
-static gint first_seed = 1, n_seeds, leaf_percent = -1;
+static gint first_seed = 1, n_seeds, leaf_percent = -1, most_passes = -1;
 static gboolean as_json, verbose, check;
 
 static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &only,
@@ -19,6 +19,7 @@ static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &onl
     {"first", 'f', 0, G_OPTION_ARG_INT, &first_seed, "First of these (1)", "N"},
     {"cache", 'c', 0, G_OPTION_ARG_FILENAME, &cache, "Where simulated scans are kept", "FOLDER"},
     {"leaf", 'l', 0, G_OPTION_ARG_INT, &leaf_percent, "Leaves, as a percentage of a cell", "N"},
+    {"passes", 0, 0, G_OPTION_ARG_INT, &most_passes, "Bound of a scan's passes, 0: none", "N"},
     {"json", 'j', 0, G_OPTION_ARG_NONE, &as_json, "Prints JSON", NULL},
     {"check", 'k', 0, G_OPTION_ARG_NONE, &check, "Ends with 1 where a bound is missed", NULL},
     {"scans", 0, 0, G_OPTION_ARG_FILENAME, &scans_path, "Writes a line a scan", "FILE"},
@@ -40,8 +41,8 @@ is_asked_for (const gchar *name)
 /* What a row has over all its seeds. */
 typedef struct {
   guint n_runs, n, n_wrong, most_wrong, row, n_right, n_right_tracking, n_lost, n_tracking;
-  guint n_counted, n_outside, n_sure, n_back, most_evaluations;
-  double largest, mean, back, nees, evaluations;
+  guint n_counted, n_outside, n_sure, n_back;
+  double largest, mean, back, nees, passes, most_passes;
 } Sum;
 
 static void
@@ -64,8 +65,8 @@ add (Sum *sum, const TrustResult *r)
   sum->largest = MAX (sum->largest, r->largest_wrong);
   sum->mean += r->mean;
   sum->nees += r->nees;
-  sum->evaluations += r->evaluations;
-  sum->most_evaluations = MAX (sum->most_evaluations, r->most_evaluations);
+  sum->passes += r->passes;
+  sum->most_passes = MAX (sum->most_passes, r->most_passes);
 }
 
 /* Bounds that a row misses. */
@@ -108,10 +109,10 @@ print (const TrustRow *row, const Sum *s, const gchar *missed, gboolean is_first
              "\"most_wrong\": %u, \"wrong_in_a_row\": %u, \"largest_m\": %.3f, \"right\": %u, "
              "\"right_tracking\": %u, \"tracking\": %u, \"lost\": %u, \"mean_m\": %.4f, \"back\": "
              "%u, \"slowest_back_s\": %.2f, \"outside_3_sigma\": %u, \"nees\": %.1f, \"passes\": "
-             "%.1f, \"most_passes\": %u, \"missed\": \"%s\"}",
+             "%.1f, \"most_passes\": %.1f, \"missed\": \"%s\"}",
         is_first ? "[" : ",", row->name, s->n_runs, s->n, s->n_wrong, s->most_wrong, s->row,
         s->largest, s->n_right, s->n_right_tracking, s->n_tracking, s->n_lost, s->mean / k,
-        s->n_back, s->back, s->n_outside, s->nees / k, s->evaluations / k, s->most_evaluations,
+        s->n_back, s->back, s->n_outside, s->nees / k, s->passes / k, s->most_passes,
         missed + (*missed == ' '));
   else {
     if (is_first)
@@ -119,10 +120,10 @@ print (const TrustRow *row, const Sum *s, const gchar *missed, gboolean is_first
           "scans", "TW", "row", "max m", "right", "track%", "track", "lost", "mean m", "back", "s",
           ">3s", "NEES", "pass");
     g_print (
-        "%-24s %4u %5u %4u %4u %7.2f %5u %6.1f %6u %5u %6.3f %5u %5.1f %6u %5.1f %5.1f %4u%s\n",
+        "%-24s %4u %5u %4u %4u %7.2f %5u %6.1f %6u %5u %6.3f %5u %5.1f %6u %5.1f %5.1f %4.0f%s\n",
         row->name, s->n_runs, s->n, s->n_wrong, s->row, s->largest, s->n_right, shy, s->n_tracking,
-        s->n_lost, s->mean / k, s->n_back, s->back, s->n_outside, s->nees / k, s->evaluations / k,
-        s->most_evaluations, missed);
+        s->n_lost, s->mean / k, s->n_back, s->back, s->n_outside, s->nees / k, s->passes / k,
+        s->most_passes, missed);
   }
 }
 
@@ -158,6 +159,8 @@ main (int argc, char *argv[])
       if (row->prepare (inputs, row, seed, &trust)) {
         if (leaf_percent >= 0)
           trust.params.filter.leaf_size = (float)(0.01 * leaf_percent * row->resolution);
+        if (most_passes >= 0)
+          trust.params.max_search_passes = most_passes;
         trust.scans = scans;
         trust.name = row->name;
         trust.seed = seed;

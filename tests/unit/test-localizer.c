@@ -325,6 +325,7 @@ test_thresholds (void)
       GError *error = NULL;
       ndt_localizer_params_init (&params);
       params.max_skips = max_skips;
+      params.max_search_passes = 0; /* a bound may end an alignment before it has converged */
       ndt_localizer_set_params (localizer, &params, &error);
       g_assert_no_error (error);
       for (guint i = 0; i < 3; i++) {

@@ -132,13 +132,12 @@ test_sampled (void)
     for (guint i = 0; i < G_N_ELEMENTS (first); i++) {
       const NdtPose guess = off (&f.truth, rand, 1.5, 8);
       NdtAlignResult best;
-      guint32 evaluations = 0;
+      NdtSearchCost cost = {0};
       double metres, angle;
-      g_assert_true (
-          ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &evaluations, NULL));
+      g_assert_true (ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &cost, NULL));
       g_assert_cmpuint (best.n_points, ==, N_SCAN);
       g_assert_cmpuint (best.stop, ==, NDT_STOP_CONVERGED);
-      g_assert_cmpuint (evaluations, >, best.evaluations);
+      g_assert_cmpuint (cost.evaluations, >, best.evaluations);
       /* The score has maxima millimetres apart. */
       ndt_pose_difference (&best.pose, &whole.pose, &metres, &angle);
       g_assert_cmpfloat (metres, <, 0.01);
@@ -171,13 +170,12 @@ test_astray (void)
     const NdtPose guess = off (&f.truth, rand, 6, 40);
     NdtBackendCounters before, after;
     NdtAlignResult best, four[4];
-    guint32 evaluations = 0;
+    NdtSearchCost cost = {0};
     double highest = -INFINITY;
     ndt_backend_get_counters (f.backend, &before);
-    g_assert_true (
-        ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &evaluations, NULL));
+    g_assert_true (ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &cost, NULL));
     ndt_backend_get_counters (f.backend, &after);
-    g_assert_cmpuint (after.evaluations - before.evaluations, ==, evaluations);
+    g_assert_cmpuint (after.evaluations - before.evaluations, ==, cost.evaluations);
     /* Four of the sample, four finalists at most: any more are of the whole. */
     if (after.alignments - before.alignments <= 8)
       continue;
@@ -194,6 +192,39 @@ test_astray (void)
   tear_down (&f);
 }
 
+/* A bound holds for any number of guesses, and the guess that is at the place is among those that
+ * are left. A last alignment takes some passes more than it has iterations: three by a detour, and
+ * each that goes back. */
+static void
+test_bound (void)
+{
+  Fixture f;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+  set_up (&f, 1);
+  const NdtStart near = {.guess = f.truth};
+  NdtAlignResult whole;
+  g_assert_true (ndt_backend_align (f.backend, 5, &params, &near, 1, &whole, NULL));
+  guint n_found = 0;
+  for (guint i = 0; i < 20; i++) {
+    NdtSearchCost free = {0}, bound = {.most = 30};
+    NdtAlignResult best;
+    NdtPose guesses[8];
+    double metres;
+    for (guint k = 0; k < 8; k++)
+      guesses[k] = off (&f.truth, rand, k == 5 ? 1 : 20, k == 5 ? 5 : 90);
+    g_assert_true (ndt_search_far (f.backend, 5, &params, &none, guesses, 8, &best, &free, NULL));
+    g_assert_cmpfloat (free.passes, >, 40);
+    g_assert_cmpfloat (free.passes, <, free.evaluations);
+    g_assert_true (ndt_search_far (f.backend, 5, &params, &none, guesses, 8, &best, &bound, NULL));
+    g_assert_cmpfloat (bound.passes, <, 36);
+    ndt_pose_difference (&best.pose, &whole.pose, &metres, NULL);
+    n_found += metres < 0.05;
+  }
+  g_assert_cmpuint (n_found, >=, 18);
+  tear_down (&f);
+}
+
 /* Off the map, and without one. */
 static void
 test_nothing_there (void)
@@ -202,23 +233,20 @@ test_nothing_there (void)
   const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
   const NdtBackendConfig config = {-1, 1, 0};
   NdtAlignResult best;
-  guint32 evaluations = 0;
+  NdtSearchCost cost = {0};
   set_up (&f, 1);
   NdtPose guess = f.truth;
   guess.position[0] += 5000;
-  g_assert_true (
-      ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &evaluations, NULL));
+  g_assert_true (ndt_search_far (f.backend, 5, &params, &none, &guess, 1, &best, &cost, NULL));
   g_assert_cmpuint (best.stop, ==, NDT_STOP_NO_PAIRS);
   g_assert_cmpmem (&best.pose, sizeof guess, &guess, sizeof guess);
   /* An empty slot. */
-  g_assert_true (
-      ndt_search_far (f.backend, 6, &params, &none, &guess, 1, &best, &evaluations, NULL));
+  g_assert_true (ndt_search_far (f.backend, 6, &params, &none, &guess, 1, &best, &cost, NULL));
   g_assert_cmpuint (best.stop, ==, NDT_STOP_NO_PAIRS);
 
   g_autoptr (NdtBackend) empty = ndt_backend_open_cpu (&config, NULL);
   g_autoptr (GError) error = NULL;
-  g_assert_false (
-      ndt_search_far (empty, 0, &params, &none, &guess, 1, &best, &evaluations, &error));
+  g_assert_false (ndt_search_far (empty, 0, &params, &none, &guess, 1, &best, &cost, &error));
   g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MAP);
   tear_down (&f);
 }
@@ -242,6 +270,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/search/spread", test_spread);
   g_test_add_func ("/search/sampled", test_sampled);
   g_test_add_func ("/search/astray", test_astray);
+  g_test_add_func ("/search/bound", test_bound);
   g_test_add_func ("/search/nothing-there", test_nothing_there);
   return g_test_run ();
 }
