@@ -208,7 +208,8 @@ align_within (const Far *far, guint slot, double weight, double left, double app
 }
 
 typedef struct {
-  double score;
+  double score; /* of a guess that may be near */
+  double wide;  /* of one that may be farther */
   guint index;
 } Ranked;
 
@@ -219,8 +220,15 @@ compare_ranked (const void *a, const void *b)
   return x->score > y->score ? -1 : x->score < y->score ? 1 : x->index < y->index ? -1 : 1;
 }
 
-/* Moves the guesses at which the sample lies best on the map to the front, and returns how many of
- * them the bound suffices for. */
+static double
+make_finite (double value)
+{
+  return isfinite (value) ? value : 0;
+}
+
+/* Moves the guesses at which the sample lies best on the map to the front, by the score, which
+ * tells within half a metre, and by the approach, which tells beyond; and returns how many of them
+ * the bound suffices for. */
 static gboolean
 pick_guesses (const Far *far, NdtPose *guesses, guint *n_guesses, GError **error)
 {
@@ -230,14 +238,24 @@ pick_guesses (const Far *far, NdtPose *guesses, guint *n_guesses, GError **error
     return TRUE;
   g_autofree NdtPose *before = g_memdup2 (guesses, n * sizeof (*guesses));
   g_autofree NdtSums *sums = g_new (NdtSums, n);
+  g_autofree NdtSums *wide = g_new (NdtSums, n);
   g_autofree Ranked *ranked = g_new (Ranked, n);
   if (!ndt_backend_evaluate (
-          far->backend, far->slot, far->params, 0, NDT_KIND_SCORE, before, n, sums, error))
+          far->backend, far->slot, far->params, 0, NDT_KIND_SCORE, before, n, sums, error) ||
+      !ndt_backend_evaluate (
+          far->backend, far->slot, far->params, 0, NDT_KIND_LEAST_SQUARES, before, n, wide, error))
     return FALSE;
-  add_cost (far->cost, n, far->weight);
+  add_cost (far->cost, 2 * n, far->weight);
+  guint widest = 1;
   for (guint i = 0; i < n; i++)
-    ranked[i] = (Ranked){isfinite (sums[i].nvtl) ? sums[i].nvtl : 0, i};
+    ranked[i] = (Ranked){make_finite (sums[i].nvtl), make_finite (wide[i].score), i};
   qsort (ranked, n, sizeof (*ranked), compare_ranked);
+  for (guint i = 2; i < n; i++)
+    if (ranked[i].wide > ranked[widest].wide)
+      widest = i;
+  const Ranked second = ranked[widest];
+  memmove (ranked + 2, ranked + 1, (widest - 1) * sizeof (*ranked));
+  ranked[1] = second;
   for (guint i = 0; i < n; i++)
     guesses[i] = before[ranked[i].index];
   *n_guesses = MAX ((guint)most, 1);

@@ -65,7 +65,6 @@ judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration
 
 /* With an NVTL of at least this fraction of the usual one only the overlap is small. */
 #define SAME_NVTL 0.95
-
 /* Returns TRUE where the end of an alignment is within the uncertainty of the start. */
 static gboolean
 is_start (const NdtLocalizerStep *step, const NdtPose *body)
@@ -170,6 +169,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
     return NDT_REASON_NONE;
   if (!follows || tracker->n_unconfirmed > 0)
     return misfit;
+  /* Only the overlap is small. */
   if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl &&
       out->overlap >= LEAST_OVERLAP)
     return NDT_REASON_NONE;

@@ -210,11 +210,15 @@ is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
          (step->has_course && !tracker->is_anchor_good && !step->guess.is_lost);
 }
 
-/* Bound of the scan's passes; 0: none. */
+/* Bound of the scan's passes; 0: none. Where a prior contradicts motion one of them is wrong, and
+ * the scan is searched for at both. */
 static double
 get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
-  return step->is_wide || is_starting (localizer, step) || !ndt_localizer_can_search (localizer)
+  const gboolean is_contradicted =
+      step->guess.prediction == NDT_TRACKER_FROM_PRIOR && step->guess.has_own && step->guess.far;
+  return step->is_wide || is_contradicted || is_starting (localizer, step) ||
+                 !ndt_localizer_can_search (localizer)
              ? 0
              : localizer->params.max_search_passes;
 }

@@ -90,6 +90,9 @@ new_localizer (NdtBackend *backend, gboolean deskew, gboolean mounted)
   params.deskew = deskew;
   /* The street's front is flat but for its windows: it takes all points to see the way along. */
   params.max_sigma = 0;
+  /* Scans whose stamps are swapped are found from far within the scan, not by the search after it.
+   */
+  params.max_search_passes = 0;
   params.filter.leaf_size = 0;
   if (mounted)
     params.sensor_pose = mount;
