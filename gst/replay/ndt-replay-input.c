@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,6 +93,7 @@ ndt_replay_start_clear (NdtReplayStart *self)
 {
   g_clear_pointer (&self->detail, g_free);
   g_clear_pointer (&self->pose, g_free);
+  g_clear_pointer (&self->uncertainty, g_free);
 }
 
 static gchar *
@@ -104,6 +106,12 @@ pose_to_string (const RosPose *ros)
   return gst_point_cloud_pose_to_string (&pose);
 }
 
+static gboolean
+is_in_map (const gchar *frame)
+{
+  return g_str_equal (frame + (frame[0] == '/'), "map");
+}
+
 /* A transform of a TFMessage from the map to a body or sensor. */
 static gchar *
 find_in_tf (const BagMessage *message)
@@ -112,21 +120,72 @@ find_in_tf (const BagMessage *message)
 
   for (guint i = 0; poses && i < poses->len; i++) {
     const RosPose *pose = &g_array_index (poses, RosPose, i);
-    const gchar *parent = pose->parent_frame + (pose->parent_frame[0] == '/');
     const gchar *child = pose->child_frame ? pose->child_frame : "";
-    if (g_str_equal (parent, "map") && strstr (child, "odom") == NULL)
+    if (is_in_map (pose->parent_frame) && strstr (child, "odom") == NULL)
       return pose_to_string (pose);
   }
   return NULL;
 }
 
-/* In the first seconds: the pose that somebody set wins over a transform. */
+/* Poses of a receiver, as Autoware's gnss_poser makes them in the map's frame: a place, with its
+ * variances, and no heading. */
+static gboolean
+is_of_receiver (const gchar *topic)
+{
+  g_autofree gchar *lower = g_ascii_strdown (topic, -1);
+
+  return strstr (lower, "gnss") || strstr (lower, "gps");
+}
+
+/* Standard deviations of a place; variances that are not there, or that no receiver has, are those
+ * of a receiver without corrections. */
+static gchar *
+uncertainty_to_string (const RosPose *ros)
+{
+  GString *text = g_string_new ("<");
+
+  for (guint i = 0; i < 3; i++) {
+    const gdouble variance = ros->covariance[7 * i];
+    const gdouble sigma = variance > 0 && variance < 1e6 ? CLAMP (sqrt (variance), 0.5, 20) : 5;
+    gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+    g_string_append_printf (text, "%s,", g_ascii_formatd (number, sizeof number, "%.1f", sigma));
+  }
+  g_string_append (text, "180>");
+  return g_string_free (text, FALSE);
+}
+
+/* A pose that somebody set: it is the drive's start. Of a receiver: kept, unless there is one. */
+static void
+take_pose (NdtReplayStart *self, const NdtReplayOptions *options, const BagMessage *message,
+    NdtReplayStart *receiver)
+{
+  const gchar *topic = message->channel->topic;
+  const gboolean is_start = g_str_equal (topic, options->start_topic);
+  RosPose pose;
+
+  if ((!is_start && (receiver->pose || !is_of_receiver (topic))) ||
+      !ros_read_pose (&pose, message->data, message->size, NULL))
+    return;
+  if (is_start) {
+    self->pose = pose_to_string (&pose);
+    self->detail = g_strdup (topic);
+  } else if (is_in_map (pose.parent_frame)) {
+    receiver->pose = pose_to_string (&pose);
+    receiver->detail = g_strdup (topic);
+    receiver->uncertainty = uncertainty_to_string (&pose);
+  }
+  ros_pose_clear (&pose);
+}
+
+/* In the first seconds: the pose that somebody set wins over a transform, which has a heading, and
+ * that over a receiver's. */
 static gboolean
 find_in_recording (NdtReplayStart *self, const NdtReplayOptions *options, GError **error)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) failure = NULL;
   g_autofree gchar *from_tf = NULL;
+  NdtReplayStart receiver = {0};
   guint64 first, last;
   BagMessage message;
 
@@ -145,17 +204,12 @@ find_in_recording (NdtReplayStart *self, const NdtReplayOptions *options, GError
     const BagKind kind = bag_channel_get_kind (message.channel);
     if (kind == BAG_KIND_TF && !from_tf && g_str_equal (message.channel->topic, "/tf")) {
       from_tf = find_in_tf (&message);
-    } else if ((kind == BAG_KIND_POSE || kind == BAG_KIND_POSE_WITH_COVARIANCE) &&
-               g_str_equal (message.channel->topic, options->start_topic)) {
-      RosPose pose;
-      if (ros_read_pose (&pose, message.data, message.size, NULL)) {
-        self->pose = pose_to_string (&pose);
-        self->detail = g_strdup (options->start_topic);
-        ros_pose_clear (&pose);
-      }
+    } else if (kind == BAG_KIND_POSE || kind == BAG_KIND_POSE_WITH_COVARIANCE) {
+      take_pose (self, options, &message, &receiver);
     }
   }
   if (failure) {
+    ndt_replay_start_clear (&receiver);
     g_propagate_error (error, g_steal_pointer (&failure));
     return FALSE;
   }
@@ -163,6 +217,12 @@ find_in_recording (NdtReplayStart *self, const NdtReplayOptions *options, GError
     self->pose = g_steal_pointer (&from_tf);
     self->detail = g_strdup ("/tf");
   }
+  if (!self->pose && receiver.pose) {
+    self->pose = g_steal_pointer (&receiver.pose);
+    self->detail = g_steal_pointer (&receiver.detail);
+    self->uncertainty = g_steal_pointer (&receiver.uncertainty);
+  }
+  ndt_replay_start_clear (&receiver);
   return TRUE;
 }
 

@@ -159,28 +159,35 @@ static void
 add_statuses (JsonBuilder *json, const NdtReplayRun *run)
 {
   g_autoptr (GEnumClass) statuses = g_type_class_ref (GST_TYPE_POSE_STATUS);
-  const guint n = run->scans->len;
+  const guint64 n = ndt_replay_get_count (run, "scans");
 
   json_builder_set_member_name (json, "status");
   json_builder_begin_object (json);
   for (guint i = 0; i < statuses->n_values; i++) {
-    guint count = 0;
     if (statuses->values[i].value == GST_POSE_STATUS_NONE)
       continue;
-    for (guint j = 0; j < n; j++)
-      count +=
-          (gint)g_array_index (run->scans, NdtReplayScan, j).status == statuses->values[i].value;
+    const guint64 count = ndt_replay_get_count (run, statuses->values[i].value_nick);
     json_builder_set_member_name (json, statuses->values[i].value_nick);
     json_builder_begin_object (json);
     add_int (json, "scans", count);
-    add_double (json, "share", n > 0 ? (gdouble)count / n : NAN);
+    add_double (json, "share", n > 0 ? (gdouble)count / (gdouble)n : NAN);
     json_builder_end_object (json);
   }
   json_builder_end_object (json);
 }
 
-/* Gaps are between scans that are tracked, from the first scan to the last. Speeds are between
- * neighbouring scans that are tracked. */
+static gdouble
+get_first_loss (const NdtReplayRun *run)
+{
+  guint64 scan;
+
+  if (!run->summary || !gst_structure_get_uint64 (run->summary, "first-loss", &scan) ||
+      scan >= run->scans->len)
+    return NAN;
+  return since (run, g_array_index (run->scans, NdtReplayScan, scan).time);
+}
+
+/* Speeds are between neighbouring scans that are tracked. */
 static void
 add_drive (JsonBuilder *json, const NdtReplayRun *run)
 {
@@ -194,19 +201,13 @@ add_drive (JsonBuilder *json, const NdtReplayRun *run)
   };
   g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (gdouble));
   const NdtReplayScan *before = NULL;
-  gdouble gap = 0, last_tracked = 0, distance = 0, first_loss = NAN, duration = NAN;
+  gdouble distance = 0, duration = NAN;
 
   for (guint i = 0; i < run->scans->len; i++) {
     const NdtReplayScan *scan = &g_array_index (run->scans, NdtReplayScan, i);
     const gdouble time = since (run, scan->time);
     const gboolean is_tracked = scan->status == GST_POSE_STATUS_TRACKING && scan->has_pose;
     duration = time;
-    if (scan->status == GST_POSE_STATUS_LOST && isnan (first_loss))
-      first_loss = time;
-    if (is_tracked || i + 1 == run->scans->len) {
-      gap = MAX (gap, time - last_tracked);
-      last_tracked = time;
-    }
     if (is_tracked && before) {
       const gdouble dt = time - since (run, before->time);
       gdouble square = 0;
@@ -223,8 +224,9 @@ add_drive (JsonBuilder *json, const NdtReplayRun *run)
   }
   add_double (json, "duration_s", duration);
   add_double (json, "distance_m", distance);
-  add_double (json, "largest_gap_s", run->scans->len > 0 ? gap : NAN);
-  add_double (json, "first_loss_s", first_loss);
+  add_double (json, "largest_gap_s",
+      run->summary ? (gdouble)ndt_replay_get_count (run, "largest-gap") * 1e-9 : NAN);
+  add_double (json, "first_loss_s", get_first_loss (run));
   add_quantiles (json, "speed_mps", values);
   json_builder_set_member_name (json, "fit");
   json_builder_begin_object (json);
@@ -400,13 +402,16 @@ ndt_replay_report_to_json (const NdtReplayReport *self)
   add_string (json, "source", self->start->source);
   add_string (json, "detail", self->start->detail);
   add_string (json, "pose", self->start->pose);
+  if (self->start->uncertainty)
+    add_string (json, "uncertainty", self->start->uncertainty);
   json_builder_end_object (json);
   add_string (json, "backend", run->backend);
   add_int (json, "warnings", run->n_warnings);
   add_string (json, "warning", run->warning);
   add_int (json, "scans", run->scans ? run->scans->len : 0);
-  if (run->scans) {
+  if (run->summary)
     add_statuses (json, run);
+  if (run->scans) {
     add_drive (json, run);
     add_errors (json, self->options->folder);
   }

@@ -73,6 +73,8 @@ describe (const NdtReplayOptions *options, NdtReplayKind kind, const NdtReplaySt
   append_property (launch, "map-location", options->map);
   if (start->pose)
     append_property (launch, "initial-pose", start->pose);
+  if (start->uncertainty)
+    append_property (launch, "initial-pose-uncertainty", start->uncertainty);
   for (guint i = 0; options->properties[i]; i++) {
     const gchar *equals = strchr (options->properties[i], '=');
     g_autofree gchar *name =
@@ -394,23 +396,37 @@ ndt_replay_run (NdtReplayRun *self, const NdtReplayOptions *options, NdtReplayKi
   return ok;
 }
 
+guint64
+ndt_replay_get_count (const NdtReplayRun *run, const gchar *name)
+{
+  guint64 n = 0;
+
+  if (run->summary)
+    gst_structure_get_uint64 (run->summary, name, &n);
+  return n;
+}
+
+static gboolean
+is_lost_at_end (const NdtReplayRun *run)
+{
+  const GstPoseStatus last = g_array_index (run->scans, NdtReplayScan, run->scans->len - 1).status;
+
+  return last == GST_POSE_STATUS_LOST || last == GST_POSE_STATUS_INITIALIZING;
+}
+
 gboolean
 ndt_replay_judge (const NdtReplayRun *run, const gchar **problem)
 {
-  guint n_tracked = 0;
+  const guint64 n_scans = ndt_replay_get_count (run, "scans");
+  gboolean is_lost = TRUE;
 
-  for (guint i = 0; i < run->scans->len; i++)
-    n_tracked += g_array_index (run->scans, NdtReplayScan, i).status == GST_POSE_STATUS_TRACKING;
   *problem = NULL;
-  if (run->scans->len == 0) {
+  if (run->summary)
+    gst_structure_get_boolean (run->summary, "is-lost", &is_lost);
+  if (n_scans == 0 || run->scans->len == 0)
     *problem = "no scan came";
-  } else {
-    const GstPoseStatus last =
-        g_array_index (run->scans, NdtReplayScan, run->scans->len - 1).status;
-    if (last == GST_POSE_STATUS_LOST || last == GST_POSE_STATUS_INITIALIZING)
-      *problem = "the drive is lost at its end";
-    else if (2 * n_tracked < run->scans->len)
-      *problem = "less than half of the scans were tracked";
-  }
+  else if (is_lost)
+    *problem = is_lost_at_end (run) ? "the drive is lost at its end"
+                                    : "less than half of the scans were tracked";
   return *problem == NULL;
 }

@@ -228,18 +228,15 @@ replay (NdtReplayReport *report, NdtReplayRun *run, NdtReplayStart *start, NdtRe
 static void
 print_line (const NdtReplayReport *report)
 {
-  guint n[GST_POSE_STATUS_SKIPPED + 1] = {0};
-  const guint n_scans = report->run->scans ? report->run->scans->len : 0;
+  const NdtReplayRun *run = report->run;
+  const guint n_scans = run->scans ? run->scans->len : 0;
   NdtReplayErrors errors;
 
-  for (guint i = 0; i < n_scans; i++) {
-    const GstPoseStatus status = g_array_index (report->run->scans, NdtReplayScan, i).status;
-    n[CLAMP ((gint)status, 0, GST_POSE_STATUS_SKIPPED)]++;
-  }
-  printf ("result=%s scans=%u tracked=%u degraded=%u predicted=%u lost=%u",
-      ndt_replay_result_get_name (report->result), n_scans, n[GST_POSE_STATUS_TRACKING],
-      n[GST_POSE_STATUS_DEGRADED], n[GST_POSE_STATUS_SKIPPED],
-      n[GST_POSE_STATUS_LOST] + n[GST_POSE_STATUS_INITIALIZING] + n[GST_POSE_STATUS_NONE]);
+  printf ("result=%s scans=%u tracked=%" G_GUINT64_FORMAT " degraded=%" G_GUINT64_FORMAT
+          " predicted=%" G_GUINT64_FORMAT " lost=%" G_GUINT64_FORMAT,
+      ndt_replay_result_get_name (report->result), n_scans, ndt_replay_get_count (run, "tracking"),
+      ndt_replay_get_count (run, "degraded"), ndt_replay_get_count (run, "skipped"),
+      ndt_replay_get_count (run, "lost") + ndt_replay_get_count (run, "initializing"));
   ndt_replay_read_errors (report->options->folder, &errors);
   if (n_scans > 0 && errors.n > 0)
     printf (" compared=%u mean_error_m=%.4f mean_error_deg=%.4f max_error_m=%.4f", errors.n,

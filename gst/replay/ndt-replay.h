@@ -55,6 +55,7 @@ typedef struct {
   const gchar *source; /* "given", "table", "recording", "search" */
   gchar *detail;       /* the topic or the file; NULL: none */
   gchar *pose;         /* as initial-pose has it; NULL: none */
+  gchar *uncertainty;  /* as initial-pose-uncertainty has it; NULL: the default */
 } NdtReplayStart;
 
 void ndt_replay_start_clear (NdtReplayStart *self);
@@ -73,7 +74,7 @@ typedef struct {
 } NdtReplayScan;
 
 typedef struct {
-  GArray *scans;  /* NdtReplayScan, in order */
+  GArray *scans;  /* NdtReplayScan, in order: counts of them are the summary's */
   gchar *backend; /* that ran, "cpu" or "cuda"; NULL: not known */
   guint n_warnings;
   gchar *warning;        /* the first; NULL: none */
@@ -87,8 +88,11 @@ void ndt_replay_run_clear (NdtReplayRun *self);
 gboolean ndt_replay_run (NdtReplayRun *self, const NdtReplayOptions *options, NdtReplayKind kind,
     const NdtReplayStart *start, const gchar *recorded, GError **error);
 
-/* Whether the drive is localized: scans came, at least half of them were tracked, and the last one
- * is not lost. FALSE: @problem says why. */
+/* A number of the summary; 0 where it did not come. */
+guint64 ndt_replay_get_count (const NdtReplayRun *run, const gchar *name);
+
+/* Whether the drive is localized, by the summary: scans came, at least half of them were tracked,
+ * and the last one is not lost. FALSE: @problem says why. */
 gboolean ndt_replay_judge (const NdtReplayRun *run, const gchar **problem);
 
 /* sha256 and size of a file, or of the list "SHA256  NAME" that sha256sum prints for the files of a

@@ -208,6 +208,18 @@ class Replay(unittest.TestCase):
             env={**os.environ, "GST_PLUGIN_PATH_1_0": "/nonexistent",
                  "GST_REGISTRY_1_0": self.path("registry")})
 
+    def merge_pose(self, topic, body, name, drive="drive.mcap"):
+        """@drive with a PoseWithCovarianceStamped as @name."""
+        with open(self.path("pose.mcap"), "wb") as file:
+            writer = Writer(file)
+            writer.start(profile="ros2", library="test")
+            schema = writer.register_schema("geometry_msgs/msg/PoseWithCovarianceStamped", "ros2msg", b"")
+            channel = writer.register_channel(topic, "cdr", schema)
+            writer.add_message(channel, log_time=50000000, publish_time=50000000,
+                               data=b"\x00\x01\x00\x00" + body)
+            writer.finish()
+        run(BAG, "merge", "--output", name, drive, "pose.mcap", cwd=self.folder)
+
     def test_starts(self):
         """Given, of a table, of the recording: the one that is used is in the report."""
         self.record(SCANS, "start-offset=30")
@@ -220,22 +232,29 @@ class Replay(unittest.TestCase):
         def cdr(text):
             return struct.pack("<I", len(text) + 1) + text.encode() + b"\0"
 
-        body = struct.pack("<iI", 0, 0) + cdr("map")
-        body += b"\0" * (-len(body) % 8) + struct.pack("<7d", 30, 0, 1.8, 0, 0, 0, 1)
-        body += struct.pack("<36d", *([0] * 36))
-        with open(self.path("pose.mcap"), "wb") as file:
-            writer = Writer(file)
-            writer.start(profile="ros2", library="test")
-            schema = writer.register_schema("geometry_msgs/msg/PoseWithCovarianceStamped", "ros2msg", b"")
-            channel = writer.register_channel("/initialpose", "cdr", schema)
-            writer.add_message(channel, log_time=50000000, publish_time=50000000,
-                               data=b"\x00\x01\x00\x00" + body)
-            writer.finish()
-        run(BAG, "merge", "--output", "both.mcap", "drive.mcap", "pose.mcap", cwd=self.folder)
+        def pose(x, y, variances):
+            body = struct.pack("<iI", 0, 0) + cdr("map")
+            body += b"\0" * (-len(body) % 8) + struct.pack("<7d", x, y, 1.8, 0, 0, 0, 1)
+            return body + struct.pack("<36d", *(variances[i // 7] if i % 7 == 0 else 0 for i in range(36)))
+
+        body = pose(30, 0, [0] * 6)
+        self.merge_pose("/initialpose", body, "both.mcap")
         _, report = self.replay("both.mcap", "town.pcd")
         self.assertEqual((report["start"]["source"], report["start"]["detail"]),
                          ("recording", "/initialpose"))
         self.assertEqual([float(x) for x in report["start"]["pose"].split(",")[:3]], [30, 0, 1.8])
+        # A receiver's, 2 m aside and without a heading: that of the drive is another one.
+        self.record(SCANS, "start-offset=150", location="aside.mcap")
+        self.replay("aside.mcap", "town.pcd", "search")
+        with open(self.path("replay", "trajectory.txt"), encoding="ascii") as file:
+            line = next(line for line in file if not line.startswith("#"))
+        x, y = (float(v) for v in line.split()[1:3])
+        self.merge_pose("/sensing/gnss/pose_with_covariance", pose(x + 1.5, y - 1.5, [4, 4, 9, 0, 0, 1e9]),
+                        "gnss.mcap", "aside.mcap")
+        line, report = self.replay("gnss.mcap", "town.pcd")
+        self.assertEqual((report["start"]["source"], report["start"]["detail"], report["start"]["uncertainty"]),
+                         ("recording", "/sensing/gnss/pose_with_covariance", "<2.0,2.0,3.0,180>"))
+        self.assertEqual(line["tracked"], str(SCANS))
         # The transforms of a recording that was localized before.
         run("gst-launch-1.0", "-q", "rosbagsrc", "location=drive.mcap", "!", "pointcloud/x-raw", "!",
             "ndtlocalize", "map-location=town.pcd", f"initial-pose={true}", "!", "mcapsink",

@@ -8,8 +8,7 @@
 #include "ndtcore/math/ndt-optimizer.h"
 #include "ndtcore/track/ndt-localizer.h"
 #include "tests/ndt-scene.h"
-
-static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+#include "tests/unit/ndt-corridor.h"
 
 /* A symmetric matrix that is a sum of squares. */
 static void
@@ -104,34 +103,6 @@ test_penalty (void)
     g_assert_cmpfloat_with_epsilon (sums.gradient[k], 400 * 0.01, 1e-3);
     g_assert_cmpfloat_with_epsilon (sums.hessian[NDT_H6 (k, k)], -400, 0.02);
   }
-}
-
-typedef struct {
-  NdtVoxelMap *map;
-  NdtBackend *backend;
-  NdtPose truth;
-} Corridor;
-
-/* A corridor along the map's x, without ends, and a scan in slot 0. */
-static void
-corridor_init (Corridor *c)
-{
-  const NdtBackendConfig config = {-1, 1, 0};
-  const NdtPose pose = {{1.5, 0.3, 1.4}, {0, 0, 0, 1}};
-  c->truth = pose;
-  c->map = ndt_test_scene_map (NDT_TEST_CORRIDOR, 120000, 2);
-  c->backend = ndt_backend_open_cpu (&config, NULL);
-  g_assert_true (ndt_backend_set_map (c->backend, c->map, NULL));
-  g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_CORRIDOR, &pose, 2000, 7);
-  const NdtCloudView points = ndt_cloud_view_xyz_f32 (scan, 2000);
-  g_assert_true (ndt_backend_set_scan (c->backend, 0, &points, &no_filter, NULL));
-}
-
-static void
-corridor_clear (Corridor *c)
-{
-  ndt_backend_close (c->backend);
-  ndt_voxel_map_unref (c->map);
 }
 
 /* Along the corridor the pose goes where the factor says, the nearer the more it knows; across it

@@ -9,10 +9,9 @@
 #include "ndtcore/math/ndt-optimizer.h"
 #include "ndtcore/track/ndt-tracker.h"
 #include "tests/ndt-scene.h"
+#include "tests/unit/ndt-corridor.h"
 
 #define MS G_GINT64_CONSTANT (1000000)
-
-static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
 
 static NdtRegularization
 hold (double x, double y, double angle, double scale)
@@ -121,34 +120,6 @@ test_weight (void)
 }
 
 /* ---- Alignments ---- */
-
-/* A corridor along the map's x, without ends, and a scan in slot 0. */
-typedef struct {
-  NdtVoxelMap *map;
-  NdtBackend *backend;
-  NdtPose truth;
-} Corridor;
-
-static void
-corridor_init (Corridor *c)
-{
-  const NdtBackendConfig config = {-1, 1, 0};
-  const NdtPose pose = {{1.5, 0.3, 1.4}, {0, 0, 0, 1}};
-  c->truth = pose;
-  c->map = ndt_test_scene_map (NDT_TEST_CORRIDOR, 120000, 2);
-  c->backend = ndt_backend_open_cpu (&config, NULL);
-  g_assert_true (ndt_backend_set_map (c->backend, c->map, NULL));
-  g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_CORRIDOR, &pose, 2000, 7);
-  const NdtCloudView points = ndt_cloud_view_xyz_f32 (scan, 2000);
-  g_assert_true (ndt_backend_set_scan (c->backend, 0, &points, &no_filter, NULL));
-}
-
-static void
-corridor_clear (Corridor *c)
-{
-  ndt_backend_close (c->backend);
-  ndt_voxel_map_unref (c->map);
-}
 
 static NdtSums
 evaluate (const Corridor *c, const NdtPose *pose)

@@ -197,7 +197,7 @@ static const GstNdtProperty properties[] = {
     {"initial-pose", "Initial Pose",
         "Where the sensor is in the map at the start, roughly: x,y,z or x,y,z,yaw or "
         "x,y,z,roll,pitch,yaw (m, degrees) or x,y,z,qx,qy,qz,qw. Set while playing, the next scan "
-        "starts there",
+        "starts there; the action set-initial-pose takes the same as a string (arg0)",
         GST_NDT_KIND_BOXED, AT (initial_pose), PLAYING, GST_NDT_CHANGE_INITIAL_POSE,
         .type = gst_point_cloud_pose_get_type},
     {"initial-pose-uncertainty", "Initial Pose Uncertainty",
