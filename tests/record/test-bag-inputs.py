@@ -227,7 +227,7 @@ class Inputs(unittest.TestCase):
                          "timestamp INTEGER, data BLOB)")
             base.execute("INSERT INTO messages SELECT value, 1, %d + abs(random() %% 1000000000), x'00' FROM "
                          "(WITH RECURSIVE c(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM c "
-                         "LIMIT %d) SELECT value FROM c)" % (START, 10000000))
+                         "LIMIT %d) SELECT value FROM c)" % (START, 6000000))
         base.close()
         return path
 
