@@ -15,6 +15,13 @@
 typedef float Float4 __attribute__ ((vector_size (16)));
 typedef gint32 Int4 __attribute__ ((vector_size (16)));
 
+/* Four of the eight lanes of two vectors. GCC has the other name since version 12 only. */
+#if defined(__clang__)
+#define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector (a, b, i, j, k, l)
+#else
+#define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle (a, b, (Int4){i, j, k, l})
+#endif
+
 typedef struct {
   float x[BLOCK];
   float y[BLOCK];
@@ -48,13 +55,13 @@ load_points (const NdtCloudView *points, gsize first, guint n, Block *b)
     for (; i + 4 <= n_wide; i += 4, p += 4 * points->stride) {
       const Float4 p0 = load4 (p), p1 = load4 (p + points->stride),
                    p2 = load4 (p + 2 * points->stride), p3 = load4 (p + 3 * points->stride);
-      const Float4 xy01 = __builtin_shuffle (p0, p1, (Int4){0, 4, 1, 5});
-      const Float4 xy23 = __builtin_shuffle (p2, p3, (Int4){0, 4, 1, 5});
-      const Float4 z01 = __builtin_shuffle (p0, p1, (Int4){2, 6, 3, 7});
-      const Float4 z23 = __builtin_shuffle (p2, p3, (Int4){2, 6, 3, 7});
-      const Float4 x = __builtin_shuffle (xy01, xy23, (Int4){0, 1, 4, 5});
-      const Float4 y = __builtin_shuffle (xy01, xy23, (Int4){2, 3, 6, 7});
-      const Float4 z = __builtin_shuffle (z01, z23, (Int4){0, 1, 4, 5});
+      const Float4 xy01 = SHUFFLE (p0, p1, 0, 4, 1, 5);
+      const Float4 xy23 = SHUFFLE (p2, p3, 0, 4, 1, 5);
+      const Float4 z01 = SHUFFLE (p0, p1, 2, 6, 3, 7);
+      const Float4 z23 = SHUFFLE (p2, p3, 2, 6, 3, 7);
+      const Float4 x = SHUFFLE (xy01, xy23, 0, 1, 4, 5);
+      const Float4 y = SHUFFLE (xy01, xy23, 2, 3, 6, 7);
+      const Float4 z = SHUFFLE (z01, z23, 0, 1, 4, 5);
       memcpy (&b->x[i], &x, sizeof x);
       memcpy (&b->y[i], &y, sizeof y);
       memcpy (&b->z[i], &z, sizeof z);
@@ -143,18 +150,18 @@ sum_points (guint n, Block *b)
     memcpy (&y, &b->dy[i], sizeof y);
     memcpy (&z, &b->dz[i], sizeof z);
     const Int4 ones = {1, 1, 1, 1};
-    const Int4 xy01 = __builtin_shuffle (x, y, (Int4){0, 4, 1, 5});
-    const Int4 xy23 = __builtin_shuffle (x, y, (Int4){2, 6, 3, 7});
-    const Int4 zn01 = __builtin_shuffle (z, ones, (Int4){0, 4, 1, 5});
-    const Int4 zn23 = __builtin_shuffle (z, ones, (Int4){2, 6, 3, 7});
+    const Int4 xy01 = SHUFFLE (x, y, 0, 4, 1, 5);
+    const Int4 xy23 = SHUFFLE (x, y, 2, 6, 3, 7);
+    const Int4 zn01 = SHUFFLE (z, ones, 0, 4, 1, 5);
+    const Int4 zn23 = SHUFFLE (z, ones, 2, 6, 3, 7);
     b->before[i] = sum;
-    sum += __builtin_shuffle (xy01, zn01, (Int4){0, 1, 4, 5});
+    sum += SHUFFLE (xy01, zn01, 0, 1, 4, 5);
     b->before[i + 1] = sum;
-    sum += __builtin_shuffle (xy01, zn01, (Int4){2, 3, 6, 7});
+    sum += SHUFFLE (xy01, zn01, 2, 3, 6, 7);
     b->before[i + 2] = sum;
-    sum += __builtin_shuffle (xy23, zn23, (Int4){0, 1, 4, 5});
+    sum += SHUFFLE (xy23, zn23, 0, 1, 4, 5);
     b->before[i + 3] = sum;
-    sum += __builtin_shuffle (xy23, zn23, (Int4){2, 3, 6, 7});
+    sum += SHUFFLE (xy23, zn23, 2, 3, 6, 7);
   }
   for (; i < n; i++) {
     b->before[i] = sum;

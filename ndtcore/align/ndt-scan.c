@@ -246,6 +246,9 @@ sort_places (NdtThinner *thinner, guint n)
 static void
 order_by_place (NdtScan *scan, NdtThinner *thinner, guint n, double cell)
 {
+  /* Vectors read beyond the last point. */
+  for (guint i = n; i % NDT_CHUNK != 0; i++)
+    thinner->x[i] = thinner->y[i] = thinner->z[i] = 0;
   thinner->kernel->places (
       thinner->x, thinner->y, thinner->z, n, (float)(1 / cell), thinner->places);
   const guint64 *pairs = sort_places (thinner, n);
