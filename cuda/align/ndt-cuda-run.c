@@ -177,6 +177,7 @@ fill_job (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params)
   job->max_rotation_step = params->max_rotation_step;
   job->neighbours = (gint32)params->neighbours;
   job->max_iterations = (gint32)params->max_iterations;
+  job->method = (gint32)params->method;
   job->reuse = cuda->reuse;
   job->cancelled = &state->cancelled;
   job->n_done = &state->n_done;

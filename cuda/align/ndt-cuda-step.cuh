@@ -161,6 +161,7 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words
     c->params.max_translation_step = job.max_translation_step;
     c->params.max_rotation_step = job.max_rotation_step;
     c->params.max_iterations = job.max_iterations;
+    c->params.method = job.method;
     c->params.n_levels = job.n_levels;
     c->params.resolution = job.levels[0].resolution;
     ndt_optimizer_init (&c->optimizer, &c->params, c->start.guess.orientation, c->start.approach);
@@ -185,10 +186,40 @@ hold (Control *c)
     c->rounded[i] = (float)c->held[i];
 }
 
+/* Called by one thread: the score by another method than Newton's. As a function of its own it
+ * costs Newton's no registers. Returns as ndt_optimizer_descend(). */
+__device__ __noinline__ int
+descend (Control *c, bool is_finite)
+{
+  NdtOptimizerSums sums;
+  if (c->start.regularization.factor.is_set)
+    hold (c);
+  const double *total = c->start.regularization.factor.is_set ? c->held : c->total;
+  sums.score = total[0];
+  for (int i = 0; i < 6; i++)
+    sums.gradient[i] = total[1 + i];
+  for (int i = 0; i < 21; i++)
+    sums.hessian[i] = total[7 + i];
+  sums.n_pairs = c->rounded[30] > 0 ? 1 : 0;
+  sums.rounded = c->rounded;
+  c->optimizer.evaluations++;
+  if (!is_finite) {
+    c->optimizer.stop = NDT_STOP_NOT_FINITE;
+    return 0;
+  }
+  ndt_optimizer_regularize (&c->optimizer, &c->start, c->total[30], &sums);
+  return ndt_optimizer_descend (&c->optimizer, &c->params, &sums);
+}
+
 /* Called by one thread. */
 __device__ __forceinline__ int
 update (Control *c, bool is_finite, int *accepted)
 {
+  if (c->params.method != NDT_METHOD_NEWTON && c->optimizer.kind == NDT_KIND_SCORE) {
+    const int state = descend (c, is_finite);
+    *accepted = state >> 1;
+    return state & 1;
+  }
   NdtOptimizerSums sums;
   const bool is_held = c->start.regularization.factor.is_set;
   const double *total = is_held ? c->held : c->total;

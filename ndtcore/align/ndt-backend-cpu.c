@@ -267,7 +267,8 @@ align_one (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
       .max_rotation_step = params->max_rotation_step,
       .max_iterations = (int32_t)params->max_iterations,
       .n_levels = (int32_t)ndt_voxel_map_get_n_levels (use->map),
-      .resolution = ndt_voxel_map_get_params (use->map)->resolution};
+      .resolution = ndt_voxel_map_get_params (use->map)->resolution,
+      .method = (int32_t)params->method};
   NdtOptimizer o;
   int go_on, accepted;
   memset (result, 0, sizeof (*result));

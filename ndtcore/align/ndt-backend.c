@@ -33,6 +33,8 @@ ndt_align_params_check (const NdtAlignParams *params, GError **error)
     return refuse (error, "epsilons have to be at least 1e-9 (m, rad)");
   if (!(params->max_translation_step > 0) || !(params->max_rotation_step > 0))
     return refuse (error, "step limits have to be above 0");
+  if (params->method > NDT_METHOD_LBFGS)
+    return refuse (error, "unknown optimizer");
   return TRUE;
 }
 

@@ -54,6 +54,7 @@ typedef struct {
  * @rotation_epsilon: … and turns by less than this, rad, at least 1e-9
  * @max_translation_step: longest step, metres, > 0
  * @max_rotation_step: largest turn in a step, rad, > 0
+ * @method: how the score is maximized
  */
 typedef struct {
   double outlier_ratio;
@@ -63,11 +64,12 @@ typedef struct {
   double rotation_epsilon;
   double max_translation_step;
   double max_rotation_step;
+  NdtMethod method;
 } NdtAlignParams;
 
 #define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2                                         \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON                                         \
   }
 
 /**

@@ -128,6 +128,10 @@
 #define NDT_OPTIMIZER_BACKTRACK_MOST 0.5
 /* First damping of a Hessian that is not definite, in units of its scaled diagonal. */
 #define NDT_OPTIMIZER_DAMPING 0.01
+/* Steps whose curvature L-BFGS keeps: as many as a pose has parameters. */
+#define NDT_OPTIMIZER_HISTORY 6
+/* L-BFGS has converged with two steps in turn that are so many times shorter than the epsilons. */
+#define NDT_OPTIMIZER_SHORT 5
 
 /* ---- Files ---- */
 

@@ -12,6 +12,8 @@
  * @gradient_tolerance: ends when ‖S⁻¹ g‖ ≤ this · max (1, ‖S x‖)
  * @curvature: of the line search's second condition, in (1e-4, 1)
  * @longest: step of a line search, in units of @scale; 0: no limit
+ * @first_length: of the first step, as a fraction of −S⁻² g; 0: a step of length 1 in units of
+ * @scale
  * @max_evaluations: at least 1
  */
 typedef struct {
@@ -19,13 +21,14 @@ typedef struct {
   double gradient_tolerance;
   double curvature;
   double longest;
+  double first_length;
   int32_t max_evaluations;
 } NdtLbfgsParams;
 
 /* As liblbfgs. */
 #define NDT_LBFGS_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0, 1e-5, 0.9, 0, 2000                                                                          \
+    0, 1e-5, 0.9, 0, 0, 2000                                                                       \
   }
 
 /* First condition of the line search. */
@@ -148,7 +151,8 @@ ndt_lbfgs_start_search (NdtLbfgs *b, const NdtLbfgsParams *params)
   const double size = sqrt (square);
   if (!(slope < 0) || !(size > 0) || !(size < (double)INFINITY))
     return 0;
-  ndt_line_search_init (&b->search, b->value, slope, b->n_kept > 0 ? 1 : 1 / size,
+  const double first = params->first_length > 0 ? params->first_length : 1 / size;
+  ndt_line_search_init (&b->search, b->value, slope, b->n_kept > 0 ? 1 : first,
       params->longest > 0 ? params->longest / size : 1e20, NDT_LBFGS_DECREASE, params->curvature);
   return 1;
 }

@@ -371,7 +371,7 @@ ndt_lm_update (NdtLm *lm, const NdtLmParams *params, double value, const double 
              !(lm->length > 0) || lm->radius < 1e-300)
       lm->stop = NDT_DESCENT_PRECISION;
   }
-  if (lm->stop == NDT_DESCENT_RUNNING && lm->accepted &&
+  if (lm->stop == NDT_DESCENT_RUNNING && lm->accepted && params->gradient_tolerance >= 0 &&
       ndt_lm_is_flat (lm, params->gradient_tolerance))
     lm->stop = NDT_DESCENT_GRADIENT;
   if (lm->stop == NDT_DESCENT_RUNNING && lm->evaluations >= params->max_evaluations)

@@ -8,6 +8,8 @@
  * Newton with a Hessian made definite, limited steps, backtracking; the score never decreases. A
  * start without approach whose Hessian is indefinite (the guess lies outside the score's basin)
  * takes a few steps of the finest level's approach, which are accepted if they raised the score.
+ * Instead of Newton's method the score may be maximized by the minimizers of ndt-lm.h and
+ * ndt-lbfgs.h, with the same limits and epsilons.
  *
  * "Score" here is the score less the penalties of a regularization, where there are any. */
 #pragma once
@@ -15,33 +17,10 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "ndt-types.h"
+#include "ndt-lbfgs.h"
+#include "ndt-lm.h"
+#include "ndt-newton-step.h"
 #include "ndtcore/base/ndt-tuning.h"
-
-/* One switch, set before this header is included: NDT_OPTIMIZER_ON_DEVICE is for nvcc. Poses, sums
- * and steps are double in either case, so that both take the same steps. Unlike ndt-terms.h this is
- * not instantiated twice in one file: a translation unit contains either the CPU's loop or a
- * kernel.
- *
- * On a device the 6×6 matrix is factored in float, since a factorization in double takes several
- * times as long there, and one step of iterative refinement restores the precision of double. The
- * caller passes the sums in float as well, and whether they are finite, since a warp converts and
- * tests all of them at once. */
-#ifndef NDT_OPTIMIZER_ON_DEVICE
-#define NDT_OPTIMIZER_ON_DEVICE 0
-#endif
-
-typedef double NdtReal;
-#if NDT_OPTIMIZER_ON_DEVICE
-typedef float NdtFactorReal;
-#define NDT_OPTIMIZER_RSQRT(x) rsqrtf (x)
-/* Smallest pivot of a matrix with unit diagonal that counts as positive; below it is rounding. */
-#define NDT_OPTIMIZER_PIVOT 1e-5f
-#else
-typedef double NdtFactorReal;
-#define NDT_OPTIMIZER_RSQRT(x) (1 / sqrt (x))
-#define NDT_OPTIMIZER_PIVOT 1e-10
-#endif
 
 /* As in NdtAlignParams. */
 typedef struct {
@@ -52,7 +31,13 @@ typedef struct {
   int32_t max_iterations;
   int32_t n_levels;   /* of the map */
   NdtReal resolution; /* of the finest level */
+  int32_t method;     /* NdtMethod */
 } NdtOptimizerParams;
+
+#define NDT_OPTIMIZER_MEMORY                                                                       \
+  (NDT_LBFGS_MEMORY (6, NDT_OPTIMIZER_HISTORY) > NDT_LM_MEMORY (6)                                 \
+          ? NDT_LBFGS_MEMORY (6, NDT_OPTIMIZER_HISTORY)                                            \
+          : NDT_LM_MEMORY (6))
 
 /* The objective at the trial pose. */
 typedef struct {
@@ -111,6 +96,14 @@ typedef struct {
   NdtReal detour_step[6]; /* step from the start that is taken where the detour did not raise the
                              score */
   NdtReal detour_slope;
+  /* Of other methods than Newton's, which minimize −score: what they are told (value, gradient,
+   * Hessian), their state, and its memory. A copy is not to be updated. */
+  NdtReal told[28];
+  union {
+    NdtLm lm;
+    NdtLbfgs lbfgs;
+  };
+  NdtReal memory[NDT_OPTIMIZER_MEMORY];
 } NdtOptimizer;
 
 NDT_INLINE void
@@ -145,124 +138,6 @@ ndt_optimizer_init (
   if (level >= params->n_levels)
     level = params->n_levels - 1;
   ndt_optimizer_enter_stage (o, level);
-}
-
-/* y = (LLᵀ)⁻¹ b, with the factor's diagonal inverted. */
-NDT_INLINE void
-ndt_optimizer_substitute (const NdtFactorReal l[21], const NdtFactorReal b[6], NdtFactorReal y[6])
-{
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++) {
-    NdtFactorReal v = b[i];
-    NDT_UNROLL
-    for (int k = 0; k < i; k++)
-      v -= l[NDT_H6 (k, i)] * y[k];
-    y[i] = v * l[NDT_H6 (i, i)];
-  }
-  NDT_UNROLL
-  for (int i = 5; i >= 0; i--) {
-    NdtFactorReal v = y[i];
-    NDT_UNROLL
-    for (int k = i + 1; k < 6; k++)
-      v -= l[NDT_H6 (i, k)] * y[k];
-    y[i] = v * l[NDT_H6 (i, i)];
-  }
-}
-
-/* step = (−H made positive definite)⁻¹ g. The matrix is scaled to a unit diagonal, which removes
- * the units, and damped until its Cholesky factor exists. Returns whether it was definite without
- * damping. @g and @h: gradient and Hessian in the factor's type. */
-NDT_INLINE int
-ndt_optimizer_solve_rounded (const NdtReal gradient[6], const NdtReal hessian[21],
-    const NdtFactorReal g[6], const NdtFactorReal h[21], NdtReal step[6])
-{
-  NdtFactorReal s[6], n[21], l[21], b[6], y[6];
-  NdtFactorReal largest[2] = {0, 0};
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++) {
-    const NdtFactorReal d = fabs (h[NDT_H6 (i, i)]);
-    if (d > largest[i / 3])
-      largest[i / 3] = d;
-  }
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++) {
-    NdtFactorReal d = fabs (h[NDT_H6 (i, i)]);
-    const NdtFactorReal least = largest[i / 3] * (NdtFactorReal)1e-6;
-    if (d < least)
-      d = least;
-    s[i] = d > (NdtFactorReal)1e-30 ? (NdtFactorReal)NDT_OPTIMIZER_RSQRT (d) : 0;
-  }
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++) {
-    NDT_UNROLL
-    for (int j = i; j < 6; j++)
-      n[NDT_H6 (i, j)] = -h[NDT_H6 (i, j)] * s[i] * s[j];
-    b[i] = g[i] * s[i];
-  }
-
-  NdtFactorReal damping = 0;
-  /* Up to 3e8: scaled elements are 1e6 at most, a row of them 6e6. */
-  for (int attempt = 0; attempt < 24; attempt++) {
-    int definite = 1;
-    /* Row i of Lᵀ in l[NDT_H6 (i, ·)]. */
-    NDT_UNROLL
-    for (int i = 0; i < 6; i++) {
-      NDT_UNROLL
-      for (int j = i; j < 6; j++) {
-        NdtFactorReal v = n[NDT_H6 (i, j)];
-        if (i == j)
-          v += damping;
-        NDT_UNROLL
-        for (int k = 0; k < i; k++)
-          v -= l[NDT_H6 (k, i)] * l[NDT_H6 (k, j)];
-        if (i == j) {
-          if (!(v > (NdtFactorReal)NDT_OPTIMIZER_PIVOT)) {
-            definite = 0;
-            v = 1;
-          }
-          l[NDT_H6 (i, i)] = (NdtFactorReal)NDT_OPTIMIZER_RSQRT (v);
-        } else {
-          l[NDT_H6 (i, j)] = v * l[NDT_H6 (i, i)];
-        }
-      }
-    }
-    if (definite)
-      break;
-    damping = damping > 0 ? 3 * damping : (NdtFactorReal)NDT_OPTIMIZER_DAMPING;
-  }
-  ndt_optimizer_substitute (l, b, y);
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++)
-    step[i] = (NdtReal)(y[i] * s[i]);
-#if NDT_OPTIMIZER_ON_DEVICE
-  NdtFactorReal r[6];
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++) {
-    NdtReal v = gradient[i];
-    NDT_UNROLL
-    for (int j = 0; j < 6; j++)
-      v += hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] * step[j];
-    r[i] = (NdtFactorReal)v * s[i] - damping * y[i];
-  }
-  ndt_optimizer_substitute (l, r, y);
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++)
-    step[i] += (NdtReal)(y[i] * s[i]);
-#endif
-  return damping == 0;
-}
-
-NDT_INLINE int
-ndt_optimizer_solve (const NdtReal gradient[6], const NdtReal hessian[21], NdtReal step[6])
-{
-  NdtFactorReal g[6], h[21];
-  NDT_UNROLL
-  for (int i = 0; i < 6; i++)
-    g[i] = (NdtFactorReal)gradient[i];
-  NDT_UNROLL
-  for (int i = 0; i < 21; i++)
-    h[i] = (NdtFactorReal)hessian[i];
-  return ndt_optimizer_solve_rounded (gradient, hessian, g, h, step);
 }
 
 NDT_INLINE int
@@ -499,6 +374,103 @@ ndt_optimizer_count_reversal (NdtOptimizer *o)
     o->oscillation = o->reversals;
 }
 
+/* ndt_optimizer_update() of the score by LM or L-BFGS; sums are finite, and their evaluation is
+ * counted. Returns whether to go on, plus 2 where the trial was accepted. */
+NDT_NOINLINE int
+ndt_optimizer_descend (
+    NdtOptimizer *o, const NdtOptimizerParams *params, const NdtOptimizerSums *sums)
+{
+  o->told[0] = -sums->score;
+  for (int i = 0; i < 6; i++)
+    o->told[1 + i] = -sums->gradient[i];
+  for (int i = 0; i < 21; i++)
+    o->told[7 + i] = -sums->hessian[i];
+  const int is_lm = params->method == NDT_METHOD_LM;
+  const NdtReal *gradient = o->told + 1, *hessian = o->told + 7;
+  NdtReal scale[6], first_length = 0;
+  for (int i = 0; i < 6; i++)
+    scale[i] = 1 / (i < 3 ? params->max_translation_step : params->max_rotation_step);
+  if (!o->have_best && sums->n_pairs == 0) {
+    o->stop = NDT_STOP_NO_PAIRS;
+    return 2;
+  }
+  if (o->on_detour) {
+    o->on_detour = 0;
+    if (!(-o->told[0] > o->score)) {
+      /* Back to the start, whose sums are not kept. */
+      o->length = 0;
+      ndt_optimizer_move (o, o->best_t, o->best_q);
+      return 1;
+    }
+  } else if (o->may_detour) {
+    o->may_detour = 0;
+    ndt_lm_init (&o->lm, 6, o->memory, scale);
+    for (int i = 0; i < 21; i++)
+      o->lm.hessian[i] = hessian[i];
+    if (!ndt_lm_factor (&o->lm, 0)) {
+      ndt_optimizer_accept (o);
+      o->score = -o->told[0];
+      o->on_detour = 1;
+      o->steps_per_stage = NDT_OPTIMIZER_DETOUR;
+      ndt_optimizer_enter_stage (o, 0);
+      return 3;
+    }
+  }
+  if (!o->have_best && is_lm) {
+    ndt_lm_init (&o->lm, 6, o->memory, scale);
+  } else if (!o->have_best) {
+    /* The first step, along the gradient, is as long as its curvature has it. */
+    NdtReal square = 0, curvature = 0;
+    for (int i = 0; i < 6; i++) {
+      const NdtReal d = gradient[i] / (scale[i] * scale[i]);
+      square += d * gradient[i];
+      for (int j = 0; j < 6; j++)
+        curvature += d * hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] * gradient[j] /
+                     (scale[j] * scale[j]);
+    }
+    first_length = curvature > 0 ? square / curvature : 0;
+    ndt_lbfgs_init (&o->lbfgs, 6, NDT_OPTIMIZER_HISTORY, o->memory, scale);
+  }
+
+  /* Lengths of steps in units of the limits: below 1, also with the tenth that LM's may be longer
+   * than the radius. A short step of L-BFGS, whose matrix is a guess at first, is no sign of the
+   * optimum; two in turn are, of a fraction of the epsilons. */
+  const int was_last = o->is_last >= (is_lm ? 1 : 2);
+  int go_on, accepted;
+  if (is_lm) {
+    const NdtLmParams p = {0, 0, -1, 0.9, 0.9, INT32_MAX};
+    go_on = ndt_lm_update (&o->lm, &p, o->told[0], gradient, hessian, (const double *)0);
+    accepted = o->lm.accepted;
+    o->iterations = o->lm.iterations;
+  } else {
+    const NdtLbfgsParams p = {0, 0, 0.9, 1, first_length, INT32_MAX};
+    go_on = ndt_lbfgs_update (&o->lbfgs, &p, o->told[0], gradient, (const double *)0);
+    accepted = o->lbfgs.accepted;
+    o->iterations = o->lbfgs.iterations;
+  }
+  if (accepted) {
+    ndt_optimizer_accept (o);
+    o->score = -o->told[0];
+    for (int i = 0; i < 6; i++)
+      o->last_step[i] = o->have_best ? o->step[i] : 0;
+    o->have_best = 1;
+  }
+  if (!go_on || was_last || (accepted && o->iterations >= params->max_iterations)) {
+    o->stop = !go_on || was_last ? NDT_STOP_CONVERGED : NDT_STOP_ITERATION_LIMIT;
+    return 2 * accepted;
+  }
+  for (int i = 0; i < 6; i++)
+    o->step[i] = is_lm ? o->lm.step[i] : o->lbfgs.step[i];
+  o->length = 1;
+  if (accepted)
+    ndt_optimizer_count_reversal (o);
+  o->length = is_lm ? 1 : NDT_OPTIMIZER_SHORT;
+  o->is_last = ndt_optimizer_is_small (o, params) ? o->is_last + 1 : 0;
+  o->length = 1;
+  ndt_optimizer_move (o, o->best_t, o->best_q);
+  return 2 * accepted + 1;
+}
+
 /**
  * ndt_optimizer_update:
  * @sums: the objective of o->kind over o->level at the trial pose
@@ -537,6 +509,15 @@ ndt_optimizer_update (
       ndt_optimizer_enter_stage (o, o->level - 1);
     return 1;
   }
+
+#if !NDT_OPTIMIZER_ON_DEVICE
+  /* On a device the caller does it: this function is inlined there, and its registers are few. */
+  if (params->method != NDT_METHOD_NEWTON) {
+    const int state = ndt_optimizer_descend (o, params, sums);
+    *accepted = state >> 1;
+    return state & 1;
+  }
+#endif
 
   if (o->on_detour) {
     o->on_detour = 0;

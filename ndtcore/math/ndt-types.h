@@ -199,6 +199,13 @@ typedef struct {
   NdtRegularization regularization;
 } NdtStart;
 
+/* How the score is maximized (ndt-optimizer.h). */
+typedef enum {
+  NDT_METHOD_NEWTON, /* Newton's method with backtracking */
+  NDT_METHOD_LM,     /* Levenberg–Marquardt: a trust region with the score's Hessian */
+  NDT_METHOD_LBFGS   /* L-BFGS: values and gradients only */
+} NdtMethod;
+
 typedef enum {
   NDT_STOP_CONVERGED,       /* the step fell below both epsilons */
   NDT_STOP_ITERATION_LIMIT, /* it did not within max_iterations */

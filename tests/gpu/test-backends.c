@@ -94,6 +94,7 @@ static void
 align_points (guint n_points, double scale, double information)
 {
   const gboolean is_held = scale > 0 || information > 0;
+  const gboolean may_part = is_held || scene_method != NDT_METHOD_NEWTON;
   static const gchar *shapes[] = {"cluster:1:256", "cluster:2:512", "cluster:4:256",
       "cluster:8:512", "cluster:16:256", "cluster:16:512", "cluster:4:256:9", "grid:16:256",
       "grid:32:256", "grid:64:256", "grid:128:256", "grid:128:256:1"};
@@ -120,10 +121,16 @@ align_points (guint n_points, double scale, double information)
       g_test_message ("%u points, start %u, approach %u: scores %.9g and %.9g, passes %u and %u",
           n_points, i, starts[i].approach, a[i].sums.score, b[i].sums.score, a[i].evaluations,
           b[i].evaluations);
-      if (is_held && !check_alignment (cpu, cuda, &starts[i]))
+      if (may_part && !check_alignment (cpu, cuda, scene_method, &starts[i]))
         continue;
       assert_poses_agree (&a[i].pose, &b[i].pose);
-      assert_close (&a[i].sums.score, &b[i].sums.score, (const gint[]){0}, 1);
+      /* L-BFGS ends a pair or two from where another rounding ends it: on the CPU, from starts 2 µm
+       * apart, scores differ by up to 1.1e-4. */
+      if (scene_method == NDT_METHOD_LBFGS)
+        g_assert_cmpfloat_with_epsilon (
+            a[i].sums.score, b[i].sums.score, 2e-4 * fabs (b[i].sums.score));
+      else
+        assert_close (&a[i].sums.score, &b[i].sums.score, (const gint[]){0}, 1);
       /* Where an approach ends differs by rounding, and with it, by a pair or two, the weight. */
       g_assert_cmpfloat_with_epsilon (
           a[i].objective, b[i].objective, 1e-3 * fabs (b[i].sums.score));
@@ -134,7 +141,7 @@ align_points (guint n_points, double scale, double information)
       n_agree++;
     }
   }
-  g_assert_cmpuint (n_agree, >=, is_held ? N_STARTS / 3 : N_STARTS / 2);
+  g_assert_cmpuint (n_agree, >=, may_part ? N_STARTS / 3 : N_STARTS / 2);
 
   for (guint i = 0; i < N_STARTS; i++) {
     scene_align (cuda, &starts[i], 1, &c[i]);
@@ -185,6 +192,19 @@ test_pose_factor (void)
   align_points (1001, 0, 1000);
   align_points (9001, 0, 10000);
   align_points (33001, 0.01, 1000);
+}
+
+/* The same by other methods than Newton's, to the same tolerances: the whole loop runs on the
+ * device there as well. */
+static void
+test_methods (void)
+{
+  for (scene_method = NDT_METHOD_LM; scene_method <= NDT_METHOD_LBFGS; scene_method++) {
+    align_points (1001, 0, 0);
+    align_points (9001, 1, 0);
+    align_points (33001, 0.01, 1000);
+  }
+  scene_method = NDT_METHOD_NEWTON;
 }
 
 /* What devices without clusters, with less shared memory or fewer processors would do: the same, to
@@ -456,8 +476,11 @@ test_sanitize (void)
     g_assert_true (ndt_backend_set_map_from_points (cuda, &s.params, &points, NULL, &error));
     g_assert_no_error (error);
     g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &no_filter, &error));
-    scene_align (cuda, starts, 2, results);
-    g_assert_cmpint (results[1].stop, ==, NDT_STOP_CONVERGED);
+    for (scene_method = NDT_METHOD_NEWTON; scene_method <= NDT_METHOD_LBFGS; scene_method++) {
+      scene_align (cuda, starts, 2, results);
+      g_assert_cmpint (results[1].stop, ==, NDT_STOP_CONVERGED);
+    }
+    scene_method = NDT_METHOD_NEWTON;
     if (k > 0)
       continue;
     /* Samples: of a scan that is its own, and of a thinned one. */
@@ -481,6 +504,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/align", test_align);
   g_test_add_func ("/gpu/regularization", test_regularization);
   g_test_add_func ("/gpu/pose-factor", test_pose_factor);
+  g_test_add_func ("/gpu/methods", test_methods);
   g_test_add_func ("/gpu/lesser-devices", test_lesser_devices);
   g_test_add_func ("/gpu/side-by-side", test_side_by_side);
   g_test_add_func ("/gpu/thin", test_thin);

@@ -16,7 +16,7 @@ get_free_memory (void)
 /* After the first alignment nothing is allocated, one synchronization an alignment, and nothing
  * goes up or down while it iterates. Device memory stays as it is. */
 static void
-test_counters (void)
+check_counters (guint n)
 {
   g_autoptr (NdtBackend) cuda = open_cuda (0);
   if (!cuda)
@@ -28,7 +28,6 @@ test_counters (void)
   NdtBackendCounters before, after;
   NdtStart start = {.guess = s.truth, .approach = 0};
   NdtAlignResult result;
-  const guint n = g_test_quick () ? 10000 : 100000;
   scene_give (cuda, &s);
   scene_align (cuda, &start, 1, &result);
   ndt_backend_get_counters (cuda, &before);
@@ -55,6 +54,15 @@ test_counters (void)
   g_assert_cmpuint (after.downloads - before.downloads, ==, n);
   g_rand_free (rand);
   scene_clear (&s);
+}
+
+static void
+test_counters (void)
+{
+  check_counters (g_test_quick () ? 10000 : 100000);
+  for (scene_method = NDT_METHOD_LM; scene_method <= NDT_METHOD_LBFGS; scene_method++)
+    check_counters (1000);
+  scene_method = NDT_METHOD_NEWTON;
 }
 
 /* Empty scans, scans off the map, poses beyond its cells. */
@@ -114,7 +122,7 @@ cancel_soon (gpointer backend)
 
 /* A batch that would take long ends soon. */
 static void
-test_cancel (void)
+check_cancel (void)
 {
   g_autoptr (NdtBackend) cuda = open_cuda (0);
   if (!cuda)
@@ -136,7 +144,9 @@ test_cancel (void)
   const gint64 whole = g_get_monotonic_time () - before;
   GThread *thread = g_thread_new ("cancel", cancel_soon, cuda);
   before = g_get_monotonic_time ();
-  g_assert_false (ndt_backend_align (cuda, 0, &default_params, starts, N, results, &error));
+  NdtAlignParams params = default_params;
+  params.method = scene_method;
+  g_assert_false (ndt_backend_align (cuda, 0, &params, starts, N, results, &error));
   const gint64 cancelled = g_get_monotonic_time () - before;
   g_assert_error (error, NDT_ERROR, NDT_ERROR_CANCELLED);
   g_thread_join (thread);
@@ -149,6 +159,14 @@ test_cancel (void)
   g_free (starts);
   g_free (results);
   scene_clear (&s);
+}
+
+static void
+test_cancel (void)
+{
+  for (scene_method = NDT_METHOD_NEWTON; scene_method <= NDT_METHOD_LBFGS; scene_method++)
+    check_cancel ();
+  scene_method = NDT_METHOD_NEWTON;
 }
 
 /* Each allocation refused in turn: other memory does, or there is an error and the next try works.

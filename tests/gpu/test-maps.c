@@ -35,7 +35,7 @@ test_map_sizes (void)
     assert_sums_agree (&a, &b);
     for (guint k = 0; k < 8; k++) {
       const NdtStart start = {.guess = scene_guess (&s, rand, 0.3, 0.02), .approach = 0};
-      n_agree += check_alignment (cpu, cuda, &start);
+      n_agree += check_alignment (cpu, cuda, NDT_METHOD_NEWTON, &start);
     }
     scene_clear (&s);
   }

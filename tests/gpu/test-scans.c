@@ -88,7 +88,7 @@ compare_sums (Pair *pair, const NdtPose *pose, GRand *rand)
 static void
 compare_alignment (Pair *pair, const NdtStart *start)
 {
-  pair->n_watersheds += !check_alignment (pair->cpu, pair->cuda, start);
+  pair->n_watersheds += !check_alignment (pair->cpu, pair->cuda, NDT_METHOD_NEWTON, start);
   pair->n_poses++;
 }
 

@@ -359,7 +359,7 @@ test_refused (void)
   NdtAlignResult result;
   NdtSums sums;
   set_scan (backend, 0, xyz, 1);
-  for (guint i = 0; i < 21; i++) {
+  for (guint i = 0; i < 22; i++) {
     NdtAlignParams params = default_params;
     NdtStart start = {.guess = truth, .approach = 0};
     guint slot = 0, level = 0;
@@ -430,6 +430,9 @@ test_refused (void)
       break;
     case 20:
       slot = G_MAXUINT;
+      break;
+    case 21:
+      params.method = (NdtMethod)(NDT_METHOD_LBFGS + 1);
       break;
     }
     if (of_align) {

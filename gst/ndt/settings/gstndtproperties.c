@@ -27,6 +27,11 @@ DEFINE_ENUM (neighbour_search_type, "GstNdtNeighbourSearch",
     { NDT_NEIGHBOURS_DIRECT7, "The point's cell and the six that share a face", "direct7" },
     { NDT_NEIGHBOURS_DIRECT1, "The point's cell", "direct1" })
 
+DEFINE_ENUM (optimizer_type, "GstNdtOptimizer",
+    { NDT_METHOD_NEWTON, "Newton's method with backtracking", "newton" },
+    { NDT_METHOD_LM, "Levenberg-Marquardt: a trust region with the score's Hessian", "lm" },
+    { NDT_METHOD_LBFGS, "L-BFGS: values and gradients only", "lbfgs" })
+
 DEFINE_ENUM (covariance_estimate_type, "GstNdtCovarianceEstimate",
     { NDT_COVARIANCE_UNBIASED, "Sample covariance", "unbiased" },
     { NDT_COVARIANCE_AUTOWARE, "As Autoware computes it", "autoware" },
@@ -82,7 +87,10 @@ static const GstNdtProperty properties[] = {
     {"outlier-ratio", "Outlier Ratio", "Share of points that the map does not explain (0 to 1)",
         GST_NDT_KIND_DOUBLE, AT (params.registration.align.outlier_ratio), PLAYING,
         GST_NDT_CHANGE_PARAMS, 0.001, 0.999},
-    {"max-iterations", "Maximum Iterations", "Largest number of Newton steps per alignment",
+    {"optimizer", "Optimizer", "How the score of a scan is maximized", GST_NDT_KIND_ENUM,
+        AT (params.registration.align.method), PLAYING, GST_NDT_CHANGE_PARAMS,
+        .type = optimizer_type},
+    {"max-iterations", "Maximum Iterations", "Largest number of steps per alignment",
         GST_NDT_KIND_UINT, AT (params.registration.align.max_iterations), PLAYING,
         GST_NDT_CHANGE_PARAMS, 1, 1000},
     {"translation-epsilon", "Translation Epsilon",
