@@ -215,8 +215,10 @@ is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 static double
 get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
+  const NdtTrackerGuess *guess = &step->guess;
   const gboolean is_contradicted =
-      step->guess.prediction == NDT_TRACKER_FROM_PRIOR && step->guess.has_own && step->guess.far;
+      (guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->has_own && guess->far) ||
+      guess->is_doubted || (guess->is_held && guess->has_own && !guess->coasts);
   return step->is_wide || is_contradicted || is_starting (localizer, step) ||
                  !ndt_localizer_can_search (localizer)
              ? 0
@@ -547,6 +549,15 @@ judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step)
   const gboolean as_good = ndt_localizer_get_quality (&out->registration) >=
                            NDT_LOCALIZER_AS_GOOD * tracker->closed_quality;
   const gboolean is_place = out->fit >= NDT_LOCALIZER_AREA_FIT * localizer->params.min_start_fit;
+  /* Along an open direction every place fits, and motion may be wrong from its start on. Of priors
+   * one may be wrong, two in a row are not both. */
+  if (step->guess.is_apart && (tracker->n_apart > 1 || step->guess.is_doubted) &&
+      ndt_observability_count_open (&out->registration.observability) > 0) {
+    const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+    double metres;
+    ndt_pose_difference (&body, &step->input.prior, &metres, NULL);
+    out->sigma = MAX (out->sigma, metres);
+  }
   if (out->sigma > localizer->params.max_sigma) {
     out->reason = NDT_REASON_DEGENERATE;
     tracker->n_closed = 0;
