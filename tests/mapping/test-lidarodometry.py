@@ -150,7 +150,8 @@ def main():
     print(f"1..{len(checks)}")
     failed = False
     with tempfile.TemporaryDirectory() as work:
-        subprocess.run([os.environ["NDT_MAP"], "simulate", "--seed=7", f"{work}/map.pcd"], check=True)
+        subprocess.run([os.environ["NDT_MAP"], "simulate", "--seed=7", f"{work}/map.pcd"], check=True,
+                       stdout=subprocess.DEVNULL)
         for number, check in enumerate(checks, 1):
             try:
                 check(work)

@@ -29,7 +29,7 @@ def main():
     print("1..3")
     for i, (ok, name) in enumerate(((same, "source"), (right, "output"), (near, "result")), 1):
         print(f"{'ok' if ok else 'not ok'} {i} {name}")
-    print(f"# {done.stdout.strip()} {done.stderr.strip()}")
+    print("# " + f"{done.stdout.strip()} {done.stderr.strip()}".replace("\n", "\n# "))
     return 0 if same and right and near else 1
 
 
