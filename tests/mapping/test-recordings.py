@@ -244,8 +244,25 @@ def refused(work):
     assert not os.path.exists(f"{work}/x.pcd") and not os.path.exists(f"{work}/x/map.pcd")
 
 
+def too_large(work):
+    """A scan beyond the limit, from a program that goes on writing: said, and not waited for."""
+    path = f"{work}/ndt-scans"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"#!{sys.executable}\nimport struct, sys\n"
+                   "out = sys.stdout.buffer\n"
+                   "out.write(b'ndtscans1\\n' + struct.pack('<IIq4I24d', 0x4e414353, 1 << 30, 0, 0, 0, 0, 0, *[0.0] * 24))\n"
+                   "while True:\n    out.write(bytes(1 << 20))\n")
+    os.chmod(path, 0o755)
+    with open(f"{work}/any.mcap", "wb") as file:
+        file.write(b"\x89MCAP0\r\n" + bytes(100))
+    env = dict(os.environ, PATH=f"{work}:{os.environ['PATH']}")
+    done = subprocess.run([TOOL, "make", "-o", f"{work}/x", f"{work}/any.mcap"], capture_output=True,
+                          encoding="utf-8", check=False, env=env, timeout=120)
+    assert done.returncode == 1 and "256 MiB" in done.stderr, (done.returncode, done.stdout, done.stderr)
+
+
 def main():
-    checks = (attached, foreign, capture, refused)
+    checks = (attached, foreign, capture, refused, too_large)
     print(f"1..{len(checks)}")
     failed = False
     for number, check in enumerate(checks, 1):

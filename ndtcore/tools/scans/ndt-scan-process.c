@@ -79,10 +79,12 @@ ndt_scan_process_new (const gchar *recording, const NdtScanOptions *options, GEr
   return process;
 }
 
+/* The pipe is closed first: a program that still writes to it would never end. */
 static gint
 wait_for (NdtScanProcess *process)
 {
   gint status = 0;
+  g_clear_pointer (&process->in, fclose);
   if (process->pid != 0)
     waitpid (process->pid, &status, 0);
   process->pid = 0;
@@ -94,8 +96,6 @@ ndt_scan_process_free (NdtScanProcess *process)
 {
   if (process->pid != 0)
     kill (process->pid, SIGTERM);
-  if (process->in)
-    fclose (process->in);
   wait_for (process);
   g_array_unref (process->values);
   g_free (process->poses);
@@ -157,8 +157,13 @@ ndt_scan_process_next (
     return FALSE;
   }
   const guint64 n = (guint64)record->n_points * (record->has_times ? 4 : 3);
-  if (n > MAX_FLOATS)
-    return broke_off (process, error);
+  if (n > MAX_FLOATS) {
+    wait_for (process);
+    g_set_error (error, NDT_ERROR, NDT_ERROR_FORMAT,
+        "%s: a scan of %u points is larger than 256 MiB, which is the limit", process->recording,
+        record->n_points);
+    return FALSE;
+  }
   g_array_set_size (process->values, (guint)n);
   if (fread (process->values->data, sizeof (float), n, process->in) != n)
     return broke_off (process, error);
