@@ -259,6 +259,66 @@ ndt_rolling_map_trim (NdtRollingMap *map, const double centre[3], double radius)
   index_blocks (map, map->shift);
 }
 
+/* ---- Saved state ---- */
+
+typedef struct {
+  NdtVoxelMapParams params;
+  gint64 origin[3];
+  double n_points;
+  guint32 has_origin;
+  gint32 shift;
+} Saved;
+
+void
+ndt_rolling_map_save (const NdtRollingMap *map, GByteArray *out)
+{
+  Saved head;
+  memset (&head, 0, sizeof head);
+  head.params = map->params;
+  memcpy (head.origin, map->origin, sizeof head.origin);
+  head.n_points = map->n_points;
+  head.has_origin = (guint32)map->has_origin;
+  head.shift = map->shift;
+  g_byte_array_append (out, (const guint8 *)&head, sizeof head);
+  ndt_saved_append_array (out, map->cells);
+  ndt_saved_append_array (out, map->blocks);
+}
+
+/* Blocks have room in a table of that shift, and their cells exist. */
+static gboolean
+is_consistent (const NdtRollingMap *map, gint32 shift)
+{
+  if (shift < 64 - 32 || shift > 64 - 12 || 2 * (gsize)map->blocks->len > (gsize)1 << (64 - shift))
+    return FALSE;
+  for (guint b = 0; b < map->blocks->len; b++)
+    for (guint bit = 0; bit < 64; bit++) {
+      const Block *block = &g_array_index (map->blocks, Block, b);
+      const gboolean has_voxel = block->voxels >> bit & 1;
+      if (block->cells[bit] == NO_CELL ? has_voxel : block->cells[bit] >= map->cells->len)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+ndt_rolling_map_restore (NdtRollingMap *map, NdtSaved *saved)
+{
+  Saved head;
+  ndt_rolling_map_clear (map);
+  if (!ndt_saved_take (saved, &head, sizeof head) ||
+      head.params.resolution != map->params.resolution ||
+      !ndt_saved_take_array (saved, map->cells) || !ndt_saved_take_array (saved, map->blocks) ||
+      !is_consistent (map, head.shift)) {
+    ndt_rolling_map_clear (map);
+    return FALSE;
+  }
+  memcpy (map->origin, head.origin, sizeof head.origin);
+  map->has_origin = head.has_origin != 0;
+  map->n_points = head.n_points;
+  index_blocks (map, head.shift);
+  return TRUE;
+}
+
 /* ---- Maps ---- */
 
 /* Computes the voxels of cells that gained a tenth of their points. */

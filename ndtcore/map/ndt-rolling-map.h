@@ -6,6 +6,7 @@
 #include <glib.h>
 
 #include "ndt-voxel-map.h"
+#include "ndtcore/base/ndt-saved.h"
 
 G_BEGIN_DECLS
 
@@ -37,6 +38,11 @@ guint ndt_rolling_map_get_n_cells (const NdtRollingMap *map);
  * from all cells each time, which takes several times as long. NULL with %NDT_ERROR_EMPTY_MAP
  * without a voxel, or %NDT_ERROR_NO_MEMORY. */
 NdtVoxelMap *ndt_rolling_map_build (NdtRollingMap *map, guint n_levels, GError **error);
+/* All that later calls depend on, for the same build. Restoring into a map of the same parameters
+ * gives the bits that the saved one would have given; FALSE, and the map is empty, where the bytes
+ * are none of such a map. */
+void ndt_rolling_map_save (const NdtRollingMap *map, GByteArray *out);
+gboolean ndt_rolling_map_restore (NdtRollingMap *map, NdtSaved *saved);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtRollingMap, ndt_rolling_map_free)
 

@@ -43,6 +43,9 @@ typedef struct {
   double fit; /* of the worse of two scans, of what a scan of the old place has there */
 } NdtClosure;
 
+/* Scans between two states that can be saved. */
+#define NDT_MAP_MAKER_SAVE_STEP 100
+
 /* A scan that the map is made from: packed points, thinned and compensated, in the sensor's frame.
  */
 typedef struct {
@@ -74,6 +77,19 @@ gboolean ndt_map_maker_add (
  * of its position, metres; @sigma_turn: of its rotation, rad; INFINITY: it has none. */
 void ndt_map_maker_add_fix (
     NdtMapMaker *maker, const NdtPose *sensor, double sigma, double sigma_turn);
+/* Closures that an interrupted run tried, of NdtClosure, in its order: taken in place of trying
+ * them again. @known: (nullable) (transfer none): valid until ndt_map_maker_close() returns.
+ * @tried: called with each one that this run tries. */
+void ndt_map_maker_set_known_closures (NdtMapMaker *maker, const GArray *known,
+    void (*tried) (const NdtClosure *closure, gpointer data), gpointer data);
+/* The drive so far, for the same build, without the points of key scans. FALSE where it cannot be
+ * saved at this scan: it can every NDT_MAP_MAKER_SAVE_STEP scans, where there is a map. */
+gboolean ndt_map_maker_save (const NdtMapMaker *maker, GByteArray *out);
+/* Into a maker of the same parameters without a scan, which then goes on as the saved one. @points:
+ * those of its key scans, three floats each, one scan after the other. FALSE with
+ * %NDT_ERROR_FORMAT. */
+gboolean ndt_map_maker_restore (
+    NdtMapMaker *maker, NdtSaved *saved, NdtSaved *points, GError **error);
 /* After the last scan, once: closures and poses. @progress: (nullable): called with how many of how
  * many submaps are done. */
 gboolean ndt_map_maker_close (NdtMapMaker *maker,

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "ndt-odometry.h"
+#include "ndt-odometry-private.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ndt-course.h"
-#include "ndt-drift.h"
-#include "ndt-moving-scan.h"
 #include "ndtcore/base/ndt-memory.h"
-#include "ndtcore/map/ndt-rolling-map.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/math/ndt-mount.h"
 
@@ -36,38 +32,6 @@
 /* Share of a scan in the mean fit of the last ones. */
 #define FIT_RATE 0.1
 #define SLOW_FIT_RATE 0.02
-
-struct _NdtOdometry {
-  NdtBackend *backend;
-  NdtOdometryParams params;
-  NdtMovingScan *moving;
-  NdtRollingMap *map;
-  guint n_levels; /* of the backend's map; 0: none was set */
-
-  gboolean has_pose;
-  NdtPose sensor; /* in the middle of the last scan that was aligned, or predicted */
-  gint64 time;    /* of that */
-  gboolean has_velocity;
-  double velocity[6]; /* of the sensor there, a twist a second, or a scan where times are unknown */
-  NdtCourse course;   /* of the sensor, in the last scan */
-  NdtDrift drift;     /* of the step from the last scan: how well its velocity is known */
-  double covariance[36];
-  guint n_fits;
-  double fit;         /* mean of the last scans; 0: none yet */
-  double rotation[9]; /* covariance of the last alignment's, rad² */
-  guint n_lost;
-  guint n_open;      /* scans in a row that leave an axis open */
-  gboolean is_rough; /* the map is of one scan, whose motion was not compensated … */
-  NdtPose first;     /* … and that was here … */
-  gint64 first_time; /* … then */
-  gboolean has_base;
-  NdtPose base; /* of the scan that the map took last */
-  double trimmed[3];
-
-  float *points;
-  guint n_points;
-  guint capacity;
-};
 
 void
 ndt_odometry_params_init (NdtOdometryParams *params)
@@ -199,9 +163,8 @@ ndt_odometry_status_to_string (NdtOdometryStatus status)
 
 /* ---- The map ---- */
 
-/* Gives the backend the map with so many levels, at least. */
-static gboolean
-use_map (NdtOdometry *odometry, guint n_levels, GError **error)
+gboolean
+ndt_odometry_use_map (NdtOdometry *odometry, guint n_levels, GError **error)
 {
   if (odometry->n_levels >= n_levels)
     return TRUE;
@@ -367,7 +330,7 @@ align (NdtOdometry *odometry, const NdtPose *guess, NdtOdometryResult *result, G
       {.stddev = {0.5, 0.5, 0.2, 0.06, 0.06, 0.35}}, {.stddev = {0.7, 0.7, 0.2, 0.06, 0.06, G_PI}}};
   ndt_registration_params_init (&params);
   params.align = odometry->params.align;
-  if (!use_map (odometry, odometry->has_velocity ? 1 : NDT_MAX_LEVELS, &local)) {
+  if (!ndt_odometry_use_map (odometry, odometry->has_velocity ? 1 : NDT_MAX_LEVELS, &local)) {
     /* Of points too sparse for a voxel: fits nowhere. */
     memset (best, 0, sizeof (*best));
     if (g_error_matches (local, NDT_ERROR, NDT_ERROR_EMPTY_MAP))
@@ -381,7 +344,7 @@ align (NdtOdometry *odometry, const NdtPose *guess, NdtOdometryResult *result, G
   if (odometry->fit == 0 || fits (odometry, best, SEARCH_BELOW))
     return TRUE;
   result->searched = TRUE;
-  if (!use_map (odometry, NDT_MAX_LEVELS, error) ||
+  if (!ndt_odometry_use_map (odometry, NDT_MAX_LEVELS, error) ||
       !ndt_register (odometry->backend, 0, &params, NDT_SEARCH_FAR, guesses, 2, &other, error))
     return FALSE;
   if (quality (&other) > quality (best))

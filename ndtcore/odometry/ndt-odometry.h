@@ -2,6 +2,7 @@
 /* Where a sensor goes, by its scans alone: each is aligned to a map of those before. */
 #pragma once
 
+#include "ndtcore/base/ndt-saved.h"
 #include "ndtcore/registration/ndt-registration.h"
 #include "ndtcore/motion/ndt-deskew.h"
 
@@ -107,6 +108,16 @@ gboolean ndt_odometry_process (
  * (transfer none): packed x, y, z; valid until the next call. */
 const float *ndt_odometry_get_points (
     const NdtOdometry *odometry, guint *n_points, NdtPose *sensor);
+/* Gives the backend the map of all scans so far. Points are ordered by the map that the backend
+ * has, so that bits depend on when it was given: state is saved after this alone, and a run that is
+ * to equal one which is restored calls it at the same scans. FALSE without an error: there is no
+ * map yet, and state cannot be saved. */
+gboolean ndt_odometry_settle (NdtOdometry *odometry, GError **error);
+/* All that later scans depend on, for the same build. */
+void ndt_odometry_save (const NdtOdometry *odometry, GByteArray *out);
+/* Into an odometry of the same parameters, which then goes on as the saved one. FALSE with
+ * %NDT_ERROR_FORMAT where the bytes are none of it. */
+gboolean ndt_odometry_restore (NdtOdometry *odometry, NdtSaved *saved, GError **error);
 guint ndt_odometry_get_n_cells (const NdtOdometry *odometry);
 const gchar *ndt_odometry_status_to_string (NdtOdometryStatus status);
 

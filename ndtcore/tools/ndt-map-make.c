@@ -8,6 +8,7 @@
 
 #include <glib/gstdio.h>
 
+#include "ndt-make-state.h"
 #include "ndt-map-tool.h"
 #include "ndt-point-set.h"
 #include "scans/ndt-scan-source.h"
@@ -34,6 +35,7 @@ typedef struct {
   double sigma;
   double sigma_turn; /* degrees; 0: rotations are not used */
   guint n_threads;
+  gboolean resume;
   NdtScanOptions scans;
   gchar **inputs;
 
@@ -41,8 +43,49 @@ typedef struct {
   NdtMapProgress progress;
   guint64 n_points;
   guint counts[NDT_ODOMETRY_SKIPPED + 1];
-  gboolean has_times; /* of points */
+  gboolean has_times;  /* of points */
+  NdtMakeState *state; /* NULL: not kept */
 } Make;
+
+/* What is kept of this structure for a run that goes on. */
+typedef struct {
+  guint64 n_points;
+  guint counts[NDT_ODOMETRY_SKIPPED + 1];
+  guint has_times;
+} Kept;
+
+static GByteArray *
+keep (const Make *make)
+{
+  GByteArray *out = g_byte_array_new ();
+  Kept kept;
+  memset (&kept, 0, sizeof kept);
+  kept.n_points = make->n_points;
+  memcpy (kept.counts, make->counts, sizeof kept.counts);
+  kept.has_times = (guint)make->has_times;
+  g_byte_array_append (out, (const guint8 *)&kept, sizeof kept);
+  ndt_saved_append_array (out, make->times);
+  return out;
+}
+
+/* From where an earlier run was, if there is one. */
+static gboolean
+resume (Make *make, NdtMapMaker *maker, GError **error)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  Kept kept;
+  if (!ndt_make_state_restore (make->state, maker, bytes, error))
+    return FALSE;
+  NdtSaved saved = {bytes->data, bytes->len};
+  if (!ndt_saved_take (&saved, &kept, sizeof kept) || !ndt_saved_take_array (&saved, make->times))
+    return TRUE;
+  make->n_points = kept.n_points;
+  memcpy (make->counts, kept.counts, sizeof kept.counts);
+  make->has_times = kept.has_times != 0;
+  g_printerr (
+      "ndt-map: an earlier run had %u scans: goes on there\n", ndt_map_maker_get_n_scans (maker));
+  return TRUE;
+}
 
 /* The pose that is given for a scan; of a scan with motion the one in its middle. */
 static void
@@ -72,7 +115,10 @@ add_scan (Make *make, NdtMapMaker *maker, const NdtScan *scan, GError **error)
     return FALSE;
   make->counts[result.status]++;
   add_fix (make, maker, scan);
-  return TRUE;
+  if (!make->state)
+    return TRUE;
+  g_autoptr (GByteArray) kept = keep (make);
+  return ndt_make_state_add (make->state, scan, maker, kept, error);
 }
 
 /* ---- What is written ---- */
@@ -259,6 +305,11 @@ make_map (Make *make, NdtMapMaker *maker, NdtScanSource *source, GError **error)
   GError *failure = NULL;
   const gchar *what = ndt_scan_source_get_progress (source, &done, &all);
   ndt_map_progress_start (&make->progress, what, all);
+  while (!failure && make->state && ndt_make_state_is_behind (make->state)) {
+    scan = ndt_scan_source_next (source, &failure);
+    if (!failure)
+      ndt_make_state_skip (make->state, scan, &failure);
+  }
   while (!failure && (scan = ndt_scan_source_next (source, &failure))) {
     ndt_scan_source_get_progress (source, &done, &all);
     ndt_map_progress_step (&make->progress, done, make->n_points);
@@ -270,7 +321,11 @@ make_map (Make *make, NdtMapMaker *maker, NdtScanSource *source, GError **error)
     return FALSE;
   }
   ndt_map_progress_start (&make->progress, "places", 0);
-  return ndt_map_maker_close (maker, show_progress, make, error);
+  if (!make->state)
+    return ndt_map_maker_close (maker, show_progress, make, error);
+  return ndt_make_state_begin_closures (make->state, maker, error) &&
+         ndt_map_maker_close (maker, show_progress, make, error) &&
+         ndt_make_state_end_closures (make->state, error);
 }
 
 static int
@@ -314,12 +369,22 @@ run_make (Make *make, GOptionContext *context)
   g_autoptr (NdtMapMaker) maker = backend ? ndt_map_maker_new (backend, &params, &error) : NULL;
   if (!maker)
     return ndt_map_report (error);
+  if (make->resume) {
+    /* The options that poses depend on; those that scans depend on are told by the scans. */
+    g_autofree gchar *options = g_strdup_printf (VERSION " %.17g %.17g %.17g %.17g %.17g",
+        make->resolution, make->min_range, make->max_range, make->sigma, make->sigma_turn);
+    make->state = ndt_make_state_open (make->output, options, &error);
+    if (!make->state || !resume (make, maker, &error))
+      return ndt_map_report (error);
+  }
   const gboolean made = make_map (make, maker, source, &error);
   ndt_map_progress_end (&make->progress);
   if (!made || !write_map (make, maker, &n_written, &n_moved, &error) ||
       !write_poses (make, maker, &error) || !write_edges (make, maker, &error) ||
       !write_georeference (make, &error))
     return ndt_map_report (error);
+  if (make->state)
+    ndt_make_state_remove (make->state);
   print_report (make, maker, n_written, n_moved);
   if (make->counts[NDT_ODOMETRY_RESTARTED] > 0)
     g_printerr (
@@ -366,6 +431,10 @@ ndt_map_command_make (int argc, char **argv)
       NDT_SCAN_POSE_ENTRIES (make.scans),
       {"keep-moved", 0, 0, G_OPTION_ARG_NONE, &make.keep_moved,
           "Keep points of what moved meanwhile", NULL},
+      {"resume", 0, 0, G_OPTION_ARG_NONE, &make.resume,
+          "Keep what is done in FOLDER.resume until the map is written, and go on where an "
+          "interrupted run was",
+          NULL},
       {"n-threads", 0, 0, G_OPTION_ARG_INT, &n_threads,
           "Threads (default 0: one per processor); the map does not depend on it", "N"},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &make.inputs, NULL, NULL},
@@ -390,6 +459,7 @@ ndt_map_command_make (int argc, char **argv)
     make.n_threads = (guint)n_threads;
     status = run_make (&make, context);
   }
+  g_clear_pointer (&make.state, ndt_make_state_free);
   g_array_unref (make.times);
   g_free (make.output);
   ndt_scan_options_clear (&make.scans);

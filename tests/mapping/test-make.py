@@ -8,9 +8,11 @@
 import filecmp
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -136,6 +138,60 @@ def given(work):
     assert "--trajectory" in tool("make", "-o", f"{work}/x", "--recorded-poses", f"{work}/scans", status=1)
 
 
+def kill_when(ready, *arguments):
+    """Kills the tool as soon as @ready() says so."""
+    with subprocess.Popen([TOOL, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        while run.poll() is None and not ready():
+            time.sleep(0.001)
+        run.send_signal(signal.SIGKILL)
+    assert run.returncode == -signal.SIGKILL, f"ended before it could be killed: {run.returncode}"
+
+
+def size(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def resumed(work):
+    """A run that was killed, three times, goes on and makes the bytes of one run; others are refused."""
+    for name, seed, n in ("drive", 5, 1100), ("other", 6, 120):
+        os.mkdir(f"{work}/{name}")
+        launch(f"lidartestsrc seed={seed} num-buffers={n} rings=16 columns=256 speed=20 moving-objects=0 ! pcdenc "
+               f"! multifilesink location={work}/{name}/%06d.pcd")
+    one, out = f"{work}/one", f"{work}/out/drive"
+    kept = f"{out}.resume"
+    command = ("make", "-o", out, "--resume", f"{work}/drive")
+    text = tool("make", "-o", one, f"{work}/drive")
+    print("# " + text.strip().replace("\n", "\n# "))
+    assert not os.path.exists(f"{one}.resume")
+    kill_when(lambda: size(f"{kept}/state") > 0, *command)
+    for arguments, why in (([f"{work}/drive", "--resolution=2"], "other options"),
+                           ([f"{work}/other"], "not those")):
+        text = tool("make", "-o", out, "--resume", *arguments, status=1)
+        assert why in text and "remove the folder" in text, text
+    half = size(f"{kept}/points")
+    kill_when(lambda: size(f"{kept}/points") > 3 * half, *command)
+    kill_when(lambda: size(f"{kept}/closures") > 0, *command)
+    # What is cut off at the end of a file, or was not finished, is not believed.
+    with open(f"{kept}/points", "ab") as file:
+        file.write(bytes(1000))
+    with open(f"{kept}/closures", "ab") as file:
+        file.write(bytes(100))
+    text = tool(*command)
+    assert "goes on there" in text, text
+    assert not os.path.exists(kept)
+    for name in "map.pcd", "poses.txt", "edges.csv":
+        assert filecmp.cmp(f"{one}/{name}", f"{out}/{name}", shallow=False), name
+    # A damaged state, and damaged points.
+    kill_when(lambda: size(f"{kept}/state") > 0, *command)
+    for name in "points", "state":
+        data = bytearray(open(f"{kept}/{name}", "rb").read())
+        data[len(data) // 2] ^= 1
+        with open(f"{kept}/{name}", "wb") as file:
+            file.write(data)
+        text = tool(*command, status=1)
+        assert name in text and "damaged" in text, text
+
+
 def refused(work):
     """What cannot be done says why."""
     os.mkdir(f"{work}/empty")
@@ -148,7 +204,7 @@ def refused(work):
 
 
 def main():
-    checks = (simulated, kitti, given, refused)
+    checks = (simulated, kitti, given, resumed, refused)
     print(f"1..{len(checks)}")
     failed = False
     for number, check in enumerate(checks, 1):
