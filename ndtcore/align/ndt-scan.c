@@ -182,11 +182,10 @@ thin_part (guint i, gpointer data)
     g_atomic_int_set (&job->failed, 1);
 }
 
-/* Centroids of the leaves, in the order of their first points: parts are added in the scan's
- * order. */
-static gboolean
-thin (NdtThinner *thinner, const NdtCloudView *points, const NdtScanFilter *filter, guint *n,
-    guint64 *allocations)
+/* Parts are added in the scan's order, so that leaves are in the order of their first points. */
+gboolean
+ndt_thinner_run (NdtThinner *thinner, const NdtCloudView *points, const NdtScanFilter *filter,
+    guint *n, guint64 *allocations)
 {
   const guint most = (guint)(points->n_points / NDT_THIN_PART);
   Thinning job = {.thinner = thinner,
@@ -269,7 +268,7 @@ ndt_scan_set (NdtScan *scan, NdtThinner *thinner, const NdtCloudView *points,
   guint n = 0;
   scan->n = 0;
   if (filter->leaf_size > 0) {
-    if (!thin (thinner, points, filter, &n, allocations))
+    if (!ndt_thinner_run (thinner, points, filter, &n, allocations))
       return FALSE;
   } else {
     if (!reserve_points (thinner, (guint)points->n_points, allocations))

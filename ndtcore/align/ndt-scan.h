@@ -34,6 +34,11 @@ NdtThinner *ndt_thinner_new (NdtWorkers *workers);
 void ndt_thinner_free (NdtThinner *thinner);
 gsize ndt_thinner_get_bytes (const NdtThinner *thinner);
 
+/* The part of ndt_scan_set() with a leaf size before the points are ordered: *n is the number of
+ * centroids, which stay in the thinner. FALSE where there is not the memory. */
+gboolean ndt_thinner_run (NdtThinner *thinner, const NdtCloudView *points,
+    const NdtScanFilter *filter, guint *n, guint64 *allocations);
+
 /* Thins @points. @cell: the map's resolution, for the spatial order. *allocations is increased.
  * FALSE where there is not the memory; the scan has no points then. */
 gboolean ndt_scan_set (NdtScan *scan, NdtThinner *thinner, const NdtCloudView *points,

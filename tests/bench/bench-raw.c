@@ -3,7 +3,7 @@
  * scan and leaf, in one process and in turn; and small scans in several streams, as one process and
  * as processes of one thread each.
  *
- *   bench-raw [--quick] [--raw] [--kernels] [--rounds N] [--json FILE]
+ *   bench-raw [--quick] [--raw|--streams] [--kernels] [--rounds N] [--json FILE]
  *
  * Pinned: the program with n threads runs on n processors, PCL's on the first of them. Times of one
  * thread are its processor time, as a longer run is interrupted more often, which would favour the
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "bench-data.h"
-#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/align/ndt-scan.h"
 #include "ndtcore/cloudfile/ndt-pcd.h"
 #include "ndtcore/odometry/ndt-scan-velocity.h"
 #include "ndtcore/posefile/ndt-trajectory.h"
@@ -146,6 +146,7 @@ typedef struct {
   BenchCloud map;
   NdtPcdFile *files[N_SCANS];
   NdtCloudView scans[N_SCANS];
+  NdtCloudView copies[N_SCANS];
   NdtPose guesses[N_SCANS]; /* where the scans before would expect it */
   NdtPose truths[N_SCANS];
 } Raw;
@@ -182,6 +183,10 @@ load_raw (Raw *raw)
     raw->files[i] = ndt_pcd_file_open (path, &error);
     if (!raw->files[i] || !ndt_pcd_file_get_points (raw->files[i], &raw->scans[i], &error))
       g_error ("%s", error->message);
+    raw->copies[i] = raw->scans[i];
+    raw->copies[i].x = g_memdup2 (raw->scans[i].x, raw->scans[i].n_points * raw->scans[i].stride);
+    raw->copies[i].y = raw->copies[i].x + (raw->scans[i].y - raw->scans[i].x);
+    raw->copies[i].z = raw->copies[i].x + (raw->scans[i].z - raw->scans[i].x);
     raw->truths[i] = *ndt_trajectory_get_pose (poses, at);
     ndt_pose_between (
         ndt_trajectory_get_pose (poses, at - 2), ndt_trajectory_get_pose (poses, at - 1), &step);
@@ -202,13 +207,36 @@ check_pose (const Raw *raw, guint i, const NdtAlignResult *result)
     g_error ("scan %u is %.3f m from its pose", FIRST_SCAN + i, sqrt (square));
 }
 
+/* Thinning without the order along the Z curve, which PCL's VoxelGrid does not have either. @scans:
+ * copies, so that these points are as cold as PCL's are. */
+static void
+time_thinning (NdtThinner *thinner, const NdtCloudView *scans, guint n_threads, GArray *ms)
+{
+  NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
+  filter.leaf_size = LEAF;
+  for (guint i = 0; i < N_SCANS; i++) {
+    guint n;
+    guint64 allocations = 0;
+    const gdouble start = now_ms (n_threads);
+    if (!ndt_thinner_run (thinner, &scans[i], &filter, &n, &allocations))
+      g_error ("no memory");
+    const gdouble time = now_ms (n_threads) - start;
+    g_array_append_val (ms, time);
+  }
+}
+
 /* @program: of the rows; @resolution: of the map; @with_pcl: PCL's alternates with it. */
 static void
 run_raw (const Raw *raw, const gchar *program, double resolution, guint n_threads, guint n_rounds,
     gboolean with_pcl)
 {
-  g_autoptr (GArray) thinned = times_new (), posed = times_new ();
+  g_autoptr (GArray) thinned = times_new (), ordered = times_new (), posed = times_new ();
   pin (0, n_threads);
+  g_autoptr (NdtWorkers) workers = ndt_workers_new (n_threads);
+  g_autoptr (NdtThinner) thinner = ndt_thinner_new (workers);
+  /* Two instances in turn would each count as a stream and leave the other half of the threads. */
+  for (guint round = 0; round < n_rounds + 3 && n_threads > 1; round++)
+    time_thinning (thinner, raw->copies, n_threads, thinned);
   NdtBackend *backend = open_backend (n_threads, &raw->map, resolution);
 #ifdef HAVE_PCL
   g_autoptr (GArray) pcl = times_new ();
@@ -221,6 +249,8 @@ run_raw (const Raw *raw, const gchar *program, double resolution, guint n_thread
   }
 #endif
   for (guint round = 0; round < n_rounds + 3; round++) {
+    if (n_threads == 1)
+      time_thinning (thinner, raw->copies, n_threads, thinned);
     for (guint i = 0; i < N_SCANS; i++) {
       const gdouble start = now_ms (n_threads);
       set_scan (backend, &raw->scans[i], LEAF);
@@ -229,7 +259,7 @@ run_raw (const Raw *raw, const gchar *program, double resolution, guint n_thread
       const gdouble all = now_ms (n_threads) - start;
       check_pose (raw, i, &result);
       if (round >= 3) { /* all is allocated */
-        g_array_append_val (thinned, set);
+        g_array_append_val (ordered, set);
         g_array_append_val (posed, all);
       }
 #ifdef HAVE_PCL
@@ -251,8 +281,11 @@ run_raw (const Raw *raw, const gchar *program, double resolution, guint n_thread
     print_row ("KITTI raw scan, leaf 0.5", name, 1, pcl);
   }
 #endif
-  if (resolution == DEFAULT_RESOLUTION)
-    print_row ("KITTI raw scan thinned, ordered", program, n_threads, thinned);
+  if (resolution == DEFAULT_RESOLUTION) {
+    g_array_remove_range (thinned, 0, 3 * N_SCANS);
+    print_row ("KITTI raw scan thinned", program, n_threads, thinned);
+    print_row ("KITTI raw scan thinned, ordered", program, n_threads, ordered);
+  }
   print_row (resolution == DEFAULT_RESOLUTION ? "KITTI raw scan to pose"
                                               : "KITTI raw scan aligned, 1 m cells",
       program, n_threads, posed);
@@ -411,12 +444,13 @@ next_count (guint n)
 int
 main (int argc, char **argv)
 {
-  gboolean quick = FALSE, kernels = FALSE, raw_only = FALSE;
+  gboolean quick = FALSE, kernels = FALSE, raw_only = FALSE, streams_only = FALSE;
   gint n_rounds = 0;
   g_autofree gchar *json_path = NULL;
   const GOptionEntry entries[] = {{"quick", 'q', 0, G_OPTION_ARG_NONE, &quick, "Few rounds", NULL},
       {"kernels", 'k', 0, G_OPTION_ARG_NONE, &kernels, "Rows for each instruction set", NULL},
       {"raw", 0, 0, G_OPTION_ARG_NONE, &raw_only, "No streams", NULL},
+      {"streams", 0, 0, G_OPTION_ARG_NONE, &streams_only, "No raw scans", NULL},
       {"rounds", 'r', 0, G_OPTION_ARG_INT, &n_rounds, "How often each is timed (150)", "N"},
       {"json", 'j', 0, G_OPTION_ARG_FILENAME, &json_path, "Write the rows to a file", "FILE"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
@@ -440,7 +474,7 @@ main (int argc, char **argv)
     run_streams (g_ptr_array_index (cases, 0), n, (guint)n_rounds, TRUE);
   for (guint n = 1; cases->len > 0 && n > 0; n = next_count (n))
     run_streams (g_ptr_array_index (cases, 0), n, (guint)n_rounds, FALSE);
-  if (load_raw (&raw)) {
+  if (!streams_only && load_raw (&raw)) {
     for (guint n = 1; n > 0; n = next_count (n))
       run_raw (&raw, "gst-ndt", DEFAULT_RESOLUTION, n, (guint)n_rounds, n == 1);
     for (guint n = 1; n > 0; n = next_count (n))
@@ -452,8 +486,10 @@ main (int argc, char **argv)
       run_raw (&raw, name, DEFAULT_RESOLUTION, 1, (guint)n_rounds, FALSE);
     }
     run_first (&raw, MIN ((guint)n_rounds, 40));
-    for (guint i = 0; i < N_SCANS; i++)
+    for (guint i = 0; i < N_SCANS; i++) {
       ndt_pcd_file_free (raw.files[i]);
+      g_free ((gpointer)raw.copies[i].x);
+    }
     g_free (raw.map.xyz);
   }
   g_string_append (json, "\n]\n");
