@@ -32,7 +32,8 @@ typedef struct {
   gint32 dy[BLOCK];
   gint32 dz[BLOCK];
   Int4 before[BLOCK + 1]; /* sums of the offsets of the points before, and their number */
-  guint16 runs[BLOCK + 1];
+  guint16 runs[BLOCK + VEC_LANES];
+  guint32 slots[BLOCK]; /* of the runs' leaves, where there is no collision */
 } Block;
 
 static inline Float4
@@ -174,9 +175,35 @@ sum_points (guint n, Block *b)
 static guint
 find_runs (guint n, Block *b)
 {
-  guint n_runs = 1;
+  guint n_runs = 1, i = 1;
   b->runs[0] = 0;
-  for (guint i = 1; i < n; i++) {
+#if defined(__AVX512F__)
+  const __m128i numbers = _mm_setr_epi16 (0, 1, 2, 3, 4, 5, 6, 7);
+  for (; i + 8 <= n; i += 8) {
+    const __mmask8 differs = _mm512_cmpneq_epi64_mask (
+        _mm512_loadu_si512 (b->keys + i), _mm512_loadu_si512 (b->keys + i - 1));
+    const __m256i found = _mm256_maskz_compress_epi32 (
+        differs, _mm256_cvtepu16_epi32 (_mm_add_epi16 (numbers, _mm_set1_epi16 ((short)i))));
+    _mm_storeu_si128 ((__m128i *)(b->runs + n_runs), _mm256_cvtepi32_epi16 (found));
+    n_runs += (guint)__builtin_popcount (differs);
+  }
+#elif defined(__AVX2__)
+  for (; i + 8 <= n; i += 8) {
+    guint32 same = 0;
+    for (guint half = 0; half < 8; half += 4) {
+      const __m256i key = _mm256_loadu_si256 ((const __m256i *)(b->keys + i + half));
+      const __m256i before = _mm256_loadu_si256 ((const __m256i *)(b->keys + i + half - 1));
+      same |= (guint32)_mm256_movemask_pd ((__m256d)_mm256_cmpeq_epi64 (key, before)) << half;
+    }
+    const guint32 differs = same ^ 0xff;
+    const __m128i lanes =
+        _mm_cvtepu8_epi16 (_mm_loadl_epi64 ((const __m128i *)&packed_lanes[differs]));
+    _mm_storeu_si128 (
+        (__m128i *)(b->runs + n_runs), _mm_add_epi16 (lanes, _mm_set1_epi16 ((short)i)));
+    n_runs += (guint)__builtin_popcount (differs);
+  }
+#endif
+  for (; i < n; i++) {
     b->runs[n_runs] = (guint16)i;
     n_runs += b->keys[i] != b->keys[i - 1];
   }
@@ -208,6 +235,57 @@ add_to_leaf (NdtLeaves *leaves, guint64 key, NdtLeafSum sum)
   return TRUE;
 }
 
+/* As add_to_leaf() of each run. Whether a leaf is new cannot be predicted, and each such branch
+ * would cost as much as the rest of a run: a new leaf is one whose sum so far is 0. */
+static gboolean
+add_runs (NdtLeaves *leaves, guint n_runs, Block *b)
+{
+  while (leaves->capacity - leaves->n <= n_runs)
+    if (!ndt_leaves_grow (leaves))
+      return FALSE;
+  guint32 *table = leaves->table;
+  guint64 *keys = leaves->keys;
+  NdtLeafSum *sums = leaves->sums;
+  const guint32 last_slot = leaves->table_size - 1;
+  guint n = leaves->n;
+  for (guint r = 0; r < n_runs; r++) {
+    b->slots[r] = ndt_block_hash (b->keys[b->runs[r]], leaves->shift);
+    __builtin_prefetch (&table[b->slots[r]]);
+  }
+  sums[n] = (NdtLeafSum){0};
+  for (guint r = 0; r < n_runs; r++) {
+    const guint64 key = b->keys[b->runs[r]];
+    const Int4 sum = b->before[b->runs[r + 1]] - b->before[b->runs[r]];
+    guint32 slot = b->slots[r], leaf, is_new;
+    if (key == NO_KEY)
+      continue;
+    for (;; slot = (slot + 1) & last_slot) {
+      leaf = table[slot];
+      is_new = leaf == G_MAXUINT32;
+      __asm__("" : "+r"(is_new)); /* or the compiler makes a branch of it */
+      leaf = (leaf & (is_new - 1)) | (n & -is_new);
+      if (is_new | (keys[leaf] == key))
+        break;
+    }
+    table[slot] = leaf;
+    keys[leaf] = key;
+    sums[leaf] += __builtin_convertvector(sum, NdtLeafSum);
+    n += is_new;
+    sums[n] = (NdtLeafSum){0};
+  }
+  leaves->n = n;
+  return TRUE;
+}
+
+/* The next block, while this one is worked on: the processor's own prefetching ends with a page. */
+static inline void
+prefetch_points (const NdtCloudView *points, gsize first)
+{
+  const gsize n = MIN (points->n_points - first, BLOCK);
+  for (gsize at = 0; at < n * points->stride; at += 64)
+    __builtin_prefetch (points->x + first * points->stride + at);
+}
+
 static gboolean
 add_points (NdtLeaves *leaves, const NdtCloudView *points, const NdtScanFilter *filter)
 {
@@ -215,6 +293,8 @@ add_points (NdtLeaves *leaves, const NdtCloudView *points, const NdtScanFilter *
   for (gsize first = 0; first < points->n_points; first += BLOCK) {
     const guint n = (guint)MIN (points->n_points - first, BLOCK);
     load_points (points, first, n, &b);
+    if (first + BLOCK < points->n_points)
+      prefetch_points (points, first + BLOCK);
     judge_points (filter, n, &b);
     if (split_points (filter, n, &b)) {
       for (guint i = 0; i < n; i++)
@@ -224,13 +304,8 @@ add_points (NdtLeaves *leaves, const NdtCloudView *points, const NdtScanFilter *
       continue;
     }
     sum_points (n, &b);
-    const guint n_runs = find_runs (n, &b);
-    for (guint r = 0; r < n_runs; r++) {
-      const guint64 key = b.keys[b.runs[r]];
-      const Int4 sum = b.before[b.runs[r + 1]] - b.before[b.runs[r]];
-      if (key != NO_KEY && !add_to_leaf (leaves, key, __builtin_convertvector(sum, NdtLeafSum)))
-        return FALSE;
-    }
+    if (!add_runs (leaves, find_runs (n, &b), &b))
+      return FALSE;
   }
   return TRUE;
 }

@@ -56,6 +56,7 @@ ndt_leaves_grow (NdtLeaves *leaves)
   if (!ndt_grow (leaves->sums, capacity) || !ndt_grow (leaves->keys, capacity) ||
       !ndt_grow (leaves->table, size))
     return FALSE;
+  memset (leaves->keys + leaves->capacity, 0, (capacity - leaves->capacity) * sizeof *leaves->keys);
   leaves->allocations += 3;
   leaves->capacity = capacity;
   leaves->table_size = size;
