@@ -310,15 +310,6 @@ add_points (NdtLeaves *leaves, const NdtCloudView *points, const NdtScanFilter *
   return TRUE;
 }
 
-static gboolean
-add_leaves (NdtLeaves *leaves, const NdtLeaves *others)
-{
-  for (guint i = 0; i < others->n; i++)
-    if (!add_to_leaf (leaves, others->keys[i], others->sums[i]))
-      return FALSE;
-  return TRUE;
-}
-
 static guint
 keep_points (const NdtCloudView *points, const NdtScanFilter *filter, float *x, float *y, float *z)
 {
@@ -382,7 +373,6 @@ places (const float *x, const float *y, const float *z, guint n, float inverse_c
 
 const NdtScanKernel NDT_SCAN_KERNEL_NAME = {
     .add_points = add_points,
-    .add_leaves = add_leaves,
     .keep_points = keep_points,
     .centroids = centroids,
     .places = places,

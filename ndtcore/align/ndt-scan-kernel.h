@@ -43,18 +43,16 @@ void ndt_leaves_clear (NdtLeaves *leaves);
 /**
  * NdtScanKernel:
  * @add_points: adds the points of a view that the filter keeps to @leaves
- * @add_leaves: adds other leaves to @leaves
  * @keep_points: copies the points that the filter keeps to x, y and z, in order; returns how many
  * @centroids: those of leaves @first to @first + @n − 1
  * @places: keys of n points along a Z curve over cells of edge 1 / @inverse_cell. Cells 256 apart
  *   have the same key. Arrays have room for a multiple of NDT_CHUNK
  *
- * The gboolean ones return FALSE where there is not the memory.
+ * @add_points returns FALSE where there is not the memory.
  */
 typedef struct {
   gboolean (*add_points) (
       NdtLeaves *leaves, const NdtCloudView *points, const NdtScanFilter *filter);
-  gboolean (*add_leaves) (NdtLeaves *leaves, const NdtLeaves *others);
   guint (*keep_points) (
       const NdtCloudView *points, const NdtScanFilter *filter, float *x, float *y, float *z);
   void (*centroids) (

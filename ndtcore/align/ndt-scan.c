@@ -11,9 +11,20 @@
 #define LEAST_LEAVES 1024
 #define SLOTS_PER_LEAF 4
 
+/* Slots of @size, a power of two, where parts' leaves with the same key are found: the part in the
+ * high half and the leaf's number in the low one, or G_MAXUINT64. */
+typedef struct {
+  guint64 *slots;
+  gsize size;
+  gsize capacity;
+  guint64 allocations;
+} NdtShared;
+
 /**
  * NdtThinner:
- * @parts: leaves of parts of a scan, one for each thread; the first has all of them in the end
+ * @parts: leaves of parts of a scan, one for each thread
+ * @shared: where leaves of several parts are added up, one for each thread
+ * @n_first: of each part
  * @capacity: points of the arrays below
  * @x: points in the order of the scan; likewise @y and @z
  * @places: of each its place along the Z curve
@@ -24,6 +35,8 @@ struct _NdtThinner {
   NdtWorkers *workers;
   const NdtScanKernel *kernel;
   NdtLeaves *parts;
+  NdtShared *shared;
+  guint *n_first;
   guint n_parts;
   guint capacity;
   float *x;
@@ -94,15 +107,21 @@ ndt_thinner_new (NdtWorkers *workers)
   thinner->kernel = ndt_scan_kernel_choose ();
   thinner->n_parts = ndt_workers_get_n_threads (workers);
   thinner->parts = g_new0 (NdtLeaves, thinner->n_parts);
+  thinner->shared = g_new0 (NdtShared, thinner->n_parts);
+  thinner->n_first = g_new0 (guint, thinner->n_parts);
   return thinner;
 }
 
 void
 ndt_thinner_free (NdtThinner *thinner)
 {
-  for (guint i = 0; i < thinner->n_parts; i++)
+  for (guint i = 0; i < thinner->n_parts; i++) {
     ndt_leaves_clear (&thinner->parts[i]);
+    g_free (thinner->shared[i].slots);
+  }
   g_free (thinner->parts);
+  g_free (thinner->shared);
+  g_free (thinner->n_first);
   g_free (thinner->x);
   g_free (thinner->y);
   g_free (thinner->z);
@@ -118,7 +137,8 @@ ndt_thinner_get_bytes (const NdtThinner *thinner)
   for (guint i = 0; i < thinner->n_parts; i++) {
     const NdtLeaves *part = &thinner->parts[i];
     bytes += part->capacity * (sizeof *part->sums + sizeof *part->keys) +
-             part->table_size * sizeof *part->table;
+             part->table_size * sizeof *part->table +
+             thinner->shared[i].capacity * sizeof *thinner->shared[i].slots;
   }
   return bytes;
 }
@@ -168,7 +188,8 @@ typedef struct {
   const NdtCloudView *points;
   const NdtScanFilter *filter;
   guint n_parts;
-  gint failed; /* atomic */
+  guint *n_first; /* atomic: leaves of each part that no part before has */
+  gint failed;    /* atomic */
 } Thinning;
 
 static void
@@ -183,7 +204,91 @@ thin_part (guint i, gpointer data)
     g_atomic_int_set (&job->failed, 1);
 }
 
-/* Parts are added in the scan's order, so that leaves are in the order of their first points. */
+/* Leaves are shared among threads by bits of their hash that the slots do not use. */
+static inline gboolean
+is_of_share (guint64 key, guint share, guint n_shares)
+{
+  return ((guint64)ndt_block_hash (key, 0) * n_shares) >> 32 == share;
+}
+
+/* An empty table with twice as many slots as the share has leaves. */
+static gboolean
+reset_shared (NdtShared *shared, const Thinning *job, guint share)
+{
+  gsize n = 0, size = 16;
+  for (guint p = 0; p < job->n_parts; p++) {
+    const NdtLeaves *part = &job->thinner->parts[p];
+    for (guint i = 0; i < part->n; i++)
+      n += (gsize)is_of_share (part->keys[i], share, job->n_parts);
+  }
+  while (size < 2 * n)
+    size *= 2;
+  if (size > shared->capacity) {
+    if (!ndt_grow (shared->slots, size))
+      return FALSE;
+    shared->capacity = size;
+    shared->allocations++;
+  }
+  memset (shared->slots, 0xff, size * sizeof *shared->slots);
+  shared->size = size;
+  return TRUE;
+}
+
+/* Adds the leaves of a share to those of the first part that has them, and leaves 0 points to the
+ * other ones. Only sums of this share are read or written. */
+static void
+merge_share (guint share, gpointer data)
+{
+  Thinning *job = data;
+  NdtLeaves *parts = job->thinner->parts;
+  NdtShared *shared = &job->thinner->shared[share];
+  if (!reset_shared (shared, job, share)) {
+    g_atomic_int_set (&job->failed, 1);
+    return;
+  }
+  const int shift = 64 - (int)g_bit_storage (shared->size - 1);
+  for (guint p = 0; p < job->n_parts; p++) {
+    gint n_first = 0;
+    for (guint i = 0; i < parts[p].n; i++) {
+      const guint64 key = parts[p].keys[i];
+      if (!is_of_share (key, share, job->n_parts))
+        continue;
+      gsize slot = ndt_block_hash (key, shift);
+      guint64 at;
+      while ((at = shared->slots[slot]) != G_MAXUINT64 && parts[at >> 32].keys[(guint32)at] != key)
+        slot = (slot + 1) & (shared->size - 1);
+      if (at == G_MAXUINT64) {
+        shared->slots[slot] = (guint64)p << 32 | i;
+        n_first++;
+      } else {
+        parts[at >> 32].sums[(guint32)at] += parts[p].sums[i];
+        parts[p].sums[i] = (NdtLeafSum){0};
+      }
+    }
+    g_atomic_int_add ((gint *)&job->n_first[p], n_first);
+  }
+}
+
+/* Centroids of the leaves that the part is the first to have, behind those of the parts before. */
+static void
+finish_part (guint p, gpointer data)
+{
+  const Thinning *job = data;
+  const NdtThinner *thinner = job->thinner;
+  NdtLeaves *part = &thinner->parts[p];
+  guint n = 0, at = 0;
+  for (guint i = 0; i < part->n && n < job->n_first[p]; i++) {
+    part->keys[n] = part->keys[i];
+    part->sums[n] = part->sums[i];
+    n += part->sums[i][3] != 0;
+  }
+  for (guint i = 0; i < p; i++)
+    at += job->n_first[i];
+  thinner->kernel->centroids (
+      part, 0, n, job->filter->leaf_size, thinner->x + at, thinner->y + at, thinner->z + at);
+}
+
+/* Parts are in the scan's order, and their leaves in that of their first points. */
 gboolean
 ndt_thinner_run (NdtThinner *thinner, const NdtCloudView *points, const NdtScanFilter *filter,
     guint *n, guint64 *allocations)
@@ -192,21 +297,23 @@ ndt_thinner_run (NdtThinner *thinner, const NdtCloudView *points, const NdtScanF
   Thinning job = {.thinner = thinner,
       .points = points,
       .filter = filter,
-      .n_parts = CLAMP (ndt_workers_get_share (thinner->workers), 1, MAX (most, 1))};
-  NdtLeaves *all = &thinner->parts[0];
+      .n_parts = CLAMP (ndt_workers_get_share (thinner->workers), 1, MAX (most, 1)),
+      .n_first = thinner->n_first};
+  memset (job.n_first, 0, job.n_parts * sizeof *job.n_first);
   ndt_workers_run (thinner->workers, job.n_parts, thin_part, &job);
-  gboolean ok = !g_atomic_int_get (&job.failed);
-  for (guint i = 1; i < job.n_parts && ok; i++)
-    ok = thinner->kernel->add_leaves (all, &thinner->parts[i]);
+  if (job.n_parts == 1)
+    job.n_first[0] = thinner->parts[0].n;
+  else if (!g_atomic_int_get (&job.failed))
+    ndt_workers_run (thinner->workers, job.n_parts, merge_share, &job);
+  *n = 0;
   for (guint i = 0; i < job.n_parts; i++) {
-    *allocations += thinner->parts[i].allocations;
-    thinner->parts[i].allocations = 0;
+    *n += job.n_first[i];
+    *allocations += thinner->parts[i].allocations + thinner->shared[i].allocations;
+    thinner->parts[i].allocations = thinner->shared[i].allocations = 0;
   }
-  if (!ok || !reserve_points (thinner, all->n, allocations))
+  if (g_atomic_int_get (&job.failed) || !reserve_points (thinner, *n, allocations))
     return FALSE;
-  thinner->kernel->centroids (
-      all, 0, all->n, filter->leaf_size, thinner->x, thinner->y, thinner->z);
-  *n = all->n;
+  ndt_workers_run (thinner->workers, job.n_parts, finish_part, &job);
   return TRUE;
 }
 

@@ -210,7 +210,8 @@ check_pose (const Raw *raw, guint i, const NdtAlignResult *result)
 /* Thinning without the order along the Z curve, which PCL's VoxelGrid does not have either. @scans:
  * copies, so that these points are as cold as PCL's are. */
 static void
-time_thinning (NdtThinner *thinner, const NdtCloudView *scans, guint n_threads, GArray *ms)
+time_thinning (NdtWorkers *workers, NdtThinner *thinner, const NdtCloudView *scans, guint n_threads,
+    GArray *ms)
 {
   NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
   filter.leaf_size = LEAF;
@@ -218,8 +219,10 @@ time_thinning (NdtThinner *thinner, const NdtCloudView *scans, guint n_threads, 
     guint n;
     guint64 allocations = 0;
     const gdouble start = now_ms (n_threads);
+    ndt_workers_enter (workers);
     if (!ndt_thinner_run (thinner, &scans[i], &filter, &n, &allocations))
       g_error ("no memory");
+    ndt_workers_leave (workers);
     const gdouble time = now_ms (n_threads) - start;
     g_array_append_val (ms, time);
   }
@@ -236,7 +239,7 @@ run_raw (const Raw *raw, const gchar *program, double resolution, guint n_thread
   g_autoptr (NdtThinner) thinner = ndt_thinner_new (workers);
   /* Two instances in turn would each count as a stream and leave the other half of the threads. */
   for (guint round = 0; round < n_rounds + 3 && n_threads > 1; round++)
-    time_thinning (thinner, raw->copies, n_threads, thinned);
+    time_thinning (workers, thinner, raw->copies, n_threads, thinned);
   NdtBackend *backend = open_backend (n_threads, &raw->map, resolution);
 #ifdef HAVE_PCL
   g_autoptr (GArray) pcl = times_new ();
@@ -250,7 +253,7 @@ run_raw (const Raw *raw, const gchar *program, double resolution, guint n_thread
 #endif
   for (guint round = 0; round < n_rounds + 3; round++) {
     if (n_threads == 1)
-      time_thinning (thinner, raw->copies, n_threads, thinned);
+      time_thinning (workers, thinner, raw->copies, n_threads, thinned);
     for (guint i = 0; i < N_SCANS; i++) {
       const gdouble start = now_ms (n_threads);
       set_scan (backend, &raw->scans[i], LEAF);
