@@ -14,5 +14,5 @@ done
 export GST_PLUGIN_PATH_1_0
 export GI_TYPELIB_PATH=$_build/gst/pointcloud${GI_TYPELIB_PATH:+:$GI_TYPELIB_PATH}
 export LD_LIBRARY_PATH=$_build/gst/pointcloud${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export PATH=$_build/ndtcore/tools:$_build/gst/mcap:$_build/gst/replay:$_build/pipelines:$PATH
+export PATH=$_build/ndtcore/tools:$_build/gst/mcap:$_build/gst/replay:$_build/gst/scans:$_build/pipelines:$PATH
 unset _root _build _plugin

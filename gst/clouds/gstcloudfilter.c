@@ -341,9 +341,10 @@ make_stats (GstCloudFilter *self)
   static const gchar *const names[] = {
       "not-finite", "range", "box", "intensity", "ring", "nth", "random", "leaf"};
   G_STATIC_ASSERT (G_N_ELEMENTS (names) == NDT_CLOUD_FILTER_N_REASONS);
-  GstStructure *stats = gst_structure_new ("application/x-pointcloudfilter-stats", "scans",
-      G_TYPE_UINT64, self->n_scans, "bad", G_TYPE_UINT64, self->n_bad, "points", G_TYPE_UINT64,
-      self->n_points, NULL);
+  GstStructure *stats =
+      gst_structure_new ("application/x-pointcloudfilter-stats", "scans", G_TYPE_UINT64,
+          self->n_scans, "bad", G_TYPE_UINT64, self->n_bad, "points", G_TYPE_UINT64, self->n_points,
+          "cut", G_TYPE_UINT64, gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     gst_structure_set (stats, names[i], G_TYPE_UINT64, self->n_removed[i], NULL);

@@ -297,6 +297,19 @@ gst_point_cloud_convert_transform (GstBaseTransform *transform, GstBuffer *in, G
   return GST_FLOW_OK;
 }
 
+/* Of layouts that are the same, too, whose scans pass as they are. */
+static GstFlowReturn
+gst_point_cloud_convert_submit_input_buffer (
+    GstBaseTransform *transform, gboolean is_discont, GstBuffer *input)
+{
+  GstPointCloudConvert *self = GST_POINT_CLOUD_CONVERT (transform);
+
+  if (self->copy)
+    input = gst_point_cloud_element_take_scan (GST_ELEMENT (self), &self->in.info, input);
+  return GST_BASE_TRANSFORM_CLASS (gst_point_cloud_convert_parent_class)
+      ->submit_input_buffer (transform, is_discont, input);
+}
+
 static gboolean
 gst_point_cloud_convert_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
@@ -374,9 +387,11 @@ gst_point_cloud_convert_get_property (GObject *object, guint id, GValue *value, 
     g_value_set_string (value, self->fields);
     break;
   case PROP_STATS:
-    g_value_take_boxed (value, gst_structure_new ("application/x-pointcloudconvert-stats", "scans",
-                                   G_TYPE_UINT64, self->n_scans, "bad", G_TYPE_UINT64, self->n_bad,
-                                   "saturated", G_TYPE_UINT64, self->n_saturated, NULL));
+    g_value_take_boxed (
+        value, gst_structure_new ("application/x-pointcloudconvert-stats", "scans", G_TYPE_UINT64,
+                   self->n_scans, "bad", G_TYPE_UINT64, self->n_bad, "saturated", G_TYPE_UINT64,
+                   self->n_saturated, "cut", G_TYPE_UINT64,
+                   gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL));
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -440,6 +455,7 @@ gst_point_cloud_convert_class_init (GstPointCloudConvertClass *klass)
   transform_class->fixate_caps = gst_point_cloud_convert_fixate_caps;
   transform_class->set_caps = gst_point_cloud_convert_set_caps;
   transform_class->transform_size = gst_point_cloud_convert_transform_size;
+  transform_class->submit_input_buffer = gst_point_cloud_convert_submit_input_buffer;
   transform_class->prepare_output_buffer = gst_point_cloud_convert_prepare_output_buffer;
   transform_class->transform = gst_point_cloud_convert_transform;
   transform_class->sink_event = gst_point_cloud_convert_sink_event;

@@ -550,7 +550,8 @@ gst_point_cloud_deskew_get_property (GObject *object, guint id, GValue *value, G
     g_value_take_boxed (
         value, gst_structure_new ("application/x-pointclouddeskew-stats", "scans", G_TYPE_UINT64,
                    self->n_scans, "compensated", G_TYPE_UINT64, self->n_compensated, "points-left",
-                   G_TYPE_UINT64, self->n_points_left, NULL));
+                   G_TYPE_UINT64, self->n_points_left, "cut", G_TYPE_UINT64,
+                   gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL));
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);

@@ -483,6 +483,17 @@ gst_lidar_test_src_init (GstLidarTestSrc *self)
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
 
+/* The world is driven through in order. GstBaseSrc seeks on what an element is sent without asking
+ * whether it can (1.22), and while the state changes that starts a thread which nobody stops. */
+static gboolean
+gst_lidar_test_src_send_event (GstElement *element, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
+    return GST_ELEMENT_CLASS (gst_lidar_test_src_parent_class)->send_event (element, event);
+  gst_event_unref (event);
+  return FALSE;
+}
+
 static void
 gst_lidar_test_src_class_init (GstLidarTestSrcClass *klass)
 {
@@ -501,6 +512,7 @@ gst_lidar_test_src_class_init (GstLidarTestSrcClass *klass)
           "Push each scan when its round is over by the pipeline's clock", FALSE,
           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY));
 
+  element_class->send_event = gst_lidar_test_src_send_event;
   gst_element_class_set_static_metadata (element_class, "Lidar test source", "Source/PointCloud",
       "Scans of a generated world by a simulated lidar, with true poses", "The gst-ndt developers");
   gst_element_class_add_static_pad_template (element_class, &src_template);

@@ -435,7 +435,8 @@ get_stats (GstNdtLocalize *self)
   gst_pose_queue_get_counts (self->poses, &n_poses, &n_missing);
   gst_structure_set (stats, "pinned-memories", G_TYPE_UINT64, n_pinned, "plain-memories",
       G_TYPE_UINT64, n_plain, "poses", G_TYPE_UINT64, n_poses, "poses-missing", G_TYPE_UINT64,
-      n_missing, NULL);
+      n_missing, "cut", G_TYPE_UINT64, gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)),
+      NULL);
   return stats;
 }
 

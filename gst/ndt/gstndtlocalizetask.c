@@ -203,6 +203,8 @@ open_scans (GstNdtLocalize *self, GstNdtBatch *batch)
     g_autoptr (GError) error = NULL;
     if (!GST_IS_BUFFER (object))
       continue;
+    object = item_at (batch, i)->object = GST_MINI_OBJECT_CAST (gst_point_cloud_element_take_scan (
+        GST_ELEMENT (self), &self->info, GST_BUFFER_CAST (object)));
     Scan *scan = &batch->scans[batch->n_scans++];
     scan->item = i;
     if (gst_ndt_input_open (&scan->input, self->times, &self->info, &batch->instants,

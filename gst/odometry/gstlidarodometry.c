@@ -350,7 +350,7 @@ gst_lidar_odometry_set_property (GObject *object, guint id, const GValue *value,
 
 /* Under the object lock. */
 static GstStructure *
-make_stats (const GstLidarOdometry *self)
+make_stats (GstLidarOdometry *self)
 {
   GstStructure *stats = gst_structure_new_empty ("application/x-lidarodometry-stats");
   guint64 n = 0;
@@ -360,7 +360,8 @@ make_stats (const GstLidarOdometry *self)
         self->counts[i], NULL);
   }
   gst_structure_set (stats, "scans", G_TYPE_UINT64, n, "searched", G_TYPE_UINT64, self->n_searched,
-      "cells", G_TYPE_UINT, self->n_cells, NULL);
+      "cells", G_TYPE_UINT, self->n_cells, "cut", G_TYPE_UINT64,
+      gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL);
   return stats;
 }
 

@@ -119,6 +119,7 @@ encode (GstPcdEnc *self, GstBuffer *scan, GError **error)
   GstPointCloudMap map;
   GstBuffer *file = NULL;
 
+  scan = gst_point_cloud_element_take_scan (GST_ELEMENT (self), &self->info, scan);
   GST_OBJECT_LOCK (self);
   const NdtPcdEncoding encoding = self->encoding;
   self->n_scans++;
@@ -196,7 +197,8 @@ gst_pcd_enc_get_property (GObject *object, guint id, GValue *value, GParamSpec *
   case PROP_STATS:
     g_value_take_boxed (
         value, gst_structure_new ("application/x-pcdenc-stats", "scans", G_TYPE_UINT64,
-                   self->n_scans, "bad", G_TYPE_UINT64, self->n_bad, NULL));
+                   self->n_scans, "bad", G_TYPE_UINT64, self->n_bad, "cut", G_TYPE_UINT64,
+                   gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL));
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);

@@ -48,6 +48,10 @@ GST_POINT_CLOUD_API gboolean gst_point_cloud_map_check (
 GST_POINT_CLOUD_API gboolean gst_point_cloud_buffer_check (
     GstBuffer *buffer, const GstPointCloudInfo *info, GError **error);
 
+GST_POINT_CLOUD_API GstBuffer *gst_point_cloud_element_take_scan (
+    GstElement *element, const GstPointCloudInfo *info, GstBuffer *scan);
+GST_POINT_CLOUD_API guint64 gst_point_cloud_element_get_n_cut (GstElement *element);
+
 GST_POINT_CLOUD_API gssize gst_point_cloud_buffer_get_n_points (
     GstBuffer *buffer, const GstPointCloudInfo *info);
 GST_POINT_CLOUD_API GBytes *gst_point_cloud_buffer_get_xyz (

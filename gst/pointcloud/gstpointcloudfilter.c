@@ -6,13 +6,15 @@
  *
  * As #GstVideoFilter for images: parses caps once, refuses what is no stream of clouds with a
  * sentence that says what to do (a segment that is not TIME, scans without PTS, coordinates that
- * cannot be some), and tells a subclass where the stream begins anew. In-place subclasses get
+ * cannot be some), cuts a last point that is not whole, and tells a subclass where the stream
+ * begins anew. In-place subclasses get
  * buffers that they may write to; that is memory too, so that one that edits metas only overrides
  * `prepare_output_buffer`.
  */
 #include "gstpointcloudfilter.h"
 
 #include "gst/common/gstsinkevents.h"
+#include "gstpointcloudbuffer.h"
 #include "gstpointcloudsegment.h"
 #include "gstpointcloudstream.h"
 
@@ -107,6 +109,7 @@ gst_point_cloud_filter_submit_input_buffer (
     gst_buffer_unref (input);
     return GST_FLOW_ERROR;
   }
+  input = gst_point_cloud_element_take_scan (GST_ELEMENT (transform), &priv->in_info, input);
   GST_CAT_LOG_OBJECT (priv->category, transform,
       "scan at %" GST_TIME_FORMAT ", %" G_GSIZE_FORMAT " bytes",
       GST_TIME_ARGS (GST_BUFFER_PTS (input)), gst_buffer_get_size (input));

@@ -306,6 +306,8 @@ gst_point_cloud_render_generate_output (GstBaseTransform *transform, GstBuffer *
   if (due == GST_RENDER_BEFORE && self->has_scan)
     return make_frame (self, time, duration, is_discont, frame);
   g_autoptr (GstBuffer) buffer = g_steal_pointer (&self->waiting);
+  buffer = gst_point_cloud_element_take_scan (
+      GST_ELEMENT (self), &self->reader.info, g_steal_pointer (&buffer));
   if (!take_scan (self, buffer) || due == GST_RENDER_NONE)
     return GST_FLOW_OK;
   if (!GST_CLOCK_TIME_IS_VALID (duration))
@@ -587,7 +589,8 @@ gst_point_cloud_render_get_property (GObject *object, guint id, GValue *value, G
     g_value_take_boxed (value,
         gst_structure_new ("application/x-pointcloudrender-stats", "scans", G_TYPE_UINT64,
             self->n_scans, "frames", G_TYPE_UINT64, self->n_frames, "repeated", G_TYPE_UINT64,
-            self->n_repeated, "map-draws", G_TYPE_UINT64, self->n_map_draws, NULL));
+            self->n_repeated, "map-draws", G_TYPE_UINT64, self->n_map_draws, "cut", G_TYPE_UINT64,
+            gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL));
   }
   g_mutex_unlock (&self->lock);
   if (!is_known)

@@ -2,6 +2,7 @@
 /* ndt-replay: a recorded drive through ndtlocalize; a recording, trajectories and a report come
  * out. */
 #include "ndt-replay.h"
+#include "ndtcore/base/ndt-file.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -123,6 +124,39 @@ clear_options (NdtReplayOptions *options)
   for (guint i = 0; i < G_N_ELEMENTS (strings); i++)
     g_free (strings[i]);
   g_strfreev (options->properties);
+}
+
+/* Names as all elements and tools take them. What is no file or folder is not opened: a pipe or a
+ * device may be waited for, or have no end. @location: replaced by the path. */
+static gboolean
+resolve (gchar **location, NdtReplayResult code, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+
+  if (!*location || remote_is_location (*location))
+    return TRUE;
+  gchar *path = ndt_file_resolve (*location, &failure);
+  if (!path) {
+    g_set_error_literal (error, NDT_REPLAY_ERROR, code, failure->message);
+    return FALSE;
+  }
+  g_free (*location);
+  *location = path;
+  if (!g_file_test (path, G_FILE_TEST_EXISTS) || g_file_test (path, G_FILE_TEST_IS_DIR) ||
+      g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return TRUE;
+  g_set_error (error, NDT_REPLAY_ERROR, code,
+      "%s is not a regular file but a pipe or a device: copy what it gives to a file first", path);
+  return FALSE;
+}
+
+static gboolean
+resolve_inputs (NdtReplayOptions *options, GError **error)
+{
+  return resolve (&options->recording, NDT_REPLAY_BAD_INPUT, error) &&
+         resolve (&options->map, NDT_REPLAY_NO_MAP, error) &&
+         resolve (&options->reference, NDT_REPLAY_USAGE, error) &&
+         resolve (&options->starts, NDT_REPLAY_USAGE, error);
 }
 
 /* What can be told before anything is opened. */
@@ -285,15 +319,19 @@ run_drive (NdtReplayOptions *options)
     return NDT_REPLAY_ENVIRONMENT;
   }
   g_autoptr (GError) unread = NULL;
-  report.recording_sha256 =
-      ndt_replay_digest (options->recording, options->cache, &report.recording_size, &unread);
-  report.map_sha256 = ndt_replay_digest (options->map, NULL, &report.map_size, NULL);
+  const gboolean is_resolved = resolve_inputs (options, &error);
+  if (is_resolved) {
+    report.recording_sha256 =
+        ndt_replay_digest (options->recording, options->cache, &report.recording_size, &unread);
+    report.map_sha256 = ndt_replay_digest (options->map, NULL, &report.map_size, NULL);
+  }
   gboolean done = options->resume && ndt_replay_report_is_done (&report, &report.result);
   if (done) {
     printf ("result=%s done before, see %s\n", ndt_replay_result_get_name (report.result), path);
   } else {
     g_remove (path);
-    if (!check (options, &kind, &error) || !replay (&report, &run, &start, kind, &error)) {
+    if (!is_resolved || !check (options, &kind, &error) ||
+        !replay (&report, &run, &start, kind, &error)) {
       /* A server that does not answer may do so another time; the recording is not to blame. */
       report.result = g_error_matches (unread, REMOTE_ERROR, REMOTE_ERROR_UNREACHABLE)
                           ? NDT_REPLAY_ENVIRONMENT
@@ -397,7 +435,8 @@ main (int argc, char **argv)
   if (g_option_context_parse_strv (context, &arguments, &error) && version) {
     puts ("ndt-replay " VERSION);
     result = NDT_REPLAY_LOCALIZED;
-  } else if (error || !take_arguments (&options, arguments, &error)) {
+  } else if (error || !take_arguments (&options, arguments, &error) ||
+             !resolve (&options.folder, NDT_REPLAY_USAGE, &error)) {
     fprintf (stderr, "ndt-replay: %s; --help lists what there is\n", error->message);
   } else {
     gst_init (NULL, NULL);

@@ -377,7 +377,8 @@ gst_pose_inject_get_property (GObject *object, guint id, GValue *value, GParamSp
   case PROP_STATS:
     g_value_take_boxed (value,
         gst_structure_new ("application/x-poseinject-stats", "scans", G_TYPE_UINT64, self->n_scans,
-            "posed", G_TYPE_UINT64, self->n_posed, "missed", G_TYPE_UINT64, self->n_missed, NULL));
+            "posed", G_TYPE_UINT64, self->n_posed, "missed", G_TYPE_UINT64, self->n_missed, "cut",
+            G_TYPE_UINT64, gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL));
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);

@@ -132,7 +132,9 @@ gst_point_cloud_view_render (GstBaseSink *sink, GstBuffer *buffer)
   if (self->voxels)
     voxels = ndt_voxel_map_ref (self->voxels);
   GST_OBJECT_UNLOCK (self);
-  if (!gst_scene_reader_read (&self->reader, buffer, max_points, &mount, &scan.points, &error)) {
+  g_autoptr (GstBuffer) whole = gst_point_cloud_element_take_scan (
+      GST_ELEMENT (self), &self->reader.info, gst_buffer_ref (buffer));
+  if (!gst_scene_reader_read (&self->reader, whole, max_points, &mount, &scan.points, &error)) {
     GST_ELEMENT_WARNING (self, STREAM, DECODE, ("A scan is not shown: %s.", error->message),
         ("%" GST_PTR_FORMAT, buffer));
     return GST_FLOW_OK;
@@ -434,7 +436,8 @@ get_stats (GstPointCloudView *self)
   return gst_structure_new ("application/x-pointcloudview-stats", "scans", G_TYPE_UINT64,
       self->way.n_seen, "clients", G_TYPE_UINT, stats.clients, "refused", G_TYPE_UINT64,
       stats.refused, "frames", G_TYPE_UINT64, stats.frames, "skipped", G_TYPE_UINT64, stats.skipped,
-      "bytes", G_TYPE_UINT64, stats.bytes, NULL);
+      "bytes", G_TYPE_UINT64, stats.bytes, "cut", G_TYPE_UINT64,
+      gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL);
 }
 
 static void

@@ -71,6 +71,8 @@ main (int argc, char **argv)
     if (g_str_equal (command, commands[i].name))
       run = commands[i].run;
   if (!run) {
+    if (*command)
+      fprintf (stderr, "ndt-map: there is no command “%s”\n\n", command);
     fputs (usage, stderr);
     return EXIT_USAGE;
   }

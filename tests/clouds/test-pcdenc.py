@@ -150,8 +150,9 @@ class Encode(unittest.TestCase):
     def test_bad_scans(self):
         fields, step = FORMATS["XYZ_F32LE"]
         points = make_points(fields, step).tobytes()
-        stream = push("pcdenc name=e", [("pointcloud/x-raw,format=XYZ_F32LE", content)
-                                        for content in (points, points[:-1], points)], stats="e")
+        stream = push("pcdenc name=e",
+                      [(f"pointcloud/x-raw,format=XYZ_F32LE,width={len(points) // 12},height=1", content)
+                       for content in (points, points[:-12], points)], stats="e")
         self.assertIsNone(stream.error)
         self.assertEqual([s.get_buffer().pts for s in stream.samples], [0, 2 * 10 ** 8])
         self.assertEqual(stream.stats.get_uint64("bad")[1], 1)

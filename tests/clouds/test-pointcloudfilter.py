@@ -228,9 +228,10 @@ class Filter(unittest.TestCase):
         self.assertEqual(len(stream.samples), 3)
         self.assertEqual(len(stream.warnings), 1)
         self.assertIn("“rings” does nothing", stream.warnings[0])
-        stream = push("pointcloudfilter name=f", [(XYZIRT, points.tobytes()),
-                                                  (XYZIRT, points.tobytes()[:-1]),
-                                                  (XYZIRT, points.tobytes())], stats="f")
+        organized = f"{XYZIRT},width={len(points)},height=1"
+        stream = push("pointcloudfilter name=f", [(organized, points.tobytes()),
+                                                  (organized, points[:-1].tobytes()),
+                                                  (organized, points.tobytes())], stats="f")
         self.assertEqual(len(stream.samples), 2)
         self.assertEqual(stream.stats.get_uint64("bad")[1], 1)
         element = Gst.ElementFactory.make("pointcloudfilter")

@@ -55,7 +55,28 @@ GST_START_TEST (test_bad_scans)
   gst_buffer_fill (buffer, 0, (const gfloat[]){NAN, INFINITY, -INFINITY}, POINT_SIZE);
   fail_unless_equals_int (gst_pad_push (source, buffer), GST_FLOW_OK);
   gst_pad_push_event (source, gst_event_new_eos ());
-  fail_unless_equals_uint64 (get_stat ("messages"), 3);
+  /* Without the last point, which is not whole. */
+  fail_unless_equals_uint64 (get_stat ("messages"), 5);
+  fail_unless_equals_uint64 (get_stat ("dropped"), 0);
+  fail_unless_equals_uint64 (get_stat ("cut"), 2);
+  fail_unless (has_message (GST_MESSAGE_WARNING));
+  fail_if (has_message (GST_MESSAGE_WARNING));
+  expect_complete (path);
+  remove_source (source);
+}
+GST_END_TEST;
+
+/* An organized cloud has the size that its caps say. */
+GST_START_TEST (test_organized)
+{
+  GstPad *source;
+
+  set_state (GST_STATE_PLAYING);
+  source = add_source ("cloud_%u", CAPS ",width=2,height=2", GST_FORMAT_TIME);
+  for (guint i = 0; i < 4; i++)
+    push (source, i % 2 ? 3 : 4, i);
+  gst_pad_push_event (source, gst_event_new_eos ());
+  fail_unless_equals_uint64 (get_stat ("messages"), 2);
   fail_unless_equals_uint64 (get_stat ("dropped"), 2);
   fail_unless (has_message (GST_MESSAGE_WARNING));
   fail_if (has_message (GST_MESSAGE_WARNING));
@@ -452,6 +473,7 @@ mcapsink_inputs_suite (void)
   tcase_add_checked_fixture (tests, setup, teardown);
   tcase_add_test (tests, test_inputs);
   tcase_add_test (tests, test_bad_scans);
+  tcase_add_test (tests, test_organized);
   tcase_add_test (tests, test_caps);
   tcase_add_test (tests, test_bytes_segment);
   tcase_add_test (tests, test_pad_properties);

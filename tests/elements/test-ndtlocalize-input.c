@@ -195,46 +195,66 @@ scan_of_size (gsize size, float value)
   return buffer;
 }
 
-/* Scans that cannot be aligned pass untouched, and the next good one is tracked. */
+/* Scans that cannot be aligned pass, without a last point that is not whole, and the next good one
+ * is tracked. */
 GST_START_TEST (test_bad_scans)
 {
   static const struct {
     gsize size;
     float value;
-    gboolean malformed;
   } scans[] = {
-      {0, 0, FALSE},
-      {12, 1, FALSE},
-      {60, 1, FALSE},
-      {1200, NAN, FALSE},
-      {1200, INFINITY, FALSE},
-      {1201, 1, TRUE},
-      {11, 1, TRUE},
+      {0, 0},
+      {12, 1},
+      {60, 1},
+      {1200, NAN},
+      {1200, INFINITY},
+      {1201, 1},
+      {11, 1},
   };
   g_autofree gchar *start = ndt_harness_pose (0);
   GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
-  guint64 n_malformed = 0;
+  guint64 n_cut = 0;
 
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
   for (guint i = 0; i < G_N_ELEMENTS (scans); i++) {
     g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan_of_size (scans[i].size, scans[i].value));
-    fail_unless_equals_uint64 (gst_buffer_get_size (out), scans[i].size);
+    fail_unless_equals_uint64 (gst_buffer_get_size (out), scans[i].size / 12 * 12);
     fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_SKIPPED);
-    n_malformed += scans[i].malformed;
-    fail_unless_equals_uint64 (ndt_harness_count (h, "malformed"), n_malformed);
+    n_cut += scans[i].size % 12 != 0;
+    fail_unless_equals_uint64 (ndt_harness_count (h, "cut"), n_cut);
     fail_unless_equals_uint64 (ndt_harness_count (h, "rejected-too-few-points"), i + 1);
 
     g_autoptr (GstBuffer) next = ndt_harness_pass (h, ndt_room_scan (0));
     fail_unless_equals_int (ndt_harness_estimate (next)->status, GST_POSE_STATUS_TRACKING);
   }
-  /* One warning for all of them. */
+  /* One warning for all of them, and one for those that were cut. */
   g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
   fail_unless (warning != NULL);
   fail_unless (strstr (warning->message,
                    "Scan 1 passes without alignment: it has 0 finite points in range") != NULL,
       "%s", warning->message);
+  g_autoptr (GError) cut = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (
+      cut != NULL && strstr (cut->message, "A scan of 1201 bytes is no whole number") != NULL);
   fail_unless (ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL) == NULL);
   fail_unless (ndt_harness_message (h->element, GST_MESSAGE_ERROR, NULL) == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
+/* An organized cloud of another size passes as it is. */
+GST_START_TEST (test_malformed)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, NULL);
+
+  gst_harness_set_src_caps_str (h, NDT_ROOM_CAPS ",width=10,height=10");
+  g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan_of_size (99 * 12, 1));
+  fail_unless_equals_uint64 (gst_buffer_get_size (out), 99 * 12);
+  fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_SKIPPED);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "malformed"), 1);
+  g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (warning != NULL && strstr (warning->message, "does not have the 10 × 10") != NULL);
   ndt_harness_free (h);
 }
 GST_END_TEST
@@ -420,6 +440,7 @@ ndtlocalize_input_suite (void)
   tcase_add_test (tc, test_refused_caps);
   tcase_add_test (tc, test_no_caps);
   tcase_add_test (tc, test_bad_scans);
+  tcase_add_test (tc, test_malformed);
   tcase_add_test (tc, test_no_memory);
   tcase_add_test (tc, test_some_points_not_finite);
   tcase_add_test (tc, test_layouts);

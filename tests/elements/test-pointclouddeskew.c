@@ -414,7 +414,8 @@ GST_START_TEST (test_odd_scans)
     const gsize size = gst_buffer_get_size (in);
     add_pose (in, GST_POSE_ROLE_GROUND_TRUTH, 0.1 * (i + 1));
     g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
-    fail_unless_equals_int (gst_buffer_get_size (out), size);
+    /* Whole points. */
+    fail_unless_equals_int (gst_buffer_get_size (out), size / STEP * STEP);
     if (i == 4) {
       float x;
       gst_buffer_extract (out, 0, &x, sizeof (x));

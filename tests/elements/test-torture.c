@@ -19,6 +19,7 @@
 typedef struct {
   GstElement *element;
   GstPad *source; /* linked to "sink"; NULL: it is a source */
+  gboolean is_pulled;
   GstCaps *caps;
   GPtrArray *peers; /* GstPad, of the source pads; under the object lock of the element */
   GBytes *recording;
@@ -87,6 +88,46 @@ push (Torture *torture, gint generation, GstEvent *event, GstBuffer *buffer)
   g_rw_lock_reader_unlock (&torture->lock);
   return goes_on && !g_atomic_int_get (&torture->stop);
 }
+
+/* ---- Where the element pulls ---- */
+
+static GstFlowReturn
+get_range (GstPad *pad, GstObject *parent, guint64 offset, guint size, GstBuffer **buffer)
+{
+  const Torture *torture = gst_pad_get_element_private (pad);
+  const gsize end = g_bytes_get_size (torture->recording);
+
+  if (offset >= end)
+    return GST_FLOW_EOS;
+  g_autoptr (GBytes) piece =
+      g_bytes_new_from_bytes (torture->recording, (gsize)offset, MIN (size, end - (gsize)offset));
+  *buffer = gst_buffer_new_wrapped_bytes (piece);
+  return GST_FLOW_OK;
+}
+
+static gboolean
+answer_pulling (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  const Torture *torture = gst_pad_get_element_private (pad);
+
+  if (GST_QUERY_TYPE (query) == GST_QUERY_SCHEDULING) {
+    gst_query_set_scheduling (query, GST_SCHEDULING_FLAG_SEEKABLE, 1, -1, 0);
+    gst_query_add_scheduling_mode (query, GST_PAD_MODE_PULL);
+    return TRUE;
+  }
+  if (GST_QUERY_TYPE (query) == GST_QUERY_DURATION) {
+    GstFormat format;
+
+    gst_query_parse_duration (query, &format, NULL);
+    if (format != GST_FORMAT_BYTES)
+      return FALSE;
+    gst_query_set_duration (query, GST_FORMAT_BYTES, (gint64)g_bytes_get_size (torture->recording));
+    return TRUE;
+  }
+  return gst_pad_query_default (pad, parent, query);
+}
+
+/* ---- Threads ---- */
 
 static gpointer
 stream (gpointer user_data)
@@ -185,9 +226,10 @@ ask (gpointer user_data)
     gst_element_query_duration (torture->element, GST_FORMAT_TIME, &value);
     gst_element_query_position (torture->element, GST_FORMAT_TIME, &value);
     request_pad (torture->element);
-    if (!torture->source && round % 4 == 0)
-      gst_element_seek (torture->element, 1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
-          GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0);
+    if ((!torture->source || torture->is_pulled) && round % 4 == 0)
+      gst_element_seek (torture->element, 1, GST_FORMAT_TIME,
+          round % 8 ? GST_SEEK_FLAG_FLUSH : GST_SEEK_FLAG_NONE, GST_SEEK_TYPE_SET,
+          round % 3 * 100 * GST_MSECOND, GST_SEEK_TYPE_NONE, 0);
     g_usleep (500);
   }
   return NULL;
@@ -229,7 +271,9 @@ torment (Torture *torture)
   GThread *threads[3];
   guint n_threads = 0;
 
-  if (torture->source)
+  if (torture->is_pulled) /* other seeks */
+    threads[n_threads++] = g_thread_new ("ask", ask, torture);
+  else if (torture->source)
     threads[n_threads++] = g_thread_new ("stream", stream, torture);
   threads[n_threads++] = g_thread_new ("properties", set_properties, torture);
   threads[n_threads++] = g_thread_new ("ask", ask, torture);
@@ -255,12 +299,14 @@ torment (Torture *torture)
 
 static const struct {
   const gchar *name, *caps; /* NULL: a source */
+  gboolean is_pulled;
 } elements[] = {
     {"hesaidec", "application/x-udp-payload"},
     {"lidarodometry", NDT_ROOM_CAPS},
     {"lidarpcapsrc", NULL},
     {"lidartestsrc", NULL},
     {"mcapdemux", "application/x-mcap"},
+    {"mcapdemux", "application/x-mcap", TRUE},
     {"mcapmux", NULL},
     {"mcapsink", NULL},
     {"ndtlocalize", NDT_ROOM_CAPS},
@@ -344,7 +390,14 @@ GST_START_TEST (test_torture)
   if (sink) {
     torture.caps = gst_caps_from_string (elements[__i__].caps);
     torture.source = gst_object_ref_sink (gst_pad_new ("source", GST_PAD_SRC));
-    gst_pad_set_active (torture.source, TRUE);
+    torture.is_pulled = elements[__i__].is_pulled;
+    gst_pad_set_element_private (torture.source, &torture);
+    if (torture.is_pulled) {
+      gst_pad_set_getrange_function (torture.source, get_range);
+      gst_pad_set_query_function (torture.source, answer_pulling);
+    } else {
+      gst_pad_set_active (torture.source, TRUE);
+    }
     fail_unless_equals_int (gst_pad_link (torture.source, sink), GST_PAD_LINK_OK);
   }
   if (src)

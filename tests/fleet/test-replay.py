@@ -305,6 +305,31 @@ class Replay(unittest.TestCase):
         line, _ = self.replay('a "b" \\c 100%.mcap', "town.pcd", START, "it's [1], 100% *")
         self.assertEqual(line["tracked"], "5")
 
+    def test_odd_locations(self):
+        """A pipe or a device is not waited for; home and file URIs are taken, as by all others."""
+        self.record(3)
+        os.mkfifo(self.path("pipe"))
+        there = f"file://{self.folder}"
+        for arguments, status, why in (
+                (("pipe", "town.pcd", START), 4, "is not a regular file"),
+                (("/dev/zero", "town.pcd", START), 4, "is not a regular file"),
+                (("-", "town.pcd", START), 4, "standard input is not read"),
+                (("drive.mcap", "pipe", START), 5, "is not a regular file"),
+                (("drive.mcap", "/dev/zero", START), 5, "is not a regular file"),
+                (("drive.mcap", "-", START), 5, "standard input is not read"),
+                (("drive.mcap", "town.pcd", "--starts=pipe"), 2, "is not a regular file"),
+                (("drive.mcap", "town.pcd", START, "--reference=pipe"), 2, "is not a regular file"),
+                (("drive.mcap", "town.pcd", START, "-"), 2, "standard output"),
+                (("drive.mcap", "town.pcd", START, "~nobody/out"), 2, "~nobody")):
+            output = run(REPLAY, *arguments, status=status, cwd=self.folder)
+            self.assertIn(why, output)
+        home = {**os.environ, "HOME": self.folder}
+        for name, folder in (("~/out", "out"), (there + "/uri", "uri")):
+            run(REPLAY, there + "/drive.mcap", "~/town.pcd", START, name, cwd=self.common, env=home)
+            self.assertTrue(os.path.exists(self.path(folder, "report.json")))
+        self.assertEqual([name for name in os.listdir(self.common) if name[0] in "~f-"], [])
+        self.assertEqual([name for name in os.listdir(self.folder) if name[0] in "~-"], [])
+
     def test_resume(self):
         """What is done is not done again; what was killed starts over, and gives the same bytes."""
         self.record(LONG)

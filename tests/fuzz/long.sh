@@ -8,7 +8,8 @@
 # for SECONDS. Each takes the target that has run the fewest inputs so far, so that the slow ones get
 # the most time. A table has the inputs, the processor seconds and the inputs a second of each target. OUT
 # (default: a new folder) keeps what was printed and, of what failed, the input, as
-# TARGET-SEED/crash. The exit status is 1 where something failed or ran nothing.
+# TARGET-SEED/crash. With the OUT of a run before, its counts and seeds go on. The exit status is 1 where
+# something failed or ran nothing.
 #
 # NDT_FUZZ_TARGETS: only these, names with blanks between. NDT_FUZZ_SLICE: seconds of a process, 15.
 # NDT_FUZZ_SEED: where seeds begin, 0; another one makes other inputs.
@@ -21,6 +22,8 @@ out=${4:-$(mktemp -d)}
 slice=${NDT_FUZZ_SLICE:-15}
 mkdir -p "$out/state"
 out=$(cd "$out" && pwd)
+# Inputs that are files are written anew each time.
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 end=$((SECONDS + seconds))
 export G_DEBUG=fatal-warnings
 # Shorter stacks and a smaller quarantine are faster, and keep what is found.
@@ -30,7 +33,9 @@ declare -A corpus
 while read -r target name; do
   [[ " ${NDT_FUZZ_TARGETS:-$target} " = *" $target "* ]] || continue
   corpus[$target]=$name
-  echo "0 0 0 0 0" >"$out/state/$target" # inputs, seconds, running, seeds, failures
+  # inputs, seconds, running, seeds, failures
+  read -r inputs time _ seeds failures 2>/dev/null <"$out/state/$target" || inputs=0 time=0 seeds=0 failures=0
+  echo "$inputs $time 0 $seeds $failures" >"$out/state/$target"
 done <"$build/tests/fuzz/fuzz.list"
 
 # The target that has the fewest inputs, those of running processes at its rate so far included; one that

@@ -238,6 +238,13 @@ def test_scripts_refuse():
         assert not os.path.exists(path("out")), arguments
 
 
+def test_environment():
+    """The programs that are installed are found by the shell that has sourced it."""
+    found = run("bash", "-c", ". \"$0\" && for name in ndt-bag ndt-calibrate ndt-map ndt-replay ndt-scans; do "
+                "command -v $name || exit 1; done", os.path.join(PIPELINES, "environment.sh"))
+    assert [line.startswith(BUILD) for line in found.split()] == [True] * 5, found
+
+
 def test_scripts_explain_themselves():
     for script in ("kitti.sh", "pcd-folder.sh"):
         output = run(os.path.join(PIPELINES, script), status=2)

@@ -239,6 +239,7 @@ def test_exit_status():
     write(path("huge.pcd"), [(0, 0, 0), (1e9, 0, 0)])
     assert "too large for this resolution" in run("info", path("huge.pcd"), status=1)
     assert "resolution has to be" in run("info", "-r", "0", path("huge.pcd"), status=2)
+    assert run("join", path("huge.pcd"), status=2).startswith("ndt-map: there is no command “join”")
 
 
 def test_paths():

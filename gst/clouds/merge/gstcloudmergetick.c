@@ -117,6 +117,7 @@ take_head (GstPointCloudMerge *self, GstCloudMergePad *pad, const GstCloudSpan *
 
   if (!scan)
     return; /* flushed */
+  scan = gst_point_cloud_element_take_scan (GST_ELEMENT (self), &pad->info, scan);
   if (!self->has_tick || span->end > self->tick.end - gst_cloud_merge_get_period (self)) {
     GST_OBJECT_LOCK (self);
     const GstPoseRole role = self->role;

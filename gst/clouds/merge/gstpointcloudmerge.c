@@ -335,7 +335,8 @@ make_stats (GstPointCloudMerge *self)
     GST_OBJECT_UNLOCK (pad);
     gst_structure_set (stats, GST_OBJECT_NAME (pad), GST_TYPE_STRUCTURE, own, NULL);
   }
-  gst_structure_set (stats, "late", G_TYPE_UINT64, n_late, "losses", G_TYPE_UINT64, n_losses, NULL);
+  gst_structure_set (stats, "late", G_TYPE_UINT64, n_late, "losses", G_TYPE_UINT64, n_losses, "cut",
+      G_TYPE_UINT64, gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL);
   return stats;
 }
 

@@ -282,6 +282,8 @@ gst_mcap_base_chain (GstPad *sinkpad, GstObject *parent, GstBuffer *buffer)
     GST_ELEMENT_ERROR (self, CORE, NEGOTIATION, (NULL), ("A cloud came before its caps"));
     return GST_FLOW_NOT_NEGOTIATED;
   }
+  if (pad->kind == GST_MCAP_PAD_CLOUD)
+    buffer = gst_point_cloud_element_take_scan (GST_ELEMENT (self), &pad->info, buffer);
   decide_log_time (self, sinkpad);
   describe_pipeline (self);
   use_map (self, pad, FALSE);
@@ -603,7 +605,8 @@ make_stats (GstMcapBase *self)
   GST_OBJECT_LOCK (self);
   stats = gst_structure_new (name, "messages", G_TYPE_UINT64, priv->counts.messages, "bytes",
       G_TYPE_UINT64, priv->counts.bytes, "chunks", G_TYPE_UINT64, priv->counts.chunks, "files",
-      G_TYPE_UINT64, priv->counts.files, "dropped", G_TYPE_UINT64, priv->dropped, NULL);
+      G_TYPE_UINT64, priv->counts.files, "dropped", G_TYPE_UINT64, priv->dropped, "cut",
+      G_TYPE_UINT64, gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)), NULL);
   GST_OBJECT_UNLOCK (self);
   if (klass->add_stats)
     klass->add_stats (self, stats);
