@@ -202,6 +202,8 @@ cuda_close (NdtBackend *backend)
   ndt_cuda_free (&cuda->memory, &cuda->signals);
   ndt_cuda_free (&cuda->memory, &cuda->results);
   ndt_cuda_free (&cuda->memory, &cuda->starts);
+  ndt_cuda_free (&cuda->memory, &cuda->terms);
+  ndt_cuda_free (&cuda->memory, &cuda->scalars);
   ndt_cuda_memory_clear (&cuda->memory);
   g_mutex_clear (&cuda->cancel_lock);
   (void)cudaGetLastError ();

@@ -46,6 +46,8 @@ choose_kernel_of (const NdtCudaShape *shape)
 static Kernel
 choose_kernel (const NdtCudaShape *shape)
 {
+  if (shape->methods)
+    return (Kernel)ndt_cuda_align_methods_kernel (shape);
   switch (shape->lanes) {
   case 1:
     return choose_kernel_of<1> (shape);
@@ -78,7 +80,8 @@ dynamic_bytes (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_slots)
 static size_t
 taken_bytes (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes)
 {
-  return (size_t)limits->declared[shape->grid] + dynamic_bytes (shape, lanes, 0);
+  const int32_t *declared = shape->methods ? limits->methods_declared : limits->declared;
+  return (size_t)declared[shape->grid] + dynamic_bytes (shape, lanes, 0);
 }
 
 int
@@ -96,7 +99,7 @@ ndt_cuda_align_least_lanes (const NdtCudaLimits *limits)
 {
   uint32_t lanes = 1;
   for (; lanes < 4; lanes *= 2) {
-    const NdtCudaShape cluster = {0, 1, 256, lanes, {}}, grid = {1, 16, 256, lanes, {}};
+    const NdtCudaShape cluster = {0, 1, 256, lanes, {}, 0}, grid = {1, 16, 256, lanes, {}, 0};
     if (ndt_cuda_align_fits (limits, &cluster) ||
         (limits->max_grid >= 16 && ndt_cuda_align_fits (limits, &grid)))
       break;
@@ -142,26 +145,29 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   limits->declared[0] = limits->declared[1] = 0;
   /* Code compiled for devices before 9.0 has no clusters, even where a later device runs it. */
   bool has_clusters = major >= 9;
-  for (uint32_t lanes : {0, 1, 2, 4}) {
-    const NdtCudaShape shapes[] = {{0, 1, 256, lanes, {}}, {0, 1, 512, lanes, {}},
-        {1, 128, 256, lanes, {}}, {1, 64, 256, lanes, {}}, {1, 32, 256, lanes, {}},
-        {1, 16, 256, lanes, {}}};
-    for (const NdtCudaShape &shape : shapes) {
-      cudaFuncAttributes attributes;
-      const void *kernel = (const void *)choose_kernel (&shape);
-      e = cudaFuncGetAttributes (&attributes, kernel);
-      if (e == cudaSuccess && limits->declared[shape.grid] < (int)attributes.sharedSizeBytes)
-        limits->declared[shape.grid] = (int)attributes.sharedSizeBytes;
-      if (e == cudaSuccess)
-        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-            limits->max_shared - (int)attributes.sharedSizeBytes);
-      has_clusters = has_clusters && e == cudaSuccess && attributes.ptxVersion >= 90;
-      if (e == cudaSuccess && !shape.grid && has_clusters)
-        e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-      if (e != cudaSuccess)
-        return e;
+  limits->methods_declared[0] = limits->methods_declared[1] = 0;
+  for (uint32_t lanes : {0, 1, 2, 4})
+    for (int methods = 0; methods <= (lanes == 0); methods++) {
+      const NdtCudaShape shapes[] = {{0, 1, 256, lanes, {}, methods}, {0, 1, 512, lanes, {}, methods},
+          {1, 128, 256, lanes, {}, methods}, {1, 64, 256, lanes, {}, methods},
+          {1, 32, 256, lanes, {}, methods}, {1, 16, 256, lanes, {}, methods}};
+      for (const NdtCudaShape &shape : shapes) {
+        cudaFuncAttributes attributes;
+        const void *kernel = (const void *)choose_kernel (&shape);
+        int32_t *declared = methods ? limits->methods_declared : limits->declared;
+        e = cudaFuncGetAttributes (&attributes, kernel);
+        if (e == cudaSuccess && declared[shape.grid] < (int)attributes.sharedSizeBytes)
+          declared[shape.grid] = (int)attributes.sharedSizeBytes;
+        if (e == cudaSuccess)
+          e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+              limits->max_shared - (int)attributes.sharedSizeBytes);
+        has_clusters = has_clusters && e == cudaSuccess && attributes.ptxVersion >= 90;
+        if (e == cudaSuccess && !shape.grid && has_clusters)
+          e = cudaFuncSetAttribute (kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+        if (e != cudaSuccess)
+          return e;
+      }
     }
-  }
 
   limits->max_cluster = 1;
 #if CUDART_VERSION >= 12000
@@ -177,7 +183,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
       config.attrs = &attribute;
       config.numAttrs = 1;
       for (int threads = 256; threads <= 512; threads += 256) {
-        const NdtCudaShape shape = {0, size, threads, 0, {}};
+        const NdtCudaShape shape = {0, size, threads, 0, {}, 0};
         const void *kernel = (const void *)choose_kernel (&shape);
         config.blockDim = dim3 ((unsigned)threads);
         config.dynamicSmemBytes = dynamic_bytes (&shape, 2, 32);
@@ -193,7 +199,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   }
 #endif
   /* One block per multiprocessor, where it fits with the least shared memory that it needs. */
-  const NdtCudaShape grid = {1, 128, 256, 0, {}};
+  const NdtCudaShape grid = {1, 128, 256, 0, {}, 0};
   int blocks = 0;
   if (cooperative && cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid),
                          256, dynamic_bytes (&grid, 1, 1)) != cudaSuccess) {

@@ -9,6 +9,7 @@
 #include "cuda/map/ndt-cuda-level.h"
 #include "cuda/scan/ndt-cuda-thin.h"
 #include "ndtcore/base/ndt-tuning.h"
+#include "ndtcore/math/ndt-extra-terms.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,6 +75,8 @@ typedef struct {
  * @n_slots: chunks of points, with the voxels near them, that a block caches from pass to pass; for
  *   scans with 1, 2 and 4 lanes a point
  * @reuse: how far a point may move, in cells, before the voxels near it are looked up again
+ * @terms: extra terms, device memory, of shapes with @methods; NULL: none
+ * @scalars: device memory for their values, n_scalars of each block
  *
  * One launch.
  */
@@ -113,6 +116,8 @@ typedef struct {
   uint32_t lanes;
   uint32_t n_slots[3];
   float reuse;
+  const NdtExtraTerms *terms;
+  double *scalars;
 } NdtCudaJob;
 
 /**
@@ -123,6 +128,7 @@ typedef struct {
  * @lanes: sum of the lanes a point that scans may take: one of 1, 2 and 4 where it is known,
  *   otherwise ndt_cuda_lanes() of each scan, but no fewer than the least of these
  * @n_slots: see NdtCudaJob
+ * @methods: the kernels that know extra terms and other methods than Newton's
  *
  * How an alignment is distributed over the device. Results depend on @lanes alone; the other
  * members do not change a bit.
@@ -133,6 +139,7 @@ typedef struct {
   int32_t threads;
   uint32_t lanes;
   uint32_t n_slots[3];
+  int32_t methods;
 } NdtCudaShape;
 
 /**
@@ -140,7 +147,8 @@ typedef struct {
  * @max_cluster: largest cluster of blocks
  * @max_grid: largest grid that the device holds at once, with 256 threads a block
  * @max_shared: bytes of shared memory that a block can have
- * @declared: of these, the statically declared ones of the kernels for clusters and for grids
+ * @declared: of these, the statically declared ones of the kernels for clusters and for grids …
+ * @methods_declared: … and of those with @methods
  */
 typedef struct {
   int32_t n_processors;
@@ -148,8 +156,11 @@ typedef struct {
   int32_t max_grid;
   int32_t max_shared;
   int32_t declared[2];
+  int32_t methods_declared[2];
 } NdtCudaLimits;
 
+/* The kernel of a shape with @methods, for any number of lanes a point. */
+const void *ndt_cuda_align_methods_kernel (const NdtCudaShape *shape);
 cudaError_t ndt_cuda_align_limits (int device, NdtCudaLimits *limits);
 size_t ndt_cuda_exchange_bytes (void);
 /* Returns 1 where a block has the memory that this shape needs without slots. */

@@ -136,7 +136,7 @@ align_in_cluster (
 /* @LANES: 0: choose_lanes(). Scans of known size have kernels of their own, as the one for any
  *   number of lanes is 5 % slower. */
 template <int THREADS, int LANES>
-__global__ void
+static __global__ void
 __launch_bounds__ (THREADS, THREADS == 512 ? 1 : 3)
     align_clusters (const __grid_constant__ NdtCudaJob job)
 {

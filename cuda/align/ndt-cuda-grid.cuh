@@ -224,7 +224,7 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
 }
 
 template <int THREADS, int PARTS, int LANES>
-__global__ void
+static __global__ void
 __launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob job)
 {
   extern __shared__ __align__ (16) unsigned char dynamic[];

@@ -68,6 +68,10 @@ typedef struct {
   NdtCudaBuffer signals; /* on the host: NdtCudaSignals */
   NdtCudaBuffer results; /* on the host */
   NdtCudaBuffer starts;  /* on the host */
+  NdtCudaBuffer terms;   /* on the device: the extra terms with … */
+  guint64 terms_serial;  /* … this number; 0: none … */
+  guint32 n_scalars;     /* … and these scalars */
+  NdtCudaBuffer scalars; /* on the device: of blocks */
   NdtCudaSequence sequence;
   guint32 ticket;
   GMutex cancel_lock;

@@ -67,12 +67,14 @@ choose_lanes (const NdtCudaBackend *cuda, const NdtCudaScan *scan)
   return scan->thinned ? 7 & ~(lanes - 1) : lanes;
 }
 
-/* The shape for @n_starts alignments of a scan on @share multiprocessors. */
+/* The shape for @n_starts alignments of a scan on @share multiprocessors. @methods: see there. */
 static NdtCudaShape
-choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_starts, guint share)
+choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_starts, guint share,
+    gboolean methods)
 {
   NdtCudaShape shape = cuda->shape;
   gboolean keeps_all = TRUE;
+  shape.methods = methods;
   shape.lanes = choose_lanes (cuda, scan);
   if (shape.size == 0) {
     const guint processors = (guint)cuda->limits.n_processors;
@@ -187,6 +189,52 @@ fill_job (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params)
   job->fault = &signals->fault;
 }
 
+/* Of kernels: see NdtCudaShape. */
+static gboolean
+needs_methods (const NdtCudaJob *job)
+{
+  return job->terms || (job->method != NDT_METHOD_NEWTON && !job->evaluate);
+}
+
+/* The terms of the parameters on the device, where they are not yet: they are uploaded once. */
+static gboolean
+add_terms (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params, GError **error)
+{
+  const NdtExtraTerms *terms = params->terms;
+  if (!terms)
+    return TRUE;
+  if (cuda->terms_serial != terms->serial) {
+    const gsize size =
+        offsetof (NdtExtraTerms, operations) + terms->n_operations * sizeof (NdtExtraOperation);
+    cuda->terms_serial = 0;
+    if (!ndt_cuda_device_reserve (&cuda->memory, &cuda->terms, sizeof (*terms), error) ||
+        !ndt_cuda_check (&cuda->memory,
+            cudaMemcpyAsync (cuda->terms.data, terms, size, cudaMemcpyHostToDevice, cuda->stream),
+            "upload of extra terms", error))
+      return FALSE;
+    ndt_cuda_count_upload (&cuda->memory, size);
+    cuda->terms_serial = terms->serial;
+    cuda->n_scalars = terms->n_scalars;
+  }
+  job->terms = cuda->terms.data;
+  return TRUE;
+}
+
+/* Memory of each block for the values of terms. */
+static gboolean
+reserve_scalars (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, guint n_starts,
+    GError **error)
+{
+  const gsize n_blocks = (gsize)shape->size * (shape->grid ? 1 : n_starts);
+  if (!job->terms)
+    return TRUE;
+  if (!ndt_cuda_device_reserve (&cuda->memory, &cuda->scalars,
+          n_blocks * cuda->n_scalars * sizeof (double), error))
+    return FALSE;
+  job->scalars = cuda->scalars.data;
+  return TRUE;
+}
+
 /* Whether the kernel reads the scan in host memory: where one block reads each point, once.
  * Otherwise it is copied to the device. */
 static gboolean
@@ -241,11 +289,14 @@ run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *s
     guint n_starts, GError **error)
 {
   n_starts = MIN (n_starts, NDT_CUDA_MAX_STARTS);
-  const NdtCudaShape shape = choose_shape (cuda, scan, n_starts, 2 * get_share (cuda));
+  const NdtCudaShape shape = choose_shape (
+      cuda, scan, n_starts, 2 * get_share (cuda), needs_methods (job));
   gboolean missed;
   if (shape.grid)
     n_starts = MIN (n_starts, NDT_CUDA_MAX_IN_TURN);
   if (!place_scan (cuda, scan, &shape, n_starts, error))
+    return 0;
+  if (!reserve_scalars (cuda, job, &shape, n_starts, error))
     return 0;
   ndt_cuda_scan_get_source (scan, &job->source);
   job->n_starts = n_starts;
@@ -338,10 +389,15 @@ ndt_cuda_align (NdtBackend *backend, guint slot, const NdtAlignParams *params,
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   if (!begin (cuda, error))
     return FALSE;
+  gboolean has_extra = FALSE;
+  for (guint i = 0; i < n_starts; i++)
+    has_extra = has_extra || starts[i].regularization.extra.weight > 0;
   for (guint first = 0, n; first < n_starts; first += n) {
     NdtCudaJob job;
     memset (&job, 0, sizeof (job));
     fill_job (cuda, &job, params);
+    if (has_extra && !add_terms (cuda, &job, params, error))
+      return FALSE;
     n = run (cuda, &cuda->scans[slot], &job, starts + first, n_starts - first, error);
     if (n == 0)
       return FALSE;
@@ -439,19 +495,22 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   /* Backends that align one by one leave the device idle in between, so that two of them share the
    * same part. */
   const guint share = (n_following > 0 ? 1 : 2) * get_share (cuda);
-  NdtCudaShape shape = choose_shape (cuda, &cuda->scans[q->slot], 1, share);
   NdtCudaJob job;
+  memset (&job, 0, sizeof (job));
+  fill_job (cuda, &job, &q->params);
+  if (q->start.regularization.extra.weight > 0 && !add_terms (cuda, &job, &q->params, error))
+    return FALSE;
+  NdtCudaShape shape = choose_shape (
+      cuda, &cuda->scans[q->slot], 1, share, needs_methods (&job));
   /* A kernel of clusters runs no sequence. */
   q->first = q->last = q->slot;
   while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
-    const NdtCudaShape other = choose_shape (cuda, &cuda->scans[q->last + 1], 1, share);
+    const NdtCudaShape other = choose_shape (cuda, &cuda->scans[q->last + 1], 1, share, FALSE);
     shape.lanes |= other.lanes;
     for (guint k = 0; k < 3; k++)
       shape.n_slots[k] = MAX (shape.n_slots[k], other.n_slots[k]);
     q->last++;
   }
-  memset (&job, 0, sizeof (job));
-  fill_job (cuda, &job, &q->params);
   for (guint slot = q->first; slot <= q->last; slot++) {
     if (!place_scan (cuda, &cuda->scans[slot], &shape, 1, error))
       return FALSE;
@@ -459,6 +518,8 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   }
   job.source = signals->sources[0];
   job.start = q->start;
+  if (!reserve_scalars (cuda, &job, &shape, 1, error))
+    return FALSE;
   job.n_starts = q->last - q->first + 1;
   if (job.n_starts > 1) {
     job.sources = signals->sources;
@@ -484,8 +545,10 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
     ndt_cuda_align_stop (backend);
     return FALSE;
   }
-  /* A message has no room for a factor: such a start has a launch of its own. */
-  const gboolean alone = start->regularization.factor.is_set != 0;
+  /* A message has no room for a factor, nor for extra terms' values: such a start has a launch of its
+   * own. */
+  const gboolean alone =
+      start->regularization.factor.is_set != 0 || start->regularization.extra.weight > 0;
   const gboolean goes_on = !alone && q->is_resident && slot == q->slot + 1 && slot <= q->last &&
                            memcmp (&q->params, params, sizeof (*params)) == 0 &&
                            q->map_number == ndt_cuda_maps_get_number (&cuda->maps);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* From sums to the next pose: a block's state of its alignment. Every block of a team computes the
- * same from the same sums. Private to cuda/. */
+ * same from the same sums. With NDT_CUDA_METHODS also other methods than Newton's, and extra terms,
+ * in kernels of their own: those of Newton's method alone have neither their registers nor their
+ * memory. Private to cuda/. */
 #pragma once
 
 #include "ndt-cuda-chunk.cuh"
 
 #define NDT_OPTIMIZER_ON_DEVICE 1
+#include "ndtcore/math/ndt-extra-terms.h"
 #include "ndtcore/math/ndt-optimizer.h"
 
 /* Replaces the number of points where the alignment is cancelled. */
@@ -31,6 +34,10 @@ typedef struct {
   float reuse;           /* as of NdtCudaJob */
   int32_t go_on;
   int32_t failed;
+#if NDT_CUDA_METHODS
+  const NdtExtraTerms *terms;
+  double *scalars; /* of this block */
+#endif
 } Control;
 
 /* Whether the alignment is cancelled. Read by one thread of a team in the first pass and every few
@@ -161,7 +168,13 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words
     c->params.max_translation_step = job.max_translation_step;
     c->params.max_rotation_step = job.max_rotation_step;
     c->params.max_iterations = job.max_iterations;
+#if NDT_CUDA_METHODS
     c->params.method = job.method;
+    c->terms = job.terms;
+    c->scalars = job.terms ? job.scalars + (size_t)blockIdx.x * job.terms->n_scalars : NULL;
+#else
+    c->params.method = NDT_METHOD_NEWTON;
+#endif
     c->params.n_levels = job.n_levels;
     c->params.resolution = job.levels[0].resolution;
     ndt_optimizer_init (&c->optimizer, &c->params, c->start.guess.orientation, c->start.approach);
@@ -175,26 +188,63 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words
   __syncwarp ();
 }
 
+/* Whether the start has penalties that hold() subtracts. */
+__device__ __forceinline__ bool
+is_held (const Control *c)
+{
+#if NDT_CUDA_METHODS
+  if (c->terms && c->start.regularization.extra.weight > 0)
+    return true;
+#endif
+  return c->start.regularization.factor.is_set;
+}
+
 /* Called by one thread. */
 __device__ __noinline__ void
 hold (Control *c)
 {
   for (int i = 0; i < 28; i++)
     c->held[i] = c->total[i];
-  ndt_optimizer_add_factor (&c->optimizer, &c->start, c->held, c->held + 1, c->held + 7);
+#if NDT_CUDA_METHODS
+  const NdtExtraValues *extra = &c->start.regularization.extra;
+  if (c->terms && extra->weight > 0) {
+    double position[3];
+    for (int k = 0; k < 3; k++)
+      position[k] = c->start.guess.position[k] + c->optimizer.t[k];
+    ndt_extra_terms_add (c->terms, extra, position, c->optimizer.q, c->scalars, c->held, c->held + 1,
+        c->held + 7);
+  }
+  if (c->start.regularization.factor.is_set)
+#endif
+    ndt_optimizer_add_factor (&c->optimizer, &c->start, c->held, c->held + 1, c->held + 7);
   for (int i = 0; i < 28; i++)
     c->rounded[i] = (float)c->held[i];
 }
 
-/* Called by one thread: the score by another method than Newton's. As a function of its own it
- * costs Newton's no registers. Returns as ndt_optimizer_descend(). */
+#if NDT_CUDA_METHODS
+/* Whether what hold() left is finite, which that of the total does not tell. */
+__device__ __forceinline__ bool
+is_held_finite (const Control *c)
+{
+  bool is_finite = true;
+  for (int i = 0; i < 28; i++)
+    is_finite = is_finite && isfinite (c->rounded[i]);
+  return is_finite;
+}
+
+/* Called by one thread: the score by another method than Newton's. Returns as
+ * ndt_optimizer_descend(). */
 __device__ __noinline__ int
 descend (Control *c, bool is_finite)
 {
+  __shared__ NdtOptimizerDescent descent;
   NdtOptimizerSums sums;
-  if (c->start.regularization.factor.is_set)
+  const double *total = c->total;
+  if (is_held (c)) {
     hold (c);
-  const double *total = c->start.regularization.factor.is_set ? c->held : c->total;
+    total = c->held;
+    is_finite = is_finite && is_held_finite (c);
+  }
   sums.score = total[0];
   for (int i = 0; i < 6; i++)
     sums.gradient[i] = total[1 + i];
@@ -208,23 +258,29 @@ descend (Control *c, bool is_finite)
     return 0;
   }
   ndt_optimizer_regularize (&c->optimizer, &c->start, c->total[30], &sums);
-  return ndt_optimizer_descend (&c->optimizer, &c->params, &sums);
+  return ndt_optimizer_descend (&c->optimizer, &descent, &c->params, &sums);
 }
+#endif
 
 /* Called by one thread. */
 __device__ __forceinline__ int
 update (Control *c, bool is_finite, int *accepted)
 {
+#if NDT_CUDA_METHODS
   if (c->params.method != NDT_METHOD_NEWTON && c->optimizer.kind == NDT_KIND_SCORE) {
     const int state = descend (c, is_finite);
     *accepted = state >> 1;
     return state & 1;
   }
+#endif
   NdtOptimizerSums sums;
-  const bool is_held = c->start.regularization.factor.is_set;
-  const double *total = is_held ? c->held : c->total;
-  if (is_held)
+  const bool held = is_held (c);
+  const double *total = held ? c->held : c->total;
+  if (held)
     hold (c);
+#if NDT_CUDA_METHODS
+  is_finite = is_finite && (!held || is_held_finite (c));
+#endif
   sums.score = total[0];
 #pragma unroll
   for (int i = 0; i < 6; i++)

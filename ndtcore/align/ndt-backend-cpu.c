@@ -256,6 +256,16 @@ evaluate (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
   }
 }
 
+/* A function of its own: the memory on its stack is large. */
+static G_GNUC_NO_INLINE void
+add_terms (const NdtExtraTerms *terms, const NdtExtraValues *values, const NdtPose *trial,
+    NdtOptimizerSums *sums)
+{
+  double scalars[NDT_EXTRA_SCALARS];
+  ndt_extra_terms_add (terms, values, trial->position, trial->orientation, scalars, &sums->score,
+      sums->gradient, sums->hessian);
+}
+
 /* FALSE: cancelled. */
 static gboolean
 align_one (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
@@ -286,6 +296,8 @@ align_one (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
     memcpy (step_sums.gradient, sums.gradient, sizeof (sums.gradient));
     memcpy (step_sums.hessian, sums.hessian, sizeof (sums.hessian));
     step_sums.n_pairs = (uint32_t)sums.n_pairs;
+    if (params->terms && start->regularization.extra.weight > 0)
+      add_terms (params->terms, &start->regularization.extra, &trial, &step_sums);
     ndt_optimizer_regularize (&o, start, (double)sums.n_pairs, &step_sums);
     go_on = ndt_optimizer_update (&o, &optimizer_params, &step_sums, &accepted);
     if (accepted)

@@ -93,11 +93,24 @@ check_factor (const NdtPoseFactor *factor, GError **error)
 }
 
 static gboolean
+check_extra (const NdtExtraValues *extra, GError **error)
+{
+  if (!(extra->weight > 0 && isfinite (extra->weight)))
+    return refuse (error, "the weight of extra terms is negative or not finite");
+  for (guint i = 0; i < G_N_ELEMENTS (extra->poses); i++)
+    if (extra->has >> i & 1 && !check_pose (&extra->poses[i], error))
+      return FALSE;
+  return check_pose (&extra->body, error);
+}
+
+static gboolean
 check_start (const NdtStart *start, GError **error)
 {
   const NdtRegularization *r = &start->regularization;
   const double *d = r->direction;
-  if (!check_pose (&start->guess, error) || (r->factor.is_set && !check_factor (&r->factor, error)))
+  if (!check_pose (&start->guess, error) ||
+      (r->factor.is_set && !check_factor (&r->factor, error)) ||
+      (r->extra.weight != 0 && !check_extra (&r->extra, error)))
     return FALSE;
   if (r->scale == 0)
     return TRUE;

@@ -8,6 +8,7 @@
 #include "ndtcore/motion/ndt-device-frames.h"
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-log.h"
+#include "ndtcore/math/ndt-extra-terms.h"
 #include "ndtcore/map/ndt-overview.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 
@@ -55,6 +56,8 @@ typedef struct {
  * @max_translation_step: longest step, metres, > 0
  * @max_rotation_step: largest turn in a step, rad, > 0
  * @method: how the score is maximized
+ * @terms: (nullable): terms that are added to the score of starts with values for them
+ *   (NdtExtraValues); they outlive the alignment
  */
 typedef struct {
   double outlier_ratio;
@@ -65,11 +68,12 @@ typedef struct {
   double max_translation_step;
   double max_rotation_step;
   NdtMethod method;
+  const NdtExtraTerms *terms;
 } NdtAlignParams;
 
 #define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON                      \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, NULL                      \
   }
 
 /**

@@ -54,6 +54,19 @@ fail_at (Parser *p, const gchar *at, const gchar *what, const gchar *name)
   return NDT_EXPR_NONE;
 }
 
+/* Likewise, with what there is. */
+static NdtExpr
+fail_unknown (Parser *p, const gchar *at, const gchar *what, const gchar *name)
+{
+  g_autofree gchar *names = ndt_expr_graph_list_names (p->graph);
+  g_autofree gchar *safe = g_strescape (name, NULL);
+  if (!p->failed)
+    ndt_text_fail (p->error, "residual, column %u: %s \"%s\"%s%s", (guint)(at - p->text) + 1, what,
+        safe, *names ? "; there are " : "", names);
+  p->failed = TRUE;
+  return NDT_EXPR_NONE;
+}
+
 static void
 skip_space (Parser *p)
 {
@@ -166,18 +179,29 @@ parse_member (Parser *p, const NdtExprName *pose, const gchar *at)
   return fail_at (p, start, "a pose has x, y, z, roll, pitch and yaw, not", member);
 }
 
+/* The next name, which is a pose's; its number, or -1. */
+static gint
+parse_pose (Parser *p)
+{
+  skip_space (p);
+  const gchar *start = p->at;
+  g_autofree gchar *name = take_name (p);
+  const NdtExprName *pose = ndt_expr_graph_find (p->graph, name);
+  if (pose && pose->kind == NDT_EXPR_NAME_POSE)
+    return (gint)pose->pose;
+  fail_unknown (p, start, "no pose:", name);
+  return -1;
+}
+
 /* transform_x (T, x, y, z) and its like: 0 to 2 transform, 3 to 5 rotate. */
 static NdtExpr
 parse_pose_function (Parser *p, guint which, const gchar *at)
 {
   NdtExpr point[3];
-  skip_space (p);
-  const gchar *start = p->at;
-  g_autofree gchar *name = take_name (p);
-  const NdtExprName *pose = ndt_expr_graph_find (p->graph, name);
-  if (!pose || pose->kind != NDT_EXPR_NAME_POSE)
-    return fail_at (p, start, "no pose:", name);
-  const guint number = pose->pose;
+  const gint pose = parse_pose (p);
+  if (pose < 0)
+    return NDT_EXPR_NONE;
+  const guint number = (guint)pose;
   for (guint i = 0; i < 3; i++) {
     if (!expect (p, ','))
       return NDT_EXPR_NONE;
@@ -194,9 +218,46 @@ parse_pose_function (Parser *p, guint which, const gchar *at)
   return made (p, at, point[which % 3]);
 }
 
+/* turn_x (A, B) and its like: with R = A Bᵀ, whose quaternion has w = ½ √(1 + trace R), twice the
+ * vector part is (R_kj − R_jk) / 2w. */
+static NdtExpr
+parse_turn (Parser *p, guint which, const gchar *at)
+{
+  NdtExprGraph *g = p->graph;
+  NdtExpr columns[2][3][3], r[3][3];
+  for (guint side = 0; side < 2; side++) {
+    const gint pose = side == 1 && !expect (p, ',') ? -1 : parse_pose (p);
+    if (pose < 0)
+      return NDT_EXPR_NONE;
+    for (guint c = 0; c < 3; c++) {
+      NdtExpr *v = columns[side][c];
+      for (guint i = 0; i < 3; i++)
+        v[i] = ndt_expr_constant (g, i == c);
+      ndt_expr_rotate (g, (guint)pose, v, v);
+    }
+  }
+  if (!expect (p, ')'))
+    return NDT_EXPR_NONE;
+  for (guint i = 0; i < 3; i++)
+    for (guint j = 0; j < 3; j++) {
+      r[i][j] = ndt_expr_constant (g, 0);
+      for (guint c = 0; c < 3; c++)
+        r[i][j] = ndt_expr_binary (g, NDT_EXPR_ADD, r[i][j],
+            ndt_expr_binary (g, NDT_EXPR_MUL, columns[0][c][i], columns[1][c][j]));
+    }
+  NdtExpr sum = ndt_expr_constant (g, 1);
+  for (guint i = 0; i < 3; i++)
+    sum = ndt_expr_binary (g, NDT_EXPR_ADD, sum, r[i][i]);
+  const guint j = (which + 1) % 3, k = (which + 2) % 3;
+  return made (p, at,
+      ndt_expr_binary (g, NDT_EXPR_DIV, ndt_expr_binary (g, NDT_EXPR_SUB, r[k][j], r[j][k]),
+          ndt_expr_unary (g, NDT_EXPR_SQRT, sum)));
+}
+
 static NdtExpr
 parse_call (Parser *p, const gchar *name, const gchar *at)
 {
+  static const gchar *const turns[] = {"turn_x", "turn_y", "turn_z"};
   static const gchar *const of_poses[] = {
       "transform_x", "transform_y", "transform_z", "rotate_x", "rotate_y", "rotate_z"};
   NdtExpr a, b = NDT_EXPR_NONE;
@@ -205,6 +266,10 @@ parse_call (Parser *p, const gchar *name, const gchar *at)
   for (i = 0; i < G_N_ELEMENTS (of_poses); i++) {
     if (strcmp (name, of_poses[i]) == 0)
       return parse_pose_function (p, i, at);
+  }
+  for (i = 0; i < G_N_ELEMENTS (turns); i++) {
+    if (strcmp (name, turns[i]) == 0)
+      return parse_turn (p, i, at);
   }
   for (i = 0; i < G_N_ELEMENTS (functions); i++) {
     if (strcmp (name, functions[i].name) == 0)
@@ -256,7 +321,7 @@ parse_primary (Parser *p)
   if (!entry && strcmp (name, "pi") == 0)
     return made (p, at, ndt_expr_constant (p->graph, G_PI));
   if (!entry)
-    return fail_at (p, at, "no parameter, column or definition has the name", name);
+    return fail_unknown (p, at, "no parameter, column or definition has the name", name);
   return entry->kind == NDT_EXPR_NAME_POSE ? parse_member (p, entry, at) : entry->node;
 }
 

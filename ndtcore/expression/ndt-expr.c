@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ndtcore/base/ndt-error.h"
+#include "ndtcore/math/ndt-extra-terms.h"
 
 typedef struct {
   guint pose;
@@ -155,54 +156,10 @@ ndt_expr_op_get_n_operands (NdtExprOp op)
 double
 ndt_expr_op_evaluate (NdtExprOp op, double a, double b)
 {
-  switch (op) {
-  case NDT_EXPR_ROTATE:
+  if (op == NDT_EXPR_ROTATE)
     return a;
-  case NDT_EXPR_ADD:
-    return a + b;
-  case NDT_EXPR_SUB:
-    return a - b;
-  case NDT_EXPR_MUL:
-    return a * b;
-  case NDT_EXPR_DIV:
-    return a / b;
-  case NDT_EXPR_MIN:
-    return b < a ? b : a;
-  case NDT_EXPR_MAX:
-    return b > a ? b : a;
-  case NDT_EXPR_LESS:
-    return a <= b ? 1 : 0;
-  case NDT_EXPR_POW:
-    return pow (a, b);
-  case NDT_EXPR_ATAN2:
-    return atan2 (a, b);
-  case NDT_EXPR_NEG:
-    return -a;
-  case NDT_EXPR_SQRT:
-    return sqrt (a);
-  case NDT_EXPR_SIN:
-    return sin (a);
-  case NDT_EXPR_COS:
-    return cos (a);
-  case NDT_EXPR_TAN:
-    return tan (a);
-  case NDT_EXPR_ASIN:
-    return asin (a);
-  case NDT_EXPR_ACOS:
-    return acos (a);
-  case NDT_EXPR_ATAN:
-    return atan (a);
-  case NDT_EXPR_EXP:
-    return exp (a);
-  case NDT_EXPR_LOG:
-    return log (a);
-  case NDT_EXPR_ABS:
-    return fabs (a);
-  case NDT_EXPR_SIGN:
-    return a > 0 ? 1 : (a < 0 ? -1 : 0);
-  default:
-    g_return_val_if_reached (NAN);
-  }
+  g_return_val_if_fail (op >= NDT_EXPR_ADD && op <= NDT_EXPR_SIGN, NAN);
+  return ndt_extra_operate (op - NDT_EXPR_ADD, a, b);
 }
 
 NdtExpr
@@ -502,6 +459,17 @@ ndt_expr_graph_find (const NdtExprGraph *graph, const gchar *name)
       return entry;
   }
   return NULL;
+}
+
+gchar *
+ndt_expr_graph_list_names (const NdtExprGraph *graph)
+{
+  GString *names = g_string_new (NULL);
+  for (guint i = 0; i < graph->names->len; i++) {
+    g_string_append (names, i > 0 ? ", " : "");
+    g_string_append (names, g_array_index (graph->names, NdtExprName, i).name);
+  }
+  return g_string_free (names, FALSE);
 }
 
 NdtExpr

@@ -155,6 +155,8 @@ gboolean ndt_expr_graph_add_name (
     NdtExprGraph *graph, const gchar *name, NdtExpr node, GError **error);
 /* NULL: there is no such name. Of the graph, until the next name is added. */
 const NdtExprName *ndt_expr_graph_find (const NdtExprGraph *graph, const gchar *name);
+/* (transfer full): its names, separated by commas. */
+gchar *ndt_expr_graph_list_names (const NdtExprGraph *graph);
 /* The node of a name, NDT_EXPR_NONE where there is none. */
 NdtExpr ndt_expr_named (const NdtExprGraph *graph, const gchar *name);
 

@@ -51,6 +51,18 @@ typedef struct {
 #endif
 } NdtOptimizerSums;
 
+/* Of other methods than Newton's, which minimize −score: what they are told (value, gradient,
+ * Hessian), their state, and its memory. A copy is not to be updated. Apart from NdtOptimizer, so
+ * that kernels of Newton's method have no memory for it. */
+typedef struct {
+  NdtReal told[28];
+  union {
+    NdtLm lm;
+    NdtLbfgs lbfgs;
+  };
+  NdtReal memory[NDT_OPTIMIZER_MEMORY];
+} NdtOptimizerDescent;
+
 /**
  * NdtOptimizer:
  * @t: trial: displacement in metres from the position of the start
@@ -96,14 +108,9 @@ typedef struct {
   NdtReal detour_step[6]; /* step from the start that is taken where the detour did not raise the
                              score */
   NdtReal detour_slope;
-  /* Of other methods than Newton's, which minimize −score: what they are told (value, gradient,
-   * Hessian), their state, and its memory. A copy is not to be updated. */
-  NdtReal told[28];
-  union {
-    NdtLm lm;
-    NdtLbfgs lbfgs;
-  };
-  NdtReal memory[NDT_OPTIMIZER_MEMORY];
+#if !NDT_OPTIMIZER_ON_DEVICE
+  NdtOptimizerDescent descent;
+#endif
 } NdtOptimizer;
 
 NDT_INLINE void
@@ -377,16 +384,16 @@ ndt_optimizer_count_reversal (NdtOptimizer *o)
 /* ndt_optimizer_update() of the score by LM or L-BFGS; sums are finite, and their evaluation is
  * counted. Returns whether to go on, plus 2 where the trial was accepted. */
 NDT_NOINLINE int
-ndt_optimizer_descend (
-    NdtOptimizer *o, const NdtOptimizerParams *params, const NdtOptimizerSums *sums)
+ndt_optimizer_descend (NdtOptimizer *o, NdtOptimizerDescent *d, const NdtOptimizerParams *params,
+    const NdtOptimizerSums *sums)
 {
-  o->told[0] = -sums->score;
+  d->told[0] = -sums->score;
   for (int i = 0; i < 6; i++)
-    o->told[1 + i] = -sums->gradient[i];
+    d->told[1 + i] = -sums->gradient[i];
   for (int i = 0; i < 21; i++)
-    o->told[7 + i] = -sums->hessian[i];
+    d->told[7 + i] = -sums->hessian[i];
   const int is_lm = params->method == NDT_METHOD_LM;
-  const NdtReal *gradient = o->told + 1, *hessian = o->told + 7;
+  const NdtReal *gradient = d->told + 1, *hessian = d->told + 7;
   NdtReal scale[6], first_length = 0;
   for (int i = 0; i < 6; i++)
     scale[i] = 1 / (i < 3 ? params->max_translation_step : params->max_rotation_step);
@@ -396,7 +403,7 @@ ndt_optimizer_descend (
   }
   if (o->on_detour) {
     o->on_detour = 0;
-    if (!(-o->told[0] > o->score)) {
+    if (!(-d->told[0] > o->score)) {
       /* Back to the start, whose sums are not kept. */
       o->length = 0;
       ndt_optimizer_move (o, o->best_t, o->best_q);
@@ -404,12 +411,12 @@ ndt_optimizer_descend (
     }
   } else if (o->may_detour) {
     o->may_detour = 0;
-    ndt_lm_init (&o->lm, 6, o->memory, scale);
+    ndt_lm_init (&d->lm, 6, d->memory, scale);
     for (int i = 0; i < 21; i++)
-      o->lm.hessian[i] = hessian[i];
-    if (!ndt_lm_factor (&o->lm, 0)) {
+      d->lm.hessian[i] = hessian[i];
+    if (!ndt_lm_factor (&d->lm, 0)) {
       ndt_optimizer_accept (o);
-      o->score = -o->told[0];
+      o->score = -d->told[0];
       o->on_detour = 1;
       o->steps_per_stage = NDT_OPTIMIZER_DETOUR;
       ndt_optimizer_enter_stage (o, 0);
@@ -417,19 +424,19 @@ ndt_optimizer_descend (
     }
   }
   if (!o->have_best && is_lm) {
-    ndt_lm_init (&o->lm, 6, o->memory, scale);
+    ndt_lm_init (&d->lm, 6, d->memory, scale);
   } else if (!o->have_best) {
     /* The first step, along the gradient, is as long as its curvature has it. */
     NdtReal square = 0, curvature = 0;
     for (int i = 0; i < 6; i++) {
-      const NdtReal d = gradient[i] / (scale[i] * scale[i]);
-      square += d * gradient[i];
+      const NdtReal along = gradient[i] / (scale[i] * scale[i]);
+      square += along * gradient[i];
       for (int j = 0; j < 6; j++)
-        curvature += d * hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] * gradient[j] /
+        curvature += along * hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] * gradient[j] /
                      (scale[j] * scale[j]);
     }
     first_length = curvature > 0 ? square / curvature : 0;
-    ndt_lbfgs_init (&o->lbfgs, 6, NDT_OPTIMIZER_HISTORY, o->memory, scale);
+    ndt_lbfgs_init (&d->lbfgs, 6, NDT_OPTIMIZER_HISTORY, d->memory, scale);
   }
 
   /* Lengths of steps in units of the limits: below 1, also with the tenth that LM's may be longer
@@ -439,18 +446,18 @@ ndt_optimizer_descend (
   int go_on, accepted;
   if (is_lm) {
     const NdtLmParams p = {0, 0, -1, 0.9, 0.9, INT32_MAX};
-    go_on = ndt_lm_update (&o->lm, &p, o->told[0], gradient, hessian, (const double *)0);
-    accepted = o->lm.accepted;
-    o->iterations = o->lm.iterations;
+    go_on = ndt_lm_update (&d->lm, &p, d->told[0], gradient, hessian, (const double *)0);
+    accepted = d->lm.accepted;
+    o->iterations = d->lm.iterations;
   } else {
     const NdtLbfgsParams p = {0, 0, 0.9, 1, first_length, INT32_MAX};
-    go_on = ndt_lbfgs_update (&o->lbfgs, &p, o->told[0], gradient, (const double *)0);
-    accepted = o->lbfgs.accepted;
-    o->iterations = o->lbfgs.iterations;
+    go_on = ndt_lbfgs_update (&d->lbfgs, &p, d->told[0], gradient, (const double *)0);
+    accepted = d->lbfgs.accepted;
+    o->iterations = d->lbfgs.iterations;
   }
   if (accepted) {
     ndt_optimizer_accept (o);
-    o->score = -o->told[0];
+    o->score = -d->told[0];
     for (int i = 0; i < 6; i++)
       o->last_step[i] = o->have_best ? o->step[i] : 0;
     o->have_best = 1;
@@ -460,7 +467,7 @@ ndt_optimizer_descend (
     return 2 * accepted;
   }
   for (int i = 0; i < 6; i++)
-    o->step[i] = is_lm ? o->lm.step[i] : o->lbfgs.step[i];
+    o->step[i] = is_lm ? d->lm.step[i] : d->lbfgs.step[i];
   o->length = 1;
   if (accepted)
     ndt_optimizer_count_reversal (o);
@@ -513,7 +520,7 @@ ndt_optimizer_update (
 #if !NDT_OPTIMIZER_ON_DEVICE
   /* On a device the caller does it: this function is inlined there, and its registers are few. */
   if (params->method != NDT_METHOD_NEWTON) {
-    const int state = ndt_optimizer_descend (o, params, sums);
+    const int state = ndt_optimizer_descend (o, &o->descent, params, sums);
     *accepted = state >> 1;
     return state & 1;
   }

@@ -169,11 +169,29 @@ typedef struct {
 } NdtPoseFactor;
 
 /**
+ * NdtExtraValues:
+ * @weight: of the terms' costs beside the score; 0: there are none, and the rest is not read
+ * @has: bit i: @poses[i] is given
+ * @body: the body in the sensor's frame
+ * @poses: in the map, of the body: its prior, where odometry leads, where the drive began
+ *
+ * What the extra terms of an alignment (NdtAlignParams.terms) read.
+ */
+typedef struct {
+  double weight;
+  uint32_t has;
+  uint32_t reserved;
+  NdtPose body;
+  NdtPose poses[3];
+} NdtExtraValues;
+
+/**
  * NdtRegularization:
  * @target: x, y in the map, metres, that the pose is attracted to …
  * @direction: … along this horizontal unit vector
  * @scale: of the penalty, per pair and m²; 0: there is none
  * @factor: a second penalty, with a weight of its own
+ * @extra: a third one, by the terms of the alignment's parameters
  *
  * A penalty w e² on the score of a pose at p, with e = @direction · (@target − p) and w = @scale ×
  * number of pairs: docs/mathematics.md, "Regularization".
@@ -183,6 +201,7 @@ typedef struct {
   double direction[2];
   double scale;
   NdtPoseFactor factor;
+  NdtExtraValues extra;
 } NdtRegularization;
 
 /**

@@ -184,6 +184,20 @@ add_factor (const NdtPoseFactor *factor, double length, double m[36])
                       ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
 }
 
+/* Adds the extra terms' information at the sensor's pose, likewise. */
+static void
+add_extra (
+    const NdtRegistrationParams *params, const NdtPose *pose, double length, double m[36])
+{
+  double scalars[NDT_EXTRA_SCALARS], score = 0, gradient[6] = {0}, hessian[21] = {0};
+  ndt_extra_terms_add (params->align.terms, &params->regularization.extra, pose->position,
+      pose->orientation, scalars, &score, gradient, hessian);
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++)
+      m[6 * i + j] -= hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] /
+                      ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
+}
+
 /* Sets the directions that the Hessian does not constrain, and the covariance where it, with that
  * of the penalty, is definite. */
 static void
@@ -205,6 +219,10 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
   }
   if (r->factor.is_set) {
     add_factor (&r->factor, length, m);
+    eigen6 (m, values, v);
+  }
+  if (r->extra.weight > 0 && params->align.terms && out->stop != NDT_STOP_NOT_FINITE) {
+    add_extra (params, &out->pose, length, m);
     eigen6 (m, values, v);
   }
   for (guint i = 0; i < 6; i++)
@@ -463,7 +481,7 @@ ndt_register_anywhere (NdtBackend *backend, guint slot, const NdtRegistrationPar
           &out->runner_up, &out->is_ambiguous, &out->n_starts, &out->evaluations, error))
     return FALSE;
   fill (backend, &params->align, &best, out);
-  plain.regularization.scale = 0;
+  memset (&plain.regularization, 0, sizeof (plain.regularization));
   return ndt_register_complete (backend, slot, &plain, &best, out, error);
 }
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "ndt-localizer-step.h"
+#include "ndtcore/expression/ndt-expr-terms.h"
 #include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/math/ndt-mount.h"
 
 /* Errors of odometry, as of ndt-drift.c: a fraction of the way and metres a step; and of its
  * rotation, rad a step and a fraction of the turn. */
@@ -138,9 +140,11 @@ ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *
   Sum sum = {.around = guess->pose};
   double x[6];
   memset (factor, 0, sizeof (*factor));
+  step->has_extra = FALSE;
   /* What is searched for is where the scan says. */
   if (!step->tried || step->is_wide || guess->far)
     return;
+  step->has_extra = params->registration.align.terms != NULL;
   if (params->prior_factor && guess->is_held && !guess->is_apart && observation->has_prior_stddev)
     add_diagonal (&sum, &step->input.prior, observation->prior_stddev);
   if (params->odometry_factor && guess->prediction == NDT_TRACKER_FROM_ODOMETRY)
@@ -156,6 +160,27 @@ ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *
   for (guint i = 0; i < 6; i++)
     for (guint j = i; j < 6; j++)
       factor->information[NDT_H6 (i, j)] = NDT_DRIFT_CLUSTERING * sum.information[i][j];
+}
+
+void
+ndt_localizer_step_get_extra (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
+    const NdtPose sensors[3], NdtExtraValues *extra)
+{
+  const NdtPose *mount = ndt_localizer_get_mount (localizer), identity = NDT_POSE_IDENTITY;
+  const NdtTrackerGuess *guess = &step->guess;
+  memset (extra, 0, sizeof (*extra));
+  /* As of factors. */
+  extra->weight = NDT_DRIFT_CLUSTERING;
+  if (guess->is_held && !guess->is_apart)
+    extra->has |= NDT_EXPR_TERMS_PRIOR;
+  if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY)
+    extra->has |= NDT_EXPR_TERMS_ODOMETRY;
+  if (localizer->has_planar)
+    extra->has |= NDT_EXPR_TERMS_FIRST;
+  extra->body = ndt_mount_body_of_sensor (mount, &identity);
+  for (guint i = 0; i < G_N_ELEMENTS (extra->poses); i++)
+    extra->poses[i] =
+        extra->has >> i & 1 ? ndt_mount_body_of_sensor (mount, &sensors[i]) : identity;
 }
 
 void

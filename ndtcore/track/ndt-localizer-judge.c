@@ -178,8 +178,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   /* A fit below that of a start counts where it is that of the scans before. With a prior in the
    * objective the place is known from elsewhere, along roads whose fit says little; and odometry
    * that leads there is evidence as well. */
-  const gboolean is_held =
-      (params->regularization_scale > 0 || params->prior_factor) && step->input.has_prior;
+  const gboolean is_held = step->input.holds && step->input.has_prior;
   const gboolean by_odometry =
       step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY && !step->guess.far;
   step->dropped = (!is_held && !by_odometry && has_fallen (tracker, step)) ||

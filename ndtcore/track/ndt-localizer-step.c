@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndtcore/expression/ndt-expr-terms.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/math/ndt-mount.h"
 #include "ndtcore/odometry/ndt-scan-velocity.h"
@@ -59,7 +60,9 @@ get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
   /* Invalid poses are ignored. */
   input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
   input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
-  input.holds = localizer->params.regularization_scale > 0 || localizer->params.prior_factor;
+  const NdtExtraTerms *terms = localizer->params.registration.align.terms;
+  input.holds = localizer->params.regularization_scale > 0 || localizer->params.prior_factor ||
+                (terms && ndt_expr_terms_get_poses (terms) & NDT_EXPR_TERMS_PRIOR);
   return input;
 }
 
@@ -144,6 +147,12 @@ get_registration_params (const NdtLocalizer *localizer, const NdtLocalizerStep *
   if (step->factor.is_set) {
     const NdtPose mean = sensor_of_guess (localizer, step, &step->factor.mean);
     ndt_localizer_factor_to_sensor (&step->factor, &mean, &r->factor);
+  }
+  if (step->has_extra) {
+    const NdtPose sensors[] = {sensor_of_guess (localizer, step, &step->input.prior),
+        sensor_of_guess (localizer, step, &guess->pose),
+        ndt_mount_sensor_of_body (ndt_localizer_get_mount (localizer), &localizer->planar)};
+    ndt_localizer_step_get_extra (localizer, step, sensors, &r->extra);
   }
   if (!guess->is_held || !(localizer->params.regularization_scale > 0))
     return params;
@@ -243,8 +252,11 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
   NdtRegistrationParams params = get_registration_params (localizer, step);
   /* Candidates from far are compared by a sample, beside which a factor would outweigh all else. */
   const double most = get_most_passes (localizer, step);
-  if (search == NDT_SEARCH_FAR)
+  if (search == NDT_SEARCH_FAR) {
     step->factor.is_set = params.regularization.factor.is_set = FALSE;
+    step->has_extra = FALSE;
+    params.regularization.extra.weight = 0;
+  }
   if (most > 0)
     params.max_passes = MAX (most - before.passes, LEAST_PASSES);
   if (!ndt_register (
@@ -409,6 +421,19 @@ prefer_near (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   return TRUE;
 }
 
+/* Extra terms that are not finite on the way make the alignment so: it is made without them. */
+static gboolean
+align_without_extra (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  if (!localizer->is_extra_told)
+    ndt_log (ndt_backend_get_log (localizer->backend), NDT_LOG_WARNING, "localizer",
+        "extra-terms is not finite where a scan was aligned, which was aligned without it; said "
+        "once");
+  localizer->is_extra_told = TRUE;
+  step->has_extra = FALSE;
+  return register_again (localizer, step, NDT_SEARCH_LOCAL, step->guesses, 1, error);
+}
+
 /* Aligns from the guess, and from far where that does not fit. */
 static gboolean
 align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
@@ -419,7 +444,12 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   if (!step->guess.far) {
     if (!ndt_register_end (localizer->backend, &step->result, registration, error))
       return FALSE;
-    ndt_localizer_step_judge (localizer, step);
+    if (step->has_extra && registration->stop == NDT_STOP_NOT_FINITE) {
+      if (!align_without_extra (localizer, step, error))
+        return FALSE;
+    } else {
+      ndt_localizer_step_judge (localizer, step);
+    }
     if (step->reason == NDT_REASON_TOO_FEW_POINTS)
       return TRUE;
     const gboolean is_suspected = is_suspect (localizer, step);

@@ -33,6 +33,7 @@ struct _NdtLocalizer {
   gboolean has_failure;
   NdtRelocation failure; /* the last of them */
   gboolean is_found;     /* the next scan starts from what a search has found */
+  gboolean is_extra_told; /* that extra terms were not finite */
 };
 
 /**
@@ -42,6 +43,7 @@ struct _NdtLocalizer {
  * @tried: it was aligned
  * @is_wide: it is searched for around the guess: @search
  * @factor: what else than the scan tells of the body's pose
+ * @has_extra: the extra terms are part of its alignment
  * @has_course: its motion is compensated by @course
  * @guesses: poses of the sensor in the scan's middle, by the guess and, in a search, by its others
  * @jumps: it fits, away from the prediction: other scans have to confirm the place
@@ -63,6 +65,7 @@ typedef struct {
   gboolean is_wide;
   NdtPoseSearch search;
   NdtPoseFactor factor;
+  gboolean has_extra;
   gboolean has_course;
   NdtCourse course;
   NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
@@ -115,6 +118,10 @@ void ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step
 /* What priors with a covariance, odometry and a planar robot tell, as far as the params ask for it.
  */
 void ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *step);
+/* The values of the extra terms. @sensors: where the sensor is in the scan's middle by the prior, by
+ * odometry, and where the drive began. */
+void ndt_localizer_step_get_extra (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
+    const NdtPose sensors[3], NdtExtraValues *extra);
 /* The factor of the body's pose as one of its sensor's. @sensor: its pose where the body is at the
  * factor's mean. */
 void ndt_localizer_factor_to_sensor (

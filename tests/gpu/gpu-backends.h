@@ -71,22 +71,20 @@ assert_poses_agree (const NdtPose *a, const NdtPose *b)
  * CPU's results from starts a micrometre away, the resolution of a float at 20 m: some of these
  * differ by more than the tolerance of backends. */
 static inline gboolean
-is_watershed (NdtBackend *cpu, NdtMethod method, const NdtStart *start)
+is_watershed (NdtBackend *cpu, const NdtAlignParams *params, const NdtStart *start)
 {
   enum { N = 32 };
   g_autoptr (GRand) rand = g_rand_new_with_seed (11);
   NdtStart starts[N] = {0};
   NdtAlignResult results[N];
   gboolean agree = TRUE;
-  NdtAlignParams params = default_params;
-  params.method = method;
   for (guint i = 0; i < N; i++) {
     double delta[6], metres, degrees;
     for (guint k = 0; k < 6; k++)
       delta[k] = g_rand_double_range (rand, -1, 1) * (k < 3 ? 2e-6 : 1e-7);
     starts[i] = *start;
     starts[i].guess = ndt_pose_retracted (&start->guess, delta);
-    g_assert_true (ndt_backend_align (cpu, 0, &params, &starts[i], 1, &results[i], NULL));
+    g_assert_true (ndt_backend_align (cpu, 0, params, &starts[i], 1, &results[i], NULL));
     agree = agree && poses_agree (&results[i].pose, &results[0].pose, &metres, &degrees);
   }
   return !agree;
@@ -96,23 +94,30 @@ is_watershed (NdtBackend *cpu, NdtMethod method, const NdtStart *start)
  * where L-BFGS, which does not converge quadratically, ends within the step that it ends with: a
  * fifth of the epsilons, 2 mm and 0.2 mrad. */
 static inline gboolean
-check_alignment (NdtBackend *cpu, NdtBackend *cuda, NdtMethod method, const NdtStart *start)
+check_alignment_with (
+    NdtBackend *cpu, NdtBackend *cuda, const NdtAlignParams *params, const NdtStart *start)
 {
   NdtAlignResult a, b;
   double metres, degrees;
-  NdtAlignParams params = default_params;
-  params.method = method;
-  g_assert_true (ndt_backend_align (cpu, 0, &params, start, 1, &b, NULL));
-  g_assert_true (ndt_backend_align (cuda, 0, &params, start, 1, &a, NULL));
+  g_assert_true (ndt_backend_align (cpu, 0, params, start, 1, &b, NULL));
+  g_assert_true (ndt_backend_align (cuda, 0, params, start, 1, &a, NULL));
   g_assert_cmpuint (a.n_points, ==, b.n_points);
   if (poses_agree (&a.pose, &b.pose, &metres, &degrees))
     return TRUE;
   g_test_message ("approach %u: %g m, %g degrees; scores %.9g and %.9g, passes %u and %u",
       start->approach, metres, degrees, a.sums.score, b.sums.score, a.evaluations, b.evaluations);
-  const gboolean is_near = method == NDT_METHOD_LBFGS &&
-                           metres <= params.translation_epsilon / NDT_OPTIMIZER_SHORT &&
-                           degrees <= params.rotation_epsilon / NDT_OPTIMIZER_SHORT * 180 / G_PI;
-  if (!is_near && !is_watershed (cpu, method, start))
+  const gboolean is_near = params->method == NDT_METHOD_LBFGS &&
+                           metres <= params->translation_epsilon / NDT_OPTIMIZER_SHORT &&
+                           degrees <= params->rotation_epsilon / NDT_OPTIMIZER_SHORT * 180 / G_PI;
+  if (!is_near && !is_watershed (cpu, params, start))
     g_error ("poses differ by %g m, %g degrees", metres, degrees);
   return FALSE;
+}
+
+static inline gboolean
+check_alignment (NdtBackend *cpu, NdtBackend *cuda, NdtMethod method, const NdtStart *start)
+{
+  NdtAlignParams params = default_params;
+  params.method = method;
+  return check_alignment_with (cpu, cuda, &params, start);
 }

@@ -144,11 +144,34 @@ test_kept (void)
   g_assert_cmpuint (report.compilations, ==, NDT_EXPR_CUDA_KERNELS + 2);
 }
 
+/* Little of it, for tools under which it takes a thousand times as long. */
+static void
+test_sanitize (void)
+{
+  enum { N_PROBLEMS = 5, N_ROWS = 70 };
+  g_autoptr (NdtExprCuda) cuda = open_or_skip ();
+  double x[7 * N_PROBLEMS], hessians[21 * N_PROBLEMS];
+  NdtMinimum minima[N_PROBLEMS];
+  NdtExprCudaReport report;
+  PlaneBatch batch;
+
+  if (!cuda)
+    return;
+  NdtWorkers *workers = ndt_workers_new (1);
+  plane_batch_init (&batch, N_PROBLEMS, N_ROWS, workers);
+  if (minimize_or_skip (cuda, &batch, 0, N_PROBLEMS, x, hessians, minima, &report))
+    for (guint i = 0; i < N_PROBLEMS; i++)
+      g_assert_cmpint (minima[i].stop, !=, NDT_DESCENT_LIMIT);
+  plane_batch_clear (&batch);
+  ndt_workers_free (workers);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/gpu/expression/batch", test_batch);
   g_test_add_func ("/gpu/expression/kept", test_kept);
+  g_test_add_func ("/gpu/expression/sanitize", test_sanitize);
   return g_test_run ();
 }

@@ -2,7 +2,8 @@
 /* The score of a scan maximized by every method, on the scenes of the benchmarks; and as an
  * objective.
  *
- *   test-methods --table     what each method reaches and costs, on all scenes with all starts */
+ *   test-methods --table [NAME] [cuda]   what each method reaches and costs, on the scenes of that
+ *                                        name ("all": all of them) with all starts */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 #include "ndtcore/objective/ndt-minimize.h"
 #include "ndtcore/registration/ndt-registration.h"
 #include "tests/bench/bench-data.h"
+#ifdef HAVE_NDT_CUDA
+#include "cuda/ndt-cuda.h"
+#endif
 
 static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
 static const gchar *names[] = {"newton", "lm", "lbfgs"};
@@ -23,6 +27,19 @@ typedef struct {
   double milliseconds;
 } Tally;
 
+static gboolean on_device;
+
+static NdtBackend *
+open_backend (const NdtBackendConfig *config, GError **error)
+{
+#ifdef HAVE_NDT_CUDA
+  if (on_device)
+    return ndt_cuda_backend_open (config, error);
+#endif
+  g_assert_false (on_device);
+  return ndt_backend_open_cpu (config, error);
+}
+
 static NdtBackend *
 open_case (const BenchCase *c)
 {
@@ -33,7 +50,7 @@ open_case (const BenchCase *c)
   params.resolution = c->resolution;
   g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&params, &points, &error);
   g_assert_no_error (error);
-  NdtBackend *backend = ndt_backend_open_cpu (&config, &error);
+  NdtBackend *backend = open_backend (&config, &error);
   g_assert_no_error (error);
   g_assert_true (ndt_backend_set_map (backend, map, &error));
   return backend;
@@ -87,13 +104,13 @@ static void
 print_table (const gchar *name)
 {
   g_autoptr (GPtrArray) cases = bench_cases_load (name, 0);
-  puts ("| scene | starts | newton: right, passes | lm | lbfgs |\n|---|---|---|---|---|");
+  puts ("| scene | starts | newton: right, passes, time | lm | lbfgs |\n|---|---|---|---|---|");
   for (guint i = 0; i < cases->len; i++) {
     const BenchCase *c = cases->pdata[i];
     printf ("| `%s` | %u |", c->name, c->n_starts);
     for (NdtMethod method = NDT_METHOD_NEWTON; method <= NDT_METHOD_LBFGS; method++) {
       const Tally t = try_method (c, method, 1);
-      printf (" %u, %.1f |", t.n_right, t.evaluations);
+      printf (" %u, %.1f, %.2f ms |", t.n_right, t.evaluations, t.milliseconds);
       fflush (stdout);
     }
     puts ("");
@@ -264,7 +281,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   if (argc > 1 && g_strcmp0 (argv[1], "--table") == 0) {
-    print_table (argc > 2 ? argv[2] : NULL);
+    on_device = g_strcmp0 (argv[argc - 1], "cuda") == 0;
+    print_table (argc > 2 && g_strcmp0 (argv[2], "all") != 0 ? argv[2] : NULL);
     return 0;
   }
   for (guint i = 0; i < 4; i++) {

@@ -198,6 +198,11 @@ static const GstNdtProperty properties[] = {
         "A robot on a floor: its height and its tilt stay what they were at the first scan that "
         "was localized, to 5 cm and half a degree",
         GST_NDT_KIND_BOOLEAN, AT (params.planar), PLAYING, GST_NDT_CHANGE_PARAMS},
+    {"extra-terms", "Extra Terms",
+        "Residuals of the pose that are added to the alignment, each in units of its standard "
+        "deviation and separated by ;. They name pose, prior, odometry and first (the first scan "
+        "that was localized), as \"(pose.z - first.z)/0.05\" (unset = none)",
+        GST_NDT_KIND_TEXT, AT (extra_terms), PLAYING, GST_NDT_CHANGE_PARAMS},
     {"no-ground-margin", "No-Ground Margin",
         "Points that lie this much higher in the map than the pose are scored by themselves as "
         "well, metres (0 = off); messages have these scores",

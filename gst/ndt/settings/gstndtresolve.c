@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndtcore/expression/ndt-expr-terms.h"
+
 static void
 resolve_filter (const GstNdtSettings *settings, NdtScanFilter *filter)
 {
@@ -101,6 +103,27 @@ resolve_pose (const gchar *property, const GstPointCloudPose *from, NdtPose *pos
   return TRUE;
 }
 
+static gboolean
+resolve_terms (const GstNdtSettings *settings, const NdtExtraTerms **terms, GError **error)
+{
+  const gchar *text = settings->extra_terms;
+
+  *terms = NULL;
+  if (!text || !*text)
+    return TRUE;
+  *terms = g_hash_table_lookup (settings->compiled_terms, text);
+  if (*terms)
+    return TRUE;
+  NdtExtraTerms *made = ndt_expr_terms_new (text, error);
+  if (!made) {
+    g_prefix_error (error, "extra-terms: ");
+    return FALSE;
+  }
+  g_hash_table_insert (settings->compiled_terms, g_strdup (text), made);
+  *terms = made;
+  return TRUE;
+}
+
 gboolean
 gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *params,
     gboolean *has_initial_pose, NdtPose *initial_pose, GError **error)
@@ -115,7 +138,8 @@ gst_ndt_settings_resolve (const GstNdtSettings *settings, NdtLocalizerParams *pa
   if (settings->initial_pose &&
       !resolve_pose ("initial-pose", settings->initial_pose, initial_pose, error))
     return FALSE;
-  return resolve_covariance (settings, &params->registration, error) &&
+  return resolve_terms (settings, &params->registration.align.terms, error) &&
+         resolve_covariance (settings, &params->registration, error) &&
          resolve_uncertainty (&settings->initial_pose_uncertainty, &params->start, error) &&
          ndt_localizer_params_check (params, error);
 }

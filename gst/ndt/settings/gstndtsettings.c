@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gst/common/gstposequeue.h"
+#include "ndtcore/expression/ndt-expr-terms.h"
 
 #include "gstndtproperties.h"
 
@@ -157,6 +158,8 @@ gst_ndt_settings_init (GstNdtSettings *settings)
   const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
 
   memset (settings, 0, sizeof *settings);
+  settings->compiled_terms =
+      g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)ndt_expr_terms_unref);
   settings->map_params = map_params;
   settings->config = config;
   ndt_localizer_params_init (&settings->params);
@@ -182,6 +185,7 @@ gst_ndt_settings_clear (GstNdtSettings *settings)
 
   for (guint id = 1; (property = gst_ndt_property_get (id)); id++)
     free_value (property, member (settings, property));
+  g_clear_pointer (&settings->compiled_terms, g_hash_table_unref);
 }
 
 /* ---- Properties ---- */

@@ -63,6 +63,9 @@ typedef struct {
   GstPointCloudPose *initial_pose;
   GstNdtNumbers initial_pose_uncertainty;
   GstPointCloudPose *sensor_pose;
+  gchar *extra_terms;
+  GHashTable *compiled_terms; /* text → NdtExtraTerms: scans in flight may use them, so that all
+                                 stay until the element is freed */
 
   GstNdtBackend backend;
   NdtBackendConfig config;
