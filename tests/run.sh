@@ -171,7 +171,7 @@ build_sanitized ()
 # AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer.
 if build_sanitized build-asan address,undefined auto; then
   run_tests build-asan "asan:" --suite unit --suite elements --suite streaming --suite record \
-    --suite sensors --timeout-multiplier 5 --wrapper "$root/tests/sanitize.sh"
+    --suite sensors --suite memory --timeout-multiplier 5 --wrapper "$root/tests/sanitize.sh"
 else
   record fail asan-build "see above"
 fi

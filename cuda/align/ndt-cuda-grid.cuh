@@ -60,7 +60,7 @@ now_ns ()
 /* Waits for the message with the number @tag, whose word i goes to words[i]. Returns whether the
  * sequence continues. One block reads the host's message and forwards it, so that all blocks decide
  * alike where it is late. Called by a warp of each block. */
-__device__ bool
+static __device__ bool
 receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_CUDA_MESSAGE])
 {
   const bool reads = lane < NDT_CUDA_MESSAGE;

@@ -132,7 +132,7 @@ set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
 }
 
 /* Called by warp 0. @from: @n_words of an NdtStart; the rest is set to 0. */
-__device__ void
+static __device__ void
 begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words, float reuse,
     uint32_t lane)
 {
@@ -200,7 +200,7 @@ is_held (const Control *c)
 }
 
 /* Called by one thread. */
-__device__ __noinline__ void
+static __device__ __noinline__ void
 hold (Control *c)
 {
   for (int i = 0; i < 28; i++)
@@ -234,7 +234,7 @@ is_held_finite (const Control *c)
 
 /* Called by one thread: the score by another method than Newton's. Returns as
  * ndt_optimizer_descend(). */
-__device__ __noinline__ int
+static __device__ __noinline__ int
 descend (Control *c, bool is_finite)
 {
   __shared__ NdtOptimizerDescent descent;
@@ -325,7 +325,7 @@ advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
 }
 
 /* Called by warp 0 of one block of the team. */
-__device__ void
+static __device__ void
 write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t lane)
 {
   NdtCudaResult *result = &job.results[start];

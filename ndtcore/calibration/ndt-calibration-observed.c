@@ -175,7 +175,8 @@ ndt_calibration_explain (
   } else if (parameter < 3) {
     g_string_append (text,
         ": too few surfaces face along it, as in a tunnel or on an open field, or "
-        "parts of the drive contradict each other, as traffic makes them");
+        "parts of the drive, or of what is seen around, contradict each other, as traffic and "
+        "surfaces seen from two sides make them");
   } else if (parameter < 6) {
     g_string_append (text, ": too few surfaces are far from the axis that it turns about");
   } else {

@@ -28,7 +28,8 @@ typedef enum {
  * @time_offset: seconds by which the sensor's stamps are late: a point stamped t was measured at t
  * − time_offset
  * @covariance: row-major 7×7, in the order of the parameters: that of independent rows, and how far
- *   the result moves where parts of the drive are left out. Zero in the rows of a time that is not
+ *   the result moves where parts of the drive, and of the directions around the sensor, are left
+ *   out. Zero in the rows of a time that is not
  *   estimated; infinite on the diagonal of parameters about which nothing is known
  * @observed: of each parameter
  * @confused: the parameter that each is confused with most: a change of both leaves the residuals

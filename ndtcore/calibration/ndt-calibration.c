@@ -28,7 +28,7 @@
 #define NDT_CALIBRATION_REACH 0.5
 /* Seconds before and after an instant between which the velocity is taken. */
 #define NDT_CALIBRATION_STEP 0.01
-/* Parts of the drive that are left out in turn. */
+/* Parts of the drive, and of the directions around the sensor, that are left out in turn. */
 #define NDT_CALIBRATION_PARTS 6
 /* Most associations of points to planes, and fewest points on planes. */
 #define NDT_CALIBRATION_ITERATIONS 40
@@ -360,28 +360,38 @@ compile (gboolean with_time, GError **error)
   return ok ? ndt_expr_compile (graph, residuals, n, error) : NULL;
 }
 
-/* A minimization with fixed planes over all rows but those from @skip to @end; @x: pose and, where
- * it is estimated, the change of the offset. */
-static gboolean
-minimize (NdtCalibration *c, NdtExprProgram *program, NdtWorkers *workers, guint skip, guint end,
-    double *x, double *hessian, GError **error)
+static const double *
+get_column (const NdtCalibration *c, guint k)
 {
-  const guint n = c->rows[0]->len;
-  g_autofree double *part = skip < end ? g_new (double, (gsize)n *N_COLUMNS) : NULL;
+  return (const double *)(gpointer)c->rows[k]->data;
+}
+
+/* A minimization with fixed planes over all rows but those whose @parts, nullable, is @left_out;
+ * @x: pose and, where it is estimated, the change of the offset. */
+static gboolean
+minimize (NdtCalibration *c, NdtExprProgram *program, NdtWorkers *workers, const guint8 *parts,
+    guint left_out, double *x, double *hessian, GError **error)
+{
+  const guint n_all = c->rows[0]->len;
+  g_autofree double *some = parts ? g_new (double, (gsize)n_all *N_COLUMNS) : NULL;
   const double *data[N_COLUMNS];
   NdtMinimizeParams params;
   NdtMinimum minimum;
+  guint n = n_all;
 
   for (guint k = 0; k < N_COLUMNS; k++) {
-    const double *column = (const double *)(gpointer)c->rows[k]->data;
+    const double *column = get_column (c, k);
     data[k] = column;
-    if (part) {
-      memcpy (part + (gsize)k * n, column, skip * sizeof *part);
-      memcpy (part + (gsize)k * n + skip, column + end, (n - end) * sizeof *part);
-      data[k] = part + (gsize)k * n;
-    }
+    if (!parts)
+      continue;
+    double *to = some + (gsize)k * n_all;
+    data[k] = to;
+    n = 0;
+    for (guint i = 0; i < n_all; i++)
+      if (parts[i] != left_out)
+        to[n++] = column[i];
   }
-  const NdtExprRows rows = {n - (end - skip), data};
+  const NdtExprRows rows = {n, data};
   g_autoptr (NdtObjective) objective = ndt_expr_objective_new (program, &rows, 1, workers);
   ndt_minimize_params_init (&params, NDT_MINIMIZER_LM);
   params.max_evaluations = 50;
@@ -399,22 +409,38 @@ scale_rows (NdtCalibration *c, double sigma)
   }
 }
 
-/* Adds the variance of the result that leaving out a part of the drive shows (the jackknife): where
- * what is seen contradicts itself, traffic for instance, that is more than what rows that are
- * independent have. */
+/* Of each row a part of the drive, or of what the sensor sees around it. (transfer full) */
+static guint8 *
+part_rows (const NdtCalibration *c, gboolean by_direction)
+{
+  const guint n = c->rows[0]->len;
+  const double *x = get_column (c, 0), *y = get_column (c, 1);
+  guint8 *parts = g_new (guint8, MAX (n, 1));
+  for (guint i = 0; i < n; i++) {
+    const double share =
+        by_direction ? atan2 (y[i], x[i]) / (2 * G_PI) + 0.5 : (i + 0.5) / (double)n;
+    parts[i] = (guint8)MIN (share * NDT_CALIBRATION_PARTS, NDT_CALIBRATION_PARTS - 1);
+  }
+  return parts;
+}
+
+/* Adds the variance of the result that leaving out each of the parts shows (the jackknife): where
+ * what is seen contradicts itself, that is more than what rows that are independent have. By parts
+ * of the drive it is what passes, traffic for instance; by directions what is there all along, as
+ * surfaces that two sensors see from two sides. */
 static gboolean
-add_spread (NdtCalibration *c, NdtExprProgram *program, NdtWorkers *workers,
+add_spread (NdtCalibration *c, NdtExprProgram *program, NdtWorkers *workers, gboolean by_direction,
     NdtCalibrationResult *r, GError **error)
 {
-  const guint n = c->rows[0]->len, n_parts = NDT_CALIBRATION_PARTS;
+  const guint n_parts = NDT_CALIBRATION_PARTS;
+  g_autofree guint8 *parts = part_rows (c, by_direction);
   double steps[NDT_CALIBRATION_PARTS][N] = {{0}}, mean[N] = {0};
 
   for (guint g = 0; g < n_parts; g++) {
     double x[8] = {0};
     NdtPose back, pose;
     memcpy (x, &r->pose, sizeof r->pose);
-    if (!minimize (c, program, workers, (guint)((guint64)n * g / n_parts),
-            (guint)((guint64)n * (g + 1) / n_parts), x, NULL, error))
+    if (!minimize (c, program, workers, parts, g, x, NULL, error))
       return FALSE;
     memcpy (&pose, x, sizeof pose);
     /* The turn about the body's axes, and the way. */
@@ -491,7 +517,7 @@ ndt_calibration_solve (
     memcpy (x, &r->pose, sizeof r->pose);
     x[7] = 0;
     scale_rows (c, sigma);
-    ok = minimize (c, program, workers, 0, 0, x, hessian, error);
+    ok = minimize (c, program, workers, NULL, 0, x, hessian, error);
     memcpy (&r->pose, x, sizeof r->pose);
     r->time_offset += c->params.estimate_time ? x[7] : 0;
     r->n_iterations++;
@@ -500,7 +526,8 @@ ndt_calibration_solve (
   r->n_rows = c->residuals->len;
   r->sigma = sigma;
   ndt_calibration_invert (hessian, c->params.estimate_time ? N : N - 1, r);
-  ok = ok && add_spread (c, program, workers, r, error);
+  ok = ok && add_spread (c, program, workers, FALSE, r, error) &&
+       add_spread (c, program, workers, TRUE, r, error);
   ndt_workers_free (workers);
   return ok;
 }

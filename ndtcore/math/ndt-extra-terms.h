@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Terms that users add to the score of a pose: residuals compiled to a list of operations, which the
- * CPU's loop and the kernels execute alike. What makes them is ndtcore/expression/ndt-expr-terms.h. */
+/* Terms that users add to the score of a pose: residuals compiled to a list of operations, which
+ * the CPU's loop and the kernels execute alike. What makes them is
+ * ndtcore/expression/ndt-expr-terms.h. */
 #pragma once
 
 #include <math.h>

@@ -64,14 +64,9 @@ check_cancelled (NdtObjective *objective, GError **error)
   return FALSE;
 }
 
-gboolean
-ndt_objective_evaluate (NdtObjective *objective, const NdtEvaluation *evaluation, GError **error)
-{
-  return ndt_objective_begin (objective, evaluation, error) && ndt_objective_end (objective, error);
-}
-
-gboolean
-ndt_objective_begin (NdtObjective *objective, const NdtEvaluation *evaluation, GError **error)
+/* Takes the evaluation, without what is not to be computed. */
+static gboolean
+prepare (NdtObjective *objective, const NdtEvaluation *evaluation, GError **error)
 {
   if (!check (objective, evaluation, error) || !check_cancelled (objective, error))
     return FALSE;
@@ -80,6 +75,25 @@ ndt_objective_begin (NdtObjective *objective, const NdtEvaluation *evaluation, G
     objective->begun.gradients = NULL;
   if (evaluation->order < NDT_OBJECTIVE_HESSIAN)
     objective->begun.hessians = NULL;
+  return TRUE;
+}
+
+gboolean
+ndt_objective_evaluate (NdtObjective *objective, const NdtEvaluation *evaluation, GError **error)
+{
+  if (!prepare (objective, evaluation, error))
+    return FALSE;
+  if (objective->klass->evaluate)
+    return objective->klass->evaluate (objective, &objective->begun, error);
+  return objective->klass->begin (objective, &objective->begun, error) &&
+         objective->klass->end (objective, error);
+}
+
+gboolean
+ndt_objective_begin (NdtObjective *objective, const NdtEvaluation *evaluation, GError **error)
+{
+  if (!prepare (objective, evaluation, error))
+    return FALSE;
   if (objective->klass->begin && !objective->klass->begin (objective, &objective->begun, error))
     return FALSE;
   objective->has_begun = TRUE;

@@ -48,8 +48,8 @@ typedef struct _NdtObjective NdtObjective;
  * NdtObjectiveClass:
  * @name: for messages
  * @evaluate: evaluates and returns. Nullable where @begin is set
- * @begin: starts an evaluation, whose memory stays valid until @end. Nullable, with @end: the
- *   wrapper then evaluates in ndt_objective_end()
+ * @begin: starts an evaluation, which stays valid with its memory until @end. Nullable, with @end:
+ *   the wrapper then evaluates in ndt_objective_end()
  * @end: waits for it
  * @cancel: TRUE: a running evaluation, and later ones, return soon with NDT_ERROR_CANCELLED; until
  *   FALSE is set. Any thread. Nullable: then evaluations that have begun are completed

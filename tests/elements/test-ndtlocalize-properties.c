@@ -281,6 +281,9 @@ GST_START_TEST (test_unusable_lists)
       {"fixed-covariance", "<1,1>", "six variances"},
       {"covariance-offsets", "<1,2,3>", "<1, 2, 3>"},
       {"covariance-offsets", "<1,2>", "2 to 32 pairs"},
+      {"extra-terms", "pose.x - wheel", "column 10"},
+      {"extra-terms", "pose.x - wheel", "there are pose, prior, odometry, first"},
+      {"extra-terms", "prior.x", "does not depend on the pose"},
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     /* While playing: a warning that names both, and the value before stays. */

@@ -4,6 +4,7 @@
 #include "gpu-backends.h"
 #include "gpu-scene.h"
 #include "ndtcore/expression/ndt-expr-terms.h"
+#include "tests/objective/score-checks.h"
 
 enum { N_STARTS = 20 };
 
@@ -143,9 +144,10 @@ test_uploads (void)
   for (guint i = 0; i < 3; i++) {
     params.terms = i == 0 ? NULL : other;
     if (i == 2)
-      start.regularization.extra = (NdtExtraValues){
-          .weight = 1, .has = NDT_EXPR_TERMS_FIRST, .body = NDT_POSE_IDENTITY, .poses = {
-              [2] = NDT_POSE_IDENTITY }};
+      start.regularization.extra = (NdtExtraValues){.weight = 1,
+          .has = NDT_EXPR_TERMS_FIRST,
+          .body = NDT_POSE_IDENTITY,
+          .poses = {[2] = NDT_POSE_IDENTITY}};
     memset (&result, 0, sizeof result);
     g_assert_true (ndt_backend_align (cuda, 0, &params, &start, 1, &result, NULL));
     if (i == 0)
@@ -178,8 +180,22 @@ test_not_finite (void)
   scene_clear (&s);
 }
 
-/* Little of it, for tools under which it takes a thousand times as long: every method with terms, by
- * clusters and by a grid. */
+static void
+test_objective (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  Scene s = scene_new (60, 60000, 1501, 2, NULL);
+  scene_give (cuda, &s);
+  check_reweighted (cuda, &s);
+  /* Cancelled before the thread gets to the device, or in between launches of its many starts. */
+  check_asynchronous (cuda, &s, 20000);
+  scene_clear (&s);
+}
+
+/* Little of it, for tools under which it takes a thousand times as long: every method with terms,
+ * by clusters and by a grid. */
 static void
 test_sanitize (void)
 {
@@ -214,6 +230,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/terms/agree", test_agree);
   g_test_add_func ("/gpu/terms/uploads", test_uploads);
   g_test_add_func ("/gpu/terms/not-finite", test_not_finite);
+  g_test_add_func ("/gpu/terms/objective", test_objective);
   g_test_add_func ("/gpu/terms/sanitize", test_sanitize);
   return g_test_run ();
 }

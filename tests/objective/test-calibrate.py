@@ -83,6 +83,7 @@ def check(result, name, sensor=None):
     degrees = np.degrees(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1, 1)))
     print(f"# {name}: off by {1000 * metres:.1f} mm, {degrees:.3f} degrees")
     assert metres < 0.01 and degrees < 0.1, (name, pose)
+    return metres
 
 
 def in_a_map(work):
@@ -94,12 +95,18 @@ def in_a_map(work):
     with open(f"{work}/out.yaml", encoding="utf-8") as file:
         result = yaml.safe_load(file)
     for name in MOUNTS:
-        check(result, name)
+        off = check(result, name)
         sensor = result["sensors"][name]
         assert sensor["converged"] is True and sensor["observed"]["yaw"] == "yes", sensor
         assert sensor["observed"]["time"] == "not estimated" and sensor["time-offset"] == 0
-        # What it is off by, as the test above bounds it.
-        assert 0 < sensor["standard-deviations"]["x"] < 0.01, sensor
+        # It knows as much as its word says (calibration.md: "yes" is up to 5 mm, "weakly" ten times
+        # that), and what it claims covers what it is off by: three sigmas, beside the 0.5 cm to which
+        # this map and its poses agree (PROVENANCE.md).
+        sigma = np.array([sensor["standard-deviations"][axis] for axis in "xyz"])
+        for axis, value in zip("xyz", sigma):
+            word = "yes" if value <= 0.005 else "weakly" if value <= 0.05 else "no"
+            assert value > 0 and sensor["observed"][axis] == word, sensor
+        assert off <= 3 * np.linalg.norm(sigma) + 0.005, (off, sensor)
     assert "yaw is observed" in out
     with open(f"{work}/out.svg", encoding="utf-8") as file:
         assert "<svg" in file.read()
@@ -136,9 +143,10 @@ def late(work):
     sensor = result["sensors"]["late"]
     offset, sigma = sensor["time-offset"], sensor["standard-deviations"]["time"]
     print("# " + out.strip().replace("\n", "\n# ") + f"\n# {1000 * offset:.2f} ms late, by {1000 * sigma:.2f} ms")
-    # The sweeps are not compensated: points are up to 50 ms from their stamp, and the mean of those
-    # on planes some ms. At 4 m/s 3 ms are the centimetre that the other results are good to.
-    assert abs(offset - 0.015) < 0.003 and sigma < 0.003, sensor
+    # A delay is told apart from a shift along the way by changes of speed and turns alone, and this
+    # drive has 3.1 to 4.9 m/s. The centimetre that is asked for of poses is 3.3 ms at its least
+    # speed; half a millisecond is asked for, and reached, of the simulated drive.
+    assert abs(offset - 0.015) < min(0.0033, 3 * sigma) and sensor["observed"]["time"] != "no", sensor
 
 
 def little_in_common(work):
@@ -146,7 +154,16 @@ def little_in_common(work):
     out = tool("--trajectory", f"{DATA}/poses_all.txt", "--no-time-offset", "--output", f"{work}/halves.yaml",
                "--start", f"left={text(MOUNTS['left'])}", "--start", f"right={start(MOUNTS['right'])}",
                f"left={work}/left", f"right={work}/right")
-    assert "x is weakly observed" in out and "y is weakly observed" in out, out
+    assert "x is not observed" in out and "y is weakly observed" in out, out
+    with open(f"{work}/halves.yaml", encoding="utf-8") as file:
+        sensor = yaml.safe_load(file)["sensors"]["right"]
+    pose = np.array([float(v) for v in sensor["sensor-pose"].split(",")])
+    # What it is off by, more than a decimetre, is what it says that it may be: three sigmas.
+    off = np.abs(pose - MOUNTS["right"])
+    sigma = np.array([sensor["standard-deviations"][k] for k in ("x", "y", "z", "roll", "pitch", "yaw")])
+    print(f"# off by {off}, sigma {sigma}")
+    # The map's and the poses' own errors beside it (PROVENANCE.md): 0.5 cm, 0.008 degrees.
+    assert np.all(off <= 3 * sigma + [0.005] * 3 + [0.008] * 3), (off, sigma)
 
 
 def wrong_usage(work):
