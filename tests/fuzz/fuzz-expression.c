@@ -5,6 +5,25 @@
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/expression/ndt-expr-parse.h"
 #include "ndtcore/expression/ndt-expr-run.h"
+#include "ndtcore/expression/ndt-expr-terms.h"
+
+/* The same text as extra terms, which are evaluated at a pose. */
+static void
+try_terms (const gchar *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (NdtExtraTerms) terms = ndt_expr_terms_new (text, &error);
+  const NdtPose identity = {{1, 2, 3}, {0, 0, 0, 1}};
+  const NdtExtraValues values = {1, 7, 0, identity, {identity, identity, identity}};
+  double scalars[NDT_EXTRA_SCALARS], score = 0, gradient[6] = {0}, hessian[21] = {0};
+
+  g_assert_true ((terms != NULL) == (error == NULL));
+  if (!terms)
+    return;
+  g_assert_cmpuint (terms->n_scalars, <=, NDT_EXTRA_SCALARS);
+  ndt_extra_terms_add (terms, &values, identity.position, identity.orientation, scalars, &score,
+      gradient, hessian);
+}
 
 /* A text that parses compiles, unless it is too large, and is evaluated over some rows. */
 int
@@ -16,6 +35,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   NdtExpr residuals[NDT_EXPR_MAX_RESIDUALS];
   guint n;
 
+  try_terms (text);
   g_assert_true (ndt_expr_graph_add_pose (graph, "T", NULL));
   g_assert_true (ndt_expr_graph_add_number (graph, "a", NULL));
   g_assert_true (ndt_expr_graph_add_column (graph, "x", NULL));
