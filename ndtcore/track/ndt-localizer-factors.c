@@ -145,6 +145,8 @@ ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *
   if (!step->tried || step->is_wide || guess->far)
     return;
   step->has_extra = params->registration.align.terms != NULL;
+  step->has_first = localizer->has_planar;
+  step->first = localizer->planar;
   if (params->prior_factor && guess->is_held && !guess->is_apart && observation->has_prior_stddev)
     add_diagonal (&sum, &step->input.prior, observation->prior_stddev);
   if (params->odometry_factor && guess->prediction == NDT_TRACKER_FROM_ODOMETRY)
@@ -162,12 +164,24 @@ ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *
       factor->information[NDT_H6 (i, j)] = NDT_DRIFT_CLUSTERING * sum.information[i][j];
 }
 
+NdtPose
+ndt_localizer_step_get_sensor (
+    const NdtLocalizer *localizer, const NdtLocalizerStep *step, const NdtPose *body)
+{
+  const NdtPose middle = ndt_localizer_step_is_deskewed (step)
+                             ? ndt_course_move (&step->course, body,
+                                   step->course.middle - step->observation->time_on_points)
+                             : *body;
+  return ndt_mount_sensor_of_body (ndt_localizer_get_mount (localizer), &middle);
+}
+
 void
-ndt_localizer_step_get_extra (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
-    const NdtPose sensors[3], NdtExtraValues *extra)
+ndt_localizer_step_get_extra (
+    const NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtExtraValues *extra)
 {
   const NdtPose *mount = ndt_localizer_get_mount (localizer), identity = NDT_POSE_IDENTITY;
   const NdtTrackerGuess *guess = &step->guess;
+  const NdtPose *bodies[] = {&step->input.prior, &guess->pose, &step->first};
   memset (extra, 0, sizeof (*extra));
   /* As of factors. */
   extra->weight = NDT_DRIFT_CLUSTERING;
@@ -175,12 +189,27 @@ ndt_localizer_step_get_extra (const NdtLocalizer *localizer, const NdtLocalizerS
     extra->has |= NDT_EXPR_TERMS_PRIOR;
   if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY)
     extra->has |= NDT_EXPR_TERMS_ODOMETRY;
-  if (localizer->has_planar)
+  if (step->has_first)
     extra->has |= NDT_EXPR_TERMS_FIRST;
   extra->body = ndt_mount_body_of_sensor (mount, &identity);
-  for (guint i = 0; i < G_N_ELEMENTS (extra->poses); i++)
-    extra->poses[i] =
-        extra->has >> i & 1 ? ndt_mount_body_of_sensor (mount, &sensors[i]) : identity;
+  for (guint i = 0; i < G_N_ELEMENTS (extra->poses); i++) {
+    extra->poses[i] = identity;
+    if (!(extra->has >> i & 1))
+      continue;
+    const NdtPose sensor = ndt_localizer_step_get_sensor (localizer, step, bodies[i]);
+    /* Where the drive began is no place that this scan moves through. */
+    extra->poses[i] = i == 2 ? step->first : ndt_mount_body_of_sensor (mount, &sensor);
+  }
+}
+
+void
+ndt_localizer_tell_extra (NdtLocalizer *localizer)
+{
+  if (!localizer->is_extra_told)
+    ndt_log (ndt_backend_get_log (localizer->backend), NDT_LOG_WARNING, "localizer",
+        "extra-terms is not finite where a scan was aligned, which was aligned without it; said "
+        "once");
+  localizer->is_extra_told = TRUE;
 }
 
 void

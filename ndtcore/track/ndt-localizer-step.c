@@ -121,17 +121,6 @@ ndt_localizer_step_predict (
   step->is_wide = get_search (localizer, observation, &step->guess, &step->search) && step->tried;
 }
 
-/* The sensor's pose in the middle of its scan, from the body's pose at the observation's time. */
-static NdtPose
-sensor_of_guess (const NdtLocalizer *localizer, const NdtLocalizerStep *step, const NdtPose *body)
-{
-  const NdtPose middle = ndt_localizer_step_is_deskewed (step)
-                             ? ndt_course_move (&step->course, body,
-                                   step->course.middle - step->observation->time_on_points)
-                             : *body;
-  return ndt_mount_sensor_of_body (ndt_localizer_get_mount (localizer), &middle);
-}
-
 /* Parameters of the scan's registration, with the regularization of its sensor's pose, which has
  * the body's distance from the guess. */
 static NdtRegistrationParams
@@ -145,20 +134,16 @@ get_registration_params (const NdtLocalizer *localizer, const NdtLocalizerStep *
   if (step->is_wide)
     return params;
   if (step->factor.is_set) {
-    const NdtPose mean = sensor_of_guess (localizer, step, &step->factor.mean);
+    const NdtPose mean = ndt_localizer_step_get_sensor (localizer, step, &step->factor.mean);
     ndt_localizer_factor_to_sensor (&step->factor, &mean, &r->factor);
   }
-  if (step->has_extra) {
-    const NdtPose sensors[] = {sensor_of_guess (localizer, step, &step->input.prior),
-        sensor_of_guess (localizer, step, &guess->pose),
-        ndt_mount_sensor_of_body (ndt_localizer_get_mount (localizer), &localizer->planar)};
-    ndt_localizer_step_get_extra (localizer, step, sensors, &r->extra);
-  }
+  if (step->has_extra)
+    ndt_localizer_step_get_extra (localizer, step, &r->extra);
   if (!guess->is_held || !(localizer->params.regularization_scale > 0))
     return params;
   NdtPose body = guess->pose;
   memcpy (body.orientation, guess->held_orientation, sizeof (body.orientation));
-  const NdtPose sensor = sensor_of_guess (localizer, step, &body);
+  const NdtPose sensor = ndt_localizer_step_get_sensor (localizer, step, &body);
   r->scale = localizer->params.regularization_scale;
   for (guint i = 0; i < 2; i++) {
     r->target[i] = sensor.position[i] + guess->held[i] - guess->pose.position[i];
@@ -195,7 +180,7 @@ ndt_localizer_step_begin (
     return TRUE;
   if (localizer->params.deskew && !set_course (localizer, step, error))
     return FALSE;
-  step->guesses[0] = sensor_of_guess (localizer, step, &step->guess.pose);
+  step->guesses[0] = ndt_localizer_step_get_sensor (localizer, step, &step->guess.pose);
   ndt_localizer_step_set_factor (localizer, step);
   if (step->guess.far)
     return TRUE;
@@ -300,7 +285,7 @@ search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   const double rate = ndt_localizer_step_rate (localizer, step);
   const NdtTrackerGuess *guess = &step->guess;
   for (gint i = 0; i < guess->n_others; i++)
-    step->guesses[i + 1] = sensor_of_guess (localizer, step, &guess->others[i]);
+    step->guesses[i + 1] = ndt_localizer_step_get_sensor (localizer, step, &guess->others[i]);
   if (!register_again (
           localizer, step, NDT_SEARCH_FAR, step->guesses, 1 + (guint)guess->n_others, error))
     return FALSE;
@@ -365,8 +350,8 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   const NdtTrackerGuess guess = step->guess;
   const NdtPose *prior = &step->input.prior;
   const NdtPose turned = ndt_tracker_turn_prior (prior, &guess.pose);
-  const NdtPose sensors[2] = {
-      sensor_of_guess (localizer, step, &turned), sensor_of_guess (localizer, step, prior)};
+  const NdtPose sensors[2] = {ndt_localizer_step_get_sensor (localizer, step, &turned),
+      ndt_localizer_step_get_sensor (localizer, step, prior)};
   /* One guess where both are the same. */
   const guint n =
       ndt_tracker_is_near (prior, &turned, NDT_TRACKER_SAME, NDT_TRACKER_SAME_TURN, 0) ? 1 : 2;
@@ -425,11 +410,7 @@ prefer_near (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 static gboolean
 align_without_extra (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
-  if (!localizer->is_extra_told)
-    ndt_log (ndt_backend_get_log (localizer->backend), NDT_LOG_WARNING, "localizer",
-        "extra-terms is not finite where a scan was aligned, which was aligned without it; said "
-        "once");
-  localizer->is_extra_told = TRUE;
+  ndt_localizer_tell_extra (localizer);
   step->has_extra = FALSE;
   return register_again (localizer, step, NDT_SEARCH_LOCAL, step->guesses, 1, error);
 }

@@ -31,8 +31,8 @@ struct _NdtLocalizer {
   guint n_failed; /* searches in a row that found nothing … */
   guint n_rest;   /* … and scans that the next one waits for */
   gboolean has_failure;
-  NdtRelocation failure; /* the last of them */
-  gboolean is_found;     /* the next scan starts from what a search has found */
+  NdtRelocation failure;  /* the last of them */
+  gboolean is_found;      /* the next scan starts from what a search has found */
   gboolean is_extra_told; /* that extra terms were not finite */
 };
 
@@ -44,6 +44,7 @@ struct _NdtLocalizer {
  * @is_wide: it is searched for around the guess: @search
  * @factor: what else than the scan tells of the body's pose
  * @has_extra: the extra terms are part of its alignment
+ * @has_first: there was a scan that was localized before it, the first one at @first
  * @has_course: its motion is compensated by @course
  * @guesses: poses of the sensor in the scan's middle, by the guess and, in a search, by its others
  * @jumps: it fits, away from the prediction: other scans have to confirm the place
@@ -66,6 +67,8 @@ typedef struct {
   NdtPoseSearch search;
   NdtPoseFactor factor;
   gboolean has_extra;
+  gboolean has_first;
+  NdtPose first;
   gboolean has_course;
   NdtCourse course;
   NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
@@ -118,10 +121,14 @@ void ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step
 /* What priors with a covariance, odometry and a planar robot tell, as far as the params ask for it.
  */
 void ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *step);
-/* The values of the extra terms. @sensors: where the sensor is in the scan's middle by the prior, by
- * odometry, and where the drive began. */
-void ndt_localizer_step_get_extra (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
-    const NdtPose sensors[3], NdtExtraValues *extra);
+/* The sensor's pose in the middle of its scan, from the body's pose at the observation's time. */
+NdtPose ndt_localizer_step_get_sensor (
+    const NdtLocalizer *localizer, const NdtLocalizerStep *step, const NdtPose *body);
+/* The values of the extra terms. */
+void ndt_localizer_step_get_extra (
+    const NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtExtraValues *extra);
+/* Logs once that they were not finite. */
+void ndt_localizer_tell_extra (NdtLocalizer *localizer);
 /* The factor of the body's pose as one of its sensor's. @sensor: its pose where the body is at the
  * factor's mean. */
 void ndt_localizer_factor_to_sensor (
