@@ -148,9 +148,10 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   limits->methods_declared[0] = limits->methods_declared[1] = 0;
   for (uint32_t lanes : {0, 1, 2, 4})
     for (int methods = 0; methods <= (lanes == 0); methods++) {
-      const NdtCudaShape shapes[] = {{0, 1, 256, lanes, {}, methods}, {0, 1, 512, lanes, {}, methods},
-          {1, 128, 256, lanes, {}, methods}, {1, 64, 256, lanes, {}, methods},
-          {1, 32, 256, lanes, {}, methods}, {1, 16, 256, lanes, {}, methods}};
+      const NdtCudaShape shapes[] = {{0, 1, 256, lanes, {}, methods},
+          {0, 1, 512, lanes, {}, methods}, {1, 128, 256, lanes, {}, methods},
+          {1, 64, 256, lanes, {}, methods}, {1, 32, 256, lanes, {}, methods},
+          {1, 16, 256, lanes, {}, methods}};
       for (const NdtCudaShape &shape : shapes) {
         cudaFuncAttributes attributes;
         const void *kernel = (const void *)choose_kernel (&shape);

@@ -228,8 +228,8 @@ reserve_scalars (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shap
   const gsize n_blocks = (gsize)shape->size * (shape->grid ? 1 : n_starts);
   if (!job->terms)
     return TRUE;
-  if (!ndt_cuda_device_reserve (&cuda->memory, &cuda->scalars,
-          n_blocks * cuda->n_scalars * sizeof (double), error))
+  if (!ndt_cuda_device_reserve (
+          &cuda->memory, &cuda->scalars, n_blocks * cuda->n_scalars * sizeof (double), error))
     return FALSE;
   job->scalars = cuda->scalars.data;
   return TRUE;
@@ -289,8 +289,8 @@ run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *s
     guint n_starts, GError **error)
 {
   n_starts = MIN (n_starts, NDT_CUDA_MAX_STARTS);
-  const NdtCudaShape shape = choose_shape (
-      cuda, scan, n_starts, 2 * get_share (cuda), needs_methods (job));
+  const NdtCudaShape shape =
+      choose_shape (cuda, scan, n_starts, 2 * get_share (cuda), needs_methods (job));
   gboolean missed;
   if (shape.grid)
     n_starts = MIN (n_starts, NDT_CUDA_MAX_IN_TURN);
@@ -500,8 +500,7 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   fill_job (cuda, &job, &q->params);
   if (q->start.regularization.extra.weight > 0 && !add_terms (cuda, &job, &q->params, error))
     return FALSE;
-  NdtCudaShape shape = choose_shape (
-      cuda, &cuda->scans[q->slot], 1, share, needs_methods (&job));
+  NdtCudaShape shape = choose_shape (cuda, &cuda->scans[q->slot], 1, share, needs_methods (&job));
   /* A kernel of clusters runs no sequence. */
   q->first = q->last = q->slot;
   while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
@@ -545,8 +544,8 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
     ndt_cuda_align_stop (backend);
     return FALSE;
   }
-  /* A message has no room for a factor, nor for extra terms' values: such a start has a launch of its
-   * own. */
+  /* A message has no room for a factor, nor for extra terms' values: such a start has a launch of
+   * its own. */
   const gboolean alone =
       start->regularization.factor.is_set != 0 || start->regularization.extra.weight > 0;
   const gboolean goes_on = !alone && q->is_resident && slot == q->slot + 1 && slot <= q->last &&

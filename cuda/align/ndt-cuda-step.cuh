@@ -211,8 +211,8 @@ hold (Control *c)
     double position[3];
     for (int k = 0; k < 3; k++)
       position[k] = c->start.guess.position[k] + c->optimizer.t[k];
-    ndt_extra_terms_add (c->terms, extra, position, c->optimizer.q, c->scalars, c->held, c->held + 1,
-        c->held + 7);
+    ndt_extra_terms_add (
+        c->terms, extra, position, c->optimizer.q, c->scalars, c->held, c->held + 1, c->held + 7);
   }
   if (c->start.regularization.factor.is_set)
 #endif

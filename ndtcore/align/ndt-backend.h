@@ -73,7 +73,7 @@ typedef struct {
 
 #define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, NULL                      \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, NULL                \
   }
 
 /**

@@ -26,8 +26,9 @@ G_BEGIN_DECLS
  * transform_x, transform_y and transform_z (T, x, y, z), the point (x, y, z) in the pose's parent;
  * rotate_x, … without the position; T.x, T.y, T.z in metres; T.roll, T.pitch, T.yaw in rad
  * (ndt_pose_to_rpy()). turn_x, turn_y and turn_z (A, B): twice the vector part of the quaternion
- * from the pose B to A, about the parent's axes: the angle in rad where that is small. huber, cauchy and tukey (residual, threshold) are a whole residual, with a
- * constant threshold. "pi" is a number where it is no other name.
+ * from the pose B to A, about the parent's axes: the angle in rad where that is small. huber,
+ * cauchy and tukey (residual, threshold) are a whole residual, with a constant threshold. "pi" is a
+ * number where it is no other name.
  *
  * Returns: FALSE with %NDT_ERROR_FORMAT and the column, from 1, where the text is none of these
  *   or too large; definitions before it stay in @graph

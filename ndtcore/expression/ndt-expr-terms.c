@@ -77,9 +77,8 @@ take_scalars (Scalars *s, NdtExtraTerms *terms, GError **error)
   const NdtExprCode *code = s->code;
   for (guint i = 0; i < code->first_constant; i++) {
     s->to[i] = (guint16)i;
-    s->poses[i] = (guint8)(1u << (i < NDT_EXTRA_FIRST_ROTATION
-                                      ? i / 7
-                                      : (i - NDT_EXTRA_FIRST_ROTATION) / 9));
+    s->poses[i] =
+        (guint8)(1u << (i < NDT_EXTRA_FIRST_ROTATION ? i / 7 : (i - NDT_EXTRA_FIRST_ROTATION) / 9));
   }
   for (guint i = 0; i < code->n_constants; i++) {
     if (!s->needed[code->first_constant + i])
@@ -121,8 +120,7 @@ take_residuals (const Scalars *s, NdtExtraTerms *terms, GError **error)
     for (guint k = 0; k < 6; k++) {
       const guint32 derivative = scalar_of (code, jacobian[k]);
       depends = depends || derivative != NDT_EXPR_NO_VALUE;
-      out->jacobian[k] =
-          derivative == NDT_EXPR_NO_VALUE ? NDT_EXTRA_NO_SCALAR : s->to[derivative];
+      out->jacobian[k] = derivative == NDT_EXPR_NO_VALUE ? NDT_EXTRA_NO_SCALAR : s->to[derivative];
     }
     out->poses = s->poses[residual] >> 1;
     if (!depends) {

@@ -186,8 +186,7 @@ add_factor (const NdtPoseFactor *factor, double length, double m[36])
 
 /* Adds the extra terms' information at the sensor's pose, likewise. */
 static void
-add_extra (
-    const NdtRegistrationParams *params, const NdtPose *pose, double length, double m[36])
+add_extra (const NdtRegistrationParams *params, const NdtPose *pose, double length, double m[36])
 {
   double scalars[NDT_EXTRA_SCALARS], score = 0, gradient[6] = {0}, hessian[21] = {0};
   ndt_extra_terms_add (params->align.terms, &params->regularization.extra, pose->position,

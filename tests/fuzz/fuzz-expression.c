@@ -21,8 +21,8 @@ try_terms (const gchar *text)
   if (!terms)
     return;
   g_assert_cmpuint (terms->n_scalars, <=, NDT_EXTRA_SCALARS);
-  ndt_extra_terms_add (terms, &values, identity.position, identity.orientation, scalars, &score,
-      gradient, hessian);
+  ndt_extra_terms_add (
+      terms, &values, identity.position, identity.orientation, scalars, &score, gradient, hessian);
 }
 
 /* A text that parses compiles, unless it is too large, and is evaluated over some rows. */

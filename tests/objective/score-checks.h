@@ -79,8 +79,8 @@ check_reweighted (NdtBackend *backend, const Scene *s)
     memcpy (&p, a.x + (gsize)7 * i, sizeof p);
     memcpy (&q, b.x + (gsize)7 * i, sizeof q);
     ndt_pose_difference (&p, &q, &metres, &radians);
-    g_test_message ("%u: %g m, %g rad apart, %u and %u evaluations, values %.9g and %.9g", i, metres,
-        radians, minima[0][i].evaluations, minima[1][i].evaluations, minima[0][i].value,
+    g_test_message ("%u: %g m, %g rad apart, %u and %u evaluations, values %.9g and %.9g", i,
+        metres, radians, minima[0][i].evaluations, minima[1][i].evaluations, minima[0][i].value,
         minima[1][i].value);
     /* The score jumps where a voxel comes into a point's reach, at which either may end: they agree
      * to what alignments end with. */

@@ -59,8 +59,9 @@ test_derivatives (void)
     const double score = add (terms, &values, &sensor, gradient, hessian);
     g_assert_cmpfloat (score, <=, 0);
     for (guint i = 0; i < 6; i++) {
-      /* Rounding over the step is 1e-8; where Huber's kernel begins the curvature jumps by the weight
-       * over the residual's variance, 63, and a quarter of it times the step is the error. */
+      /* Rounding over the step is 1e-8; where Huber's kernel begins the curvature jumps by the
+       * weight over the residual's variance, 63, and a quarter of it times the step is the error.
+       */
       const double step = 1e-6;
       double delta[6] = {0}, sides[2];
       NdtPose moved;
@@ -116,8 +117,8 @@ test_factor (void)
     params.terms = terms;
     g_assert_true (ndt_backend_align (c.backend, 0, &params, &by_terms, 1, &result, NULL));
     ndt_pose_difference (&expected.pose, &result.pose, &metres, &radians);
-    g_test_message ("method %u: %g m, %g rad apart, %u passes", method, metres, radians,
-        result.evaluations);
+    g_test_message (
+        "method %u: %g m, %g rad apart, %u passes", method, metres, radians, result.evaluations);
     g_assert_cmpuint (result.stop, ==, expected.stop);
     /* L-BFGS ends with a step of this length, where the other two converge quadratically. */
     const double most = method == NDT_METHOD_LBFGS ? 1e-8 / NDT_OPTIMIZER_SHORT : 1e-9;
@@ -181,8 +182,9 @@ test_refused (void)
     gint code;
   } cases[] = {
       {"", "there is no residual", NDT_ERROR_FORMAT},
-      {"pose.x - wheel", "column 10: no parameter, column or definition has the name \"wheel\"; "
-                         "there are pose, prior, odometry, first",
+      {"pose.x - wheel",
+          "column 10: no parameter, column or definition has the name \"wheel\"; "
+          "there are pose, prior, odometry, first",
           NDT_ERROR_FORMAT},
       {"(pose.x - prior.x", "column 18: the text ends", NDT_ERROR_FORMAT},
       {"turn_x(pose, gnss)", "column 14: no pose: \"gnss\"; there are pose", NDT_ERROR_FORMAT},
