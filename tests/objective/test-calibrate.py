@@ -163,7 +163,7 @@ def little_in_common(work):
     sigma = np.array([sensor["standard-deviations"][k] for k in ("x", "y", "z", "roll", "pitch", "yaw")])
     print(f"# off by {off}, sigma {sigma}")
     # The map's and the poses' own errors beside it (PROVENANCE.md): 0.5 cm, 0.008 degrees.
-    assert np.all(off <= 3 * sigma + [0.005] * 3 + [0.008] * 3), (off, sigma)
+    assert np.all(off <= 3 * sigma + np.repeat((0.005, 0.008), 3)), (off, sigma)
 
 
 def wrong_usage(work):

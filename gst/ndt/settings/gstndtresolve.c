@@ -114,9 +114,10 @@ resolve_terms (const GstNdtSettings *settings, const NdtExtraTerms **terms, GErr
   *terms = g_hash_table_lookup (settings->compiled_terms, text);
   if (*terms)
     return TRUE;
-  NdtExtraTerms *made = ndt_expr_terms_new (text, error);
+  g_autoptr (GError) why = NULL;
+  NdtExtraTerms *made = ndt_expr_terms_new (text, &why);
   if (!made) {
-    g_prefix_error (error, "extra-terms: ");
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT, "extra-terms: %s", why->message);
     return FALSE;
   }
   g_hash_table_insert (settings->compiled_terms, g_strdup (text), made);
