@@ -163,6 +163,44 @@ take_caps (GstPointCloudMerge *self, GstCloudMergePad *pad, GstEvent *event)
   return TRUE;
 }
 
+/* A gap becomes the buffer that GstAggregator makes of it, here, in the thread of its pad:
+ * GstAggregator does so in its own thread, by a segment that a flush may have reset meanwhile. A
+ * gap without a segment of times, where another was refused, is dropped. */
+static gboolean
+take_gap (GstAggregatorPad *pad, GstEvent *gap)
+{
+  g_autoptr (GstEvent) event = gst_pad_get_sticky_event (GST_PAD (pad), GST_EVENT_SEGMENT, 0);
+  const GstSegment *segment;
+  GstClockTime begin, end, duration;
+
+  if (!event)
+    return TRUE;
+  gst_event_parse_segment (event, &segment);
+  gst_event_parse_gap (gap, &begin, &duration);
+  end = duration < GST_CLOCK_TIME_NONE - begin ? begin + duration : GST_CLOCK_TIME_NONE;
+  if (segment->format != GST_FORMAT_TIME ||
+      !gst_segment_clip (segment, GST_FORMAT_TIME, begin, end, &begin, &end))
+    return TRUE;
+  GstBuffer *buffer = gst_buffer_new ();
+  GST_BUFFER_PTS (buffer) = begin;
+  if (GST_CLOCK_TIME_IS_VALID (begin) && GST_CLOCK_TIME_IS_VALID (end))
+    GST_BUFFER_DURATION (buffer) = end - begin;
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_DROPPABLE);
+  return gst_pad_chain (GST_PAD (pad), buffer) == GST_FLOW_OK;
+}
+
+static GstFlowReturn
+gst_point_cloud_merge_sink_event_pre_queue (
+    GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) != GST_EVENT_GAP)
+    return GST_AGGREGATOR_CLASS (gst_point_cloud_merge_parent_class)
+        ->sink_event_pre_queue (aggregator, pad, event);
+  const gboolean done = take_gap (pad, event);
+  gst_event_unref (event);
+  return done ? GST_FLOW_OK : GST_FLOW_ERROR;
+}
+
 static gboolean
 gst_point_cloud_merge_sink_event (GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)
 {
@@ -173,11 +211,6 @@ gst_point_cloud_merge_sink_event (GstAggregator *aggregator, GstAggregatorPad *p
     const gboolean done = take_caps (self, GST_CLOUD_MERGE_PAD (pad), event);
     gst_event_unref (event);
     return done;
-  }
-  /* GstAggregator clips gaps to the segment, which is none where another was refused. */
-  if (GST_EVENT_TYPE (event) == GST_EVENT_GAP && pad->segment.format != GST_FORMAT_TIME) {
-    gst_event_unref (event);
-    return TRUE;
   }
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT) {
     g_autoptr (GstCloudMergePads) pads = gst_cloud_merge_list_pads (self);
@@ -492,6 +525,7 @@ gst_point_cloud_merge_class_init (GstPointCloudMergeClass *klass)
   aggregator_class->create_new_pad = gst_point_cloud_merge_create_new_pad;
   aggregator_class->start = gst_point_cloud_merge_start;
   aggregator_class->flush = gst_point_cloud_merge_flush;
+  aggregator_class->sink_event_pre_queue = gst_point_cloud_merge_sink_event_pre_queue;
   aggregator_class->sink_event = gst_point_cloud_merge_sink_event;
   aggregator_class->update_src_caps = gst_point_cloud_merge_update_src_caps;
   aggregator_class->get_next_time = gst_point_cloud_merge_get_next_time;
