@@ -22,7 +22,8 @@ gst_pose_reason_get_advice (GstPoseReason reason)
   case GST_POSE_REASON_NO_MAP:
     return "check initial-pose and map-location";
   case GST_POSE_REASON_NO_START:
-    return "set initial-pose or map-search, or give a scan a pose of role prior";
+    return "set initial-pose, or give a scan a pose of role prior; map-search has found no place "
+           "that fits";
   case GST_POSE_REASON_WEAK_OVERLAP:
     return "check whether the map covers the place";
   case GST_POSE_REASON_STALE_PREDICTION:

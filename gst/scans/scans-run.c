@@ -185,6 +185,8 @@ scans_run (const ScansOptions *options, const ScansReader *reader, GError **erro
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_bus_remove_watch (bus);
   if (run.error) {
+    if (!run.has_cloud && options->topic)
+      g_prefix_error (&run.error, "there are no clouds of the topic %s: ", options->topic);
     g_propagate_error (error, run.error);
     return FALSE;
   }

@@ -84,6 +84,7 @@ struct _GstPoseInject {
   guint64 n_scans;
   guint64 n_posed;
   guint64 n_missed;
+  GstClockTime missed; /* PTS of the last scan that got none */
 
   /* streaming thread */
   GstTrajectoryMatcher matcher;
@@ -175,20 +176,36 @@ gst_pose_inject_stop (GstBaseTransform *transform)
   return TRUE;
 }
 
+/* Of the file; empty where it has none. */
+static gchar *
+dup_times (const NdtTrajectory *trajectory)
+{
+  const gsize n = trajectory ? ndt_trajectory_get_n_poses (trajectory) : 0;
+
+  if (n == 0 || !ndt_trajectory_has_times (trajectory))
+    return g_strdup ("");
+  return g_strdup_printf (", which has %.3f to %.3f s",
+      (gdouble)ndt_trajectory_get_time (trajectory, 0) / GST_SECOND,
+      (gdouble)ndt_trajectory_get_time (trajectory, n - 1) / GST_SECOND);
+}
+
 static void
 warn_if_nothing_matched (GstPoseInject *self)
 {
+  g_autofree gchar *times = dup_times (self->matcher.trajectory);
   guint64 n_scans, n_posed, n_missed;
+  GstClockTime missed;
   GST_OBJECT_LOCK (self);
+  missed = self->missed;
   n_scans = self->n_scans;
   n_posed = self->n_posed;
   n_missed = self->n_missed;
   GST_OBJECT_UNLOCK (self);
   if (n_posed == 0 && n_missed > 0)
     GST_ELEMENT_WARNING (self, STREAM, FAILED,
-        ("None of %" G_GUINT64_FORMAT " scans got a pose: their times are not in the file. Check "
-         "\"time-origin\" and \"ts-offset\", or match by index.",
-            n_scans),
+        ("None of %" G_GUINT64_FORMAT " scans got a pose: their times are not in the file%s; the "
+         "last scan was at %.3f s. Check \"time-origin\" and \"ts-offset\", or match by index.",
+            n_scans, times, (gdouble)missed / GST_SECOND),
         (NULL));
 }
 
@@ -268,6 +285,8 @@ gst_pose_inject_transform_ip (GstBaseTransform *transform, GstBuffer *buffer)
   GST_OBJECT_LOCK (self);
   self->n_posed += found;
   self->n_missed += wanted && !found;
+  if (wanted && !found)
+    self->missed = GST_BUFFER_PTS (buffer);
   GST_OBJECT_UNLOCK (self);
   return GST_FLOW_OK;
 }

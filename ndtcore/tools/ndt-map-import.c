@@ -8,6 +8,7 @@
 #include "ndt-map-judge.h"
 #include "edit/ndt-map-points.h"
 #include "ndt-map-tool.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/base/ndt-text.h"
 
 /* Farther from zero than this a float steps by more than 0.5 mm: the map gets an origin … */
@@ -102,6 +103,9 @@ run_import (Import *import, GOptionContext *context)
   if (!(import->scale > 0 && isfinite (import->scale)))
     return ndt_map_report_usage (context, "--scale is above 0");
   if (!ndt_map_voxel_options_get (&import->voxels, &import->params, &error))
+    return ndt_map_report_usage (NULL, error->message);
+  g_autofree gchar *output = ndt_file_resolve (import->output, &error);
+  if (!output)
     return ndt_map_report_usage (NULL, error->message);
   import->has_origin = import->origin != NULL;
   if (import->origin && ndt_text_parse_numbers (import->origin, import->offset, 3) != 3)

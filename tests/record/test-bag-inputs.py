@@ -525,9 +525,13 @@ class Inputs(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             for word in words:
                 self.assertIn(word, result.stdout)
-        packets = self.write("p.mcap", [("/velodyne_packets", START, b"\0\1\0\0")],
-                             topics=["/velodyne_packets"], schema="velodyne_msgs/msg/VelodyneScan")
-        self.assertIn("packets of a sensor", run(NDT_BAG, "info", packets).stdout)
+        # Velodyne's, Nebula's, RoboSense's (as in packets_robosense/helios_32beam.db3), Ouster's.
+        for number, schema in enumerate(("velodyne_msgs/msg/VelodyneScan", "nebula_msgs/msg/NebulaPackets",
+                                         "robosense_msgs/msg/RobosenseScan", "ouster_sensor_msgs/msg/PacketMsg",
+                                         "hesai_ros_driver/msg/UdpFrame")):
+            packets = self.write(f"p{number}.mcap", [("/packets", START, b"\0\1\0\0")],
+                                 topics=["/packets"], schema=schema)
+            self.assertIn("packets of a sensor", run(NDT_BAG, "info", packets).stdout)
         old = self.folder / "a.bag"
         old.write_bytes(b"#ROSBAG V2.0\n" + bytes(4096))
         self.refused(old, "ROS 1")

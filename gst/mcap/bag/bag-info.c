@@ -26,9 +26,8 @@ contains (const gchar *text, const gchar *const *parts)
 static gboolean
 is_packets (const gchar *type)
 {
-  static const gchar *const parts[] = {"VelodyneScan", "VelodynePacket", "PandarScan",
-      "PandarPacket", "PacketMsg", "NebulaPacket", "RslidarPacket", "RslidarScan", "rslidarScan",
-      "UdpPacket", "livox", "CustomMsg", NULL};
+  static const gchar *const parts[] = {"Packet", "VelodyneScan", "PandarScan", "HesaiScan",
+      "RslidarScan", "rslidarScan", "RobosenseScan", "UdpFrame", "livox", "CustomMsg", NULL};
   return contains (type, parts);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ndt-map-points.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/base/ndt-text.h"
 #include "ndtcore/posefile/ndt-trajectory.h"
 
@@ -168,6 +169,9 @@ run_crop (Crop *crop, GOptionContext *context)
   if (!(crop->radius >= 0.1 && crop->radius <= 10000))
     return ndt_map_report_usage (context, "--radius is 0.1 to 10000 metres");
   if (!ndt_map_voxel_options_get (&crop->voxels, &crop->params, &error))
+    return ndt_map_report_usage (NULL, error->message);
+  g_autofree gchar *output = ndt_file_resolve (crop->output, &error);
+  if (!output)
     return ndt_map_report_usage (NULL, error->message);
   return work (crop);
 }

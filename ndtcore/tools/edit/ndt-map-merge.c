@@ -7,6 +7,7 @@
 
 #include "ndt-map-place.h"
 #include "ndt-map-points.h"
+#include "ndtcore/base/ndt-file.h"
 #include "ndtcore/tools/ndt-point-set.h"
 
 typedef struct {
@@ -104,6 +105,9 @@ run_merge (Merge *merge, GOptionContext *context)
   if (merge->transform && !ndt_pose_parse (merge->transform, &guess, &error))
     return ndt_map_report_usage (NULL, error->message);
   if (!ndt_map_voxel_options_get (&merge->voxels, &merge->params, &error))
+    return ndt_map_report_usage (NULL, error->message);
+  g_autofree gchar *output = ndt_file_resolve (merge->output, &error);
+  if (!output)
     return ndt_map_report_usage (NULL, error->message);
   return work (merge, merge->transform ? &guess : NULL);
 }
