@@ -4,12 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gst/mcap/messages/gstrosfix.h"
 #include "gst/mcap/messages/gstrosmessages.h"
 #include "gst/mcap/bag/bag-files.h"
 #include "gst/mcap/bag/bag-kinds.h"
 #include "gst/mcap/bag/bag-merger.h"
 #include "gst/mcap/remote/remote-file.h"
+#include "gst/mcap/ros/ros-schemas.h"
 #include "ndt-replay.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
+#include "ndtcore/cloudfile/ndt-projector.h"
 
 /* How much of a recording is searched for a first pose, ns of log time. */
 #define START_WINDOW (10 * GST_SECOND)
@@ -177,6 +181,52 @@ take_pose (NdtReplayStart *self, const NdtReplayOptions *options, const BagMessa
   ros_pose_clear (&pose);
 }
 
+static gboolean
+is_fix (const BagMessage *message)
+{
+  const gchar *type = message->channel->schema_name;
+
+  return type && bag_is_type (type, ROS_TYPE_FIX);
+}
+
+/* A position of a receiver, in the map if that says where it is on Earth. A map that does not, or
+ * in a way that cannot be converted, is said once: the start is then searched for. */
+static void
+take_fix (const NdtReplayOptions *options, const BagMessage *message, NdtReplayStart *receiver,
+    gboolean *is_unusable)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (NdtProjector) projector = NULL;
+  NdtGeoreference georeference = {0};
+  RosPose pose = {.orientation = {0, 0, 0, 1}};
+  RosFix fix;
+
+  if (*is_unusable || receiver->pose || !ros_read_fix (&fix, message->data, message->size, NULL))
+    return;
+  const gboolean has_position = ros_fix_has_position (&fix);
+  ros_fix_clear (&fix);
+  if (!has_position || !options->map)
+    return;
+  if (ndt_map_image_find_georeference (options->map, &georeference, &error)) {
+    *is_unusable = ndt_georeference_is_empty (&georeference);
+    if (!*is_unusable)
+      projector = ndt_projector_new (&georeference, &error);
+  }
+  if (error) {
+    g_printerr ("ndt-replay: the positions of %s are no start: %s\n", message->channel->topic,
+        error->message);
+    *is_unusable = TRUE;
+  }
+  if (!projector ||
+      !ndt_projector_forward (projector, fix.latitude, fix.longitude, fix.altitude, pose.position))
+    return;
+  for (guint k = 0; k < 3; k++)
+    pose.covariance[7 * k] = ros_fix_get_sigma (&fix, k) * ros_fix_get_sigma (&fix, k);
+  receiver->pose = pose_to_string (&pose);
+  receiver->detail = g_strdup (message->channel->topic);
+  receiver->uncertainty = uncertainty_to_string (&pose);
+}
+
 /* In the first seconds: the pose that somebody set wins over a transform, which has a heading, and
  * that over a receiver's. */
 static gboolean
@@ -186,6 +236,7 @@ find_in_recording (NdtReplayStart *self, const NdtReplayOptions *options, GError
   g_autoptr (GError) failure = NULL;
   g_autofree gchar *from_tf = NULL;
   NdtReplayStart receiver = {0};
+  gboolean is_unusable = FALSE;
   guint64 first, last;
   BagMessage message;
 
@@ -206,6 +257,8 @@ find_in_recording (NdtReplayStart *self, const NdtReplayOptions *options, GError
       from_tf = find_in_tf (&message);
     } else if (kind == BAG_KIND_POSE || kind == BAG_KIND_POSE_WITH_COVARIANCE) {
       take_pose (self, options, &message, &receiver);
+    } else if (kind == BAG_KIND_MESSAGE && is_fix (&message)) {
+      take_fix (options, &message, &receiver, &is_unusable);
     }
   }
   if (failure) {

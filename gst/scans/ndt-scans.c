@@ -17,6 +17,7 @@
 typedef struct {
   const ScansOptions *options;
   ScansFrames *frames; /* NULL: no poses */
+  ScansFixes *fixes;   /* NULL: they are poses */
   gchar *frame;
   FILE *out;
   GstCaps *caps; /* what @info and @times are of */
@@ -55,6 +56,11 @@ set_poses (const Writer *self, NdtScanRecord *record)
   if (!self->frames)
     return;
   record->has_pose = scans_frames_get (self->frames, self->frame, record->time, &record->pose);
+  record->has_origin = self->fixes != NULL;
+  if (self->fixes) {
+    memcpy (record->origin, self->fixes->origin, sizeof record->origin);
+    scans_fixes_get_sigma (self->fixes, record->time, record->sigma);
+  }
   record->has_ends = record->has_times &&
                      scans_frames_get (self->frames, self->frame,
                          add_seconds (record->time, record->first), &record->ends[0]) &&
@@ -147,12 +153,12 @@ run (const ScansOptions *options, FILE *out)
   g_autoptr (GError) error = NULL;
   g_autofree gchar *what = g_strdup ("none");
   Writer writer = {.options = options, .out = out};
-  const ScansReader reader = {write_scan, NULL, &writer};
+  const ScansReader reader = {write_scan, NULL, NULL, &writer};
   if (fputs (NDT_SCAN_STREAM_MAGIC, out) == EOF)
     return EXIT_FAILURE;
   if (options->with_poses && !options->decoder) {
     g_clear_pointer (&what, g_free);
-    writer.frames = scans_poses_read (options, &writer.frame, &what, &error);
+    writer.frames = scans_poses_read (options, &writer.frame, &what, &writer.fixes, &error);
     if (!writer.frames)
       return end (out, NDT_SCAN_RECORD_FAILED, error->message);
   }
@@ -164,6 +170,7 @@ run (const ScansOptions *options, FILE *out)
   g_clear_pointer (&writer.times, gst_point_times_free);
   gst_clear_caps (&writer.caps);
   g_clear_pointer (&writer.frames, scans_frames_free);
+  g_clear_pointer (&writer.fixes, scans_fixes_free);
   g_free (writer.frame);
   return status;
 }
@@ -179,6 +186,10 @@ main (int argc, char **argv)
       {"topic", 0, 0, G_OPTION_ARG_STRING, &options.topic, "Of the clouds (default: the first)",
           "TOPIC"},
       {"poses", 0, 0, G_OPTION_ARG_NONE, &options.with_poses, "With the sensor's poses", NULL},
+      {"fixes", 0, 0, G_OPTION_ARG_NONE, &options.with_fixes,
+          "The same, or positions of a satellite receiver (NavSatFix)", NULL},
+      {"map-origin", 0, 0, G_OPTION_ARG_STRING, &options.map_origin,
+          "Where on Earth these are counted from (default: the first one)", "LAT,LON,ALT"},
       {"pose-topic", 0, 0, G_OPTION_ARG_STRING, &options.pose_topic,
           "Of the poses (default: those of the clouds, else the first topic of poses, else "
           "transforms)",
@@ -218,6 +229,7 @@ main (int argc, char **argv)
     FILE *out = fdopen (dup (STDOUT_FILENO), "wb");
     dup2 (STDERR_FILENO, STDOUT_FILENO);
     options.recording = g_strdup (argv[1]);
+    options.with_poses = options.with_poses || options.with_fixes;
     status = out ? run (&options, out) : EXIT_FAILURE;
     if (out && fclose (out) != 0)
       status = EXIT_FAILURE;
@@ -227,5 +239,6 @@ main (int argc, char **argv)
   g_free (options.topic);
   g_free (options.pose_topic);
   g_free (options.sensor_pose);
+  g_free (options.map_origin);
   return status;
 }

@@ -10,6 +10,7 @@ typedef struct {
   gboolean is_tf;
   gboolean is_static;
   GArray *poses; /* of Pose */
+  GArray *fixes; /* of ScansFix; NULL: these are poses */
 } Source;
 
 typedef struct {
@@ -43,6 +44,7 @@ free_source (gpointer data)
   Source *source = data;
   g_free (source->name);
   g_array_unref (source->poses);
+  g_clear_pointer (&source->fixes, g_array_unref);
   g_free (source);
 }
 
@@ -71,23 +73,39 @@ add (Source *source, const GstPoseMeta *meta, GstBuffer *buffer)
   g_array_append_val (source->poses, pose);
 }
 
+static Source *
+get_source (Poses *self, const gchar *topic)
+{
+  for (guint i = 0; i < self->sources->len; i++) {
+    Source *other = g_ptr_array_index (self->sources, i);
+    if (g_str_equal (other->name, topic))
+      return other;
+  }
+  Source *source = new_source (topic);
+  g_ptr_array_add (self->sources, source);
+  return source;
+}
+
+static void
+take_fix (const gchar *topic, const ScansFix *fix, gpointer user_data)
+{
+  Poses *self = user_data;
+  g_mutex_lock (&self->lock);
+  Source *source = get_source (self, topic);
+  if (!source->fixes)
+    source->fixes = g_array_new (FALSE, FALSE, sizeof (ScansFix));
+  g_array_append_vals (source->fixes, fix, 1);
+  g_mutex_unlock (&self->lock);
+}
+
 static void
 take_pose (const gchar *topic, GstBuffer *buffer, gpointer user_data)
 {
   Poses *self = user_data;
-  Source *source = NULL;
   gpointer state = NULL;
   GstMeta *meta;
   g_mutex_lock (&self->lock);
-  for (guint i = 0; i < self->sources->len && !source; i++) {
-    Source *other = g_ptr_array_index (self->sources, i);
-    if (g_str_equal (other->name, topic))
-      source = other;
-  }
-  if (!source) {
-    source = new_source (topic);
-    g_ptr_array_add (self->sources, source);
-  }
+  Source *source = get_source (self, topic);
   while ((meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_POSE_META_API_TYPE)))
     add (source, (GstPoseMeta *)meta, buffer);
   g_mutex_unlock (&self->lock);
@@ -120,19 +138,21 @@ static Source *
 choose (const Poses *self, GError **error)
 {
   const gchar *topic = self->options->pose_topic;
-  Source *transforms = NULL;
+  Source *transforms = NULL, *receiver = NULL;
   for (guint i = 0; i < G_N_ELEMENTS (order) && !topic; i++)
     if (self->attached[order[i]] && self->attached[order[i]]->poses->len > 0)
       return self->attached[order[i]];
   for (guint i = 0; i < self->sources->len; i++) {
     Source *source = g_ptr_array_index (self->sources, i);
-    if (topic ? g_str_equal (source->name, topic) : !source->is_tf)
+    if (topic ? g_str_equal (source->name, topic) : !source->is_tf && !source->fixes)
       return source;
+    if (source->fixes && !receiver)
+      receiver = source;
     if (source->is_tf && !source->is_static)
       transforms = source;
   }
-  if (!topic && transforms)
-    return transforms;
+  if (!topic && (receiver || transforms))
+    return receiver ? receiver : transforms;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE,
       "there are no poses%s%s in it: `ndt-bag info` lists what it has; --trajectory takes them "
       "from "
@@ -185,19 +205,38 @@ join (const Poses *self, const Source *chosen, const gchar *cloud_frame, GError 
   return g_steal_pointer (&frames);
 }
 
+/* An antenna's place on the vehicle is not taken into account. */
+static ScansFrames *
+join_fixes (const Poses *self, const Source *chosen, const gchar *cloud_frame, ScansFixes **fixes,
+    GError **error)
+{
+  g_autoptr (ScansFrames) frames = scans_frames_new ();
+  *fixes = scans_fixes_new (chosen->fixes, self->options->map_origin, frames, cloud_frame, error);
+  scans_frames_sort (frames);
+  return *fixes ? g_steal_pointer (&frames) : NULL;
+}
+
 ScansFrames *
-scans_poses_read (const ScansOptions *options, gchar **frame, gchar **what, GError **error)
+scans_poses_read (
+    const ScansOptions *options, gchar **frame, gchar **what, ScansFixes **fixes, GError **error)
 {
   Poses poses = {.options = options};
-  const ScansReader reader = {take_cloud, take_pose, &poses};
+  const ScansReader reader = {take_cloud, take_pose, options->with_fixes ? take_fix : NULL, &poses};
   ScansFrames *frames = NULL;
   g_mutex_init (&poses.lock);
   poses.sources = g_ptr_array_new_with_free_func (free_source);
   if (scans_run (options, &reader, error)) {
     const Source *chosen = choose (&poses, error);
     *frame = g_strdup (poses.cloud_frame ? g_quark_to_string (poses.cloud_frame) : "lidar");
-    frames = chosen ? join (&poses, chosen, *frame, error) : NULL;
-    if (frames)
+    if (chosen && chosen->fixes)
+      frames = join_fixes (&poses, chosen, *frame, fixes, error);
+    else if (chosen)
+      frames = join (&poses, chosen, *frame, error);
+    if (frames && *fixes)
+      *what = g_strdup_printf ("%u positions of %s, about latitude %.7f, longitude %.7f, %.2f m",
+          chosen->fixes->len, chosen->name, (*fixes)->origin[0], (*fixes)->origin[1],
+          (*fixes)->origin[2]);
+    else if (frames)
       *what = g_strdup_printf (
           "%s, of %s in %s", chosen->name, *frame, scans_frames_find_root (frames, *frame));
     else

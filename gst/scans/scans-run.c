@@ -80,6 +80,17 @@ take_pose (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
+static GstPadProbeReturn
+take_message (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  const PosePad *self = user_data;
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
+  ScansFix fix;
+  if (caps && scans_fix_read (caps, GST_PAD_PROBE_INFO_BUFFER (info), &fix))
+    self->run->reader->fix (self->topic, &fix, self->run->reader->user_data);
+  return GST_PAD_PROBE_OK;
+}
+
 static GstElement *
 add_sink (Run *run)
 {
@@ -95,10 +106,12 @@ add_pad (GstElement *source, GstPad *pad, Run *run)
 {
   const gboolean is_cloud = g_str_has_prefix (GST_PAD_NAME (pad), "cloud");
   const gboolean is_pose = g_str_has_prefix (GST_PAD_NAME (pad), "pose");
+  const gboolean is_message = g_str_has_prefix (GST_PAD_NAME (pad), "message");
   g_autofree gchar *topic = get_topic (pad);
   if (is_cloud
           ? run->has_cloud || (run->options->topic && !g_str_equal (topic, run->options->topic))
-          : !is_pose || !run->reader->pose)
+      : is_message ? !run->reader->fix
+                   : !is_pose || !run->reader->pose)
     return;
   g_autoptr (GstPad) sink = gst_element_get_static_pad (add_sink (run), "sink");
   if (is_cloud) {
@@ -107,7 +120,8 @@ add_pad (GstElement *source, GstPad *pad, Run *run)
   } else {
     PosePad *self = g_new (PosePad, 1);
     *self = (PosePad){run, g_steal_pointer (&topic)};
-    gst_pad_add_probe (sink, GST_PAD_PROBE_TYPE_BUFFER, take_pose, self, free_pose_pad);
+    gst_pad_add_probe (sink, GST_PAD_PROBE_TYPE_BUFFER, is_message ? take_message : take_pose, self,
+        free_pose_pad);
   }
   gst_pad_link (pad, sink);
 }

@@ -205,3 +205,16 @@ ndt_georeference_describe (const NdtGeoreference *g)
         format (a, g->origin[0]), format (b, g->origin[1]), format (c, g->origin[2]));
   return g_string_free (text, FALSE);
 }
+
+void
+ndt_georeference_set_local (
+    NdtGeoreference *georeference, double latitude, double longitude, double altitude)
+{
+  memset (georeference, 0, sizeof *georeference);
+  g_strlcpy (georeference->projector, "LocalCartesian", sizeof georeference->projector);
+  g_strlcpy (georeference->vertical_datum, "WGS84", sizeof georeference->vertical_datum);
+  georeference->has_map_origin = TRUE;
+  georeference->latitude = latitude;
+  georeference->longitude = longitude;
+  georeference->altitude = altitude;
+}

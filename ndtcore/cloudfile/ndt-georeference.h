@@ -45,6 +45,9 @@ gboolean ndt_georeference_parse (const gchar *text, gsize size, const gchar *nam
  * there is none; FALSE with NDT_ERROR_IO or NDT_ERROR_FORMAT. */
 gboolean ndt_georeference_find (
     const gchar *location, NdtGeoreference *georeference, GError **error);
+/* A georeference of type LocalCartesian about a place: degrees, metres above the ellipsoid. */
+void ndt_georeference_set_local (
+    NdtGeoreference *georeference, double latitude, double longitude, double altitude);
 /* As ndt_georeference_parse() reads it. */
 gchar *ndt_georeference_to_text (const NdtGeoreference *georeference);
 /* One line for messages: "MGRS 54SUE, origin at easting 388000.00 m, …". */

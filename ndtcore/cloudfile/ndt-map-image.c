@@ -379,3 +379,14 @@ ndt_map_image_dup_means (NdtMapImage *image, gsize *n, GError **error)
   *n = level->n_voxels;
   return xyz;
 }
+
+gboolean
+ndt_map_image_find_georeference (
+    const gchar *location, NdtGeoreference *georeference, GError **error)
+{
+  if (!ndt_map_image_is_image (location))
+    return ndt_georeference_find (location, georeference, error);
+  g_autoptr (NdtMapImage) image = ndt_map_image_open (location, error);
+  const gchar *text = image ? ndt_map_image_get_info (image) : "";
+  return image && ndt_georeference_parse (text, strlen (text), location, georeference, error);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "ndt-georeference.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 
 G_BEGIN_DECLS
@@ -36,6 +37,10 @@ void ndt_map_image_free (NdtMapImage *image);
 
 /* Parameters of the map. */
 const NdtVoxelMapParams *ndt_map_image_get_params (const NdtMapImage *image);
+/* Where the map at @location is on Earth: of a finished map what lies in it, else what
+ * ndt_georeference_find() finds. */
+gboolean ndt_map_image_find_georeference (
+    const gchar *location, NdtGeoreference *georeference, GError **error);
 /* What map_projector_info.yaml said, see ndt-georeference.h; "" where nothing is known. */
 const gchar *ndt_map_image_get_info (const NdtMapImage *image);
 guint ndt_map_image_get_n_tiles (const NdtMapImage *image);

@@ -27,6 +27,7 @@ typedef struct {
   guint submap;
   NdtPose pose;
   double sigma;
+  double sigma_up;
   double sigma_turn;
 } NdtGiven;
 
@@ -40,8 +41,9 @@ struct _NdtMapMaker {
   GArray *edges;
   GArray *closures;
   GArray *given;
-  GArray *fixes;  /* of NdtPoseEdge: @b is the submap, @between its pose */
-  NdtPose *nodes; /* of submaps, as optimized */
+  GArray *fixes;       /* of NdtPoseEdge: @b is the submap, @between its pose */
+  NdtPose *nodes;      /* of submaps, as optimized */
+  double *covariances; /* of nodes, 36 each */
   double way;
   NdtPose last; /* of the sensor */
   gboolean has_last;
@@ -67,6 +69,8 @@ ndt_map_maker_get_submap (const NdtMapMaker *maker, guint i)
 NdtPose ndt_map_maker_get_key_pose (const NdtMapMaker *maker, guint submap, guint key);
 /* Moves the nodes to where they agree best with edges, fixes and accepted closures. */
 gboolean ndt_map_maker_optimize (NdtMapMaker *maker, GError **error);
+/* After the last one: sets the covariances of the nodes. */
+gboolean ndt_map_maker_find_covariances (NdtMapMaker *maker, GError **error);
 gboolean ndt_map_maker_find_closures (
     NdtMapMaker *maker, void (*progress) (guint, guint, gpointer), gpointer data, GError **error);
 

@@ -71,6 +71,7 @@ ndt_map_maker_free (NdtMapMaker *maker)
   g_array_unref (maker->given);
   g_array_unref (maker->fixes);
   g_free (maker->nodes);
+  g_free (maker->covariances);
   g_free (maker);
 }
 
@@ -147,12 +148,13 @@ ndt_map_maker_add (
 }
 
 void
-ndt_map_maker_add_fix (NdtMapMaker *maker, const NdtPose *sensor, double sigma, double sigma_turn)
+ndt_map_maker_add_fix (
+    NdtMapMaker *maker, const NdtPose *sensor, double sigma, double sigma_up, double sigma_turn)
 {
   const guint n = maker->keys->len;
   if (n == 0 || ndt_map_maker_get_key (maker, n - 1)->scan != maker->scans->len - 1)
     return;
-  const NdtGiven given = {n - 1, maker->submaps->len - 1, *sensor, sigma, sigma_turn};
+  const NdtGiven given = {n - 1, maker->submaps->len - 1, *sensor, sigma, sigma_up, sigma_turn};
   g_array_append_val (maker->given, given);
 }
 
@@ -224,6 +226,7 @@ add_fix (NdtMapMaker *maker, guint first, guint n)
   NdtPoseEdge fix = {.b = given->submap,
       .between = maker->nodes[given->submap],
       .sigma = given->sigma,
+      .sigma_up = given->sigma_up,
       .sigma_turn = given->sigma_turn,
       .is_closure = TRUE};
   g_autofree double *off = g_new (double, n);
@@ -317,6 +320,8 @@ ndt_map_maker_close (NdtMapMaker *maker, void (*progress) (guint done, guint all
       return FALSE;
     drop_closures (maker, &dropped);
   }
+  if (!ndt_map_maker_find_covariances (maker, error))
+    return FALSE;
   for (guint i = 0; i < maker->keys->len; i++) {
     NdtKeyScan *key = ndt_map_maker_get_key (maker, i);
     key->sensor = correct (maker, key->scan, &key->odometry);
@@ -347,6 +352,18 @@ ndt_map_maker_get_pose (const NdtMapMaker *maker, guint scan, NdtPose *body)
     return FALSE;
   *body = maker->nodes ? correct (maker, scan, &entry->odometry) : entry->odometry;
   return TRUE;
+}
+
+void
+ndt_map_maker_get_covariance (const NdtMapMaker *maker, guint scan, double covariance[36])
+{
+  const NdtMapScan *entry = &g_array_index (maker->scans, NdtMapScan, scan);
+  const gsize here = entry->submap, there = MIN (entry->submap + 1, maker->submaps->len - 1);
+  for (guint i = 0; i < 36; i++)
+    covariance[i] = entry->has_pose && maker->covariances
+                        ? (1 - entry->part) * maker->covariances[36 * here + i] +
+                              entry->part * maker->covariances[36 * there + i]
+                        : 0;
 }
 
 const GArray *
@@ -383,6 +400,7 @@ ndt_map_maker_get_submap_scans (const NdtMapMaker *maker, guint a, guint b, guin
 const gchar *
 ndt_closure_verdict_to_string (NdtClosureVerdict verdict)
 {
-  static const gchar *const names[] = {"accepted", "misfit", "too-far", "ambiguous", "disagrees"};
+  static const gchar *const names[] = {
+      "accepted", "misfit", "too-far", "ambiguous", "unconfirmed", "disagrees"};
   return names[verdict];
 }

@@ -15,7 +15,8 @@ G_BEGIN_DECLS
  * @key_turn: … or rad
  * @submap: metres of the drive whose poses are one node of the graph
  * @drift: how far odometry may be off, as a fraction of the way: closures are looked for as far
- *   away as that
+ *   away as that; where there is none for a while, five times as far by a search of all that was
+ *   driven before, and accepted where two submaps agree
  */
 typedef struct {
   NdtOdometryParams odometry;
@@ -30,10 +31,11 @@ void ndt_map_maker_params_init (NdtMapMakerParams *params);
 /* Why a closure was refused. */
 typedef enum {
   NDT_CLOSURE_ACCEPTED,
-  NDT_CLOSURE_MISFIT,    /* the scans do not fit there */
-  NDT_CLOSURE_TOO_FAR,   /* they fit farther away than odometry may be off */
-  NDT_CLOSURE_AMBIGUOUS, /* they fit elsewhere as well, or leave a direction open */
-  NDT_CLOSURE_DISAGREES, /* two scans of the place do not agree, or the graph does not with it */
+  NDT_CLOSURE_MISFIT,      /* the scans do not fit there */
+  NDT_CLOSURE_TOO_FAR,     /* they fit farther away than odometry may be off */
+  NDT_CLOSURE_AMBIGUOUS,   /* they fit elsewhere as well, or leave a direction open */
+  NDT_CLOSURE_UNCONFIRMED, /* found far from where odometry says, by this submap alone */
+  NDT_CLOSURE_DISAGREES,   /* two scans of the place do not agree, or the graph does not with it */
 } NdtClosureVerdict;
 
 /* The edge, between submaps, and what became of it; of refused ones residuals are 0. */
@@ -74,9 +76,10 @@ gboolean ndt_map_maker_add (
 /* The sensor's pose in the middle of the scan that was added last, from elsewhere (GNSS, a survey),
  * in a frame of its own, which becomes the map's. Of key scans they are used: the median of those
  * of a submap is a factor, which counts the less the farther it is off. @sigma: standard deviation
- * of its position, metres; @sigma_turn: of its rotation, rad; INFINITY: it has none. */
+ * of its position, metres; @sigma_up: of its height; @sigma_turn: of its rotation, rad; INFINITY:
+ * it has none. */
 void ndt_map_maker_add_fix (
-    NdtMapMaker *maker, const NdtPose *sensor, double sigma, double sigma_turn);
+    NdtMapMaker *maker, const NdtPose *sensor, double sigma, double sigma_up, double sigma_turn);
 /* Closures that an interrupted run tried, of NdtClosure, in its order: taken in place of trying
  * them again. @known: (nullable) (transfer none): valid until ndt_map_maker_close() returns.
  * @tried: called with each one that this run tries. */
@@ -97,6 +100,10 @@ gboolean ndt_map_maker_close (NdtMapMaker *maker,
 guint ndt_map_maker_get_n_scans (const NdtMapMaker *maker);
 /* The body's pose at a scan; FALSE where it has none, since scans before had no points. */
 gboolean ndt_map_maker_get_pose (const NdtMapMaker *maker, guint scan, NdtPose *body);
+/* Covariance of that pose: row-major 6×6: position (m²) then rotation (rad²) about the map's axes
+ * through the pose, against the first submap or, with fixes, their frame. It is what the graph of
+ * submaps says, interpolated between two. @covariance: zeros where the scan has no pose. */
+void ndt_map_maker_get_covariance (const NdtMapMaker *maker, guint scan, double covariance[36]);
 /* (transfer none): of NdtKeyScan. */
 const GArray *ndt_map_maker_get_keys (const NdtMapMaker *maker);
 /* (transfer none): of NdtClosure, tried in this order. */

@@ -33,17 +33,18 @@ gather_edges (const NdtMapMaker *maker)
   return edges;
 }
 
-/* The same with fixes: the frame that they are of is node 0. */
-static gboolean
-optimize_in_frame (NdtMapMaker *maker, GArray *edges, GError **error)
+/* With fixes the frame that they are of is node 0: the nodes with it, and the edges numbered so,
+ * with those of fixes and one that holds the first submap. */
+static NdtPose *
+number_in_frame (const NdtMapMaker *maker, GArray *edges)
 {
-  const guint n = maker->submaps->len, n_edges = edges->len;
-  g_autofree NdtPose *nodes = g_new (NdtPose, n + 1);
+  const guint n = maker->submaps->len;
+  NdtPose *nodes = g_new (NdtPose, n + 1);
   const NdtPoseEdge gauge = {
       .a = 0, .b = 1, .between = maker->nodes[0], .sigma = GAUGE_SIGMA, .sigma_turn = GAUGE_TURN};
   ndt_pose_set_identity (&nodes[0]);
   memcpy (nodes + 1, maker->nodes, n * sizeof (NdtPose));
-  for (guint i = 0; i < n_edges; i++) {
+  for (guint i = 0; i < edges->len; i++) {
     g_array_index (edges, NdtPoseEdge, i).a++;
     g_array_index (edges, NdtPoseEdge, i).b++;
   }
@@ -53,6 +54,14 @@ optimize_in_frame (NdtMapMaker *maker, GArray *edges, GError **error)
     g_array_append_val (edges, fix);
   }
   g_array_append_val (edges, gauge);
+  return nodes;
+}
+
+static gboolean
+optimize_in_frame (NdtMapMaker *maker, GArray *edges, GError **error)
+{
+  const guint n = maker->submaps->len, n_edges = edges->len;
+  g_autofree NdtPose *nodes = number_in_frame (maker, edges);
   if (!ndt_pose_graph_optimize (
           nodes, n + 1, (NdtPoseEdge *)(gpointer)edges->data, edges->len, error))
     return FALSE;
@@ -88,5 +97,24 @@ ndt_map_maker_optimize (NdtMapMaker *maker, GError **error)
     if (closure->verdict == NDT_CLOSURE_ACCEPTED)
       closure->edge = g_array_index (edges, NdtPoseEdge, n++);
   }
+  return TRUE;
+}
+
+gboolean
+ndt_map_maker_find_covariances (NdtMapMaker *maker, GError **error)
+{
+  const guint n = maker->submaps->len;
+  g_autoptr (GArray) edges = gather_edges (maker);
+  if (maker->fixes->len == 0) {
+    maker->covariances = g_new (double, 36 * (gsize)n);
+    return ndt_pose_graph_get_covariances (maker->nodes, n, (NdtPoseEdge *)(gpointer)edges->data,
+        edges->len, maker->covariances, error);
+  }
+  g_autofree NdtPose *nodes = number_in_frame (maker, edges);
+  g_autofree double *all = g_new (double, 36 * ((gsize)n + 1));
+  if (!ndt_pose_graph_get_covariances (
+          nodes, n + 1, (NdtPoseEdge *)(gpointer)edges->data, edges->len, all, error))
+    return FALSE;
+  maker->covariances = g_memdup2 (all + 36, 36 * (gsize)n * sizeof (double));
   return TRUE;
 }

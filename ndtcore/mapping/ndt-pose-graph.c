@@ -159,7 +159,8 @@ add_edge (Envelope *e, NdtPoseEdge *edge, const NdtPose *nodes)
   double r[6], ja[36], w[6], factor = 1;
   get_residual (edge, nodes, r, ja);
   for (guint k = 0; k < 6; k++) {
-    const double sigma = k < 3 ? edge->sigma : edge->sigma_turn;
+    const double up = edge->sigma_up > 0 ? edge->sigma_up : edge->sigma;
+    const double sigma = k < 2 ? edge->sigma : k == 2 ? up : edge->sigma_turn;
     w[k] = 1 / (sigma * sigma);
   }
   if (edge->is_closure) {
@@ -223,5 +224,89 @@ ndt_pose_graph_optimize (
           "The graph of poses has no finite solution");
       return FALSE;
     }
+  return TRUE;
+}
+
+/* ---- Covariances ---- */
+
+/* The elements of the inverse within the envelope of the factor L: Z L = L⁻ᵀ, whose upper triangle
+ * is zero and whose diagonal is 1 / L, gives column by column, from the last one on,
+ *   Z(i, j) = ((i = j) / L(j, j) − Σ k > j: L(k, j) Z(i, k)) / L(j, j).
+ * Rows i and k that reach to the left of column j have their common element in the envelope. @rows
+ * and @column: room for @e->n numbers. */
+static void
+invert_within (Envelope *e, double *inverse, guint *rows, double *column)
+{
+  for (guint j = e->n; j-- > 0;) {
+    const double pivot = *element (e, j, j);
+    guint n = 0;
+    for (guint i = j + 1; i < e->n; i++)
+      if (e->first[i] <= j) {
+        column[n] = *element (e, i, j);
+        rows[n++] = i;
+      }
+    double diagonal = 1 / pivot;
+    for (guint a = 0; a < n; a++) {
+      const gsize row = e->at[rows[a]];
+      double sum = 0;
+      for (guint b = 0; b <= a; b++)
+        sum += column[b] * inverse[row + rows[b]];
+      for (guint b = a + 1; b < n; b++)
+        sum += column[b] * inverse[e->at[rows[b]] + rows[a]];
+      inverse[e->at[rows[a]] + j] = -sum / pivot;
+    }
+    for (guint a = 0; a < n; a++)
+      diagonal -= column[a] * inverse[e->at[rows[a]] + j];
+    inverse[e->at[j] + j] = diagonal / pivot;
+  }
+}
+
+/* Of a twist of the pose itself, to its parent's axes. */
+static void
+turn_block (const NdtPose *pose, const double in[36], double out[36])
+{
+  double r[9];
+  ndt_quat_to_matrix (pose->orientation, r);
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++) {
+      double sum = 0;
+      for (guint k = 0; k < 3; k++)
+        for (guint l = 0; l < 3; l++)
+          sum += r[3 * (i % 3) + k] * in[6 * (i / 3 * 3 + k) + j / 3 * 3 + l] * r[3 * (j % 3) + l];
+      out[6 * i + j] = sum;
+    }
+}
+
+gboolean
+ndt_pose_graph_get_covariances (const NdtPose *nodes, guint n_nodes, NdtPoseEdge *edges,
+    guint n_edges, double *covariances, GError **error)
+{
+  g_auto (Envelope) e = {0};
+  memset (covariances, 0, 36 * sizeof (double) * n_nodes);
+  if (n_nodes < 2)
+    return TRUE;
+  if (!envelope_init (&e, n_nodes, edges, n_edges))
+    return ndt_refuse_memory (error, "the graph of %u poses", n_nodes);
+  for (guint i = 0; i < n_edges; i++)
+    add_edge (&e, &edges[i], nodes);
+  const gsize size = e.at[e.n - 1] + e.n;
+  g_autofree double *inverse = g_try_new (double, size);
+  g_autofree double *column = g_new (double, e.n);
+  g_autofree guint *rows = g_new (guint, e.n);
+  if (!inverse)
+    return ndt_refuse_memory (error, "the graph of %u poses", n_nodes);
+  if (!envelope_solve (&e)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+        "The edges of the graph do not hold all of its %u poses", n_nodes);
+    return FALSE;
+  }
+  invert_within (&e, inverse, rows, column);
+  for (guint i = 1; i < n_nodes; i++) {
+    double block[36];
+    for (guint k = 0; k < 6; k++)
+      for (guint l = 0; l <= k; l++)
+        block[6 * k + l] = block[6 * l + k] = inverse[e.at[6 * (i - 1) + k] + 6 * (i - 1) + l];
+    turn_block (&nodes[i], block, covariances + 36 * (gsize)i);
+  }
   return TRUE;
 }

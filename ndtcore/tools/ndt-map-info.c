@@ -65,14 +65,8 @@ static gboolean
 print_georeference (const gchar *path, GError **error)
 {
   NdtGeoreference georeference;
-  if (ndt_map_image_is_image (path)) {
-    g_autoptr (NdtMapImage) image = ndt_map_image_open (path, error);
-    const gchar *text = image ? ndt_map_image_get_info (image) : "";
-    if (!image || !ndt_georeference_parse (text, strlen (text), path, &georeference, error))
-      return FALSE;
-  } else if (!ndt_georeference_find (path, &georeference, error)) {
+  if (!ndt_map_image_find_georeference (path, &georeference, error))
     return FALSE;
-  }
   if (!ndt_georeference_is_empty (&georeference)) {
     g_autofree gchar *text = ndt_georeference_describe (&georeference);
     printf ("georeference: %s\n", text);

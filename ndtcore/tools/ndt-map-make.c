@@ -21,6 +21,10 @@
 
 /* Metres around a sensor that points are judged in, whether they moved. */
 #define CLEAN_RANGE 40.0
+/* Standard deviation of given positions that do not say it, metres. */
+#define DEFAULT_SIGMA 0.5
+/* Receivers promise more than they keep: the least that is believed, metres. */
+#define LEAST_SIGMA 0.01
 /* Metres from the origin at which a float has steps of 0.5 mm: maps that go farther have doubles.
  */
 #define FLOAT_RANGE 8192.0
@@ -32,7 +36,7 @@ typedef struct {
   double min_range;
   double max_range;
   gboolean keep_moved;
-  double sigma;
+  double sigma;      /* NAN: what the recording says, else DEFAULT_SIGMA */
   double sigma_turn; /* degrees; 0: rotations are not used */
   guint n_threads;
   gboolean resume;
@@ -43,8 +47,11 @@ typedef struct {
   NdtMapProgress progress;
   guint64 n_points;
   guint counts[NDT_ODOMETRY_SKIPPED + 1];
-  gboolean has_times;  /* of points */
-  NdtMakeState *state; /* NULL: not kept */
+  gboolean has_times;    /* of points */
+  double mean_deviation; /* standard deviation of positions, metres */
+  double worst_deviation;
+  NdtGeoreference georeference; /* of a recording's fixes */
+  NdtMakeState *state;          /* NULL: not kept */
 } Make;
 
 /* What is kept of this structure for a run that goes on. */
@@ -52,6 +59,7 @@ typedef struct {
   guint64 n_points;
   guint counts[NDT_ODOMETRY_SKIPPED + 1];
   guint has_times;
+  NdtGeoreference georeference;
 } Kept;
 
 static GByteArray *
@@ -63,6 +71,7 @@ keep (const Make *make)
   kept.n_points = make->n_points;
   memcpy (kept.counts, make->counts, sizeof kept.counts);
   kept.has_times = (guint)make->has_times;
+  kept.georeference = make->georeference;
   g_byte_array_append (out, (const guint8 *)&kept, sizeof kept);
   ndt_saved_append_array (out, make->times);
   return out;
@@ -82,6 +91,7 @@ resume (Make *make, NdtMapMaker *maker, GError **error)
   make->n_points = kept.n_points;
   memcpy (make->counts, kept.counts, sizeof kept.counts);
   make->has_times = kept.has_times != 0;
+  make->georeference = kept.georeference;
   g_printerr (
       "ndt-map: an earlier run had %u scans: goes on there\n", ndt_map_maker_get_n_scans (maker));
   return TRUE;
@@ -98,8 +108,18 @@ add_fix (Make *make, NdtMapMaker *maker, const NdtScan *scan)
     ndt_pose_interpolate (&scan->ends[0], &scan->ends[1], 0.5, &pose);
   else
     pose = *scan->pose;
-  ndt_map_maker_add_fix (
-      maker, &pose, make->sigma, make->sigma_turn > 0 ? make->sigma_turn * G_PI / 180 : INFINITY);
+  double sigma[2];
+  for (guint k = 0; k < 2; k++)
+    sigma[k] = !isnan (make->sigma) ? make->sigma
+               : scan->sigma[k] > 0 ? MAX (scan->sigma[k], LEAST_SIGMA)
+                                    : DEFAULT_SIGMA;
+  /* A receiver tells no rotation. */
+  const double turn =
+      make->sigma_turn > 0 && !scan->origin ? make->sigma_turn * G_PI / 180 : INFINITY;
+  ndt_map_maker_add_fix (maker, &pose, sigma[0], sigma[1], turn);
+  if (scan->origin && !make->georeference.has_map_origin)
+    ndt_georeference_set_local (
+        &make->georeference, scan->origin[0], scan->origin[1], scan->origin[2]);
 }
 
 static gboolean
@@ -143,6 +163,34 @@ write_poses (const Make *make, const NdtMapMaker *maker, GError **error)
     ndt_trajectory_write_line (text, NDT_TRAJECTORY_TUM, &record);
   }
   return write_text (make, "poses.txt", text, error);
+}
+
+/* The upper triangle, row by row, of x, y, z and the rotations about these. */
+static gboolean
+write_covariances (Make *make, const NdtMapMaker *maker, GError **error)
+{
+  static const gchar axes[] = "xyzabc";
+  const guint n = ndt_map_maker_get_n_scans (maker);
+  g_autoptr (GString) text = g_string_new ("scan");
+  double sum = 0;
+  for (guint i = 0; i < 6; i++)
+    for (guint j = i; j < 6; j++)
+      g_string_append_printf (text, ",%c%c", axes[i], axes[j]);
+  g_string_append_c (text, '\n');
+  for (guint k = 0; k < n; k++) {
+    double c[36];
+    ndt_map_maker_get_covariance (maker, k, c);
+    g_string_append_printf (text, "%u", k);
+    for (guint i = 0; i < 6; i++)
+      for (guint j = i; j < 6; j++)
+        g_string_append_printf (text, ",%.6g", c[6 * i + j]);
+    g_string_append_c (text, '\n');
+    const double deviation = sqrt (MAX (c[0] + c[7] + c[14], 0));
+    sum += deviation;
+    make->worst_deviation = MAX (make->worst_deviation, deviation);
+  }
+  make->mean_deviation = sum / MAX (n, 1);
+  return write_text (make, "covariances.csv", text, error);
 }
 
 static void
@@ -232,10 +280,9 @@ write_map (
 static gboolean
 write_georeference (const Make *make, GError **error)
 {
-  NdtGeoreference georeference;
-  if (!make->scans.trajectory)
-    return TRUE;
-  if (!ndt_georeference_find (make->scans.trajectory, &georeference, error))
+  NdtGeoreference georeference = make->georeference;
+  if (make->scans.trajectory &&
+      !ndt_georeference_find (make->scans.trajectory, &georeference, error))
     return FALSE;
   if (ndt_georeference_is_empty (&georeference))
     return TRUE;
@@ -283,6 +330,8 @@ print_report (const Make *make, const NdtMapMaker *maker, gsize n_written, gsize
       closures->len - n_closed, worst, worst_turn * 180 / G_PI);
   if (make->scans.with_poses)
     print_fixes (maker);
+  printf ("standard deviation of positions: %.3f m in the mean, %.3f m at most\n",
+      make->mean_deviation, make->worst_deviation);
   printf ("points that moved: %" G_GSIZE_FORMAT "\n", n_moved);
   printf ("points written: %" G_GSIZE_FORMAT "\n", n_written);
 }
@@ -340,9 +389,10 @@ run_make (Make *make, GOptionContext *context)
     return ndt_map_report_usage (context, "make needs scans and --output");
   if (!(make->leaf >= 0) || !(make->scans.period > 0 && make->scans.period <= 3600))
     return ndt_map_report_usage (context, "--leaf is 0 or more, --period more than 0");
-  if (!(make->sigma > 0 && make->sigma <= 1000) ||
+  if (!(isnan (make->sigma) || (make->sigma > 0 && make->sigma <= 1000)) ||
       !(make->sigma_turn >= 0 && make->sigma_turn <= 180))
     return ndt_map_report_usage (context, "--sigma is above 0, --sigma-turn 0 to 180");
+  make->scans.with_fixes = TRUE;
   make->scans.with_poses = make->scans.with_poses || make->scans.trajectory;
   ndt_map_maker_params_init (&params);
   params.odometry.resolution = make->resolution;
@@ -381,7 +431,7 @@ run_make (Make *make, GOptionContext *context)
   ndt_map_progress_end (&make->progress);
   if (!made || !write_map (make, maker, &n_written, &n_moved, &error) ||
       !write_poses (make, maker, &error) || !write_edges (make, maker, &error) ||
-      !write_georeference (make, &error))
+      !write_covariances (make, maker, &error) || !write_georeference (make, &error))
     return ndt_map_report (error);
   if (make->state)
     ndt_make_state_remove (make->state);
@@ -405,10 +455,10 @@ ndt_map_command_make (int argc, char **argv)
       .resolution = defaults.odometry.resolution,
       .min_range = defaults.odometry.min_range,
       .max_range = defaults.odometry.max_range,
-      .sigma = 0.5};
+      .sigma = NAN};
   const GOptionEntry entries[] = {
       {"output", 'o', 0, G_OPTION_ARG_FILENAME, &make.output,
-          "Folder to write map.pcd, poses.txt and edges.csv to", "FOLDER"},
+          "Folder to write map.pcd, poses.txt, covariances.csv and edges.csv to", "FOLDER"},
       {"leaf", 'l', 0, G_OPTION_ARG_DOUBLE, &make.leaf,
           "Keep the centroid of each cube of this edge (default 0.2); 0: all points", "METRES"},
       {"period", 'p', 0, G_OPTION_ARG_DOUBLE, &make.scans.period,
@@ -423,9 +473,12 @@ ndt_map_command_make (int argc, char **argv)
       {"trajectory", 't', 0, G_OPTION_ARG_FILENAME, &make.scans.trajectory,
           "Poses of the sensor from elsewhere (GNSS, a survey): the map is in their frame", "FILE"},
       {"recorded-poses", 0, 0, G_OPTION_ARG_NONE, &make.scans.with_poses,
-          "The same of those that are in the recording", NULL},
+          "The same of those that are in the recording: poses, else NavSatFix, else transforms",
+          NULL},
+      {"map-origin", 0, 0, G_OPTION_ARG_STRING, &make.scans.map_origin,
+          "Where on Earth NavSatFix are counted from (default: the first one)", "LAT,LON,ALT"},
       {"sigma", 0, 0, G_OPTION_ARG_DOUBLE, &make.sigma,
-          "Standard deviation of these positions (default 0.5)", "METRES"},
+          "Standard deviation of these positions (default: as recorded, else 0.5)", "METRES"},
       {"sigma-turn", 0, 0, G_OPTION_ARG_DOUBLE, &make.sigma_turn,
           "Of these rotations; 0: they are not used (default)", "DEGREES"},
       NDT_SCAN_POSE_ENTRIES (make.scans),

@@ -29,6 +29,7 @@ REPLAY, BAG = map(os.path.abspath, sys.argv[1:3])
 ROOT = os.environ["NDT_TEST_ROOT"]
 DATA = os.environ.get("NDT_TEST_DATA") or os.path.join(ROOT, "..", "shared", "data")
 sys.path.insert(0, os.path.join(ROOT, "tests", "record"))
+import geodesy  # noqa: E402
 import unittest_tap  # noqa: E402
 
 START = "0,0,1.8"  # of the simulated drive
@@ -210,13 +211,16 @@ class Replay(unittest.TestCase):
 
     def merge_pose(self, topic, body, name, drive="drive.mcap"):
         """@drive with a PoseWithCovarianceStamped as @name."""
+        self.merge(topic, "geometry_msgs/msg/PoseWithCovarianceStamped", b"\x00\x01\x00\x00" + body, name, drive)
+
+    def merge(self, topic, kind, data, name, drive):
         with open(self.path("pose.mcap"), "wb") as file:
             writer = Writer(file)
             writer.start(profile="ros2", library="test")
-            schema = writer.register_schema("geometry_msgs/msg/PoseWithCovarianceStamped", "ros2msg", b"")
+            schema = writer.register_schema(kind, "ros2msg", b"")
             channel = writer.register_channel(topic, "cdr", schema)
             writer.add_message(channel, log_time=50000000, publish_time=50000000,
-                               data=b"\x00\x01\x00\x00" + body)
+                               data=data)
             writer.finish()
         run(BAG, "merge", "--output", name, drive, "pose.mcap", cwd=self.folder)
 
@@ -255,6 +259,24 @@ class Replay(unittest.TestCase):
         self.assertEqual((report["start"]["source"], report["start"]["detail"], report["start"]["uncertainty"]),
                          ("recording", "/sensing/gnss/pose_with_covariance", "<2.0,2.0,3.0,180>"))
         self.assertEqual(line["tracked"], str(SCANS))
+        # The same as a position on Earth, in a map that says where it is.
+        origin = (49.0, 8.4, 110.0)
+        place = geodesy.from_enu((x + 1.5, y - 1.5, 1.8), origin)
+        self.merge("/fix", "sensor_msgs/msg/NavSatFix", geodesy.fix_message(0, place, (4, 4, 9)), "fix.mcap",
+                   "aside.mcap")
+        for projector, source in (("LocalCartesian", "recording"), ("TransverseMercator", "search")):
+            with open(self.path("map_projector_info.yaml"), "w", encoding="ascii") as file:
+                file.write(f"projector_type: {projector}\nvertical_datum: WGS84\nmap_origin:\n  latitude: 49.0\n"
+                           "  longitude: 8.4\n  altitude: 110.0\n")
+            line, report = self.replay("fix.mcap", "town.pcd")
+            self.assertEqual(report["start"]["source"], source)
+            self.assertEqual(line["tracked"], str(SCANS))
+            if source == "recording":
+                self.assertEqual((report["start"]["detail"], report["start"]["uncertainty"]),
+                                 ("/fix", "<2.0,2.0,3.0,180>"))
+                np.testing.assert_allclose([float(v) for v in report["start"]["pose"].split(",")[:3]],
+                                           [x + 1.5, y - 1.5, 1.8], atol=1e-3)
+        os.remove(self.path("map_projector_info.yaml"))
         # The transforms of a recording that was localized before.
         run("gst-launch-1.0", "-q", "rosbagsrc", "location=drive.mcap", "!", "pointcloud/x-raw", "!",
             "ndtlocalize", "map-location=town.pcd", f"initial-pose={true}", "!", "mcapsink",

@@ -3,6 +3,7 @@
 
 #include "fuzz.h"
 #include "gst/mcap/replay/gstbagmessages.h"
+#include "gst/mcap/messages/gstrosfix.h"
 #include "gst/mcap/messages/gstrosmessages.h"
 
 /* Frames become quarks, whose table GLib leaks each time that it grows. */
@@ -46,6 +47,16 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     gst_buffer_unref (cloud);
   }
   bag_cloud_caps_clear (&caps);
+  RosFix fix;
+  g_autoptr (GError) no_fix = NULL;
+  const gboolean is_fix = ros_read_fix (&fix, data, size, &no_fix);
+  g_assert_true (is_fix == (no_fix == NULL));
+  if (is_fix) {
+    for (guint k = 0; k < 3; k++)
+      g_assert_cmpfloat (ros_fix_get_sigma (&fix, k), >=, 0);
+    g_assert_true (!ros_fix_has_position (&fix) || fix.latitude <= 90);
+    ros_fix_clear (&fix);
+  }
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
     GstBuffer *buffer = gst_buffer_new ();
     guint diagnosed = 0;

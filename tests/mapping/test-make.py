@@ -64,8 +64,14 @@ def simulated(work):
     # The first scan's velocity is known by the second one's only.
     assert off.mean() <= 0.05 and off.max() <= 0.2, off
     tool("make", "-o", f"{work}/again", "--n-threads=1", f"{work}/scans")
-    for name in "map.pcd", "poses.txt", "edges.csv":
+    for name in "map.pcd", "poses.txt", "edges.csv", "covariances.csv":
         assert filecmp.cmp(f"{work}/made/{name}", f"{work}/again/{name}", shallow=False), name
+    rows = np.loadtxt(f"{work}/made/covariances.csv", delimiter=",", skiprows=1)
+    names = open(f"{work}/made/covariances.csv", encoding="utf-8").readline().strip().split(",")
+    upper = [names.index(a + a) for a in "xyzabc"]
+    # From scan to scan the way is less certain, and the first one is where the map begins.
+    assert rows.shape == (100, 22) and np.all(rows[0, 1:] == 0), rows.shape
+    assert np.all(np.diff(rows[:, upper], axis=0) >= -1e-12) and np.all(rows[-1, upper] > 0)
     assert "points: " in tool("info", "--resolution=1", f"{work}/made/map.pcd")
 
 
@@ -128,6 +134,9 @@ def given(work):
     tool("make", "-o", f"{work}/again", "--n-threads=1", "-t", f"{work}/gnss/fixes.txt", "--sigma=0.2", f"{work}/scans")
     for name in "map.pcd", "poses.txt", "edges.csv":
         assert filecmp.cmp(f"{work}/made/{name}", f"{work}/again/{name}", shallow=False), name
+    # Fixes hold the poses: these are no less certain than a fix.
+    rows = np.loadtxt(f"{work}/made/covariances.csv", delimiter=",", skiprows=1)
+    assert np.all(rows[:, 1] > 0) and np.all(rows[:, 1] < 0.2 ** 2), rows[:, 1].max()
     # With rotations: exact ones leave no doubt.
     tool("make", "-o", f"{work}/exact", "-t", f"{work}/truth.txt", "--sigma=0.02", "--sigma-turn=0.1", f"{work}/scans")
     _, made = positions(f"{work}/exact/poses.txt")

@@ -13,6 +13,9 @@ import tempfile
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "record"))
+import geodesy  # noqa: E402
+
 TOOL, SCANS = map(os.path.abspath, sys.argv[1:])
 # As it is installed: beside ndt-map, or in PATH.
 WITHOUT = dict(os.environ)
@@ -194,6 +197,85 @@ def foreign(work):
     return None
 
 
+def receiver(work):
+    """NavSatFix in a bag of rosbags: the map is where the receiver says, as certain as that says."""
+    try:
+        from rosbags.rosbag2 import Writer
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        return f"SKIP {error}"
+    os.mkdir(f"{work}/raw")
+    launch("lidartestsrc seed=5 num-buffers=110 rings=16 columns=512 speed=15 moving-objects=0 ! tee name=t ! queue "
+           f"! pointcloudconvert ! pointcloud/x-raw,format=XYZ_F32LE ! multifilesink location={work}/raw/%06d.bin "
+           f"t. ! queue ! trajectorysink role=ground-truth location={work}/truth.txt")
+    rows = np.loadtxt(f"{work}/truth.txt")
+    yaw, origin = np.radians(40), (49.011, 8.4169, 116.3)
+    turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
+    truth = (rows[:, 1:4] - rows[0, 1:4]) @ turn.T  # east, north, up of the origin
+    store = get_typestore(Stores.ROS2_HUMBLE)
+    t = store.types
+    rng = np.random.default_rng(4)
+    epoch = 1700000000 * 10**9
+    fields = [t["sensor_msgs/msg/PointField"](name=n, offset=4 * i, datatype=7, count=1) for i, n in enumerate("xyz")]
+
+    def header(time, frame):
+        stamp = t["builtin_interfaces/msg/Time"](sec=int(time // 10**9), nanosec=int(time % 10**9))
+        return t["std_msgs/msg/Header"](stamp=stamp, frame_id=frame)
+
+    with Writer(f"{work}/bag", version=9) as bag:
+        cloud = bag.add_connection("/lidar/points", "sensor_msgs/msg/PointCloud2", typestore=store)
+        fix = bag.add_connection("/gnss/fix", "sensor_msgs/msg/NavSatFix", typestore=store)
+        for i, (time, p) in enumerate(zip(rows[:, 0], truth)):
+            at = epoch + int(round(time * 1e9))
+            scan = np.fromfile(f"{work}/raw/{i:06d}.bin", np.float32).reshape(-1, 3)
+            scan = scan[np.isfinite(scan).all(1)]
+            message = t["sensor_msgs/msg/PointCloud2"](
+                header=header(at, "lidar"), height=1, width=len(scan), fields=fields, is_bigendian=False,
+                point_step=12, row_step=12 * len(scan), data=np.ascontiguousarray(scan).view(np.uint8).reshape(-1),
+                is_dense=True)
+            bag.write(cloud, at, store.serialize_cdr(message, cloud.msgtype))
+            # Ten a second until 4 s, then one in five with a fix; the others say that they have none.
+            lost = 40 <= i and i % 5
+            noise = rng.normal(0, 1, 3) * (0.2, 0.2, 0.4) + (500 if lost else 0)
+            place = geodesy.from_enu(p + noise, origin)
+            message = t["sensor_msgs/msg/NavSatFix"](
+                header=header(at, "antenna"),
+                status=t["sensor_msgs/msg/NavSatStatus"](status=-1 if lost else 2, service=1),
+                latitude=place[0], longitude=place[1], altitude=place[2],
+                position_covariance=np.diag([0.04, 0.04, 0.16]).reshape(-1), position_covariance_type=2)
+            bag.write(fix, at + 30000000, store.serialize_cdr(message, fix.msgtype))
+    where = ",".join(map(str, origin))
+    made = subprocess.run([TOOL, "make", "--recorded-poses", f"--map-origin={where}", "-o", f"{work}/made",
+                           f"{work}/bag"], capture_output=True, encoding="utf-8", check=False)
+    if "without PROJ" in made.stderr:
+        return "SKIP without PROJ"
+    assert made.returncode == 0, made.stderr
+    print("# " + made.stdout.strip().replace("\n", "\n# "))
+    made = np.loadtxt(f"{work}/made/poses.txt")[:, 1:4]
+    off = np.linalg.norm(made - truth, axis=1)
+    print(f"# receiver: off by {off.mean():.3f} m in the mean, {off.max():.3f} m at most")
+    # As of test-make.py given(): some ten factors of 0.2 m an axis, 0.4 m of height.
+    assert off.mean() <= 0.4 and off.max() <= 0.8, off
+    rows = np.loadtxt(f"{work}/made/covariances.csv", delimiter=",", skiprows=1)
+    names = open(f"{work}/made/covariances.csv", encoding="utf-8").readline().strip().split(",")
+    x, z = rows[:, names.index("xx")], rows[:, names.index("zz")]
+    # The height of a fix counts less, and both are better known by several fixes than by one.
+    assert np.all(x < 0.04) and np.all(z < 0.16) and np.all(z > x), (x.max(), z.max())
+    text = open(f"{work}/made/map_projector_info.yaml", encoding="utf-8").read()
+    assert "LocalCartesian\n" in text and "latitude: 49.011\n" in text, text
+    # Without an origin it is the first fix.
+    tool("make", "--recorded-poses", "-o", f"{work}/first", f"{work}/bag")
+    text = open(f"{work}/first/map_projector_info.yaml", encoding="utf-8").read()
+    assert "latitude: 49.01" in text and "latitude: 49.011\n" not in text, text
+    assert "--map-origin" in tool("make", "--recorded-poses", "--map-origin=1,2", "-o", f"{work}/x", f"{work}/bag",
+                                  status=1)
+    # Positions alone are no poses to build from.
+    assert "no poses" in tool("build", "-o", f"{work}/x.pcd", f"{work}/bag", status=1)
+    return None
+
+
 def capture(work):
     """A capture of packets makes what the PCD files of its scans make."""
     data = os.path.join(os.environ.get("NDT_TEST_DATA", ""), "packets_velodyne_pcap", "mrpt",
@@ -250,7 +332,7 @@ def too_large(work):
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"#!{sys.executable}\nimport struct, sys\n"
                    "out = sys.stdout.buffer\n"
-                   "out.write(b'ndtscans1\\n' + struct.pack('<IIq4I24d', 0x4e414353, 1 << 30, 0, 0, 0, 0, 0, *[0.0] * 24))\n"
+                   "out.write(b'ndtscans2\\n' + struct.pack('<IIq4I29d', 0x4e414353, 1 << 30, 0, 0, 0, 0, 0, *[0.0] * 29))\n"
                    "while True:\n    out.write(bytes(1 << 20))\n")
     os.chmod(path, 0o755)
     with open(f"{work}/any.mcap", "wb") as file:
@@ -262,7 +344,7 @@ def too_large(work):
 
 
 def main():
-    checks = (attached, foreign, capture, refused, too_large)
+    checks = (attached, foreign, receiver, capture, refused, too_large)
     print(f"1..{len(checks)}")
     failed = False
     for number, check in enumerate(checks, 1):

@@ -9,9 +9,8 @@
 
 #define NS_PER_SECOND G_GUINT64_CONSTANT (1000000000)
 
-/* ROS's names of types, with and without "msg/" between package and type. */
-static gboolean
-is_type (const gchar *name, const gchar *type)
+gboolean
+bag_is_type (const gchar *name, const gchar *type)
 {
   const gchar *middle = strstr (type, "/msg/");
   const gsize package = (gsize)(middle - type);
@@ -44,11 +43,11 @@ bag_channel_get_kind (const BagChannel *channel)
   if (bag_channel_is_map (channel))
     return BAG_KIND_MESSAGE;
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)
-    if (is_type (channel->schema_name, types[i].type))
+    if (bag_is_type (channel->schema_name, types[i].type))
       return types[i].kind;
-  if (bag_channel_get_cloud (channel) && is_type (channel->schema_name, ROS_TYPE_DIAGNOSTICS))
+  if (bag_channel_get_cloud (channel) && bag_is_type (channel->schema_name, ROS_TYPE_DIAGNOSTICS))
     return BAG_KIND_DIAGNOSTICS;
-  if (bag_channel_get_cloud (channel) && is_type (channel->schema_name, ROS_TYPE_DURATION))
+  if (bag_channel_get_cloud (channel) && bag_is_type (channel->schema_name, ROS_TYPE_DURATION))
     return BAG_KIND_DURATION;
   return BAG_KIND_MESSAGE;
 }

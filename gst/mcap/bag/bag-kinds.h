@@ -22,6 +22,8 @@ typedef enum {
 } BagKind;
 
 BagKind bag_channel_get_kind (const BagChannel *channel);
+/* Whether a schema's name is the type @type, with "msg/" between package and type or without. */
+gboolean bag_is_type (const gchar *name, const gchar *type);
 /* Whether the messages of a channel are a map that mcapsink recorded: a cloud, but no scan. */
 gboolean bag_channel_is_map (const BagChannel *channel);
 /* The topic of the cloud that the poses of a channel were attached to; NULL: none. */

@@ -113,6 +113,13 @@ cdr_read_u8 (CdrReader *self)
   return p ? *p : 0;
 }
 
+guint16
+cdr_read_u16 (CdrReader *self)
+{
+  const guint8 *p = read_aligned (self, 2);
+  return p ? (guint16)(p[0] | p[1] << 8) : 0;
+}
+
 guint32
 cdr_read_u32 (CdrReader *self)
 {

@@ -38,6 +38,7 @@ gboolean cdr_reader_init (CdrReader *self, const guint8 *data, gsize size);
 gboolean cdr_reader_failed (const CdrReader *self);
 gsize cdr_reader_remaining (const CdrReader *self);
 guint8 cdr_read_u8 (CdrReader *self);
+guint16 cdr_read_u16 (CdrReader *self);
 guint32 cdr_read_u32 (CdrReader *self);
 gint32 cdr_read_i32 (CdrReader *self);
 gdouble cdr_read_f64 (CdrReader *self);

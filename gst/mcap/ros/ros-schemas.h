@@ -11,6 +11,7 @@ G_BEGIN_DECLS
 #define ROS_TYPE_POSE "geometry_msgs/msg/PoseWithCovarianceStamped"
 #define ROS_TYPE_POSE_STAMPED "geometry_msgs/msg/PoseStamped"
 #define ROS_TYPE_ODOMETRY "nav_msgs/msg/Odometry"
+#define ROS_TYPE_FIX "sensor_msgs/msg/NavSatFix"
 #define ROS_TYPE_PATH "nav_msgs/msg/Path"
 #define ROS_TYPE_TF "tf2_msgs/msg/TFMessage"
 #define ROS_TYPE_DURATION "builtin_interfaces/msg/Duration"

@@ -61,7 +61,8 @@ ndt_scan_process_new (const gchar *recording, const NdtScanOptions *options, GEr
   add_option (arguments, "--pose-topic", options->pose_topic);
   add_option (arguments, "--sensor-pose", options->sensor_pose);
   if (options->with_poses && !options->trajectory)
-    g_ptr_array_add (arguments, g_strdup ("--poses"));
+    g_ptr_array_add (arguments, g_strdup (options->with_fixes ? "--fixes" : "--poses"));
+  add_option (arguments, "--map-origin", options->map_origin);
   g_ptr_array_add (arguments, g_strdup ("--"));
   g_ptr_array_add (arguments, g_strdup (recording));
   g_ptr_array_add (arguments, NULL);

@@ -10,7 +10,7 @@
 G_BEGIN_DECLS
 
 /* The first bytes of the stream, its version with it. */
-#define NDT_SCAN_STREAM_MAGIC "ndtscans1\n"
+#define NDT_SCAN_STREAM_MAGIC "ndtscans2\n"
 
 typedef enum {
   NDT_SCAN_RECORD_SCAN = 0x4e414353,
@@ -27,6 +27,10 @@ typedef enum {
  * @has_times: see @n_points
  * @has_pose: @pose is the sensor's at @time
  * @has_ends: @ends are the sensor's poses at @first and @last
+ * @has_origin: @pose is a position alone, of a satellite receiver, in axes to east, north and up
+ *   at @origin
+ * @sigma: its standard deviations, horizontal and vertical, metres; 0: not known
+ * @origin: latitude and longitude, degrees, and height above the ellipsoid of WGS84, metres
  * @first: the first of the points' times, seconds
  * @last: the last
  * @done: how much of the recording is done, 0 to 1; NAN: not known
@@ -38,9 +42,11 @@ typedef struct {
   guint32 has_times;
   guint32 has_pose;
   guint32 has_ends;
-  guint32 reserved;
+  guint32 has_origin;
   NdtPose pose;
   NdtPose ends[2];
+  double sigma[2];
+  double origin[3];
   double first;
   double last;
   double done;

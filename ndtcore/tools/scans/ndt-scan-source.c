@@ -38,6 +38,7 @@ struct _NdtScanSource {
 void
 ndt_scan_options_clear (NdtScanOptions *options)
 {
+  g_clear_pointer (&options->map_origin, g_free);
   g_clear_pointer (&options->trajectory, g_free);
   g_clear_pointer (&options->topic, g_free);
   g_clear_pointer (&options->pose_topic, g_free);
@@ -209,6 +210,8 @@ set_poses (NdtScanSource *source, NdtScan *scan)
   if (!trajectory) {
     scan->pose = record->has_pose ? &record->pose : NULL;
     scan->ends = record->has_ends ? record->ends : NULL;
+    scan->origin = record->has_origin ? record->origin : NULL;
+    memcpy (scan->sigma, record->sigma, sizeof scan->sigma);
     return;
   }
   scan->pose = ndt_trajectory_interpolate (trajectory, record->time, MAX_GAP, &source->pose)

@@ -12,6 +12,8 @@ G_BEGIN_DECLS
  * @trajectory: file of poses; of files a line a scan, of recordings looked up by time; NULL: those
  *   of the recording
  * @with_poses: poses are needed
+ * @with_fixes: positions of a satellite receiver are poses, too
+ * @map_origin: "LAT,LON,ALT" that these are counted from; NULL: the first one
  * @period: seconds from file to file where their names are no times
  * @topic: of a recording's clouds; NULL: the first
  * @pose_topic: of its poses; NULL: chosen by ndt-scans
@@ -23,6 +25,8 @@ G_BEGIN_DECLS
 typedef struct {
   gchar *trajectory;
   gboolean with_poses;
+  gboolean with_fixes;
+  gchar *map_origin;
   double period;
   gchar *topic;
   gchar *pose_topic;
@@ -57,6 +61,9 @@ void ndt_scan_options_clear (NdtScanOptions *options);
  * @points: in the sensor's frame
  * @times: of the points, from @time on; without data where they are not known
  * @pose: (nullable): of the sensor at @time
+ * @origin: (nullable): @pose is a position alone in axes to east, north and up there: latitude,
+ *   longitude (degrees), height above the ellipsoid (metres) …
+ * @sigma: … with these standard deviations, horizontal and vertical, metres; 0: not known
  * @ends: (nullable): of the sensor at the first and the last of @times …
  * @first: … which are these, seconds
  * @last: see @first
@@ -69,6 +76,8 @@ typedef struct {
   NdtCloudView points;
   NdtTimeView times;
   const NdtPose *pose;
+  const double *origin;
+  double sigma[2];
   const NdtPose *ends;
   double first;
   double last;
