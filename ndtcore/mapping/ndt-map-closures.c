@@ -23,6 +23,8 @@
 #define FAR_WAY APART
 #define FAR_SHARE 0.05
 #define FAR_TURN 0.5
+/* Metres that it is searched for at most: what lies within is one map. */
+#define FAR_MOST 100.0
 /* Metres of drive within which another far closure confirms one. */
 #define CONFIRM_WAY 60.0
 /* Standard deviations of a closure, metres and rad. */
@@ -342,7 +344,7 @@ find_far_closure (NdtMapMaker *maker, guint to, gboolean *is_confirmed, GError *
 {
   const NdtSubmap *new = ndt_map_maker_get_submap (maker, to);
   const double way = new->way - new->closed_way;
-  const double gate = LEAST_GATE + MAX (FAR_SHARE, maker->params.drift) * way;
+  const double gate = MIN (LEAST_GATE + MAX (FAR_SHARE, maker->params.drift) * way, FAR_MOST);
   g_autofree guint *submaps = g_new (guint, to);
   const guint n = way > FAR_WAY ? find_far_candidates (maker, to, gate, submaps) : 0;
   *is_confirmed = FALSE;
