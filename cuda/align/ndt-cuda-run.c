@@ -368,6 +368,7 @@ read_result (NdtCudaBackend *cuda, const NdtAlignParams *params, guint index, Nd
   to->evaluations = from->evaluations;
   to->oscillation = from->oscillation;
   to->stop = (NdtStop)from->stop;
+  to->n_clusters = 0;
 }
 
 static void

@@ -210,6 +210,22 @@ evaluate_chunk (guint chunk, gpointer data)
       MIN (NDT_CHUNK, e->scan->n - first), &e->chunks->caches[chunk], &e->chunks->sums[chunk]);
 }
 
+/* Σ g gᵀ over chunks, whose points are neighbours (ndt-scan.c). */
+static void
+add_spread (const NdtSums *chunks, guint n_chunks, NdtAlignResult *result)
+{
+  memset (result->spread, 0, sizeof (result->spread));
+  result->n_clusters = 0;
+  for (guint c = 0; c < n_chunks; c++) {
+    const double *g = chunks[c].gradient;
+    guint at = 0;
+    result->n_clusters += chunks[c].n_pairs > 0;
+    for (guint i = 0; i < 6; i++)
+      for (guint j = i; j < 6; j++)
+        result->spread[at++] += g[i] * g[j];
+  }
+}
+
 /* Evaluates the objective at a pose; @anchor: position that float coordinates are relative to. */
 static void
 evaluate (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
@@ -300,8 +316,10 @@ align_one (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
       add_terms (params->terms, &start->regularization.extra, &trial, &step_sums);
     ndt_optimizer_regularize (&o, start, (double)sums.n_pairs, &step_sums);
     go_on = ndt_optimizer_update (&o, &optimizer_params, &step_sums, &accepted);
-    if (accepted)
+    if (accepted) {
       result->sums = sums;
+      add_spread (chunks->sums, count_chunks (&cpu->scans[slot]), result);
+    }
   } while (go_on && !g_atomic_int_get (&cpu->cancelled));
 
   for (guint k = 0; k < 3; k++)

@@ -87,6 +87,9 @@ typedef struct {
  * @evaluations: passes over the scan, all of them
  * @oscillation: longest run of steps whose directions reverse (cosine below −0.9)
  * @stop: why it ended
+ * @n_clusters: chunks of neighbouring points (NDT_CHUNK) that have pairs; 0: @spread is not known,
+ *   as of a device
+ * @spread: Σ g gᵀ of the clusters' gradients g at @pose, packed (%NDT_H6)
  */
 typedef struct {
   NdtPose pose;
@@ -98,6 +101,8 @@ typedef struct {
   guint32 evaluations;
   guint32 oscillation;
   NdtStop stop;
+  guint32 n_clusters;
+  double spread[21];
 } NdtAlignResult;
 
 /**

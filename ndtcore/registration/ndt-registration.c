@@ -197,17 +197,64 @@ add_extra (const NdtRegistrationParams *params, const NdtPose *pose, double leng
                       ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
 }
 
+/* The variance by clusters is so many times what their gradients' differences give: what clusters
+ * have in common, as the map's own noise, does not show in these. */
+#define SPREAD_SCALE 2.8
+/* So many clusters are worth as much as the constant factor. */
+#define SPREAD_PRIOR 2.0
+/* Parameters that were fitted to the clusters. */
+#define SPREAD_PARAMETERS 6
+
+/* out = a b. */
+static void
+multiply (const double a[36], const double b[36], double out[36])
+{
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++) {
+      out[6 * i + j] = 0;
+      for (guint k = 0; k < 6; k++)
+        out[6 * i + j] += a[6 * i + k] * b[6 * k + j];
+    }
+}
+
+/* Replaces @inverse, P of the information with that of penalties, by P V P, V the variance of the
+ * gradient: that of penalties, and of the scan, @scan, a constant times the information; of the
+ * scan's, the more clusters there are, what these differ by. Rotations are in rad times @length. */
+static void
+put_clusters (const NdtRegistrationParams *params, const NdtAlignResult *result,
+    const double scan[36], const double all[36], double length, double inverse[36])
+{
+  const guint n = result->n_clusters;
+  const double w = n > SPREAD_PARAMETERS ? n / (n + SPREAD_PRIOR) : 0;
+  const double scale = w > 0 ? w * SPREAD_SCALE * n / (n - SPREAD_PARAMETERS) : 0;
+  double variance[36], half[36];
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++) {
+      const guint at = 6 * i + j;
+      variance[at] = params->clustering * (all[at] - w * scan[at]);
+      if (w > 0)
+        variance[at] += scale * result->spread[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] /
+                        ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
+    }
+  multiply (inverse, variance, half);
+  memcpy (variance, inverse, sizeof (variance));
+  multiply (half, variance, inverse);
+}
+
 /* Sets the directions that the Hessian does not constrain, and the covariance where it, with that
  * of the penalty, is definite. */
 static void
-judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegistration *out)
+judge_hessian (
+    const NdtRegistrationParams *params, const NdtAlignResult *result, NdtRegistration *out)
 {
+  const NdtSums *sums = &result->sums;
   const NdtRegularization *r = &params->regularization;
-  double m[36], values[6], v[36];
+  double m[36], scan[36], values[6], v[36];
   const double length = lever (sums);
   double largest = 0;
   gboolean definite = TRUE;
   information (sums, length, m);
+  memcpy (scan, m, sizeof (scan));
   eigen6 (m, values, v);
   find_degenerate (params, values, v, length, out);
   if (r->scale > 0) {
@@ -233,14 +280,17 @@ judge_hessian (const NdtRegistrationParams *params, const NdtSums *sums, NdtRegi
     ndt_registration_set_fixed_covariance (out, params, &body);
     return;
   }
+  double c[36] = {0};
   for (guint i = 0; i < 6; i++)
-    for (guint j = 0; j < 6; j++) {
-      double c = 0;
+    for (guint j = 0; j < 6; j++)
       for (guint k = 0; k < 6; k++)
-        c += v[6 * i + k] * v[6 * j + k] / values[k];
-      c *= (i < 3 ? 1 : 1 / length) * (j < 3 ? 1 : 1 / length);
-      out->covariance[6 * i + j] = params->covariance_scale * c;
-    }
+        c[6 * i + j] += v[6 * i + k] * v[6 * j + k] / values[k];
+  if (params->clustering > 0)
+    put_clusters (params, result, scan, m, length, c);
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++)
+      out->covariance[6 * i + j] = params->covariance_scale * c[6 * i + j] *
+                                   (i < 3 ? 1 : 1 / length) * (j < 3 ? 1 : 1 / length);
   ndt_mount_covariance_to_body (get_mount (params), &out->pose, out->covariance);
   out->covariance_kind = NDT_POSE_COVARIANCE_LAPLACE;
 }
@@ -411,7 +461,7 @@ gboolean
 ndt_register_complete (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtAlignResult *result, NdtRegistration *out, GError **error)
 {
-  judge_hessian (params, &result->sums, out);
+  judge_hessian (params, result, out);
   if (params->covariance >= NDT_POSE_COVARIANCE_MULTI_NDT && result->sums.n_pairs > 0)
     return offset_covariance (backend, slot, params, out, error);
   return TRUE;

@@ -30,6 +30,9 @@ typedef enum {
  *   the body
  * @covariance: kind of covariance
  * @covariance_scale: factor on the estimate, > 0
+ * @clustering: of "laplace": errors of neighbouring points are correlated, and variances are this
+ *   many times those of independent points, or, where the alignment knows how far clusters of
+ *   points differ (NdtAlignResult.spread), what follows from that; 0: points are independent
  * @fixed_variance: of "fixed": x, y, z (m²), rotations about x, y, z (rad²), body frame; also the
  *   floor of the multi-ndt estimates' xy block
  * @temperature: of the softmax of "multi-ndt-score"
@@ -46,6 +49,7 @@ typedef struct {
   NdtPose mount;
   NdtPoseCovariance covariance;
   double covariance_scale;
+  double clustering;
   double fixed_variance[6];
   double temperature;
   double max_passes;

@@ -387,17 +387,17 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
 #define BEND 0.1
 #define BEND_RADIUS 100.0
 
-/* Raises the covariance of the position to the stream's variance along each axis. */
+/* Raises the covariance of the position along each axis: by as much as the stream's variance
+ * exceeds that of the curvature alone, since flat surfaces feign some of it; along an open axis to
+ * the stream's variance, which is then carried from scan to scan. */
 void
 ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration)
 {
   const NdtObservability *seen = &registration->observability;
-  for (guint i = 0; i < 36 && registration->covariance_kind == NDT_POSE_COVARIANCE_LAPLACE; i++)
-    registration->covariance[i] *= NDT_DRIFT_CLUSTERING;
   const double sigma = step->out.sigma;
   const double across = sigma > LARGE_SIGMA ? sigma * MIN (BEND + sigma / BEND_RADIUS, 1) : 0;
   for (guint k = 0; k < 3; k++) {
-    double *c = registration->covariance, known = across * across, given = 0;
+    double *c = registration->covariance, known = 0, given = 0;
     const double axis[3] = {k == 0, k == 1, k == 2};
     const double *u = seen->flat > 0 ? seen->axes[k] : axis;
     for (guint i = 0; i < 3; i++)
@@ -405,6 +405,10 @@ ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *reg
         known += u[i] * step->drift.position[i][j] * u[j];
         given += u[i] * c[6 * i + j] * u[j];
       }
+    if (registration->covariance_kind == NDT_POSE_COVARIANCE_LAPLACE && seen->flat > 0 &&
+        seen->information[k] >= NDT_OBSERVABILITY_OPEN * seen->flat)
+      known *= given * seen->information[k] / NDT_DRIFT_CLUSTERING;
+    known += across * across;
     for (guint i = 0; i < 3 && known > given; i++)
       for (guint j = 0; j < 3; j++)
         c[6 * i + j] += (known - given) * u[i] * u[j];

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndtcore/odometry/ndt-drift.h"
 #include "ndtcore/registration/ndt-initial-pose.h"
 #include "ndt-localizer.h"
 
@@ -12,6 +13,7 @@ ndt_localizer_params_init (NdtLocalizerParams *params)
   static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
   memset (params, 0, sizeof (*params));
   ndt_registration_params_init (&params->registration);
+  params->registration.clustering = NDT_DRIFT_CLUSTERING;
   params->filter = no_filter;
   params->filter.leaf_size = NDT_LEAF_SIZE_AUTO;
   ndt_pose_set_identity (&params->sensor_pose);

@@ -10,6 +10,8 @@
 #define WRONG_RADIANS (2 * G_PI / 180)
 #define RIGHT_METRES 0.2
 #define RIGHT_RADIANS (1 * G_PI / 180)
+/* 95 % of the distribution of χ² with two degrees of freedom. */
+#define CHI2_95 5.991
 
 void
 trust_case_init (
@@ -103,6 +105,17 @@ get_error (const NdtPose *truth, const NdtPose *pose, double e[6])
   }
 }
 
+/* εᵀ C⁻¹ ε of the first @n errors, the covariance of the truth added; −1 where C is singular. */
+static double
+nees_of (const TrustCase *trust, const double c[36], const double e[6], guint n)
+{
+  double sum[36];
+  memcpy (sum, c, sizeof (sum));
+  for (guint i = 0; i < 6; i++)
+    sum[7 * i] += trust->reference[i / 3] * trust->reference[i / 3];
+  return mahalanobis (sum, 6, n, e);
+}
+
 /* name, seed, scan, status, reason, counts, metres, degrees, right, wrong, fit, overlap,
  * innovation, sigma, points, pairs, rays, those unexplained and pierced, passes, confidence, the
  * error and the covariance. */
@@ -177,7 +190,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
     get_error (truth, &l.registration.pose, e);
     const double *c = l.registration.covariance;
     const double out = l.has_pose ? mahalanobis (c, 6, 2, e) : -1;
-    const double nees = l.has_pose ? mahalanobis (c, 6, 6, e) : -1;
+    const double nees = l.has_pose ? nees_of (trust, c, e, 6) : -1;
     result->n++;
     result->n_tracking += tracks;
     result->n_lost += l.status == NDT_TRACK_LOST;
@@ -198,6 +211,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
     }
     if (tracks && nees >= 0) {
       result->nees += nees;
+      result->in_ellipse += nees_of (trust, c, e, 2) <= CHI2_95;
       n_nees++;
     }
     if (!tracks || !right)
@@ -229,6 +243,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
   }
   result->mean /= MAX (n_mean, 1);
   result->nees /= MAX (n_nees, 1);
+  result->in_ellipse /= MAX (n_nees, 1);
   result->passes /= MAX (result->n, 1);
   result->back = back < 0 ? -1 : 1e-9 * (double)(back - trust->times[trust->since]);
 }

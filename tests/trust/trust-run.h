@@ -29,6 +29,7 @@ typedef struct _TrustCase TrustCase;
  * @is_counted: (nullable): where the truth lies in the map and the scan determines the pose; NULL:
  *   everywhere
  * @tolerance: factor on the limits of right and wrong; 0: 1
+ * @reference: standard deviations of the truth, metres and rad; 0: it is exact
  * @since: scans before this are not measured for recovery
  * @scans: (nullable): receives a line a scan of the row @name: docs/testing.md
  */
@@ -49,6 +50,7 @@ struct _TrustCase {
   guint seed;
   guint since;
   double tolerance;
+  double reference[2];
   double a, b, c;
   FILE *scans;
   const gchar *name;
@@ -70,7 +72,8 @@ struct _TrustCase {
  * @back: seconds from scan @since to the first one from which on all are right and tracking; −1:
  *   never
  * @n_outside: counted scans whose position is more than 3 σ off in x and y
- * @nees: mean of εᵀ C⁻¹ ε of scans that are tracking
+ * @nees: mean of εᵀ C⁻¹ ε of scans that are tracking, C with that of the truth …
+ * @in_ellipse: … and the share of them in whose 95 % ellipse of x and y the truth lies
  * @passes: passes over the scan, one over a sample counting for its part, mean of all scans …
  * @most_passes: … and the most
  */
@@ -90,6 +93,7 @@ typedef struct {
   double mean;
   double back;
   double nees;
+  double in_ellipse;
   double passes;
   double most_passes;
 } TrustResult;

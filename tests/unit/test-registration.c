@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "tests/ndt-scene.h"
 
@@ -189,6 +190,48 @@ test_laplace (void)
       }
     for (guint i = 0; i < 6; i++)
       g_assert_cmpfloat (r.covariance[7 * i], >, 0);
+  }
+  tear_down (&f);
+}
+
+/* Covariance by clusters: P V P, V of the clusters' gradients and, without them, a constant. */
+static void
+test_clusters (void)
+{
+  Fixture f;
+  set_up (&f, NDT_TEST_YARD, 0.4, 60000, 3000);
+  const NdtStart start = {.guess = f.truth, .approach = 0};
+  NdtAlignResult aligned, known;
+  g_assert_true (ndt_backend_align (f.backend, 0, &f.params.align, &start, 1, &aligned, NULL));
+  g_assert_cmpuint (aligned.n_clusters, ==, (aligned.n_points + NDT_CHUNK - 1) / NDT_CHUNK);
+  /* Σ g gᵀ of g that add up to nearly nothing. */
+  for (guint i = 0; i < 6; i++) {
+    g_assert_cmpfloat (aligned.spread[NDT_H6 (i, i)], >, 0);
+    for (guint j = i + 1; j < 6; j++)
+      g_assert_cmpfloat (aligned.spread[NDT_H6 (i, j)] * aligned.spread[NDT_H6 (i, j)], <=,
+          aligned.spread[NDT_H6 (i, i)] * aligned.spread[NDT_H6 (j, j)] * (1 + 1e-12));
+    g_assert_cmpfloat (
+        aligned.sums.gradient[i] * aligned.sums.gradient[i], <, aligned.spread[NDT_H6 (i, i)]);
+  }
+  NdtRegistration plain = {.pose = aligned.pose}, constant = plain, clustered = plain,
+                  doubled = plain;
+  g_assert_true (ndt_register_complete (f.backend, 0, &f.params, &aligned, &plain, NULL));
+  f.params.clustering = 8;
+  known = aligned;
+  known.n_clusters = 0;
+  g_assert_true (ndt_register_complete (f.backend, 0, &f.params, &known, &constant, NULL));
+  for (guint i = 0; i < 36; i++)
+    g_assert_cmpfloat_with_epsilon (
+        constant.covariance[i], 8 * plain.covariance[i], 1e-9 * constant.covariance[7 * (i / 6)]);
+  g_assert_true (ndt_register_complete (f.backend, 0, &f.params, &aligned, &clustered, NULL));
+  known = aligned;
+  for (guint i = 0; i < 21; i++)
+    known.spread[i] *= 1000;
+  g_assert_true (ndt_register_complete (f.backend, 0, &f.params, &known, &doubled, NULL));
+  for (guint i = 0; i < 6; i++) {
+    g_assert_cmpfloat (clustered.covariance[7 * i], >, 0);
+    g_assert_cmpfloat (doubled.covariance[7 * i], >, 500 * clustered.covariance[7 * i]);
+    g_assert_cmpfloat (doubled.covariance[7 * i], <, 1000 * clustered.covariance[7 * i]);
   }
   tear_down (&f);
 }
@@ -600,6 +643,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/registration/scores", test_scores);
   g_test_add_func ("/registration/guesses", test_guesses);
   g_test_add_func ("/registration/laplace", test_laplace);
+  g_test_add_func ("/registration/clusters", test_clusters);
   g_test_add_func ("/registration/corridor", test_corridor);
   g_test_add_func ("/registration/degenerate-body", test_degenerate_body);
   g_test_add_func ("/registration/fixed", test_fixed);
