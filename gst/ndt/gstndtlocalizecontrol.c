@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gst/ndt/settings/gstndtresolve.h"
+#include "gstndtlocalizelast.h"
 #include "gstndtlocalizemap.h"
 #include "gstndtlocalizereport.h"
 
@@ -223,6 +224,7 @@ gst_ndt_localize_take_first_map (GstNdtLocalize *self)
       ndt_voxel_map_get_params (map)->resolution, (guint64)ndt_voxel_map_get_n_points (map));
   gst_ndt_localize_set_tiles (self, tiles, map, radius, position);
   gst_ndt_localize_note_map (self, map, location);
+  gst_ndt_localize_set_last_map (self, map, tiles != NULL);
   self->has_map = TRUE;
   return TRUE;
 }
@@ -348,7 +350,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
     gst_ndt_engine_set_initial_pose (self->engine, &initial_pose);
   gst_segment_init (&self->sink_segment, GST_FORMAT_UNDEFINED);
   self->last_pts = GST_CLOCK_TIME_NONE;
-  if (!start_map (self, location)) {
+  if (!gst_ndt_localize_begin_last_pose (self, !has_initial_pose) || !start_map (self, location)) {
     gst_ndt_localize_stop (self);
     return FALSE;
   }
@@ -363,6 +365,7 @@ gst_ndt_localize_stop (GstNdtLocalize *self)
   GST_OBJECT_UNLOCK (self);
 
   gst_ndt_map_loader_stop (self->loader);
+  gst_ndt_localize_end_last_pose (self);
   GST_OBJECT_LOCK (self);
   const gboolean cancelled = self->tells_progress && self->first_map == GST_NDT_FIRST_MAP_READING;
   self->first_map = GST_NDT_FIRST_MAP_NONE;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gstndtlocalizecontrol.h"
+#include "gstndtlocalizelast.h"
 #include "gstndtlocalizereport.h"
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
@@ -165,6 +166,7 @@ gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
       self, changes->tiles, changes->map, changes->radius, changes->position);
   post_map (self, changes->map, changes->map_location, self->sequence);
   gst_ndt_localize_note_map (self, changes->map, changes->map_location);
+  gst_ndt_localize_set_last_map (self, changes->map, changes->tiles != NULL);
 }
 
 /* Each warning once, until it is over. */

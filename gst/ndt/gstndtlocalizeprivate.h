@@ -12,6 +12,7 @@
 #include "gst/ndt/engine/gstndtmaploader.h"
 #include "gst/ndt/queue/gstndtplace.h"
 #include "gst/ndt/engine/gstndtpool.h"
+#include "gst/ndt/engine/gstndtposekeeper.h"
 #include "gst/ndt/settings/gstndtsettings.h"
 #include "gst/ndt/queue/gstndtstats.h"
 
@@ -89,6 +90,29 @@ typedef struct {
   gboolean is_empty;
 } GstNdtTiles;
 
+/**
+ * GstNdtLast:
+ * @keeper: of the file; NULL: none is asked for
+ * @is_read: the file had a pose, @read, that no map was compared with yet
+ * @map: ndt_voxel_map_hash() of the map in use
+ * @good: pose of the last scan that was tracking …
+ * @waits: … which was not given to @keeper, …
+ * @put_time: … as that of this time was
+ * @has_failed: a warning that the file cannot be written was posted
+ *
+ * The file of the last good pose.
+ */
+typedef struct {
+  GstNdtPoseKeeper *keeper;
+  gboolean is_read;
+  NdtLastPose read;
+  guint64 map;
+  NdtLastPose good;
+  gboolean waits;
+  GstClockTime put_time;
+  gboolean has_failed;
+} GstNdtLast;
+
 /* The map that was wanted when the element started. */
 typedef enum {
   GST_NDT_FIRST_MAP_NONE, /* the element does not run */
@@ -144,6 +168,7 @@ struct _GstNdtLocalize {
   GstPointCloudInfo info;
   GstSegment segment;
   GstNdtTiles tiles;
+  GstNdtLast last;
   NdtLocalizerParams params; /* as the engine has them */
   GstPointTimes *times;
   GstNdtCompensation compensation;

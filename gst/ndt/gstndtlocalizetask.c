@@ -6,6 +6,7 @@
 #include "gst/common/gstndtviews.h"
 #include "gstndtestimate.h"
 #include "gstndtlocalizecontrol.h"
+#include "gstndtlocalizelast.h"
 #include "gstndtlocalizemap.h"
 #include "gstndtlocalizereport.h"
 
@@ -405,6 +406,7 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
   if (!malformed && self->has_map)
     gst_ndt_localize_warn_rejected (self, about->sequence, meta, localization);
   gst_ndt_localize_post_state (self, meta, localization, about);
+  gst_ndt_localize_keep_last_pose (self, localization, about->pose_time);
   if (batch->taken.scans.post_messages)
     gst_element_post_message (GST_ELEMENT (self), gst_ndt_estimate_message_new (GST_OBJECT (self),
                                                       meta, localization, about, &self->segment));
@@ -612,6 +614,7 @@ handle_event (GstNdtLocalize *self, GstEvent *event)
   } else if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     if (self->has_told_map)
       gst_ndt_localize_tell_map (self); /* its checksums */
+    gst_ndt_localize_flush_last_pose (self);
     gst_ndt_localize_post_summary (self);
   }
   gst_pad_push_event (self->srcpad, event);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ndt-voxel-levels.h"
+#include "ndtcore/base/ndt-hash.h"
 #include "ndtcore/base/ndt-error.h"
 
 struct _NdtVoxelMap {
@@ -85,6 +86,19 @@ ndt_voxel_map_get_bytes (const NdtVoxelMap *map)
     bytes += ((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock);
   }
   return bytes;
+}
+
+guint64
+ndt_voxel_map_hash (const NdtVoxelMap *map)
+{
+  const NdtVoxelLevel *level = &map->levels[0];
+  struct {
+    guint64 voxels;
+    gint64 origin[3];
+    double resolution;
+  } whole = {ndt_hash64 (level->voxels, level->n_voxels * sizeof (NdtVoxel)),
+      {level->origin[0], level->origin[1], level->origin[2]}, level->resolution};
+  return ndt_hash64 (&whole, sizeof (whole));
 }
 
 gsize

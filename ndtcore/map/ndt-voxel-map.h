@@ -109,6 +109,8 @@ void ndt_voxel_map_get_bounds (const NdtVoxelMap *map, double min[3], double max
 /* Bytes of the voxels and hash tables of all levels, without details. */
 gsize ndt_voxel_map_get_bytes (const NdtVoxelMap *map);
 gsize ndt_voxel_map_get_detail_bytes (const NdtVoxelMap *map);
+/* Of the finest level's voxels, at the speed of memory: whether two maps are the same. */
+guint64 ndt_voxel_map_hash (const NdtVoxelMap *map);
 
 /* The map of a single cloud. (transfer full). Errors: those of the builder. */
 NdtVoxelMap *ndt_voxel_map_new (

@@ -224,6 +224,13 @@ static const GstNdtProperty properties[] = {
         "(0 = as many as the uncertainty takes)",
         GST_NDT_KIND_UINT, AT (params.start.n_candidates), PLAYING, GST_NDT_CHANGE_PARAMS, 0,
         1000000},
+    {"pose-file", "Pose File",
+        "A file in which the last good pose is kept, at most once a second of the stream and at "
+        "its "
+        "end. Where there is no initial-pose the next start is from there, if it is of the same "
+        "map "
+        "and the scan fits there as at an initial-pose; the map is searched otherwise",
+        GST_NDT_KIND_TEXT, AT (pose_file), READY, GST_NDT_CHANGE_NONE},
     {"map-search", "Map Search",
         "Where nothing says where the body is (no initial-pose, no prior) the whole map is "
         "searched "

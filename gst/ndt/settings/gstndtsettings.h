@@ -61,6 +61,7 @@ typedef struct {
   GstNdtNumbers fixed_covariance;
   GstNdtNumbers covariance_offsets;
   GstPointCloudPose *initial_pose;
+  gchar *pose_file;
   GstNdtNumbers initial_pose_uncertainty;
   GstPointCloudPose *sensor_pose;
   gchar *extra_terms;
