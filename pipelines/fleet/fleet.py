@@ -5,7 +5,6 @@
   fleet.py run MANIFEST OUT [--jobs=N]          on this machine; fleet_ray.py and fleet_slurm.py on others
   fleet.py drive MANIFEST OUT --index=I --of=N  every N-th drive from the I-th on: what a task of a cluster runs
   fleet.py report MANIFEST OUT [--price=P]      OUT/drives.jsonl, .parquet (with pyarrow) and .html
-  fleet.py scaling OUT [--workers=1,2,…,1000]   how long these drives take with so many workers
 
 MANIFEST is CSV (with a line of names), JSON lines (.jsonl) or Parquet (with pyarrow) with the columns recording and map,
 and may have drive (a name: default is the recording's), start (as ndt-replay's START) and options (more arguments of
@@ -21,7 +20,6 @@ import concurrent.futures
 import csv
 import fcntl
 import hashlib
-import heapq
 import html
 import json
 import os
@@ -156,6 +154,8 @@ def run_drive(drive, out, limits):
                     "tracking": status.get("tracking", {}).get("share"),
                     "lost": status.get("lost", {}).get("share"), "backend": report.get("backend"),
                     "start": report.get("start", {}).get("source"),
+                    "bytes": (report["inputs"]["recording"].get("bytes") or 0) + sum(
+                        entry.stat().st_size for entry in os.scandir(folder) if entry.is_file()),
                     "duration_s": report.get("duration_s"), "distance_m": report.get("distance_m"),
                     "largest_gap_s": report.get("largest_gap_s"),
                     "first_loss_s": report.get("first_loss_s"),
@@ -251,14 +251,6 @@ def report(drives, out, price=0):
     return rows, missing
 
 
-def makespan(seconds, workers):
-    """List scheduling, the longest first, as a pool of workers that takes the next drive does."""
-    pool = [0.0] * workers
-    for length in sorted(seconds, reverse=True):
-        heapq.heappush(pool, heapq.heappop(pool) + length)
-    return max(pool)
-
-
 def finish(drives, out, price):
     rows, missing = report(drives, out, price)
     good = sum(row["result"] == "localized" for row in rows)
@@ -285,17 +277,7 @@ def main():
         command.add_argument("--jobs", type=int, default=1)
         command.add_argument("--index", type=int, default=0)
         command.add_argument("--of", type=int, default=1)
-    scaling = commands.add_parser("scaling")
-    scaling.add_argument("out")
-    scaling.add_argument("--workers", default="1,2,4,8,16,32,100,300,1000")
     arguments = parser.parse_args()
-    if arguments.command == "scaling":
-        with open(os.path.join(arguments.out, "drives.jsonl"), encoding="utf-8") as file:
-            seconds = [json.loads(line)["seconds"] for line in file]
-        for workers in map(int, arguments.workers.split(",")):
-            span = makespan(seconds, workers)
-            print(f"workers={workers} seconds={span:.1f} speedup={sum(seconds) / span:.2f}")
-        return 0
     drives = read_manifest(arguments.manifest)
     os.makedirs(arguments.out, exist_ok=True)
     out = os.path.abspath(arguments.out)

@@ -182,8 +182,9 @@ class Fleet(unittest.TestCase):
         subprocess.run(command, env=self.env, stdout=subprocess.DEVNULL, timeout=900)
         run(*command, env=self.env)
         self.check(before)
-        output = run(sys.executable, os.path.join(FLEET, "fleet.py"), "scaling", self.out, "--workers=1,2,1000")
-        spans = [float(line.split("seconds=")[1].split()[0]) for line in output.splitlines()]
+        output = run(sys.executable, os.path.join(FLEET, "fleet_simulate.py"), os.path.join(self.out, "drives.jsonl"),
+                     "--drives=1000", "--workers=1,2,1000")
+        spans = [float(line.split(" seconds=")[1].split()[0]) for line in output.splitlines()]
         self.assertTrue(spans[0] > spans[1] >= spans[0] / 2 - 0.1 and spans[1] >= spans[2] > 0, output)
 
     def test_limits(self):
