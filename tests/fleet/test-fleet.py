@@ -261,6 +261,41 @@ class Fleet(unittest.TestCase):
         run(*command, env=self.env)
         self.check(before)
 
+    def test_kubernetes(self):
+        """The template is of its schema, and its command line does the drives: a pod is a process here."""
+        if not NAMED:
+            self.skipTest("the Kubernetes template is checked where the suite fleet is named")
+        import copy
+        import kubernetes_validate
+        import yaml
+        with open(os.path.join(FLEET, "kubernetes.yaml"), encoding="utf-8") as file:
+            job = yaml.safe_load(file)
+        broken = copy.deepcopy(job)
+        broken["spec"]["template"]["spec"]["containers"][0]["resource"] = {}
+        for version in "1.25.0", kubernetes_validate.latest_version():
+            kubernetes_validate.validate(job, version, strict=True)
+            with self.assertRaises(kubernetes_validate.ValidationError):
+                kubernetes_validate.validate(broken, version, strict=True)
+        spec = job["spec"]
+        pods = spec["completions"]
+        container = spec["template"]["spec"]["containers"][0]
+        self.assertIn(f"--of={pods}", container["args"][0])
+        self.assertEqual(container["volumeMounts"][0]["name"], spec["template"]["spec"]["volumes"][0]["name"])
+        line = container["args"][0].replace("/usr/share/gst-ndt/fleet", FLEET).replace("python3", sys.executable)
+        line = line.replace("/drives/manifest.csv", os.path.join(self.data, "manifest.csv")).replace("/drives/out", self.out)
+        lost = 0
+        for index in range(pods):
+            while True:
+                pod = subprocess.run([*container["command"], line], env={**self.env, "JOB_COMPLETION_INDEX": str(index)},
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900)
+                if pod.returncode == 0:
+                    break
+                lost += 1
+                self.assertLessEqual(lost, spec["backoffLimit"])
+        self.assertEqual(lost, 1)  # by the drive that takes its worker down
+        run(sys.executable, os.path.join(FLEET, "fleet.py"), "report", os.path.join(self.data, "manifest.csv"), self.out)
+        self.check({})
+
     def start_slurm(self):
         """A controller and a node on this machine, without other users."""
         state = os.path.join(self.folder, "slurm")
