@@ -276,8 +276,9 @@ finish_part (guint p, gpointer data)
   const Thinning *job = data;
   const NdtThinner *thinner = job->thinner;
   NdtLeaves *part = &thinner->parts[p];
-  guint n = 0, at = 0;
-  for (guint i = 0; i < part->n && n < job->n_first[p]; i++) {
+  const guint n_first = job->n_first[p];
+  guint at = 0;
+  for (guint i = 0, n = 0; n_first < part->n && n < n_first; i++) {
     part->keys[n] = part->keys[i];
     part->sums[n] = part->sums[i];
     n += part->sums[i][3] != 0;
@@ -285,7 +286,7 @@ finish_part (guint p, gpointer data)
   for (guint i = 0; i < p; i++)
     at += job->n_first[i];
   thinner->kernel->centroids (
-      part, 0, n, job->filter->leaf_size, thinner->x + at, thinner->y + at, thinner->z + at);
+      part, 0, n_first, job->filter->leaf_size, thinner->x + at, thinner->y + at, thinner->z + at);
 }
 
 /* Parts are in the scan's order, and their leaves in that of their first points. */
