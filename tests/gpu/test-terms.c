@@ -8,7 +8,8 @@
 
 enum { N_STARTS = 20 };
 
-/* A place beside the truth, in units in which the score of a thousand points has as much. */
+/* A place beside the truth, in units in which the score of a thousand points has as much, which the
+ * weight is in proportion to. */
 static const gchar text[] =
     "huber((pose.x - prior.x)/0.05, 4); huber((pose.y - prior.y)/0.05, 4); (pose.z - first.z)/0.03;"
     "turn_z(pose, odometry)/0.01; cauchy((pose.roll - first.roll)/0.02, 2);"
@@ -33,7 +34,7 @@ make_starts (const Scene *s, NdtStart starts[N_STARTS])
     NdtExtraValues *extra = &starts[i].regularization.extra;
     starts[i].guess = scene_guess (s, rand, 0.3, 0.03);
     starts[i].approach = i % 4;
-    extra->weight = 1;
+    extra->weight = s->n / 1000.0;
     extra->has = i % 5 == 0 ? NDT_EXPR_TERMS_FIRST : 7;
     extra->body = ndt_pose_from_twist (mount);
     const NdtPose truth = ndt_pose_mul (&s->truth, &extra->body);
@@ -87,6 +88,7 @@ test_agree (void)
       g_test_message ("%u points, method %u: %u of %u agree, the terms move poses by up to %.3f m",
           sizes[n], method, n_agree, N_STARTS, moved);
       g_assert_cmpuint (n_agree, >=, N_STARTS / 2);
+      /* Ten times what poses agree to. */
       g_assert_cmpfloat (moved, >, 1e-3);
       for (guint k = 0; n == 0 && k < G_N_ELEMENTS (shapes); k++) {
         TEST_CUDA (SHAPE, shapes[k]);
