@@ -143,9 +143,14 @@ GST_START_TEST (test_formats)
   static const struct {
     const gchar *format;
     guint step;
-  } formats[] = {{"XYZIRT", 24}, {"XYZI_F32LE", 16}, {"XYZ_F32LE", 12}, {"CUSTOM", 24}};
+    const gchar *fields;
+  } formats[] = {{"XYZIRT", 24, ""}, {"XYZI_F32LE", 16, ""}, {"XYZ_F32LE", 12, ""},
+      {"CUSTOM", 24, ""},
+      {"CUSTOM", 16, ",point-step=16,fields=\"x:F32:0,y:F32:4,z:F32:8,time:F32:12\""}};
   const guint step = formats[__i__].step;
-  g_autofree gchar *wanted = g_strdup_printf ("pointcloud/x-raw,format=%s", formats[__i__].format);
+  const gboolean is_timed = *formats[__i__].fields != 0;
+  g_autofree gchar *wanted = g_strdup_printf (
+      "pointcloud/x-raw,format=%s%s", formats[__i__].format, formats[__i__].fields);
   GstHarness *all = packet_harness_new ("velodynedec");
   GstHarness *some = gst_harness_new ("velodynedec");
   guint8 packet[SIZE];
@@ -173,8 +178,11 @@ GST_START_TEST (test_formats)
   fail_unless_equals_int (info->point_step, step);
   gst_buffer_map (buffer, &map, GST_MAP_READ);
   fail_unless_equals_uint64 (map.size, n * step);
-  for (guint i = 0; i < n; i++)
-    fail_unless (memcmp (map.data + i * step, &points[i], step) == 0);
+  for (guint i = 0; i < n; i++) {
+    const guint8 *point = map.data + i * step;
+    fail_unless (memcmp (point, &points[i], is_timed ? 12 : step) == 0);
+    fail_unless (!is_timed || memcmp (point + 12, &points[i].time, 4) == 0);
+  }
   gst_buffer_unmap (buffer, &map);
   gst_harness_teardown (some);
   packet_harness_free (all);
@@ -607,7 +615,7 @@ velodynedec_suite (void)
   tcase_add_loop_test (tests, test_cut, 0, 4);
   tcase_add_test (tests, test_points);
   tcase_add_loop_test (tests, test_times, 0, 2);
-  tcase_add_loop_test (tests, test_formats, 0, 4);
+  tcase_add_loop_test (tests, test_formats, 0, 5);
   tcase_add_test (tests, test_dual);
   tcase_add_test (tests, test_bad_packets);
   tcase_add_test (tests, test_order);

@@ -20,8 +20,26 @@
   gst_lidar_warn (                                                                                 \
       GST_ELEMENT (self), gst_lidar_dec_get_private (self)->last_warning, kind, n, __VA_ARGS__)
 
-/* The first format of the pad's template that downstream takes: CUSTOM has all fields. FALSE: it
- * takes none. */
+/* Fields of what localization with motion compensation reads, and their bytes. */
+#define TIMED_FIELDS "x:F32:0,y:F32:4,z:F32:8,time:F32:12"
+#define TIMED_STEP 16
+#define TIMED_OFFSET 12
+
+/* Coordinates and times alone, where downstream's caps are those. */
+static void
+choose_fields (GstPointCloudInfo *info, const GstStructure *allowed)
+{
+  gint step;
+  if (g_strcmp0 (gst_structure_get_string (allowed, "fields"), TIMED_FIELDS) != 0 ||
+      !gst_structure_get_int (allowed, "point-step", &step) || step != TIMED_STEP)
+    return;
+  info->n_fields = 3; /* x, y and z remain */
+  gst_point_cloud_info_add_field (info, "time", GST_POINT_FIELD_TYPE_FLOAT32, TIMED_OFFSET, 1);
+  info->point_step = TIMED_STEP;
+}
+
+/* The first format of the pad's template that downstream takes: CUSTOM has all fields, unless its
+ * caps name fewer. FALSE: it takes none. */
 static gboolean
 negotiate (GstLidarDec *self)
 {
@@ -32,10 +50,13 @@ negotiate (GstLidarDec *self)
   if (gst_caps_is_empty (allowed))
     return FALSE;
   allowed = gst_caps_fixate (g_steal_pointer (&allowed));
-  const gchar *name = gst_structure_get_string (gst_caps_get_structure (allowed, 0), "format");
+  const GstStructure *structure = gst_caps_get_structure (allowed, 0);
+  const gchar *name = gst_structure_get_string (structure, "format");
   const GstPointCloudFormat format = gst_point_cloud_format_from_string (name ? name : "");
-  return format == GST_POINT_CLOUD_FORMAT_CUSTOM ||
-         gst_point_cloud_info_set_format (&priv->info, format);
+  if (format != GST_POINT_CLOUD_FORMAT_CUSTOM)
+    return gst_point_cloud_info_set_format (&priv->info, format);
+  choose_fields (&priv->info, structure);
+  return TRUE;
 }
 
 gboolean
@@ -53,14 +74,23 @@ gst_lidar_dec_push_caps (GstLidarDec *self)
   return priv->has_caps;
 }
 
-/* Leaves the first @step bytes of each point, which are those of the smaller formats. */
+/* Leaves the first bytes of each point, which are those of the smaller formats; or coordinates and
+ * time. */
 static void
-pack (PacketScan *scan, guint step)
+pack (PacketScan *scan, const GstPointCloudInfo *info)
 {
+  const guint step = info->point_step;
+  const gboolean is_timed =
+      info->format == GST_POINT_CLOUD_FORMAT_CUSTOM && step < sizeof (PacketPoint);
   guint8 *to = (guint8 *)scan->points;
-  if (step < sizeof (PacketPoint))
-    for (gsize i = 0; i < scan->n_points; i++, to += step)
-      memmove (to, &scan->points[i], step);
+  if (step == sizeof (PacketPoint))
+    return;
+  for (gsize i = 0; i < scan->n_points; i++, to += step) {
+    const gfloat time = scan->points[i].time;
+    memmove (to, &scan->points[i], step);
+    if (is_timed)
+      memcpy (to + TIMED_OFFSET, &time, sizeof (time));
+  }
 }
 
 /* LATENCY is a turn; changes below 2 % are noise. */
@@ -106,7 +136,7 @@ push_scan (GstLidarDec *self, PacketScan *scan)
     return GST_PAD_IS_FLUSHING (priv->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
   const gsize size = scan->n_points * priv->info.point_step;
-  pack (scan, priv->info.point_step);
+  pack (scan, &priv->info);
   GstBuffer *buffer = gst_point_cloud_allocation_copy (priv->allocation, scan->points, size);
   if (!buffer) {
     PacketPoint *points = g_steal_pointer (&scan->points);
