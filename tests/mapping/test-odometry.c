@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Odometry of drives whose truth is known. A drive is a row: --row NAME runs one and prints it,
  * --dump FILE writes its scans for others (per scan a 32-bit number of points, and x, y, z as
- * floats). */
+ * floats), and FILE.txt the true poses (x y z qx qy qz qw). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,21 +317,26 @@ run_one (const gchar *name, const gchar *dump)
     if (!drive)
       return 77;
     if (dump) {
-      FILE *file = fopen (dump, "wb");
-      g_assert_nonnull (file);
+      g_autofree gchar *name_of_truths = g_strconcat (dump, ".txt", NULL);
+      FILE *file = fopen (dump, "wb"), *truths = fopen (name_of_truths, "w");
+      g_assert_true (file && truths);
       for (guint k = 0; k < mapping_drive_get_n (drive); k += rows[i].every) {
         MappingScan scan;
         mapping_drive_get (drive, k, &scan);
         const guint32 n = (guint32)scan.points.n_points;
+        const double *p = scan.truth.position, *q = scan.truth.orientation;
+        fprintf (truths, "%.9f %.9f %.9f %.9f %.9f %.9f %.9f\n", p[0], p[1], p[2], q[0], q[1], q[2],
+            q[3]);
         g_assert_cmpuint (fwrite (&n, sizeof n, 1, file), ==, 1);
         for (guint j = 0; j < n; j++) {
-          double p[3];
-          ndt_cloud_view_get (&scan.points, j, p);
-          const float xyz[3] = {(float)p[0], (float)p[1], (float)p[2]};
+          double point[3];
+          ndt_cloud_view_get (&scan.points, j, point);
+          const float xyz[3] = {(float)point[0], (float)point[1], (float)point[2]};
           g_assert_cmpuint (fwrite (xyz, sizeof xyz, 1, file), ==, 1);
         }
       }
       g_assert_cmpint (fclose (file), ==, 0);
+      g_assert_cmpint (fclose (truths), ==, 0);
       return 0;
     }
     run (&rows[i], drive, TRUE, &out);
