@@ -19,6 +19,7 @@ struct _GstPointTimes {
   gboolean has_field;
   GstPointField field;
   NdtPointTimeType type;
+  NdtWorkers *workers;
   guint told; /* of Told */
 };
 
@@ -33,7 +34,16 @@ gst_point_times_new (GstElement *element)
 void
 gst_point_times_free (GstPointTimes *times)
 {
+  gst_point_times_set_threads (times, 1);
   g_free (times);
+}
+
+void
+gst_point_times_set_threads (GstPointTimes *times, guint n_threads)
+{
+  g_clear_pointer (&times->workers, ndt_workers_free);
+  if (n_threads != 1)
+    times->workers = ndt_workers_new (n_threads);
 }
 
 static gboolean
@@ -164,6 +174,7 @@ gst_point_times_read (
     duration = (gdouble)GST_BUFFER_DURATION (buffer) / GST_SECOND;
   else if (info->fps_n > 0)
     duration = (gdouble)info->fps_d / info->fps_n;
-  ndt_point_times_read (&points, &field, duration, stamps, get_stamps (buffer, stamps), out);
+  ndt_point_times_read (
+      &points, &field, duration, stamps, get_stamps (buffer, stamps), times->workers, out);
   tell_verdict (times, out, duration, map->n_points);
 }

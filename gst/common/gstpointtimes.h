@@ -18,6 +18,9 @@ typedef struct _GstPointTimes GstPointTimes;
 /* @element: posts the warnings: one for each kind of trouble, until caps change. */
 GstPointTimes *gst_point_times_new (GstElement *element);
 void gst_point_times_free (GstPointTimes *times);
+/* Those that look at a large scan, 0: one per processor. At first one: a backend on the processor
+ * has its threads for the next scan. */
+void gst_point_times_set_threads (GstPointTimes *times, guint n_threads);
 /* The scans that follow. FALSE where no field tells when points were measured. */
 gboolean gst_point_times_set_info (GstPointTimes *times, const GstPointCloudInfo *info);
 /* Of a scan's points, which @map has. @out: (out): without data where they are not known;

@@ -39,52 +39,6 @@ is_finite (const NdtPose *pose)
   return isfinite (p[0] + p[1] + p[2]) && isfinite (q[0] + q[1] + q[2] + q[3]);
 }
 
-static inline double
-get_time (const NdtTimeView *times, gsize i)
-{
-  const guint8 *p = times->data + i * times->stride;
-  float f;
-  double d;
-  guint32 u;
-  switch (times->type) {
-  case NDT_TIME_F32:
-    memcpy (&f, p, sizeof (f));
-    return (double)f;
-  case NDT_TIME_F64:
-    memcpy (&d, p, sizeof (d));
-    return d;
-  default:
-    memcpy (&u, p, sizeof (u));
-    return 1e-9 * u;
-  }
-}
-
-double
-ndt_time_view_get (const NdtTimeView *times, gsize i)
-{
-  return get_time (times, i);
-}
-
-NdtTimeSpan
-ndt_time_span (const NdtCloudView *points, const NdtTimeView *times)
-{
-  NdtTimeSpan span = {0, INFINITY, -INFINITY, 0};
-  double sum = 0;
-  for (gsize i = 0; i < points->n_points; i++) {
-    const double t = get_time (times, i);
-    double p[3];
-    ndt_cloud_view_get (points, i, p);
-    if (!isfinite (t) || !isfinite (p[0]) || !isfinite (p[1]) || !isfinite (p[2]))
-      continue;
-    span.first = MIN (span.first, t);
-    span.last = MAX (span.last, t);
-    sum += t;
-    span.n_points++;
-  }
-  span.mean = sum / (double)MAX (span.n_points, 1);
-  return span;
-}
-
 /* The motion to the reference at each slot's instant. */
 static void
 set_slots (NdtDeskewer *deskewer, gsize n, const NdtTimeView *times, double reference,
@@ -95,7 +49,7 @@ set_slots (NdtDeskewer *deskewer, gsize n, const NdtTimeView *times, double refe
   const gboolean have_reference = motion (reference, &at_reference, user_data);
 
   for (gsize i = 0; i < n; i++) {
-    const double t = get_time (times, i);
+    const double t = ndt_time_view_get (times, i);
     if (isfinite (t)) {
       first = MIN (first, t);
       last = MAX (last, t);
@@ -121,7 +75,7 @@ set_slots (NdtDeskewer *deskewer, gsize n, const NdtTimeView *times, double refe
 static inline guint32
 slot_of (const NdtDeskewer *deskewer, const NdtTimeView *times, gsize i)
 {
-  return ndt_deskew_slot (get_time (times, i), deskewer->first, deskewer->width);
+  return ndt_deskew_slot (ndt_time_view_get (times, i), deskewer->first, deskewer->width);
 }
 
 gsize

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <glib.h>
+#include <string.h>
 
 #include "ndt-frames.h"
+#include "ndtcore/base/ndt-workers.h"
 
 G_BEGIN_DECLS
 
@@ -43,9 +45,29 @@ typedef struct {
 } NdtTimeSpan;
 
 /* The time of point @i, seconds. */
-double ndt_time_view_get (const NdtTimeView *times, gsize i);
+static inline double
+ndt_time_view_get (const NdtTimeView *times, gsize i)
+{
+  const guint8 *p = times->data + i * times->stride;
+  float f;
+  double d;
+  guint32 u;
+  switch (times->type) {
+  case NDT_TIME_F32:
+    memcpy (&f, p, sizeof f);
+    return (double)f;
+  case NDT_TIME_F64:
+    memcpy (&d, p, sizeof d);
+    return d;
+  default:
+    memcpy (&u, p, sizeof u);
+    return 1e-9 * u;
+  }
+}
 
-NdtTimeSpan ndt_time_span (const NdtCloudView *points, const NdtTimeView *times);
+/* @workers: (nullable): do it together; the result is the same */
+NdtTimeSpan ndt_time_span (
+    const NdtCloudView *points, const NdtTimeView *times, NdtWorkers *workers);
 
 /**
  * NdtDeskewer:

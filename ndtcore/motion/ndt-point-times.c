@@ -171,7 +171,7 @@ view_directly (const NdtPointTimeField *field, NdtTimeView *view)
 
 void
 ndt_point_times_read (const NdtCloudView *points, const NdtPointTimeField *field, double duration,
-    const double *stamps, guint n_stamps, NdtPointTimes *times)
+    const double *stamps, guint n_stamps, NdtWorkers *workers, NdtPointTimes *times)
 {
   const double reach = duration > 0 ? MAX_DURATIONS * duration : LONGEST_SCAN;
   Quantiles quantiles;
@@ -179,7 +179,7 @@ ndt_point_times_read (const NdtCloudView *points, const NdtPointTimeField *field
   memset (times, 0, sizeof *times);
   times->unit = expected_unit (field->type);
   if (view_directly (field, &times->view)) {
-    times->span = ndt_time_span (points, &times->view);
+    times->span = ndt_time_span (points, &times->view, workers);
     times->min = times->span.first / times->unit;
     times->max = times->span.last / times->unit;
     if (times->span.n_points > 0 && fabs (times->span.first) <= reach &&
@@ -196,7 +196,7 @@ ndt_point_times_read (const NdtCloudView *points, const NdtPointTimeField *field
   if (!find_unit (field, &quantiles, duration, reach, stamps, n_stamps, times))
     return;
   convert (field, points->n_points, reach, times);
-  times->span = ndt_time_span (points, &times->view);
+  times->span = ndt_time_span (points, &times->view, workers);
   if (times->span.n_points == 0) {
     times->view.data = NULL;
     times->verdict = NDT_POINT_TIMES_NOT_FINITE;

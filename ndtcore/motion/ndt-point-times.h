@@ -71,6 +71,7 @@ typedef struct {
  * @duration: of the scan, seconds; 0: not known, at most 1 s
  * @stamps: the scan's stamp on the clocks that the field may have, seconds
  * @n_stamps: how many
+ * @workers: (nullable): look at a large scan together; the result is the same
  * @times: (out): the result
  *
  * A time lies within a scan where it is at most one and a half durations before or after its stamp:
@@ -79,7 +80,8 @@ typedef struct {
  * clock (doubles only: a float does not resolve one). 32-bit integers may have wrapped below 0.
  */
 void ndt_point_times_read (const NdtCloudView *points, const NdtPointTimeField *field,
-    double duration, const double *stamps, guint n_stamps, NdtPointTimes *times);
+    double duration, const double *stamps, guint n_stamps, NdtWorkers *workers,
+    NdtPointTimes *times);
 void ndt_point_times_clear (NdtPointTimes *times);
 
 G_END_DECLS

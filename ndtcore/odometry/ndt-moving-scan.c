@@ -47,7 +47,7 @@ ndt_moving_scan_set (NdtMovingScan *scan, NdtBackend *backend, guint slot,
   scan->points = *points;
   scan->times = *times;
   if (!backend->klass->set_moving_scan)
-    *span = ndt_time_span (points, times);
+    *span = ndt_time_span (points, times, NULL);
   else if (!ndt_backend_set_moving_scan (backend, slot, points, times, span, error))
     return FALSE;
   scan->span = *span;

@@ -209,13 +209,37 @@ test_span (void)
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, 4);
   const NdtCloudView none = ndt_cloud_view_xyz_f32 (points, 0);
   const NdtTimeView time_view = {(const guint8 *)times, sizeof (double), NDT_TIME_F64};
-  NdtTimeSpan span = ndt_time_span (&view, &time_view);
+  NdtTimeSpan span = ndt_time_span (&view, &time_view, NULL);
   g_assert_cmpuint (span.n_points, ==, 2);
   g_assert_cmpfloat (span.first, ==, -0.5);
   g_assert_cmpfloat (span.last, ==, 0.25);
   g_assert_cmpfloat (span.mean, ==, -0.125);
-  span = ndt_time_span (&none, &time_view);
+  span = ndt_time_span (&none, &time_view, NULL);
   g_assert_cmpuint (span.n_points, ==, 0);
+}
+
+/* More points than one task has: however many threads there are, the result is the same. */
+static void
+test_span_threads (void)
+{
+  enum { N = 50000 };
+  g_autofree float *points = g_new (float, 3 * N);
+  g_autofree guint32 *times = g_new (guint32, N);
+  g_autoptr (NdtWorkers) workers = ndt_workers_new (3);
+  for (guint i = 0; i < N; i++) {
+    points[3 * i] = points[3 * i + 1] = points[3 * i + 2] = i % 7 ? (float)i : NAN;
+    times[i] = 1000 * (N - i);
+  }
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, N);
+  const NdtTimeView time_view = {(const guint8 *)times, sizeof *times, NDT_TIME_U32};
+  const NdtTimeSpan alone = ndt_time_span (&view, &time_view, NULL);
+  const NdtTimeSpan together = ndt_time_span (&view, &time_view, workers);
+  g_assert_cmpuint (alone.n_points, ==, N - (N + 6) / 7);
+  g_assert_cmpfloat_with_epsilon (alone.first, 1e-6, 1e-15);
+  g_assert_cmpfloat_with_epsilon (alone.last, 1e-6 * (N - 1), 1e-12);
+  /* Each seventh is left out, the first included: the mean is half a step below the middle. */
+  g_assert_cmpfloat_with_epsilon (alone.mean, 1e-6 * 0.5 * N, 1e-6);
+  g_assert_cmpmem (&alone, sizeof alone, &together, sizeof together);
 }
 
 /* Into a backend's slot: moved, moved again, and as it is. */
@@ -264,6 +288,7 @@ main (int argc, char **argv)
   g_test_add_func ("/deskew/unknown", test_unknown);
   g_test_add_func ("/deskew/motion", test_formula);
   g_test_add_func ("/deskew/span", test_span);
+  g_test_add_func ("/deskew/span/threads", test_span_threads);
   g_test_add_func ("/deskew/moving-scan", test_moving_scan);
   return g_test_run ();
 }

@@ -24,7 +24,7 @@ read_doubles (const double *values, double duration, const double *stamps, guint
 {
   const NdtCloudView points = ndt_cloud_view_xyz_f32 (xyz, N);
   const NdtPointTimeField field = {(const guint8 *)values, sizeof (double), NDT_POINT_TIME_F64};
-  ndt_point_times_read (&points, &field, duration, stamps, n_stamps, times);
+  ndt_point_times_read (&points, &field, duration, stamps, n_stamps, NULL, times);
 }
 
 static void
@@ -33,7 +33,7 @@ read_typed (
 {
   const NdtCloudView points = ndt_cloud_view_xyz_f32 (xyz, N);
   const NdtPointTimeField field = {values, size, type};
-  ndt_point_times_read (&points, &field, duration, NULL, 0, times);
+  ndt_point_times_read (&points, &field, duration, NULL, 0, NULL, times);
 }
 
 /* Of all points but those from @n_odd on, to within a microsecond. */

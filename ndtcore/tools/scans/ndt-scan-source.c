@@ -160,7 +160,7 @@ open_file (NdtScanSource *source, const gchar *path, GError **error)
     return FALSE;
   find_times (ndt_pcd_file_get_header (source->pcd), &scan->points, &scan->times);
   if (scan->times.data) {
-    const NdtTimeSpan span = ndt_time_span (&scan->points, &scan->times);
+    const NdtTimeSpan span = ndt_time_span (&scan->points, &scan->times, NULL);
     /* Times of a clock, or of a cloud of one instant, are none. */
     if (span.n_points == 0 || !(span.last > span.first) || fabs (span.last) > 1)
       scan->times.data = NULL;
