@@ -548,6 +548,7 @@ ndt_backend_open_cpu (const NdtBackendConfig *config, GError **error)
   CpuBackend *cpu = g_new0 (CpuBackend, 1);
   cpu->parent.klass = &cpu_class;
   cpu->parent.log = config->log;
+  cpu->parent.n_threads = config->n_threads;
   for (guint i = 0; i < G_N_ELEMENTS (cpu->chunks); i++)
     cpu->chunks[i].slot = NDT_N_SLOTS;
   cpu->workers = ndt_workers_new (config->n_threads);

@@ -228,10 +228,11 @@ struct _NdtBackendClass {
 typedef void (*NdtSearchProgress) (double fraction, guint n_candidates, gpointer user_data);
 
 /* First member of the structure of each backend, which sets @klass and @log (of the config) and
- * zeroes the rest. */
+ * zeroes the rest; where it computes on the CPU, @n_threads as well (of the config). */
 struct _NdtBackend {
   const NdtBackendClass *klass;
   const NdtLog *log;
+  guint n_threads; /* of searches of the whole map; 0: one per processor */
   /*< private >*/
   NdtSearchProgress progress;
   gpointer progress_data;

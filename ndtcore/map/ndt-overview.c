@@ -144,12 +144,10 @@ draw (NdtOverview *overview, const GArray *marks)
 
 /* The union of four windows of half the edge. */
 static void
-coarsen (const NdtOverview *overview, guint level)
+coarsen (const NdtOverview *overview, const guint8 *in, guint level, guint8 *out)
 {
   const gint w = overview->stride, h = overview->height + 2 * NDT_OVERVIEW_PAD,
              half = 1 << (level - 1);
-  const guint8 *in = overview->levels[level - 1];
-  guint8 *out = overview->levels[level];
   for (gint y = 0; y < h; y++) {
     const guint8 *a = in + (gsize)y * (gsize)w;
     const guint8 *b = y + half < h ? a + (gsize)half * (gsize)w : NULL;
@@ -159,6 +157,31 @@ coarsen (const NdtOverview *overview, guint level)
     for (gint x = 0; x + half < w; x++)
       o[x] |= o[x + half];
   }
+}
+
+/* Level 2 side by side, and level 3 by planes. */
+static gboolean
+arrange (NdtOverview *overview)
+{
+  const gint w = overview->stride, h = overview->height + 2 * NDT_OVERVIEW_PAD,
+             half = NDT_OVERVIEW_WINDOW / 2;
+  g_autofree guint8 *level = g_try_malloc0 ((gsize)w * (gsize)h);
+  if (!level)
+    return FALSE;
+  coarsen (overview, overview->levels[1], 2, level);
+  for (gint y = 0; y < h; y++)
+    for (gint x = 0; x < w; x++) {
+      const gsize at = (gsize)y * (gsize)w + (gsize)x;
+      guint8 *quad = overview->quads + 4 * at;
+      for (gint k = 0; k < 4; k++) {
+        const gint dx = k % 2 * half, dy = k / 2 * half;
+        quad[k] = x + dx < w && y + dy < h ? level[at + (gsize)dy * (gsize)w + (gsize)dx] : 0;
+      }
+      overview
+          ->windows[ndt_overview_window (overview, x - NDT_OVERVIEW_PAD, y - NDT_OVERVIEW_PAD)] =
+          quad[0] | quad[1] | quad[2] | quad[3];
+    }
+  return TRUE;
 }
 
 /* Sorts flats by columns. */
@@ -190,16 +213,23 @@ set_columns (NdtOverview *overview, const GArray *flats)
 }
 
 static gboolean
-allocate (NdtOverview *overview, guint n_levels)
+allocate (NdtOverview *overview)
 {
   const gsize size = (gsize)overview->stride * (gsize)(overview->height + 2 * NDT_OVERVIEW_PAD);
-  for (guint l = 0; l < n_levels; l++) {
-    overview->levels[l] = g_try_malloc0 (size);
-    if (!overview->levels[l])
-      return FALSE;
-    overview->n_levels = l + 1;
+  for (guint k = 0; k < 2; k++) {
+    const gint cells = k == 0 ? overview->width : overview->height;
+    overview->n_windows[k] = (cells + NDT_OVERVIEW_WINDOW - 1) / NDT_OVERVIEW_WINDOW;
   }
-  return TRUE;
+  const gint pads = 2 * NDT_OVERVIEW_PAD / NDT_OVERVIEW_WINDOW;
+  overview->window_stride = overview->n_windows[0] + pads + NDT_OVERVIEW_LANES;
+  overview->window_plane =
+      overview->window_stride * (overview->n_windows[1] + pads + NDT_OVERVIEW_ROWS);
+  overview->levels[0] = g_try_malloc0 (size);
+  overview->levels[1] = g_try_malloc0 (size);
+  overview->quads = g_try_malloc (4 * size);
+  overview->windows =
+      g_try_malloc0 (NDT_OVERVIEW_WINDOW * NDT_OVERVIEW_WINDOW * (gsize)overview->window_plane);
+  return overview->levels[0] && overview->levels[1] && overview->quads && overview->windows;
 }
 
 NdtOverview *
@@ -209,7 +239,7 @@ ndt_overview_new (const NdtVoxelMap *map, GError **error)
   g_autoptr (NdtOverview) overview = g_new0 (NdtOverview, 1);
   g_autoptr (GArray) marks = g_array_new (FALSE, FALSE, sizeof (NdtOverviewMark));
   g_autoptr (GArray) flats = g_array_new (FALSE, FALSE, sizeof (NdtOverviewFlat));
-  guint n_levels = 1;
+  gboolean ok;
   g_atomic_ref_count_init (&overview->ref_count);
   overview->cell = ndt_overview_cell (map);
   overview->lowest = (double)(level->origin[2] + level->cell_min[2]) * level->resolution;
@@ -226,17 +256,18 @@ ndt_overview_new (const NdtVoxelMap *map, GError **error)
   overview->stride = size[0] + 2 * NDT_OVERVIEW_PAD;
   overview->column_width = size[0] / COLUMN_CELLS + 1;
   overview->column_height = size[1] / COLUMN_CELLS + 1;
-  while (n_levels < NDT_OVERVIEW_MAX_LEVELS && (1 << n_levels) < MAX (size[0], size[1]))
-    n_levels++;
   ndt_overview_extract (level, overview->cell, overview->origin, marks, flats);
-  if (!allocate (overview, n_levels) || !set_columns (overview, flats)) {
+  ok = allocate (overview) && set_columns (overview, flats);
+  if (ok) {
+    draw (overview, marks);
+    coarsen (overview, overview->levels[0], 1, overview->levels[1]);
+    ok = arrange (overview);
+  }
+  if (!ok) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
         "There is not the memory for an overview of the map");
     return NULL;
   }
-  draw (overview, marks);
-  for (guint l = 1; l < n_levels; l++)
-    coarsen (overview, l);
   return g_steal_pointer (&overview);
 }
 
@@ -252,8 +283,10 @@ ndt_overview_unref (NdtOverview *overview)
 {
   if (!g_atomic_ref_count_dec (&overview->ref_count))
     return;
-  for (guint l = 0; l < overview->n_levels; l++)
+  for (guint l = 0; l < NDT_OVERVIEW_LEVELS; l++)
     g_free (overview->levels[l]);
+  g_free (overview->quads);
+  g_free (overview->windows);
   g_free (overview->columns);
   g_free (overview->flats);
   g_free (overview);

@@ -7,10 +7,18 @@
 
 G_BEGIN_DECLS
 
-#define NDT_OVERVIEW_MAX_LEVELS 6
+/* Levels that are looked up cell by cell. */
+#define NDT_OVERVIEW_LEVELS 2
+/* Edge of the windows of level 3, cells. */
+#define NDT_OVERVIEW_WINDOW 8
+/* So many windows of a row, and so many rows, may be read at once; beyond the map's they are empty.
+ */
+#define NDT_OVERVIEW_LANES 16
+#define NDT_OVERVIEW_ROWS 4
 
 /* Empty cells around the map, so that look-ups need no bounds check: marks farther than
- * NDT_OVERVIEW_REACH from a cell of the map are not looked up. */
+ * NDT_OVERVIEW_REACH from a cell of the map are not looked up. A multiple of NDT_OVERVIEW_WINDOW.
+ */
 #define NDT_OVERVIEW_PAD 128
 #define NDT_OVERVIEW_REACH 94
 
@@ -49,7 +57,13 @@ void ndt_overview_extract (
  * @height: cells of the map along y
  * @stride: cells from row to row of @levels: @width and NDT_OVERVIEW_PAD on either side
  * @levels: level l has for each cell the union of the masks of the 2^l × 2^l cells from it on;
- * level 0 those of the cell and the eight around it
+ *   level 0 those of the cell and the eight around it
+ * @quads: of level 2, for each cell, the four windows that make that of level 3 from the cell on
+ * @windows: level 3, as planes of the cells with the same remainders by 8 of x and y, so that
+ *   windows side by side are bytes side by side: ndt_overview_window()
+ * @n_windows: of these along x and y that have cells of the map
+ * @window_stride: of a plane
+ * @window_plane: from plane to plane
  * @columns: index of the first flat of each column, @column_width × @column_height + 1
  * @flats: z of flat surfaces, by column
  * @lowest: z of the map's lower end …
@@ -66,8 +80,12 @@ typedef struct {
   gint width;
   gint height;
   gint stride;
-  guint n_levels;
-  guint8 *levels[NDT_OVERVIEW_MAX_LEVELS];
+  guint8 *levels[NDT_OVERVIEW_LEVELS];
+  guint8 *quads;
+  guint8 *windows;
+  gint n_windows[2];
+  gint window_stride;
+  gint window_plane;
   double column;
   gint column_width;
   gint column_height;
@@ -81,6 +99,18 @@ static inline gsize
 ndt_overview_at (const NdtOverview *overview, gint x, gint y)
 {
   return (gsize)(y + NDT_OVERVIEW_PAD) * (gsize)overview->stride + (gsize)(x + NDT_OVERVIEW_PAD);
+}
+
+/* Of the window of level 3 at cell (x, y), at or beyond -NDT_OVERVIEW_PAD: for (8 i + x, 8 j + y)
+ * it is i + j @window_stride after it. */
+static inline gsize
+ndt_overview_window (const NdtOverview *overview, gint x, gint y)
+{
+  const gint u = x + NDT_OVERVIEW_PAD, v = y + NDT_OVERVIEW_PAD;
+  const gint plane = v % NDT_OVERVIEW_WINDOW * NDT_OVERVIEW_WINDOW + u % NDT_OVERVIEW_WINDOW;
+  return (gsize)plane * (gsize)overview->window_plane +
+         (gsize)(v / NDT_OVERVIEW_WINDOW) * (gsize)overview->window_stride +
+         (gsize)(u / NDT_OVERVIEW_WINDOW);
 }
 
 /* Edge of the cells of an overview of a map, metres: larger for a map of many. */

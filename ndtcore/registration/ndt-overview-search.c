@@ -5,20 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ndt-overview-views.h"
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/math/ndt-pose.h"
 
-/* Most marks of a scan. */
-#define MOST_MARKS 256
+/* Fewest marks of a scan that is searched for. */
 #define LEAST_MARKS 12
 
 /* Fewest points of a voxel of the scan. */
 #define LEAST_POINTS 3
-
-/* Marks at the far end move by two cells from one direction to the next; of the map they are three
- * cells wide. */
-#define TURN_CELLS 2.0
-#define LEAST_TURNS 48
 
 /* Places nearer than this to a better one, in cells and rad, are in the range of its alignment. */
 #define APART_CELLS 4.0
@@ -28,8 +23,16 @@
 #define AS_GOOD 0.8
 #define LEAST_SHARE 0.25
 
-/* Most nodes; then the search ends with the places so far. */
-#define MOST_NODES (3 << 20)
+/* Most nodes that are split; then the search ends with the places so far. */
+#define MOST_SPLIT (4 << 20)
+
+/* Windows of the coarsest level are taken up by their counts, at first at least so many, then each
+ * time so many times more. */
+#define FIRST_WINDOWS 16384
+#define MORE_WINDOWS 4
+
+/* Nodes that a thread splits at a time. */
+#define NODES_PER_TASK 128
 
 /* Heights are compared by steps, metres. */
 #define HEIGHT_STEP 0.25
@@ -38,16 +41,13 @@
 /* Nor is a body farther above or below the map than this, metres. */
 #define HEIGHT_MARGIN 10.0
 
-#define N_DIRECTIONS 8
+/* Of NDT_OVERVIEW_MARKS and none. */
+#define N_COUNTS (NDT_OVERVIEW_MARKS + 1)
 
-/* The scan in all directions. */
-typedef struct {
-  guint n_marks;
-  guint n_turns;
-  gint32 *offsets; /* cells, by turn and mark */
-  guint8 *masks;
-} Views;
+/* Level of the windows that the search begins with, and of places. */
+#define TOP 3
 
+/* x and y: cells. */
 typedef struct {
   gint32 x;
   gint32 y;
@@ -55,11 +55,34 @@ typedef struct {
   guint16 level;
 } Node;
 
+/**
+ * Search:
+ * @counts: of marks, of each window of the coarsest level, by turn, y and x
+ * @n_of: windows with each count, by turn and count
+ * @first: index among the taken windows of the first one, by turn and count
+ * @taken: windows with counts of @lowest and more but fewer than those taken before, by count from
+ *   the highest, turn, y and x
+ * @queues: nodes to split, by their count
+ * @places: nodes of level 0, by their count
+ * @batch: nodes that are split
+ * @parts: counts of their four parts
+ */
 typedef struct {
   const NdtOverview *overview;
-  Views views;
-  GArray **queue; /* by bound */
+  NdtWorkers *workers;
+  NdtOverviewViews views;
+  guint8 *counts;
+  guint32 *n_of;
+  guint32 *first;
+  Node *taken;
+  guint lowest;
+  guint highest;
+  GArray *queues[N_COUNTS];
+  GArray *places[N_COUNTS];
+  GArray *batch;
+  GArray *parts;
   guint n_nodes;
+  guint n_split;
   guint cut; /* least number of marks of a place */
 } Search;
 
@@ -95,10 +118,10 @@ thin_marks (GArray *marks, double cell)
   for (guint i = 0; i < n; i++)
     if (kept == 0 || compare_marks (&m[kept - 1], &m[i]) != 0)
       m[kept++] = m[i];
-  if (kept > MOST_MARKS) {
-    for (guint i = 0; i < MOST_MARKS; i++)
-      m[i] = m[(gsize)i * kept / MOST_MARKS];
-    kept = MOST_MARKS;
+  if (kept > NDT_OVERVIEW_MARKS) {
+    for (guint i = 0; i < NDT_OVERVIEW_MARKS; i++)
+      m[i] = m[(gsize)i * kept / NDT_OVERVIEW_MARKS];
+    kept = NDT_OVERVIEW_MARKS;
   }
   /* In random order, so that the first ones are a sample of all. */
   guint32 random = 1;
@@ -134,78 +157,126 @@ extract_scan (const NdtOverview *overview, const float *xyz, guint n, GArray *ma
   return TRUE;
 }
 
-static guint
-count_turns (const GArray *marks, double cell)
-{
-  double farthest = 0;
-  for (guint i = 0; i < marks->len; i++) {
-    const NdtOverviewMark *m = &g_array_index (marks, NdtOverviewMark, i);
-    farthest = MAX (farthest, hypot ((double)m->x, (double)m->y));
-  }
-  return MAX ((guint)ceil (2 * G_PI * farthest / cell / TURN_CELLS), LEAST_TURNS);
-}
-
-static gboolean
-make_views (const NdtOverview *overview, const GArray *marks, Views *views)
-{
-  const guint n = marks->len;
-  views->n_marks = n;
-  views->n_turns = count_turns (marks, overview->cell);
-  views->offsets = g_try_new (gint32, (gsize)n * views->n_turns);
-  views->masks = g_try_new (guint8, (gsize)n * views->n_turns);
-  if (!views->offsets || !views->masks)
-    return FALSE;
-  for (guint t = 0; t < views->n_turns; t++) {
-    const double angle = 2 * G_PI * t / views->n_turns, c = cos (angle), s = sin (angle);
-    const guint by = (guint)lround (angle / G_PI * N_DIRECTIONS) % N_DIRECTIONS;
-    for (guint i = 0; i < n; i++) {
-      const NdtOverviewMark *m = &g_array_index (marks, NdtOverviewMark, i);
-      const double x = (c * (double)m->x - s * (double)m->y) / overview->cell,
-                   y = (s * (double)m->x + c * (double)m->y) / overview->cell;
-      views->offsets[(gsize)t * n + i] =
-          (gint32)floor (y + 0.5) * overview->stride + (gint32)floor (x + 0.5);
-      views->masks[(gsize)t * n + i] = (guint8)(m->mask << by | m->mask >> (N_DIRECTIONS - by));
-    }
-  }
-  return TRUE;
-}
-
 /* ---- Branch and bound ---- */
 
-/* Upper bound of the marks that meet one of the map for any position of the node; 0 where that is
- * below the cut. */
-static guint
-bound (const Search *search, gint x, gint y, guint turn, guint level)
+static gsize
+windows_of_turn (const Search *search)
 {
-  const Views *views = &search->views;
-  const guint n = views->n_marks;
-  const gint32 *offsets = views->offsets + (gsize)turn * n;
-  const guint8 *masks = views->masks + (gsize)turn * n;
-  const guint8 *at = search->overview->levels[level] + ndt_overview_at (search->overview, x, y);
-  guint sum = 0;
-  for (guint first = 0; first < n; first += 64) {
-    const guint last = MIN (first + 64, n);
-    for (guint i = first; i < last; i++)
-      sum += (at[offsets[i]] & masks[i]) != 0;
-    if (sum + (n - last) < search->cut)
-      return 0;
-  }
-  return sum;
+  return (gsize)search->overview->n_windows[0] * (gsize)search->overview->n_windows[1];
 }
 
 static void
-push (Search *search, gint x, gint y, guint turn, guint level)
+count_turn (guint turn, gpointer data)
 {
-  if (x >= search->overview->width || y >= search->overview->height)
+  const Search *search = data;
+  const gsize n = windows_of_turn (search);
+  guint8 *counts = search->counts + turn * n;
+  guint32 *n_of = search->n_of + (gsize)turn * N_COUNTS;
+  ndt_overview_count_all (&search->views, search->overview, turn, counts);
+  for (gsize i = 0; i < n; i++)
+    n_of[counts[i]]++;
+}
+
+static void
+take_turn (guint turn, gpointer data)
+{
+  const Search *search = data;
+  const gsize n = windows_of_turn (search);
+  const gint nx = search->overview->n_windows[0];
+  const guint8 *counts = search->counts + turn * n;
+  guint32 *first = search->first + (gsize)turn * N_COUNTS;
+  const guint lowest = search->lowest, range = search->highest - lowest;
+  for (gsize i = 0; i < n; i++)
+    if ((guint)counts[i] - lowest < range)
+      search->taken[first[counts[i]]++] = (Node){(gint32)(i % (gsize)nx) * NDT_OVERVIEW_WINDOW,
+          (gint32)(i / (gsize)nx) * NDT_OVERVIEW_WINDOW, (guint16)turn, TOP};
+}
+
+/* Takes up the windows with counts below those that are taken, down to some count. FALSE: there are
+ * more than may be split, or there is not the memory. */
+static gboolean
+take (Search *search)
+{
+  const guint n_turns = search->views.n_turns;
+  const gsize wanted = search->n_split == 0 ? FIRST_WINDOWS : MORE_WINDOWS * (gsize)search->n_split;
+  gsize n = 0;
+  search->highest = search->lowest;
+  while (n < wanted && search->lowest > MAX (search->cut, 1)) {
+    gsize more = n;
+    for (guint t = 0; t < n_turns; t++) {
+      const gsize at = (gsize)t * N_COUNTS + search->lowest - 1;
+      search->first[at] = (guint32)more;
+      more += search->n_of[at];
+    }
+    if (more > MOST_SPLIT)
+      break;
+    n = more;
+    search->lowest--;
+  }
+  g_clear_pointer (&search->taken, g_free);
+  if (search->lowest == search->highest)
+    return FALSE;
+  search->taken = g_try_new (Node, MAX (n, 1));
+  if (!search->taken)
+    return FALSE;
+  ndt_workers_run (search->workers, n_turns, take_turn, search);
+  return TRUE;
+}
+
+static void
+split (guint task, gpointer data)
+{
+  const Search *search = data;
+  const Node *nodes = (const Node *)(gconstpointer)search->batch->data;
+  guint8 *parts = (guint8 *)search->parts->data;
+  const guint last = MIN ((task + 1) * NODES_PER_TASK, search->batch->len);
+  for (guint i = task * NODES_PER_TASK; i < last; i++) {
+    const Node *node = &nodes[i];
+    if (node->level == TOP) {
+      ndt_overview_count_quad (&search->views, search->overview, node->x, node->y, node->turn,
+          search->cut, parts + 4 * (gsize)i);
+      continue;
+    }
+    const gint half = 1 << (node->level - 1);
+    for (gint k = 0; k < 4; k++)
+      parts[4 * (gsize)i + (gsize)k] =
+          (guint8)ndt_overview_count (&search->views, search->overview, node->x + k % 2 * half,
+              node->y + k / 2 * half, node->turn, node->level - 1u, search->cut);
+  }
+}
+
+static void
+push (GArray **queue, const Node *node)
+{
+  if (!*queue)
+    *queue = g_array_new (FALSE, FALSE, sizeof (Node));
+  g_array_append_val (*queue, *node);
+}
+
+/* Splits the batch into the queues. */
+static void
+split_batch (Search *search)
+{
+  const NdtOverview *overview = search->overview;
+  const guint n = search->batch->len;
+  if (n == 0)
     return;
-  const guint most = bound (search, x, y, turn, level);
-  search->n_nodes++;
-  if (most < MAX (search->cut, 1))
-    return;
-  const Node node = {x, y, (guint16)turn, (guint16)level};
-  if (!search->queue[most])
-    search->queue[most] = g_array_new (FALSE, FALSE, sizeof (Node));
-  g_array_append_val (search->queue[most], node);
+  g_array_set_size (search->parts, 4 * n);
+  ndt_workers_run (search->workers, (n + NODES_PER_TASK - 1) / NODES_PER_TASK, split, search);
+  for (guint i = 0; i < 4 * n; i++) {
+    const guint count = ((const guint8 *)search->parts->data)[i];
+    Node node = g_array_index (search->batch, Node, i / 4);
+    if (count < MAX (search->cut, 1))
+      continue;
+    node.level--;
+    node.x += (gint32)(i % 2) << node.level;
+    node.y += (gint32)(i / 2 % 2) << node.level;
+    if (node.x < overview->width && node.y < overview->height)
+      push (node.level == 0 ? &search->places[count] : &search->queues[count], &node);
+  }
+  search->n_split += n;
+  search->n_nodes += 4 * n;
+  g_array_set_size (search->batch, 0);
 }
 
 static gboolean
@@ -224,41 +295,136 @@ is_new (const Search *search, const Node *node, const Node *found, guint n)
   return TRUE;
 }
 
+static void
+add_to_batch (Search *search, const Node *nodes, guint n, const Node *found, guint n_found)
+{
+  for (guint i = 0; i < n; i++)
+    if (is_new (search, &nodes[i], found, n_found))
+      g_array_append_val (search->batch, nodes[i]);
+}
+
+static int
+compare_nodes (const void *a, const void *b)
+{
+  const Node *p = a, *q = b;
+  if (p->turn != q->turn)
+    return p->turn < q->turn ? -1 : 1;
+  if (p->y != q->y)
+    return p->y < q->y ? -1 : 1;
+  return (p->x > q->x) - (p->x < q->x);
+}
+
+/* The middle of the places as good as one that are in its range, so that of a plateau not the
+ * corner that comes first is taken. */
+static Node
+get_middle (const Search *search, const Node *place, const GArray *places)
+{
+  const gint n_turns = (gint)search->views.n_turns;
+  gint64 sum[3] = {0, 0, 0};
+  gint n = 0;
+  for (guint i = 0; i < places->len; i++) {
+    const Node *other = &g_array_index (places, Node, i);
+    if (is_new (search, other, place, 1))
+      continue;
+    gint turn = other->turn - place->turn;
+    turn += turn < -n_turns / 2 ? n_turns : turn > n_turns / 2 ? -n_turns : 0;
+    sum[0] += other->x - place->x;
+    sum[1] += other->y - place->y;
+    sum[2] += turn;
+    n++;
+  }
+  Node middle = *place;
+  middle.x += (gint)floor ((double)sum[0] / n + 0.5);
+  middle.y += (gint)floor ((double)sum[1] / n + 0.5);
+  const gint turn = place->turn + (gint)floor ((double)sum[2] / n + 0.5);
+  middle.turn = (guint16)((turn + n_turns) % n_turns);
+  return middle;
+}
+
+/* Splits all nodes with so many marks, and what of that has as many. FALSE: as of take(), or more
+ * were split than may be. */
+static gboolean
+split_all (Search *search, guint count, const Node *found, guint n_found)
+{
+  if (count < search->lowest && !take (search))
+    return FALSE;
+  const guint32 *ends = search->first + count;
+  const guint last_turn = search->views.n_turns - 1;
+  const guint from = count + 1 < search->highest ? ends[(gsize)last_turn * N_COUNTS + 1] : 0;
+  add_to_batch (
+      search, search->taken + from, ends[(gsize)last_turn * N_COUNTS] - from, found, n_found);
+  for (;;) {
+    GArray *queue = search->queues[count];
+    if (queue) {
+      add_to_batch (search, (const Node *)(gpointer)queue->data, queue->len, found, n_found);
+      g_array_set_size (queue, 0);
+    }
+    if (search->batch->len == 0)
+      return TRUE;
+    if (search->n_split + search->batch->len > MOST_SPLIT)
+      return FALSE;
+    split_batch (search);
+  }
+}
+
+/* Places by their counts; of equal ones that with the first direction, then y, then x, whatever
+ * the order they were found in. */
 static guint
 branch (Search *search, guint most, Node *found, guint *shares)
 {
-  const NdtOverview *overview = search->overview;
-  const guint top = overview->n_levels - 1;
   guint n = 0;
-  for (guint t = 0; t < search->views.n_turns; t++)
-    for (gint y = 0; y < overview->height; y += 1 << top)
-      for (gint x = 0; x < overview->width; x += 1 << top)
-        push (search, x, y, t, top);
+  ndt_workers_run (search->workers, search->views.n_turns, count_turn, search);
+  search->n_nodes = search->views.n_turns * (guint)windows_of_turn (search);
+  search->lowest = search->views.n_marks + 1;
   for (guint b = search->views.n_marks; b >= MAX (search->cut, 1) && n < most; b--) {
-    GArray *nodes = search->queue[b];
-    while (nodes && nodes->len > 0 && n < most) {
-      const Node node = g_array_index (nodes, Node, nodes->len - 1);
-      g_array_set_size (nodes, nodes->len - 1);
-      if (!is_new (search, &node, found, n))
+    if (!split_all (search, b, found, n))
+      return n;
+    GArray *places = search->places[b];
+    if (!places)
+      continue;
+    g_array_sort (places, compare_nodes);
+    for (guint i = 0; i < places->len && n < most; i++) {
+      const Node *place = &g_array_index (places, Node, i);
+      if (!is_new (search, place, found, n))
         continue;
-      if (node.level == 0) {
-        found[n] = node;
-        shares[n++] = b;
-        if (n == 1)
-          search->cut = (guint)(AS_GOOD * b);
-        continue;
-      }
-      if (search->n_nodes > MOST_NODES)
-        return n;
-      const gint half = 1 << (node.level - 1);
-      for (gint i = 3; i >= 0; i--)
-        push (
-            search, node.x + (i & 1) * half, node.y + (i >> 1) * half, node.turn, node.level - 1u);
-      /* A child may have the bound of its parent, so that the queue may have been reallocated. */
-      nodes = search->queue[b];
+      found[n] = get_middle (search, place, places);
+      shares[n++] = b;
+      if (n == 1)
+        search->cut = (guint)(AS_GOOD * b);
     }
   }
   return n;
+}
+
+static gboolean
+search_init (Search *search, const GArray *marks)
+{
+  if (!ndt_overview_views_init (&search->views, search->overview, marks))
+    return FALSE;
+  const gsize n_turns = search->views.n_turns;
+  search->counts = g_try_new (guint8, MAX (n_turns * windows_of_turn (search), 1));
+  search->n_of = g_try_new0 (guint32, n_turns * N_COUNTS);
+  search->first = g_try_new0 (guint32, n_turns * N_COUNTS);
+  search->batch = g_array_new (FALSE, FALSE, sizeof (Node));
+  search->parts = g_array_new (FALSE, FALSE, 1);
+  search->cut = (guint)(LEAST_SHARE * marks->len);
+  return search->counts && search->n_of && search->first;
+}
+
+static void
+search_clear (Search *search)
+{
+  ndt_overview_views_clear (&search->views);
+  g_free (search->counts);
+  g_free (search->n_of);
+  g_free (search->first);
+  g_free (search->taken);
+  for (guint i = 0; i < N_COUNTS; i++) {
+    g_clear_pointer (&search->queues[i], g_array_unref);
+    g_clear_pointer (&search->places[i], g_array_unref);
+  }
+  g_clear_pointer (&search->batch, g_array_unref);
+  g_clear_pointer (&search->parts, g_array_unref);
 }
 
 /* ---- Heights ---- */
@@ -338,27 +504,23 @@ find_heights (const GArray *heights, NdtOverviewPlace *place)
 }
 
 gboolean
-ndt_overview_search (const NdtOverview *overview, const float *xyz, guint n, guint most,
-    NdtOverviewPlace *places, guint *n_places, guint *n_nodes, GError **error)
+ndt_overview_search (const NdtOverview *overview, NdtWorkers *workers, const float *xyz, guint n,
+    guint most, NdtOverviewPlace *places, guint *n_places, guint *n_nodes, GError **error)
 {
   g_autoptr (GArray) marks = g_array_new (FALSE, FALSE, sizeof (NdtOverviewMark));
   g_autoptr (GArray) flats = g_array_new (FALSE, FALSE, sizeof (NdtOverviewFlat));
   g_autofree Node *found = g_new (Node, MAX (most, 1));
   g_autofree guint *shares = g_new (guint, MAX (most, 1));
-  Search search = {.overview = overview};
-  gboolean ok = extract_scan (overview, xyz, n, marks, flats, error);
+  Search search = {.overview = overview, .workers = workers};
   *n_places = *n_nodes = 0;
-  if (!ok || marks->len < LEAST_MARKS)
-    return ok;
-  ok = make_views (overview, marks, &search.views);
+  if (!extract_scan (overview, xyz, n, marks, flats, error))
+    return FALSE;
+  if (marks->len < LEAST_MARKS)
+    return TRUE;
+  const gboolean ok = search_init (&search, marks);
   if (ok) {
-    search.cut = (guint)(LEAST_SHARE * marks->len);
-    search.queue = g_new0 (GArray *, marks->len + 1);
     *n_places = branch (&search, most, found, shares);
     *n_nodes = search.n_nodes;
-    for (guint i = 0; i <= marks->len; i++)
-      g_clear_pointer (&search.queue[i], g_array_unref);
-    g_free (search.queue);
   } else {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
         "There is not the memory to search the whole map for a scan");
@@ -379,7 +541,6 @@ ndt_overview_search (const NdtOverview *overview, const float *xyz, guint n, gui
     else
       place->heights[place->n_heights++] = middle;
   }
-  g_free (search.views.offsets);
-  g_free (search.views.masks);
+  search_clear (&search);
   return ok;
 }

@@ -3,6 +3,7 @@
  * above, best first, by branch and bound. docs/mathematics.md, "Whole map". */
 #pragma once
 
+#include "ndtcore/base/ndt-workers.h"
 #include "ndtcore/map/ndt-overview.h"
 
 G_BEGIN_DECLS
@@ -25,6 +26,7 @@ typedef struct {
 
 /**
  * ndt_overview_search:
+ * @workers: that search; the result does not depend on their number
  * @xyz: packed points of the scan, in the frame of an upright body
  * @n: of these
  * @most: places that @places has room for
@@ -38,7 +40,7 @@ typedef struct {
  *
  * Returns: FALSE with NDT_ERROR_NO_MEMORY
  */
-gboolean ndt_overview_search (const NdtOverview *overview, const float *xyz, guint n, guint most,
-    NdtOverviewPlace *places, guint *n_places, guint *n_nodes, GError **error);
+gboolean ndt_overview_search (const NdtOverview *overview, NdtWorkers *workers, const float *xyz,
+    guint n, guint most, NdtOverviewPlace *places, guint *n_places, guint *n_nodes, GError **error);
 
 G_END_DECLS

@@ -85,6 +85,7 @@ ndt_whole_map_search (NdtBackend *backend, guint slot, const NdtAlignParams *par
   NdtPose sensors[MOST_PLACES];
   guint n_points, n = 0, n_nodes;
   g_autofree float *xyz = NULL;
+  g_autoptr (NdtWorkers) workers = ndt_workers_new (backend->n_threads);
   g_autoptr (NdtOverview) overview = ndt_backend_get_overview (backend, error);
   memset (best, 0, sizeof (*best));
   ndt_pose_set_identity (&best->pose);
@@ -93,7 +94,8 @@ ndt_whole_map_search (NdtBackend *backend, guint slot, const NdtAlignParams *par
   *is_ambiguous = FALSE;
   *n_places = 0;
   if (!overview || !get_points (backend, slot, mount, &xyz, &n_points, error) ||
-      !ndt_overview_search (overview, xyz, n_points, MOST_PLACES, places, &n, &n_nodes, error))
+      !ndt_overview_search (
+          overview, workers, xyz, n_points, MOST_PLACES, places, &n, &n_nodes, error))
     return FALSE;
   best->n_points = n_points;
   *n_places = n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The search around a pose that is known to metres, on both backends. */
+/* The search around a pose that is known to metres, and of the whole map, on both backends. */
 #include <math.h>
 #include <string.h>
 
@@ -107,11 +107,49 @@ test_ambiguous (void)
   g_assert_true (b.is_ambiguous);
 }
 
+static NdtRegistration
+find_anywhere (NdtBackend *backend)
+{
+  NdtRegistrationParams params;
+  NdtRegistration r;
+  GError *error = NULL;
+  ndt_registration_params_init (&params);
+  ndt_register_anywhere (backend, 0, &params, &r, &error);
+  g_assert_no_error (error);
+  return r;
+}
+
+/* Without a guess: the same places are aligned, and the device ends where the CPU does. */
+static void
+test_anywhere (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (NdtVoxelMap) map = ndt_test_scene_map (NDT_TEST_YARD, N_MAP, 1 + i);
+    NdtPose truth = {{1.5, -2.25, 1.4}, {0, 0, 0.2, 0.9}};
+    ndt_pose_normalize (&truth);
+    g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_YARD, &truth, 5000, 7);
+    give (cpu, map, scan, 5000);
+    give (cuda, map, scan, 5000);
+    const NdtRegistration a = find_anywhere (cpu), b = find_anywhere (cuda);
+    const NdtRegistration again = find_anywhere (cuda);
+    g_assert_cmpuint (b.n_starts, >, 0);
+    g_assert_cmpuint (a.n_starts, ==, b.n_starts);
+    assert_near (&a.pose, &b.pose, 0.01, 0.001);
+    g_assert_cmpint (a.is_ambiguous, ==, b.is_ambiguous);
+    g_assert_cmpmem (&again, sizeof again, &b, sizeof b);
+  }
+}
+
 int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/gpu/search/found", test_found);
   g_test_add_func ("/gpu/search/ambiguous", test_ambiguous);
+  g_test_add_func ("/gpu/search/anywhere", test_anywhere);
   return g_test_run ();
 }

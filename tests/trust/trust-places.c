@@ -8,7 +8,12 @@
 #include <time.h>
 
 #include "ndtcore/track/ndt-fit.h"
+#include "ndtcore/map/ndt-map-rays.h"
 #include "trust-rows.h"
+
+#ifdef HAVE_NDT_CUDA
+#include "cuda/ndt-cuda.h"
+#endif
 
 #define N_SCANS 25
 #define WIDE 400.0 /* from copy to copy of a map, metres */
@@ -58,15 +63,20 @@ static const Row rows[] = {
     {"town, ten times the area", TENFOLD, NDT_SIM_WORLD_TOWN, 0, 2, 23, 20, FALSE},
 };
 
-static gboolean is_long, check, verbose;
+static gboolean is_long, check, verbose, on_cuda;
 static gchar *cache, *only;
-static gint first_seed = 1;
+static gint first_seed = 1, n_threads = 1;
 
 static const GOptionEntry entries[] = {
+#ifdef HAVE_NDT_CUDA
+    {"cuda", 0, 0, G_OPTION_ARG_NONE, &on_cuda, "On a device, by the clock", NULL},
+#endif
     {"row", 0, 0, G_OPTION_ARG_STRING, &only, "Rows that begin so", "NAME"},
     {"long", 0, 0, G_OPTION_ARG_NONE, &is_long, "All rows", NULL},
     {"check", 0, 0, G_OPTION_ARG_NONE, &check, "Fail where a bound is missed", NULL},
     {"verbose", 0, 0, G_OPTION_ARG_NONE, &verbose, "Each scan", NULL},
+    {"threads", 0, 0, G_OPTION_ARG_INT, &n_threads, "0: all; but for 1, times are by the clock",
+        "N"},
     {"seed", 0, 0, G_OPTION_ARG_INT, &first_seed, "Of worlds", "N"},
     {"cache", 0, 0, G_OPTION_ARG_FILENAME, &cache, "Where simulated scans are kept", "FOLDER"},
     {NULL, 0, 0, 0, NULL, NULL, NULL}};
@@ -86,7 +96,7 @@ static double
 now (void)
 {
   struct timespec t;
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &t);
+  clock_gettime (on_cuda || n_threads != 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -189,18 +199,44 @@ search (const Row *row, NdtBackend *backend, const TrustDrive *drive, guint at, 
   tally->seconds += seconds;
   tally->most_seconds = MAX (tally->most_seconds, seconds);
   tally->passes += r.evaluations;
-  if (verbose)
-    g_print ("%4u %s %s fit %.2f rival %.2f%s, %.2f m %.1f deg, %.0f ms\n", at,
-        right ? "right" : "wrong", found ? "found" : "-", fit, r.runner_up,
-        r.is_ambiguous ? ", ambiguous" : "", metres, radians * 180 / G_PI, 1e3 * seconds);
+  if (verbose) {
+    NdtMapRays rays;
+    guint n;
+    g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (backend);
+    g_autofree float *xyz = g_new (float, 3 * (gsize)drive->sizes[at]);
+    ndt_backend_get_scan (backend, 0, xyz, drive->sizes[at], &n, NULL);
+    const NdtCloudView thin = ndt_cloud_view_xyz_f32 (xyz, n);
+    ndt_map_rays (map, &thin, &r.pose, 0, 60, &rays);
+    g_print ("%4u %s %s fit %.3f rival %.3f%s, %.2f m %.1f deg, %.1f ms, matched %.3f, share %.3f, "
+             "of %u rays "
+             "%u unexplained, %u pierced\n",
+        at, right ? "right" : "wrong", found ? "found" : "-", fit, r.runner_up,
+        r.is_ambiguous ? ", ambiguous" : "", metres, radians * 180 / G_PI, 1e3 * seconds,
+        r.matched_ratio, share, rays.n, rays.n_unexplained, rays.n_pierced);
+  }
+}
+
+static NdtBackend *
+open_backend (void)
+{
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  g_autoptr (GError) error = NULL;
+#ifdef HAVE_NDT_CUDA
+  if (on_cuda) {
+    NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
+    if (!backend)
+      g_error ("%s", error->message);
+    return backend;
+  }
+#endif
+  config.n_threads = (guint)MAX (n_threads, 0);
+  return ndt_backend_open_cpu (&config, NULL);
 }
 
 static gboolean
 run (TrustInputs *inputs, const Row *row, Tally *tally)
 {
-  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
-  config.n_threads = 1;
-  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_autoptr (NdtBackend) backend = open_backend ();
   for (guint i = 0; i < N_SCANS; i++) {
     TrustDrive *own;
     guint at;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ndtcore/registration/ndt-overview-search.h"
+#include "ndtcore/registration/ndt-overview-views.h"
 #include "ndtcore/registration/ndt-registration.h"
 
 /* A yard of 60 × 40 m with walls that repeat nowhere: x, y of both ends. */
@@ -78,14 +79,33 @@ make_pose (double x, double y, double yaw)
 }
 
 static void
-search (
-    const NdtOverview *overview, const GArray *scan, guint most, NdtOverviewPlace *places, guint *n)
+search_with (guint n_threads, const NdtOverview *overview, const GArray *scan, guint most,
+    NdtOverviewPlace *places, guint *n)
 {
   GError *error = NULL;
   guint nodes;
-  g_assert_true (ndt_overview_search (overview, (const float *)(gconstpointer)scan->data, scan->len,
-      most, places, n, &nodes, &error));
+  g_autoptr (NdtWorkers) workers = ndt_workers_new (n_threads);
+  g_assert_true (ndt_overview_search (overview, workers, (const float *)(gconstpointer)scan->data,
+      scan->len, most, places, n, &nodes, &error));
   g_assert_no_error (error);
+}
+
+static void
+search (
+    const NdtOverview *overview, const GArray *scan, guint most, NdtOverviewPlace *places, guint *n)
+{
+  search_with (1, overview, scan, most, places, n);
+}
+
+/* The union of the masks of a window of the finest level. */
+static guint8
+unite (const NdtOverview *overview, gint x, gint y, gint edge)
+{
+  guint8 mask = 0;
+  for (gint v = y; v < y + edge; v++)
+    for (gint u = x; u < x + edge; u++)
+      mask |= overview->levels[0][ndt_overview_at (overview, u, v)];
+  return mask;
 }
 
 /* Each level is the union of those windows of the finest. */
@@ -96,18 +116,94 @@ test_levels (void)
   g_autoptr (NdtVoxelMap) map = make_map (points);
   g_autoptr (NdtOverview) overview = ndt_overview_new (map, NULL);
   guint n = 0;
-  g_assert_cmpuint (overview->n_levels, >=, 4);
-  for (guint l = 0; l < overview->n_levels; l++)
-    for (gint y = -32; y < overview->height + 32; y += 7)
-      for (gint x = -32; x < overview->width + 32; x += 5) {
-        guint8 mask = 0;
-        for (gint v = y; v < y + (1 << l); v++)
-          for (gint u = x; u < x + (1 << l); u++)
-            mask |= overview->levels[0][ndt_overview_at (overview, u, v)];
-        g_assert_cmphex (overview->levels[l][ndt_overview_at (overview, x, y)], ==, mask);
-        n += mask != 0;
-      }
+  for (gint y = -32; y < overview->height + 32; y += 7)
+    for (gint x = -32; x < overview->width + 32; x += 5) {
+      const gsize at = ndt_overview_at (overview, x, y);
+      const guint8 window = unite (overview, x, y, 8);
+      g_assert_cmphex (overview->levels[1][at], ==, unite (overview, x, y, 2));
+      for (gint k = 0; k < 4; k++)
+        g_assert_cmphex (overview->quads[4 * at + (gsize)k], ==,
+            unite (overview, x + k % 2 * 4, y + k / 2 * 4, 4));
+      g_assert_cmphex (overview->windows[ndt_overview_window (overview, x, y)], ==, window);
+      g_assert_cmphex (overview->windows[ndt_overview_window (overview, x % 8, y % 8) +
+                                         (gsize)(x / 8 + y / 8 * overview->window_stride)],
+          ==, window);
+      n += window != 0;
+    }
   g_assert_cmpuint (n, >, 100);
+}
+
+/* Counts of windows that are taken together are those of each alone. */
+static void
+test_counts (void)
+{
+  g_autoptr (GArray) points = make_points (1, 0);
+  g_autoptr (NdtVoxelMap) map = make_map (points);
+  g_autoptr (NdtOverview) overview = ndt_overview_new (map, NULL);
+  g_autoptr (GArray) marks = g_array_new (FALSE, FALSE, sizeof (NdtOverviewMark));
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  NdtOverviewViews views;
+  guint highest = 0;
+  for (guint i = 0; i < 70; i++) {
+    const NdtOverviewMark mark = {(float)g_rand_double_range (rand, -20, 20),
+        (float)g_rand_double_range (rand, -20, 20), (guint8)g_rand_int_range (rand, 1, 256)};
+    g_array_append_val (marks, mark);
+  }
+  g_assert_true (ndt_overview_views_init (&views, overview, marks));
+  const gint nx = overview->n_windows[0], ny = overview->n_windows[1];
+  g_autofree guint8 *counts = g_new (guint8, (gsize)nx * (gsize)ny);
+  for (guint t = 0; t < views.n_turns; t += 7) {
+    const gint32 *offsets = views.offsets + (gsize)t * views.n_marks;
+    const guint8 *masks = views.masks + (gsize)t * views.n_marks;
+    ndt_overview_count_all (&views, overview, t, counts);
+    for (gint i = 0; i < nx * ny; i++) {
+      const gint x = i % nx * 8, y = i / nx * 8;
+      guint top = 0, quad[4] = {0, 0, 0, 0};
+      guint8 together[4];
+      for (guint m = 0; m < views.n_marks; m++) {
+        const guint8 *four =
+            overview->quads + 4 * ((gssize)ndt_overview_at (overview, x, y) + offsets[m]);
+        for (guint k = 0; k < 4; k++)
+          quad[k] += (four[k] & masks[m]) != 0;
+        top += ((four[0] | four[1] | four[2] | four[3]) & masks[m]) != 0;
+      }
+      g_assert_cmpuint (counts[i], ==, top);
+      ndt_overview_count_quad (&views, overview, x, y, t, 1, together);
+      for (guint k = 0; k < 4; k++) {
+        const gint u = x + (gint)(k % 2) * 4, v = y + (gint)(k / 2) * 4;
+        g_assert_cmpuint (together[k], ==, quad[k]);
+        g_assert_cmpuint (together[k], <=, top);
+        g_assert_cmpuint (ndt_overview_count (&views, overview, u, v, t, 1, 1), <=, together[k]);
+      }
+      highest = MAX (highest, top);
+    }
+  }
+  g_assert_cmpuint (highest, >, 30);
+  ndt_overview_views_clear (&views);
+}
+
+/* However many threads search two yards of the same. */
+static void
+test_threads (void)
+{
+  g_autoptr (GArray) points = make_points (1, 0);
+  g_autoptr (GArray) other = make_points (1, 100);
+  g_array_append_vals (points, other->data, other->len);
+  g_autoptr (NdtVoxelMap) map = make_map (points);
+  g_autoptr (NdtOverview) overview = ndt_overview_new (map, NULL);
+  const NdtPose truth = make_pose (25, 20, 1);
+  g_autoptr (GArray) scan = make_scan (&truth);
+  NdtOverviewPlace one[24], more[24];
+  guint n, m;
+  memset (one, 0, sizeof one);
+  search_with (1, overview, scan, G_N_ELEMENTS (one), one, &n);
+  g_assert_cmpuint (n, >, 1);
+  for (guint n_threads = 2; n_threads <= 8; n_threads += 3) {
+    memset (more, 0, sizeof more);
+    search_with (n_threads, overview, scan, G_N_ELEMENTS (more), more, &m);
+    g_assert_cmpuint (n, ==, m);
+    g_assert_cmpmem (one, sizeof one, more, sizeof more);
+  }
 }
 
 /* The place is the first, within what an alignment reaches, wherever it is and however turned. */
@@ -270,6 +366,8 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/whole-map/levels", test_levels);
+  g_test_add_func ("/whole-map/counts", test_counts);
+  g_test_add_func ("/whole-map/threads", test_threads);
   g_test_add_func ("/whole-map/places", test_places);
   g_test_add_func ("/whole-map/storeys", test_storeys);
   g_test_add_func ("/whole-map/height", test_height);
