@@ -272,6 +272,7 @@ test_cloud_numbers (void)
       {36, G_MAXUINT32, "damaged"},      /* length of a name */
       {44, 12, "beyond the point-step"}, /* offset of a field */
       {44, G_MAXUINT32, "beyond the point-step"}, /* … */
+      {48, 99, "has datatype 99"},                /* type of a field */
       {52, 0, NULL},                              /* count: some drivers mean 1 */
       {52, G_MAXUINT32, "beyond the point-step"}, {-16, 1, "big-endian"},
       {-12, 0, "\"point-step\" is missing"}, {-12, 11, "beyond the point-step"},

@@ -189,6 +189,15 @@ ros_read_point_cloud2 (
   }
   if (too_many_names)
     return ros_set_too_many_names (error);
+  for (guint i = 0; i < self->info.n_fields; i++) {
+    const GstPointField *field = &self->info.fields[i];
+    if (gst_point_field_type_get_size (field->type) > 0)
+      continue;
+    g_set_error (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_UNSUPPORTED,
+        "The field \"%s\" has datatype %u, which is none of sensor_msgs/msg/PointField (1 to 8)",
+        field->name, (guint)field->type);
+    return FALSE;
+  }
   if (self->height > 1) {
     self->info.width = self->width;
     self->info.height = self->height;
@@ -218,8 +227,13 @@ ros_read_point_cloud2 (
   /* Both factors are below 2^32 and their product is compared with what is there, so that an
    * overflow is none: height - 1 rows of 2^32 bytes need less than 2^64. */
   needed = self->height > 0 ? (guint64)(self->height - 1) * self->row_step : 0;
-  if (row > self->data_size || needed > self->data_size - row)
-    return damaged (error, ROS_TYPE_POINT_CLOUD2);
+  if (row > self->data_size || needed > self->data_size - row) {
+    g_set_error (error, ROS_MESSAGE_ERROR, ROS_MESSAGE_ERROR_DAMAGED,
+        "A cloud is damaged: it says %u × %u points of %u bytes, and has %" G_GSIZE_FORMAT
+        " bytes of data",
+        self->width, self->height, self->info.point_step, (gsize)self->data_size);
+    return FALSE;
+  }
   if (!gst_bag_names_take (names, frame_id, &self->info.frame_id))
     return ros_set_too_many_names (error);
   self->frame_id = g_steal_pointer (&frame_id);

@@ -279,9 +279,10 @@ list_recordings (NdtScanSource *source, gchar **inputs, GError **error)
     if (is_capture (path) != (source->options->decoder != NULL)) {
       g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
           source->options->decoder ? "%s is no capture of packets, which --decoder is for"
-                                   : "%s is a capture of packets: --decoder names their decoder, "
-                                     "velodynedec, ousterdec, "
-                                     "hesaidec or robosensedec, with its properties",
+                                   : "%s is a capture of packets: --decoder of ndt-map names their "
+                                     "decoder, velodynedec, ousterdec, hesaidec or robosensedec, "
+                                     "with its properties; ndt-calibrate takes a recording of its "
+                                     "clouds (lidarpcapsrc ! decoder ! mcapsink)",
           *inputs);
       return FALSE;
     }
