@@ -4,8 +4,8 @@
  *   bench-cuda [--json FILE] [--shapes] [--quick]
  *
  * Times are host to host, by the host's clock: points in page-locked memory to poses in memory of
- * the caller. Median and 95th percentile after a warm-up, fresh random guesses for every run. Needs
- * the set town_starts of NDT_TEST_DATA. */
+ * the caller. Median, 95th and 99th percentile after a warm-up, fresh random guesses for every run.
+ * Needs the set town_starts of NDT_TEST_DATA. */
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdio.h>
@@ -48,29 +48,10 @@ fail (GError *error)
     g_error ("%s", error->message);
 }
 
-static void
-row (const gchar *name, double value, const gchar *unit, const gchar *note)
-{
-  printf ("%-58s %10.2f %-4s %s\n", name, value, unit, note ? note : "");
-  fflush (stdout);
-  if (json)
-    fprintf (json, "%s  {\"name\": \"%s\", \"value\": %.9g, \"unit\": \"%s\", \"note\": \"%s\"}",
-        n_rows ? ",\n" : "", name, value, unit, note ? note : "");
-  n_rows++;
-}
-
 static int
 compare (const void *a, const void *b)
 {
   const double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-static int
-compare_azimuth (const void *a, const void *b)
-{
-  const float *p = a, *q = b;
-  const float x = atan2f (p[1], p[0]), y = atan2f (q[1], q[0]);
   return x < y ? -1 : x > y;
 }
 
@@ -79,6 +60,46 @@ percentile (double *values, guint n, double p)
 {
   qsort (values, n, sizeof (double), compare);
   return values[MIN (n - 1, (guint)(p * n))];
+}
+
+/* @p95 and @p99: NAN where @value is none of single runs. */
+static void
+print_row (
+    const gchar *name, const gchar *unit, double value, double p95, double p99, const gchar *note)
+{
+  printf ("%-58s %10.2f", name, value);
+  if (isnan (p95))
+    printf (" %9s %9s", "", "");
+  else
+    printf (" %9.2f %9.2f", p95, p99);
+  printf (" %-3s %s\n", unit, note);
+  fflush (stdout);
+  if (json && isnan (p95))
+    fprintf (json, "%s  {\"name\": \"%s\", \"value\": %.9g, \"unit\": \"%s\", \"note\": \"%s\"}",
+        n_rows ? ",\n" : "", name, value, unit, note);
+  else if (json)
+    fprintf (json,
+        "%s  {\"name\": \"%s\", \"value\": %.9g, \"p95\": %.9g, \"p99\": %.9g, \"unit\": \"%s\", "
+        "\"note\": \"%s\"}",
+        n_rows ? ",\n" : "", name, value, p95, p99, unit, note);
+  n_rows++;
+}
+
+/* Median, 95th and 99th percentile of @n times in µs; @unit: us or ms. */
+static void
+row (const gchar *name, double *times, guint n, const gchar *unit, const gchar *note)
+{
+  const double scale = *unit == 'm' ? 1e-3 : 1;
+  print_row (name, unit, percentile (times, n, 0.5) * scale, percentile (times, n, 0.95) * scale,
+      percentile (times, n, 0.99) * scale, note ? note : "");
+}
+
+static int
+compare_azimuth (const void *a, const void *b)
+{
+  const float *p = a, *q = b;
+  const float x = atan2f (p[1], p[0]), y = atan2f (q[1], q[0]);
+  return x < y ? -1 : x > y;
 }
 
 static double
@@ -192,15 +213,13 @@ bench_one (
   }
   g_autofree gchar *name =
       g_strdup_printf ("one alignment, %u points, approach %u%s", cloud->n, approach, what);
-  g_autofree gchar *note =
-      g_strdup_printf ("p95 %.1f, p99 %.1f, %u/%u right, mean error %.2f mm, %.1f passes",
-          percentile (times, RUNS, 0.95), percentile (times, RUNS, 0.99), n_right, RUNS,
-          sum_error / RUNS * 1e3, passes / RUNS);
-  row (name, percentile (times, RUNS, 0.5), "us", note);
+  g_autofree gchar *note = g_strdup_printf ("%u/%u right, mean error %.2f mm, %.1f passes", n_right,
+      RUNS, sum_error / RUNS * 1e3, passes / RUNS);
+  row (name, times, RUNS, "us", note);
   g_autofree gchar *name1 = g_strdup_printf ("  one pass and its result%s", what);
-  row (name1, percentile (single, RUNS, 0.5), "us", NULL);
+  row (name1, single, RUNS, "us", NULL);
   g_autofree gchar *name2 = g_strdup_printf ("  each further pass%s", what);
-  row (name2, (mean - mean1) / (passes / RUNS - 1), "us", NULL);
+  print_row (name2, "us", (mean - mean1) / (passes / RUNS - 1), NAN, NAN, "");
   g_rand_free (rand);
 }
 
@@ -247,10 +266,9 @@ bench_far (NdtBackend *backend, const Town *town, const Cloud *cloud, guint appr
   g_autofree gchar *name = g_strdup_printf ("%u far starts, %u candidate(s) each, %u points%s",
       town->n_far, n_candidates, cloud->n, what);
   g_autofree gchar *note =
-      g_strdup_printf ("p95 %.2f, %u/%u right, error when right %.2f mm, %.1f passes each",
-          percentile (times, n_runs, 0.95) * 1e-3, n_right, town->n_far,
-          sum_error / MAX (n_right, 1) * 1e3, passes / n);
-  row (name, percentile (times, n_runs, 0.5) * 1e-3, "ms", note);
+      g_strdup_printf ("%u/%u right, error when right %.2f mm, %.1f passes each", n_right,
+          town->n_far, sum_error / MAX (n_right, 1) * 1e3, passes / n);
+  row (name, times, n_runs, "ms", note);
   g_free (times);
   g_free (starts);
   g_free (results);
@@ -314,11 +332,9 @@ bench_scan (NdtBackend *backend, const Town *town, const NdtCloudView *scan,
     sum_error += metres;
     n_thin = result.n_points;
   }
-  g_autofree gchar *note =
-      g_strdup_printf ("p95 %.1f, p99 %.1f, thinned to %u, %u/%u right, mean error %.2f mm",
-          percentile (times, n_runs, 0.95), percentile (times, n_runs, 0.99), n_thin, n_right,
-          n_runs, sum_error / n_runs * 1e3);
-  row (name, percentile (times, n_runs, 0.5), "us", note);
+  g_autofree gchar *note = g_strdup_printf ("thinned to %u, %u/%u right, mean error %.2f mm",
+      n_thin, n_right, n_runs, sum_error / n_runs * 1e3);
+  row (name, times, n_runs, "us", note);
   g_rand_free (rand);
   g_free (times);
 }
@@ -352,10 +368,9 @@ bench_register (NdtBackend *backend, const Town *town, const NdtCloudView *view,
   }
   g_autofree gchar *name =
       g_strdup_printf ("ndt_register from %u far start(s), %s", n_guesses, what);
-  g_autofree gchar *note = g_strdup_printf ("p95 %.1f, p99 %.1f, %u/%u right, %.1f passes",
-      percentile (times, n_runs, 0.95), percentile (times, n_runs, 0.99), n_right, n_runs,
-      passes / n_runs);
-  row (name, percentile (times, n_runs, 0.5), "us", note);
+  g_autofree gchar *note =
+      g_strdup_printf ("%u/%u right, %.1f passes", n_right, n_runs, passes / n_runs);
+  row (name, times, n_runs, "us", note);
   g_free (times);
 }
 
@@ -384,8 +399,7 @@ bench_complete (NdtBackend *backend, const Town *town, const Cloud *cloud)
     fail (error);
   }
   g_assert_cmpint (out.covariance_kind, ==, NDT_POSE_COVARIANCE_LAPLACE);
-  row ("covariance and open directions of a result, on the host", percentile (times, RUNS, 0.5),
-      "us", NULL);
+  row ("covariance and open directions of a result, on the host", times, RUNS, "us", NULL);
 }
 
 /* Budgets of device memory: nothing, less than it takes, and all. */
@@ -415,7 +429,7 @@ bench_budgets (const Town *town, const Cloud *cloud, const NdtCloudView *raw)
     g_autofree gchar *map_name = g_strdup_printf ("%s: a map of the town", budget);
     g_autofree gchar *name = g_strdup_printf ("%s: one alignment, %u points", budget, cloud->n);
     g_autofree gchar *raw_name = g_strdup_printf ("%s: a raw scan of 130,000 points", budget);
-    row (map_name, percentile (times, G_N_ELEMENTS (times), 0.5) * 1e-3, "ms", NULL);
+    row (map_name, times, G_N_ELEMENTS (times), "ms", NULL);
     bench_scan (backend, town, &view, &no_filter, 1, 0, 100, name);
     bench_scan (backend, town, raw, &raw_filter, 1, 0, 100, raw_name);
     ndt_backend_close (backend);
@@ -449,8 +463,7 @@ bench_map (NdtBackend *backend, const Town *town, guint n, guint n_runs)
     fail (error);
   }
   g_autofree gchar *name = g_strdup_printf ("%u points in page-locked memory to a voxel map", n);
-  g_autofree gchar *note = g_strdup_printf ("p95 %.2f", percentile (times, n_runs, 0.95) * 1e-3);
-  row (name, percentile (times, n_runs, 0.5) * 1e-3, "ms", note);
+  row (name, times, n_runs, "ms", NULL);
   backend->klass->free_host (xyz, 12 * (gsize)n);
   g_rand_free (rand);
   g_free (times);
@@ -507,9 +520,7 @@ bench_map_sizes (const Town *town, const Cloud *cloud)
       }
       g_autofree gchar *name = g_strdup_printf ("%u voxels of 1 m, %u points, %s",
           ndt_voxel_map_get_level (map, 0)->n_voxels, cloud->n, cold ? "cold" : "warm");
-      g_autofree gchar *note = g_strdup_printf (
-          "p95 %.1f, p99 %.1f", percentile (times, N, 0.95), percentile (times, N, 0.99));
-      row (name, percentile (times, N, 0.5), "us", note);
+      row (name, times, N, "us", NULL);
       g_rand_free (rand);
     }
     ndt_voxel_map_unref (map);
@@ -556,7 +567,7 @@ bench_graph (guint n_kernels, gsize n_bytes)
     g_autofree gchar *name =
         g_strdup_printf ("a copy of %" G_GSIZE_FORMAT " kB and %u commands, %s", n_bytes / 1000,
             n_kernels, with ? "one graph" : "one by one");
-    row (name, percentile (times[with], RUNS, 0.5), "us", NULL);
+    row (name, times[with], RUNS, "us", NULL);
   }
   cudaGraphExecDestroy (exec);
   cudaGraphDestroy (graph);
@@ -653,8 +664,15 @@ main (int argc, char **argv)
   bench_scan (backend, &town, &raw_view, &raw_filter, 1, 0, RUNS,
       "a raw scan of 130,000 points, cropped, thinned, aligned");
   bench_scan (backend, &town, &raw_view, &coarse_filter, 1, 0, RUNS, "the same with leaves of 2 m");
+  float *packed = ndt_backend_alloc_host (backend, 12 * N_RAW);
+  for (gsize i = 0; i < N_RAW; i++)
+    memcpy (packed + 3 * i, raw + 4 * i, 12);
+  const NdtCloudView packed_view = ndt_cloud_view_xyz_f32 (packed, N_RAW);
+  bench_scan (backend, &town, &packed_view, &raw_filter, 1, 0, RUNS,
+      "a raw scan in records of 12 bytes instead of 16");
+  backend->klass->free_host (packed, 12 * N_RAW);
   bench_scan (backend, &town, &plain_view, &raw_filter, N_PLAIN, 16 * N_RAW, RUNS,
-      "  the same in plain memory");
+      "a raw scan in plain memory, not in a cache");
   g_free (plain);
   bench_register (backend, &town, &view, &no_filter, 1, 200, "5,000 points");
   bench_register (backend, &town, &raw_view, &raw_filter, 1, 200, "130,000 points thinned");

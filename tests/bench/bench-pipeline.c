@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What each part of the GPU's path brings to a whole pipeline, on and off side by side:
  *
- *   bench-pipeline [BACKEND [SCANS [WORD]]]      default: cuda 600; WORD: only cases with it,
- * or with one of several: WORD|WORD
+ *   bench-pipeline [BACKEND [SCANS [WORD]]]      default: cuda 600; WORD: only cases with it in
+ * "SCANS: CASE", or with one of several: WORD|WORD
  *
  * First scans of a generated town that wait in memory, pushed into ndtlocalize as fast as it takes
  * them, so that nothing but the localizer limits; each is copied once on the way, as a decoder
@@ -290,10 +290,11 @@ is_wanted (const gchar *name)
 }
 
 static void
-report_case (const Case *c)
+report_case (const gchar *what, const Case *c)
 {
   gdouble rates[N_RUNS], tracked = 0;
-  if (!is_wanted (c->name) || (c->shape && strcmp (backend, "cuda") != 0))
+  g_autofree gchar *name = g_strdup_printf ("%s: %s", what, c->name);
+  if (!is_wanted (name) || (c->shape && strcmp (backend, "cuda") != 0))
     return;
   for (guint r = 0; r < N_RUNS; r++)
     rates[r] = run_case (c, &tracked);
@@ -326,7 +327,7 @@ run_cases (const gchar *what)
   g_print ("\n%s, about %" G_GSIZE_FORMAT " points, backend %s\n", what, n_points, backend);
   g_print ("%-44s %10s %10s %18s %10s\n", "", "scans/s", "us a scan", "of five runs", "tracked");
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    report_case (&cases[i]);
+    report_case (what, &cases[i]);
   /* Several pipelines, and what part of the device each of their alignments takes. */
   for (guint n = 1; n <= MAX_STREAMS; n *= 2)
     for (guint batch = 1; batch <= 64; batch *= 64)
@@ -335,7 +336,7 @@ run_cases (const gchar *what)
           continue;
         g_autofree gchar *name =
             g_strdup_printf ("%u pipelines, batch-size=%u, %s", n, batch, shapes[k][0]);
-        report_case (&(Case){name, TRUE, batch, NULL, n, shapes[k][1]});
+        report_case (what, &(Case){name, TRUE, batch, NULL, n, shapes[k][1]});
       }
 }
 
