@@ -265,21 +265,24 @@ apply_testing (NdtCudaBackend *cuda)
 
 /* Whether this build has kernels for the device and the device accepts commands. */
 static gboolean
-try_device (NdtCudaBackend *cuda, gint device, GError **error)
+try_device (NdtCudaBackend *cuda, gint device, const NdtBackendConfig *config, GError **error)
 {
   struct cudaDeviceProp properties;
+  int least = 0, greatest = 0, priority;
   cudaError_t status = cudaSetDevice (device);
   if (status == cudaSuccess)
     status = cudaGetDeviceProperties (&properties, device);
   if (status == cudaSuccess)
     status = ndt_cuda_align_limits (device, &cuda->limits);
   if (status == cudaSuccess)
-    status = cudaStreamCreateWithFlags (&cuda->stream, cudaStreamNonBlocking);
-  /* Above the priority of alignments, so that it is not queued behind the blocks of a large batch.
-   */
-  int least, greatest;
-  if (status == cudaSuccess)
     status = cudaDeviceGetStreamPriorityRange (&least, &greatest);
+  priority = config->priority == NDT_DEVICE_PRIORITY_NORMAL ? least
+             : least - greatest > 1                         ? greatest + 1
+                                                            : greatest;
+  if (status == cudaSuccess)
+    status = cudaStreamCreateWithPriority (&cuda->stream, cudaStreamNonBlocking, priority);
+  /* Above the priority of alignments where the device has another, so that it is not queued behind
+   * the blocks of a large batch. */
   if (status == cudaSuccess)
     status = cudaStreamCreateWithPriority (&cuda->cancel_stream, cudaStreamNonBlocking, greatest);
   if (status == cudaSuccess)
@@ -295,6 +298,7 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
     return FALSE;
   }
   cuda->device = device;
+  cuda->priority = priority;
   /* WSL: the driver of Windows queues commands until a CUDA call waits for them; polling a word in
    * memory does not submit them. */
   cuda->has_queue = g_file_test ("/dev/dxg", G_FILE_TEST_EXISTS);
@@ -306,8 +310,9 @@ try_device (NdtCudaBackend *cuda, gint device, GError **error)
 }
 
 static gboolean
-find_device (NdtCudaBackend *cuda, gint device_id, GError **error)
+find_device (NdtCudaBackend *cuda, const NdtBackendConfig *config, GError **error)
 {
+  const gint device_id = config->device_id;
   int n_devices = 0;
   const cudaError_t status = cudaGetDeviceCount (&n_devices);
   if (status != cudaSuccess || n_devices == 0) {
@@ -332,10 +337,10 @@ find_device (NdtCudaBackend *cuda, gint device_id, GError **error)
     return FALSE;
   }
   if (device_id >= 0)
-    return try_device (cuda, device_id, error);
+    return try_device (cuda, device_id, config, error);
   for (gint i = 0; i < n_devices; i++) {
     g_clear_error (error);
-    if (try_device (cuda, i, error))
+    if (try_device (cuda, i, config, error))
       return TRUE;
   }
   return FALSE;
@@ -353,7 +358,7 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   cuda->memory.log = config->log;
   ndt_cuda_maps_init (&cuda->maps);
   g_mutex_init (&cuda->cancel_lock);
-  if (!find_device (cuda, config->device_id, &local_error) ||
+  if (!find_device (cuda, config, &local_error) ||
       !ndt_cuda_device_reserve (&cuda->memory, &cuda->state, state_size, &local_error) ||
       !ndt_cuda_host_reserve (
           &cuda->memory, &cuda->signals, sizeof (NdtCudaSignals), &local_error) ||

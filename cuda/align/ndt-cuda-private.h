@@ -49,6 +49,7 @@ typedef struct {
 typedef struct {
   NdtBackend parent;
   gint device;
+  int priority; /* of its streams */
   NdtCudaLimits limits;
   NdtCudaShape shape;  /* set by a test; size 0: not set */
   guint32 n_slots;     /* likewise; 0: none */

@@ -106,6 +106,16 @@ typedef struct {
 } NdtAlignResult;
 
 /**
+ * NdtDevicePriority:
+ * @NDT_DEVICE_PRIORITY_HIGH: before other work of the device
+ * @NDT_DEVICE_PRIORITY_NORMAL: as all work that sets no priority
+ */
+typedef enum {
+  NDT_DEVICE_PRIORITY_HIGH,
+  NDT_DEVICE_PRIORITY_NORMAL,
+} NdtDevicePriority;
+
+/**
  * NdtBackendConfig:
  * @device_id: of several devices; -1: the first that works
  * @n_threads: CPU threads; 0: one per processor that the process may run on
@@ -113,17 +123,20 @@ typedef struct {
  *   the device's memory, host memory is used, which is slower and gives the same results
  * @log: (nullable): receives the messages of the backend and of searches, localizers and frame
  *   trees that use it; has to outlive them
+ * @priority: of scans and alignments on a device that is used for other work as well. Blocks of
+ *   other kernels that run are not interrupted. Maps are built with normal priority
  */
 typedef struct {
   gint device_id;
   guint n_threads;
   guint64 memory_budget;
   const NdtLog *log;
+  NdtDevicePriority priority;
 } NdtBackendConfig;
 
 #define NDT_BACKEND_CONFIG_DEFAULT                                                                 \
   {                                                                                                \
-    -1, 0, 0, NULL                                                                                 \
+    -1, 0, 0, NULL, NDT_DEVICE_PRIORITY_HIGH                                                       \
   }
 
 /* Monotonic counts since open. The device's are 0 in a CPU backend. */

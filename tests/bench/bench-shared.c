@@ -6,7 +6,8 @@
  * One alignment of 5,000 points from near starts, host to host, alone and beside a thread that
  * keeps the device full without a priority: by a kernel whose blocks take 80 µs and half a
  * multiprocessor each, and, where cuBLAS is found, by matrix multiplications of 2,048² floats with
- * TF32 (in FP32 their blocks take more than 100 µs). Needs the set town_starts of NDT_TEST_DATA. */
+ * TF32 (in FP32 their blocks take more than 100 µs). With both priorities of ours. Needs the set
+ * town_starts of NDT_TEST_DATA. */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -198,14 +199,15 @@ measure (NdtBackend *backend, const NdtCloudView *view, const NdtPose *truth, gu
 }
 
 static void
-bench (const gchar *folder, gboolean with_cublas, guint n_runs)
+bench (const gchar *folder, NdtDevicePriority priority, gboolean with_cublas, guint n_runs)
 {
   const NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
-  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   g_autofree double *times = g_new (double, n_runs);
   g_autoptr (GError) error = NULL;
   Load load;
   guint n, n_target;
+  config.priority = priority;
   NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
   if (!backend)
     g_error ("%s", error->message);
@@ -221,7 +223,8 @@ bench (const gchar *folder, gboolean with_cublas, guint n_runs)
     printf ("no cuBLAS here\n");
   } else {
     measure (backend, &view, &truth, n_runs, times);
-    printf ("%-10s %9.1f %7.1f %7.1f", with_cublas ? "cuBLAS" : "a kernel", times[n_runs / 2],
+    printf ("%-10s %-8s %9.1f %7.1f %7.1f", with_cublas ? "cuBLAS" : "a kernel",
+        priority == NDT_DEVICE_PRIORITY_NORMAL ? "normal" : "high", times[n_runs / 2],
         times[n_runs * 95 / 100], times[n_runs * 99 / 100]);
     load_start (&load);
     const double since = now_us ();
@@ -250,9 +253,11 @@ main (int argc, char **argv)
   if (!folder)
     return NDT_TEST_SKIP;
   printf ("us: median, 95th and 99th percentile; a launch of the other work beside it\n"
-          "%-10s %25s %25s %12s\n",
-      "beside", "quiet", "beside", "its launch");
+          "%-10s %-8s %25s %25s %12s\n",
+      "beside", "priority", "quiet", "beside", "its launch");
   for (guint with_cublas = 0; with_cublas < 2; with_cublas++)
-    bench (folder, with_cublas, n_runs);
+    for (guint p = 0; p < 2; p++)
+      bench (
+          folder, p ? NDT_DEVICE_PRIORITY_NORMAL : NDT_DEVICE_PRIORITY_HIGH, with_cublas, n_runs);
   return 0;
 }

@@ -24,13 +24,11 @@ open_cpu (void)
 
 /* NULL: the test is skipped. */
 static inline NdtBackend *
-open_cuda (guint64 budget)
+open_cuda_config (const NdtBackendConfig *config)
 {
 #ifdef HAVE_NDT_CUDA
-  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   g_autoptr (GError) error = NULL;
-  config.memory_budget = budget;
-  NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
+  NdtBackend *backend = ndt_cuda_backend_open (config, &error);
   if (!backend)
     g_test_skip (error->message);
   return backend;
@@ -38,4 +36,12 @@ open_cuda (guint64 budget)
   g_test_skip ("built without CUDA");
   return NULL;
 #endif
+}
+
+static inline NdtBackend *
+open_cuda (guint64 budget)
+{
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  config.memory_budget = budget;
+  return open_cuda_config (&config);
 }

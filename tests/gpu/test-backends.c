@@ -258,6 +258,34 @@ test_lesser_devices (void)
   }
 }
 
+/* The priority of the device's streams changes no bit. */
+static void
+test_priority (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  Scene s = scene_new (60, 60000, 5000, 2, NULL);
+  NdtStart starts[N_STARTS];
+  NdtAlignResult a[N_STARTS], b[N_STARTS], one;
+  make_starts (&s, starts);
+  scene_give (cuda, &s);
+  memset (a, 0, sizeof (a));
+  scene_align (cuda, starts, N_STARTS, a);
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  config.priority = NDT_DEVICE_PRIORITY_NORMAL;
+  g_autoptr (NdtBackend) other = open_cuda_config (&config);
+  g_assert_nonnull (other);
+  scene_give (other, &s);
+  memset (b, 0, sizeof (b));
+  memset (&one, 0, sizeof (one));
+  scene_align (other, starts, N_STARTS, b);
+  scene_align (other, starts, 1, &one);
+  g_assert_cmpmem (b, sizeof (b), a, sizeof (a));
+  g_assert_cmpmem (&one, sizeof (one), &a[0], sizeof (a[0]));
+  scene_clear (&s);
+}
+
 typedef struct {
   NdtBackend *backend;
   const NdtStart *starts;
@@ -506,6 +534,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/pose-factor", test_pose_factor);
   g_test_add_func ("/gpu/methods", test_methods);
   g_test_add_func ("/gpu/lesser-devices", test_lesser_devices);
+  g_test_add_func ("/gpu/priority", test_priority);
   g_test_add_func ("/gpu/side-by-side", test_side_by_side);
   g_test_add_func ("/gpu/thin", test_thin);
   g_test_add_func ("/gpu/thinned", test_thinned);

@@ -48,6 +48,10 @@ DEFINE_ENUM (backend_type, "GstNdtBackend",
     { GST_NDT_BACKEND_CUDA, "CUDA, or an error", "cuda" },
     { GST_NDT_BACKEND_CPU, "CPU", "cpu" })
 
+DEFINE_ENUM (device_priority_type, "GstNdtDevicePriority",
+    { NDT_DEVICE_PRIORITY_HIGH, "Before work of lower priority that waits; what runs is not interrupted", "high" },
+    { NDT_DEVICE_PRIORITY_NORMAL, "That of work without a priority", "normal" })
+
 DEFINE_ENUM (pose_time_type, "GstNdtPoseTime",
     { GST_NDT_POSE_TIME_START, "The scan's time stamp", "start" },
     { GST_NDT_POSE_TIME_MIDDLE, "Half the scan's duration later", "middle" },
@@ -291,6 +295,10 @@ static const GstNdtProperty properties[] = {
         "Bytes of device memory that scans and maps take at most; what is beyond lies in the "
         "host's memory, slower and with the same results (0 = no limit)",
         GST_NDT_KIND_UINT64, AT (config.memory_budget), READY, GST_NDT_CHANGE_BACKEND, 0, 0x1p62},
+    {"device-priority", "Device Priority",
+        "Priority of scans and alignments on a device that is used for other work as well",
+        GST_NDT_KIND_ENUM, AT (config.priority), READY, GST_NDT_CHANGE_BACKEND,
+        .type = device_priority_type},
     {"n-threads", "Number of Threads",
         "Most threads of the CPU backend, which all elements share (0 = one per processor that "
         "affinity and CPU quota leave); poses do not depend on it",
