@@ -57,8 +57,8 @@ cuda_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   ndt_cuda_align_stop (backend);
-  if (!ndt_cuda_enter (cuda, error) || !ndt_cuda_scan_set (&cuda->scans[slot], &cuda->thinner,
-                                           &cuda->memory, points, filter, cuda->stream, error))
+  if (!ndt_cuda_enter (cuda, error) ||
+      !ndt_cuda_scan_set (&cuda->scans[slot], &cuda->thinner, &cuda->memory, points, filter, error))
     return FALSE;
   g_mutex_lock (&cuda->memory.lock);
   cuda->memory.counters.scans++;
@@ -102,6 +102,8 @@ cuda_sample_scan (NdtBackend *backend, guint slot, guint into, float leaf, GErro
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   ndt_cuda_align_stop (backend);
   if (!ndt_cuda_enter (cuda, error) ||
+      !ndt_cuda_scan_ready (
+          &cuda->scans[slot], slot, &cuda->thinner, &cuda->memory, cuda->stream, error) ||
       !ndt_cuda_scan_sample (&cuda->scans[slot], &cuda->scans[into], &cuda->thinner, &cuda->memory,
           leaf, cuda->stream, error))
     return FALSE;
@@ -117,8 +119,11 @@ cuda_get_scan (
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   ndt_cuda_align_stop (backend);
-  return ndt_cuda_enter (cuda, error) && ndt_cuda_scan_get (&cuda->scans[slot], &cuda->memory, xyz,
-                                             max_points, n_points, cuda->stream, error);
+  return ndt_cuda_enter (cuda, error) &&
+         ndt_cuda_scan_ready (
+             &cuda->scans[slot], slot, &cuda->thinner, &cuda->memory, cuda->stream, error) &&
+         ndt_cuda_scan_get (
+             &cuda->scans[slot], &cuda->memory, xyz, max_points, n_points, cuda->stream, error);
 }
 
 /* ---- The rest ---- */
@@ -359,6 +364,7 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   ndt_cuda_maps_init (&cuda->maps);
   g_mutex_init (&cuda->cancel_lock);
   if (!find_device (cuda, config, &local_error) ||
+      !ndt_cuda_thinner_init (&cuda->thinner, &cuda->memory, cuda->priority, &local_error) ||
       !ndt_cuda_device_reserve (&cuda->memory, &cuda->state, state_size, &local_error) ||
       !ndt_cuda_host_reserve (
           &cuda->memory, &cuda->signals, sizeof (NdtCudaSignals), &local_error) ||

@@ -292,6 +292,8 @@ run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *s
   const NdtCudaShape shape =
       choose_shape (cuda, scan, n_starts, 2 * get_share (cuda), needs_methods (job));
   gboolean missed;
+  if (!ndt_cuda_scan_ready (scan, 0, &cuda->thinner, &cuda->memory, cuda->stream, error))
+    return 0;
   if (shape.grid)
     n_starts = MIN (n_starts, NDT_CUDA_MAX_IN_TURN);
   if (!place_scan (cuda, scan, &shape, n_starts, error))
@@ -495,16 +497,22 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   NdtCudaSignals *signals = cuda->signals.data;
   /* Backends that align one by one leave the device idle in between, so that two of them share the
    * same part. */
-  const guint share = (n_following > 0 ? 1 : 2) * get_share (cuda);
+  NdtCudaScan *scan = &cuda->scans[q->slot];
+  const gboolean alone = n_following == 0 || scan->thinned;
+  const guint share = (alone ? 2 : 1) * get_share (cuda);
   NdtCudaJob job;
   memset (&job, 0, sizeof (job));
   fill_job (cuda, &job, &q->params);
   if (q->start.regularization.extra.weight > 0 && !add_terms (cuda, &job, &q->params, error))
     return FALSE;
-  NdtCudaShape shape = choose_shape (cuda, &cuda->scans[q->slot], 1, share, needs_methods (&job));
-  /* A kernel of clusters runs no sequence. */
+  NdtCudaShape shape = choose_shape (cuda, scan, 1, share, needs_methods (&job));
+  if (!ndt_cuda_scan_ready (scan, q->slot, &cuda->thinner, &cuda->memory, cuda->stream, error))
+    return FALSE;
+  /* A kernel of clusters runs no sequence. Nor are raw scans one: each is thinned between two
+   * alignments, of the multiprocessors of both. */
   q->first = q->last = q->slot;
-  while (shape.grid && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS) {
+  while (shape.grid && !alone && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS &&
+         !cuda->scans[q->last + 1].thinned) {
     const NdtCudaShape other = choose_shape (cuda, &cuda->scans[q->last + 1], 1, share, FALSE);
     shape.lanes |= other.lanes;
     for (guint k = 0; k < 3; k++)
@@ -532,6 +540,22 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   q->map_number = ndt_cuda_maps_get_number (&cuda->maps);
   q->is_resident = launch (cuda, &job, &shape, error);
   return q->is_resident;
+}
+
+/* While a scan is aligned the next one is thinned behind it and the one after that copied: copies
+ * have an engine of their own. What fails here fails again at the scan's turn. */
+static void
+prefetch (NdtCudaBackend *cuda, guint slot, guint n_following)
+{
+  NdtCudaThinner *thinner = &cuda->thinner;
+  if (n_following > 0 && slot + 1 < NDT_MAX_SCANS) {
+    NdtCudaScan *next = &cuda->scans[slot + 1];
+    if (!ndt_cuda_scan_copy (next, slot + 1, thinner, &cuda->memory, NULL) ||
+        !ndt_cuda_scan_ready (next, slot + 1, thinner, &cuda->memory, cuda->stream, NULL))
+      return;
+  }
+  if (n_following > 1 && slot + 2 < NDT_MAX_SCANS)
+    ndt_cuda_scan_copy (&cuda->scans[slot + 2], slot + 2, thinner, &cuda->memory, NULL);
 }
 
 gboolean
@@ -564,6 +588,8 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
   } else {
     ok = launch_sequence (cuda, alone ? 0 : n_following, error);
   }
+  if (ok && q->slot == q->last)
+    prefetch (cuda, slot, n_following);
   ndt_cuda_count_upload (&cuda->memory, sizeof (*start));
   return ok;
 }

@@ -77,38 +77,60 @@ table_bits (guint n)
   return bits;
 }
 
-/* Uploads the raw scan: unchanged, or packed where its records are large or its axes are separate
- * arrays. @to: (out): the copy. */
+/* Uploads a raw scan: unchanged, or packed where its records are large or its axes are separate
+ * arrays. */
 static gboolean
-upload_raw (NdtCudaThinner *thinner, NdtCudaMemory *memory, const NdtCloudView *view,
-    cudaStream_t stream, NdtCloudView *to, GError **error)
+upload_raw (NdtCudaThinner *thinner, NdtCudaRawCopy *raw, NdtCudaMemory *memory,
+    const NdtCloudView *view, cudaStream_t stream, GError **error)
 {
   const gsize n = view->n_points;
   const guint8 *first;
   gsize size;
-  *to = *view;
+  raw->view = *view;
   if (n == 0)
     return TRUE;
   const gboolean whole = get_span (view, &first, &size) && is_aligned (view);
   const gboolean locked = whole && ndt_cuda_is_locked (first, size);
   if (!locked && !(whole && view->stride <= NDT_CUDA_MAX_RECORD)) {
-    if (!ndt_cuda_reserve (memory, &thinner->raw, 12 * n, error) ||
+    if (!ndt_cuda_reserve (memory, &raw->memory, 12 * n, error) ||
         !ndt_cuda_upload_records (
-            memory, pack, view, n, 12, &thinner->staging, thinner->raw.data, stream, error))
+            memory, pack, view, n, 12, &thinner->staging, raw->memory.data, stream, error))
       return FALSE;
-    *to = ndt_cloud_view_xyz_f32 (thinner->raw.data, n);
+    raw->view = ndt_cloud_view_xyz_f32 (raw->memory.data, n);
     return TRUE;
   }
   /* The copy has the source's alignment modulo 8, for doubles. */
   const gsize shift = (guintptr)first & 7;
-  if (!ndt_cuda_reserve (memory, &thinner->raw, size + 8, error))
+  if (!ndt_cuda_reserve (memory, &raw->memory, size + 8, error))
     return FALSE;
-  guint8 *raw = (guint8 *)thinner->raw.data + shift;
-  if (!ndt_cuda_upload (memory, first, size, locked, &thinner->staging, raw, stream, error))
+  guint8 *to = (guint8 *)raw->memory.data + shift;
+  if (!ndt_cuda_upload (memory, first, size, locked, &thinner->staging, to, stream, error))
     return FALSE;
-  to->x = raw + (to->x - first);
-  to->y = raw + (to->y - first);
-  to->z = raw + (to->z - first);
+  raw->view.x = to + (view->x - first);
+  raw->view.y = to + (view->y - first);
+  raw->view.z = to + (view->z - first);
+  return TRUE;
+}
+
+gboolean
+ndt_cuda_scan_copy (
+    NdtCudaScan *scan, guint k, NdtCudaThinner *thinner, NdtCudaMemory *memory, GError **error)
+{
+  NdtCudaRawCopy *raw = &thinner->raw[k % NDT_CUDA_RAW_COPIES];
+  if (!scan->waits)
+    return TRUE;
+  for (guint i = 0; i < NDT_CUDA_RAW_COPIES; i++)
+    if (thinner->raw[i].owner == scan)
+      return TRUE;
+  raw->owner = NULL;
+  /* The scan that was there before may still be read. */
+  if (!ndt_cuda_check (memory, cudaStreamWaitEvent (thinner->copy_stream, raw->read, 0),
+          "upload of a scan", error) ||
+      !upload_raw (thinner, raw, memory, &scan->view, thinner->copy_stream, error) ||
+      !ndt_cuda_check (
+          memory, cudaEventRecord (raw->copied, thinner->copy_stream), "upload of a scan", error))
+    return FALSE;
+  raw->owner = scan;
   return TRUE;
 }
 
@@ -164,9 +186,9 @@ launch (NdtCudaMemory *memory, const NdtCudaThin *job, cudaStream_t stream, GErr
   return ndt_cuda_check_launch (memory, status, "thinning of a scan", error);
 }
 
-gboolean
-ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
-    const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+static gboolean
+thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory, const NdtCloudView *raw,
+    const NdtScanFilter *filter, cudaStream_t stream, GError **error)
 {
   const guint n = (guint)raw->n_points;
   NdtCudaThin job;
@@ -186,11 +208,56 @@ ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *m
 }
 
 gboolean
+ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+{
+  scan->waits = FALSE;
+  return thin (scan, thinner, memory, raw, filter, stream, error);
+}
+
+static gboolean
+make_ready (NdtCudaScan *scan, guint k, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    cudaStream_t stream, GError **error)
+{
+  NdtCudaRawCopy *raw = NULL;
+  for (guint i = 0; i < NDT_CUDA_RAW_COPIES; i++)
+    if (thinner->raw[i].owner == scan)
+      raw = &thinner->raw[i];
+  const gboolean is_copied = raw != NULL;
+  if (!raw)
+    raw = &thinner->raw[k % NDT_CUDA_RAW_COPIES];
+  /* Its own copy, or one that may still be made of a scan that loses it. */
+  raw->owner = NULL;
+  return ndt_cuda_check (
+             memory, cudaStreamWaitEvent (stream, raw->copied, 0), "upload of a scan", error) &&
+         (is_copied || upload_raw (thinner, raw, memory, &scan->view, stream, error)) &&
+         thin (scan, thinner, memory, &raw->view, &scan->filter, stream, error) &&
+         ndt_cuda_check (memory, cudaEventRecord (raw->read, stream), "thinning of a scan", error);
+}
+
+gboolean
+ndt_cuda_scan_ready (NdtCudaScan *scan, guint k, NdtCudaThinner *thinner, NdtCudaMemory *memory,
+    cudaStream_t stream, GError **error)
+{
+  if (!scan->waits)
+    return TRUE;
+  if (make_ready (scan, k, thinner, memory, stream, error)) {
+    scan->waits = FALSE;
+    return TRUE;
+  }
+  /* It still waits: another attempt has the same error, if it lasts. */
+  scan->n_points = (guint)scan->view.n_points;
+  scan->thinned = TRUE;
+  return FALSE;
+}
+
+gboolean
 ndt_cuda_scan_sample (NdtCudaScan *scan, NdtCudaScan *to, NdtCudaThinner *thinner,
     NdtCudaMemory *memory, float leaf_size, cudaStream_t stream, GError **error)
 {
   NdtCudaSource source;
   NdtCudaThin job;
+  to->waits = FALSE;
   if (!ndt_cuda_scan_upload (scan, memory, stream, error))
     return FALSE;
   ndt_cuda_scan_get_source (scan, &source);
@@ -207,17 +274,24 @@ ndt_cuda_scan_sample (NdtCudaScan *scan, NdtCudaScan *to, NdtCudaThinner *thinne
 
 gboolean
 ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
-    const NdtCloudView *view, const NdtScanFilter *filter, cudaStream_t stream, GError **error)
+    const NdtCloudView *view, const NdtScanFilter *filter, GError **error)
 {
   const gboolean plain = !(filter->min_range > 0) && !(filter->max_range > 0) && !filter->use_box &&
                          !(filter->leaf_size > 0);
-  NdtCloudView raw;
   scan->n_points = 0;
   scan->host = NULL;
   scan->on_device = scan->thinned = FALSE;
-  if (!plain || view->n_points > NDT_CUDA_MAX_IN_PLACE)
-    return upload_raw (thinner, memory, view, stream, &raw, error) &&
-           ndt_cuda_scan_thin (scan, thinner, memory, &raw, filter, stream, error);
+  scan->waits = FALSE;
+  for (guint i = 0; i < NDT_CUDA_RAW_COPIES; i++)
+    if (thinner->raw[i].owner == scan)
+      thinner->raw[i].owner = NULL;
+  if (!plain || view->n_points > NDT_CUDA_MAX_IN_PLACE) {
+    scan->n_points = (guint)view->n_points;
+    scan->thinned = scan->waits = TRUE;
+    scan->view = *view;
+    scan->filter = *filter;
+    return TRUE;
+  }
 
   const gsize n = view->n_points;
   if (n > 0 && is_packed_f32 (view) && view->stride <= 32 &&
@@ -313,11 +387,35 @@ ndt_cuda_scan_clear (NdtCudaScan *scan, NdtCudaMemory *memory)
   ndt_cuda_moving_clear (&scan->moving, memory);
 }
 
+gboolean
+ndt_cuda_thinner_init (NdtCudaThinner *thinner, NdtCudaMemory *memory, int priority, GError **error)
+{
+  cudaError_t status =
+      cudaStreamCreateWithPriority (&thinner->copy_stream, cudaStreamNonBlocking, priority);
+  for (guint i = 0; i < NDT_CUDA_RAW_COPIES && status == cudaSuccess; i++) {
+    status = cudaEventCreateWithFlags (&thinner->raw[i].copied, cudaEventDisableTiming);
+    if (status == cudaSuccess)
+      status = cudaEventCreateWithFlags (&thinner->raw[i].read, cudaEventDisableTiming);
+  }
+  return ndt_cuda_check (memory, status, "a stream for uploads", error);
+}
+
 void
 ndt_cuda_thinner_clear (NdtCudaThinner *thinner, NdtCudaMemory *memory)
 {
+  if (thinner->copy_stream)
+    cudaStreamSynchronize (thinner->copy_stream);
   ndt_cuda_staging_clear (&thinner->staging, memory);
-  ndt_cuda_free (memory, &thinner->raw);
+  for (guint i = 0; i < NDT_CUDA_RAW_COPIES; i++) {
+    if (thinner->raw[i].copied)
+      cudaEventDestroy (thinner->raw[i].copied);
+    if (thinner->raw[i].read)
+      cudaEventDestroy (thinner->raw[i].read);
+    ndt_cuda_free (memory, &thinner->raw[i].memory);
+  }
   ndt_cuda_free (memory, &thinner->scratch);
   ndt_cuda_free (memory, &thinner->leaves);
+  if (thinner->copy_stream)
+    cudaStreamDestroy (thinner->copy_stream);
+  thinner->copy_stream = NULL;
 }

@@ -16,10 +16,12 @@ G_BEGIN_DECLS
  * @host_stride: floats from one to the next
  * @on_device: @points holds them: packed where they were thinned, or a copy of @host
  * @thinned: the number of points is on the device, before the points
+ * @waits: a raw scan that is not thinned yet: @view by @filter
  *
  * A scan without a filter is not copied, or is in @staging: the first alignment reads it from host
- * memory when it begins. A raw scan is uploaded and thinned on the device, after motion
- * compensation where it has times. Samples of both are made on the device.
+ * memory when it begins. A raw scan is copied and thinned on the device when it is used, after
+ * motion compensation where it has times; in a backlog it is copied while the scans before are
+ * aligned. Samples of both are made on the device.
  */
 typedef struct {
   guint n_points;
@@ -27,21 +29,61 @@ typedef struct {
   guint host_stride;
   gboolean on_device;
   gboolean thinned;
+  gboolean waits;
+  NdtCloudView view;
+  NdtScanFilter filter;
   NdtCudaBuffer staging;
   NdtCudaBuffer points;
   NdtCudaMoving moving;
 } NdtCudaScan;
 
-/* Scratch memory of uploads and thinning, shared by all scans of a stream. */
+/**
+ * NdtCudaRawCopy:
+ * @owner: the scan that it is of, while that one waits; NULL: none
+ * @view: of device memory
+ * @copied: recorded in the copy stream after the copy; likewise @read after the copy was read, in
+ *   the stream of alignments
+ *
+ * A raw scan on the device.
+ */
 typedef struct {
+  NdtCudaBuffer memory;
+  const NdtCudaScan *owner;
+  NdtCloudView view;
+  cudaEvent_t copied;
+  cudaEvent_t read;
+} NdtCudaRawCopy;
+
+#define NDT_CUDA_RAW_COPIES 2
+
+/**
+ * NdtCudaThinner:
+ * @copy_stream: of uploads of raw scans, so that one is copied while another is thinned or aligned
+ *
+ * Memory for uploads and thinning, shared by all scans of a stream. Set up by
+ * ndt_cuda_thinner_init().
+ */
+typedef struct {
+  cudaStream_t copy_stream;
   NdtCudaStaging staging;
-  NdtCudaBuffer raw;
+  NdtCudaRawCopy raw[NDT_CUDA_RAW_COPIES];
   NdtCudaBuffer scratch;
   NdtCudaBuffer leaves;
 } NdtCudaThinner;
 
+gboolean ndt_cuda_thinner_init (
+    NdtCudaThinner *thinner, NdtCudaMemory *memory, int priority, GError **error);
 gboolean ndt_cuda_scan_set (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
-    const NdtCloudView *view, const NdtScanFilter *filter, cudaStream_t stream, GError **error);
+    const NdtCloudView *view, const NdtScanFilter *filter, GError **error);
+/* Begins the upload of a scan that waits, in the copy stream, where that overlaps with other work.
+ * @k: which of the copies receives it: the one before is lost where its scan still waits, and made
+ * again. */
+gboolean ndt_cuda_scan_copy (
+    NdtCudaScan *scan, guint k, NdtCudaThinner *thinner, NdtCudaMemory *memory, GError **error);
+/* Thins a scan that waits; asynchronous, in the stream, where it is copied first if it was not
+ * before. @k: as of ndt_cuda_scan_copy(). */
+gboolean ndt_cuda_scan_ready (NdtCudaScan *scan, guint k, NdtCudaThinner *thinner,
+    NdtCudaMemory *memory, cudaStream_t stream, GError **error);
 /* Thins a raw scan in device memory, aligned to its type; asynchronous, in the stream. */
 gboolean ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory,
     const NdtCloudView *raw, const NdtScanFilter *filter, cudaStream_t stream, GError **error);

@@ -187,7 +187,7 @@ test_failures (void)
   NdtAlignResult results[3];
   gboolean failed = TRUE;
   guint n_refused = 0;
-  for (guint n = 1; n <= 16; n++) {
+  for (guint n = 1; n <= 24; n++) {
     gchar text[32];
     GError *error = NULL;
     NdtBackend *backend;

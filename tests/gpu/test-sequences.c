@@ -208,6 +208,70 @@ test_batches (gconstpointer data)
     truths[i] = ndt_pose_mul (&truths[i], &params.sensor_pose);
 }
 
+/* Raw scans in page-locked memory: in a batch they are copied and thinned while others are aligned.
+ */
+static void
+test_raw (void)
+{
+  g_autoptr (NdtBackend) cuda = open_backend (TRUE);
+  if (!cuda)
+    return;
+  float *plain[N_SCANS];
+  NdtLocalizerParams params;
+  ndt_localizer_params_init (&params);
+  params.filter.leaf_size = 0.5f;
+  params.filter.max_range = 25;
+  memcpy (plain, scans, sizeof (plain));
+  for (guint i = 0; i < N_SCANS; i++) {
+    scans[i] = ndt_backend_alloc_host (cuda, 12 * (gsize)n_points[i]);
+    g_assert_nonnull (scans[i]);
+    memcpy (scans[i], plain[i], 12 * (gsize)n_points[i]);
+  }
+  check (TRUE, &params, GOOD);
+  check (TRUE, &params, BROKEN);
+  /* Some of a batch are thinned, and others aligned as they are. */
+  params.filter.leaf_size = 0;
+  params.filter.max_range = 0;
+  check (TRUE, &params, GOOD);
+  for (guint i = 0; i < N_SCANS; i++) {
+    ((NdtBackendClass *)cuda->klass)->free_host (scans[i], 12 * (gsize)n_points[i]);
+    scans[i] = plain[i];
+  }
+}
+
+/* Scans that wait for their turn, when another takes the memory of one's copy, or is thinned before
+ * it. */
+static void
+test_out_of_turn (void)
+{
+  g_autoptr (NdtBackend) cuda = open_backend (TRUE);
+  if (!cuda)
+    return;
+  enum { N = 5 };
+  static const guint turns[][N] = {{0, 1, 2, 3, 4}, {0, 2, 1, 4, 3}, {4, 3, 2, 1, 0}};
+  const NdtScanFilter filter = {0, 25, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f};
+  g_autoptr (GError) error = NULL;
+  NdtAlignResult alone[N], result;
+  memset (alone, 0, sizeof (alone));
+  for (guint t = 0; t < 1 + G_N_ELEMENTS (turns); t++) {
+    for (guint i = 0; i < N; i++) {
+      const NdtCloudView view = ndt_cloud_view_xyz_f32 (scans[95 + i], n_points[95 + i]);
+      const NdtStart start = {.guess = truths[95 + i], .approach = 1};
+      g_assert_true (ndt_backend_set_scan (cuda, i, &view, &filter, &error));
+      if (t == 0)
+        g_assert_true (ndt_backend_align (cuda, i, &default_params, &start, 1, &alone[i], &error));
+    }
+    for (guint k = 0; k < N && t > 0; k++) {
+      const guint i = turns[t - 1][k];
+      const NdtStart start = {.guess = truths[95 + i], .approach = 1};
+      memset (&result, 0, sizeof (result));
+      g_assert_true (ndt_backend_align_begin (cuda, i, &default_params, &start, N - 1 - i, &error));
+      g_assert_true (ndt_backend_align_end (cuda, &result, &error));
+      g_assert_cmpmem (&result, sizeof (result), &alone[i], sizeof (alone[i]));
+    }
+  }
+}
+
 /* Both backends track the same way: each scan from where the one before ended. */
 static void
 test_backends_agree (void)
@@ -456,6 +520,8 @@ main (int argc, char **argv)
   make_stream ();
   g_test_add_data_func ("/gpu/sequences/cpu", GINT_TO_POINTER (FALSE), test_batches);
   g_test_add_data_func ("/gpu/sequences/cuda", GINT_TO_POINTER (TRUE), test_batches);
+  g_test_add_func ("/gpu/sequences/raw", test_raw);
+  g_test_add_func ("/gpu/sequences/out-of-turn", test_out_of_turn);
   g_test_add_func ("/gpu/sequences/backends-agree", test_backends_agree);
   g_test_add_func ("/gpu/sequences/one-launch", test_one_launch);
   g_test_add_func ("/gpu/sequences/kept-waiting", test_kept_waiting);
