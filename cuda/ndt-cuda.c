@@ -74,7 +74,7 @@ cuda_set_moving_scan (NdtBackend *backend, guint slot, const NdtCloudView *point
   ndt_cuda_align_stop (backend);
   return ndt_cuda_enter (cuda, error) &&
          ndt_cuda_moving_set (&cuda->scans[slot].moving, &cuda->memory, points, times,
-             &cuda->thinner.staging, cuda->stream, span, error);
+             &cuda->thinner.staging, cuda->thinner.copy_stream, cuda->stream, span, error);
 }
 
 static gboolean

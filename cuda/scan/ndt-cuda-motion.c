@@ -99,28 +99,36 @@ launched (NdtCudaMemory *memory, cudaError_t status, guint n, const gchar *what,
   return ndt_cuda_check (memory, status, what, error);
 }
 
-gboolean
-ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtCloudView *points,
-    const NdtTimeView *times, NdtCudaStaging *staging, cudaStream_t stream, NdtTimeSpan *span,
-    GError **error)
+/* The upload, and the kernels that sum up the times. */
+static gboolean
+begin (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtCloudView *points,
+    const NdtTimeView *times, NdtCudaStaging *staging, cudaStream_t copy_stream,
+    cudaStream_t stream, GError **error)
 {
   const gsize n = points->n_points;
   const guint8 *first;
   gsize size;
-  memset (&moving->raw, 0, sizeof (moving->raw));
-  memset (span, 0, sizeof (*span));
-  if (n == 0)
-    return TRUE;
   NdtCudaRaw raw = {.time_type = times->type, .n = (guint32)n};
   const gboolean whole = get_records (points, times, &first, &size);
   const gboolean locked = whole && ndt_cuda_is_locked (first, size);
   const gboolean as_it_is = locked || (whole && points->stride <= NDT_CUDA_MAX_RECORD);
+  cudaError_t status = cudaSuccess;
   if (!as_it_is)
     size = n * packed_size (times->type);
   if (!ndt_cuda_reserve (memory, &moving->data, size + 8, error) ||
       !ndt_cuda_reserve (
           memory, &moving->times, (1 + NDT_CUDA_TIMES_BLOCKS) * sizeof (NdtCudaTimes), error) ||
       !ndt_cuda_host_reserve (memory, &moving->result, sizeof (NdtCudaTimes), error))
+    return FALSE;
+  if (!moving->copied)
+    status = cudaEventCreateWithFlags (&moving->copied, cudaEventDisableTiming);
+  if (status == cudaSuccess && !moving->read)
+    status = cudaEventCreateWithFlags (&moving->read, cudaEventDisableTiming);
+  if (status == cudaSuccess)
+    status = cudaEventRecord (moving->read, stream);
+  if (status == cudaSuccess)
+    status = cudaStreamWaitEvent (copy_stream, moving->read, 0);
+  if (!ndt_cuda_check (memory, status, "upload of a scan", error))
     return FALSE;
   guint8 *to = moving->data.data;
   if (as_it_is) {
@@ -133,7 +141,7 @@ ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtClou
     raw.is_double = points->scalar == NDT_SCALAR_F64;
     raw.times = to + (times->data - first);
     raw.time_stride = times->stride;
-    if (!ndt_cuda_upload (memory, first, size, locked, staging, to, stream, error))
+    if (!ndt_cuda_upload (memory, first, size, locked, staging, to, copy_stream, error))
       return FALSE;
   } else {
     const Scan scan = {points, times};
@@ -142,18 +150,67 @@ ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtClou
     raw.z = to + 8;
     raw.stride = raw.time_stride = packed_size (times->type);
     raw.times = to + packed_time (times->type);
-    if (!ndt_cuda_upload_records (memory, pack, &scan, n, raw.stride, staging, to, stream, error))
+    if (!ndt_cuda_upload_records (
+            memory, pack, &scan, n, raw.stride, staging, to, copy_stream, error))
       return FALSE;
   }
-  NdtCudaTimes *result = moving->result.data;
-  if (!launched (memory, ndt_cuda_times_launch (&raw, moving->times.data, result, stream),
-          NDT_CUDA_TIMES_LAUNCHES, "times of a scan", error))
+  if (!launched (memory,
+          ndt_cuda_times_launch (&raw, moving->times.data, moving->result.data, copy_stream),
+          NDT_CUDA_TIMES_LAUNCHES, "times of a scan", error) ||
+      !ndt_cuda_check (
+          memory, cudaEventRecord (moving->copied, copy_stream), "times of a scan", error))
     return FALSE;
-  ndt_cuda_count_synchronization (memory);
-  if (!ndt_cuda_check (memory, cudaStreamSynchronize (stream), "times of a scan", error))
-    return FALSE;
-  ndt_cuda_count_download (memory, sizeof (*result));
   moving->raw = raw;
+  moving->points = *points;
+  moving->times_of = *times;
+  moving->is_begun = TRUE;
+  return TRUE;
+}
+
+static gboolean
+is_same (const NdtCudaMoving *moving, const NdtCloudView *points, const NdtTimeView *times)
+{
+  const NdtCloudView *p = &moving->points;
+  const NdtTimeView *t = &moving->times_of;
+  return p->x == points->x && p->y == points->y && p->z == points->z &&
+         p->stride == points->stride && p->n_points == points->n_points &&
+         p->scalar == points->scalar && t->data == times->data && t->stride == times->stride &&
+         t->type == times->type;
+}
+
+gboolean
+ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtCloudView *points,
+    const NdtTimeView *times, NdtCudaStaging *staging, cudaStream_t copy_stream,
+    cudaStream_t stream, NdtTimeSpan *span, GError **error)
+{
+  const guint8 *first;
+  gsize size;
+  const gboolean is_begun = span && moving->is_begun && is_same (moving, points, times);
+  moving->is_begun = FALSE;
+  if (!is_begun)
+    memset (&moving->raw, 0, sizeof (moving->raw));
+  if (span)
+    memset (span, 0, sizeof (*span));
+  if (points->n_points == 0)
+    return TRUE;
+  if (!span && !(get_records (points, times, &first, &size) && ndt_cuda_is_locked (first, size)))
+    return TRUE;
+  if (!is_begun && !begin (moving, memory, points, times, staging, copy_stream, stream, error)) {
+    memset (&moving->raw, 0, sizeof (moving->raw));
+    return FALSE;
+  }
+  if (!span)
+    return TRUE;
+  moving->is_begun = FALSE;
+  ndt_cuda_count_synchronization (memory);
+  if (!ndt_cuda_check (memory, cudaEventSynchronize (moving->copied), "times of a scan", error) ||
+      !ndt_cuda_check (
+          memory, cudaStreamWaitEvent (stream, moving->copied, 0), "times of a scan", error)) {
+    memset (&moving->raw, 0, sizeof (moving->raw));
+    return FALSE;
+  }
+  const NdtCudaTimes *result = moving->result.data;
+  ndt_cuda_count_download (memory, sizeof (*result));
   span->n_points = result->n;
   span->first = result->point_first;
   span->last = result->point_last;
@@ -189,6 +246,11 @@ ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory, const NdtScan
 void
 ndt_cuda_moving_clear (NdtCudaMoving *moving, NdtCudaMemory *memory)
 {
+  if (moving->copied)
+    cudaEventDestroy (moving->copied);
+  if (moving->read)
+    cudaEventDestroy (moving->read);
+  moving->copied = moving->read = NULL;
   ndt_cuda_free (memory, &moving->result);
   ndt_cuda_free (memory, &moving->data);
   ndt_cuda_free (memory, &moving->times);

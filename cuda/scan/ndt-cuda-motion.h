@@ -78,10 +78,20 @@ cudaError_t ndt_cuda_motion_launch (const NdtCudaRaw *raw, const NdtCudaTimes *t
 /**
  * NdtCudaMoving:
  *
+ * @raw: on the device
+ * @points, @times_of: what was begun to be uploaded, where @is_begun
+ * @copied: recorded in the copy stream after upload and times; @read: in the stream of alignments
+ *   before, where the memory may still be read
+ *
  * The raw scan of a slot, with its times.
  */
 typedef struct {
   NdtCudaRaw raw;
+  gboolean is_begun;
+  NdtCloudView points;
+  NdtTimeView times_of;
+  cudaEvent_t copied;
+  cudaEvent_t read;
   NdtCudaBuffer data; /* on the device, as the members below */
   NdtCudaBuffer times;
   NdtCudaBuffer matrices;
@@ -89,10 +99,12 @@ typedef struct {
   NdtCudaBuffer result; /* page-locked NdtCudaTimes */
 } NdtCudaMoving;
 
-/* Uploads the scan with its times, and waits for @span. */
+/* Uploads the scan with its times in @copy_stream, and waits for @span; @stream waits as well. With
+ * @span NULL it only begins, where the scan is in page-locked memory; a later call with the same
+ * scan continues. */
 gboolean ndt_cuda_moving_set (NdtCudaMoving *moving, NdtCudaMemory *memory,
     const NdtCloudView *points, const NdtTimeView *times, NdtCudaStaging *staging,
-    cudaStream_t stream, NdtTimeSpan *span, GError **error);
+    cudaStream_t copy_stream, cudaStream_t stream, NdtTimeSpan *span, GError **error);
 /* A view of device memory: the compensated points, or the raw ones where @motion is NULL. */
 gboolean ndt_cuda_moving_get (NdtCudaMoving *moving, NdtCudaMemory *memory,
     const NdtScanMotion *motion, cudaStream_t stream, NdtCloudView *points, GError **error);

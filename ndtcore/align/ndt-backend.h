@@ -188,8 +188,9 @@ struct _NdtBackendClass {
   /* A scan in two steps, for motion compensation: set_moving_scan sets its raw points and their
    * times; *span is of the times of its finite points, and its n_points is 0 where there are none.
    * Then move_scan, once or more, transforms them to one instant as ndt_deskew_motion() does (NULL:
-   * not at all) and thins them. Memory of both has to stay valid as for set_scan. Nullable, both or
-   * none: NdtMovingScan then does it on the CPU. */
+   * not at all) and thins them. Memory of both has to stay valid as for set_scan. With @span NULL
+   * set_moving_scan may begin to read the scan, and returns without waiting; it is called again
+   * with the same arguments. Nullable, both or none: NdtMovingScan then does it on the CPU. */
   gboolean (*set_moving_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
       const NdtTimeView *times, NdtTimeSpan *span, GError **error);
   gboolean (*move_scan) (NdtBackend *backend, guint slot, const NdtScanMotion *motion,

@@ -39,6 +39,14 @@ ndt_moving_scan_free (NdtMovingScan *scan)
 }
 
 gboolean
+ndt_moving_scan_announce (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtTimeView *times, GError **error)
+{
+  return !backend->klass->set_moving_scan ||
+         ndt_backend_set_moving_scan (backend, slot, points, times, NULL, error);
+}
+
+gboolean
 ndt_moving_scan_set (NdtMovingScan *scan, NdtBackend *backend, guint slot,
     const NdtCloudView *points, const NdtTimeView *times, NdtTimeSpan *span, GError **error)
 {

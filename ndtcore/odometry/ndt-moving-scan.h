@@ -13,6 +13,10 @@ typedef struct _NdtMovingScan NdtMovingScan;
 NdtMovingScan *ndt_moving_scan_new (void);
 void ndt_moving_scan_free (NdtMovingScan *scan);
 
+/* Lets a device begin to read a scan that ndt_moving_scan_set() will set with the same arguments,
+ * maybe after other scans. Of a CPU backend it does nothing. */
+gboolean ndt_moving_scan_announce (NdtBackend *backend, guint slot, const NdtCloudView *points,
+    const NdtTimeView *times, GError **error);
 /* Takes a scan for @slot: @points and @times, whose memory stays valid as for
  * ndt_backend_set_scan(). @span: (out). */
 gboolean ndt_moving_scan_set (NdtMovingScan *scan, NdtBackend *backend, guint slot,

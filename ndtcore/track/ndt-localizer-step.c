@@ -14,9 +14,8 @@
 /* Most repetitions of compensation and alignment of a scan. */
 #define MAX_PASSES 2
 
-/* Returns TRUE where the observation has times of points. */
-static gboolean
-has_times (const NdtObservation *observation)
+gboolean
+ndt_localizer_has_times (const NdtObservation *observation)
 {
   return observation->point_times.data && observation->points.n_points > 0 &&
          observation->time >= 0;
@@ -159,7 +158,7 @@ set_course (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   const NdtObservation *observation = step->observation;
   NdtCourse *course = &step->course;
   NdtTimeSpan span = {0};
-  if (has_times (observation) &&
+  if (ndt_localizer_has_times (observation) &&
       !ndt_moving_scan_set (localizer->moving, localizer->backend, step->slot, &observation->points,
           &observation->point_times, &span, error))
     return FALSE;

@@ -92,6 +92,9 @@ ndt_localizer_step_is_deskewed (const NdtLocalizerStep *step)
   return step->has_course && step->course.has_velocity;
 }
 
+/* Returns TRUE where the observation has times of points. */
+gboolean ndt_localizer_has_times (const NdtObservation *observation);
+
 /* Least ratio of the qualities in two places at which a scan does not distinguish them. */
 #define NDT_LOCALIZER_AS_GOOD 0.9
 /* What a search finds was the best of many places, and has to fit by so much better. */

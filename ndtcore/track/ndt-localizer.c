@@ -124,9 +124,14 @@ upload (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, 
 {
   const gint64 since = now ();
   const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
-  /* A scan with motion compensation is set when its velocity is known. */
-  const gboolean ok = localizer->params.deskew || ndt_backend_set_scan (localizer->backend, slot,
-                                                      &observation->points, &filter, error);
+  gboolean ok = TRUE;
+  /* A scan with motion compensation is set when its velocity is known; a device may read it before.
+   */
+  if (!localizer->params.deskew)
+    ok = ndt_backend_set_scan (localizer->backend, slot, &observation->points, &filter, error);
+  else if (ndt_localizer_has_times (observation))
+    ok = ndt_moving_scan_announce (
+        localizer->backend, slot, &observation->points, &observation->point_times, error);
   localizer->upload_times[slot] = now () - since;
   return ok;
 }
@@ -180,13 +185,15 @@ start (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, g
 }
 
 /* A result is completed and delivered while the next scan is aligned, which is not part of the
- * alignment's time. */
+ * alignment's time. Scans with motion compensation are set one by one, after the result before: the
+ * alignment of one has no following scans. */
 static gboolean
 process_overlapped (NdtLocalizer *localizer, const NdtObservation *observations, guint n,
     NdtLocalizationFunc func, gpointer user_data, GError **error)
 {
   NdtLocalizerStep steps[2];
-  gboolean begun = start (localizer, 0, &observations[0], n - 1, &steps[0], error);
+  const gboolean are_set = !localizer->params.deskew;
+  gboolean begun = start (localizer, 0, &observations[0], are_set ? n - 1 : 0, &steps[0], error);
   for (guint i = 0; i < n && begun; i++) {
     NdtLocalizerStep *step = &steps[i % 2];
     const gint64 since = now ();
@@ -194,7 +201,8 @@ process_overlapped (NdtLocalizer *localizer, const NdtObservation *observations,
       return FALSE;
     step->out.align_time += now () - since;
     if (i + 1 < n)
-      begun = start (localizer, i + 1, &observations[i + 1], n - 2 - i, &steps[(i + 1) % 2], error);
+      begun = start (localizer, i + 1, &observations[i + 1], are_set ? n - 2 - i : 0,
+          &steps[(i + 1) % 2], error);
     ndt_localizer_step_complete (localizer, step, NULL);
     func (i, &step->out, user_data);
   }
@@ -213,7 +221,7 @@ ndt_localizer_process_batch (NdtLocalizer *localizer, const NdtObservation *obse
   for (guint i = 0; i < n_observations; i++)
     if (!upload (localizer, i, &observations[i], error))
       return FALSE;
-  if (!localizer->params.deskew && !needs_backend (&localizer->params)) {
+  if (!needs_backend (&localizer->params)) {
     const gboolean ok =
         process_overlapped (localizer, observations, n_observations, func, user_data, error);
     ndt_backend_align_stop (localizer->backend);

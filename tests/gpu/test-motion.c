@@ -297,13 +297,12 @@ take_scan (const Scene *s, guint number, float *records)
   }
 }
 
-static void
-localize (NdtBackend *backend, const Scene *s, float *const records[N_SCANS], NdtLocalization *out)
+static NdtLocalizer *
+open_localizer (NdtBackend *backend, const Scene *s)
 {
-  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  NdtLocalizer *localizer = ndt_localizer_new (backend);
   g_autoptr (GError) error = NULL;
   NdtLocalizerParams params;
-  NdtBackendCounters before, after;
   ndt_localizer_params_init (&params);
   params.deskew = TRUE;
   params.filter.leaf_size = 0.5f;
@@ -312,13 +311,29 @@ localize (NdtBackend *backend, const Scene *s, float *const records[N_SCANS], Nd
   g_assert_true (ndt_backend_set_map (backend, s->map, &error));
   const NdtPose start = pose_at (s, 0);
   g_assert_true (ndt_localizer_set_initial_pose (localizer, &start));
+  return localizer;
+}
+
+static void
+observe (float *const records[N_SCANS], guint i, NdtObservation *observation)
+{
+  memset (observation, 0, sizeof (*observation));
+  observation->points = ndt_cloud_view (records[i], N_POINTS, 20, 0, 4, 8, NDT_SCALAR_F32);
+  observation->time = (gint64)(1e9 * SPAN * i);
+  observation->point_times = (NdtTimeView){(const guint8 *)(records[i] + 4), 20, NDT_TIME_F32};
+}
+
+static void
+localize (NdtBackend *backend, const Scene *s, float *const records[N_SCANS], NdtLocalization *out)
+{
+  g_autoptr (NdtLocalizer) localizer = open_localizer (backend, s);
+  g_autoptr (GError) error = NULL;
+  NdtBackendCounters before, after;
+  memset (out, 0, N_SCANS * sizeof (*out));
   ndt_backend_get_counters (backend, &before);
   for (guint i = 0; i < N_SCANS; i++) {
     NdtObservation observation;
-    memset (&observation, 0, sizeof (observation));
-    observation.points = ndt_cloud_view (records[i], N_POINTS, 20, 0, 4, 8, NDT_SCALAR_F32);
-    observation.time = (gint64)(1e9 * SPAN * i);
-    observation.point_times = (NdtTimeView){(const guint8 *)(records[i] + 4), 20, NDT_TIME_F32};
+    observe (records, i, &observation);
     ndt_localizer_process (localizer, &observation, &out[i], &error);
     g_assert_no_error (error);
     g_assert_cmpint (out[i].status, ==, NDT_TRACK_TRACKING);
@@ -327,6 +342,39 @@ localize (NdtBackend *backend, const Scene *s, float *const records[N_SCANS], Nd
   /* No scan goes up twice; what else does is little. */
   if (backend->klass->set_moving_scan)
     g_assert_cmpuint (after.upload_bytes - before.upload_bytes, <, N_SCANS * 20 * N_POINTS * 5 / 4);
+}
+
+static void
+collect (guint index, const NdtLocalization *localization, gpointer user_data)
+{
+  ((NdtLocalization *)user_data)[index] = *localization;
+}
+
+/* In batches, of which the device reads scans before their turn: the same, to the bit. */
+static void
+check_batches (NdtBackend *backend, const Scene *s, float *const records[N_SCANS],
+    const NdtLocalization *one_by_one)
+{
+  static const guint sizes[] = {1, 3, N_SCANS};
+  for (guint k = 0; k < G_N_ELEMENTS (sizes); k++) {
+    g_autoptr (NdtLocalizer) localizer = open_localizer (backend, s);
+    g_autoptr (GError) error = NULL;
+    NdtLocalization out[N_SCANS];
+    for (guint i = 0; i < N_SCANS; i += sizes[k]) {
+      NdtObservation observations[N_SCANS];
+      const guint n = MIN (sizes[k], N_SCANS - i);
+      for (guint m = 0; m < n; m++)
+        observe (records, i + m, &observations[m]);
+      ndt_localizer_process_batch (localizer, observations, n, collect, out + i, &error);
+      g_assert_no_error (error);
+    }
+    for (guint i = 0; i < N_SCANS; i++) {
+      NdtLocalization expected = one_by_one[i];
+      expected.upload_time = out[i].upload_time;
+      expected.align_time = out[i].align_time;
+      g_assert_cmpmem (&out[i], sizeof (out[i]), &expected, sizeof (expected));
+    }
+  }
 }
 
 /* A drive: both backends say the same, and are right. */
@@ -347,8 +395,10 @@ test_localize (void)
     memcpy (locked[i], records[i], 20 * N_POINTS);
   }
   localize (cpu, &s, records, a);
+  check_batches (cpu, &s, records, a);
   for (guint k = 0; k < 2; k++) {
     localize (cuda, &s, k ? locked : records, b);
+    check_batches (cuda, &s, k ? locked : records, b);
     for (guint i = 0; i < N_SCANS; i++) {
       const NdtPose truth = pose_at (&s, SPAN * i);
       double metres, radians, off, turn;
