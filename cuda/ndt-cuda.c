@@ -244,8 +244,8 @@ apply_testing (NdtCudaBackend *cuda)
   NdtCudaLimits *limits = &cuda->limits;
   const gchar *text = ndt_cuda_testing_get (NDT_CUDA_TESTING_LIMITS);
   gint size, threads, n_slots = 0;
-  if (text && sscanf (text, "%d:%d:%d:%d", &limits->n_processors, &limits->max_shared,
-                  &limits->max_cluster, &limits->max_grid) != 4)
+  if (text && sscanf (text, "%d:%d:%d:%d:%d", &limits->n_processors, &limits->max_shared,
+                  &limits->max_cluster, &limits->max_grid, &limits->max_dense) != 5)
     g_warning ("limits of a device: %s", text);
   text = ndt_cuda_testing_get (NDT_CUDA_TESTING_SHAPE);
   if (text && (sscanf (text, "cluster:%d:%d:%d", &size, &threads, &n_slots) >= 2 ||

@@ -31,15 +31,17 @@ choose_kernel_of (const NdtCudaShape *shape)
 {
   if (!shape->grid)
     return shape->threads == 512 ? align_clusters<512, LANES> : align_clusters<256, LANES>;
+  if (shape->dense)
+    return align_grid<256, 1, LANES, 2>;
   switch (shape->size) {
   case 128:
-    return align_grid<256, 8, LANES>;
+    return align_grid<256, 8, LANES, 1>;
   case 64:
-    return align_grid<256, 4, LANES>;
+    return align_grid<256, 4, LANES, 1>;
   case 32:
-    return align_grid<256, 2, LANES>;
+    return align_grid<256, 2, LANES, 1>;
   default:
-    return align_grid<256, 1, LANES>;
+    return align_grid<256, 1, LANES, 1>;
   }
 }
 
@@ -84,13 +86,21 @@ taken_bytes (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t la
   return (size_t)declared[shape->grid] + dynamic_bytes (shape, lanes, 0);
 }
 
+size_t
+ndt_cuda_align_shared (const NdtCudaLimits *limits, const NdtCudaShape *shape)
+{
+  /* A multiprocessor keeps 1 kB of its memory for each block (CUDA C++ Programming Guide, Compute
+   * Capability 8.x); it has as much as a block can have, or 1 kB more. */
+  return (size_t)(shape->dense ? limits->max_shared / 2 - 1024 : limits->max_shared);
+}
+
 int
 ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape)
 {
   bool fits = true;
   for (uint32_t lanes = 1; lanes <= 4; lanes *= 2)
     fits = fits && (!(shape->lanes & lanes) ||
-                       taken_bytes (limits, shape, lanes) <= (size_t)limits->max_shared);
+                       taken_bytes (limits, shape, lanes) <= ndt_cuda_align_shared (limits, shape));
   return fits;
 }
 
@@ -99,7 +109,7 @@ ndt_cuda_align_least_lanes (const NdtCudaLimits *limits)
 {
   uint32_t lanes = 1;
   for (; lanes < 4; lanes *= 2) {
-    const NdtCudaShape cluster = {0, 1, 256, lanes, {}, 0}, grid = {1, 16, 256, lanes, {}, 0};
+    const NdtCudaShape cluster = {0, 0, 1, 256, lanes, {}, 0}, grid = {1, 0, 16, 256, lanes, {}, 0};
     if (ndt_cuda_align_fits (limits, &cluster) ||
         (limits->max_grid >= 16 && ndt_cuda_align_fits (limits, &grid)))
       break;
@@ -110,10 +120,9 @@ ndt_cuda_align_least_lanes (const NdtCudaLimits *limits)
 uint32_t
 ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes)
 {
-  const size_t taken = taken_bytes (limits, shape, lanes);
-  return taken <= (size_t)limits->max_shared
-             ? (uint32_t)(((size_t)limits->max_shared - taken) / slot_bytes (lanes))
-             : 0;
+  const size_t taken = taken_bytes (limits, shape, lanes),
+               most = ndt_cuda_align_shared (limits, shape);
+  return taken <= most ? (uint32_t)((most - taken) / slot_bytes (lanes)) : 0;
 }
 
 uint32_t
@@ -148,10 +157,11 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   limits->methods_declared[0] = limits->methods_declared[1] = 0;
   for (uint32_t lanes : {0, 1, 2, 4})
     for (int methods = 0; methods <= (lanes == 0); methods++) {
-      const NdtCudaShape shapes[] = {{0, 1, 256, lanes, {}, methods},
-          {0, 1, 512, lanes, {}, methods}, {1, 128, 256, lanes, {}, methods},
-          {1, 64, 256, lanes, {}, methods}, {1, 32, 256, lanes, {}, methods},
-          {1, 16, 256, lanes, {}, methods}};
+      /* Of the other methods there is no dense kernel. */
+      const NdtCudaShape shapes[] = {{0, 0, 1, 256, lanes, {}, methods},
+          {0, 0, 1, 512, lanes, {}, methods}, {1, 0, 128, 256, lanes, {}, methods},
+          {1, 0, 64, 256, lanes, {}, methods}, {1, 0, 32, 256, lanes, {}, methods},
+          {1, 0, 16, 256, lanes, {}, methods}, {1, !methods, 16, 256, lanes, {}, methods}};
       for (const NdtCudaShape &shape : shapes) {
         cudaFuncAttributes attributes;
         const void *kernel = (const void *)choose_kernel (&shape);
@@ -184,7 +194,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
       config.attrs = &attribute;
       config.numAttrs = 1;
       for (int threads = 256; threads <= 512; threads += 256) {
-        const NdtCudaShape shape = {0, size, threads, 0, {}, 0};
+        const NdtCudaShape shape = {0, 0, size, threads, 0, {}, 0};
         const void *kernel = (const void *)choose_kernel (&shape);
         config.blockDim = dim3 ((unsigned)threads);
         config.dynamicSmemBytes = dynamic_bytes (&shape, 2, 32);
@@ -200,14 +210,21 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   }
 #endif
   /* One block per multiprocessor, where it fits with the least shared memory that it needs. */
-  const NdtCudaShape grid = {1, 128, 256, 0, {}, 0};
-  int blocks = 0;
+  const NdtCudaShape grid = {1, 0, 128, 256, 0, {}, 0}, dense = {1, 1, 16, 256, 0, {}, 0};
+  int blocks = 0, dense_blocks = 0;
   if (cooperative && cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid),
                          256, dynamic_bytes (&grid, 1, 1)) != cudaSuccess) {
     (void)cudaGetLastError ();
     blocks = 0;
   }
   limits->max_grid = blocks > 0 ? limits->n_processors : 0;
+  if (cooperative &&
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor (&dense_blocks, choose_kernel (&dense), 256,
+          dynamic_bytes (&dense, 1, 1)) != cudaSuccess) {
+    (void)cudaGetLastError ();
+    dense_blocks = 0;
+  }
+  limits->max_dense = dense_blocks >= 2 ? 2 * limits->n_processors : 0;
   return cudaSuccess;
 }
 

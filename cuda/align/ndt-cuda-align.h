@@ -124,6 +124,7 @@ typedef struct {
  * NdtCudaShape:
  * @grid: one alignment at a time by a cooperative grid of @size blocks (16, 32, 64 or 128);
  *   otherwise each start has a cluster of @size blocks (1, 2, 4, 8, 16)
+ * @dense: of a grid of 16: two blocks share a multiprocessor, for devices with 8 to 15 of them
  * @threads: a block: 256, or for clusters 512
  * @lanes: sum of the lanes a point that scans may take: one of 1, 2 and 4 where it is known,
  *   otherwise ndt_cuda_lanes() of each scan, but no fewer than the least of these
@@ -135,6 +136,7 @@ typedef struct {
  */
 typedef struct {
   int32_t grid;
+  int32_t dense;
   int32_t size;
   int32_t threads;
   uint32_t lanes;
@@ -146,6 +148,7 @@ typedef struct {
  * NdtCudaLimits:
  * @max_cluster: largest cluster of blocks
  * @max_grid: largest grid that the device holds at once, with 256 threads a block
+ * @max_dense: the same with two blocks a multiprocessor
  * @max_shared: bytes of shared memory that a block can have
  * @declared: of these, the statically declared ones of the kernels for clusters and for grids …
  * @methods_declared: … and of those with @methods
@@ -154,6 +157,7 @@ typedef struct {
   int32_t n_processors;
   int32_t max_cluster;
   int32_t max_grid;
+  int32_t max_dense;
   int32_t max_shared;
   int32_t declared[2];
   int32_t methods_declared[2];
@@ -163,6 +167,8 @@ typedef struct {
 const void *ndt_cuda_align_methods_kernel (const NdtCudaShape *shape);
 cudaError_t ndt_cuda_align_limits (int device, NdtCudaLimits *limits);
 size_t ndt_cuda_exchange_bytes (void);
+/* Bytes of shared memory that a block of this shape can have. */
+size_t ndt_cuda_align_shared (const NdtCudaLimits *limits, const NdtCudaShape *shape);
 /* Returns 1 where a block has the memory that this shape needs without slots. */
 int ndt_cuda_align_fits (const NdtCudaLimits *limits, const NdtCudaShape *shape);
 /* Fewest lanes a point with which a block fits; more always fit. */

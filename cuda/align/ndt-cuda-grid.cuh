@@ -223,9 +223,10 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
   return true;
 }
 
-template <int THREADS, int PARTS, int LANES>
+/* @BLOCKS: of a multiprocessor, which limits the registers of each. */
+template <int THREADS, int PARTS, int LANES, int BLOCKS>
 static __global__ void
-__launch_bounds__ (THREADS, 1) align_grid (const __grid_constant__ NdtCudaJob job)
+__launch_bounds__ (THREADS, BLOCKS) align_grid (const __grid_constant__ NdtCudaJob job)
 {
   extern __shared__ __align__ (16) unsigned char dynamic[];
   __shared__ GridShared<PARTS> shared;

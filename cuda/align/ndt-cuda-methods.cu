@@ -15,12 +15,12 @@ ndt_cuda_align_methods_kernel (const NdtCudaShape *shape)
                                  : (const void *)align_clusters<256, 0>;
   switch (shape->size) {
   case 128:
-    return (const void *)align_grid<256, 8, 0>;
+    return (const void *)align_grid<256, 8, 0, 1>;
   case 64:
-    return (const void *)align_grid<256, 4, 0>;
+    return (const void *)align_grid<256, 4, 0, 1>;
   case 32:
-    return (const void *)align_grid<256, 2, 0>;
+    return (const void *)align_grid<256, 2, 0, 1>;
   default:
-    return (const void *)align_grid<256, 1, 0>;
+    return (const void *)align_grid<256, 1, 0, 1>;
   }
 }

@@ -95,6 +95,15 @@ choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_start
       shape.threads = 256;
       keeps_all = TRUE;
     }
+    /* A device with fewer multiprocessors has two of the 16 blocks on each. */
+    if (!methods && cuda->limits.max_grid < 16 && cuda->limits.max_dense >= 16 &&
+        4 * n_starts < processors) {
+      const NdtCudaShape dense = {1, 1, 16, 256, shape.lanes, {0}, 0};
+      if (ndt_cuda_align_fits (&cuda->limits, &dense)) {
+        shape = dense;
+        keeps_all = TRUE;
+      }
+    }
   }
   for (guint k = 0; k < 3; k++) {
     const guint32 lanes = 1 << k;

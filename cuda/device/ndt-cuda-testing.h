@@ -15,9 +15,9 @@ G_BEGIN_DECLS
  * @NDT_CUDA_TESTING_LANES: "1", "2" or "4" lanes a point; changes the last bits of results
  * @NDT_CUDA_TESTING_FAIL: "alloc:N" makes the N-th allocation from now on fail, "launch:N" the N-th
  *   launch; has effect on open backends as well
- * @NDT_CUDA_TESTING_LIMITS: "PROCESSORS:SHARED:CLUSTER:GRID" limits of a smaller device:
- *   multiprocessors, bytes of shared memory of a block, largest cluster (1: none) and largest
- *   resident grid
+ * @NDT_CUDA_TESTING_LIMITS: "PROCESSORS:SHARED:CLUSTER:GRID:DENSE" limits of a smaller device:
+ *   multiprocessors, bytes of shared memory of a block, largest cluster (1: none), largest resident
+ *   grid, and the same with two blocks a multiprocessor
  * @NDT_CUDA_TESTING_PAUSE: microseconds by which a thread that waits for a result is delayed at
  *   each poll
  */
