@@ -26,7 +26,9 @@ typedef struct {
   float d2;
   const NdtCudaVoxel *voxels;
   const NdtBlock *blocks;
-  const uint32_t *grid; /* NULL: voxels are found by their block's hash */
+  const uint32_t *grid; /* NULL: voxels are found by pages … */
+  const uint32_t *directory;
+  const NdtCudaPageBlock *pages; /* … or by their block's hash where this is NULL */
   int32_t grid_first[3];
   int32_t grid_size[3];
   int32_t block_shift;
@@ -142,9 +144,58 @@ list_voxels (const Frame &f, const int32_t cell[3], const int32_t lo[3], const i
   return n <= SIZE ? n : -1;
 }
 
+/* The same by pages, of up to four rows: as in a grid, no load waits for a branch. */
+template <int LANES>
+__device__ __forceinline__ int
+list_voxels_in_pages (const Frame &f, const int32_t cell[3], const int32_t lo[3],
+    const int32_t hi[3], uint32_t lane, uint32_t *list)
+{
+  constexpr int SIZE = (int)ListSize<LANES>::value, ROWS = 4, IN_ROW = (ROWS + LANES - 1) / LANES;
+  const bool faces_only = f.neighbours == NDT_NEIGHBOURS_DIRECT7;
+  const uint32_t nx = (uint32_t)f.grid_size[0], ny = (uint32_t)f.grid_size[1],
+                 nz = (uint32_t)f.grid_size[2];
+  int n = 0;
+  for (int dz = 0; dz < ROWS; dz++) {
+    const int32_t z = lo[2] + dz;
+    uint32_t page[ROWS * IN_ROW];
+    ulonglong2 block[ROWS * IN_ROW];
+#pragma unroll
+    for (int m = 0; m < ROWS * IN_ROW; m++) {
+      const int32_t y = lo[1] + m / IN_ROW;
+      const int32_t x = own_cell<LANES> (lo[0], y, z, lane) + LANES * (m % IN_ROW);
+      const int away = (x != cell[0]) + (y != cell[1]) + (z != cell[2]);
+      const uint32_t px = (uint32_t)((x >> NDT_CUDA_PAGE_SHIFT) - f.grid_first[0]),
+                     py = (uint32_t)((y >> NDT_CUDA_PAGE_SHIFT) - f.grid_first[1]),
+                     pz = (uint32_t)((z >> NDT_CUDA_PAGE_SHIFT) - f.grid_first[2]);
+      const bool wanted = (x <= hi[0]) & (y <= hi[1]) & (z <= hi[2]) & (!faces_only | (away <= 1)) &
+                          (px < nx) & (py < ny) & (pz < nz);
+      page[m] = __ldg (f.directory + (wanted ? 1 + (pz * ny + py) * nx + px : 0));
+    }
+#pragma unroll
+    for (int m = 0; m < ROWS * IN_ROW; m++) {
+      const int32_t y = lo[1] + m / IN_ROW;
+      const int32_t x = own_cell<LANES> (lo[0], y, z, lane) + LANES * (m % IN_ROW);
+      const uint32_t at = ((z >> 2 & 7) * 8 + (y >> 2 & 7)) * 8 + (x >> 2 & 7);
+      block[m] = __ldg ((const ulonglong2 *)f.pages + (size_t)page[m] * NDT_CUDA_PAGE_BLOCKS + at);
+    }
+#pragma unroll
+    for (int m = 0; m < ROWS * IN_ROW; m++) {
+      const int32_t y = lo[1] + m / IN_ROW;
+      const int32_t x = own_cell<LANES> (lo[0], y, z, lane) + LANES * (m % IN_ROW);
+      const uint64_t bit = UINT64_C (1) << ndt_block_bit (x, y, z);
+      if (block[m].x & bit) {
+        if (n < SIZE)
+          list[32 * n] = (uint32_t)block[m].y + (uint32_t)__popcll (block[m].x & (bit - 1));
+        n++;
+      }
+    }
+  }
+  return n <= SIZE ? n : -1;
+}
+
 /* The same by the hash table. */
 template <int LANES>
-__device__ __noinline__ int
+__device__ __forceinline__ int
 list_voxels_by_hash (const Frame &f, const int32_t cell[3], const int32_t lo[3],
     const int32_t hi[3], uint32_t lane, uint32_t *list)
 {
@@ -162,6 +213,16 @@ list_voxels_by_hash (const Frame &f, const int32_t cell[3], const int32_t lo[3],
         n += voxel != 0;
       }
   return n <= SIZE ? n : -1;
+}
+
+/* The same where there is no grid. */
+template <int LANES>
+__device__ __noinline__ int
+list_voxels_elsewhere (const Frame &f, const int32_t cell[3], const int32_t lo[3],
+    const int32_t hi[3], uint32_t lane, uint32_t *list)
+{
+  return f.pages ? list_voxels_in_pages<LANES> (f, cell, lo, hi, lane, list)
+                 : list_voxels_by_hash<LANES> (f, cell, lo, hi, lane, list);
 }
 
 /* Returns whether the point is in range; those of an unfiltered scan have not been tested before.
@@ -303,7 +364,7 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
         hi[k] = cell[k] + (int32_t)floorf ((local[k] + f.list_limit) * f.inverse_resolution);
       }
       n = f.grid ? list_voxels<LANES, 4> (f, cell, lo, hi, lane, list)
-                 : list_voxels_by_hash<LANES> (f, cell, lo, hi, lane, list);
+                 : list_voxels_elsewhere<LANES> (f, cell, lo, hi, lane, list);
       keep = n >= 0;
     }
     if (n < 0) {
@@ -315,7 +376,7 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
         hi[k] = cell[k] + reach;
       }
       n = f.grid ? list_voxels<LANES, 3> (f, cell, lo, hi, lane, list)
-                 : list_voxels_by_hash<LANES> (f, cell, lo, hi, lane, list);
+                 : list_voxels_elsewhere<LANES> (f, cell, lo, hi, lane, list);
     }
   }
   __syncwarp ();

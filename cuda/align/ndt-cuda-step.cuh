@@ -107,6 +107,8 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
     f->blocks = l.blocks;
     f->block_shift = l.block_shift;
     f->grid = l.grid;
+    f->directory = l.directory;
+    f->pages = l.pages;
   } else if (lane < 21) {
     f->grid_first[lane - 18] = job.levels[level].grid_first[lane - 18];
     f->grid_size[lane - 18] = job.levels[level].grid_size[lane - 18];

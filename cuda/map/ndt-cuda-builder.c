@@ -526,10 +526,8 @@ ndt_cuda_build (NdtCudaBuilder *builder, NdtCudaMap *to, NdtCudaMemory *memory,
     if (status == cudaSuccess)
       status = ndt_cuda_prepare_level (level, stream);
   }
-  if (status == cudaSuccess)
-    status = cudaStreamSynchronize (stream);
   ndt_cuda_count_synchronization (memory);
-  if (!check (&b, status, error))
+  if (!check (&b, status, error) || !ndt_cuda_map_fill_pages (to, memory, stream, error))
     return FALSE;
   return !out_map || download (&b, to, params, kept, cell_min, cell_max, out_map, error);
 }

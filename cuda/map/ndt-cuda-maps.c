@@ -16,9 +16,9 @@ ndt_cuda_maps_clear (NdtCudaMaps *maps, NdtCudaMemory *memory)
 {
   if (maps->stream)
     cudaStreamDestroy (maps->stream);
-  ndt_cuda_free (memory, &maps->active.memory);
-  ndt_cuda_free (memory, &maps->pending.memory);
-  ndt_cuda_free (memory, &maps->spare.memory);
+  ndt_cuda_map_clear (&maps->active, memory);
+  ndt_cuda_map_clear (&maps->pending, memory);
+  ndt_cuda_map_clear (&maps->spare, memory);
   ndt_cuda_builder_clear (&maps->builder, memory);
   g_mutex_clear (&maps->set_lock);
   g_mutex_clear (&maps->lock);

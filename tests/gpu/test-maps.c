@@ -218,6 +218,82 @@ test_finished (void)
   g_rmdir (folder);
 }
 
+static void
+count_log (NdtLogLevel level, const gchar *category, const gchar *message, gpointer user_data)
+{
+  guint *counts = user_data;
+  counts[0] += strstr (message, "may have: pages") != NULL;
+  counts[1] += strstr (message, "a hash table") != NULL;
+}
+
+/* A map that spans more than a grid may have, by a few voxels far away: alignments have the bits of
+ * the map without them. From 2 km × 2 km × 50 m on voxels are found by pages, and by the hash table
+ * where even their directory would be too large. Maps are built by both sides. */
+static void
+test_far_apart (void)
+{
+  /* Towards positive coordinates, so that the origin of cells stays where it is. */
+  static const struct {
+    double at[3];
+    guint n_pages, n_hash;
+  } cases[] = {{{300, 300, 20}, 0, 0}, {{1900, 1900, 40}, 1, 0}, {{9000, 200, 600}, 2, 0},
+      {{250000, 250000, 250000}, 0, 3}};
+  enum { N_FAR = 40, N = 60, N_MAP = 60000 };
+  guint counts[2];
+  NdtLog log = {count_log, counts, NDT_LOG_DEBUG};
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  config.log = &log;
+  g_autoptr (NdtBackend) cuda = open_cuda_config (&config);
+  if (!cuda)
+    return;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (4);
+  static const guint sizes[] = {900, 12000, 40000};
+  for (guint m = 0; m < G_N_ELEMENTS (sizes); m++) {
+    Scene s = scene_new (60, N_MAP, sizes[m], 1, NULL);
+    g_autofree double *points = g_new (double, 3 * (N_MAP + N_FAR));
+    NdtStart starts[N] = {0};
+    NdtAlignResult a[2][N], b[N], one;
+    for (guint i = 0; i < N; i++) {
+      starts[i].guess = scene_guess (&s, rand, 0.5, 0.05);
+      starts[i].approach = i % 4;
+    }
+    memcpy (points, s.points, 24 * N_MAP);
+    memset (a, 0, sizeof (a));
+    scene_give (cuda, &s);
+    scene_align (cuda, starts, N, a[0]);
+    /* Sums of a cell on the device are of integers, those of the CPU of doubles. */
+    const NdtCloudView near = ndt_cloud_view_xyz_f64 (points, N_MAP);
+    g_assert_true (ndt_backend_set_map_from_points (cuda, &s.params, &near, NULL, &error));
+    scene_align (cuda, starts, N, a[1]);
+    for (guint k = 0; k < G_N_ELEMENTS (cases); k++) {
+      for (guint i = 0; i < N_FAR; i++)
+        for (guint d = 0; d < 3; d++)
+          points[3 * (N_MAP + i) + d] = cases[k].at[d] + g_rand_double_range (rand, 0.1, 0.9);
+      const NdtCloudView view = ndt_cloud_view_xyz_f64 (points, N_MAP + N_FAR);
+      g_autoptr (NdtVoxelMap) map = ndt_voxel_map_new (&s.params, &view, &error);
+      g_assert_no_error (error);
+      for (guint on_device = 0; on_device < 2; on_device++) {
+        memset (counts, 0, sizeof (counts));
+        if (on_device)
+          g_assert_true (ndt_backend_set_map_from_points (cuda, &s.params, &view, NULL, &error));
+        else
+          g_assert_true (ndt_backend_set_map (cuda, map, &error));
+        g_assert_no_error (error);
+        g_assert_cmpuint (counts[0], ==, cases[k].n_pages);
+        g_assert_cmpuint (counts[1], ==, cases[k].n_hash);
+        memset (b, 0, sizeof (b));
+        memset (&one, 0, sizeof (one));
+        scene_align (cuda, starts, 1, &one);
+        g_assert_cmpmem (&one, sizeof (one), &a[on_device][0], sizeof (one));
+        scene_align (cuda, starts, N, b);
+        g_assert_cmpmem (b, sizeof (b), a[on_device], sizeof (b));
+      }
+    }
+    scene_clear (&s);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -225,6 +301,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/maps/build", test_build);
   g_test_add_func ("/gpu/maps/crowded-cell", test_crowded_cell);
   g_test_add_func ("/gpu/maps/finished", test_finished);
+  g_test_add_func ("/gpu/maps/far-apart", test_far_apart);
   g_test_add_func ("/gpu/maps/map-sizes", test_map_sizes);
   return g_test_run ();
 }
