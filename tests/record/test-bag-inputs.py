@@ -536,6 +536,25 @@ class Inputs(unittest.TestCase):
         old.write_bytes(b"#ROSBAG V2.0\n" + bytes(4096))
         self.refused(old, "ROS 1")
 
+    def test_nothing_decodable(self):
+        """Clouds that all are left out are no drive that has ended; one good one is."""
+        clouds = {"short": cloud()[:-13] + b"\1", "datatype": cloud().replace(b"\4\0\0\0\7", b"\4\0\0\0\x63"),
+                  "step": cloud().replace(struct.pack("<II", 12, 48), bytes(8))}
+        words = {"short": "damaged", "datatype": "has datatype 99", "step": "point-step"}
+        for name, data in clouds.items():
+            self.assertNotEqual(data, cloud())
+            path = self.write(f"{name}.mcap", [("/t", START + i, data) for i in range(3)])
+            error = run(sys.executable, "-c", FAILING,
+                        f"rosbagsrc location={path} ! pointcloud/x-raw ! fakesink").stdout
+            self.assertIn(words[name], error)
+            self.assertIn('3 of topic "/t" are left out', error)
+            error = run(sys.executable, "-c", FAILING,
+                        f"filesrc location={path} ! queue ! mcapdemux ! fakesink").stdout
+            self.assertIn(words[name], error)
+            path = self.write(f"one-{name}.mcap", [("/t", START + i, data if i else cloud()) for i in range(3)])
+            status, output, _ = self.launch("rosbagsrc", f"location={path}", "!", "fakesink")
+            self.assertEqual(status, 0, output)
+
     def test_logs(self):
         """What an operator asks a log for, in the element's own category."""
         path = case("late_cloud/late.mcap")

@@ -36,6 +36,7 @@ typedef struct {
   gboolean has_stamp; /* one was seen */
   GstClockTime position;
   guint64 n_bad;
+  gchar *reason; /* of the last of these; NULL: none */
 } Stream;
 
 struct _GstBagStreams {
@@ -85,6 +86,7 @@ free_stream (gpointer data)
   Stream *stream = data;
   bag_cloud_caps_clear (&stream->cloud);
   gst_clear_caps (&stream->caps);
+  g_free (stream->reason);
   g_free (stream);
 }
 
@@ -386,6 +388,8 @@ leave_out (GstBagStreams *self, Stream *stream, const BagMessage *message, const
   GST_OBJECT_LOCK (self->element);
   self->n_damaged++;
   GST_OBJECT_UNLOCK (self->element);
+  g_free (stream->reason);
+  stream->reason = g_strdup (error->message);
   if (stream->n_bad++ == 0)
     GST_ELEMENT_WARNING (self->element, STREAM, DECODE,
         ("A message of topic \"%s\" is left out: %s.", message->channel->topic, error->message),
@@ -632,13 +636,30 @@ fail_unlinked (GstBagStreams *self)
 gboolean
 gst_bag_streams_fail_unlinked (GstBagStreams *self)
 {
+  gboolean is_linked = FALSE, has_sent = FALSE;
+  const Stream *bad = NULL;
+
   for (guint i = 0; i < self->shown->len; i++) {
-    GstPad *pad = ((Stream *)g_ptr_array_index (self->shown, i))->pad;
+    const Stream *stream = g_ptr_array_index (self->shown, i);
     /* The application links a blocked pad later. */
-    if (gst_pad_is_linked (pad) || gst_pad_is_blocked (pad))
-      return FALSE;
+    if (!gst_pad_is_linked (stream->pad) && !gst_pad_is_blocked (stream->pad))
+      continue;
+    is_linked = TRUE;
+    has_sent |= stream->caps != NULL;
+    if (stream->n_bad > 0)
+      bad = stream;
   }
-  fail_unlinked (self);
+  if (!is_linked) {
+    fail_unlinked (self);
+    return TRUE;
+  }
+  if (!bad || has_sent)
+    return FALSE;
+  GST_ELEMENT_ERROR (self->element, STREAM, DECODE,
+      ("Not a single message of the topics that are wanted can be decoded: %" G_GUINT64_FORMAT
+       " of topic \"%s\" are left out, the last one for this: %s.",
+          bad->n_bad, bad->topic->channel->topic, bad->reason),
+      (NULL));
   return TRUE;
 }
 

@@ -62,8 +62,10 @@ gboolean gst_bag_streams_has_pads (const GstBagStreams *self);
 gboolean gst_bag_streams_push_end (GstBagStreams *self, GstEvent *event);
 /* To all pads; takes the event. From any thread. */
 gboolean gst_bag_streams_push_event (GstBagStreams *self, GstEvent *event);
-/* To be called when all pads are added. Posts an error, and returns TRUE, where there is no pad, or
- * none is linked or blocked (to be linked later): no sink would see the end of the stream. */
+/* To be called when all pads are added, and at the end. Posts an error, and returns TRUE, where
+ * there is no pad, or none is linked or blocked (to be linked later): no sink would see the end of
+ * the stream; and where all messages of linked pads are left out, none of which could be decoded.
+ */
 gboolean gst_bag_streams_fail_unlinked (GstBagStreams *self);
 void gst_bag_streams_reset_flow (GstBagStreams *self);
 guint64 gst_bag_streams_get_n_damaged (GstBagStreams *self);
