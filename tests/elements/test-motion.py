@@ -239,7 +239,7 @@ def passes(work):
 
 def mount(work):
     """The body's pose, from a sensor that is mounted ahead, above and turned: with its mount applied it
-    is the sensor's true pose, and its covariance has grown by the lever arm."""
+    is the sensor's true pose, and its covariance is the sensor's carried over the lever arm."""
     mount = np.eye(4)
     mount[:3, :3] = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
     mount[:3, 3] = [1.5, -0.5, 2]
@@ -261,7 +261,13 @@ def mount(work):
         assert far < 0.02, f"{far} m from the sensor's pose"
         big = with_mount["covariance"]
         small = without["covariance"]
-        assert np.trace(big[:3, :3]) > np.trace(small[:3, :3])
+        # b = s - R m: an error w of the rotation (of the map's axes) moves the body by (s - b) x w more.
+        # Whether that is more or less than the sensor's depends on how both are correlated.
+        x, y, z = matrix(without)[:3, 3] - matrix(with_mount)[:3, 3]
+        lever = np.eye(6)
+        lever[:3, 3:] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
+        sigma = np.sqrt(np.diag(big))
+        assert np.abs((lever @ small @ lever.T - big) / np.outer(sigma, sigma)).max() < 0.01
         assert np.allclose(big, big.T, atol=1e-12)
         assert np.linalg.eigvalsh(big).min() > 0
 
