@@ -188,6 +188,12 @@ def wrong_usage(work):
     write_pcd(f"{work}/few/0.pcd", np.zeros((10, 3)))
     out = tool(*common, "--map", f"{DATA}/map_even_0.25.pcd", f"a={work}/few", status=2)
     assert "--period" in out, out
+    os.makedirs(f"{work}/later")
+    write_pcd(f"{work}/later/4000000000.000000000.pcd", np.zeros((10, 3)))
+    for sensors in ((f"a={work}/later", f"b={work}/left"),
+                    ("--map", f"{DATA}/map_even_0.25.pcd", f"a={work}/later")):
+        out = tool(*common, *sensors, status=2)
+        assert "one clock" in out and "4000000000.000" in out, out
     assert not os.path.exists(f"{work}/none.yaml")
 
 

@@ -146,9 +146,25 @@ read_trajectory (Calibrate *c, GError **error)
 typedef gboolean (*TakeScan) (
     Calibrate *c, Sensor *sensor, gint64 time, const NdtScan *scan, GError **error);
 
+/* Scans without a pose tell nothing, and usually mean that two clocks are not the same. */
+static gboolean
+check_times (const Calibrate *c, const Sensor *sensor, gint64 first, gint64 last, GError **error)
+{
+  const gint64 begin = c->body[0].time, end = c->body[c->n_body - 1].time;
+  if (first > last || (first <= end && last >= begin))
+    return TRUE;
+  g_set_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
+      "no scan of %s has a pose: its scans are of %.3f to %.3f s, %s of %.3f to %.3f s; are they "
+      "of one clock?",
+      sensor->path, 1e-9 * (double)first, 1e-9 * (double)last, c->trajectory_path,
+      1e-9 * (double)begin, 1e-9 * (double)end);
+  return FALSE;
+}
+
 static gboolean
 read_scans (Calibrate *c, Sensor *sensor, TakeScan take, GError **error)
 {
+  gint64 first = G_MAXINT64, last = G_MININT64;
   gchar *inputs[] = {sensor->path, NULL};
   const NdtScanOptions options = {.period = c->period};
   const gboolean is_recording = ndt_scan_is_recording (sensor->path);
@@ -177,10 +193,12 @@ read_scans (Calibrate *c, Sensor *sensor, TakeScan take, GError **error)
       }
     }
     index++;
+    first = MIN (first, time);
+    last = MAX (last, time);
     take (c, sensor, time, scan, &failure);
   }
   if (!failure)
-    return TRUE;
+    return check_times (c, sensor, first, last, error);
   g_propagate_error (error, failure);
   return FALSE;
 }
