@@ -227,7 +227,7 @@ gst_ndt_localize_take_first_map (GstNdtLocalize *self)
       ndt_voxel_map_get_params (map)->resolution, (guint64)ndt_voxel_map_get_n_points (map));
   gst_ndt_localize_set_tiles (self, tiles, map, radius, position);
   gst_ndt_localize_note_map (self, map, location);
-  gst_ndt_localize_set_last_map (self, map, tiles != NULL);
+  gst_ndt_localize_set_last_map (self, map, tiles);
   self->has_map = TRUE;
   return TRUE;
 }

@@ -34,10 +34,15 @@ gst_ndt_localize_begin_last_pose (GstNdtLocalize *self, gboolean is_start)
   if (!is_start || !g_file_test (path, G_FILE_TEST_EXISTS))
     return TRUE;
   last->is_read = ndt_last_pose_read (path, &last->read, &error);
-  if (!last->is_read)
+  if (last->is_read) {
+    GST_OBJECT_LOCK (self);
+    memcpy (self->position, last->read.pose.position, sizeof self->position);
+    GST_OBJECT_UNLOCK (self);
+  } else {
     GST_ELEMENT_WARNING (self, RESOURCE, READ,
         ("The last pose in \"%s\" (property pose-file) is not used: %s.", name, error->message),
         (NULL));
+  }
   return TRUE;
 }
 
@@ -74,22 +79,15 @@ gst_ndt_localize_end_last_pose (GstNdtLocalize *self)
 }
 
 void
-gst_ndt_localize_set_last_map (GstNdtLocalize *self, const NdtVoxelMap *map, gboolean is_part)
+gst_ndt_localize_set_last_map (
+    GstNdtLocalize *self, const NdtVoxelMap *map, const NdtMapTiles *tiles)
 {
   GstNdtLast *last = &self->last;
 
   if (!last->keeper)
     return;
-  if (is_part) {
-    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
-        ("No pose is kept: of a map in tiles with map-radius, the property pose-file cannot tell "
-         "which map it is."),
-        (NULL));
-    gst_ndt_localize_end_last_pose (self);
-    return;
-  }
   last->waits = FALSE;
-  last->map = ndt_voxel_map_hash (map);
+  last->map = tiles ? ndt_map_tiles_get_hash (tiles) : ndt_voxel_map_hash (map);
   if (!last->is_read)
     return;
   last->is_read = FALSE;

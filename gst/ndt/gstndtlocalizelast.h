@@ -7,17 +7,18 @@
 G_BEGIN_DECLS
 
 /* Of a run. In change of state: reads the file and begins to keep poses in it, where it is asked
- * for. @is_start: whether what is read may be the start: there is no initial-pose. FALSE with an
- * error where the property is no name of a file. */
+ * for. @is_start: whether what is read may be the start, around which the first tiles are read:
+ * there is no initial-pose. FALSE with an error where the property is no name of a file. */
 gboolean gst_ndt_localize_begin_last_pose (GstNdtLocalize *self, gboolean is_start);
 /* Writes what is kept, and ends. */
 void gst_ndt_localize_end_last_pose (GstNdtLocalize *self);
 
 /* The others are for the task. */
 
-/* The next scan is aligned with @map; @is_part: of tiles, of which some are read. The first map
- * says whether the pose that was read is of it, which is then an initial pose. */
-void gst_ndt_localize_set_last_map (GstNdtLocalize *self, const NdtVoxelMap *map, gboolean is_part);
+/* The next scan is aligned with @map, where @tiles is not NULL a part of theirs. The first map says
+ * whether the pose that was read is of it, which is then an initial pose. */
+void gst_ndt_localize_set_last_map (
+    GstNdtLocalize *self, const NdtVoxelMap *map, const NdtMapTiles *tiles);
 /* A scan's result, of the scan's time. */
 void gst_ndt_localize_keep_last_pose (
     GstNdtLocalize *self, const NdtLocalization *localization, GstClockTime time);

@@ -166,7 +166,7 @@ gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
       self, changes->tiles, changes->map, changes->radius, changes->position);
   post_map (self, changes->map, changes->map_location, self->sequence);
   gst_ndt_localize_note_map (self, changes->map, changes->map_location);
-  gst_ndt_localize_set_last_map (self, changes->map, changes->tiles != NULL);
+  gst_ndt_localize_set_last_map (self, changes->map, changes->tiles);
 }
 
 /* Each warning once, until it is over. */

@@ -94,7 +94,7 @@ typedef struct {
  * GstNdtLast:
  * @keeper: of the file; NULL: none is asked for
  * @is_read: the file had a pose, @read, that no map was compared with yet
- * @map: ndt_voxel_map_hash() of the map in use
+ * @map: ndt_voxel_map_hash() of the map in use, or ndt_map_tiles_get_hash()
  * @good: pose of the last scan that was tracking …
  * @waits: … which was not given to @keeper, …
  * @put_time: … as that of this time was

@@ -6,8 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <glib/gstdio.h>
+
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/base/ndt-file.h"
+#include "ndtcore/base/ndt-hash.h"
 #include "ndtcore/cloudfile/ndt-cloud-file.h"
 #include "ndt-map-file.h"
 #include "ndt-map-metadata.h"
@@ -33,6 +36,7 @@ struct _NdtMapTiles {
   NdtMapTilesCounts counts;
   NdtVoxelMap *map;   /* of the tiles in memory; NULL: to be built */
   double position[2]; /* of the last move; NAN: there was none */
+  guint64 hash;
   const NdtLog *log;
 };
 
@@ -160,6 +164,27 @@ read_metadata (NdtMapTiles *tiles, const gchar *folder, const gchar *path, GErro
   return TRUE;
 }
 
+static guint64
+hash_tiles (const NdtMapTiles *tiles, double resolution)
+{
+  struct {
+    guint64 before, name;
+    double min[2], max[2];
+    gint64 size;
+  } link = {.before = ndt_hash64 (&resolution, sizeof resolution)};
+  for (guint i = 0; i < tiles->tiles->len; i++) {
+    const Tile *tile = tile_at (tiles, i);
+    g_autofree gchar *name = g_path_get_basename (tile->path);
+    GStatBuf status;
+    link.name = ndt_hash64 (name, strlen (name));
+    memcpy (link.min, tile->min, sizeof link.min);
+    memcpy (link.max, tile->max, sizeof link.max);
+    link.size = g_stat (tile->path, &status) == 0 ? (gint64)status.st_size : -1;
+    link.before = ndt_hash64 (&link, sizeof link);
+  }
+  return link.before;
+}
+
 NdtMapTiles *
 ndt_map_tiles_open (const gchar *given, const NdtVoxelMapParams *params, GError **error)
 {
@@ -191,7 +216,14 @@ ndt_map_tiles_open (const gchar *given, const NdtVoxelMapParams *params, GError 
   if (!(metadata ? read_metadata (tiles, path, metadata, error)
                  : look_at_files (tiles, path, error)))
     return NULL;
+  tiles->hash = hash_tiles (tiles, params->resolution);
   return g_steal_pointer (&tiles);
+}
+
+guint64
+ndt_map_tiles_get_hash (const NdtMapTiles *tiles)
+{
+  return tiles->hash;
 }
 
 guint

@@ -64,6 +64,9 @@ void ndt_map_tiles_get_box (const NdtMapTiles *tiles, guint index, double min[2]
 /* Horizontal distance from a position to a tile's box in metres, 0 inside; INFINITY of a tile
  * without points. */
 double ndt_map_tiles_get_distance (const NdtMapTiles *tiles, guint index, const double position[2]);
+/* Tells maps in tiles apart: of the names, sizes and boxes of all files and the edge of cells, as
+ * they were when the map was opened. No contents: most of them are never read. */
+guint64 ndt_map_tiles_get_hash (const NdtMapTiles *tiles);
 gboolean ndt_map_tiles_is_used (const NdtMapTiles *tiles, guint index);
 void ndt_map_tiles_get_counts (const NdtMapTiles *tiles, NdtMapTilesCounts *counts);
 

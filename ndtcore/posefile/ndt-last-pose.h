@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 /**
  * NdtLastPose:
- * @map: ndt_voxel_map_hash() of the map that the pose is in
+ * @map: ndt_voxel_map_hash() of the map that the pose is in, or ndt_map_tiles_get_hash()
  * @time: when it was, by the scan's time in its stream, ns
  * @pose: of the body in the map
  * @covariance: row-major 6×6: position (m²), rotation (rad²) about the map's axes

@@ -449,6 +449,21 @@ GST_START_TEST (test_start)
 }
 GST_END_TEST;
 
+/* The last pose of a run says which tiles the next one begins with. */
+GST_START_TEST (test_last_pose)
+{
+  g_autofree gchar *last = g_build_filename (folder, "last", NULL);
+  g_autofree gchar *pose = pose_at (200);
+  for (guint i = 0; i < 2; i++) {
+    GstHarness *h = ndt_harness_new ("backend", 2, "map-location", tiles, "map-radius", RADIUS,
+        "map-search", FALSE, "initial-pose", i == 0 ? pose : "", "pose-file", last, NULL);
+    drive_to (h, 200);
+    assert_no_warning (h);
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST;
+
 /* ---- Files that cannot be read ---- */
 
 GST_START_TEST (test_unreadable)
@@ -665,6 +680,7 @@ ndtlocalize_tiles_suite (void)
   tcase_add_test (tc, test_live_jumps);
   tcase_add_test (tc, test_outside);
   tcase_add_test (tc, test_start);
+  tcase_add_test (tc, test_last_pose);
   tcase_add_test (tc, test_unreadable);
   tcase_add_test (tc, test_change);
   tcase_add_test (tc, test_flush);

@@ -98,6 +98,38 @@ assert_box (const NdtMapTiles *tiles, guint index, double x0, double y0, double 
   g_assert_cmpfloat (max[1], ==, y1);
 }
 
+/* ---- Which map it is ---- */
+
+static guint64
+hash_of (const gchar *path, double resolution)
+{
+  NdtVoxelMapParams p = params;
+  p.resolution = resolution;
+  g_autoptr (NdtMapTiles) tiles = ndt_map_tiles_open (path, &p, NULL);
+  return ndt_map_tiles_get_hash (tiles);
+}
+
+static void
+test_hash (Fixture *f, gconstpointer data)
+{
+  static const double points[6] = {0, 0, 0, 1, 1, 1};
+  static const double inside[9] = {0, 0, 0, 1, 1, 1, 0.5, 0.5, 0.5};
+  static const double farther[6] = {0, 0, 0, 1, 2, 1};
+  write_tile (f, "a.pcd", points, 2);
+  const guint64 before = hash_of (f->folder, 1);
+  g_assert_cmpuint (hash_of (f->folder, 1), ==, before);
+  g_assert_cmpuint (hash_of (f->folder, 2), !=, before);
+  /* Another size in the same box, another box of the same size, another file. */
+  write_tile (f, "a.pcd", inside, 3);
+  g_assert_cmpuint (hash_of (f->folder, 1), !=, before);
+  write_tile (f, "a.pcd", farther, 2);
+  g_assert_cmpuint (hash_of (f->folder, 1), !=, before);
+  write_tile (f, "a.pcd", points, 2);
+  g_assert_cmpuint (hash_of (f->folder, 1), ==, before);
+  write_tile (f, "b.pcd", points, 2);
+  g_assert_cmpuint (hash_of (f->folder, 1), !=, before);
+}
+
 /* ---- Boxes ---- */
 
 static const double low[6] = {-3, 2, 0, 4, 5, 1};
@@ -435,6 +467,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
 #define ADD(name, set_up, func)                                                                    \
   g_test_add ("/map-tiles/" name, Fixture, NULL, set_up, func, remove_folder)
+  ADD ("hash", make_folder, test_hash);
   ADD ("bounds", make_folder, test_bounds);
   ADD ("metadata", make_folder, test_metadata);
   ADD ("broken-metadata", make_folder, test_broken_metadata);
