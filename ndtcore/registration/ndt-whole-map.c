@@ -7,6 +7,7 @@
 #include "ndt-overview-search.h"
 #include "ndt-places.h"
 #include "ndt-search.h"
+#include "ndtcore/map/ndt-residual.h"
 #include "ndtcore/math/ndt-mount.h"
 
 /* Places that are aligned: the right one is among the first seven of 375 scans of five maps. */
@@ -14,6 +15,15 @@
 
 /* Edge, in cells, of the cubes of the sample that heights are compared with. */
 #define HEIGHT_LEAF 2.0
+
+/* Points of the scan that tell whether they lie on the map, metres from the body. */
+#define LEAST_RANGE 2.0
+#define MOST_RANGE 60.0
+/* A point so many standard deviations from its voxel, and from those beside it, is off the map. */
+#define OFF_MAP 3.0
+/* What each share of points off the map adds to the fit of the second place, and at most. */
+#define OFF_MAP_WEIGHT 3.0
+#define OFF_MAP_MOST 0.08
 
 /* The scan's points in the body's frame. */
 static gboolean
@@ -76,6 +86,32 @@ choose_heights (NdtBackend *backend, guint slot, const NdtAlignParams *params, c
   return TRUE;
 }
 
+/* The share of the points that lie off the map at @pose, of the body, beyond the share of the map's
+ * own points that lie in no voxel. */
+static double
+get_off_map (NdtBackend *backend, const float *xyz, guint n_points, const NdtPose *pose)
+{
+  g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (backend);
+  guint n = 0, n_off = 0;
+  double share, density;
+  if (!map)
+    return 0;
+  ndt_backend_get_map_density (backend, &share, &density);
+  const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
+  for (guint i = 0; i < n_points; i++) {
+    const float *p = xyz + 3 * (gsize)i;
+    const double in[3] = {(double)p[0], (double)p[1], (double)p[2]};
+    const double range = sqrt (in[0] * in[0] + in[1] * in[1] + in[2] * in[2]);
+    double out[3];
+    if (!(range >= LEAST_RANGE && range <= MOST_RANGE))
+      continue;
+    ndt_pose_transform_point (pose, in, out);
+    n++;
+    n_off += ndt_residual_of_point (level, out) > OFF_MAP;
+  }
+  return n > 0 ? MAX ((double)n_off / n - (1 - share), 0) : 0;
+}
+
 gboolean
 ndt_whole_map_search (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     const NdtPose *mount, NdtAlignResult *best, double *runner_up, gboolean *is_ambiguous,
@@ -103,8 +139,18 @@ ndt_whole_map_search (NdtBackend *backend, guint slot, const NdtAlignParams *par
     ndt_log_message (ndt_backend_get_log (backend), NDT_LOG_DEBUG, "search",
         "The whole map: %u nodes, %u places, the best with %.2f of what stands upright", n_nodes, n,
         n > 0 ? places[0].share : 0);
-  return n == 0 ||
-         (choose_heights (backend, slot, params, mount, places, n, sensors, evaluations, error) &&
-             ndt_places_choose (backend, slot, params, sensors, n, NULL, NULL, best, runner_up,
-                 is_ambiguous, evaluations, error));
+  if (n == 0)
+    return TRUE;
+  if (!choose_heights (backend, slot, params, mount, places, n, sensors, evaluations, error) ||
+      !ndt_places_choose (backend, slot, params, sensors, n, NULL, NULL, best, runner_up,
+          is_ambiguous, evaluations, error))
+    return FALSE;
+  /* In another place of the same kind a scan fits nearly as well, but of its points several times
+   * as many lie beside the voxels, of which the mean of the fit tells little. */
+  const NdtPose body = ndt_mount_body_of_sensor (mount, &best->pose);
+  const double off = get_off_map (backend, xyz, n_points, &body);
+  if (*runner_up > 0)
+    *runner_up += MIN (OFF_MAP_WEIGHT * off, OFF_MAP_MOST);
+  *is_ambiguous = *is_ambiguous || *runner_up >= NDT_AMBIGUOUS;
+  return TRUE;
 }

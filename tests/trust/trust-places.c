@@ -20,7 +20,7 @@
 
 typedef enum { OWN, OTHER, TWICE, TENFOLD } Kind;
 
-/* Bounds are of N_SCANS scans. */
+/* Bounds are of N_SCANS scans, where it has no scan of its own. */
 typedef struct {
   const gchar *name;
   Kind kind;
@@ -30,6 +30,8 @@ typedef struct {
   guint least_right;
   guint least_sure;
   gboolean is_short; /* run without --long as well */
+  guint seed;        /* 0: that of --seed */
+  guint scan;        /* the only one, from 1; 0: all */
 } Row;
 
 static const Row rows[] = {
@@ -50,6 +52,9 @@ static const Row rows[] = {
     {"town in other towns", OTHER, NDT_SIM_WORLD_TOWN, NDT_SIM_WORLD_TOWN, 1, 0, 0, FALSE},
     {"hall in other halls", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 2, 0, 0, FALSE},
     {"hall in other halls", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 1, 0, 0, FALSE},
+    /* Of the racks of another hall it has a fit of 1.03, and the second place 0.868 of that. */
+    {"one of a hall in another", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 1, 0, 0, TRUE, 2,
+        3},
     {"KITTI in BALM", OTHER, TRUST_KITTI, TRUST_BALM, 2, 0, 0, TRUE},
     {"KITTI in BALM", OTHER, TRUST_KITTI, TRUST_BALM, 1, 0, 0, FALSE},
     {"BALM in KITTI", OTHER, TRUST_BALM, TRUST_KITTI, 2, 0, 0, TRUE},
@@ -112,12 +117,18 @@ append (GArray *to, const GArray *from, double dx, double dy)
   }
 }
 
+static guint
+get_seed (const Row *row)
+{
+  return row->seed > 0 ? row->seed : (guint)first_seed;
+}
+
 /* The map that scan @i is searched in; the towns and halls of other seeds take turns. */
 static GArray *
 make_map (TrustInputs *inputs, const Row *row, guint i)
 {
   GArray *points = g_array_new (FALSE, FALSE, 3 * sizeof (float));
-  const guint seed = (guint)first_seed;
+  const guint seed = get_seed (row);
   if (row->kind == OTHER) {
     const GArray *other = trust_inputs_get_map (inputs, row->map, seed + 50 + i % 5);
     if (other)
@@ -140,7 +151,7 @@ get_scan (TrustInputs *inputs, const Row *row, guint i, TrustDrive **own, guint 
 {
   *own = NULL;
   if (row->world < TRUST_KITTI) {
-    const TrustSim sim = {(NdtSimWorldKind)row->world, (guint)first_seed, 1, 512, 0, 37.0 * i, 0};
+    const TrustSim sim = {(NdtSimWorldKind)row->world, get_seed (row), 1, 512, 0, 37.0 * i, 0};
     *at = 0;
     return *own = trust_drive_simulate (&sim, inputs->cache);
   }
@@ -237,13 +248,15 @@ static gboolean
 run (TrustInputs *inputs, const Row *row, Tally *tally)
 {
   g_autoptr (NdtBackend) backend = open_backend ();
-  for (guint i = 0; i < N_SCANS; i++) {
+  const guint first = row->scan > 0 ? row->scan - 1 : 0;
+  const guint end = row->scan > 0 ? row->scan : N_SCANS;
+  for (guint i = first; i < end; i++) {
     TrustDrive *own;
     guint at;
     const TrustDrive *drive = get_scan (inputs, row, i, &own, &at);
     if (!drive)
       return FALSE;
-    if (i == 0 || (row->kind == OTHER && row->map < TRUST_KITTI)) {
+    if (i == first || (row->kind == OTHER && row->map < TRUST_KITTI)) {
       NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
       g_autoptr (GArray) points = make_map (inputs, row, i);
       const NdtCloudView view =
@@ -292,11 +305,11 @@ main (int argc, char *argv[])
     const gboolean missed = t.n_right < row->least_right || t.n_sure < row->least_sure ||
                             t.n_wrong > 0 || (row->kind == TWICE && t.n_found > 0) ||
                             (row->kind == TENFOLD && seconds > 0 && t.seconds > 4 * seconds);
+    const guint n = row->scan > 0 ? 1 : N_SCANS;
     n_missed += missed;
     g_print ("| %s, %g m | %u | %u | %u | %u | %.2f | %.0f | %.0f, %.0f |%s\n", row->name,
-        row->resolution, t.n_right, t.n_sure, t.n_found, t.n_wrong, t.highest_wrong,
-        t.passes / N_SCANS, 1e3 * t.seconds / N_SCANS, 1e3 * t.most_seconds,
-        missed ? " missed" : "");
+        row->resolution, t.n_right, t.n_sure, t.n_found, t.n_wrong, t.highest_wrong, t.passes / n,
+        1e3 * t.seconds / n, 1e3 * t.most_seconds, missed ? " missed" : "");
   }
   trust_inputs_free (inputs);
   return check && n_missed > 0;
