@@ -115,6 +115,18 @@ test_confidence (void)
   }
   /* Within half a metre with σ of 2 m: 20 %. */
   g_assert_cmpfloat (confidence, <, 0.21);
+  /* What the status says does not fit is not right, whatever the rays say. */
+  const NdtReason misfits[] = {NDT_REASON_BAD_FIT, NDT_REASON_WEAK_OVERLAP, NDT_REASON_NO_MAP};
+  for (guint i = 0; i < G_N_ELEMENTS (misfits); i++) {
+    worse = l;
+    worse.reason = misfits[i];
+    g_assert_true (ndt_confidence (&worse, &confidence));
+    g_assert_cmpfloat (confidence, <=, 0.5);
+  }
+  worse = l;
+  worse.reason = NDT_REASON_DEGENERATE;
+  g_assert_true (ndt_confidence (&worse, &confidence));
+  g_assert_cmpfloat (confidence, ==, in_place);
   l.rays.n = NDT_CONFIDENCE_RAYS - 1;
   g_assert_false (ndt_confidence (&l, &confidence));
   g_assert_cmpfloat (confidence, ==, 0);
