@@ -170,9 +170,11 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   if (!follows || tracker->n_unconfirmed > 0)
     return misfit;
   /* Only the overlap is small. */
-  if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl &&
-      out->overlap >= LEAST_OVERLAP)
+  if (!localizer->is_refuted && tracker->n_good > 0 &&
+      registration->nvtl >= SAME_NVTL * tracker->mean_nvtl && out->overlap >= LEAST_OVERLAP) {
+    step->is_questioned = has_fallen (tracker, step);
     return NDT_REASON_NONE;
+  }
   if (out->fit < params->min_fit)
     return misfit;
   /* A fit below that of a start counts where it is that of the scans before. With a prior in the
@@ -196,7 +198,7 @@ ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step)
   ndt_backend_get_map_density (localizer->backend, &share, &density);
   ndt_fit_model_set (&localizer->fit, localizer->params.registration.align.outlier_ratio,
       ndt_backend_get_resolution (localizer->backend), share, density);
-  step->dropped = step->jumps = FALSE;
+  step->dropped = step->jumps = step->is_questioned = FALSE;
   step->out.fit = step->out.overlap = 0;
   if (localizer->fit.expected > 0 && registration->max_nvtl > 0) {
     step->out.fit = ndt_localizer_get_quality (registration) /

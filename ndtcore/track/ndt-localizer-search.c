@@ -11,6 +11,9 @@
 #define FIRST_REST 3
 #define MOST_REST 48
 
+/* A scan whose overlap fell at its prediction is looked for at least so far around, metres. */
+#define QUESTIONED_STDDEV 2.5
+
 gboolean
 ndt_localizer_can_search (const NdtLocalizer *localizer)
 {
@@ -72,6 +75,7 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
     result.is_ambiguous = TRUE;
     result.runner_up = 1;
   }
+  localizer->is_refuted = localizer->is_refuted || result.is_refuted;
   if (!result.found) {
     take_failure (localizer, &result);
     return TRUE;
@@ -83,6 +87,7 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
   localizer->course.has_pose = FALSE;
   localizer->jump = 0;
   localizer->is_found = TRUE;
+  localizer->is_refuted = FALSE;
   return TRUE;
 }
 
@@ -111,7 +116,7 @@ static void
 forget (NdtLocalizer *localizer)
 {
   localizer->n_failed = localizer->n_rest = 0;
-  localizer->has_failure = localizer->is_found = FALSE;
+  localizer->has_failure = localizer->is_found = localizer->is_refuted = FALSE;
 }
 
 void
@@ -126,7 +131,7 @@ static gboolean
 is_in_trouble (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const gint32 status = localizer->tracker.status;
-  return status == NDT_TRACKER_LOST || status == NDT_TRACKER_INITIALIZING ||
+  return step->is_questioned || status == NDT_TRACKER_LOST || status == NDT_TRACKER_INITIALIZING ||
          step->reason == NDT_REASON_BAD_FIT || step->reason == NDT_REASON_WEAK_OVERLAP ||
          step->reason == NDT_REASON_NO_MAP;
 }
@@ -153,6 +158,12 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
   memcpy (task.velocity, tracker->anchor_velocity, sizeof (task.velocity));
   task.has_area = ndt_tracker_get_area (tracker, &step->input, &task.around, task.area.stddev) != 0;
   task.area.n_candidates = 0;
+  if (step->is_questioned) {
+    task.is_questioned = TRUE;
+    task.stream = tracker->pose;
+  }
+  for (guint k = 0; k < 2 && step->is_questioned; k++)
+    task.area.stddev[k] = MAX (task.area.stddev[k], QUESTIONED_STDDEV);
   task.area.seed += (guint64)tracker->n_skipped;
   ndt_relocalizer_begin (localizer->relocalizer, &task);
   return TRUE;
@@ -185,8 +196,8 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
 {
   const NdtTracker *tracker = &localizer->tracker;
   const guint n_added = ndt_relocalizer_count (localizer->relocalizer);
-  const gboolean in_order =
-      step->tried && step->reason == NDT_REASON_NONE && tracker->n_unconfirmed == 0;
+  const gboolean in_order = step->tried && step->reason == NDT_REASON_NONE &&
+                            tracker->n_unconfirmed == 0 && !step->is_questioned;
   guint n = 0;
   if (in_order || tracker->has_initial || !localizer->params.search_map || n_added >= MOST_SCANS) {
     if (n_added > 0)

@@ -636,7 +636,8 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   }
   if (tracker->status == NDT_TRACKER_TRACKING) {
     tracker->closed_quality = tracker->mean_quality;
-    ndt_tracker_accept (tracker, &step->input, &body, out->overlap);
+    if (!step->is_questioned)
+      ndt_tracker_accept (tracker, &step->input, &body, out->overlap);
   }
   out->status = (NdtTrackStatus)tracker->status;
   ndt_localizer_explain_search (localizer, out);

@@ -33,6 +33,7 @@ struct _NdtLocalizer {
   gboolean has_failure;
   NdtRelocation failure;  /* the last of them */
   gboolean is_found;      /* the next scan starts from what a search has found */
+  gboolean is_refuted;    /* while its overlap is small: it fits better in another place */
   gboolean is_extra_told; /* that extra terms were not finite */
 };
 
@@ -48,6 +49,8 @@ struct _NdtLocalizer {
  * @has_course: its motion is compensated by @course
  * @guesses: poses of the sensor in the scan's middle, by the guess and, in a search, by its others
  * @jumps: it fits, away from the prediction: other scans have to confirm the place
+ * @is_questioned: it counts since its NVTL is the usual one, but its overlap fell: the map may lack
+ *   something, or the body may be in another place, for which a search looks meanwhile
  * @drift: variance of its position
  * @base: pose of the body from which the stream continues
  * @is_complete: @registration has its covariance
@@ -62,6 +65,7 @@ typedef struct {
   NdtReason reason;
   gboolean dropped;
   gboolean jumps;
+  gboolean is_questioned;
   gboolean tried;
   gboolean is_wide;
   NdtPoseSearch search;

@@ -20,6 +20,9 @@
 /* Seconds between scans without times. */
 #define NO_TIME 0.1
 
+/* What is found within this of a stream that goes on, metres, is its own place. */
+#define SAME_PLACE 1.0
+
 #define SECOND 1e9
 
 /* The worker's: where the body is by the scans so far. */
@@ -122,6 +125,16 @@ has_rival (const NdtRelocalizerTask *task, const NdtRegistration *r)
                                 r->runner_up * r->nvtl * r->matched_ratio < task->least_quality);
 }
 
+/* Is the place where the scan fits that of the stream, if that goes on? */
+static gboolean
+is_of_stream (const Chain *chain, const NdtRegistration *r)
+{
+  const NdtPose body = ndt_mount_body_of_sensor (get_mount (chain), &r->pose);
+  double metres;
+  ndt_pose_difference (&body, &chain->task.stream, &metres, NULL);
+  return chain->task.is_questioned && metres < SAME_PLACE;
+}
+
 /* Around where it may be, and else anywhere. */
 static gboolean
 find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r)
@@ -130,14 +143,19 @@ find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r)
   if (task->has_area &&
       ndt_register_around (
           relocalizer->backend, 0, &task->registration, &task->around, &task->area, r, NULL) &&
-      !has_rival (task, r) && fits (relocalizer, chain, r))
-    return TRUE;
+      fits (relocalizer, chain, r)) {
+    if (is_of_stream (chain, r))
+      return FALSE;
+    chain->result.is_refuted = task->is_questioned;
+    if (!has_rival (task, r))
+      return TRUE;
+  }
   if (!task->anywhere ||
       !ndt_register_anywhere (relocalizer->backend, 0, &task->registration, r, NULL))
     return FALSE;
   chain->result.is_ambiguous = r->is_ambiguous;
   chain->result.runner_up = r->runner_up;
-  return fits (relocalizer, chain, r) && !r->is_ambiguous;
+  return fits (relocalizer, chain, r) && !r->is_ambiguous && !is_of_stream (chain, r);
 }
 
 /* The body's pose @twist a second later. */

@@ -505,6 +505,9 @@ const TrustRow trust_rows[] = {
     {"cut/town 2 71 m", cut, NDT_SIM_WORLD_TOWN, 2, 60, BOTH | TRUST_BACK, 3},
     {"cut/hall 2 5 m", cut, NDT_SIM_WORLD_HALL, 2, 5, BOTH | TRUST_BACK, 3},
     {"cut/hall 1 5 m", cut, NDT_SIM_WORLD_HALL, 1, 5, BOTH | TRUST_BACK, 3},
+    /* Of the next aisle it has the usual NVTL, and 0.89 of the overlap. */
+    {"cut/hall 2 next aisle", cut, NDT_SIM_WORLD_HALL, 2, 5, TRUST_BACK, 3, .n_seeds = 1,
+        .seed = 7},
     {"cut/KITTI 1 20 m", cut, TRUST_KITTI, 1, 20, BOTH | TRUST_BACK, 3, 1},
     {"cut/KITTI 2 20 m", cut, TRUST_KITTI, 2, 20, BOTH | TRUST_BACK, 3, 1},
     {"half/tunnel 1 blind", half_blind, NDT_SIM_WORLD_TUNNEL, 1, .bounds = WRONG},

@@ -39,6 +39,7 @@ typedef gboolean (*TrustPrepare) (
  * @back: seconds
  * @known: bounds that it is known to miss, see docs/tracking.md
  * @n_seeds: 0: the number on the command line
+ * @seed: the only one; 0: those on the command line
  */
 struct _TrustRow {
   const gchar *name;
@@ -50,6 +51,7 @@ struct _TrustRow {
   double back;
   guint n_seeds;
   guint known;
+  guint seed;
 };
 
 enum { TRUST_KITTI = 100, TRUST_BALM, TRUST_ROBOT };

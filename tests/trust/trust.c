@@ -163,7 +163,7 @@ main (int argc, char *argv[])
       TrustCase trust;
       TrustResult result;
       memset (&trust, 0, sizeof (trust));
-      if (row->prepare (inputs, row, seed, &trust)) {
+      if (row->prepare (inputs, row, row->seed ? row->seed : seed, &trust)) {
         if (leaf_percent >= 0)
           trust.params.filter.leaf_size = (float)(0.01 * leaf_percent * row->resolution);
         if (most_passes >= 0)
