@@ -83,8 +83,7 @@ void ndt_kernel_avx512 (const NdtKernelArgs *args, const float *x, const float *
     guint n, NdtChunkCache *cache, NdtSums *sums);
 #endif
 
-/* The fastest kernel for this processor, or the one that the environment variable NDT_KERNEL
- * (generic, avx2, avx512) names, where the processor has it. */
+/* The kernel for ndt_instructions_choose(). */
 NdtKernel ndt_kernel_choose (const gchar **name);
 
 G_END_DECLS

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndt-rays-kernel.h"
+#include "ndtcore/base/ndt-instructions.h"
+
 /* Nearer points are of the vehicle, and farther ones too few, metres. */
 #define LEAST_RANGE 2.0
 #define MOST_RANGE 60.0
@@ -11,135 +14,176 @@
  * meets a surface that it ends on at a flat angle before that. */
 #define END_CELLS 1.5
 #define END_SHARE 0.1
-/* Steps along a ray, in cells. */
-#define STEP 0.5
-/* Squared Mahalanobis distance within which an end lies on a voxel, and a ray passes through it. */
-#define ON_VOXEL 16.0
-#define THROUGH_VOXEL 1.0
-/* A surface is so thin along a ray that passes through it, a standard deviation in cells. */
-#define THIN 0.12
+/* Points that are tried. */
+#define N_TRIED (4 * (gsize)NDT_MAP_RAYS)
 
-static double
-square (const NdtVoxel *voxel, const double d[3])
-{
-  const float *c = voxel->icov;
-  return d[0] * (d[0] * (double)c[0] + 2 * (d[1] * (double)c[1] + d[2] * (double)c[2])) +
-         d[1] * (d[1] * (double)c[3] + 2 * d[2] * (double)c[4]) + d[2] * d[2] * (double)c[5];
-}
-
-/* dᵀ C⁻¹ e. */
-static double
-product (const NdtVoxel *voxel, const double d[3], const double e[3])
-{
-  const float *c = voxel->icov;
-  return d[0] * ((double)c[0] * e[0] + (double)c[1] * e[1] + (double)c[2] * e[2]) +
-         d[1] * ((double)c[1] * e[0] + (double)c[3] * e[1] + (double)c[4] * e[2]) +
-         d[2] * ((double)c[2] * e[0] + (double)c[4] * e[1] + (double)c[5] * e[2]);
-}
-
-/* Metres from the level's origin to a voxel's mean. */
 static void
-get_mean (const NdtVoxelLevel *level, const NdtVoxel *voxel, double mean[3])
+get_cell (const NdtVoxelLevel *level, const double p[3], gint32 cell[3])
 {
   for (guint k = 0; k < 3; k++)
-    mean[k] = level->resolution * voxel->cell[k] + (double)voxel->mean[k];
+    cell[k] = (gint32)floor (p[k] / level->resolution);
 }
+
+/* ---- Ends ---- */
 
 /* @p: from the level's origin. */
 static gboolean
-is_explained (const NdtVoxelLevel *level, const double p[3])
+is_on (const NdtVoxelLevel *level, const NdtVoxel *voxel, const double p[3])
 {
-  const double r = level->resolution;
-  const gint32 cell[3] = {
-      (gint32)floor (p[0] / r), (gint32)floor (p[1] / r), (gint32)floor (p[2] / r)};
-  for (gint i = 0; i < 27; i++) {
-    /* Its own cell first. */
-    const gint k = i == 0 ? 13 : i <= 13 ? i - 1 : i;
-    const gint64 at = ndt_voxel_level_find (
-        level, cell[0] + k % 3 - 1, cell[1] + k / 3 % 3 - 1, cell[2] + k / 9 - 1);
-    double mean[3], d[3];
-    if (at < 0)
-      continue;
-    get_mean (level, &level->voxels[at], mean);
-    for (guint a = 0; a < 3; a++)
-      d[a] = p[a] - mean[a];
-    if (square (&level->voxels[at], d) < ON_VOXEL)
-      return TRUE;
-  }
-  return FALSE;
+  double mean[3], d[3];
+  ndt_rays_get_mean (level, voxel, mean);
+  for (guint k = 0; k < 3; k++)
+    d[k] = p[k] - mean[k];
+  return ndt_rays_square (voxel, d) < NDT_RAYS_ON;
 }
 
-/* Does the ray from @o along the unit vector @u pass through a voxel between @from and @to? */
 static gboolean
-is_pierced (
-    const NdtVoxelLevel *level, const double o[3], const double u[3], double from, double to)
+is_on_cell (const NdtVoxelLevel *level, const gint32 cell[3], const double p[3])
 {
-  const double r = level->resolution;
-  gint32 last[3] = {G_MAXINT32, 0, 0};
-  for (double t = from; t < to; t += STEP * r) {
-    gint32 cell[3];
-    for (guint k = 0; k < 3; k++)
-      cell[k] = (gint32)floor ((o[k] + t * u[k]) / r);
-    if (memcmp (cell, last, sizeof (cell)) == 0)
-      continue;
-    memcpy (last, cell, sizeof (cell));
-    const gint64 at = ndt_voxel_level_find (level, cell[0], cell[1], cell[2]);
-    if (at < 0)
-      continue;
-    const NdtVoxel *voxel = &level->voxels[at];
-    double mean[3], d[3];
-    get_mean (level, voxel, mean);
-    for (guint k = 0; k < 3; k++)
-      d[k] = mean[k] - o[k];
-    const double across = square (voxel, u);
-    /* Foliage lets rays through, and so does ground that they pass at a flat angle. */
-    if (across * (THIN * r) * (THIN * r) < 1)
-      continue;
-    const double nearest = product (voxel, u, d) / across;
-    for (guint k = 0; k < 3; k++)
-      d[k] -= nearest * u[k];
-    if (nearest > from && nearest < to && square (voxel, d) < THROUGH_VOXEL)
-      return TRUE;
-  }
+  const gint64 at = ndt_voxel_level_find (level, cell[0], cell[1], cell[2]);
+  return at >= 0 && is_on (level, &level->voxels[at], p);
+}
+
+/* Does @p lie on a voxel of the cells around @cell? Its own is among them. */
+static gboolean
+is_on_neighbour (const NdtVoxelLevel *level, const gint32 cell[3], const double p[3])
+{
+  for (gint32 z = (cell[2] - 1) >> 2; z <= (cell[2] + 1) >> 2; z++)
+    for (gint32 y = (cell[1] - 1) >> 2; y <= (cell[1] + 1) >> 2; y++)
+      for (gint32 x = (cell[0] - 1) >> 2; x <= (cell[0] + 1) >> 2; x++) {
+        const gint32 corner[3] = {4 * x, 4 * y, 4 * z};
+        guint low[3], high[3];
+        const NdtBlock *block = ndt_rays_find_block (level, ndt_block_key (x, y, z));
+        if (!block)
+          continue;
+        for (guint k = 0; k < 3; k++) {
+          low[k] = (guint)MAX (cell[k] - 1 - corner[k], 0);
+          high[k] = (guint)MIN (cell[k] + 1 - corner[k], 3);
+        }
+        guint64 cells = block->mask & ndt_rays_get_box (low, high);
+        for (; cells; cells &= cells - 1) {
+          const guint64 below = (cells & -cells) - 1;
+          const guint at = block->first + (guint)__builtin_popcountll (block->mask & below);
+          if (is_on (level, &level->voxels[at], p))
+            return TRUE;
+        }
+      }
   return FALSE;
 }
 
-void
-ndt_map_rays (const NdtVoxelMap *map, const NdtCloudView *points, const NdtPose *sensor,
-    double min_range, double max_range, NdtMapRays *out)
+/* @cell: of @p. */
+static gboolean
+is_explained (const NdtVoxelLevel *level, const gint32 cell[3], const double p[3])
 {
-  const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
-  const double r = level->resolution;
-  const double least = MAX (min_range, LEAST_RANGE);
-  const double most = max_range > 0 ? MIN (max_range, MOST_RANGE) : MOST_RANGE;
-  const gsize n_tried = points->n_points > 0 ? 4 * NDT_MAP_RAYS : 0;
-  double rotation[9], origin[3];
-  memset (out, 0, sizeof (*out));
-  ndt_pose_get_rotation (sensor, rotation);
-  for (guint k = 0; k < 3; k++) {
-    origin[k] = sensor->position[k] - r * (double)level->origin[k];
-    if (!(fabs (origin[k]) < NDT_KEY_LIMIT * r))
-      return;
+  return is_on_cell (level, cell, p) || is_on_neighbour (level, cell, p);
+}
+
+/* ---- Rays ---- */
+
+static guint
+count_pierced (NdtRays *rays)
+{
+  guint n = 0;
+  switch (ndt_instructions_choose ()) {
+#ifdef NDT_HAVE_X86_KERNELS
+  case NDT_INSTRUCTIONS_AVX512:
+    ndt_rays_kernel_avx512 (rays);
+    break;
+  case NDT_INSTRUCTIONS_AVX2:
+    ndt_rays_kernel_avx2 (rays);
+    break;
+#endif
+  default:
+    ndt_rays_kernel_generic (rays);
   }
-  for (gsize i = 0; i < n_tried && out->n < NDT_MAP_RAYS; i++) {
-    /* Every fourth first, and others in the place of those that do not count. */
-    const gsize at =
-        (i % NDT_MAP_RAYS * 4 + i / NDT_MAP_RAYS) * points->n_points / (4 * NDT_MAP_RAYS);
-    double p[3], u[3], end[3];
-    ndt_cloud_view_get (points, at, p);
+  for (guint i = 0; i < rays->n; i++)
+    n += rays->is_pierced[i];
+  return n;
+}
+
+/* How many rays end on no voxel. */
+static guint
+count_unexplained (const NdtRays *rays)
+{
+  const NdtVoxelLevel *level = rays->level;
+  gint32 cells[NDT_MAP_RAYS][3];
+  guint n = 0;
+  for (guint i = 0; i < rays->n; i++) {
+    get_cell (level, rays->end[i], cells[i]);
+    const guint64 key = ndt_block_key (cells[i][0] >> 2, cells[i][1] >> 2, cells[i][2] >> 2);
+    __builtin_prefetch (&level->blocks[ndt_block_hash (key, level->block_shift)]);
+  }
+  for (guint i = 0; i < rays->n; i++)
+    n += !is_explained (level, cells[i], rays->end[i]);
+  return n;
+}
+
+/* The point of the i-th try. */
+static gsize
+get_tried (const NdtCloudView *points, gsize i)
+{
+  return (i % NDT_MAP_RAYS * 4 + i / NDT_MAP_RAYS) * points->n_points / N_TRIED;
+}
+
+static void
+prefetch (const NdtCloudView *points, gsize i)
+{
+  __builtin_prefetch (points->x + i * points->stride);
+  __builtin_prefetch (points->y + i * points->stride);
+  __builtin_prefetch (points->z + i * points->stride);
+}
+
+/* Takes evenly spread points: every fourth of those that are tried first, and others in the place
+ * of those that do not count. */
+static void
+choose (NdtRays *rays, const NdtCloudView *points, const NdtPose *sensor, double least, double most)
+{
+  const double r = rays->level->resolution;
+  double rotation[9];
+  ndt_pose_get_rotation (sensor, rotation);
+  for (gsize i = 0; i < N_TRIED && rays->n < NDT_MAP_RAYS; i++) {
+    double p[3], *u = rays->along[rays->n];
+    if (i % NDT_MAP_RAYS == 0)
+      /* They are far from one another, and a sensor or a device wrote them. */
+      for (gsize k = i; k < i + NDT_MAP_RAYS; k++)
+        prefetch (points, get_tried (points, k));
+    ndt_cloud_view_get (points, get_tried (points, i), p);
     const double range = sqrt (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
     if (!(range >= least && range <= most))
       continue;
     for (guint k = 0; k < 3; k++) {
       u[k] = (rotation[3 * k] * p[0] + rotation[3 * k + 1] * p[1] + rotation[3 * k + 2] * p[2]) /
              range;
-      end[k] = origin[k] + range * u[k];
+      rays->end[rays->n][k] = rays->origin[k] + range * u[k];
     }
-    const double to = range - MAX (END_CELLS * r, END_SHARE * range);
-    out->n++;
-    out->n_unexplained += !is_explained (level, end);
-    out->n_pierced += is_pierced (level, origin, u, LEAST_RANGE / 2, to);
+    rays->to[rays->n] = range - MAX (END_CELLS * r, END_SHARE * range);
+    rays->is_pierced[rays->n++] = FALSE;
   }
+}
+
+void
+ndt_map_rays (const NdtVoxelMap *map, const NdtCloudView *points, const NdtPose *sensor,
+    double min_range, double max_range, NdtMapRays *out)
+{
+  NdtRays rays;
+  int exponent;
+  memset (out, 0, sizeof (*out));
+  rays.level = ndt_voxel_map_get_level (map, 0);
+  rays.n = rays.n_met = 0;
+  rays.scale = frexp (rays.level->resolution, &exponent) == 0.5 ? 1 / rays.level->resolution : 0;
+  rays.steep = ndt_voxel_map_get_steep (map);
+  const double r = rays.level->resolution;
+  for (guint k = 0; k < 3; k++) {
+    rays.origin[k] = sensor->position[k] - r * (double)rays.level->origin[k];
+    if (!(fabs (rays.origin[k]) < NDT_KEY_LIMIT * r))
+      return;
+  }
+  if (points->n_points > 0)
+    choose (&rays, points, sensor, MAX (min_range, LEAST_RANGE),
+        max_range > 0 ? MIN (max_range, MOST_RANGE) : MOST_RANGE);
+  out->n = rays.n;
+  out->n_unexplained = count_unexplained (&rays);
+  out->n_pierced = count_pierced (&rays);
 }
 
 gboolean
@@ -147,10 +191,12 @@ ndt_map_explains (const NdtVoxelMap *map, const double point[3])
 {
   const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
   double p[3];
+  gint32 cell[3];
   for (guint k = 0; k < 3; k++) {
     p[k] = point[k] - (double)level->origin[k] * level->resolution;
     if (!(fabs (p[k]) < NDT_KEY_LIMIT * level->resolution))
       return FALSE;
   }
-  return is_explained (level, p);
+  get_cell (level, p, cell);
+  return is_explained (level, cell, p);
 }

@@ -12,6 +12,7 @@ struct _NdtVoxelMap {
   NdtVoxelMapParams params;
   guint n_levels;
   NdtVoxelLevel levels[NDT_MAX_LEVELS];
+  guint64 *steep;
   guint64 n_points;
   double min[3];
   double max[3];
@@ -36,6 +37,7 @@ ndt_voxel_map_unref (NdtVoxelMap *map)
   else
     for (guint l = 0; l < map->n_levels; l++)
       ndt_voxel_level_clear (&map->levels[l]);
+  g_free (map->steep);
   g_free (map);
 }
 
@@ -76,14 +78,26 @@ ndt_voxel_map_get_bounds (const NdtVoxelMap *map, double min[3], double max[3])
   memcpy (max, map->max, sizeof (map->max));
 }
 
+guint64 *
+ndt_voxel_map_get_steep (const NdtVoxelMap *map)
+{
+  return map->steep;
+}
+
+static gsize
+get_n_slots (const NdtVoxelLevel *level)
+{
+  return (gsize)1 << (64 - level->block_shift);
+}
+
 gsize
 ndt_voxel_map_get_bytes (const NdtVoxelMap *map)
 {
-  gsize bytes = sizeof (NdtVoxelMap);
+  gsize bytes = sizeof (NdtVoxelMap) + get_n_slots (&map->levels[0]) * sizeof (guint64);
   for (guint l = 0; l < map->n_levels; l++) {
     const NdtVoxelLevel *level = &map->levels[l];
     bytes += level->n_voxels * sizeof (NdtVoxel);
-    bytes += ((gsize)1 << (64 - level->block_shift)) * sizeof (NdtBlock);
+    bytes += get_n_slots (level) * sizeof (NdtBlock);
   }
   return bytes;
 }
@@ -117,6 +131,7 @@ ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
   map->params = *params;
   map->n_levels = n_levels;
   memcpy (map->levels, levels, n_levels * sizeof (NdtVoxelLevel));
+  map->steep = g_new0 (guint64, get_n_slots (&levels[0]));
   map->n_points = n_points;
   memcpy (map->min, min, sizeof (map->min));
   memcpy (map->max, max, sizeof (map->max));

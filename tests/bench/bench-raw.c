@@ -24,6 +24,7 @@
 #include "bench-data.h"
 #include "ndtcore/align/ndt-scan.h"
 #include "ndtcore/cloudfile/ndt-pcd.h"
+#include "ndtcore/map/ndt-map-rays.h"
 #include "ndtcore/odometry/ndt-scan-velocity.h"
 #include "ndtcore/posefile/ndt-trajectory.h"
 #include "tests/ndt-test.h"
@@ -365,6 +366,45 @@ run_span (guint n_threads, guint n_rounds)
   print_row ("times of 129,000 points of 24 bytes", "gst-ndt", n_threads, ms);
 }
 
+/* Rays of scans through a map, by which the confidence of their poses is judged. The scans' points
+ * are in no cache where they are many. */
+static void
+run_rays (const gchar *name, const BenchCloud *map_points, double resolution,
+    const NdtCloudView *scans, const NdtPose *poses, guint n, guint n_rounds)
+{
+  g_autoptr (GArray) ms = times_new ();
+  pin (0, 1);
+  g_autoptr (NdtBackend) backend = open_backend (1, map_points, resolution);
+  g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (backend);
+  g_autofree gchar *row = g_strdup_printf ("rays of %s, %g m cells", name, resolution);
+  for (guint round = 0; round < n_rounds + 3; round++)
+    for (guint i = 0; i < n; i++) {
+      NdtMapRays rays;
+      const gdouble start = now_ms (1);
+      ndt_map_rays (map, &scans[i], &poses[i], 0, 0, &rays);
+      const gdouble all = now_ms (1) - start;
+      if (rays.n == 0)
+        g_error ("no ray was followed");
+      if (round >= 3)
+        g_array_append_val (ms, all);
+    }
+  print_row (row, "gst-ndt", 1, ms);
+}
+
+static void
+run_town_rays (const BenchCase *c, double resolution, guint n_rounds)
+{
+  g_autofree NdtCloudView *scans = g_new (NdtCloudView, c->n_starts);
+  g_autofree NdtPose *poses = g_new (NdtPose, c->n_starts);
+  g_autofree gchar *name = g_strdup_printf ("%" G_GSIZE_FORMAT "-point scans", c->scans[0].n);
+  for (guint i = 0; i < c->n_starts; i++) {
+    const BenchCloud *scan = &c->scans[c->starts[i].scan];
+    scans[i] = ndt_cloud_view_xyz_f32 (scan->xyz, scan->n);
+    poses[i] = c->starts[i].truth;
+  }
+  run_rays (name, &c->map, resolution, scans, poses, c->n_starts, n_rounds);
+}
+
 /* ---- Streams ---- */
 
 typedef struct {
@@ -506,6 +546,8 @@ main (int argc, char **argv)
     run_streams (g_ptr_array_index (cases, 0), n, (guint)n_rounds, TRUE);
   for (guint n = 1; cases->len > 0 && n > 0; n = next_count (n))
     run_streams (g_ptr_array_index (cases, 0), n, (guint)n_rounds, FALSE);
+  for (guint r = 2; cases->len > 0 && r > 0; r--)
+    run_town_rays (g_ptr_array_index (cases, 0), r, MIN ((guint)n_rounds, 40));
   if (!streams_only && load_raw (&raw)) {
     for (guint n = 1; n > 0; n = next_count (n))
       run_raw (&raw, "gst-ndt", DEFAULT_RESOLUTION, n, (guint)n_rounds, n == 1);
@@ -518,6 +560,8 @@ main (int argc, char **argv)
       run_raw (&raw, name, DEFAULT_RESOLUTION, 1, (guint)n_rounds, FALSE);
     }
     run_first (&raw, MIN ((guint)n_rounds, 40));
+    for (guint r = 2; r > 0; r--)
+      run_rays ("a KITTI scan", &raw.map, r, raw.scans, raw.truths, N_SCANS, (guint)n_rounds);
     for (guint n_threads = 1; n_threads <= n_processors; n_threads *= 2)
       run_span (n_threads, (guint)n_rounds);
     for (guint i = 0; i < N_SCANS; i++) {

@@ -85,6 +85,134 @@ test_wall (void)
   }
 }
 
+/* ---- Ray by ray and sample by sample ---- */
+
+static double
+form (const NdtVoxel *voxel, const double d[3], const double e[3])
+{
+  static const guint at[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+  double sum = 0;
+  for (guint i = 0; i < 3; i++)
+    for (guint k = 0; k < 3; k++)
+      sum += d[i] * (double)voxel->icov[at[i][k]] * e[k];
+  return sum;
+}
+
+/* The voxel of the cell, and the way from @p to its mean. */
+static const NdtVoxel *
+find (const NdtVoxelLevel *level, const gint32 cell[3], const double p[3], double d[3])
+{
+  const gint64 at = ndt_voxel_level_find (level, cell[0], cell[1], cell[2]);
+  for (guint k = 0; k < 3 && at >= 0; k++)
+    d[k] = level->resolution * cell[k] + (double)level->voxels[at].mean[k] - p[k];
+  return at < 0 ? NULL : &level->voxels[at];
+}
+
+static void
+get_cell (const NdtVoxelLevel *level, const double p[3], gint32 cell[3])
+{
+  for (guint k = 0; k < 3; k++)
+    cell[k] = (gint32)floor (p[k] / level->resolution);
+}
+
+/* The rays of at most NDT_MAP_RAYS points, all of them in range. */
+static NdtMapRays
+follow_slowly (const NdtVoxelMap *map, const float *points, guint n, const NdtPose *sensor)
+{
+  const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
+  const double r = level->resolution;
+  NdtMapRays rays = {.n = n};
+  double rotation[9], o[3];
+  ndt_pose_get_rotation (sensor, rotation);
+  for (guint k = 0; k < 3; k++)
+    o[k] = sensor->position[k] - r * (double)level->origin[k];
+  for (guint i = 0; i < n; i++) {
+    const double p[3] = {
+        (double)points[3 * i], (double)points[3 * i + 1], (double)points[3 * i + 2]};
+    const double range = sqrt (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+    double u[3], at[3], d[3];
+    gint32 cell[3], beside[3];
+    gboolean ends = FALSE, pierces = FALSE;
+    for (guint k = 0; k < 3; k++) {
+      u[k] = (rotation[3 * k] * p[0] + rotation[3 * k + 1] * p[1] + rotation[3 * k + 2] * p[2]) /
+             range;
+      at[k] = o[k] + range * u[k];
+    }
+    get_cell (level, at, cell);
+    for (gint k = 0; k < 27; k++) {
+      beside[0] = cell[0] + k % 3 - 1;
+      beside[1] = cell[1] + k / 3 % 3 - 1;
+      beside[2] = cell[2] + k / 9 - 1;
+      const NdtVoxel *voxel = find (level, beside, at, d);
+      ends = ends || (voxel && form (voxel, d, d) < 16);
+    }
+    const double to = range - MAX (1.5 * r, 0.1 * range);
+    for (double t = 1; t < to; t += 0.5 * r) {
+      for (guint k = 0; k < 3; k++)
+        at[k] = o[k] + t * u[k];
+      get_cell (level, at, cell);
+      const NdtVoxel *voxel = find (level, cell, o, d);
+      const double across = voxel ? form (voxel, u, u) : 0;
+      if (across * (0.12 * r) * (0.12 * r) < 1)
+        continue;
+      const double nearest = form (voxel, u, d) / across;
+      for (guint k = 0; k < 3; k++)
+        d[k] -= nearest * u[k];
+      pierces = pierces || (nearest > 1 && nearest < to && form (voxel, d, d) < 1);
+    }
+    rays.n_unexplained += !ends;
+    rays.n_pierced += pierces;
+  }
+  return rays;
+}
+
+/* Rays in all directions from places in and around the map, with every instruction set. */
+static void
+test_samples (void)
+{
+  static const double resolutions[] = {2, 1, 0.7, 0.25};
+  static const gchar *const sets[] = {"generic", "avx2", "avx512"};
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  guint n_pierced = 0, n_unexplained = 0;
+  for (guint r = 0; r < G_N_ELEMENTS (resolutions); r++) {
+    g_autoptr (NdtVoxelMap) map = ndt_test_scene_map (NDT_TEST_CORRIDOR, 120000, resolutions[r]);
+    for (guint round = 0; round < 100; round++) {
+      float points[3 * NDT_MAP_RAYS];
+      NdtPose pose = {{g_rand_double_range (rand, -20, 20), g_rand_double_range (rand, -3, 3),
+                          g_rand_double_range (rand, 0, 3)},
+          {0, 0, 0, 1}};
+      const double yaw = g_rand_double_range (rand, -1, 1);
+      pose.orientation[2] = sin (yaw);
+      pose.orientation[3] = cos (yaw);
+      for (guint i = 0; i < NDT_MAP_RAYS; i++) {
+        /* Flat ones, steep ones, and some along an axis. */
+        const double range = g_rand_double_range (rand, 2.5, 40); /* 57 m with the way up */
+        const double angle = i % 8 ? g_rand_double_range (rand, -G_PI, G_PI) : i / 8 * G_PI / 2;
+        const double up =
+            i % 3 ? g_rand_double_range (rand, -0.15, 0.15) : g_rand_double_range (rand, -1, 1);
+        points[3 * i] = (float)(range * cos (angle));
+        points[3 * i + 1] = (float)(range * sin (angle));
+        points[3 * i + 2] = (float)(range * up);
+      }
+      const NdtMapRays slow = follow_slowly (map, points, NDT_MAP_RAYS, &pose);
+      const NdtCloudView view = ndt_cloud_view_xyz_f32 (points, NDT_MAP_RAYS);
+      for (guint s = 0; s < G_N_ELEMENTS (sets); s++) {
+        NdtMapRays rays;
+        g_setenv ("NDT_KERNEL", sets[s], TRUE);
+        ndt_map_rays (map, &view, &pose, 0, 0, &rays);
+        g_assert_cmpuint (rays.n, ==, NDT_MAP_RAYS);
+        g_assert_cmpuint (rays.n_pierced, ==, slow.n_pierced);
+        g_assert_cmpuint (rays.n_unexplained, ==, slow.n_unexplained);
+        n_pierced += rays.n_pierced;
+        n_unexplained += rays.n_unexplained;
+      }
+    }
+  }
+  g_unsetenv ("NDT_KERNEL");
+  g_assert_cmpuint (n_pierced, >, 1000);
+  g_assert_cmpuint (n_unexplained, >, 1000);
+}
+
 /* It is a probability, falls with what speaks against the pose, and is not there without rays. */
 static void
 test_confidence (void)
@@ -138,6 +266,7 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/map-rays/rays", test_rays);
   g_test_add_func ("/map-rays/wall", test_wall);
+  g_test_add_func ("/map-rays/samples", test_samples);
   g_test_add_func ("/map-rays/confidence", test_confidence);
   return g_test_run ();
 }
