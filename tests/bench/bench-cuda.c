@@ -469,13 +469,14 @@ bench_map (NdtBackend *backend, const Town *town, guint n, guint n_runs)
   g_free (times);
 }
 
-/* Alignments in maps of more and more towns side by side, by cells of 1 m; cold: the device's cache
+/* Maps of more and more towns side by side, by cells of 1 m: made by the device from points in
+ * page-locked memory, uploaded as a file's are, and aligned with; cold: the device's cache
  * holds other memory, as it does between scans of a slow sensor on a busy device. */
 static void
 bench_map_sizes (const Town *town, const Cloud *cloud)
 {
-  enum { N = 200, FLUSH = 256 << 20 };
-  static const guint n_towns[] = {1, 4, 12, 32};
+  enum { N = 200, N_MAPS = 7, FLUSH = 256 << 20 };
+  static const guint n_towns[] = {1, 4, 12, 40};
   const NdtCloudView scan = ndt_cloud_view_xyz_f32 (cloud->xyz, cloud->n);
   NdtVoxelMapParams map_params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
   void *other;
@@ -499,9 +500,28 @@ bench_map_sizes (const Town *town, const Cloud *cloud)
     }
     const NdtCloudView view = ndt_cloud_view_xyz_f32 (xyz, n);
     NdtVoxelMap *map = NULL;
+    double built[N_MAPS], uploaded[N_MAPS];
+    for (guint i = 0; i < N_MAPS; i++) {
+      const double t0 = now_us ();
+      ndt_backend_set_map_from_points (backend, &map_params, &view, NULL, &error);
+      built[i] = now_us () - t0;
+      fail (error);
+    }
     ndt_backend_set_map_from_points (backend, &map_params, &view, &map, &error);
     fail (error);
     backend->klass->free_host (xyz, 12 * (gsize)n);
+    for (guint i = 0; i < N_MAPS; i++) {
+      const double t0 = now_us ();
+      ndt_backend_set_map (backend, map, &error);
+      uploaded[i] = now_us () - t0;
+      fail (error);
+    }
+    g_autofree gchar *what =
+        g_strdup_printf ("%u voxels of 1 m", ndt_voxel_map_get_level (map, 0)->n_voxels);
+    g_autofree gchar *built_name = g_strdup_printf ("%s, from %u points", what, n);
+    g_autofree gchar *uploaded_name = g_strdup_printf ("%s, uploaded", what);
+    row (built_name, built, N_MAPS, "ms", NULL);
+    row (uploaded_name, uploaded, N_MAPS, "ms", NULL);
     for (guint cold = 0; cold < 2; cold++) {
       GRand *rand = g_rand_new_with_seed (6);
       double times[N];
@@ -518,8 +538,8 @@ bench_map_sizes (const Town *town, const Cloud *cloud)
           times[i] = now_us () - t0;
         fail (error);
       }
-      g_autofree gchar *name = g_strdup_printf ("%u voxels of 1 m, %u points, %s",
-          ndt_voxel_map_get_level (map, 0)->n_voxels, cloud->n, cold ? "cold" : "warm");
+      g_autofree gchar *name =
+          g_strdup_printf ("%s, %u points, %s", what, cloud->n, cold ? "cold" : "warm");
       row (name, times, N, "us", NULL);
       g_rand_free (rand);
     }
@@ -527,53 +547,6 @@ bench_map_sizes (const Town *town, const Cloud *cloud)
     ndt_backend_close (backend);
   }
   cudaFree (other);
-}
-
-/* What a graph would save where an alignment takes several commands: those of a raw scan are a copy
- * and four launches. Memory is set in the place of kernels, so that nothing but the commands takes
- * time. An alignment of an unfiltered scan is one launch, and has nothing to put into a graph. */
-static void
-bench_graph (guint n_kernels, gsize n_bytes)
-{
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  void *host, *device;
-  double times[2][RUNS];
-  if (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking) != cudaSuccess ||
-      cudaHostAlloc (&host, n_bytes, cudaHostAllocDefault) != cudaSuccess ||
-      cudaMalloc (&device, n_bytes) != cudaSuccess)
-    g_error ("no memory for a graph");
-  for (guint with = 0; with < 2; with++) {
-    for (gint i = -20; i < RUNS; i++) {
-      const double t0 = now_us ();
-      if (with == 0 || i == -20) {
-        if (with)
-          cudaStreamBeginCapture (stream, cudaStreamCaptureModeThreadLocal);
-        cudaMemcpyAsync (device, host, n_bytes, cudaMemcpyHostToDevice, stream);
-        for (guint k = 0; k < n_kernels; k++)
-          cudaMemsetAsync ((char *)device + 256 * k, (int)k, 256, stream);
-        if (with && (cudaStreamEndCapture (stream, &graph) != cudaSuccess ||
-                        cudaGraphInstantiate (&exec, graph, 0) != cudaSuccess))
-          g_error ("no graph");
-      }
-      if (with)
-        cudaGraphLaunch (exec, stream);
-      if (cudaStreamSynchronize (stream) != cudaSuccess)
-        g_error ("commands failed");
-      if (i >= 0)
-        times[with][i] = now_us () - t0;
-    }
-    g_autofree gchar *name =
-        g_strdup_printf ("a copy of %" G_GSIZE_FORMAT " kB and %u commands, %s", n_bytes / 1000,
-            n_kernels, with ? "one graph" : "one by one");
-    row (name, times[with], RUNS, "us", NULL);
-  }
-  cudaGraphExecDestroy (exec);
-  cudaGraphDestroy (graph);
-  cudaFree (device);
-  cudaFreeHost (host);
-  cudaStreamDestroy (stream);
 }
 
 static NdtBackend *
@@ -678,8 +651,6 @@ main (int argc, char **argv)
   bench_register (backend, &town, &raw_view, &raw_filter, 1, 200, "130,000 points thinned");
   bench_register (backend, &town, &view, &no_filter, town.n_far, 5, "5,000 points");
   bench_complete (backend, &town, &clouds[2]);
-  bench_graph (4, 2080000);
-  bench_graph (1, 80000);
   if (!quick) {
     bench_map (backend, &town, town.target.n, 20);
     bench_map (backend, &town, 10000000, 5);
