@@ -24,7 +24,8 @@ typedef struct {
 
 typedef struct {
   gint32 at[3];   /* of the block, from the map's first cell */
-  guint64 voxels; /* bits of the cells that have one */
+  guint64 voxels; /* bits of the cells that have one … */
+  guint64 gained; /* … and that gained points since voxels were computed */
   guint32 cells[64];
 } Block;
 
@@ -124,7 +125,7 @@ get_block (NdtRollingMap *map, const gint32 at[3])
   gsize slot = find_slot (map, at);
   if (map->table[slot] != NO_CELL)
     return map->table[slot];
-  Block block = {{at[0], at[1], at[2]}, 0, {0}};
+  Block block = {{at[0], at[1], at[2]}, 0, 0, {0}};
   memset (block.cells, 0xff, sizeof (block.cells));
   g_array_append_val (map->blocks, block);
   map->table[slot] = map->blocks->len - 1;
@@ -134,10 +135,12 @@ get_block (NdtRollingMap *map, const gint32 at[3])
   return map->blocks->len - 1;
 }
 
+/* The cell, which is to gain a point. */
 static Cell *
 get_cell (NdtRollingMap *map, guint32 block_index, int bit)
 {
   Block *block = &g_array_index (map->blocks, Block, block_index);
+  block->gained |= UINT64_C (1) << bit;
   if (block->cells[bit] == NO_CELL) {
     const Cell cell = {0};
     g_array_append_val (map->cells, cell);
@@ -293,8 +296,8 @@ is_consistent (const NdtRollingMap *map, gint32 shift)
   for (guint b = 0; b < map->blocks->len; b++)
     for (guint bit = 0; bit < 64; bit++) {
       const Block *block = &g_array_index (map->blocks, Block, b);
-      const gboolean has_voxel = block->voxels >> bit & 1;
-      if (block->cells[bit] == NO_CELL ? has_voxel : block->cells[bit] >= map->cells->len)
+      const gboolean needs_cell = (block->voxels | block->gained) >> bit & 1;
+      if (block->cells[bit] == NO_CELL ? needs_cell : block->cells[bit] >= map->cells->len)
         return FALSE;
     }
   return TRUE;
@@ -321,26 +324,42 @@ ndt_rolling_map_restore (NdtRollingMap *map, NdtSaved *saved)
 
 /* ---- Maps ---- */
 
-/* Computes the voxels of cells that gained a tenth of their points. */
+/* Whether the points of a covariance lie on a line. Where they do, with b < LINE c of its
+ * eigenvalues a ≤ b ≤ c, ab + bc + ca is below 0.146 (a + b + c)²; of most others it is above 0.15,
+ * so that these do not need their eigenvalues. */
+static gboolean
+is_line (const double cov[6])
+{
+  const double trace = cov[0] + cov[3] + cov[5];
+  const double minors = cov[0] * cov[3] - cov[1] * cov[1] + cov[0] * cov[5] - cov[2] * cov[2] +
+                        cov[3] * cov[5] - cov[4] * cov[4];
+  double value[3], v[9];
+  if (minors > 0.15 * trace * trace)
+    return FALSE;
+  ndt_eigen3 (cov, value, v);
+  return value[1] < LINE * value[2];
+}
+
+/* Computes the voxels of cells that gained a tenth of their points. What a cell without a voxel
+ * lacks, it lacks until it gains points. */
 static void
 refresh (NdtRollingMap *map)
 {
   const NdtVoxelMapParams *params = &map->params;
   for (guint b = 0; b < map->blocks->len; b++) {
     Block *block = &g_array_index (map->blocks, Block, b);
-    for (guint bit = 0; bit < 64; bit++) {
-      double mean[3], cov[6], icov[6], value[3], v[9];
-      if (block->cells[bit] == NO_CELL)
-        continue;
+    guint64 left = block->gained;
+    block->gained = 0;
+    for (; left; left &= left - 1) {
+      const gint bit = __builtin_ctzll (left);
+      double mean[3], cov[6], icov[6];
       Cell *cell = &g_array_index (map->cells, Cell, block->cells[bit]);
       if (cell->n_built > 0 && cell->sums.n < 1.1 * cell->n_built)
         continue;
       block->voxels &= ~(UINT64_C (1) << bit);
       if (!ndt_cell_to_voxel (&cell->sums, (int)params->covariance, params->min_points,
-              params->eigenvalue_ratio, params->resolution, mean, cov, icov))
-        continue;
-      ndt_eigen3 (cov, value, v);
-      if (value[1] < LINE * value[2])
+              params->eigenvalue_ratio, params->resolution, mean, cov, icov) ||
+          is_line (cov))
         continue;
       block->voxels |= UINT64_C (1) << bit;
       cell->n_built = cell->sums.n;
