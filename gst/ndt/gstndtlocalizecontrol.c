@@ -120,14 +120,11 @@ gst_ndt_localize_open (GstNdtLocalize *self)
   config.log = &self->log;
   GstNdtEngine *engine = gst_ndt_engine_open (choice, &config, &reason, &error);
   if (!engine) {
-    gst_ndt_localize_post_error (self, "Cannot open the backend", error);
+    gst_ndt_backend_post_error (GST_ELEMENT (self), "Cannot open the backend", error);
     return FALSE;
   }
-  if (reason && g_error_matches (reason, NDT_ERROR, NDT_ERROR_NO_DEVICE))
-    GST_INFO_OBJECT (self, "aligning on the CPU: %s", reason->message);
-  else if (reason)
-    GST_ELEMENT_WARNING (self, RESOURCE, OPEN_READ_WRITE,
-        ("The CUDA device does not work, aligning on the CPU: %s.", reason->message), (NULL));
+  if (reason)
+    gst_ndt_backend_tell_reason (GST_ELEMENT (self), GST_CAT_DEFAULT, reason);
 
   GST_INFO_OBJECT (self, "backend %s", gst_ndt_engine_get_name (engine));
   self->tells_search = FALSE;
@@ -217,7 +214,7 @@ gst_ndt_localize_take_first_map (GstNdtLocalize *self)
   g_autoptr (GError) error = NULL;
   if (!gst_ndt_engine_set_map (self->engine, map, &error)) {
     g_autofree gchar *what = say_of_map ("Cannot use", location);
-    gst_ndt_localize_post_error (self, what, error);
+    gst_ndt_backend_post_error (GST_ELEMENT (self), what, error);
     return FALSE;
   }
   gst_ndt_localize_report_failure (self);
@@ -266,7 +263,7 @@ start_map (GstNdtLocalize *self, const gchar *location)
         error ? error->message : "The map is read");
   if (!error)
     return gst_ndt_localize_take_first_map (self);
-  gst_ndt_localize_post_error (self, what, error);
+  gst_ndt_backend_post_error (GST_ELEMENT (self), what, error);
   return FALSE;
 }
 
@@ -294,7 +291,7 @@ tell_first_map (GstNdtLocalize *self, const gchar *location, const GError *error
 
   /* Progress last: who waits for it finds the error on the bus. */
   if (error)
-    gst_ndt_localize_post_error (self, what, error);
+    gst_ndt_backend_post_error (GST_ELEMENT (self), what, error);
   post_progress (self, error ? GST_PROGRESS_TYPE_ERROR : GST_PROGRESS_TYPE_COMPLETE,
       error ? error->message : "The map is read");
 }
@@ -344,7 +341,7 @@ gst_ndt_localize_start (GstNdtLocalize *self)
 
   gst_ndt_engine_reset (self->engine);
   if (!valid || !gst_ndt_engine_set_params (self->engine, &params, &error)) {
-    gst_ndt_localize_post_error (self, "A property cannot be used", error);
+    gst_ndt_backend_post_error (GST_ELEMENT (self), "A property cannot be used", error);
     gst_ndt_localize_stop (self);
     return FALSE;
   }

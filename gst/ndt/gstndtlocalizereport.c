@@ -76,46 +76,13 @@ gst_ndt_localize_log_scan (
 }
 
 void
-gst_ndt_localize_post_error (GstNdtLocalize *self, const gchar *what, const GError *error)
-{
-  GstResourceError code = GST_RESOURCE_ERROR_FAILED;
-  if (error->domain == GST_RESOURCE_ERROR) {
-    code = (GstResourceError)error->code;
-  } else if (error->domain == NDT_ERROR) {
-    switch ((NdtError)error->code) {
-    case NDT_ERROR_INVALID_ARGUMENT:
-      code = GST_RESOURCE_ERROR_SETTINGS;
-      break;
-    case NDT_ERROR_IO:
-      code = GST_RESOURCE_ERROR_OPEN_READ;
-      break;
-    case NDT_ERROR_FORMAT:
-    case NDT_ERROR_EMPTY_MAP:
-      code = GST_RESOURCE_ERROR_READ;
-      break;
-    case NDT_ERROR_NO_DEVICE:
-      code = GST_RESOURCE_ERROR_NOT_FOUND;
-      break;
-    case NDT_ERROR_NO_MEMORY:
-      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
-      break;
-    default:
-      break;
-    }
-  }
-  gst_element_message_full (GST_ELEMENT (self), GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, code,
-      g_strdup_printf ("%s: %s.", what, error->message), NULL, __FILE__, GST_FUNCTION, __LINE__);
-}
-
-void
 gst_ndt_localize_report_failure (GstNdtLocalize *self)
 {
   g_autoptr (GError) failure = gst_ndt_engine_take_failure (self->engine);
   if (!failure)
     return;
   gst_ndt_stats_fallback (self->stats);
-  GST_ELEMENT_WARNING (self, RESOURCE, FAILED,
-      ("The device failed, going on with the CPU: %s.", failure->message), (NULL));
+  gst_ndt_backend_tell_failure (GST_ELEMENT (self), failure);
   g_object_notify (G_OBJECT (self), "active-backend");
 }
 

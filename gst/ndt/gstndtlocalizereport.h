@@ -18,8 +18,6 @@ void gst_ndt_localize_update_log (GstNdtLocalize *self);
 void gst_ndt_localize_log_scan (
     GstNdtLocalize *self, const NdtLocalization *localization, const GstNdtScan *scan);
 
-/* An error of ndtcore as one of GStreamer's. */
-void gst_ndt_localize_post_error (GstNdtLocalize *self, const gchar *what, const GError *error);
 /* Warns where the engine has left its device. Whoever uses the engine calls it. */
 void gst_ndt_localize_report_failure (GstNdtLocalize *self);
 

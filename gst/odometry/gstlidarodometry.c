@@ -25,6 +25,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gst/common/gstndtbackend.h"
 #include "gst/common/gstndtviews.h"
 #include "gst/common/gstpointtimes.h"
 #include "ndtcore/odometry/ndt-odometry.h"
@@ -45,7 +46,12 @@ enum {
   PROP_SENSOR_POSE,
   PROP_ODOMETRY_FRAME,
   PROP_BODY_FRAME,
+  PROP_BACKEND,
+  PROP_CUDA_DEVICE_ID,
+  PROP_MEMORY_BUDGET,
+  PROP_DEVICE_PRIORITY,
   PROP_N_THREADS,
+  PROP_ACTIVE_BACKEND,
   PROP_STATS,
 };
 
@@ -60,13 +66,16 @@ struct _GstLidarOdometry {
   GstPointCloudPose *sensor_pose; /* NULL: there is no body */
   gchar *odometry_frame;
   gchar *body_frame;
-  guint n_threads;
+  GstNdtBackend choice;
+  NdtBackendConfig config;
+  const gchar *active_backend; /* NULL: none is open */
   guint64 counts[N_STATUSES];
   guint64 n_searched;
   guint n_cells;
 
   /* streaming thread */
   NdtBackend *backend;
+  gboolean on_device;
   NdtOdometry *odometry;
   GstPointTimes *times;
   gboolean is_compensated; /* caps say so … */
@@ -168,6 +177,59 @@ fail (GstLidarOdometry *self, const GError *error)
     GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error->message), (NULL));
 }
 
+/* Takes the backend. */
+static void
+use_backend (GstLidarOdometry *self, NdtBackend *backend, gboolean on_device)
+{
+  self->backend = backend;
+  self->on_device = on_device;
+  GST_OBJECT_LOCK (self);
+  self->active_backend = backend ? ndt_backend_get_name (backend) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  if (backend)
+    GST_INFO_OBJECT (self, "backend %s", ndt_backend_get_name (backend));
+  g_object_notify (G_OBJECT (self), "active-backend");
+}
+
+/* Goes on with the CPU, for good; with @params where odometry is yet to begin. */
+static gboolean
+fall_back (
+    GstLidarOdometry *self, const NdtOdometryParams *params, const GError *failure, GError **error)
+{
+  GST_OBJECT_LOCK (self);
+  const NdtBackendConfig config = self->config;
+  GST_OBJECT_UNLOCK (self);
+  g_autoptr (NdtBackend) cpu = ndt_backend_open_cpu (&config, error);
+  if (!cpu)
+    return FALSE;
+  if (!self->odometry)
+    self->odometry = ndt_odometry_new (cpu, params, error);
+  else if (!ndt_odometry_set_backend (self->odometry, cpu, error))
+    return FALSE;
+  if (!self->odometry)
+    return FALSE;
+  ndt_backend_close (self->backend);
+  use_backend (self, g_steal_pointer (&cpu), FALSE);
+  gst_ndt_backend_tell_failure (GST_ELEMENT (self), failure);
+  return TRUE;
+}
+
+/* A scan of which the device fails is processed by the CPU. */
+static gboolean
+process (
+    GstLidarOdometry *self, const NdtOdometryScan *scan, NdtOdometryResult *result, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+  if (ndt_odometry_process (self->odometry, scan, result, &failure))
+    return TRUE;
+  if (!self->on_device || !gst_ndt_backend_is_failure (failure)) {
+    g_propagate_error (error, g_steal_pointer (&failure));
+    return FALSE;
+  }
+  return fall_back (self, NULL, failure, error) &&
+         ndt_odometry_process (self->odometry, scan, result, error);
+}
+
 static GstFlowReturn
 gst_lidar_odometry_transform_ip (GstBaseTransform *transform, GstBuffer *buffer)
 {
@@ -202,7 +264,7 @@ gst_lidar_odometry_transform_ip (GstBaseTransform *transform, GstBuffer *buffer)
     scan.time_on_points =
         (gdouble)((gint64)pose_time - (gint64)GST_BUFFER_PTS (buffer)) / GST_SECOND;
   }
-  const gboolean done = ndt_odometry_process (self->odometry, &scan, &result, &error);
+  const gboolean done = process (self, &scan, &result, &error);
   ndt_point_times_clear (&times);
   if (mapped)
     gst_point_cloud_unmap (&map);
@@ -265,7 +327,10 @@ gst_lidar_odometry_stop (GstBaseTransform *transform)
 {
   GstLidarOdometry *self = GST_LIDAR_ODOMETRY (transform);
   g_clear_pointer (&self->odometry, ndt_odometry_free);
-  g_clear_pointer (&self->backend, ndt_backend_close);
+  if (self->backend) {
+    ndt_backend_close (self->backend);
+    use_backend (self, NULL, FALSE);
+  }
   return TRUE;
 }
 
@@ -273,13 +338,15 @@ static gboolean
 gst_lidar_odometry_start (GstBaseTransform *transform)
 {
   GstLidarOdometry *self = GST_LIDAR_ODOMETRY (transform);
-  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   g_autoptr (GError) error = NULL;
+  g_autoptr (GError) reason = NULL;
+  gboolean on_device;
 
   GST_OBJECT_LOCK (self);
   NdtOdometryParams params = self->params;
   params.leaf_size = self->leaf_size > 0 ? self->leaf_size : params.resolution / 3;
-  config.n_threads = self->n_threads;
+  const GstNdtBackend choice = self->choice;
+  const NdtBackendConfig config = self->config;
   self->has_body = self->sensor_pose != NULL;
   if (self->sensor_pose) {
     memcpy (params.sensor_pose.position, self->sensor_pose->position,
@@ -292,11 +359,21 @@ gst_lidar_odometry_start (GstBaseTransform *transform)
   self->n_cells = 0;
   GST_OBJECT_UNLOCK (self);
 
-  self->backend = ndt_backend_open_cpu (&config, &error);
-  if (self->backend)
-    self->odometry = ndt_odometry_new (self->backend, &params, &error);
+  NdtBackend *backend = gst_ndt_backend_open (choice, &config, &on_device, &reason, &error);
+  if (!backend) {
+    gst_ndt_backend_post_error (GST_ELEMENT (self), "Cannot open the backend", error);
+    return FALSE;
+  }
+  if (reason)
+    gst_ndt_backend_tell_reason (GST_ELEMENT (self), GST_CAT_DEFAULT, reason);
+  use_backend (self, backend, on_device);
+  self->odometry = ndt_odometry_new (backend, &params, &error);
+  if (!self->odometry && on_device && gst_ndt_backend_is_failure (error)) {
+    g_autoptr (GError) failure = g_steal_pointer (&error);
+    fall_back (self, &params, failure, &error);
+  }
   if (!self->odometry) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error->message), (NULL));
+    gst_ndt_backend_post_error (GST_ELEMENT (self), "Odometry cannot begin", error);
     gst_lidar_odometry_stop (transform);
     return FALSE;
   }
@@ -338,8 +415,20 @@ gst_lidar_odometry_set_property (GObject *object, guint id, const GValue *value,
     g_free (self->body_frame);
     self->body_frame = g_value_dup_string (value);
     break;
+  case PROP_BACKEND:
+    self->choice = (GstNdtBackend)g_value_get_enum (value);
+    break;
+  case PROP_CUDA_DEVICE_ID:
+    self->config.device_id = g_value_get_int (value);
+    break;
+  case PROP_MEMORY_BUDGET:
+    self->config.memory_budget = g_value_get_uint64 (value);
+    break;
+  case PROP_DEVICE_PRIORITY:
+    self->config.priority = (NdtDevicePriority)g_value_get_enum (value);
+    break;
   case PROP_N_THREADS:
-    self->n_threads = g_value_get_uint (value);
+    self->config.n_threads = g_value_get_uint (value);
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -395,8 +484,23 @@ gst_lidar_odometry_get_property (GObject *object, guint id, GValue *value, GPara
   case PROP_BODY_FRAME:
     g_value_set_string (value, self->body_frame);
     break;
+  case PROP_BACKEND:
+    g_value_set_enum (value, self->choice);
+    break;
+  case PROP_CUDA_DEVICE_ID:
+    g_value_set_int (value, self->config.device_id);
+    break;
+  case PROP_MEMORY_BUDGET:
+    g_value_set_uint64 (value, self->config.memory_budget);
+    break;
+  case PROP_DEVICE_PRIORITY:
+    g_value_set_enum (value, (gint)self->config.priority);
+    break;
   case PROP_N_THREADS:
-    g_value_set_uint (value, self->n_threads);
+    g_value_set_uint (value, self->config.n_threads);
+    break;
+  case PROP_ACTIVE_BACKEND:
+    g_value_set_string (value, self->active_backend);
     break;
   case PROP_STATS:
     g_value_take_boxed (value, make_stats (self));
@@ -470,10 +574,34 @@ gst_lidar_odometry_class_init (GstLidarOdometryClass *klass)
   g_object_class_install_property (object_class, PROP_BODY_FRAME,
       g_param_spec_string ("body-frame", "Body Frame",
           "Name of the body's frame in poses, where sensor-pose is set", "base_link", flags));
+  g_object_class_install_property (object_class, PROP_BACKEND,
+      g_param_spec_enum (
+          "backend", "Backend", "What aligns", GST_TYPE_NDT_BACKEND, GST_NDT_BACKEND_AUTO, flags));
+  g_object_class_install_property (object_class, PROP_CUDA_DEVICE_ID,
+      g_param_spec_int ("cuda-device-id", "CUDA Device ID",
+          "CUDA device to use (-1 = the first that works)", -1, G_MAXINT, -1, flags));
+  g_object_class_install_property (object_class, PROP_MEMORY_BUDGET,
+      g_param_spec_uint64 ("memory-budget", "Memory Budget",
+          "Bytes of device memory that scans and the map take at most; what is beyond lies in the "
+          "host's memory, slower and with the same results (0 = no limit)",
+          0, G_GUINT64_CONSTANT (1) << 62, 0, flags));
+  g_object_class_install_property (object_class, PROP_DEVICE_PRIORITY,
+      g_param_spec_enum ("device-priority", "Device Priority",
+          "Priority of scans and alignments on a device that is used for other work as well",
+          GST_TYPE_NDT_DEVICE_PRIORITY, NDT_DEVICE_PRIORITY_HIGH, flags));
   g_object_class_install_property (object_class, PROP_N_THREADS,
       g_param_spec_uint ("n-threads", "Threads",
-          "Threads of the alignment (0 = one per processor); poses do not depend on it", 0, 256, 1,
-          flags));
+          "Threads of the CPU backend (0 = one per processor); poses do not depend on it", 0, 256,
+          1, flags));
+  /**
+   * GstLidarOdometry:active-backend:
+   *
+   * "cpu" or "cuda"; %NULL where the element is not started. Notified when it changes.
+   */
+  g_object_class_install_property (object_class, PROP_ACTIVE_BACKEND,
+      g_param_spec_string ("active-backend", "Active Backend",
+          "What aligns: \"cpu\" or \"cuda\" (unset in state READY and below)", NULL,
+          G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
   g_object_class_install_property (object_class, PROP_STATS,
       g_param_spec_boxed ("stats", "Statistics",
           "Counts of scans since the start: scans, started, tracked, degraded, restarted, skipped, "
@@ -498,10 +626,12 @@ gst_lidar_odometry_class_init (GstLidarOdometryClass *klass)
 static void
 gst_lidar_odometry_init (GstLidarOdometry *self)
 {
+  static const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   ndt_odometry_params_init (&self->params);
   self->times = gst_point_times_new (GST_ELEMENT (self));
   self->odometry_frame = g_strdup ("odom");
   self->body_frame = g_strdup ("base_link");
-  self->n_threads = 1;
+  self->config = config;
+  self->config.n_threads = 1;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
 }

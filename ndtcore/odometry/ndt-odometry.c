@@ -76,37 +76,44 @@ ndt_odometry_params_check (const NdtOdometryParams *params, GError **error)
   return what == NULL && ndt_align_params_check (&params->align, error);
 }
 
-/* A backend orders a scan's points by the cells of its map, also the first scan's: what map was
- * there before shall not matter. */
-static gboolean
-set_some_map (NdtOdometry *odometry, GError **error)
-{
-  const NdtPose identity = NDT_POSE_IDENTITY;
-  float corners[24];
-  for (guint i = 0; i < 24; i++)
-    corners[i] = (float)odometry->params.resolution * ((i / 3) >> (i % 3) & 1 ? 0.7f : 0.3f);
-  const NdtCloudView points = ndt_cloud_view_xyz_f32 (corners, 8);
-  if (!ndt_rolling_map_add (odometry->map, &points, &identity, error))
-    return FALSE;
-  g_autoptr (NdtVoxelMap) map = ndt_rolling_map_build (odometry->map, 1, error);
-  return map && ndt_backend_set_map (odometry->backend, map, error);
-}
-
-NdtOdometry *
-ndt_odometry_new (NdtBackend *backend, const NdtOdometryParams *params, GError **error)
+static NdtRollingMap *
+new_map (const NdtOdometryParams *params)
 {
   const NdtVoxelMapParams map = {.resolution = params->resolution,
       .min_points = 5,
       .eigenvalue_ratio = 0.01,
       .covariance = NDT_COVARIANCE_UNBIASED,
       .n_levels = NDT_MAX_LEVELS};
+  return ndt_rolling_map_new (&map, MOST_POINTS, NULL);
+}
+
+/* A backend orders a scan's points by the cells of its map, also the first scan's: what map was
+ * there before shall not matter. */
+static gboolean
+set_some_map (NdtOdometry *odometry, GError **error)
+{
+  const NdtPose identity = NDT_POSE_IDENTITY;
+  g_autoptr (NdtRollingMap) some = new_map (&odometry->params);
+  float corners[24];
+  for (guint i = 0; i < 24; i++)
+    corners[i] = (float)odometry->params.resolution * ((i / 3) >> (i % 3) & 1 ? 0.7f : 0.3f);
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (corners, 8);
+  if (!ndt_rolling_map_add (some, &points, &identity, error))
+    return FALSE;
+  g_autoptr (NdtVoxelMap) map = ndt_rolling_map_build (some, 1, error);
+  return map && ndt_backend_set_map (odometry->backend, map, error);
+}
+
+NdtOdometry *
+ndt_odometry_new (NdtBackend *backend, const NdtOdometryParams *params, GError **error)
+{
   if (!ndt_odometry_params_check (params, error))
     return NULL;
   NdtOdometry *odometry = g_new0 (NdtOdometry, 1);
   odometry->backend = backend;
   odometry->params = *params;
   odometry->moving = ndt_moving_scan_new ();
-  odometry->map = ndt_rolling_map_new (&map, MOST_POINTS, NULL);
+  odometry->map = new_map (params);
   if (!set_some_map (odometry, error)) {
     ndt_odometry_free (odometry);
     return NULL;
@@ -138,6 +145,21 @@ ndt_odometry_reset (NdtOdometry *odometry)
   odometry->is_rough = FALSE;
   odometry->n_points = 0;
   ndt_drift_reset (&odometry->drift, 0);
+}
+
+gboolean
+ndt_odometry_set_backend (NdtOdometry *odometry, NdtBackend *backend, GError **error)
+{
+  NdtBackend *before = odometry->backend;
+  const guint n_levels = odometry->n_levels;
+  odometry->backend = backend;
+  odometry->n_levels = 0;
+  if (n_levels > 0 ? ndt_odometry_use_map (odometry, n_levels, error)
+                   : set_some_map (odometry, error))
+    return TRUE;
+  odometry->backend = before;
+  odometry->n_levels = n_levels;
+  return FALSE;
 }
 
 const float *
@@ -443,13 +465,15 @@ begin_map (
   const NdtScanFilter filter = get_filter (odometry, START_LEAF * odometry->params.leaf_size);
   const NdtScanMotion motion = ndt_course_get_motion (course, &no_mount);
   const gboolean moves = course->has_velocity;
+  if (!(moves ? ndt_moving_scan_move (odometry->moving, &motion, &filter, error)
+              : ndt_backend_set_scan (odometry->backend, 0, &scan->points, &filter, error)) ||
+      !take_points (odometry, error))
+    return FALSE;
   odometry->fit = 0;
   odometry->n_fits = 0;
   odometry->has_base = FALSE;
   ndt_rolling_map_clear (odometry->map);
-  return (moves ? ndt_moving_scan_move (odometry->moving, &motion, &filter, error)
-                : ndt_backend_set_scan (odometry->backend, 0, &scan->points, &filter, error)) &&
-         take_points (odometry, error) && extend_map (odometry, error);
+  return extend_map (odometry, error);
 }
 
 static gboolean
@@ -588,8 +612,8 @@ accept (NdtOdometry *odometry, const NdtOdometryScan *scan, const NdtPose *guess
   return is_rough || extend_map (odometry, error);
 }
 
-gboolean
-ndt_odometry_process (
+static gboolean
+process (
     NdtOdometry *odometry, const NdtOdometryScan *scan, NdtOdometryResult *result, GError **error)
 {
   NdtCourse course;
@@ -626,4 +650,19 @@ ndt_odometry_process (
   result->deskewed = has_course && course.has_velocity;
   report (odometry, scan, &course, result);
   return TRUE;
+}
+
+gboolean
+ndt_odometry_process (
+    NdtOdometry *odometry, const NdtOdometryScan *scan, NdtOdometryResult *result, GError **error)
+{
+  NdtOdometry before = *odometry;
+  if (process (odometry, scan, result, error))
+    return TRUE;
+  /* Of what is not in the structure the map alone changes, after the backend's last work. */
+  before.points = odometry->points;
+  before.n_points = odometry->n_points;
+  before.capacity = odometry->capacity;
+  *odometry = before;
+  return FALSE;
 }

@@ -100,7 +100,11 @@ NdtOdometry *ndt_odometry_new (
 void ndt_odometry_free (NdtOdometry *odometry);
 /* The next scan is the first. */
 void ndt_odometry_reset (NdtOdometry *odometry);
-/* FALSE only where the backend failed (the error is its own), or without memory. */
+/* Goes on with another backend, which it gives the map. FALSE with an error of the backend; then
+ * the one before is kept. */
+gboolean ndt_odometry_set_backend (NdtOdometry *odometry, NdtBackend *backend, GError **error);
+/* FALSE only where the backend failed (the error is its own), or without memory. Where the backend
+ * failed, nothing has changed: the scan may be processed again, with another backend. */
 gboolean ndt_odometry_process (
     NdtOdometry *odometry, const NdtOdometryScan *scan, NdtOdometryResult *result, GError **error);
 /* The points of the scan that was processed last, thinned and compensated, as the sensor sees them

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Odometry of drives whose truth is known. A drive is a row: --row NAME runs one and prints it,
- * --dump FILE writes its scans for others (per scan a 32-bit number of points, and x, y, z as
- * floats), and FILE.txt the true poses (x y z qx qy qz qw). */
+ * with --backend cuda on a device; --dump FILE writes its scans for others (per scan a 32-bit
+ * number of points, and x, y, z as floats), and FILE.txt the true poses (x y z qx qy qz qw). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "mapping-drive.h"
 #include "ndtcore/odometry/ndt-odometry.h"
+#include "tests/gpu/gpu-device.h"
 
 /* @percent: largest error at the end, of the way; @end: in metres; @worst: largest error of any
  * scan, metres. @honest: it drifts where nothing tells the way, and says so. */
@@ -43,6 +44,8 @@ static const Row rows[] = {
         TRUE},
 };
 
+static const NdtBackendConfig one_thread = {-1, 1, 0, NULL, NDT_DEVICE_PRIORITY_HIGH};
+
 static double
 cpu_seconds (void)
 {
@@ -61,19 +64,35 @@ typedef struct {
   gdouble path;
   gdouble end;
   gdouble worst;
-  gdouble milliseconds; /* of a scan, mean */
+  gdouble milliseconds; /* of a scan, of all processors, mean */
+  gdouble times[3];     /* elapsed for a scan, milliseconds: median, 95th and 99th percentile */
   gdouble sigma;        /* of the position at the end */
   guint counts[NDT_ODOMETRY_SKIPPED + 1];
   guint n;
   NdtPose pose;
 } Outcome;
 
-static void
-run (const Row *row, MappingDrive *drive, gboolean verbose, Outcome *out)
+static gint
+compare_times (gconstpointer a, gconstpointer b)
 {
-  static const NdtBackendConfig config = {-1, 1, 0, NULL};
+  const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+  return x < y ? -1 : x > y;
+}
+
+static void
+set_times (Outcome *out, GArray *times)
+{
+  static const gdouble shares[] = {0.5, 0.95, 0.99};
+  g_array_sort (times, compare_times);
+  for (guint i = 0; i < G_N_ELEMENTS (shares); i++)
+    out->times[i] = g_array_index (times, gdouble, (guint)(shares[i] * times->len));
+}
+
+static void
+run (const Row *row, MappingDrive *drive, NdtBackend *backend, gboolean verbose, Outcome *out)
+{
   g_autoptr (GError) error = NULL;
-  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_autoptr (GArray) times = g_array_new (FALSE, FALSE, sizeof (gdouble));
   NdtOdometryParams params;
   NdtPose first, last;
   memset (out, 0, sizeof (*out));
@@ -88,8 +107,11 @@ run (const Row *row, MappingDrive *drive, gboolean verbose, Outcome *out)
     mapping_drive_get (drive, i, &scan);
     const NdtOdometryScan in = {scan.points, scan.time, scan.times, scan.time_on_points};
     const double before = cpu_seconds ();
+    const gint64 began = g_get_monotonic_time ();
     g_assert_true (ndt_odometry_process (odometry, &in, &result, &error));
+    const gdouble elapsed = 1e-3 * (gdouble)(g_get_monotonic_time () - began);
     out->milliseconds += 1e3 * (cpu_seconds () - before);
+    g_array_append_val (times, elapsed);
     out->counts[result.status]++;
     if (i == 0)
       first = last = scan.truth;
@@ -111,15 +133,19 @@ run (const Row *row, MappingDrive *drive, gboolean verbose, Outcome *out)
           result.searched);
   }
   out->milliseconds /= MAX (out->n, 1);
+  if (out->n > 0)
+    set_times (out, times);
 }
 
 static void
 print_outcome (const Row *row, const Outcome *out)
 {
   g_print ("# %s: %u scans, %.1f m, end %.3f m (%.3f %%), worst %.3f m, sigma %.3f m, %.2f ms a "
-           "scan, tracked %u, degraded %u, restarted %u, skipped %u\n",
+           "scan (elapsed %.2f, 95 %% %.2f, 99 %% %.2f), tracked %u, degraded %u, restarted %u, "
+           "skipped %u\n",
       row->name, out->n, out->path, out->end, 100 * out->end / out->path, out->worst, out->sigma,
-      out->milliseconds, out->counts[NDT_ODOMETRY_TRACKED], out->counts[NDT_ODOMETRY_DEGRADED],
+      out->milliseconds, out->times[0], out->times[1], out->times[2],
+      out->counts[NDT_ODOMETRY_TRACKED], out->counts[NDT_ODOMETRY_DEGRADED],
       out->counts[NDT_ODOMETRY_RESTARTED], out->counts[NDT_ODOMETRY_SKIPPED]);
 }
 
@@ -128,12 +154,13 @@ test_row (gconstpointer data)
 {
   const Row *row = data;
   g_autoptr (MappingDrive) drive = open_drive (row);
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&one_thread, NULL);
   Outcome out;
   if (!drive) {
     g_test_skip ("no test data");
     return;
   }
-  run (row, drive, FALSE, &out);
+  run (row, drive, backend, FALSE, &out);
   print_outcome (row, &out);
   g_assert_cmpfloat (100 * out.end, <=, row->percent * out.path);
   g_assert_cmpfloat (out.end, <=, row->end);
@@ -156,13 +183,12 @@ static const MappingSim small = {"town", 5, 1, 30, 32, 512, 8, FALSE, 0};
 static NdtOdometry *
 open_odometry (NdtBackend **backend, const NdtPose *mount)
 {
-  static const NdtBackendConfig config = {-1, 1, 0, NULL};
   g_autoptr (GError) error = NULL;
   NdtOdometryParams params;
   ndt_odometry_params_init (&params);
   if (mount)
     params.sensor_pose = *mount;
-  *backend = ndt_backend_open_cpu (&config, NULL);
+  *backend = ndt_backend_open_cpu (&one_thread, NULL);
   NdtOdometry *odometry = ndt_odometry_new (*backend, &params, &error);
   g_assert_no_error (error);
   return odometry;
@@ -306,8 +332,34 @@ test_params (void)
 
 /* ---- One row ---- */
 
+static void
+dump_drive (const Row *row, MappingDrive *drive, const gchar *path)
+{
+  g_autofree gchar *name_of_truths = g_strconcat (path, ".txt", NULL);
+  FILE *file = fopen (path, "wb"), *truths = fopen (name_of_truths, "w");
+  g_assert_true (file && truths);
+  for (guint k = 0; k < mapping_drive_get_n (drive); k += row->every) {
+    MappingScan scan;
+    mapping_drive_get (drive, k, &scan);
+    const guint32 n = (guint32)scan.points.n_points;
+    const double *p = scan.truth.position, *q = scan.truth.orientation;
+    fprintf (
+        truths, "%.9f %.9f %.9f %.9f %.9f %.9f %.9f\n", p[0], p[1], p[2], q[0], q[1], q[2], q[3]);
+    g_assert_cmpuint (fwrite (&n, sizeof n, 1, file), ==, 1);
+    for (guint j = 0; j < n; j++) {
+      double point[3];
+      ndt_cloud_view_get (&scan.points, j, point);
+      const float xyz[3] = {(float)point[0], (float)point[1], (float)point[2]};
+      g_assert_cmpuint (fwrite (xyz, sizeof xyz, 1, file), ==, 1);
+    }
+  }
+  g_assert_cmpint (fclose (file), ==, 0);
+  g_assert_cmpint (fclose (truths), ==, 0);
+}
+
+/* 77: what it needs is not there. */
 static int
-run_one (const gchar *name, const gchar *dump)
+run_one (const gchar *name, const gchar *dump, const gchar *backend_name)
 {
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     Outcome out;
@@ -317,29 +369,15 @@ run_one (const gchar *name, const gchar *dump)
     if (!drive)
       return 77;
     if (dump) {
-      g_autofree gchar *name_of_truths = g_strconcat (dump, ".txt", NULL);
-      FILE *file = fopen (dump, "wb"), *truths = fopen (name_of_truths, "w");
-      g_assert_true (file && truths);
-      for (guint k = 0; k < mapping_drive_get_n (drive); k += rows[i].every) {
-        MappingScan scan;
-        mapping_drive_get (drive, k, &scan);
-        const guint32 n = (guint32)scan.points.n_points;
-        const double *p = scan.truth.position, *q = scan.truth.orientation;
-        fprintf (truths, "%.9f %.9f %.9f %.9f %.9f %.9f %.9f\n", p[0], p[1], p[2], q[0], q[1], q[2],
-            q[3]);
-        g_assert_cmpuint (fwrite (&n, sizeof n, 1, file), ==, 1);
-        for (guint j = 0; j < n; j++) {
-          double point[3];
-          ndt_cloud_view_get (&scan.points, j, point);
-          const float xyz[3] = {(float)point[0], (float)point[1], (float)point[2]};
-          g_assert_cmpuint (fwrite (xyz, sizeof xyz, 1, file), ==, 1);
-        }
-      }
-      g_assert_cmpint (fclose (file), ==, 0);
-      g_assert_cmpint (fclose (truths), ==, 0);
+      dump_drive (&rows[i], drive, dump);
       return 0;
     }
-    run (&rows[i], drive, TRUE, &out);
+    g_autoptr (NdtBackend) backend = strcmp (backend_name, "cuda") == 0
+                                         ? open_cuda_config (&one_thread)
+                                         : ndt_backend_open_cpu (&one_thread, NULL);
+    if (!backend)
+      return 77;
+    run (&rows[i], drive, backend, TRUE, &out);
     print_outcome (&rows[i], &out);
     return 0;
   }
@@ -350,8 +388,23 @@ run_one (const gchar *name, const gchar *dump)
 int
 main (int argc, char **argv)
 {
-  if (argc >= 3 && strcmp (argv[1], "--row") == 0)
-    return run_one (argv[2], argc >= 5 && strcmp (argv[3], "--dump") == 0 ? argv[4] : NULL);
+  gchar *row = NULL, *dump = NULL, *backend = NULL;
+  const GOptionEntry entries[] = {
+      {"row", 0, 0, G_OPTION_ARG_STRING, &row, "Run one row and print it", "NAME"},
+      {"dump", 0, 0, G_OPTION_ARG_FILENAME, &dump, "Write its scans instead", "FILE"},
+      {"backend", 0, 0, G_OPTION_ARG_STRING, &backend, "cpu or cuda", "NAME"}, {NULL}};
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_option_context_set_ignore_unknown_options (context, TRUE);
+  g_option_context_add_main_entries (context, entries, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, NULL))
+    return 2;
+  if (row) {
+    const int status = run_one (row, dump, backend ? backend : "cpu");
+    g_free (row);
+    g_free (dump);
+    g_free (backend);
+    return status;
+  }
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     g_autofree gchar *path = g_strdup_printf ("/odometry/%s", rows[i].name);

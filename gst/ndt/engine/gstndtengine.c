@@ -8,13 +8,6 @@
 
 GST_DEBUG_CATEGORY_EXTERN (gst_ndt_localize_debug);
 
-#ifdef HAVE_NDT_CUDA
-#include "cuda/ndt-cuda.h"
-GstNdtDeviceOpen gst_ndt_device_open = ndt_cuda_backend_open;
-#else
-GstNdtDeviceOpen gst_ndt_device_open = NULL;
-#endif
-
 struct _GstNdtEngine {
   NdtBackendConfig config;
   NdtLocalizer *localizer;
@@ -30,36 +23,12 @@ struct _GstNdtEngine {
   guint cancel;
 };
 
-static NdtBackend *
-open_device (const NdtBackendConfig *config, GError **error)
-{
-  if (!gst_ndt_device_open) {
-    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "this build has no CUDA backend");
-    return NULL;
-  }
-  return gst_ndt_device_open (config, error);
-}
-
 GstNdtEngine *
 gst_ndt_engine_open (
     GstNdtBackend choice, const NdtBackendConfig *config, GError **reason, GError **error)
 {
-  NdtBackend *backend = NULL;
-  gboolean on_device = FALSE;
-
-  if (choice != GST_NDT_BACKEND_CPU) {
-    g_autoptr (GError) failure = NULL;
-    backend = open_device (config, &failure);
-    on_device = backend != NULL;
-    if (!backend && choice == GST_NDT_BACKEND_CUDA) {
-      g_propagate_error (error, g_steal_pointer (&failure));
-      return NULL;
-    }
-    if (!backend && reason)
-      *reason = g_steal_pointer (&failure);
-  }
-  if (!backend)
-    backend = ndt_backend_open_cpu (config, error);
+  gboolean on_device;
+  NdtBackend *backend = gst_ndt_backend_open (choice, config, &on_device, reason, error);
   if (!backend)
     return NULL;
 
@@ -154,15 +123,6 @@ gst_ndt_engine_cancel (GstNdtEngine *engine, GstNdtCancel cancel, gboolean on)
   g_mutex_unlock (&engine->lock);
 }
 
-/* Errors that say something about the device, not about what was asked of it. */
-static gboolean
-is_failure_of_device (const GstNdtEngine *engine, const GError *error)
-{
-  return engine->on_device && !g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED) &&
-         !g_error_matches (error, NDT_ERROR, NDT_ERROR_NO_MAP) &&
-         !g_error_matches (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
-}
-
 /* For good. Takes @failure. */
 static gboolean
 fall_back (GstNdtEngine *engine, GError *failure, GError **error)
@@ -197,7 +157,7 @@ gst_ndt_engine_set_map (GstNdtEngine *engine, NdtVoxelMap *map, GError **error)
 
   if (ndt_backend_set_map (engine->backend, map, &failure)) {
     engine->map = ndt_voxel_map_ref (map);
-  } else if (is_failure_of_device (engine, failure)) {
+  } else if (engine->on_device && gst_ndt_backend_is_failure (failure)) {
     engine->map = ndt_voxel_map_ref (map);
     if (!fall_back (engine, failure, error)) {
       ndt_voxel_map_unref (map);
@@ -274,7 +234,7 @@ gst_ndt_engine_process (GstNdtEngine *engine, const NdtObservation *observations
     if (ndt_localizer_process_batch (engine->localizer, observations + delivery.n_done,
             n_observations - delivery.n_done, deliver, &delivery, &failure))
       break;
-    if (is_failure_of_device (engine, failure)) {
+    if (engine->on_device && gst_ndt_backend_is_failure (failure)) {
       ok = fall_back (engine, failure, error);
     } else {
       g_propagate_error (error, failure);

@@ -24,13 +24,7 @@ typedef enum {
  */
 typedef struct _GstNdtEngine GstNdtEngine;
 
-/* Opens the device backend: the CUDA backend, where it is built, NULL otherwise. A variable
- * so that tests can put a device there that fails. */
-typedef NdtBackend *(*GstNdtDeviceOpen) (const NdtBackendConfig *config, GError **error);
-extern GstNdtDeviceOpen gst_ndt_device_open;
-
-/* Errors: NDT_ERROR_NO_DEVICE and others of the device for "cuda". With "auto", @reason
- * (nullable) receives why the CPU was taken, NULL if it was not. */
+/* As gst_ndt_backend_open(). */
 GstNdtEngine *gst_ndt_engine_open (
     GstNdtBackend choice, const NdtBackendConfig *config, GError **reason, GError **error);
 void gst_ndt_engine_close (GstNdtEngine *engine);

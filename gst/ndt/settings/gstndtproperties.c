@@ -43,15 +43,6 @@ DEFINE_ENUM (pose_covariance_type, "GstNdtPoseCovariance",
     { NDT_POSE_COVARIANCE_MULTI_NDT, "Spread of alignments from offset poses", "multi-ndt" },
     { NDT_POSE_COVARIANCE_MULTI_NDT_SCORE, "Offset poses weighted by their NVTL", "multi-ndt-score" })
 
-DEFINE_ENUM (backend_type, "GstNdtBackend",
-    { GST_NDT_BACKEND_AUTO, "CUDA where a device works, CPU otherwise", "auto" },
-    { GST_NDT_BACKEND_CUDA, "CUDA, or an error", "cuda" },
-    { GST_NDT_BACKEND_CPU, "CPU", "cpu" })
-
-DEFINE_ENUM (device_priority_type, "GstNdtDevicePriority",
-    { NDT_DEVICE_PRIORITY_HIGH, "Before work of lower priority that waits; what runs is not interrupted", "high" },
-    { NDT_DEVICE_PRIORITY_NORMAL, "That of work without a priority", "normal" })
-
 DEFINE_ENUM (pose_time_type, "GstNdtPoseTime",
     { GST_NDT_POSE_TIME_START, "The scan's time stamp", "start" },
     { GST_NDT_POSE_TIME_MIDDLE, "Half the scan's duration later", "middle" },
@@ -288,7 +279,7 @@ static const GstNdtProperty properties[] = {
     {"post-messages", "Post Messages", "Post an element message \"ndt-pose\" for each scan",
         GST_NDT_KIND_BOOLEAN, AT (post_messages), PLAYING, GST_NDT_CHANGE_NONE},
     {"backend", "Backend", "What aligns", GST_NDT_KIND_ENUM, AT (backend), READY,
-        GST_NDT_CHANGE_BACKEND, .type = backend_type},
+        GST_NDT_CHANGE_BACKEND, .type = gst_ndt_backend_get_type},
     {"cuda-device-id", "CUDA Device ID", "CUDA device to use (-1 = the first that works)",
         GST_NDT_KIND_INT, AT (config.device_id), READY, GST_NDT_CHANGE_BACKEND, -1, G_MAXINT},
     {"memory-budget", "Memory Budget",
@@ -298,7 +289,7 @@ static const GstNdtProperty properties[] = {
     {"device-priority", "Device Priority",
         "Priority of scans and alignments on a device that is used for other work as well",
         GST_NDT_KIND_ENUM, AT (config.priority), READY, GST_NDT_CHANGE_BACKEND,
-        .type = device_priority_type},
+        .type = gst_ndt_device_priority_get_type},
     {"n-threads", "Number of Threads",
         "Most threads of the CPU backend, which all elements share (0 = one per processor that "
         "affinity and CPU quota leave); poses do not depend on it",

@@ -3,16 +3,11 @@
 
 #include <gst/gst.h>
 
+#include "gst/common/gstndtbackend.h"
 #include "gst/pointcloud/pointcloud.h"
 #include "ndtcore/track/ndt-localizer.h"
 
 G_BEGIN_DECLS
-
-typedef enum {
-  GST_NDT_BACKEND_AUTO,
-  GST_NDT_BACKEND_CUDA,
-  GST_NDT_BACKEND_CPU,
-} GstNdtBackend;
 
 /* Numbers of the first two are those of a boolean. */
 typedef enum {
