@@ -618,13 +618,18 @@ process (
 {
   NdtCourse course;
   gboolean has_course;
+  guint n_points;
   memset (result, 0, sizeof (*result));
-  if (!set_scan (odometry, scan, &course, &has_course, error) || !take_points (odometry, error))
+  /* The number alone: what is aligned is taken when it has been compensated. */
+  if (!set_scan (odometry, scan, &course, &has_course, error) ||
+      !ndt_backend_get_scan (odometry->backend, 0, odometry->points, 0, &n_points, error))
     return FALSE;
   const gint64 time = has_course ? course.time : scan->time;
   NdtPose guess = odometry->has_pose ? predict (odometry, time) : odometry->params.sensor_pose;
-  if (odometry->n_points < odometry->params.min_points) {
+  if (n_points < odometry->params.min_points) {
     result->status = NDT_ODOMETRY_SKIPPED;
+    if (!take_points (odometry, error))
+      return FALSE;
     if (odometry->has_pose)
       coast (odometry, &guess, time);
     else

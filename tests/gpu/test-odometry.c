@@ -4,10 +4,20 @@
 #include "ndtcore/odometry/ndt-odometry.h"
 #include "tests/mapping/mapping-drive.h"
 
-/* @apart: largest distance between the backends' poses, metres, and degrees. One alignment of
- * both agrees to 0.1 mm and 0.001° where it ends at the same maximum; over a drive each begins
- * where the one before ended, on a map of those before, so that the distances add up as the error
- * of the drive itself does. It is to be small beside what the drive is allowed to be off. */
+/* Largest distance between the backends' poses, metres, and degrees. Sums that differ in their last
+ * digits end an alignment a step earlier or later, which is within its epsilons, 3 mm and 0.017°;
+ * compensation of a scan's motion ends where its velocity would move the scan's ends by less than
+ * 1 cm and 0.029°, on either side. Poses of a drive add up what those before were apart, so that
+ * some of these are allowed. */
+#define APART                                                                                      \
+  {                                                                                                \
+    0.01, 0.05                                                                                     \
+  }
+#define APART_COMPENSATED                                                                          \
+  {                                                                                                \
+    0.025, 0.1                                                                                     \
+  }
+
 typedef struct {
   const gchar *name;
   const gchar *folder;
@@ -18,12 +28,12 @@ typedef struct {
 } Drive;
 
 static const Drive drives[] = {
-    {"town", NULL, {"town", 6, 3, 80, 32, 512, 10, FALSE, 4}, 1, 0.1, {0.01, 0.02}},
-    {"distorted", NULL, {"town", 7, 2, 80, 32, 512, 10, TRUE, 4}, 1, 0.2, {0.01, 0.02}},
-    {"hall", NULL, {"hall", 5, 2, 60, 32, 512, 0, FALSE, 0}, 1, 0.1, {0.01, 0.02}},
-    {"kitti", "seq_kitti_drive0005", {0}, 1, 0.153, {0.01, 0.02}},
+    {"town", NULL, {"town", 6, 3, 80, 32, 512, 10, FALSE, 4}, 1, 0.1, APART},
+    {"distorted", NULL, {"town", 7, 2, 80, 32, 512, 10, TRUE, 4}, 1, 0.2, APART_COMPENSATED},
+    {"hall", NULL, {"hall", 5, 2, 60, 32, 512, 0, FALSE, 0}, 1, 0.1, APART},
+    {"kitti", "seq_kitti_drive0005", {0}, 1, 0.153, APART},
     /* Steps of up to 48°, some of which are searched for from far. */
-    {"balm", "seq_balm_os0", {0}, 1, 0.5, {0.03, 0.1}},
+    {"balm", "seq_balm_os0", {0}, 1, 0.5, APART},
 };
 
 static const Drive short_drive = {
@@ -87,7 +97,7 @@ test_drive (gconstpointer data)
   }
   NdtOdometry *odometries[] = {open_odometry (cpu), open_odometry (cuda), open_odometry (again)};
   double most[2] = {0, 0}, worst = 0, ratios[2] = {INFINITY, 0};
-  guint n_searched = 0;
+  guint n_searched = 0, n_other = 0;
   NdtPose first;
   for (guint i = 0; i < mapping_drive_get_n (drive); i += row->every) {
     NdtOdometryResult results[3];
@@ -100,7 +110,8 @@ test_drive (gconstpointer data)
     for (guint k = 0; k < 3; k++)
       feed_well (odometries[k], &scan, &results[k]);
     assert_same (&results[1], &results[2]);
-    g_assert_cmpint (results[1].status, ==, results[0].status);
+    n_other += results[1].status != results[0].status;
+    g_assert_cmpint (results[1].status, <=, NDT_ODOMETRY_DEGRADED);
     g_assert_cmpint (results[1].deskewed, ==, results[0].deskewed);
     ndt_pose_difference (&results[0].pose, &results[1].pose, &metres, &radians);
     ndt_pose_between (&first, &scan.truth, &truth);
@@ -116,8 +127,10 @@ test_drive (gconstpointer data)
     }
   }
   g_test_message ("%s: backends %.2g m and %.2g° apart at most, off by %.3f m at most; standard "
-                  "deviations %.3f to %.3f of the CPU's; %u searched",
-      row->name, most[0], most[1], worst, ratios[0], ratios[1], n_searched);
+                  "deviations %.3f to %.3f of the CPU's; %u searched, %u of another status",
+      row->name, most[0], most[1], worst, ratios[0], ratios[1], n_searched, n_other);
+  /* A scan may be at a threshold of the status. */
+  g_assert_cmpuint (n_other, <=, 1);
   g_assert_cmpfloat (most[0], <=, row->apart[0]);
   g_assert_cmpfloat (most[1], <=, row->apart[1]);
   g_assert_cmpfloat (worst, <=, row->off);
