@@ -3,6 +3,12 @@
 
 #include <math.h>
 
+/* Points that tell whether they lie on the map, metres from the sensor or the body. */
+#define LEAST_RANGE 2.0
+#define MOST_RANGE 60.0
+/* A point so many standard deviations from its voxel, and from those beside it, is off the map. */
+#define OFF_MAP 3.0
+
 /* Squared distance to the voxel of the cell @c (relative to the level's origin); INFINITY: none.
  * @in_cell: the point from the corner of its own cell; @step: from that cell to @c. */
 static double
@@ -41,4 +47,23 @@ ndt_residual_of_point (const NdtVoxelLevel *level, const double p[3])
   for (guint i = 0; i < G_N_ELEMENTS (steps) && (i == 0 || best > 1); i++)
     best = fmin (best, square_to (level, c, in_cell, steps[i]));
   return sqrt (fmax (best, 0));
+}
+
+double
+ndt_residual_off_map (
+    const NdtVoxelLevel *level, const float *xyz, guint n, const NdtPose *pose, double share)
+{
+  guint n_near = 0, n_off = 0;
+  for (guint i = 0; i < n; i++) {
+    const float *p = xyz + 3 * (gsize)i;
+    const double in[3] = {(double)p[0], (double)p[1], (double)p[2]};
+    const double range = sqrt (in[0] * in[0] + in[1] * in[1] + in[2] * in[2]);
+    double out[3];
+    if (!(range >= LEAST_RANGE && range <= MOST_RANGE))
+      continue;
+    ndt_pose_transform_point (pose, in, out);
+    n_near++;
+    n_off += ndt_residual_of_point (level, out) > OFF_MAP;
+  }
+  return n_near > 0 ? MAX ((double)n_off / n_near - (1 - share), 0) : 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Distance of single points from a map, for display. */
+/* Distance of single points from a map, and the share of a scan that is beside it. */
 #pragma once
 
 #include "ndt-voxel-map.h"
+#include "ndtcore/math/ndt-pose.h"
 
 G_BEGIN_DECLS
 
@@ -19,5 +20,21 @@ G_BEGIN_DECLS
  * finite
  */
 double ndt_residual_of_point (const NdtVoxelLevel *level, const double p[3]);
+
+/**
+ * ndt_residual_off_map:
+ * @level: of a map
+ * @xyz: packed points of a thinned scan
+ * @n: of these
+ * @pose: of their frame in the map
+ * @share: of the map's points, those that lie in voxels, 0 to 1
+ *
+ * The share of the points 2 to 60 m away that are more than three standard deviations from their
+ * voxel, and from those beside it, beyond the share of the map's own points that lie in no voxel.
+ * In place it is next to 0; a scan that fits a place that only looks like its own has 0.03 and
+ * more.
+ */
+double ndt_residual_off_map (
+    const NdtVoxelLevel *level, const float *xyz, guint n, const NdtPose *pose, double share);
 
 G_END_DECLS

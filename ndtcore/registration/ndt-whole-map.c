@@ -16,11 +16,6 @@
 /* Edge, in cells, of the cubes of the sample that heights are compared with. */
 #define HEIGHT_LEAF 2.0
 
-/* Points of the scan that tell whether they lie on the map, metres from the body. */
-#define LEAST_RANGE 2.0
-#define MOST_RANGE 60.0
-/* A point so many standard deviations from its voxel, and from those beside it, is off the map. */
-#define OFF_MAP 3.0
 /* What each share of points off the map adds to the fit of the second place, and at most. */
 #define OFF_MAP_WEIGHT 3.0
 #define OFF_MAP_MOST 0.08
@@ -86,30 +81,15 @@ choose_heights (NdtBackend *backend, guint slot, const NdtAlignParams *params, c
   return TRUE;
 }
 
-/* The share of the points that lie off the map at @pose, of the body, beyond the share of the map's
- * own points that lie in no voxel. */
+/* Of the points at @pose, of the body; 0 where the map is not in the host's memory. */
 static double
 get_off_map (NdtBackend *backend, const float *xyz, guint n_points, const NdtPose *pose)
 {
   g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (backend);
-  guint n = 0, n_off = 0;
   double share, density;
-  if (!map)
-    return 0;
   ndt_backend_get_map_density (backend, &share, &density);
-  const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
-  for (guint i = 0; i < n_points; i++) {
-    const float *p = xyz + 3 * (gsize)i;
-    const double in[3] = {(double)p[0], (double)p[1], (double)p[2]};
-    const double range = sqrt (in[0] * in[0] + in[1] * in[1] + in[2] * in[2]);
-    double out[3];
-    if (!(range >= LEAST_RANGE && range <= MOST_RANGE))
-      continue;
-    ndt_pose_transform_point (pose, in, out);
-    n++;
-    n_off += ndt_residual_of_point (level, out) > OFF_MAP;
-  }
-  return n > 0 ? MAX ((double)n_off / n - (1 - share), 0) : 0;
+  return map ? ndt_residual_off_map (ndt_voxel_map_get_level (map, 0), xyz, n_points, pose, share)
+             : 0;
 }
 
 gboolean

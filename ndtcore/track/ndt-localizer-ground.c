@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Scores of a scan without the ground. */
+/* What is told by the thinned points of a scan: its scores without the ground, its share beside the
+ * map. */
 #include <string.h>
 
 #include "ndt-localizer-step.h"
+#include "ndtcore/map/ndt-residual.h"
 #include "ndtcore/math/ndt-formulas.h"
 
 static gboolean
@@ -21,6 +23,25 @@ get_thinned (NdtLocalizer *localizer, guint slot, guint n_points, guint *n, GErr
   }
   return ndt_backend_get_scan (
       localizer->backend, slot, localizer->thinned, localizer->thinned_capacity, n, error);
+}
+
+gboolean
+ndt_localizer_get_off_map (
+    NdtLocalizer *localizer, guint slot, const NdtPose *sensor, double *off, GError **error)
+{
+  g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (localizer->backend);
+  double share, density;
+  guint n = 0;
+  *off = 0;
+  if (!map)
+    return TRUE;
+  if (!ndt_backend_get_scan (localizer->backend, slot, NULL, 0, &n, error) ||
+      !get_thinned (localizer, slot, n, &n, error))
+    return FALSE;
+  ndt_backend_get_map_density (localizer->backend, &share, &density);
+  *off =
+      ndt_residual_off_map (ndt_voxel_map_get_level (map, 0), localizer->thinned, n, sensor, share);
+  return TRUE;
 }
 
 gboolean

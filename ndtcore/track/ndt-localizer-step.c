@@ -549,10 +549,12 @@ get_outcome (const NdtLocalizerStep *step)
  * it is not, and more where they fit worse than those before. */
 #define CLOSING 3
 #define CLOSING_WORSE 10
+/* Scans with a greater share of points beside the map do not agree. */
+#define CLOSING_OFF_MAP 0.02
 
 /* Sets the reason and the status where a direction is open, or was until few scans ago. */
-static void
-judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step)
+static gboolean
+judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   NdtTracker *tracker = &localizer->tracker;
   NdtLocalization *out = &step->out;
@@ -572,13 +574,17 @@ judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step)
     out->reason = NDT_REASON_DEGENERATE;
     tracker->n_closed = 0;
   } else if (tracker->n_open > 0 && !ndt_tracker_starts (&step->guess)) {
-    tracker->n_closed = as_good || is_place ? tracker->n_closed + 1 : 0;
+    double off;
+    if (!ndt_localizer_get_off_map (localizer, step->slot, &out->registration.pose, &off, error))
+      return FALSE;
+    tracker->n_closed = (as_good || is_place) && off <= CLOSING_OFF_MAP ? tracker->n_closed + 1 : 0;
     tracker->n_to_close = (as_good ? CLOSING : CLOSING_WORSE) - tracker->n_closed;
     if (tracker->n_to_close > 0)
       out->reason = NDT_REASON_STALE_PREDICTION;
   }
   if (out->reason != NDT_REASON_NONE)
     tracker->status = NDT_TRACKER_DEGRADED;
+  return TRUE;
 }
 
 /* Completes the alignment and updates the tracker, so that the next scan can be predicted. */
@@ -631,8 +637,8 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     if (tracker->n_unconfirmed > 0)
       out->reason = step->guess.coasts || step->input.has_odometry ? NDT_REASON_IMPLAUSIBLE_MOTION
                                                                    : NDT_REASON_STALE_PREDICTION;
-    else if (localizer->params.max_sigma > 0)
-      judge_open (localizer, step);
+    else if (localizer->params.max_sigma > 0 && !judge_open (localizer, step, error))
+      return FALSE;
   }
   if (tracker->status == NDT_TRACKER_TRACKING) {
     tracker->closed_quality = tracker->mean_quality;
