@@ -57,6 +57,7 @@ cuda_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   ndt_cuda_align_stop (backend);
+  ndt_cuda_spread_forget (cuda, slot);
   if (!ndt_cuda_enter (cuda, error) ||
       !ndt_cuda_scan_set (&cuda->scans[slot], &cuda->thinner, &cuda->memory, points, filter, error))
     return FALSE;
@@ -85,6 +86,7 @@ cuda_move_scan (NdtBackend *backend, guint slot, const NdtScanMotion *motion,
   NdtCudaScan *scan = &cuda->scans[slot];
   NdtCloudView points;
   ndt_cuda_align_stop (backend);
+  ndt_cuda_spread_forget (cuda, slot);
   if (!ndt_cuda_enter (cuda, error) ||
       !ndt_cuda_moving_get (&scan->moving, &cuda->memory, motion, cuda->stream, &points, error) ||
       !ndt_cuda_scan_thin (
@@ -101,6 +103,7 @@ cuda_sample_scan (NdtBackend *backend, guint slot, guint into, float leaf, GErro
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   ndt_cuda_align_stop (backend);
+  ndt_cuda_spread_forget (cuda, into);
   if (!ndt_cuda_enter (cuda, error) ||
       !ndt_cuda_scan_ready (
           &cuda->scans[slot], slot, &cuda->thinner, &cuda->memory, cuda->stream, error) ||
@@ -199,6 +202,7 @@ cuda_close (NdtBackend *backend)
   if (cuda->stream)
     cudaStreamSynchronize (cuda->stream);
   destroy_streams (cuda);
+  ndt_cuda_spread_clear (cuda);
   ndt_cuda_maps_clear (&cuda->maps, &cuda->memory);
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     ndt_cuda_scan_clear (&cuda->scans[i], &cuda->memory);
@@ -230,6 +234,7 @@ static const NdtBackendClass cuda_class = {
     .align_begin = ndt_cuda_align_begin,
     .align_end = ndt_cuda_align_end,
     .align_stop = ndt_cuda_align_stop,
+    .spread = ndt_cuda_spread,
     .batch = 1024,
     .alloc_host = cuda_alloc_host,
     .free_host = ndt_cuda_lock_free,
@@ -365,6 +370,7 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   g_mutex_init (&cuda->cancel_lock);
   if (!find_device (cuda, config, &local_error) ||
       !ndt_cuda_thinner_init (&cuda->thinner, &cuda->memory, cuda->priority, &local_error) ||
+      !ndt_cuda_spread_init (cuda, &local_error) ||
       !ndt_cuda_device_reserve (&cuda->memory, &cuda->state, state_size, &local_error) ||
       !ndt_cuda_host_reserve (
           &cuda->memory, &cuda->signals, sizeof (NdtCudaSignals), &local_error) ||

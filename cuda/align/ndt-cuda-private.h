@@ -6,6 +6,7 @@
 #include "cuda/map/ndt-cuda-maps.h"
 #include "cuda/scan/ndt-cuda-scan.h"
 #include "ndt-cuda-align.h"
+#include "ndt-cuda-spread.h"
 
 G_BEGIN_DECLS
 
@@ -34,6 +35,7 @@ typedef struct {
  * @is_resident: a kernel was launched for the scans @first to @last in turn, which ends early where
  *   a start is late; it is at @slot, with the map of @map_number
  * @ticket: of its launch
+ * @is_last: no scan follows, as far as the caller knows
  */
 typedef struct {
   guint slot;
@@ -44,7 +46,49 @@ typedef struct {
   guint last;
   guint map_number;
   guint32 ticket;
+  gboolean is_last;
 } NdtCudaSequence;
+
+/**
+ * NdtCudaOrder:
+ * @slot: of the scan, while @is_set
+ * @points: in @memory
+ *
+ * The points of a scan in order.
+ */
+typedef struct {
+  guint slot;
+  gboolean is_set;
+  const float *points;
+  NdtCudaBuffer memory;
+} NdtCudaOrder;
+
+/* A scan's clusters are asked for while the next one is aligned. */
+#define NDT_CUDA_ORDERS 2
+
+/**
+ * NdtCudaSpread:
+ * @scan_ready: recorded in the stream of alignments when scans were thinned or uploaded
+ * @n_ordered: how many orders were reserved; the last one is of @orders[n_ordered − 1, modulo …]
+ * @rows: device memory: gradients of clusters
+ * @is_begun: clusters of the scan in @slot at @pose were launched and not waited for
+ *
+ * Gradients of clusters, for covariances: the scan is ordered beside its alignment.
+ */
+typedef struct {
+  cudaStream_t stream;
+  cudaEvent_t scan_ready;
+  NdtCudaOrder orders[NDT_CUDA_ORDERS];
+  guint n_ordered;
+  NdtCudaBuffer rows;
+  NdtCudaBuffer counts;  /* on the device */
+  NdtCudaBuffer signals; /* on the host */
+  guint32 order_ticket;
+  guint32 spread_ticket;
+  gboolean is_begun;
+  guint slot;
+  NdtPose pose;
+} NdtCudaSpread;
 
 typedef struct {
   NdtBackend parent;
@@ -74,6 +118,7 @@ typedef struct {
   guint32 n_scalars;     /* … and these scalars */
   NdtCudaBuffer scalars; /* on the device: of blocks */
   NdtCudaSequence sequence;
+  NdtCudaSpread spread;
   guint32 ticket;
   GMutex cancel_lock;
   gint cancelled;  /* atomic; changed with the lock, as the device's copy is */
@@ -105,5 +150,26 @@ gboolean ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError
 /* Ends a sequence's kernel that waits for another start. The aligning thread calls it before all
  * other work on the device. */
 void ndt_cuda_align_stop (NdtBackend *backend);
+gboolean ndt_cuda_spread (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    NdtAlignResult *result, GError **error);
+
+/* Of ndt_cuda_spread(): the parts that run beside alignments. Both after find_device(). */
+gboolean ndt_cuda_spread_init (NdtCudaBackend *cuda, GError **error);
+void ndt_cuda_spread_clear (NdtCudaBackend *cuda);
+/* The scan of a slot was changed. */
+void ndt_cuda_spread_forget (NdtCudaBackend *cuda, guint slot);
+/* Memory for the order of a scan; before its alignment is launched, since it may be refused. */
+gboolean ndt_cuda_spread_reserve (NdtCudaBackend *cuda, guint slot, GError **error);
+/* After scans were thinned or uploaded, before the launch. */
+gboolean ndt_cuda_spread_mark (NdtCudaBackend *cuda, GError **error);
+/* Launches the order of the scan that memory was reserved for last. */
+gboolean ndt_cuda_spread_order (NdtCudaBackend *cuda, GError **error);
+/* Waits until no scan is read that is being ordered. */
+gboolean ndt_cuda_spread_wait_read (NdtCudaBackend *cuda, GError **error);
+/* Launches the clusters at the pose of a result, where the scan is ordered. */
+gboolean ndt_cuda_spread_begin (NdtCudaBackend *cuda, guint slot, const NdtAlignParams *params,
+    const NdtAlignResult *at, GError **error);
+/* Waits for these, if there are any. @result: (nullable): receives them. */
+gboolean ndt_cuda_spread_end (NdtCudaBackend *cuda, NdtAlignResult *result, GError **error);
 
 G_END_DECLS

@@ -344,7 +344,8 @@ read_sums (const NdtCudaResult *result, NdtSums *sums)
 static gboolean
 prepare (NdtCudaBackend *cuda, GError **error)
 {
-  if (!ndt_cuda_enter (cuda, error))
+  /* Clusters that nobody asked for may still read the map. */
+  if (!ndt_cuda_enter (cuda, error) || !ndt_cuda_spread_end (cuda, NULL, error))
     return FALSE;
   if (g_atomic_int_get (&cuda->cancelled)) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");
@@ -520,7 +521,10 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   /* A kernel of clusters runs no sequence. Nor are raw scans one: each is thinned between two
    * alignments, of the multiprocessors of both. */
   q->first = q->last = q->slot;
-  while (shape.grid && !alone && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS &&
+  /* Clusters are summed beside a sequence, on what multiprocessors it leaves. */
+  const gboolean leaves_some =
+      !q->params.clusters || shape.size < cuda->limits.n_processors;
+  while (shape.grid && !alone && leaves_some && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS &&
          !cuda->scans[q->last + 1].thinned) {
     const NdtCudaShape other = choose_shape (cuda, &cuda->scans[q->last + 1], 1, share, FALSE);
     shape.lanes |= other.lanes;
@@ -547,6 +551,8 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
   }
   q->ticket = cuda->ticket;
   q->map_number = ndt_cuda_maps_get_number (&cuda->maps);
+  if (q->params.clusters && !ndt_cuda_spread_mark (cuda, error))
+    return FALSE;
   q->is_resident = launch (cuda, &job, &shape, error);
   return q->is_resident;
 }
@@ -574,7 +580,8 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   NdtCudaSequence *q = &cuda->sequence;
   gboolean ok;
-  if (!prepare (cuda, error)) {
+  if (!prepare (cuda, error) ||
+      (params->clusters && !ndt_cuda_spread_reserve (cuda, slot, error))) {
     ndt_cuda_align_stop (backend);
     return FALSE;
   }
@@ -590,6 +597,7 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
   q->slot = slot;
   q->start = *start;
   q->params = *params;
+  q->is_last = n_following == 0;
   cuda->ticket++;
   if (goes_on) {
     send (cuda, start, NDT_CUDA_GO);
@@ -597,6 +605,8 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
   } else {
     ok = launch_sequence (cuda, alone ? 0 : n_following, error);
   }
+  /* Behind the launch, so that it takes no time of the alignment's. */
+  ok = ok && (!params->clusters || ndt_cuda_spread_order (cuda, error));
   if (ok && q->slot == q->last)
     prefetch (cuda, slot, n_following);
   ndt_cuda_count_upload (&cuda->memory, sizeof (*start));
@@ -616,7 +626,8 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
     ok = wait_for_end (cuda, error) && launch_sequence (cuda, q->last - q->slot, error) &&
          wait (cuda, q->ticket, &missed, error);
   }
-  ok = ok && check_cancelled (cuda, q->slot - q->first, 1, error);
+  ok = ok && check_cancelled (cuda, q->slot - q->first, 1, error) &&
+       ndt_cuda_spread_wait_read (cuda, error);
   if (!ok) {
     ndt_cuda_align_stop (backend);
     return FALSE;
@@ -624,5 +635,7 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
   ndt_cuda_count_download (&cuda->memory, sizeof (NdtCudaResult));
   read_result (cuda, &q->params, q->slot - q->first, result);
   count_alignments (cuda, result, 1);
-  return TRUE;
+  /* Of a backlog the next alignment comes first. */
+  return !(q->params.clusters && q->is_last) ||
+         ndt_cuda_spread_begin (cuda, q->slot, &q->params, result, error);
 }

@@ -338,6 +338,15 @@ ndt_backend_get_batch (const NdtBackend *backend)
 }
 
 gboolean
+ndt_backend_spread (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    NdtAlignResult *result, GError **error)
+{
+  return check_slot (slot, error) &&
+         (!backend->klass->spread || result->n_clusters > 0 || result->sums.n_pairs == 0 ||
+             backend->klass->spread (backend, slot, params, result, error));
+}
+
+gboolean
 ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
     NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error)
 {

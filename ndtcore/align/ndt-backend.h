@@ -56,6 +56,8 @@ typedef struct {
  * @max_translation_step: longest step, metres, > 0
  * @max_rotation_step: largest turn in a step, rad, > 0
  * @method: how the score is maximized
+ * @clusters: the spread of the result will be asked for by ndt_backend_spread(), after
+ *   ndt_backend_align_end(): a device prepares for it beside the alignment
  * @terms: (nullable): terms that are added to the score of starts with values for them
  *   (NdtExtraValues); they outlive the alignment
  */
@@ -68,12 +70,13 @@ typedef struct {
   double max_translation_step;
   double max_rotation_step;
   NdtMethod method;
+  gboolean clusters;
   const NdtExtraTerms *terms;
 } NdtAlignParams;
 
 #define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, NULL                \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, FALSE, NULL                \
   }
 
 /**
@@ -88,7 +91,7 @@ typedef struct {
  * @oscillation: longest run of steps whose directions reverse (cosine below −0.9)
  * @stop: why it ended
  * @n_clusters: chunks of neighbouring points (NDT_CHUNK) that have pairs; 0: @spread is not known,
- *   as of a device
+ *   as of a device before ndt_backend_spread()
  * @spread: Σ g gᵀ of the clusters' gradients g at @pose, packed (%NDT_H6)
  */
 typedef struct {
@@ -181,8 +184,8 @@ struct _NdtBackendClass {
       const NdtCloudView *points, NdtVoxelMap **out_map, GError **error);
 
   /* Thins a scan into slot 0 … NDT_N_SLOTS − 1. May return before @points is read: its
-   * memory has to stay valid until a call of align, evaluate or get_scan on this slot has
-   * returned, or the slot is set again. */
+   * memory has to stay valid until a call of align, with that of spread where its result is passed
+   * to it, evaluate or get_scan on this slot has returned, or the slot is set again. */
   gboolean (*set_scan) (NdtBackend *backend, guint slot, const NdtCloudView *points,
       const NdtScanFilter *filter, GError **error);
   /* A scan in two steps, for motion compensation: set_moving_scan sets its raw points and their
@@ -212,12 +215,18 @@ struct _NdtBackendClass {
    * result, align_end waits for it. Results have the bits of align. Scans in the n_following slots
    * after this one are set and will probably be begun next, in turn: the kernel may stay resident
    * and read them ahead, so that their memory has to stay valid until align_stop, or any other call
-   * except align_begin, align_end and the thread-safe ones. Between begin and end only the
-   * thread-safe ones may be called. Nullable, all three or none. */
+   * except align_begin, align_end, spread and the thread-safe ones. Between begin and end only
+   * spread, of the scan before, and the thread-safe ones may be called. Nullable, all three or none.
+   */
   gboolean (*align_begin) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
       const NdtStart *start, guint n_following, GError **error);
   gboolean (*align_end) (NdtBackend *backend, NdtAlignResult *result, GError **error);
   void (*align_stop) (NdtBackend *backend);
+  /* Sets n_clusters and spread of a result of the scan in @slot, which is not set again since.
+   * May be called, for a result of align_end, between begin and end of the next scan's. Nullable:
+   * align sets them. */
+  gboolean (*spread) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+      NdtAlignResult *result, GError **error);
   /* The objective at n_poses poses, over one level of the map. */
   gboolean (*evaluate) (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
       NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
@@ -310,6 +319,9 @@ gboolean ndt_backend_align_begin (NdtBackend *backend, guint slot, const NdtAlig
 gboolean ndt_backend_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error);
 void ndt_backend_align_stop (NdtBackend *backend);
 guint ndt_backend_get_batch (const NdtBackend *backend);
+/* Backends that know the spread with the alignment have done so. */
+gboolean ndt_backend_spread (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    NdtAlignResult *result, GError **error);
 gboolean ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     guint level, NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
 /* (transfer full): for ndt_frame_tree_set_device(); to be closed before the backend. NULL with

@@ -436,12 +436,20 @@ fill (NdtBackend *backend, const NdtAlignParams *align, const NdtAlignResult *be
   ndt_observability (&best->sums, gauss.d2, &out->observability);
 }
 
+static gboolean
+needs_clusters (const NdtRegistrationParams *params)
+{
+  return params->clustering > 0 && params->covariance == NDT_POSE_COVARIANCE_LAPLACE;
+}
+
 gboolean
 ndt_register_begin (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *guess, guint n_following, GError **error)
 {
   const NdtStart start = {*guess, 0, params->regularization};
-  return ndt_backend_align_begin (backend, slot, &params->align, &start, n_following, error);
+  NdtAlignParams align = params->align;
+  align.clusters = needs_clusters (params);
+  return ndt_backend_align_begin (backend, slot, &align, &start, n_following, error);
 }
 
 gboolean
@@ -461,10 +469,13 @@ gboolean
 ndt_register_complete (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtAlignResult *result, NdtRegistration *out, GError **error)
 {
-  judge_hessian (params, result, out);
+  NdtAlignResult known = *result;
+  const gboolean ok = !needs_clusters (params) ||
+                      ndt_backend_spread (backend, slot, &params->align, &known, error);
+  judge_hessian (params, &known, out);
   if (params->covariance >= NDT_POSE_COVARIANCE_MULTI_NDT && result->sums.n_pairs > 0)
     return offset_covariance (backend, slot, params, out, error);
-  return TRUE;
+  return ok;
 }
 
 gboolean

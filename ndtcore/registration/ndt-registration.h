@@ -170,7 +170,8 @@ gboolean ndt_register_anywhere (NdtBackend *backend, guint slot,
 /* ndt_register() with NDT_SEARCH_LOCAL from one guess in three steps, for several scans one after
  * the other: begin and end as ndt_backend_align_begin() and ndt_backend_align_end(), which set all
  * members of @out except covariance and degenerate directions; complete sets these, and uses the
- * backend for the multi-ndt estimates only. */
+ * backend by ndt_backend_spread(), and for the multi-ndt estimates by others. Where the former
+ * fails the covariance is that without clusters. */
 gboolean ndt_register_begin (NdtBackend *backend, guint slot, const NdtRegistrationParams *params,
     const NdtPose *guess, guint n_following, GError **error);
 gboolean ndt_register_end (

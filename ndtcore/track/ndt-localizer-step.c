@@ -668,12 +668,13 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
   const NdtLocalizerParams *params = &localizer->params;
   NdtRegistration *registration = &step->out.registration;
   const NdtTrackerOutcome outcome = get_outcome (step);
+  gboolean ok = TRUE;
   if (step->tried) {
     const NdtPose sensor = registration->pose;
     const NdtRegistrationParams registration_params = get_registration_params (localizer, step);
-    if (!step->is_complete && !ndt_register_complete (localizer->backend, step->slot,
-                                  &registration_params, &step->result, registration, error))
-      return FALSE;
+    /* On FALSE there is a covariance as well, for a caller that delivers the scan. */
+    ok = step->is_complete || ndt_register_complete (localizer->backend, step->slot,
+                                  &registration_params, &step->result, registration, error);
     if (outcome <= NDT_OUTCOME_DEGRADED)
       ndt_localizer_step_follow_rays (localizer, step, &sensor);
     const NdtPose pose = ndt_localizer_step_get_pose (localizer, step);
@@ -681,7 +682,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
     ndt_localizer_step_add_drift (step, registration);
     if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_DEGRADED &&
         !ndt_localizer_score_no_ground (
-            localizer, step->slot, &sensor, &registration->pose, &step->out, error))
+            localizer, step->slot, &sensor, &registration->pose, &step->out, ok ? error : NULL))
       return FALSE;
     registration->pose = pose;
   }
@@ -692,5 +693,5 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
     ndt_registration_set_fixed_covariance (registration, &params->registration, &step->base);
     ndt_localizer_step_add_drift (step, registration);
   }
-  return TRUE;
+  return ok;
 }
