@@ -197,10 +197,13 @@ add_extra (const NdtRegistrationParams *params, const NdtPose *pose, double leng
                       ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
 }
 
-/* The variance by clusters is so many times what their gradients' differences give: what clusters
- * have in common, as the map's own noise, does not show in these. */
-#define SPREAD_SCALE 2.8
-/* So many clusters are worth as much as the constant factor. */
+/* The variance by clusters is so many times what their gradients give … */
+#define SPREAD_SCALE 0.75
+/* … and 1 + (this / points of a voxel, mean)² times that: voxels of few points have errors of their
+ * own, which clusters share, so that their gradients do not show them. */
+#define SPREAD_SPARSE 7.5
+/* What is known without clusters, a multiple of the information, is worth so many clusters. */
+#define SPREAD_CURVATURE 18.0
 #define SPREAD_PRIOR 2.0
 /* Parameters that were fitted to the clusters. */
 #define SPREAD_PARAMETERS 6
@@ -219,19 +222,23 @@ multiply (const double a[36], const double b[36], double out[36])
 
 /* Replaces @inverse, P of the information with that of penalties, by P V P, V the variance of the
  * gradient: that of penalties, and of the scan, @scan, a constant times the information; of the
- * scan's, the more clusters there are, what these differ by. Rotations are in rad times @length. */
+ * scan's, the more clusters there are, what these differ by. Rotations are in rad times @length;
+ * @density: mean number of points of the map's voxels. */
 static void
 put_clusters (const NdtRegistrationParams *params, const NdtAlignResult *result,
-    const double scan[36], const double all[36], double length, double inverse[36])
+    const double scan[36], const double all[36], double length, double density, double inverse[36])
 {
   const guint n = result->n_clusters;
   const double w = n > SPREAD_PARAMETERS ? n / (n + SPREAD_PRIOR) : 0;
-  const double scale = w > 0 ? w * SPREAD_SCALE * n / (n - SPREAD_PARAMETERS) : 0;
+  const double sparse = density > 0 ? SPREAD_SPARSE / density : 0;
+  const double scale =
+      w > 0 ? w * SPREAD_SCALE * (1 + sparse * sparse) * n / (n - SPREAD_PARAMETERS) : 0;
+  const double rest = n > 0 ? SPREAD_CURVATURE * (1 - w) : params->clustering;
   double variance[36], half[36];
   for (guint i = 0; i < 6; i++)
     for (guint j = 0; j < 6; j++) {
       const guint at = 6 * i + j;
-      variance[at] = params->clustering * (all[at] - w * scan[at]);
+      variance[at] = params->clustering * (all[at] - scan[at]) + rest * scan[at];
       if (w > 0)
         variance[at] += scale * result->spread[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] /
                         ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
@@ -244,8 +251,8 @@ put_clusters (const NdtRegistrationParams *params, const NdtAlignResult *result,
 /* Sets the directions that the Hessian does not constrain, and the covariance where it, with that
  * of the penalty, is definite. */
 static void
-judge_hessian (
-    const NdtRegistrationParams *params, const NdtAlignResult *result, NdtRegistration *out)
+judge_hessian (const NdtRegistrationParams *params, const NdtAlignResult *result, double density,
+    NdtRegistration *out)
 {
   const NdtSums *sums = &result->sums;
   const NdtRegularization *r = &params->regularization;
@@ -286,7 +293,7 @@ judge_hessian (
       for (guint k = 0; k < 6; k++)
         c[6 * i + j] += v[6 * i + k] * v[6 * j + k] / values[k];
   if (params->clustering > 0)
-    put_clusters (params, result, scan, m, length, c);
+    put_clusters (params, result, scan, m, length, density, c);
   for (guint i = 0; i < 6; i++)
     for (guint j = 0; j < 6; j++)
       out->covariance[6 * i + j] = params->covariance_scale * c[6 * i + j] *
@@ -470,9 +477,11 @@ ndt_register_complete (NdtBackend *backend, guint slot, const NdtRegistrationPar
     const NdtAlignResult *result, NdtRegistration *out, GError **error)
 {
   NdtAlignResult known = *result;
+  double share, density;
   const gboolean ok = !needs_clusters (params) ||
                       ndt_backend_spread (backend, slot, &params->align, &known, error);
-  judge_hessian (params, &known, out);
+  ndt_backend_get_map_density (backend, &share, &density);
+  judge_hessian (params, &known, density, out);
   if (params->covariance >= NDT_POSE_COVARIANCE_MULTI_NDT && result->sums.n_pairs > 0)
     return offset_covariance (backend, slot, params, out, error);
   return ok;

@@ -389,6 +389,28 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
 #define BEND 0.1
 #define BEND_RADIUS 100.0
 
+/* A scan that was compensated by a velocity that was estimated from itself, at a start, is off by up
+ * to what that is wrong, metres and rad; one that was compensated by the motion since the scan
+ * before by a part of what the prediction was off. */
+#define OWN_VELOCITY 0.3
+#define OWN_TURN 0.015
+#define WRONG_VELOCITY 0.1
+
+/* Adds to the covariance what compensation by a velocity that is not known exactly leaves. */
+static void
+add_distortion (const NdtLocalizerStep *step, double c[36])
+{
+  const gboolean own = !step->guess.coasts && !step->observation->has_velocity;
+  const double metres = own ? OWN_VELOCITY : WRONG_VELOCITY * step->out.innovation;
+  const double turn = own ? OWN_TURN : 0;
+  if (!ndt_localizer_step_is_deskewed (step))
+    return;
+  for (guint k = 0; k < 3; k++) {
+    c[7 * k] += metres * metres;
+    c[7 * (3 + k)] += turn * turn;
+  }
+}
+
 /* Raises the covariance of the position along each axis: by as much as the stream's variance
  * exceeds that of the curvature alone, since flat surfaces feign some of it; along an open axis to
  * the stream's variance, which is then carried from scan to scan. */
@@ -398,6 +420,7 @@ ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *reg
   const NdtObservability *seen = &registration->observability;
   const double sigma = step->out.sigma;
   const double across = sigma > LARGE_SIGMA ? sigma * MIN (BEND + sigma / BEND_RADIUS, 1) : 0;
+  add_distortion (step, registration->covariance);
   for (guint k = 0; k < 3; k++) {
     double *c = registration->covariance, known = 0, given = 0;
     const double axis[3] = {k == 0, k == 1, k == 2};

@@ -402,6 +402,38 @@ bench_complete (NdtBackend *backend, const Town *town, const Cloud *cloud)
   row ("covariance and open directions of a result, on the host", times, RUNS, "us", NULL);
 }
 
+/* The gradients of clusters behind an alignment: what they add to its time, and when they are there
+ * where they are asked for at once. */
+static void
+bench_clusters (NdtBackend *backend, const Town *town, const Cloud *cloud)
+{
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (cloud->xyz, cloud->n);
+  const NdtStart start = {.guess = town->truth, .approach = 0};
+  NdtAlignParams clustered = params;
+  NdtAlignResult result;
+  GError *error = NULL;
+  double times[RUNS], waits[RUNS];
+  ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
+  for (guint with = 0; with < 2; with++) {
+    clustered.clusters = with;
+    for (gint i = 0; i < RUNS; i++) {
+      const double t0 = now_us ();
+      ndt_backend_align_begin (backend, 0, &clustered, &start, 0, &error);
+      ndt_backend_align_end (backend, &result, &error);
+      const double t1 = now_us ();
+      fail (error);
+      if (with)
+        ndt_backend_spread (backend, 0, &clustered, &result, &error);
+      fail (error);
+      times[i] = t1 - t0;
+      waits[i] = now_us () - t1;
+    }
+    row (with ? "5,000 points from the truth, and clusters begun" : "5,000 points from the truth",
+        times, RUNS, "us", NULL);
+  }
+  row ("these clusters' gradients, after the result", waits, RUNS, "us", NULL);
+}
+
 /* Budgets of device memory: nothing, less than it takes, and all. */
 static void
 bench_budgets (const Town *town, const Cloud *cloud, const NdtCloudView *raw)
@@ -651,6 +683,7 @@ main (int argc, char **argv)
   bench_register (backend, &town, &raw_view, &raw_filter, 1, 200, "130,000 points thinned");
   bench_register (backend, &town, &view, &no_filter, town.n_far, 5, "5,000 points");
   bench_complete (backend, &town, &clouds[2]);
+  bench_clusters (backend, &town, &clouds[2]);
   if (!quick) {
     bench_map (backend, &town, town.target.n, 20);
     bench_map (backend, &town, 10000000, 5);
