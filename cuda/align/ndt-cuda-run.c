@@ -522,10 +522,9 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
    * alignments, of the multiprocessors of both. */
   q->first = q->last = q->slot;
   /* Clusters are summed beside a sequence, on what multiprocessors it leaves. */
-  const gboolean leaves_some =
-      !q->params.clusters || shape.size < cuda->limits.n_processors;
-  while (shape.grid && !alone && leaves_some && q->last < q->slot + n_following && q->last + 1 < NDT_MAX_SCANS &&
-         !cuda->scans[q->last + 1].thinned) {
+  const gboolean leaves_some = !q->params.clusters || shape.size < cuda->limits.n_processors;
+  while (shape.grid && !alone && leaves_some && q->last < q->slot + n_following &&
+         q->last + 1 < NDT_MAX_SCANS && !cuda->scans[q->last + 1].thinned) {
     const NdtCudaShape other = choose_shape (cuda, &cuda->scans[q->last + 1], 1, share, FALSE);
     shape.lanes |= other.lanes;
     for (guint k = 0; k < 3; k++)

@@ -234,8 +234,7 @@ ndt_cuda_spread (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     return TRUE;
   if (!ndt_cuda_enter (cuda, error))
     return FALSE;
-  if (s->is_begun &&
-      (s->slot != slot || memcmp (&s->pose, &result->pose, sizeof (s->pose)) != 0) &&
+  if (s->is_begun && (s->slot != slot || memcmp (&s->pose, &result->pose, sizeof (s->pose)) != 0) &&
       !ndt_cuda_spread_end (cuda, NULL, error))
     return FALSE;
   if (!s->is_begun && !find_order (s, slot) &&

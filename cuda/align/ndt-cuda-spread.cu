@@ -93,8 +93,8 @@ count_less (const uint64_t *tile, uint64_t value)
 }
 
 /* Moves each point to its rank among all tiles. */
-static __global__ void
-__launch_bounds__ (256) merge_tiles (const __grid_constant__ NdtCudaOrderJob job)
+static __global__ void __launch_bounds__ (256)
+    merge_tiles (const __grid_constant__ NdtCudaOrderJob job)
 {
   const uint32_t n_points = count_points (job.source), n_tiles = (n_points + TILE - 1) / TILE;
   for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < n_tiles * TILE; i += gridDim.x * 256) {

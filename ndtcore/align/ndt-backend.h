@@ -76,7 +76,7 @@ typedef struct {
 
 #define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, FALSE, NULL                \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, FALSE, NULL         \
   }
 
 /**
@@ -216,7 +216,8 @@ struct _NdtBackendClass {
    * after this one are set and will probably be begun next, in turn: the kernel may stay resident
    * and read them ahead, so that their memory has to stay valid until align_stop, or any other call
    * except align_begin, align_end, spread and the thread-safe ones. Between begin and end only
-   * spread, of the scan before, and the thread-safe ones may be called. Nullable, all three or none.
+   * spread, of the scan before, and the thread-safe ones may be called. Nullable, all three or
+   * none.
    */
   gboolean (*align_begin) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
       const NdtStart *start, guint n_following, GError **error);

@@ -478,8 +478,8 @@ ndt_register_complete (NdtBackend *backend, guint slot, const NdtRegistrationPar
 {
   NdtAlignResult known = *result;
   double share, density;
-  const gboolean ok = !needs_clusters (params) ||
-                      ndt_backend_spread (backend, slot, &params->align, &known, error);
+  const gboolean ok =
+      !needs_clusters (params) || ndt_backend_spread (backend, slot, &params->align, &known, error);
   ndt_backend_get_map_density (backend, &share, &density);
   judge_hessian (params, &known, density, out);
   if (params->covariance >= NDT_POSE_COVARIANCE_MULTI_NDT && result->sums.n_pairs > 0)

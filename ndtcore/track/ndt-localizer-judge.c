@@ -389,8 +389,8 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
 #define BEND 0.1
 #define BEND_RADIUS 100.0
 
-/* A scan that was compensated by a velocity that was estimated from itself, at a start, is off by up
- * to what that is wrong, metres and rad; one that was compensated by the motion since the scan
+/* A scan that was compensated by a velocity that was estimated from itself, at a start, is off by
+ * up to what that is wrong, metres and rad; one that was compensated by the motion since the scan
  * before by a part of what the prediction was off. */
 #define OWN_VELOCITY 0.3
 #define OWN_TURN 0.015

@@ -498,8 +498,8 @@ assert_spreads_agree (const NdtAlignResult *a, const NdtAlignResult *b)
       const guint at = NDT_H6 (i, j);
       const double bound = sqrt (b->spread[NDT_H6 (i, i)] * b->spread[NDT_H6 (j, j)]);
       if (!(fabs (a->spread[at] - b->spread[at]) <= 1e-3 * bound))
-        g_error ("spread %u, %u: %.9g and %.9g, bound %.9g", i, j, a->spread[at], b->spread[at],
-            bound);
+        g_error (
+            "spread %u, %u: %.9g and %.9g, bound %.9g", i, j, a->spread[at], b->spread[at], bound);
     }
 }
 

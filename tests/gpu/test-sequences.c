@@ -338,8 +338,7 @@ launch_once (Stream stream)
     /* For each start that came too late, another two. */
     /* Each scan's covariance takes three launches, a synchronization and a result. */
     const guint64 launches = after.launches - before.launches - 16 * 3;
-    g_assert_cmpuint (
-        after.synchronizations - before.synchronizations, ==, 14 + 16 + 2 * launches);
+    g_assert_cmpuint (after.synchronizations - before.synchronizations, ==, 14 + 16 + 2 * launches);
     g_assert_cmpuint (after.downloads - before.downloads, ==, 2 * 16);
     g_assert_cmpuint (after.uploads - before.uploads, ==, 32);
     g_assert_cmpuint (after.allocations, ==, before.allocations);
