@@ -198,7 +198,7 @@ add_extra (const NdtRegistrationParams *params, const NdtPose *pose, double leng
 }
 
 /* The variance by clusters is so many times what their gradients give … */
-#define SPREAD_SCALE 0.75
+#define SPREAD_SCALE 0.85
 /* … and 1 + (this / points of a voxel, mean)² times that: voxels of few points have errors of their
  * own, which clusters share, so that their gradients do not show them. */
 #define SPREAD_SPARSE 7.5

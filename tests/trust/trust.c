@@ -85,8 +85,8 @@ judge (const TrustRow *row, const Sum *s)
   if (s->n_back < s->n_runs || s->back > row->back + 0.001)
     missed |= TRUST_BACK;
   /* Half and twice 6 are what is asked for; errors of one drive are
-   * correlated, and its mean is up to a third beside that of several. */
-  if (s->nees < 2 * s->n_runs || s->nees > 16 * s->n_runs)
+   * correlated, and its mean is up to a quarter beside that of several. */
+  if (s->nees < 2.25 * s->n_runs || s->nees > 15 * s->n_runs)
     missed |= TRUST_NEES;
   if (s->n_outside > 0.01 * s->n_counted || s->n_sure > 0)
     missed |= TRUST_SIGMA;
