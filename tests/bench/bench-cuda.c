@@ -501,6 +501,13 @@ bench_map (NdtBackend *backend, const Town *town, guint n, guint n_runs)
   g_free (times);
 }
 
+static void
+row_of (const gchar *what, const gchar *part, double *times, guint n, const gchar *unit)
+{
+  g_autofree gchar *name = g_strdup_printf ("%s, %s", what, part);
+  row (name, times, n, unit, NULL);
+}
+
 /* Maps of more and more towns side by side, by cells of 1 m: made by the device from points in
  * page-locked memory, uploaded as a file's are, and aligned with; cold: the device's cache
  * holds other memory, as it does between scans of a slow sensor on a busy device. */
@@ -550,10 +557,8 @@ bench_map_sizes (const Town *town, const Cloud *cloud)
     }
     g_autofree gchar *what =
         g_strdup_printf ("%u voxels of 1 m", ndt_voxel_map_get_level (map, 0)->n_voxels);
-    g_autofree gchar *built_name = g_strdup_printf ("%s, from %u points", what, n);
-    g_autofree gchar *uploaded_name = g_strdup_printf ("%s, uploaded", what);
-    row (built_name, built, N_MAPS, "ms", NULL);
-    row (uploaded_name, uploaded, N_MAPS, "ms", NULL);
+    row_of (what, "made from points", built, N_MAPS, "ms");
+    row_of (what, "uploaded", uploaded, N_MAPS, "ms");
     for (guint cold = 0; cold < 2; cold++) {
       GRand *rand = g_rand_new_with_seed (6);
       double times[N];
@@ -570,9 +575,7 @@ bench_map_sizes (const Town *town, const Cloud *cloud)
           times[i] = now_us () - t0;
         fail (error);
       }
-      g_autofree gchar *name =
-          g_strdup_printf ("%s, %u points, %s", what, cloud->n, cold ? "cold" : "warm");
-      row (name, times, N, "us", NULL);
+      row_of (what, cold ? "5,000 points aligned, cold" : "5,000 points aligned", times, N, "us");
       g_rand_free (rand);
     }
     ndt_voxel_map_unref (map);
