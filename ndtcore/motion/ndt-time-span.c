@@ -1,72 +1,146 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <string.h>
 
 #include "ndt-deskew.h"
 
 /* Sums that do not wait for one another: a sum of doubles takes four cycles. */
 #define LANES 4
 
-/* Points of a task, and most tasks: neither depends on the number of threads, so that the mean does
- * not. */
+/* Points that are taken for finite until one is not. */
+#define AT_ONCE 128
+
+#define INLINE static inline __attribute__ ((always_inline))
+
+typedef float Four __attribute__ ((vector_size (16)));
+typedef double Two __attribute__ ((vector_size (16)));
+typedef gint64 Longs __attribute__ ((vector_size (16)));
+
+/* Points of a block that has sums of its own, and most blocks: neither depends on the number of
+ * threads, so that the mean does not. */
 #define MIN_BLOCK 8192
 #define MAX_BLOCKS 64
+/* A thread is woken for so many, which take about as long as a few wakes. */
+#define BLOCKS_OF_TASK 2
 
 typedef struct {
   const NdtCloudView *points;
   const NdtTimeView *times;
   gsize block;
+  guint n_blocks;
   NdtTimeSpan parts[MAX_BLOCKS]; /* mean is the sum */
 } Job;
 
+/* Sums of every LANESth point each. */
+typedef struct {
+  double first[LANES];
+  double last[LANES];
+  double sum[LANES];
+  gsize n;
+} Lanes;
+
+INLINE void
+add_points (
+    const NdtCloudView *points, const NdtTimeView *times, gsize begin, gsize end, Lanes *lanes)
+{
+  for (gsize i = begin; i < end; i += LANES) {
+    const gsize n_lanes = MIN (end - i, LANES);
+    for (gsize l = 0; l < n_lanes; l++) {
+      const double time = ndt_time_view_get (times, i + l);
+      double p[3];
+      ndt_cloud_view_get (points, i + l, p);
+      /* A difference of what is not finite with itself is NAN. */
+      const gboolean use = (time - time) + (p[0] - p[0]) + (p[1] - p[1]) + (p[2] - p[2]) == 0;
+      const double low = use ? time : INFINITY, high = use ? time : -INFINITY;
+      lanes->first[l] = low < lanes->first[l] ? low : lanes->first[l];
+      lanes->last[l] = high > lanes->last[l] ? high : lanes->last[l];
+      lanes->sum[l] += use ? time : 0;
+      lanes->n += (gsize)use;
+    }
+  }
+}
+
+INLINE Two
+choose (Longs mask, Two yes, Two no)
+{
+  return (Two)((mask & (Longs)yes) | (~mask & (Longs)no));
+}
+
+/* As add_points(), of a multiple of LANES points whose x, y and z are floats in this order, with
+ * four bytes more that can be read. FALSE, and nothing is added, where one is not finite. */
+INLINE gboolean
+add_finite (
+    const NdtCloudView *points, const NdtTimeView *times, gsize begin, gsize end, Lanes *lanes)
+{
+  Two first[LANES / 2], last[LANES / 2], sum[LANES / 2];
+  Four odd = {0};
+  memcpy (first, lanes->first, sizeof first);
+  memcpy (last, lanes->last, sizeof last);
+  memcpy (sum, lanes->sum, sizeof sum);
+  for (gsize i = begin; i < end; i += LANES) {
+    for (gsize l = 0; l < LANES; l++) {
+      Four p;
+      memcpy (&p, points->x + (i + l) * points->stride, sizeof p);
+      odd += p - p;
+    }
+    for (gsize k = 0; k < LANES / 2; k++) {
+      const Two time = {
+          ndt_time_view_get (times, i + 2 * k), ndt_time_view_get (times, i + 2 * k + 1)};
+      first[k] = choose (time < first[k], time, first[k]);
+      last[k] = choose (time > last[k], time, last[k]);
+      sum[k] += time;
+    }
+  }
+  if (!(odd[0] + odd[1] + odd[2] == 0))
+    return FALSE;
+  for (guint k = 0; k < LANES; k++)
+    if (!isfinite (sum[k / 2][k % 2]))
+      return FALSE;
+  memcpy (lanes->first, first, sizeof first);
+  memcpy (lanes->last, last, sizeof last);
+  memcpy (lanes->sum, sum, sizeof sum);
+  lanes->n += end - begin;
+  return TRUE;
+}
+
 /* Inlined where @scalar and @type are constants, so that no point asks for them. */
-static inline __attribute__ ((always_inline)) void
+INLINE void
 reduce (
     const Job *job, gsize begin, gsize end, NdtScalar scalar, NdtTimeType type, NdtTimeSpan *part)
 {
-  double first[LANES], last[LANES], sum[LANES];
-  gsize n[LANES];
   NdtCloudView points = *job->points;
   NdtTimeView times = *job->times;
+  const gboolean is_packed = scalar == NDT_SCALAR_F32 && points.y == points.x + 4 &&
+                             points.z == points.x + 8 && points.stride >= sizeof (Four);
+  Lanes lanes = {.n = 0};
 
   points.scalar = scalar;
   times.type = type;
   for (guint l = 0; l < LANES; l++) {
-    first[l] = INFINITY;
-    last[l] = -INFINITY;
-    sum[l] = 0;
-    n[l] = 0;
+    lanes.first[l] = INFINITY;
+    lanes.last[l] = -INFINITY;
   }
-  for (gsize i = begin; i < end; i += LANES) {
-    const gsize n_lanes = MIN (end - i, LANES);
-    for (gsize l = 0; l < n_lanes; l++) {
-      const double time = ndt_time_view_get (&times, i + l);
-      double p[3];
-      ndt_cloud_view_get (&points, i + l, p);
-      /* A difference of what is not finite with itself is NAN. */
-      const gboolean use = (time - time) + (p[0] - p[0]) + (p[1] - p[1]) + (p[2] - p[2]) == 0;
-      const double low = use ? time : INFINITY, high = use ? time : -INFINITY;
-      first[l] = low < first[l] ? low : first[l];
-      last[l] = high > last[l] ? high : last[l];
-      sum[l] += use ? time : 0;
-      n[l] += (gsize)use;
-    }
+  for (gsize i = begin; i < end; i += AT_ONCE) {
+    const gsize to = MIN (i + AT_ONCE, end);
+    /* Behind the last point nothing can be read. */
+    const gboolean is_whole = to - i == AT_ONCE && to < points.n_points;
+    if (!is_packed || !is_whole || !add_finite (&points, &times, i, to, &lanes))
+      add_points (&points, &times, i, to, &lanes);
   }
-  *part = (NdtTimeSpan){0, INFINITY, -INFINITY, 0};
+  *part = (NdtTimeSpan){lanes.n, INFINITY, -INFINITY, 0};
   for (guint l = 0; l < LANES; l++) {
-    part->first = MIN (part->first, first[l]);
-    part->last = MAX (part->last, last[l]);
-    part->mean += sum[l];
-    part->n_points += n[l];
+    part->first = MIN (part->first, lanes.first[l]);
+    part->last = MAX (part->last, lanes.last[l]);
+    part->mean += lanes.sum[l];
   }
 }
 
 static void
-reduce_block (guint task, gpointer data)
+reduce_block (Job *job, guint block)
 {
-  Job *job = (Job *)data;
-  const gsize begin = task * job->block;
+  const gsize begin = block * job->block;
   const gsize end = MIN (begin + job->block, job->points->n_points);
-  NdtTimeSpan *part = &job->parts[task];
+  NdtTimeSpan *part = &job->parts[block];
 
   if (job->points->scalar != NDT_SCALAR_F32)
     reduce (job, begin, end, NDT_SCALAR_F64, job->times->type, part);
@@ -78,20 +152,30 @@ reduce_block (guint task, gpointer data)
     reduce (job, begin, end, NDT_SCALAR_F32, NDT_TIME_U32, part);
 }
 
+static void
+run_task (guint task, gpointer data)
+{
+  Job *job = (Job *)data;
+  const guint begin = task * BLOCKS_OF_TASK, end = MIN (begin + BLOCKS_OF_TASK, job->n_blocks);
+  for (guint i = begin; i < end; i++)
+    reduce_block (job, i);
+}
+
 NdtTimeSpan
 ndt_time_span (const NdtCloudView *points, const NdtTimeView *times, NdtWorkers *workers)
 {
   const gsize n = points->n_points;
   const gsize block = MAX ((gsize)MIN_BLOCK, (n + MAX_BLOCKS - 1) / MAX_BLOCKS);
   const guint n_blocks = (guint)((n + block - 1) / block);
-  Job job = {.points = points, .times = times, .block = block};
+  const guint n_tasks = (n_blocks + BLOCKS_OF_TASK - 1) / BLOCKS_OF_TASK;
+  Job job = {.points = points, .times = times, .block = block, .n_blocks = n_blocks};
   NdtTimeSpan span = {0, INFINITY, -INFINITY, 0};
 
-  if (workers && n_blocks > 1) {
-    ndt_workers_run (workers, n_blocks, reduce_block, &job);
+  if (workers && n_tasks > 1) {
+    ndt_workers_run (workers, n_tasks, run_task, &job);
   } else {
     for (guint i = 0; i < n_blocks; i++)
-      reduce_block (i, &job);
+      reduce_block (&job, i);
   }
   for (guint i = 0; i < n_blocks; i++) {
     span.first = MIN (span.first, job.parts[i].first);

@@ -218,6 +218,56 @@ test_span (void)
   g_assert_cmpuint (span.n_points, ==, 0);
 }
 
+/* Records with and without what is not finite, at any place: the sums of every fourth point, added
+ * in their order. */
+static void
+test_span_sums (void)
+{
+  enum { MOST = 1000, STEP = 24 };
+  static const float odd[] = {NAN, INFINITY, -INFINITY};
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  for (guint round = 0; round < 300; round++) {
+    const guint n = (guint)g_rand_int_range (rand, 1, MOST);
+    const guint n_odd = round % 3 ? (guint)g_rand_int_range (rand, 0, 4) : 0;
+    const gsize time_at = round % 2 ? 20 : 12;
+    /* Not a byte more than the records have. */
+    g_autofree guint8 *records = g_malloc (n * STEP);
+    double sum[4] = {0}, first = INFINITY, last = -INFINITY;
+    guint n_finite = 0;
+    memset (records, 0xff, n * STEP);
+    for (guint i = 0; i < n; i++) {
+      const float p[3] = {(float)i, -(float)i, 1e30f};
+      const float time = (float)g_rand_double_range (rand, -0.1, 0.1);
+      memcpy (records + i * STEP, p, sizeof p);
+      memcpy (records + i * STEP + time_at, &time, sizeof time);
+    }
+    for (guint i = 0; i < n_odd; i++) {
+      const gsize place = i % 2 ? time_at : 4 * (gsize)g_rand_int_range (rand, 0, 3);
+      const gsize record = (gsize)g_rand_int_range (rand, 0, (gint)n);
+      memcpy (records + record * STEP + place, &odd[i % 3], sizeof (float));
+    }
+    for (guint i = 0; i < n; i++) {
+      float p[3], time;
+      memcpy (p, records + i * STEP, sizeof p);
+      memcpy (&time, records + i * STEP + time_at, sizeof time);
+      if (!isfinite (p[0]) || !isfinite (p[1]) || !isfinite (p[2]) || !isfinite (time))
+        continue;
+      sum[i % 4] += (double)time;
+      first = MIN (first, (double)time);
+      last = MAX (last, (double)time);
+      n_finite++;
+    }
+    const NdtCloudView points = ndt_cloud_view (records, n, STEP, 0, 4, 8, NDT_SCALAR_F32);
+    const NdtTimeView times = {records + time_at, STEP, NDT_TIME_F32};
+    const NdtTimeSpan span = ndt_time_span (&points, &times, NULL);
+    g_assert_cmpuint (span.n_points, ==, n_finite);
+    if (n_finite == 0)
+      continue;
+    g_assert_true (span.first == first && span.last == last);
+    g_assert_true (span.mean == (sum[0] + sum[1] + sum[2] + sum[3]) / n_finite);
+  }
+}
+
 /* More points than one task has: however many threads there are, the result is the same. */
 static void
 test_span_threads (void)
@@ -288,6 +338,7 @@ main (int argc, char **argv)
   g_test_add_func ("/deskew/unknown", test_unknown);
   g_test_add_func ("/deskew/motion", test_formula);
   g_test_add_func ("/deskew/span", test_span);
+  g_test_add_func ("/deskew/span/sums", test_span_sums);
   g_test_add_func ("/deskew/span/threads", test_span_threads);
   g_test_add_func ("/deskew/moving-scan", test_moving_scan);
   return g_test_run ();
