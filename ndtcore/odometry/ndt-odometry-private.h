@@ -5,8 +5,8 @@
 #include "ndt-course.h"
 #include "ndt-drift.h"
 #include "ndt-moving-scan.h"
+#include "ndt-odometry-map.h"
 #include "ndt-odometry.h"
-#include "ndtcore/map/ndt-rolling-map.h"
 
 G_BEGIN_DECLS
 
@@ -15,7 +15,7 @@ struct _NdtOdometry {
   NdtBackend *backend;
   NdtOdometryParams params;
   NdtMovingScan *moving;
-  NdtRollingMap *map;
+  NdtOdometryMap *map;
   guint n_levels; /* of the backend's map; 0: none was set */
 
   gboolean has_pose;

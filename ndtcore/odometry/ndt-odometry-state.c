@@ -26,7 +26,7 @@ ndt_odometry_save (const NdtOdometry *odometry, GByteArray *out)
   copy.points = NULL;
   copy.n_points = copy.capacity = 0;
   g_byte_array_append (out, (const guint8 *)&copy, sizeof copy);
-  ndt_rolling_map_save (odometry->map, out);
+  ndt_odometry_map_save (odometry->map, out);
 }
 
 gboolean
@@ -34,7 +34,7 @@ ndt_odometry_restore (NdtOdometry *odometry, NdtSaved *saved, GError **error)
 {
   NdtOdometry copy;
   if (!ndt_saved_take (saved, &copy, sizeof copy) || copy.n_levels > NDT_MAX_LEVELS ||
-      !ndt_rolling_map_restore (odometry->map, saved)) {
+      !ndt_odometry_map_restore (odometry->map, saved)) {
     ndt_odometry_reset (odometry);
     g_set_error_literal (
         error, NDT_ERROR, NDT_ERROR_FORMAT, "This is no state of odometry that this version saved");

@@ -11,8 +11,6 @@
 /* Fewer outliers than the localizer expects: what moves or is new has no voxel yet, and steeper
  * terms hold a scan that overlaps its map by half: KITTI's and BALM's drives end nearer. */
 #define OUTLIER_RATIO 0.1
-/* Points of a cell above which its sums are halved. */
-#define MOST_POINTS 400
 /* A scan that fits so much worse than the last ones, as a fraction, is searched for … */
 #define SEARCH_BELOW 0.85
 /* … is DEGRADED … */
@@ -76,34 +74,6 @@ ndt_odometry_params_check (const NdtOdometryParams *params, GError **error)
   return what == NULL && ndt_align_params_check (&params->align, error);
 }
 
-static NdtRollingMap *
-new_map (const NdtOdometryParams *params)
-{
-  const NdtVoxelMapParams map = {.resolution = params->resolution,
-      .min_points = 5,
-      .eigenvalue_ratio = 0.01,
-      .covariance = NDT_COVARIANCE_UNBIASED,
-      .n_levels = NDT_MAX_LEVELS};
-  return ndt_rolling_map_new (&map, MOST_POINTS, NULL);
-}
-
-/* A backend orders a scan's points by the cells of its map, also the first scan's: what map was
- * there before shall not matter. */
-static gboolean
-set_some_map (NdtOdometry *odometry, GError **error)
-{
-  const NdtPose identity = NDT_POSE_IDENTITY;
-  g_autoptr (NdtRollingMap) some = new_map (&odometry->params);
-  float corners[24];
-  for (guint i = 0; i < 24; i++)
-    corners[i] = (float)odometry->params.resolution * ((i / 3) >> (i % 3) & 1 ? 0.7f : 0.3f);
-  const NdtCloudView points = ndt_cloud_view_xyz_f32 (corners, 8);
-  if (!ndt_rolling_map_add (some, &points, &identity, error))
-    return FALSE;
-  g_autoptr (NdtVoxelMap) map = ndt_rolling_map_build (some, 1, error);
-  return map && ndt_backend_set_map (odometry->backend, map, error);
-}
-
 NdtOdometry *
 ndt_odometry_new (NdtBackend *backend, const NdtOdometryParams *params, GError **error)
 {
@@ -113,8 +83,8 @@ ndt_odometry_new (NdtBackend *backend, const NdtOdometryParams *params, GError *
   odometry->backend = backend;
   odometry->params = *params;
   odometry->moving = ndt_moving_scan_new ();
-  odometry->map = new_map (params);
-  if (!set_some_map (odometry, error)) {
+  odometry->map = ndt_odometry_map_new (params);
+  if (!ndt_odometry_map_use_some (odometry->map, backend, error)) {
     ndt_odometry_free (odometry);
     return NULL;
   }
@@ -126,7 +96,7 @@ void
 ndt_odometry_free (NdtOdometry *odometry)
 {
   ndt_moving_scan_free (odometry->moving);
-  ndt_rolling_map_free (odometry->map);
+  ndt_odometry_map_free (odometry->map);
   g_free (odometry->points);
   g_free (odometry);
 }
@@ -134,7 +104,7 @@ ndt_odometry_free (NdtOdometry *odometry)
 void
 ndt_odometry_reset (NdtOdometry *odometry)
 {
-  ndt_rolling_map_clear (odometry->map);
+  ndt_odometry_map_clear (odometry->map);
   odometry->n_levels = 0;
   odometry->has_pose = odometry->has_velocity = odometry->has_base = FALSE;
   memset (&odometry->course, 0, sizeof (odometry->course));
@@ -148,6 +118,18 @@ ndt_odometry_reset (NdtOdometry *odometry)
 }
 
 gboolean
+ndt_odometry_use_map (NdtOdometry *odometry, guint n_levels, GError **error)
+{
+  if (odometry->n_levels >= n_levels)
+    return TRUE;
+  g_autoptr (NdtVoxelMap) map = ndt_odometry_map_build (odometry->map, n_levels, error);
+  if (!map || !ndt_backend_set_map (odometry->backend, map, error))
+    return FALSE;
+  odometry->n_levels = n_levels;
+  return TRUE;
+}
+
+gboolean
 ndt_odometry_set_backend (NdtOdometry *odometry, NdtBackend *backend, GError **error)
 {
   NdtBackend *before = odometry->backend;
@@ -155,7 +137,7 @@ ndt_odometry_set_backend (NdtOdometry *odometry, NdtBackend *backend, GError **e
   odometry->backend = backend;
   odometry->n_levels = 0;
   if (n_levels > 0 ? ndt_odometry_use_map (odometry, n_levels, error)
-                   : set_some_map (odometry, error))
+                   : ndt_odometry_map_use_some (odometry->map, backend, error))
     return TRUE;
   odometry->backend = before;
   odometry->n_levels = n_levels;
@@ -173,7 +155,7 @@ ndt_odometry_get_points (const NdtOdometry *odometry, guint *n_points, NdtPose *
 guint
 ndt_odometry_get_n_cells (const NdtOdometry *odometry)
 {
-  return ndt_rolling_map_get_n_cells (odometry->map);
+  return ndt_odometry_map_get_n_cells (odometry->map);
 }
 
 const gchar *
@@ -185,23 +167,12 @@ ndt_odometry_status_to_string (NdtOdometryStatus status)
 
 /* ---- The map ---- */
 
-gboolean
-ndt_odometry_use_map (NdtOdometry *odometry, guint n_levels, GError **error)
-{
-  if (odometry->n_levels >= n_levels)
-    return TRUE;
-  g_autoptr (NdtVoxelMap) map = ndt_rolling_map_build (odometry->map, n_levels, error);
-  if (!map || !ndt_backend_set_map (odometry->backend, map, error))
-    return FALSE;
-  odometry->n_levels = n_levels;
-  return TRUE;
-}
-
 /* The points of the scan, for the map and for who asks. */
 static gboolean
 take_points (NdtOdometry *odometry, GError **error)
 {
   guint n = 0;
+  ndt_odometry_map_wait (odometry->map); /* it reads them */
   if (!ndt_backend_get_scan (odometry->backend, 0, odometry->points, odometry->capacity, &n, error))
     return FALSE;
   if (n > odometry->capacity) {
@@ -225,28 +196,25 @@ is_far (const NdtOdometry *odometry)
 }
 
 /* Puts the scan into the map where it is new. */
-static gboolean
-extend_map (NdtOdometry *odometry, GError **error)
+static void
+extend_map (NdtOdometry *odometry)
 {
   const double *p = odometry->sensor.position;
-  const double radius = odometry->params.max_range;
+  NdtMapExtension extension = {odometry->points, odometry->n_points, odometry->sensor, 0};
   if (odometry->has_base && !is_far (odometry))
-    return TRUE;
-  const NdtCloudView points = ndt_cloud_view_xyz_f32 (odometry->points, odometry->n_points);
+    return;
   if (!odometry->has_base)
     memcpy (odometry->trimmed, p, sizeof (odometry->trimmed));
   odometry->has_base = TRUE;
   odometry->base = odometry->sensor;
   odometry->n_levels = 0;
-  if (!ndt_rolling_map_add (odometry->map, &points, &odometry->sensor, error))
-    return FALSE;
   const double moved = hypot (hypot (p[0] - odometry->trimmed[0], p[1] - odometry->trimmed[1]),
       p[2] - odometry->trimmed[2]);
-  if (moved > radius / 8) {
-    ndt_rolling_map_trim (odometry->map, p, radius);
+  if (moved > odometry->params.max_range / 8) {
+    extension.radius = odometry->params.max_range;
     memcpy (odometry->trimmed, p, sizeof (odometry->trimmed));
   }
-  return TRUE;
+  ndt_odometry_map_extend (odometry->map, &extension);
 }
 
 /* ---- Prediction ---- */
@@ -472,8 +440,9 @@ begin_map (
   odometry->fit = 0;
   odometry->n_fits = 0;
   odometry->has_base = FALSE;
-  ndt_rolling_map_clear (odometry->map);
-  return extend_map (odometry, error);
+  ndt_odometry_map_clear (odometry->map);
+  extend_map (odometry);
+  return TRUE;
 }
 
 static gboolean
@@ -609,7 +578,9 @@ accept (NdtOdometry *odometry, const NdtOdometryScan *scan, const NdtPose *guess
   if (is_rough && !start_moving (odometry, scan, course, error))
     return FALSE;
   course->pose = odometry->sensor;
-  return is_rough || extend_map (odometry, error);
+  if (!is_rough)
+    extend_map (odometry);
+  return TRUE;
 }
 
 static gboolean

@@ -122,6 +122,7 @@ void ndt_odometry_save (const NdtOdometry *odometry, GByteArray *out);
 /* Into an odometry of the same parameters, which then goes on as the saved one. FALSE with
  * %NDT_ERROR_FORMAT where the bytes are none of it. */
 gboolean ndt_odometry_restore (NdtOdometry *odometry, NdtSaved *saved, GError **error);
+/* Of the map, without the last scan where the map is still taking that in. */
 guint ndt_odometry_get_n_cells (const NdtOdometry *odometry);
 const gchar *ndt_odometry_status_to_string (NdtOdometryStatus status);
 
