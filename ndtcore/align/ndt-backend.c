@@ -306,13 +306,12 @@ ndt_backend_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *
   if (!check_slot (slot, error) || !ndt_align_params_check (params, error) ||
       !check_start (start, error))
     return FALSE;
-  if (backend->klass->align_begin)
-    return backend->klass->align_begin (backend, slot, params, start,
-        slot < NDT_MAX_SCANS ? MIN (n_following, NDT_MAX_SCANS - 1 - slot) : 0, error);
   backend->begun_slot = slot;
   backend->begun_params = *params;
   backend->begun_start = *start;
-  return TRUE;
+  return !backend->klass->align_begin ||
+         backend->klass->align_begin (backend, slot, params, start,
+             slot < NDT_MAX_SCANS ? MIN (n_following, NDT_MAX_SCANS - 1 - slot) : 0, error);
 }
 
 gboolean

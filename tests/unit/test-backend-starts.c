@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ndtcore/align/ndt-backend.h"
+#include "ndtcore/registration/ndt-registration.h"
 #include "tests/ndt-scene.h"
 #include "tests/ndt-wait.h"
 
@@ -170,11 +170,70 @@ test_cancel (void)
   g_assert_error (error, NDT_ERROR, NDT_ERROR_CANCELLED);
 }
 
+/* A backend that aligns between begin and end by itself, as a device does. */
+static struct {
+  const NdtBackendClass *klass;
+  guint slot;
+  NdtAlignParams params;
+  NdtStart start;
+} begun;
+
+static gboolean
+begin_itself (NdtBackend *backend, guint slot, const NdtAlignParams *align, const NdtStart *start,
+    guint n_following, GError **error)
+{
+  (void)backend, (void)n_following, (void)error;
+  begun.slot = slot;
+  begun.params = *align;
+  begun.start = *start;
+  return TRUE;
+}
+
+static gboolean
+end_itself (NdtBackend *backend, NdtAlignResult *result, GError **error)
+{
+  return begun.klass->align (backend, begun.slot, &begun.params, &begun.start, 1, result, error);
+}
+
+static void
+stop_itself (NdtBackend *backend)
+{
+  (void)backend;
+}
+
+/* What a registration says does not depend on whether the backend or its caller keeps what was
+ * begun: the information about the position follows from the parameters. */
+static void
+test_begun (void)
+{
+  g_autoptr (NdtVoxelMap) map = ndt_test_scene_map (NDT_TEST_YARD, 60000, 2);
+  NdtRegistrationParams registration;
+  NdtRegistration out[2];
+  ndt_registration_params_init (&registration);
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (NdtBackend) backend = open_backend (1, map);
+    NdtAlignResult result;
+    begun.klass = backend->klass;
+    NdtBackendClass itself = *begun.klass;
+    itself.align_begin = begin_itself;
+    itself.align_end = end_itself;
+    itself.align_stop = stop_itself;
+    set_scan (backend, 0, 3000, 7);
+    backend->klass = i ? &itself : begun.klass;
+    g_assert_true (ndt_register_begin (backend, 0, &registration, &truth, 0, NULL));
+    g_assert_true (ndt_register_end (backend, &result, &out[i], NULL));
+    backend->klass = begun.klass;
+  }
+  g_assert_cmpfloat (out[0].observability.information[0], >, 0);
+  g_assert_cmpmem (&out[0], sizeof (out[0]), &out[1], sizeof (out[1]));
+}
+
 int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/backend-starts/same", test_same);
   g_test_add_func ("/backend-starts/cancel", test_cancel);
+  g_test_add_func ("/backend-starts/begun", test_begun);
   return g_test_run ();
 }
