@@ -170,11 +170,9 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   if (!follows || tracker->n_unconfirmed > 0)
     return misfit;
   /* Only the overlap is small. */
-  if (!localizer->is_refuted && tracker->n_good > 0 &&
-      registration->nvtl >= SAME_NVTL * tracker->mean_nvtl && out->overlap >= LEAST_OVERLAP) {
-    step->is_questioned = has_fallen (tracker, step);
+  if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl &&
+      out->overlap >= LEAST_OVERLAP)
     return NDT_REASON_NONE;
-  }
   if (out->fit < params->min_fit)
     return misfit;
   /* A fit below that of a start counts where it is that of the scans before. With a prior in the
@@ -187,6 +185,25 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
                   ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
                       registration->nvtl, registration->matched_ratio);
   return step->dropped ? NDT_REASON_BAD_FIT : NDT_REASON_NONE;
+}
+
+/* A scan at its prediction that counts although it fits worse than those before: the map may lack
+ * something, or the body may be beside its place. Odometry that leads there, or a prior in the
+ * objective, is evidence for the first; and an open direction has rules of its own. */
+static void
+question (const NdtLocalizer *localizer, NdtLocalizerStep *step)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+  if (ndt_tracker_starts (&step->guess) || step->is_wide || tracker->n_unconfirmed > 0 ||
+      tracker->n_open > 0 || (step->input.holds && step->input.has_prior) ||
+      (step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY && !step->guess.far) ||
+      !ndt_tracker_follows (tracker, &step->guess, &body))
+    return;
+  step->dropped = ndt_localizer_get_quality (&step->out.registration) < localizer->refuted_below;
+  step->is_questioned = !step->dropped && has_fallen (tracker, step);
+  if (step->dropped)
+    step->reason = NDT_REASON_BAD_FIT;
 }
 
 /* Sets the reason why the alignment is rejected, if it is, and the numbers. */
@@ -208,6 +225,8 @@ ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step)
   step->reason = judge_scores (localizer, registration);
   if (step->reason == NDT_REASON_NONE)
     step->reason = judge_fit (localizer, step);
+  if (step->reason == NDT_REASON_NONE)
+    question (localizer, step);
 }
 
 /* The fit that a scan would have needed to meet the threshold that it misses. */
@@ -225,6 +244,7 @@ get_needed_fit (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
       {r->matched_ratio, params->matched_ratio_threshold},
       {step->out.fit, step->out.fit_bound},
       {quality, NDT_LOCALIZER_AS_GOOD * tracker->mean_quality},
+      {quality, localizer->refuted_below},
       {r->nvtl, SAME_NVTL * tracker->mean_nvtl},
   };
   for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)

@@ -11,7 +11,7 @@
 #define FIRST_REST 3
 #define MOST_REST 48
 
-/* A scan whose overlap fell at its prediction is looked for at least so far around, metres. */
+/* A scan whose fit fell at its prediction is looked for at least so far around, metres. */
 #define QUESTIONED_STDDEV 2.5
 
 gboolean
@@ -75,7 +75,8 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
     result.is_ambiguous = TRUE;
     result.runner_up = 1;
   }
-  localizer->is_refuted = localizer->is_refuted || result.is_refuted;
+  if (result.elsewhere > 0)
+    localizer->refuted_below = NDT_LOCALIZER_AS_GOOD * result.elsewhere;
   if (!result.found) {
     take_failure (localizer, &result);
     return TRUE;
@@ -87,7 +88,7 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
   localizer->course.has_pose = FALSE;
   localizer->jump = 0;
   localizer->is_found = TRUE;
-  localizer->is_refuted = FALSE;
+  localizer->refuted_below = 0;
   return TRUE;
 }
 
@@ -116,7 +117,8 @@ static void
 forget (NdtLocalizer *localizer)
 {
   localizer->n_failed = localizer->n_rest = 0;
-  localizer->has_failure = localizer->is_found = localizer->is_refuted = FALSE;
+  localizer->has_failure = localizer->is_found = FALSE;
+  localizer->refuted_below = 0;
 }
 
 void
@@ -148,7 +150,7 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
       .map = map,
       .registration = params->registration,
       .area = params->start,
-      .anywhere = TRUE,
+      .anywhere = !step->is_questioned,
       .least_fit = NDT_LOCALIZER_AREA_FIT * params->min_start_fit,
       .least_quality = tracker->n_good > 0 ? NDT_LOCALIZER_AS_GOOD * tracker->mean_quality : 0,
       .has_velocity = tracker->has_anchor && tracker->has_anchor_velocity,
@@ -158,13 +160,13 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
   memcpy (task.velocity, tracker->anchor_velocity, sizeof (task.velocity));
   task.has_area = ndt_tracker_get_area (tracker, &step->input, &task.around, task.area.stddev) != 0;
   task.area.n_candidates = 0;
-  if (step->is_questioned) {
-    task.is_questioned = TRUE;
+  if (step->is_questioned || step->dropped) {
+    task.has_stream = TRUE;
     task.stream = tracker->pose;
+    task.is_questioned = step->is_questioned;
+    for (guint k = 0; k < 2; k++)
+      task.area.stddev[k] = MAX (task.area.stddev[k], QUESTIONED_STDDEV);
   }
-  for (guint k = 0; k < 2 && step->is_questioned; k++)
-    task.area.stddev[k] = MAX (task.area.stddev[k], QUESTIONED_STDDEV);
-  task.area.seed += (guint64)tracker->n_skipped;
   ndt_relocalizer_begin (localizer->relocalizer, &task);
   return TRUE;
 }

@@ -644,6 +644,7 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     tracker->closed_quality = tracker->mean_quality;
     if (!step->is_questioned)
       ndt_tracker_accept (tracker, &step->input, &body, out->overlap);
+    tracker->anchor_overlap = out->overlap;
   }
   out->status = (NdtTrackStatus)tracker->status;
   ndt_localizer_explain_search (localizer, out);

@@ -33,7 +33,7 @@ struct _NdtLocalizer {
   gboolean has_failure;
   NdtRelocation failure;  /* the last of them */
   gboolean is_found;      /* the next scan starts from what a search has found */
-  gboolean is_refuted;    /* while its overlap is small: it fits better in another place */
+  double refuted_below;   /* quality of scans at the prediction: another place fits better; or 0 */
   gboolean is_extra_told; /* that extra terms were not finite */
 };
 
@@ -49,7 +49,7 @@ struct _NdtLocalizer {
  * @has_course: its motion is compensated by @course
  * @guesses: poses of the sensor in the scan's middle, by the guess and, in a search, by its others
  * @jumps: it fits, away from the prediction: other scans have to confirm the place
- * @is_questioned: it counts since its NVTL is the usual one, but its overlap fell: the map may lack
+ * @is_questioned: it counts at its prediction, but fits worse than those before: the map may lack
  *   something, or the body may be in another place, for which a search looks meanwhile
  * @drift: variance of its position
  * @base: pose of the body from which the stream continues

@@ -132,7 +132,7 @@ is_of_stream (const Chain *chain, const NdtRegistration *r)
   const NdtPose body = ndt_mount_body_of_sensor (get_mount (chain), &r->pose);
   double metres;
   ndt_pose_difference (&body, &chain->task.stream, &metres, NULL);
-  return chain->task.is_questioned && metres < SAME_PLACE;
+  return chain->task.has_stream && metres < SAME_PLACE;
 }
 
 /* Around where it may be, and else anywhere. */
@@ -144,9 +144,10 @@ find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r)
       ndt_register_around (
           relocalizer->backend, 0, &task->registration, &task->around, &task->area, r, NULL) &&
       fits (relocalizer, chain, r)) {
-    if (is_of_stream (chain, r))
+    if (is_of_stream (chain, r) && task->is_questioned)
       return FALSE;
-    chain->result.is_refuted = task->is_questioned;
+    if (task->has_stream && !is_of_stream (chain, r))
+      chain->result.elsewhere = r->nvtl * r->matched_ratio;
     if (!has_rival (task, r))
       return TRUE;
   }
@@ -155,7 +156,7 @@ find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r)
     return FALSE;
   chain->result.is_ambiguous = r->is_ambiguous;
   chain->result.runner_up = r->runner_up;
-  return fits (relocalizer, chain, r) && !r->is_ambiguous && !is_of_stream (chain, r);
+  return fits (relocalizer, chain, r) && !r->is_ambiguous;
 }
 
 /* The body's pose @twist a second later. */

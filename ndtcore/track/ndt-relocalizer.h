@@ -20,7 +20,8 @@ typedef struct _NdtRelocalizer NdtRelocalizer;
  * @anywhere: then on all of the map
  * @least_fit: what a scan's fit has to reach (NdtLocalization)
  * @least_quality: and its NVTL times matched ratio; 0: no bound
- * @is_questioned: the stream goes on at @stream, and what is within a metre of it is no other place
+ * @has_stream: the stream goes on at @stream …
+ * @is_questioned: … and counts there: what is within a metre of it is not found again
  * @has_velocity: @velocity is that of the body before, a twist per second
  * @has_upright: the body is turned as @upright but for its yaw and some 30 degrees
  */
@@ -33,8 +34,9 @@ typedef struct {
   gboolean anywhere;
   double least_fit;
   double least_quality;
-  gboolean is_questioned;
+  gboolean has_stream;
   NdtPose stream;
+  gboolean is_questioned;
   gboolean has_velocity;
   double velocity[6];
   gboolean has_upright;
@@ -67,8 +69,8 @@ typedef struct {
  * @is_ambiguous: the first scan fits several places alike
  * @runner_up: of it, see NdtRegistration
  * @fit: of the last scan that was looked at, where it is
- * @is_refuted: of a questioned stream: the first scan fits as it has to in another place, which may
- *   have rivals
+ * @elsewhere: NVTL times matched ratio of the first scan where it fits as it has to around a stream
+ *   that goes on, but in another place, which may have rivals; 0: it does not
  */
 typedef struct {
   gboolean found;
@@ -82,7 +84,7 @@ typedef struct {
   gboolean is_ambiguous;
   double runner_up;
   double fit;
-  gboolean is_refuted;
+  double elsewhere;
 } NdtRelocation;
 
 NdtRelocalizer *ndt_relocalizer_new (void);
