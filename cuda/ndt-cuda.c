@@ -131,6 +131,27 @@ cuda_get_scan (
 
 /* ---- The rest ---- */
 
+static gboolean
+refuse_cancelled (NdtCudaBackend *cuda, GError **error)
+{
+  if (!g_atomic_int_get (&cuda->cancelled))
+    return TRUE;
+  g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");
+  return FALSE;
+}
+
+static gboolean
+cuda_search_overview (NdtBackend *backend, NdtOverview *overview, const NdtOverviewTask *task,
+    NdtOverviewFound *found, gboolean *done, GError **error)
+{
+  NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  ndt_cuda_align_stop (backend);
+  return ndt_cuda_enter (cuda, error) && refuse_cancelled (cuda, error) &&
+         ndt_cuda_places_find (&cuda->places, &cuda->memory, cuda->device, cuda->stream, overview,
+             task, found, done, error) &&
+         refuse_cancelled (cuda, error);
+}
+
 static NdtDeviceFrames *
 cuda_open_frames (NdtBackend *backend, GError **error)
 {
@@ -207,6 +228,7 @@ cuda_close (NdtBackend *backend)
   for (guint i = 0; i < NDT_N_SLOTS; i++)
     ndt_cuda_scan_clear (&cuda->scans[i], &cuda->memory);
   ndt_cuda_thinner_clear (&cuda->thinner, &cuda->memory);
+  ndt_cuda_places_clear (&cuda->places, &cuda->memory);
   ndt_cuda_free (&cuda->memory, &cuda->state);
   ndt_cuda_free (&cuda->memory, &cuda->signals);
   ndt_cuda_free (&cuda->memory, &cuda->results);
@@ -230,6 +252,7 @@ static const NdtBackendClass cuda_class = {
     .sample_scan = cuda_sample_scan,
     .align = ndt_cuda_align,
     .evaluate = ndt_cuda_evaluate,
+    .search_overview = cuda_search_overview,
     .open_frames = cuda_open_frames,
     .align_begin = ndt_cuda_align_begin,
     .align_end = ndt_cuda_align_end,

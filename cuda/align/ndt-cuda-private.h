@@ -5,6 +5,7 @@
 #include "cuda/device/ndt-cuda-memory.h"
 #include "cuda/map/ndt-cuda-maps.h"
 #include "cuda/scan/ndt-cuda-scan.h"
+#include "cuda/search/ndt-cuda-places.h"
 #include "ndt-cuda-align.h"
 #include "ndt-cuda-spread.h"
 
@@ -109,6 +110,7 @@ typedef struct {
   NdtCudaMaps maps;
   NdtCudaScan scans[NDT_N_SLOTS];
   NdtCudaThinner thinner;
+  NdtCudaPlaces places; /* of searches of the whole map */
   NdtCudaBuffer state;   /* on the device: NdtCudaState, exchange */
   NdtCudaBuffer signals; /* on the host: NdtCudaSignals */
   NdtCudaBuffer results; /* on the host */

@@ -232,6 +232,13 @@ struct _NdtBackendClass {
   gboolean (*evaluate) (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
       NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
 
+  /* Finds the places of a scan in a map seen from above: those of ndt_overview_search() on the CPU,
+   * bit for bit. Keeps a copy of the overview until it is called with another one or closed. *done
+   * is FALSE, without an error, where the search needs more memory than there is: it is then made
+   * on the CPU. Nullable: so is each. */
+  gboolean (*search_overview) (NdtBackend *backend, NdtOverview *overview,
+      const NdtOverviewTask *task, NdtOverviewFound *found, gboolean *done, GError **error);
+
   /* A copy of a frame tree on the device; closed before the backend. Nullable. */
   NdtDeviceFrames *(*open_frames) (NdtBackend *backend, GError **error);
 

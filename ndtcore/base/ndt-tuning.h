@@ -82,6 +82,12 @@
  * duration of an alignment. */
 #define NDT_CUDA_AT_WORK 1000
 
+/* ---- The CUDA backend: searches of a whole map ---- */
+
+/* Nodes of a search with one count, or that wait, which the device has memory for: 22 MiB. Where
+ * there are more the CPU searches. */
+#define NDT_CUDA_SEARCH_NODES (1 << 19)
+
 /* ---- The CUDA backend: memory, maps and frames ---- */
 
 /* Bytes of one part of an upload from pageable memory: its transfer takes longer than its request.

@@ -3,24 +3,17 @@
  * and heights of flat surfaces. */
 #pragma once
 
+#include "ndt-overview-rules.h"
 #include "ndt-voxel-map.h"
 
 G_BEGIN_DECLS
 
 /* Levels that are looked up cell by cell. */
 #define NDT_OVERVIEW_LEVELS 2
-/* Edge of the windows of level 3, cells. */
-#define NDT_OVERVIEW_WINDOW 8
 /* So many windows of a row, and so many rows, may be read at once; beyond the map's they are empty.
  */
 #define NDT_OVERVIEW_LANES 16
 #define NDT_OVERVIEW_ROWS 4
-
-/* Empty cells around the map, so that look-ups need no bounds check: marks farther than
- * NDT_OVERVIEW_REACH from a cell of the map are not looked up. A multiple of NDT_OVERVIEW_WINDOW.
- */
-#define NDT_OVERVIEW_PAD 128
-#define NDT_OVERVIEW_REACH 94
 
 /**
  * NdtOverviewMark:
@@ -95,6 +88,40 @@ typedef struct {
   double highest;
 } NdtOverview;
 
+/**
+ * NdtOverviewTask:
+ * @marks: of the scan, within the reach of the map
+ * @n_marks: 1 to %NDT_OVERVIEW_MARKS
+ * @n_turns: directions in which they are compared, evenly around the circle
+ * @range: of places next to each other, see ndt_overview_is_near()
+ * @cut: fewest marks that match at a place
+ * @most: places that are looked for, at most %NDT_OVERVIEW_MOST
+ *
+ * A scan that is looked for.
+ */
+typedef struct {
+  const NdtOverviewMark *marks;
+  guint n_marks;
+  guint n_turns;
+  gint range;
+  guint cut;
+  guint most;
+} NdtOverviewTask;
+
+/**
+ * NdtOverviewFound:
+ * @n: places
+ * @places: nodes of level 0, best first
+ * @counts: of marks that match there
+ * @n_nodes: that were counted
+ */
+typedef struct {
+  guint n;
+  NdtOverviewNode places[NDT_OVERVIEW_MOST];
+  guint counts[NDT_OVERVIEW_MOST];
+  guint n_nodes;
+} NdtOverviewFound;
+
 static inline gsize
 ndt_overview_at (const NdtOverview *overview, gint x, gint y)
 {
@@ -106,11 +133,7 @@ ndt_overview_at (const NdtOverview *overview, gint x, gint y)
 static inline gsize
 ndt_overview_window (const NdtOverview *overview, gint x, gint y)
 {
-  const gint u = x + NDT_OVERVIEW_PAD, v = y + NDT_OVERVIEW_PAD;
-  const gint plane = v % NDT_OVERVIEW_WINDOW * NDT_OVERVIEW_WINDOW + u % NDT_OVERVIEW_WINDOW;
-  return (gsize)plane * (gsize)overview->window_plane +
-         (gsize)(v / NDT_OVERVIEW_WINDOW) * (gsize)overview->window_stride +
-         (gsize)(u / NDT_OVERVIEW_WINDOW);
+  return (gsize)ndt_overview_window_at (overview->window_stride, overview->window_plane, x, y);
 }
 
 /* Edge of the cells of an overview of a map, metres: larger for a map of many. */

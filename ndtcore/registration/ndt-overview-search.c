@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ndt-overview-heights.h"
 #include "ndt-overview-views.h"
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/math/ndt-pose.h"
@@ -15,16 +16,12 @@
 /* Fewest points of a voxel of the scan. */
 #define LEAST_POINTS 3
 
-/* Places nearer than this to a better one, in cells and rad, are in the range of its alignment. */
-#define APART_CELLS 4.0
+/* Places nearer than this to a better one, rad, and nearer than 4 cells (ndt_overview_is_near()),
+ * are in the range of its alignment. */
 #define APART_RADIANS 0.15
 
-/* Least share of a place as a fraction of the best one's, and least share of the scan's marks. */
-#define AS_GOOD 0.8
+/* Least share of the scan's marks. */
 #define LEAST_SHARE 0.25
-
-/* Most nodes that are split; then the search ends with the places so far. */
-#define MOST_SPLIT (4 << 20)
 
 /* Windows of the coarsest level are taken up by their counts, at first at least so many, then each
  * time so many times more. */
@@ -34,26 +31,10 @@
 /* Nodes that a thread splits at a time. */
 #define NODES_PER_TASK 128
 
-/* Heights are compared by steps, metres. */
-#define HEIGHT_STEP 0.25
-#define MOST_FLATS 128
-
-/* Nor is a body farther above or below the map than this, metres. */
-#define HEIGHT_MARGIN 10.0
-
 /* Of NDT_OVERVIEW_MARKS and none. */
 #define N_COUNTS (NDT_OVERVIEW_MARKS + 1)
 
-/* Level of the windows that the search begins with, and of places. */
-#define TOP 3
-
-/* x and y: cells. */
-typedef struct {
-  gint32 x;
-  gint32 y;
-  guint16 turn;
-  guint16 level;
-} Node;
+typedef NdtOverviewNode Node;
 
 /**
  * Search:
@@ -84,6 +65,7 @@ typedef struct {
   guint n_nodes;
   guint n_split;
   guint cut; /* least number of marks of a place */
+  gint range;
 } Search;
 
 /* ---- The scan ---- */
@@ -189,7 +171,7 @@ take_turn (guint turn, gpointer data)
   for (gsize i = 0; i < n; i++)
     if ((guint)counts[i] - lowest < range)
       search->taken[first[counts[i]]++] = (Node){(gint32)(i % (gsize)nx) * NDT_OVERVIEW_WINDOW,
-          (gint32)(i / (gsize)nx) * NDT_OVERVIEW_WINDOW, (guint16)turn, TOP};
+          (gint32)(i / (gsize)nx) * NDT_OVERVIEW_WINDOW, (guint16)turn, NDT_OVERVIEW_TOP};
 }
 
 /* Takes up the windows with counts below those that are taken, down to some count. FALSE: there are
@@ -208,7 +190,7 @@ take (Search *search)
       search->first[at] = (guint32)more;
       more += search->n_of[at];
     }
-    if (more > MOST_SPLIT)
+    if (more > NDT_OVERVIEW_MOST_SPLIT)
       break;
     n = more;
     search->lowest--;
@@ -232,7 +214,7 @@ split (guint task, gpointer data)
   const guint last = MIN ((task + 1) * NODES_PER_TASK, search->batch->len);
   for (guint i = task * NODES_PER_TASK; i < last; i++) {
     const Node *node = &nodes[i];
-    if (node->level == TOP) {
+    if (node->level == NDT_OVERVIEW_TOP) {
       ndt_overview_count_quad (&search->views, search->overview, node->x, node->y, node->turn,
           search->cut, parts + 4 * (gsize)i);
       continue;
@@ -282,16 +264,9 @@ split_batch (Search *search)
 static gboolean
 is_new (const Search *search, const Node *node, const Node *found, guint n)
 {
-  const double turn = 2 * G_PI / search->views.n_turns;
-  const double half = 0.5 * (1 << node->level) - 0.5;
-  for (guint i = 0; i < n; i++) {
-    double angle = fabs ((double)node->turn - (double)found[i].turn);
-    angle = MIN (angle, search->views.n_turns - angle) * turn;
-    if (angle < APART_RADIANS &&
-        hypot (node->x + half - found[i].x, node->y + half - found[i].y) + M_SQRT2 * half <
-            APART_CELLS)
+  for (guint i = 0; i < n; i++)
+    if (ndt_overview_is_near (node, &found[i], (gint)search->views.n_turns, search->range))
       return FALSE;
-  }
   return TRUE;
 }
 
@@ -326,19 +301,12 @@ get_middle (const Search *search, const Node *place, const GArray *places)
     const Node *other = &g_array_index (places, Node, i);
     if (is_new (search, other, place, 1))
       continue;
-    gint turn = other->turn - place->turn;
-    turn += turn < -n_turns / 2 ? n_turns : turn > n_turns / 2 ? -n_turns : 0;
     sum[0] += other->x - place->x;
     sum[1] += other->y - place->y;
-    sum[2] += turn;
+    sum[2] += ndt_overview_turn_to (other, place, n_turns);
     n++;
   }
-  Node middle = *place;
-  middle.x += (gint)floor ((double)sum[0] / n + 0.5);
-  middle.y += (gint)floor ((double)sum[1] / n + 0.5);
-  const gint turn = place->turn + (gint)floor ((double)sum[2] / n + 0.5);
-  middle.turn = (guint16)((turn + n_turns) % n_turns);
-  return middle;
+  return ndt_overview_middle (place, sum, n, n_turns);
 }
 
 /* Splits all nodes with so many marks, and what of that has as many. FALSE: as of take(), or more
@@ -361,7 +329,7 @@ split_all (Search *search, guint count, const Node *found, guint n_found)
     }
     if (search->batch->len == 0)
       return TRUE;
-    if (search->n_split + search->batch->len > MOST_SPLIT)
+    if (search->n_split + search->batch->len > NDT_OVERVIEW_MOST_SPLIT)
       return FALSE;
     split_batch (search);
   }
@@ -369,37 +337,35 @@ split_all (Search *search, guint count, const Node *found, guint n_found)
 
 /* Places by their counts; of equal ones that with the first direction, then y, then x, whatever
  * the order they were found in. */
-static guint
-branch (Search *search, guint most, Node *found, guint *shares)
+static void
+branch (Search *search, guint most, NdtOverviewFound *found)
 {
-  guint n = 0;
   ndt_workers_run (search->workers, search->views.n_turns, count_turn, search);
   search->n_nodes = search->views.n_turns * (guint)windows_of_turn (search);
   search->lowest = search->views.n_marks + 1;
-  for (guint b = search->views.n_marks; b >= MAX (search->cut, 1) && n < most; b--) {
-    if (!split_all (search, b, found, n))
-      return n;
+  for (guint b = search->views.n_marks; b >= MAX (search->cut, 1) && found->n < most; b--) {
+    if (!split_all (search, b, found->places, found->n))
+      return;
     GArray *places = search->places[b];
     if (!places)
       continue;
     g_array_sort (places, compare_nodes);
-    for (guint i = 0; i < places->len && n < most; i++) {
+    for (guint i = 0; i < places->len && found->n < most; i++) {
       const Node *place = &g_array_index (places, Node, i);
-      if (!is_new (search, place, found, n))
+      if (!is_new (search, place, found->places, found->n))
         continue;
-      found[n] = get_middle (search, place, places);
-      shares[n++] = b;
-      if (n == 1)
-        search->cut = (guint)(AS_GOOD * b);
+      found->places[found->n] = get_middle (search, place, places);
+      found->counts[found->n++] = b;
+      if (found->n == 1)
+        search->cut = (guint)(NDT_OVERVIEW_AS_GOOD * b);
     }
   }
-  return n;
 }
 
 static gboolean
-search_init (Search *search, const GArray *marks)
+search_init (Search *search, const NdtOverviewTask *task)
 {
-  if (!ndt_overview_views_init (&search->views, search->overview, marks))
+  if (!ndt_overview_views_init (&search->views, search->overview, task))
     return FALSE;
   const gsize n_turns = search->views.n_turns;
   search->counts = g_try_new (guint8, MAX (n_turns * windows_of_turn (search), 1));
@@ -407,7 +373,8 @@ search_init (Search *search, const GArray *marks)
   search->first = g_try_new0 (guint32, n_turns * N_COUNTS);
   search->batch = g_array_new (FALSE, FALSE, sizeof (Node));
   search->parts = g_array_new (FALSE, FALSE, 1);
-  search->cut = (guint)(LEAST_SHARE * marks->len);
+  search->cut = task->cut;
+  search->range = task->range;
   return search->counts && search->n_of && search->first;
 }
 
@@ -427,120 +394,69 @@ search_clear (Search *search)
   g_clear_pointer (&search->parts, g_array_unref);
 }
 
-/* ---- Heights ---- */
+/* ---- The scan, and where it may be ---- */
 
-static int
-compare_floats (const void *a, const void *b)
+static gboolean
+find_on_host (const NdtOverview *overview, NdtWorkers *workers, const NdtOverviewTask *task,
+    NdtOverviewFound *found, GError **error)
 {
-  const float p = *(const float *)a, q = *(const float *)b;
-  return (p > q) - (p < q);
+  Search search = {.overview = overview, .workers = workers};
+  const gboolean ok = search_init (&search, task);
+  if (ok)
+    branch (&search, task->most, found);
+  else
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
+        "There is not the memory to search the whole map for a scan");
+  found->n_nodes = search.n_nodes;
+  search_clear (&search);
+  return ok;
 }
 
-/* All differences of height between flat surfaces of the map and of the scan in the same column,
- * sorted. */
+/* Of the task, all but the most places. */
 static void
-get_heights (const NdtOverview *overview, const GArray *flats, const NdtPose *body, double yaw,
-    GArray *heights)
+set_task (NdtOverviewTask *task, const NdtOverview *overview, const GArray *marks)
 {
-  const double c = cos (yaw), s = sin (yaw);
-  const guint n = MIN (flats->len, MOST_FLATS);
-  g_array_set_size (heights, 0);
-  for (guint i = 0; i < n; i++) {
-    const NdtOverviewFlat *f = &g_array_index (flats, NdtOverviewFlat, (gsize)i * flats->len / n);
-    const double x = body->position[0] + c * (double)f->x - s * (double)f->y - overview->origin[0];
-    const double y = body->position[1] + s * (double)f->x + c * (double)f->y - overview->origin[1];
-    const gint u = (gint)floor (x / overview->column), v = (gint)floor (y / overview->column);
-    if (u < 0 || v < 0 || u >= overview->column_width || v >= overview->column_height)
-      continue;
-    const gsize column = (gsize)v * (gsize)overview->column_width + (gsize)u;
-    for (guint32 k = overview->columns[column]; k < overview->columns[column + 1]; k++) {
-      const float height = overview->flats[k] - f->z;
-      if ((double)height > overview->lowest - HEIGHT_MARGIN &&
-          (double)height < overview->highest + HEIGHT_MARGIN)
-        g_array_append_val (heights, height);
-    }
-  }
-  if (heights->len > 0)
-    qsort (heights->data, heights->len, sizeof (float), compare_floats);
-}
-
-/* The heights of the body with most matches, best first. */
-static void
-find_heights (const GArray *heights, NdtOverviewPlace *place)
-{
-  const float *h = (const float *)(gconstpointer)heights->data;
-  const guint n = heights->len;
-  guint counts[NDT_OVERVIEW_HEIGHTS];
-  place->n_heights = 0;
-  for (guint i = 0, first = 0, last = 0; i < n; i++) {
-    double sum = 0;
-    while ((double)(h[i] - h[first]) > HEIGHT_STEP)
-      first++;
-    while (last < n && (double)(h[last] - h[i]) <= HEIGHT_STEP)
-      last++;
-    for (guint k = first; k < last; k++)
-      sum += (double)h[k];
-    const guint count = last - first;
-    const double height = sum / count;
-    guint at = 0;
-    /* Of near ones the best. */
-    while (at < place->n_heights && fabs (place->heights[at] - height) > 2 * HEIGHT_STEP)
-      at++;
-    if (at == place->n_heights) {
-      if (place->n_heights < NDT_OVERVIEW_HEIGHTS)
-        place->n_heights++;
-      else if (counts[--at] >= count)
-        continue;
-    } else if (counts[at] >= count) {
-      continue;
-    }
-    for (; at > 0 && counts[at - 1] < count; at--) {
-      counts[at] = counts[at - 1];
-      place->heights[at] = place->heights[at - 1];
-    }
-    counts[at] = count;
-    place->heights[at] = height;
-  }
+  task->marks = (const NdtOverviewMark *)(gconstpointer)marks->data;
+  task->n_marks = marks->len;
+  task->n_turns = ndt_overview_count_turns (task->marks, task->n_marks, overview->cell);
+  task->cut = (guint)(LEAST_SHARE * marks->len);
+  task->range = 0;
+  while ((task->range + 1) * (2 * G_PI / task->n_turns) < APART_RADIANS)
+    task->range++;
 }
 
 gboolean
-ndt_overview_search (const NdtOverview *overview, NdtWorkers *workers, const float *xyz, guint n,
-    guint most, NdtOverviewPlace *places, guint *n_places, guint *n_nodes, GError **error)
+ndt_overview_search (NdtOverview *overview, NdtBackend *backend, NdtWorkers *workers,
+    const float *xyz, guint n, guint most, NdtOverviewPlace *places, guint *n_places,
+    guint *n_nodes, GError **error)
 {
   g_autoptr (GArray) marks = g_array_new (FALSE, FALSE, sizeof (NdtOverviewMark));
   g_autoptr (GArray) flats = g_array_new (FALSE, FALSE, sizeof (NdtOverviewFlat));
-  g_autofree Node *found = g_new (Node, MAX (most, 1));
-  g_autofree guint *shares = g_new (guint, MAX (most, 1));
-  Search search = {.overview = overview, .workers = workers};
+  NdtOverviewTask task = {.most = MIN (most, NDT_OVERVIEW_MOST)};
+  NdtOverviewFound found = {0};
+  double yaws[NDT_OVERVIEW_MOST];
+  gboolean done = FALSE;
   *n_places = *n_nodes = 0;
   if (!extract_scan (overview, xyz, n, marks, flats, error))
     return FALSE;
   if (marks->len < LEAST_MARKS)
     return TRUE;
-  const gboolean ok = search_init (&search, marks);
-  if (ok) {
-    *n_places = branch (&search, most, found, shares);
-    *n_nodes = search.n_nodes;
-  } else {
-    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
-        "There is not the memory to search the whole map for a scan");
+  set_task (&task, overview, marks);
+  if (backend && backend->klass->search_overview &&
+      !backend->klass->search_overview (backend, overview, &task, &found, &done, error))
+    return FALSE;
+  if (!done && !find_on_host (overview, workers, &task, &found, error))
+    return FALSE;
+  *n_nodes = found.n_nodes;
+  *n_places = found.n;
+  for (guint i = 0; i < found.n; i++) {
+    const NdtOverviewNode *at = &found.places[i];
+    const double position[3] = {overview->origin[0] + (at->x + 0.5) * overview->cell,
+        overview->origin[1] + (at->y + 0.5) * overview->cell, 0};
+    yaws[i] = 2 * G_PI * at->turn / task.n_turns;
+    ndt_pose_from_rpy (position, 0, 0, yaws[i], &places[i].pose);
+    places[i].share = (double)found.counts[i] / marks->len;
   }
-  g_autoptr (GArray) heights = g_array_new (FALSE, FALSE, sizeof (float));
-  const double middle = 0.5 * (overview->lowest + overview->highest);
-  for (guint i = 0; i < *n_places; i++) {
-    NdtOverviewPlace *place = &places[i];
-    const double yaw = 2 * G_PI * found[i].turn / search.views.n_turns;
-    const double at[3] = {overview->origin[0] + (found[i].x + 0.5) * overview->cell,
-        overview->origin[1] + (found[i].y + 0.5) * overview->cell, middle};
-    ndt_pose_from_rpy (at, 0, 0, yaw, &place->pose);
-    place->share = (double)shares[i] / marks->len;
-    get_heights (overview, flats, &place->pose, yaw, heights);
-    find_heights (heights, place);
-    if (place->n_heights > 0)
-      place->pose.position[2] = place->heights[0];
-    else
-      place->heights[place->n_heights++] = middle;
-  }
-  search_clear (&search);
-  return ok;
+  ndt_overview_find_heights (overview, workers, flats, yaws, places, found.n);
+  return TRUE;
 }

@@ -9,8 +9,6 @@
 #define TURN_CELLS 2.0
 #define LEAST_TURNS 48
 
-#define N_DIRECTIONS 8
-
 /* Marks between two looks whether a window can still reach the cut; divides NDT_OVERVIEW_FOURS. */
 #define STRETCH 64
 
@@ -27,23 +25,31 @@ load (const guint8 *p)
 
 /* ---- The scan ---- */
 
-static guint
-count_turns (const GArray *marks, double cell)
+guint
+ndt_overview_count_turns (const NdtOverviewMark *marks, guint n, double cell)
 {
   double farthest = 0;
-  for (guint i = 0; i < marks->len; i++) {
-    const NdtOverviewMark *m = &g_array_index (marks, NdtOverviewMark, i);
-    farthest = MAX (farthest, hypot ((double)m->x, (double)m->y));
-  }
+  for (guint i = 0; i < n; i++)
+    farthest = MAX (farthest, hypot ((double)marks[i].x, (double)marks[i].y));
   return MAX ((guint)ceil (2 * G_PI * farthest / cell / TURN_CELLS), LEAST_TURNS);
 }
 
-gboolean
-ndt_overview_views_init (NdtOverviewViews *views, const NdtOverview *overview, const GArray *marks)
+guint
+ndt_overview_direction (guint turn, guint n_turns, double *c, double *s)
 {
-  const guint n = marks->len;
+  const double angle = 2 * G_PI * turn / n_turns;
+  *c = cos (angle);
+  *s = sin (angle);
+  return (guint)lround (angle / G_PI * NDT_OVERVIEW_DIRECTIONS) % NDT_OVERVIEW_DIRECTIONS;
+}
+
+gboolean
+ndt_overview_views_init (
+    NdtOverviewViews *views, const NdtOverview *overview, const NdtOverviewTask *task)
+{
+  const guint n = task->n_marks;
   views->n_marks = n;
-  views->n_turns = count_turns (marks, overview->cell);
+  views->n_turns = task->n_turns;
   views->offsets = g_try_new (gint32, (gsize)n * views->n_turns);
   views->windows = g_try_new (gint32, (gsize)n * views->n_turns);
   views->masks = g_try_new (guint8, (gsize)n * views->n_turns);
@@ -53,16 +59,16 @@ ndt_overview_views_init (NdtOverviewViews *views, const NdtOverview *overview, c
     return FALSE;
   }
   for (guint t = 0; t < views->n_turns; t++) {
-    const double angle = 2 * G_PI * t / views->n_turns, c = cos (angle), s = sin (angle);
-    const guint by = (guint)lround (angle / G_PI * N_DIRECTIONS) % N_DIRECTIONS;
+    double c, s;
+    const guint by = ndt_overview_direction (t, views->n_turns, &c, &s);
     for (guint i = 0; i < n; i++) {
-      const NdtOverviewMark *m = &g_array_index (marks, NdtOverviewMark, i);
-      const gint x = (gint)floor ((c * (double)m->x - s * (double)m->y) / overview->cell + 0.5),
-                 y = (gint)floor ((s * (double)m->x + c * (double)m->y) / overview->cell + 0.5);
+      const NdtOverviewMark *m = &task->marks[i];
+      const gint x = ndt_overview_turned (c, s, m->x, m->y, overview->cell),
+                 y = ndt_overview_turned (s, -c, m->x, m->y, overview->cell);
       const gsize at = (gsize)t * n + i;
       views->offsets[at] = y * overview->stride + x;
       views->windows[at] = (gint32)ndt_overview_window (overview, x, y);
-      views->masks[at] = (guint8)(m->mask << by | m->mask >> (N_DIRECTIONS - by));
+      views->masks[at] = ndt_overview_turned_mask (m->mask, by);
       views->fours[(gsize)t * NDT_OVERVIEW_FOURS + i] = views->masks[at] * 0x01010101u;
     }
   }

@@ -7,8 +7,6 @@
 
 G_BEGIN_DECLS
 
-/* Most marks of a scan: counts of them are bytes. */
-#define NDT_OVERVIEW_MARKS 255
 #define NDT_OVERVIEW_FOURS 256
 
 /**
@@ -29,10 +27,14 @@ typedef struct {
   guint32 *fours;
 } NdtOverviewViews;
 
-/* @marks: of the scan, NdtOverviewMark, within the reach of the map. FALSE: there is not the
- * memory. */
+/* Directions in which a scan's marks are compared with a map of such cells. */
+guint ndt_overview_count_turns (const NdtOverviewMark *marks, guint n, double cell);
+/* Direction @turn of @n_turns: cosine, sine, and by how many directions of marks. */
+guint ndt_overview_direction (guint turn, guint n_turns, double *c, double *s);
+
+/* FALSE: there is not the memory. */
 gboolean ndt_overview_views_init (
-    NdtOverviewViews *views, const NdtOverview *overview, const GArray *marks);
+    NdtOverviewViews *views, const NdtOverview *overview, const NdtOverviewTask *task);
 void ndt_overview_views_clear (NdtOverviewViews *views);
 
 /* Marks that meet one of the map from the window of level 0 or 1 at cell (x, y); 0 where they are

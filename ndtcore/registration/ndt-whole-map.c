@@ -111,7 +111,7 @@ ndt_whole_map_search (NdtBackend *backend, guint slot, const NdtAlignParams *par
   *n_places = 0;
   if (!overview || !get_points (backend, slot, mount, &xyz, &n_points, error) ||
       !ndt_overview_search (
-          overview, workers, xyz, n_points, MOST_PLACES, places, &n, &n_nodes, error))
+          overview, backend, workers, xyz, n_points, MOST_PLACES, places, &n, &n_nodes, error))
     return FALSE;
   best->n_points = n_points;
   *n_places = n;

@@ -49,7 +49,7 @@ if [ -n "$sanitize" ]; then
   # Short runs of every kernel: grids and clusters, thinning, maps, frames, motion, sequences.
   for tool in memcheck racecheck synccheck initcheck; do
     for name in faults/edges backends/thin backends/sanitize frames/sanitize motion/sanitize \
-      odometry/sanitize \
+      odometry/sanitize overview/sanitize \
       sequences/interrupted sequences/out-of-turn terms/sanitize expression/sanitize; do
       timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 9 \
         "$build/tests/gpu/test-${name%/*}" -p "/gpu/${name#backends/}" >"$work/log" 2>&1

@@ -76,7 +76,7 @@ static const GOptionEntry entries[] = {
 #ifdef HAVE_NDT_CUDA
     {"cuda", 0, 0, G_OPTION_ARG_NONE, &on_cuda, "On a device, by the clock", NULL},
 #endif
-    {"row", 0, 0, G_OPTION_ARG_STRING, &only, "Rows that begin so", "NAME"},
+    {"row", 0, 0, G_OPTION_ARG_STRING, &only, "Rows that begin so", "NAME, CELLS"},
     {"long", 0, 0, G_OPTION_ARG_NONE, &is_long, "All rows", NULL},
     {"check", 0, 0, G_OPTION_ARG_NONE, &check, "Fail where a bound is missed", NULL},
     {"verbose", 0, 0, G_OPTION_ARG_NONE, &verbose, "Each scan", NULL},
@@ -295,7 +295,8 @@ main (int argc, char *argv[])
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     const Row *row = &rows[i];
     Tally t = {0};
-    if (only ? !g_str_has_prefix (row->name, only) : !is_long && !row->is_short)
+    g_autofree gchar *name = g_strdup_printf ("%s, %g m", row->name, row->resolution);
+    if (only ? !g_str_has_prefix (name, only) : !is_long && !row->is_short)
       continue;
     if (!run (inputs, row, &t))
       continue;

@@ -18,7 +18,7 @@ import sys
 
 # From the ground up; files that lie in no folder are above them all.
 LAYERS = {
-    'cuda': ['expression', 'device', 'frames', 'scan', 'map', 'align'],
+    'cuda': ['expression', 'device', 'frames', 'scan', 'map', 'search', 'align'],
     'ndtcore': ['base', 'math', 'objective', 'expression', 'scan', 'motion', 'map', 'cloudfile', 'mapfile', 'posefile', 'align',
                 'registration', 'calibration', 'odometry', 'track', 'mapping', 'sim', 'tools'],
     'gst/mcap': ['container', 'remote', 'ros', 'bag', 'messages', 'write', 'record', 'replay', 'tools'],

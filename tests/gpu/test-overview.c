@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* The search of a whole map from above: the device finds the places that the CPU finds, bit for
+ * bit. */
+#include <math.h>
+#include <string.h>
+
+#include "gpu-device.h"
+#include "ndtcore/registration/ndt-overview-search.h"
+#include "tests/ndt-scene.h"
+#include "tests/trust/trust-drive.h"
+
+#define N_SCANS 25
+#define MOST 24
+#define N_MAP 60000
+
+/* Simulated data are not kept. */
+#define NO_CACHE "/nonexistent"
+
+typedef struct {
+  guint n;
+  guint n_nodes;
+  NdtOverviewPlace places[MOST];
+} Places;
+
+static NdtVoxelMap *
+make_map (const GArray *points, double resolution)
+{
+  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  const NdtCloudView view =
+      ndt_cloud_view_xyz_f32 ((const float *)(gconstpointer)points->data, points->len);
+  g_autoptr (GError) error = NULL;
+  params.resolution = resolution;
+  NdtVoxelMap *map = ndt_voxel_map_new (&params, &view, &error);
+  g_assert_no_error (error);
+  return map;
+}
+
+/* @backend: NULL: the CPU. TRUE where the device counted. */
+static gboolean
+find (NdtBackend *backend, NdtOverview *overview, const float *xyz, guint n, Places *out)
+{
+  g_autoptr (NdtWorkers) workers = ndt_workers_new (0);
+  g_autoptr (GError) error = NULL;
+  NdtBackendCounters before = {0}, after = {0};
+  memset (out, 0, sizeof (*out));
+  if (backend)
+    ndt_backend_get_counters (backend, &before);
+  ndt_overview_search (
+      overview, backend, workers, xyz, n, MOST, out->places, &out->n, &out->n_nodes, &error);
+  g_assert_no_error (error);
+  if (backend)
+    ndt_backend_get_counters (backend, &after);
+  return after.launches > before.launches;
+}
+
+static void
+assert_same (NdtBackend *cuda, NdtOverview *overview, const float *xyz, guint n, gboolean on_device)
+{
+  Places a, b;
+  find (NULL, overview, xyz, n, &a);
+  g_assert_cmpint (find (cuda, overview, xyz, n, &b), ==, on_device);
+  g_assert_cmpuint (a.n, >, 0);
+  g_assert_cmpuint (a.n, ==, b.n);
+  g_assert_cmpuint (a.n_nodes, ==, b.n_nodes);
+  for (guint i = 0; i < a.n; i++) {
+    const NdtOverviewPlace *p = &a.places[i], *q = &b.places[i];
+    g_assert_cmpmem (&p->pose, sizeof (p->pose), &q->pose, sizeof (q->pose));
+    g_assert_cmpuint (p->n_heights, ==, q->n_heights);
+    g_assert_cmpmem (
+        p->heights, p->n_heights * sizeof (double), q->heights, q->n_heights * sizeof (double));
+    g_assert_true (p->share == q->share);
+  }
+}
+
+/* ---- A small scene ---- */
+
+typedef struct {
+  NdtVoxelMap *map;
+  NdtOverview *overview;
+  float *scan;
+} Yard;
+
+#define N_YARD 5000
+
+static Yard
+make_yard (double resolution)
+{
+  NdtPose truth = {{1.5, -2.25, 1.4}, {0, 0, 0.2, 0.9}};
+  Yard yard = {ndt_test_scene_map (NDT_TEST_YARD, N_MAP, resolution), NULL, NULL};
+  ndt_pose_normalize (&truth);
+  yard.overview = ndt_overview_new (yard.map, NULL);
+  yard.scan = ndt_test_scene_scan (NDT_TEST_YARD, &truth, N_YARD, 7);
+  return yard;
+}
+
+static void
+clear_yard (Yard *yard)
+{
+  ndt_overview_unref (yard->overview);
+  ndt_voxel_map_unref (yard->map);
+  g_free (yard->scan);
+}
+
+/* A run that is short enough for compute-sanitizer. */
+static void
+test_sanitize (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  Yard yard = make_yard (2);
+  assert_same (cuda, yard.overview, yard.scan, N_YARD, TRUE);
+  clear_yard (&yard);
+}
+
+/* Maps in turn are uploaded each time they change, into the same memory. */
+static void
+test_map_change (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  Yard yards[2] = {make_yard (1), make_yard (2)};
+  NdtBackendCounters seen = {0}, counters;
+  for (guint i = 0; i < 6; i++) {
+    assert_same (cuda, yards[i / 2 % 2].overview, yards[0].scan, N_YARD, TRUE);
+    ndt_backend_get_counters (cuda, &counters);
+    if (i % 2) /* the same map again */
+      g_assert_cmpuint (counters.upload_bytes - seen.upload_bytes, <, 1 << 15);
+    else
+      g_assert_cmpuint (counters.upload_bytes - seen.upload_bytes, >, 1 << 15);
+    if (i > 2)
+      g_assert_cmpuint (counters.device_bytes, ==, seen.device_bytes);
+    seen = counters;
+  }
+  for (guint i = 0; i < 2; i++)
+    clear_yard (&yards[i]);
+}
+
+static void
+test_cancelled (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtWorkers) workers = ndt_workers_new (1);
+  g_autoptr (GError) error = NULL;
+  Yard yard = make_yard (2);
+  Places places = {0};
+  ndt_backend_cancel (cuda, TRUE);
+  g_assert_false (ndt_overview_search (yard.overview, cuda, workers, yard.scan, N_YARD, MOST,
+      places.places, &places.n, &places.n_nodes, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_CANCELLED);
+  ndt_backend_cancel (cuda, FALSE);
+  assert_same (cuda, yard.overview, yard.scan, N_YARD, TRUE);
+  clear_yard (&yard);
+}
+
+/* Without the device's memory the CPU searches. */
+static void
+test_refused (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (1 << 20);
+  if (!cuda)
+    return;
+  Yard yard = make_yard (2);
+  assert_same (cuda, yard.overview, yard.scan, N_YARD, FALSE);
+  clear_yard (&yard);
+}
+
+#ifdef HAVE_NDT_CUDA
+/* Closing frees the copy of the map and what a search takes. */
+static void
+test_freed (void)
+{
+  Yard yard = make_yard (2);
+  guint64 n_free = 0;
+  for (guint i = 0; i < 4; i++) {
+    g_autoptr (NdtBackend) cuda = open_cuda (0);
+    if (!cuda)
+      break;
+    /* The first time the driver loads the kernels. */
+    if (i == 1)
+      n_free = ndt_cuda_testing_get_free_memory ();
+    assert_same (cuda, yard.overview, yard.scan, N_YARD, TRUE);
+    g_clear_pointer (&cuda, ndt_backend_close);
+    if (i > 1)
+      g_assert_cmpuint (ndt_cuda_testing_get_free_memory (), >=, n_free - MIN (n_free, 1 << 20));
+  }
+  clear_yard (&yard);
+}
+#endif
+
+/* ---- Drives ---- */
+
+/* @drive: of N_SCANS scans or more, which are spread over it. */
+static void
+compare_drive (NdtBackend *cuda, const GArray *points, const TrustDrive *drive, double resolution)
+{
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  g_autoptr (NdtVoxelMap) map = make_map (points, resolution);
+  g_autoptr (NdtOverview) overview = ndt_overview_new (map, NULL);
+  for (guint i = 0; i < N_SCANS; i++) {
+    const guint at = i * drive->n / N_SCANS;
+    const NdtCloudView view = ndt_cloud_view_xyz_f32 (drive->scans[at], drive->sizes[at]);
+    NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
+    g_autofree float *xyz = g_new (float, 3 * (gsize)drive->sizes[at] + 3);
+    guint n;
+    filter.leaf_size = (float)(0.5 * resolution);
+    g_assert_true (ndt_backend_set_scan (cpu, 0, &view, &filter, NULL));
+    g_assert_true (ndt_backend_get_scan (cpu, 0, xyz, drive->sizes[at], &n, NULL));
+    assert_same (cuda, overview, xyz, n, TRUE);
+  }
+}
+
+static void
+test_town (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  const TrustSim sim = {NDT_SIM_WORLD_TOWN, 1, N_SCANS, 512, 40, 0, 0};
+  g_autoptr (TrustDrive) drive = trust_drive_simulate (&sim, NO_CACHE);
+  g_autoptr (GArray) points = trust_map_simulate (NDT_SIM_WORLD_TOWN, 1, NO_CACHE);
+  for (guint i = 1; i <= 2; i++)
+    compare_drive (cuda, points, drive, i);
+}
+
+static void
+compare_recorded (const gchar *folder, const gchar *map)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (TrustDrive) drive = trust_drive_read (folder, 0, 1);
+  g_autoptr (GArray) points = trust_map_read (folder, map);
+  if (!drive || !points) {
+    g_test_skip ("NDT_TEST_DATA has not the drive");
+    return;
+  }
+  for (guint i = 1; i <= 2; i++)
+    compare_drive (cuda, points, drive, i);
+}
+
+static void
+test_kitti (void)
+{
+  compare_recorded ("seq_kitti_drive0005", "map_even_0.25.pcd");
+}
+
+static void
+test_balm (void)
+{
+  compare_recorded ("seq_balm_os0", "map_even_0.20.pcd");
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/gpu/overview/sanitize", test_sanitize);
+  g_test_add_func ("/gpu/overview/map-change", test_map_change);
+  g_test_add_func ("/gpu/overview/cancelled", test_cancelled);
+  g_test_add_func ("/gpu/overview/refused", test_refused);
+#ifdef HAVE_NDT_CUDA
+  g_test_add_func ("/gpu/overview/freed", test_freed);
+#endif
+  g_test_add_func ("/gpu/overview/town", test_town);
+  g_test_add_func ("/gpu/overview/kitti", test_kitti);
+  g_test_add_func ("/gpu/overview/balm", test_balm);
+  return g_test_run ();
+}
