@@ -98,13 +98,17 @@ static gboolean
 reserve (NdtCudaPlaces *places, NdtCudaMemory *memory, NdtCudaSearchJob *job, GError **error)
 {
   const gsize n = (gsize)job->n_turns * job->words * job->rows * 4;
+  job->most_queued = (guint32)MIN (4 * n, NDT_CUDA_SEARCH_NODES);
+  job->most_listed = (guint32)MIN (n, NDT_CUDA_SEARCH_NODES / 4);
   const gsize state = align (sizeof (NdtCudaSearchState)),
               views = align ((gsize)job->n_turns * NDT_CUDA_MARKS * sizeof (NdtCudaView)),
-              lists = align (3 * (gsize)NDT_CUDA_SEARCH_NODES * sizeof (guint32)),
-              nodes = align ((gsize)NDT_CUDA_SEARCH_NODES * sizeof (NdtCudaNode));
+              lists = align (3 * (gsize)job->most_listed * sizeof (guint32)),
+              queue = align ((gsize)job->most_queued * sizeof (NdtCudaNode)),
+              found = align ((gsize)job->most_listed * sizeof (NdtCudaNode));
   job->n_bytes = (n + 15) / 16 * 16;
   if (!ndt_cuda_device_reserve (memory, &places->counts, job->n_bytes, error) ||
-      !ndt_cuda_device_reserve (memory, &places->work, state + views + lists + 2 * nodes, error))
+      !ndt_cuda_device_reserve (
+          memory, &places->work, state + views + lists + queue + found, error))
     return FALSE;
   guint8 *work = places->work.data;
   job->counts = places->counts.data;
@@ -112,8 +116,7 @@ reserve (NdtCudaPlaces *places, NdtCudaMemory *memory, NdtCudaSearchJob *job, GE
   job->views = (gpointer)(work + state);
   job->lists = (gpointer)(work + state + views);
   job->queue = (gpointer)(work + state + views + lists);
-  job->places = (gpointer)(work + state + views + lists + nodes);
-  job->most_listed = job->most_queued = NDT_CUDA_SEARCH_NODES;
+  job->places = (gpointer)(work + state + views + lists + queue);
   return TRUE;
 }
 

@@ -146,7 +146,7 @@ add_parts (const NdtCudaSearchJob &job, const Thread &t, const NdtOverviewNode &
   at = __shfl_sync (ALL, at, 0) + __popc (kept & ((1u << t.lane) - 1));
   if (!keep)
     return;
-  if (at >= job.most_queued) {
+  if (at >= (is_place ? job.most_listed : job.most_queued)) {
     state->is_full = 1;
     return;
   }
@@ -251,7 +251,7 @@ choose_places (const NdtCudaSearchJob &job, uint32_t count)
   __shared__ unsigned long long sums[3]; /* modulo 2^64, as signed numbers */
   __shared__ int32_t n_around;
   NdtCudaSearchState *state = job.state;
-  const uint32_t n = state->n_places < job.most_queued ? state->n_places : job.most_queued;
+  const uint32_t n = state->n_places < job.most_listed ? state->n_places : job.most_listed;
   const int32_t n_turns = (int32_t)job.n_turns;
   uint64_t last = 0; /* key of the place before, and 1 */
   for (uint32_t n_found = state->n_found; n_found < job.most; n_found++) {

@@ -86,7 +86,8 @@ typedef struct {
  * @counts: of marks in windows of level 3, by direction, row and column; 0 beyond the map
  * @n_bytes: of @counts, a multiple of 16; n_turns · rows · 4 words of them are counts
  * @lists: of windows with one count, @most_listed each
- * @queue: nodes of levels 1 and 2, as @places of level 0 up to @most_queued
+ * @places: nodes of level 0, up to as many
+ * @queue: nodes of levels 1 and 2, up to @most_queued
  * @cut: fewest marks of a place, at first
  * @most: places to find
  * @range: see ndt_overview_is_near()

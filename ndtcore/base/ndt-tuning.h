@@ -84,9 +84,9 @@
 
 /* ---- The CUDA backend: searches of a whole map ---- */
 
-/* Nodes of a search with one count, or that wait, which the device has memory for: 22 MiB. Where
- * there are more the CPU searches. */
-#define NDT_CUDA_SEARCH_NODES (1 << 19)
+/* Nodes of a search that wait which the device has memory for, and four times as many as those with
+ * one count: 46 MiB. Where there are more the CPU searches. */
+#define NDT_CUDA_SEARCH_NODES (1 << 21)
 
 /* ---- The CUDA backend: memory, maps and frames ---- */
 
