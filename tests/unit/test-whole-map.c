@@ -79,20 +79,19 @@ make_pose (double x, double y, double yaw)
 }
 
 static void
-search_with (guint n_threads, const NdtOverview *overview, const GArray *scan, guint most,
+search_with (guint n_threads, NdtOverview *overview, const GArray *scan, guint most,
     NdtOverviewPlace *places, guint *n)
 {
   GError *error = NULL;
   guint nodes;
   g_autoptr (NdtWorkers) workers = ndt_workers_new (n_threads);
-  g_assert_true (ndt_overview_search (overview, workers, (const float *)(gconstpointer)scan->data,
-      scan->len, most, places, n, &nodes, &error));
+  g_assert_true (ndt_overview_search (overview, NULL, workers,
+      (const float *)(gconstpointer)scan->data, scan->len, most, places, n, &nodes, &error));
   g_assert_no_error (error);
 }
 
 static void
-search (
-    const NdtOverview *overview, const GArray *scan, guint most, NdtOverviewPlace *places, guint *n)
+search (NdtOverview *overview, const GArray *scan, guint most, NdtOverviewPlace *places, guint *n)
 {
   search_with (1, overview, scan, most, places, n);
 }
@@ -149,7 +148,9 @@ test_counts (void)
         (float)g_rand_double_range (rand, -20, 20), (guint8)g_rand_int_range (rand, 1, 256)};
     g_array_append_val (marks, mark);
   }
-  g_assert_true (ndt_overview_views_init (&views, overview, marks));
+  NdtOverviewTask task = {(const NdtOverviewMark *)(gconstpointer)marks->data, marks->len};
+  task.n_turns = ndt_overview_count_turns (task.marks, task.n_marks, overview->cell);
+  g_assert_true (ndt_overview_views_init (&views, overview, &task));
   const gint nx = overview->n_windows[0], ny = overview->n_windows[1];
   g_autofree guint8 *counts = g_new (guint8, (gsize)nx * (gsize)ny);
   for (guint t = 0; t < views.n_turns; t += 7) {
