@@ -110,7 +110,7 @@ typedef struct {
   NdtCudaMaps maps;
   NdtCudaScan scans[NDT_N_SLOTS];
   NdtCudaThinner thinner;
-  NdtCudaPlaces places; /* of searches of the whole map */
+  NdtCudaPlaces places;  /* of searches of the whole map */
   NdtCudaBuffer state;   /* on the device: NdtCudaState, exchange */
   NdtCudaBuffer signals; /* on the host: NdtCudaSignals */
   NdtCudaBuffer results; /* on the host */
