@@ -72,6 +72,8 @@ typedef struct {
  * @scan_ready: recorded in the stream of alignments when scans were thinned or uploaded
  * @n_ordered: how many orders were reserved; the last one is of @orders[n_ordered − 1, modulo …]
  * @rows: device memory: gradients of clusters
+ * @is_due: those of the scan in @due_slot at the pose of @due are launched behind the next
+ * alignment
  * @is_begun: clusters of the scan in @slot at @pose were launched and not waited for
  *
  * Gradients of clusters, for covariances: the scan is ordered beside its alignment.
@@ -86,6 +88,9 @@ typedef struct {
   NdtCudaBuffer signals; /* on the host */
   guint32 order_ticket;
   guint32 spread_ticket;
+  gboolean is_due;
+  guint due_slot;
+  NdtAlignResult due;
   gboolean is_begun;
   guint slot;
   NdtPose pose;

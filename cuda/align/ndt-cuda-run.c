@@ -593,6 +593,8 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
                            q->map_number == ndt_cuda_maps_get_number (&cuda->maps);
   if (!goes_on)
     ndt_cuda_align_stop (backend);
+  if (memcmp (&q->params, params, sizeof (*params)) != 0)
+    cuda->spread.is_due = FALSE;
   q->slot = slot;
   q->start = *start;
   q->params = *params;
@@ -604,7 +606,10 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
   } else {
     ok = launch_sequence (cuda, alone ? 0 : n_following, error);
   }
-  /* Behind the launch, so that it takes no time of the alignment's. */
+  /* Behind the launch, so that they take no time of the alignment's. */
+  if (ok && cuda->spread.is_due)
+    ok = ndt_cuda_spread_begin (cuda, cuda->spread.due_slot, params, &cuda->spread.due, error);
+  cuda->spread.is_due = FALSE;
   ok = ok && (!params->clusters || ndt_cuda_spread_order (cuda, error));
   if (ok && q->slot == q->last)
     prefetch (cuda, slot, n_following);
@@ -634,7 +639,13 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
   ndt_cuda_count_download (&cuda->memory, sizeof (NdtCudaResult));
   read_result (cuda, &q->params, q->slot - q->first, result);
   count_alignments (cuda, result, 1);
+  if (!q->params.clusters)
+    return TRUE;
+  if (q->is_last)
+    return ndt_cuda_spread_begin (cuda, q->slot, &q->params, result, error);
   /* Of a backlog the next alignment comes first. */
-  return !(q->params.clusters && q->is_last) ||
-         ndt_cuda_spread_begin (cuda, q->slot, &q->params, result, error);
+  cuda->spread.is_due = TRUE;
+  cuda->spread.due_slot = q->slot;
+  cuda->spread.due = *result;
+  return TRUE;
 }

@@ -234,6 +234,7 @@ ndt_cuda_spread (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     return TRUE;
   if (!ndt_cuda_enter (cuda, error))
     return FALSE;
+  s->is_due = s->is_due && s->due_slot != slot;
   if (s->is_begun && (s->slot != slot || memcmp (&s->pose, &result->pose, sizeof (s->pose)) != 0) &&
       !ndt_cuda_spread_end (cuda, NULL, error))
     return FALSE;

@@ -272,6 +272,18 @@ test_out_of_turn (void)
   }
 }
 
+/* To a twentieth of the largest value that an entry can have, √(C_ii C_jj): poses differ by up to
+ * 0.1 mm, of σ of some millimetres, by which each cluster's gradient differs. */
+static void
+assert_covariances_agree (const double a[36], const double b[36])
+{
+  for (guint i = 0; i < 6; i++)
+    for (guint j = 0; j < 6; j++)
+      if (!(fabs (a[6 * i + j] - b[6 * i + j]) <= 0.05 * sqrt (b[7 * i] * b[7 * j])))
+        g_error ("covariances %u, %u: %.9g and %.9g, of %.9g and %.9g", i, j, a[6 * i + j],
+            b[6 * i + j], b[7 * i], b[7 * j]);
+}
+
 /* Both backends track the same way: each scan from where the one before ended. */
 static void
 test_backends_agree (void)
@@ -288,8 +300,10 @@ test_backends_agree (void)
     params.regularization_scale = stream == HELD ? 0.01 : 0;
     localize (cpu, &params, stream, 64, 0, a);
     localize (cuda, &params, stream, 64, 0, b);
-    for (guint i = 0; i < N_SCANS; i++)
+    for (guint i = 0; i < N_SCANS; i++) {
       assert_poses_agree (&a[i].registration.pose, &b[i].registration.pose);
+      assert_covariances_agree (a[i].registration.covariance, b[i].registration.covariance);
+    }
   }
 }
 
