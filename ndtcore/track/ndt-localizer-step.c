@@ -673,11 +673,12 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
   if (step->tried) {
     const NdtPose sensor = registration->pose;
     const NdtRegistrationParams registration_params = get_registration_params (localizer, step);
+    /* Before the covariance, for which a device sums the clusters meanwhile. */
+    if (outcome <= NDT_OUTCOME_DEGRADED)
+      ndt_localizer_step_follow_rays (localizer, step, &sensor);
     /* On FALSE there is a covariance as well, for a caller that delivers the scan. */
     ok = step->is_complete || ndt_register_complete (localizer->backend, step->slot,
                                   &registration_params, &step->result, registration, error);
-    if (outcome <= NDT_OUTCOME_DEGRADED)
-      ndt_localizer_step_follow_rays (localizer, step, &sensor);
     const NdtPose pose = ndt_localizer_step_get_pose (localizer, step);
     registration->pose = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
     ndt_localizer_step_add_drift (step, registration);
