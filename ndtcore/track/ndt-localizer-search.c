@@ -75,8 +75,11 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
     result.is_ambiguous = TRUE;
     result.runner_up = 1;
   }
-  if (result.elsewhere > 0)
-    localizer->refuted_below = NDT_LOCALIZER_AS_GOOD * result.elsewhere;
+  const double refuted_below = NDT_LOCALIZER_AS_GOOD * result.elsewhere;
+  if (localizer->is_questioned && localizer->quality >= refuted_below)
+    result.found = FALSE; /* the stream fits as well again */
+  else if (result.elsewhere > 0)
+    localizer->refuted_below = refuted_below;
   if (!result.found) {
     take_failure (localizer, &result);
     return TRUE;
@@ -167,6 +170,7 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
     for (guint k = 0; k < 2; k++)
       task.area.stddev[k] = MAX (task.area.stddev[k], QUESTIONED_STDDEV);
   }
+  localizer->is_questioned = step->is_questioned;
   ndt_relocalizer_begin (localizer->relocalizer, &task);
   return TRUE;
 }
@@ -200,8 +204,12 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
   const guint n_added = ndt_relocalizer_count (localizer->relocalizer);
   const gboolean in_order = step->tried && step->reason == NDT_REASON_NONE &&
                             tracker->n_unconfirmed == 0 && !step->is_questioned;
+  localizer->quality = ndt_localizer_get_quality (&step->out.registration);
+  /* The mean of the fit adapts to another place before the search is over. */
+  const gboolean goes_on = n_added > 0 && localizer->is_questioned;
   guint n = 0;
-  if (in_order || tracker->has_initial || !localizer->params.search_map || n_added >= MOST_SCANS) {
+  if ((in_order && !goes_on) || tracker->has_initial || !localizer->params.search_map ||
+      n_added >= MOST_SCANS) {
     if (n_added > 0)
       ndt_relocalizer_drop (localizer->relocalizer);
     if (in_order || tracker->has_initial)

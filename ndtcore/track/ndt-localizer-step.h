@@ -33,6 +33,8 @@ struct _NdtLocalizer {
   gboolean has_failure;
   NdtRelocation failure;  /* the last of them */
   gboolean is_found;      /* the next scan starts from what a search has found */
+  gboolean is_questioned; /* the search is for a scan that counts: NdtLocalizerStep */
+  double quality;         /* of the last scan */
   double refuted_below;   /* quality of scans at the prediction: another place fits better; or 0 */
   gboolean is_extra_told; /* that extra terms were not finite */
 };
