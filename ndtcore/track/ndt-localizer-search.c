@@ -163,6 +163,7 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
   memcpy (task.velocity, tracker->anchor_velocity, sizeof (task.velocity));
   task.has_area = ndt_tracker_get_area (tracker, &step->input, &task.around, task.area.stddev) != 0;
   task.area.n_candidates = 0;
+  task.area.seed += (guint64)tracker->n_skipped;
   if (step->is_questioned || step->dropped) {
     task.has_stream = TRUE;
     task.stream = tracker->pose;
@@ -204,7 +205,8 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
   const guint n_added = ndt_relocalizer_count (localizer->relocalizer);
   const gboolean in_order = step->tried && step->reason == NDT_REASON_NONE &&
                             tracker->n_unconfirmed == 0 && !step->is_questioned;
-  localizer->quality = ndt_localizer_get_quality (&step->out.registration);
+  localizer->quality =
+      ndt_tracker_quality (step->out.registration.nvtl, step->out.registration.matched_ratio);
   /* The mean of the fit adapts to another place before the search is over. */
   const gboolean goes_on = n_added > 0 && localizer->is_questioned;
   guint n = 0;
