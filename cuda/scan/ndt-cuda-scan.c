@@ -41,6 +41,14 @@ is_aligned (const NdtCloudView *view)
              (scalar - 1)) == 0;
 }
 
+/* Records that the thinning reads in whole words. */
+static gboolean
+is_staged (const NdtCloudView *view)
+{
+  return is_packed_f32 (view) && view->stride <= NDT_CUDA_THIN_RECORD &&
+         ((guintptr)view->x & 15) == 0;
+}
+
 /* Packed floats of a view. */
 static void
 pack (gconstpointer from, gsize first, gsize n, guint8 *to)
@@ -182,7 +190,7 @@ launch (NdtCudaMemory *memory, const NdtCudaThin *job, cudaStream_t stream, GErr
         memory, cudaMemsetAsync (job->n_points, 0, sizeof (guint32), stream), "empty scan", error);
   status = ndt_cuda_inject_failure ("launch") ? cudaErrorLaunchFailure
                                               : ndt_cuda_thin_launch (job, stream);
-  ndt_cuda_count_launch (memory, NDT_CUDA_THIN_LAUNCHES);
+  ndt_cuda_count_launch (memory, NDT_CUDA_THIN_LAUNCHES (job->sample));
   return ndt_cuda_check_launch (memory, status, "thinning of a scan", error);
 }
 
@@ -199,6 +207,7 @@ thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *memory, const N
   job.z = raw->z;
   job.stride = raw->stride;
   job.is_double = raw->scalar == NDT_SCALAR_F64;
+  job.staged = is_staged (raw);
   job.min_range = filter->min_range;
   job.max_range = filter->max_range;
   job.use_box = filter->use_box;
@@ -215,6 +224,17 @@ ndt_cuda_scan_thin (NdtCudaScan *scan, NdtCudaThinner *thinner, NdtCudaMemory *m
   return thin (scan, thinner, memory, raw, filter, stream, error);
 }
 
+/* Whether the thinning reads the scan where it is, in the host's memory, instead of its copy: at
+ * the rate of a copy, and each point's leaf is found while the next ones come. Without leaves the
+ * points would be read twice; and multiprocessors wait that others have work for. */
+static gboolean
+is_in_place (const NdtCudaThinner *thinner, const NdtCudaScan *scan)
+{
+  const NdtCloudView *view = &scan->view;
+  return thinner->alone && scan->filter.leaf_size > 0 && view->n_points > 0 && is_staged (view) &&
+         ndt_cuda_is_locked (view->x, (view->n_points - 1) * view->stride + 12);
+}
+
 static gboolean
 make_ready (NdtCudaScan *scan, guint k, NdtCudaThinner *thinner, NdtCudaMemory *memory,
     cudaStream_t stream, GError **error)
@@ -224,6 +244,10 @@ make_ready (NdtCudaScan *scan, guint k, NdtCudaThinner *thinner, NdtCudaMemory *
     if (thinner->raw[i].owner == scan)
       raw = &thinner->raw[i];
   const gboolean is_copied = raw != NULL;
+  if (!is_copied && is_in_place (thinner, scan)) {
+    ndt_cuda_count_upload (memory, (scan->view.n_points - 1) * scan->view.stride + 12);
+    return thin (scan, thinner, memory, &scan->view, &scan->filter, stream, error);
+  }
   if (!raw)
     raw = &thinner->raw[k % NDT_CUDA_RAW_COPIES];
   /* Its own copy, or one that may still be made of a scan that loses it. */
@@ -397,6 +421,7 @@ ndt_cuda_thinner_init (NdtCudaThinner *thinner, NdtCudaMemory *memory, int prior
     if (status == cudaSuccess)
       status = cudaEventCreateWithFlags (&thinner->raw[i].read, cudaEventDisableTiming);
   }
+  thinner->alone = TRUE;
   return ndt_cuda_check (memory, status, "a stream for uploads", error);
 }
 

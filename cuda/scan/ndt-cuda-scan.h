@@ -21,7 +21,8 @@ G_BEGIN_DECLS
  * A scan without a filter is not copied, or is in @staging: the first alignment reads it from host
  * memory when it begins. A raw scan is copied and thinned on the device when it is used, after
  * motion compensation where it has times; in a backlog it is copied while the scans before are
- * aligned. Samples of both are made on the device.
+ * aligned, and a single one is thinned from the host's memory. Samples of both are made on the
+ * device.
  */
 typedef struct {
   guint n_points;
@@ -59,6 +60,7 @@ typedef struct {
 /**
  * NdtCudaThinner:
  * @copy_stream: of uploads of raw scans, so that one is copied while another is thinned or aligned
+ * @alone: no other backend of the process uses the device
  *
  * Memory for uploads and thinning, shared by all scans of a stream. Set up by
  * ndt_cuda_thinner_init().
@@ -69,6 +71,7 @@ typedef struct {
   NdtCudaRawCopy raw[NDT_CUDA_RAW_COPIES];
   NdtCudaBuffer scratch;
   NdtCudaBuffer leaves;
+  gboolean alone;
 } NdtCudaThinner;
 
 gboolean ndt_cuda_thinner_init (

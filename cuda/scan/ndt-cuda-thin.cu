@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Thinning of a raw scan on the device, and samples of thinned ones: by the rules of
- * ndt-scan-filter.h and ndt-scan-sample.h, with the same result as on the CPU, to the bit. Three
- * launches: points into leaves, counts, output in order. */
+ * ndt-scan-filter.h and ndt-scan-sample.h, with the same result as on the CPU, to the bit. Two
+ * launches: points into leaves, output in order; of samples three, since a sample depends on the
+ * number of all points. */
 #include <cuda_runtime.h>
 
 #include "ndt-cuda-thin.h"
@@ -9,6 +10,7 @@
 #include "ndtcore/scan/ndt-scan-sample.h"
 
 #define BLOCK NDT_CUDA_THIN_BLOCK
+#define INSERT 256u /* threads of a block that inserts */
 #define NONE 0xffffffffu
 /* Replaces a point's leaf: the point is in the sample only where the whole scan is its own sample.
  */
@@ -40,18 +42,57 @@ count_raw (const NdtCudaThin &thin)
   return thin.n_raw_device ? min (thin.n_raw, *thin.n_raw_device) : thin.n_raw;
 }
 
+/* The records of a block, in shared memory: each is read once, in whole words of 16 bytes, since it
+ * may be in memory of the host. Returns the first one. */
+__device__ __forceinline__ const uint8_t *
+stage (const NdtCudaThin &thin)
+{
+  __shared__ __align__ (16) uint4 records[NDT_CUDA_THIN_RECORD * INSERT / 16];
+  constexpr uint32_t EACH = NDT_CUDA_THIN_RECORD / 16; /* words of a thread at most */
+  const uint64_t first = (uint64_t)blockIdx.x * INSERT * thin.stride;
+  const uint64_t all = (uint64_t)(thin.n_raw - 1) * thin.stride + 12;
+  const uint32_t size = (uint32_t)min (all - first, INSERT * thin.stride), n_words = size / 16;
+  const uint4 *from = (const uint4 *)(thin.x + first);
+  uint4 word[EACH];
+#pragma unroll
+  for (uint32_t k = 0; k < EACH; k++)
+    if (threadIdx.x + k * INSERT < n_words)
+      word[k] = __ldg (from + threadIdx.x + k * INSERT);
+  /* The last record need not fill its last word. */
+  const uint32_t rest = (size - 16 * n_words) / 4;
+  if (threadIdx.x < rest)
+    ((uint32_t *)(records + n_words))[threadIdx.x] =
+        __ldg ((const uint32_t *)(from + n_words) + threadIdx.x);
+#pragma unroll
+  for (uint32_t k = 0; k < EACH; k++)
+    if (threadIdx.x + k * INSERT < n_words)
+      records[threadIdx.x + k * INSERT] = word[k];
+  __syncthreads ();
+  return (const uint8_t *)records;
+}
+
 /* slot_of[i] = leaf of point i, or i itself without leaves; NONE where the point is dropped. */
+template <bool STAGED>
 __global__ void
-insert (const __grid_constant__ NdtCudaThin thin)
+__launch_bounds__ (INSERT) insert (const __grid_constant__ NdtCudaThin thin)
 {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   const uint32_t lane = threadIdx.x % 32;
   float p[3] = {0, 0, 0};
   bool keep = false;
+  if (i < (thin.n_raw + BLOCK - 1) / BLOCK)
+    thin.counts[i] = 0;
+  const uint8_t *staged = STAGED ? stage (thin) + threadIdx.x * thin.stride : NULL;
   if (i < count_raw (thin)) {
-    p[0] = load (thin, thin.x, i);
-    p[1] = load (thin, thin.y, i);
-    p[2] = load (thin, thin.z, i);
+    if (STAGED) {
+      p[0] = ((const float *)staged)[0];
+      p[1] = ((const float *)staged)[1];
+      p[2] = ((const float *)staged)[2];
+    } else {
+      p[0] = load (thin, thin.x, i);
+      p[1] = load (thin, thin.y, i);
+      p[2] = load (thin, thin.z, i);
+    }
     keep = ndt_scan_keep (
         p[0], p[1], p[2], thin.min_range, thin.max_range, thin.use_box, thin.box_min, thin.box_max);
   }
@@ -162,37 +203,50 @@ block_rank (bool stays)
   return rank;
 }
 
+/* Assigns each leaf to its first point, and writes the points of the result in order. A block needs
+ * the number of points of the blocks before it, which have begun before: blocks begin in the order
+ * of their numbers. */
 __global__ void
-emit (const __grid_constant__ NdtCudaThin thin)
+__launch_bounds__ (BLOCK) emit (const __grid_constant__ NdtCudaThin thin)
 {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  /* Number of points of the blocks before this one. */
-  uint32_t before = 0;
-  for (uint32_t b = threadIdx.x; b < blockIdx.x; b += BLOCK)
-    before += thin.counts[b];
-  before = block_sum (before);
-
   const uint32_t slot = i < thin.n_raw ? thin.slot_of[i] : NONE;
-  const uint32_t at = before + block_rank (slot != NONE);
-  if (blockIdx.x == gridDim.x - 1 && threadIdx.x == BLOCK - 1)
-    *thin.n_points = at + (slot != NONE);
-  if (slot == NONE)
-    return;
+  const bool stays = slot != NONE && (!thin.leaves || thin.leaves[slot].not_first == ~i);
+  const uint32_t rank = block_rank (stays);
+  if (threadIdx.x == BLOCK - 1)
+    *(volatile uint32_t *)&thin.counts[blockIdx.x] = 1 + rank + stays;
 
-  float *out = thin.points + 3 * (size_t)at;
-  if (thin.leaves) {
-    const NdtCudaLeaf leaf = thin.leaves[slot];
+  float p[3];
+  if (stays && thin.leaves) {
+    const NdtCudaLeaf leaf = thin.leaves[slot], empty = {0, {0, 0, 0}, 0, 0};
     const uint64_t key = ~leaf.not_key;
     for (int k = 0; k < 3; k++) {
       const int32_t index = (int32_t)(key >> (21 * k) & 0x1fffff) - NDT_KEY_LIMIT;
-      out[k] = ndt_leaf_centroid (leaf.sum[k], leaf.n, index, thin.leaf_size);
+      p[k] = ndt_leaf_centroid (leaf.sum[k], leaf.n, index, thin.leaf_size);
     }
-    const NdtCudaLeaf empty = {0, {0, 0, 0}, 0, 0};
     thin.leaves[slot] = empty;
-  } else {
-    out[0] = load (thin, thin.x, i);
-    out[1] = load (thin, thin.y, i);
-    out[2] = load (thin, thin.z, i);
+  } else if (stays) {
+    p[0] = load (thin, thin.x, i);
+    p[1] = load (thin, thin.y, i);
+    p[2] = load (thin, thin.z, i);
+  }
+
+  uint32_t before = 0;
+  for (uint32_t b = threadIdx.x; b < blockIdx.x; b += BLOCK) {
+    uint32_t n;
+    do
+      n = *(volatile uint32_t *)&thin.counts[b];
+    while (n == 0);
+    before += n - 1;
+  }
+  const uint32_t at = block_sum (before) + rank;
+  if (blockIdx.x == gridDim.x - 1 && threadIdx.x == BLOCK - 1)
+    *thin.n_points = at + stays;
+  if (stays) {
+    float *out = thin.points + 3 * (size_t)at;
+    out[0] = p[0];
+    out[1] = p[1];
+    out[2] = p[2];
   }
 }
 
@@ -252,11 +306,16 @@ cudaError_t
 ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream)
 {
   const uint32_t n_blocks = (thin->n_raw + BLOCK - 1) / BLOCK;
-  insert<<<(thin->n_raw + 255) / 256, 256, 0, stream>>> (*thin);
-  count<<<n_blocks, BLOCK, 0, stream>>> (*thin);
-  if (thin->sample)
-    emit_sample<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+  const uint32_t n_insert = (thin->n_raw + INSERT - 1) / INSERT;
+  if (thin->staged)
+    insert<true><<<n_insert, INSERT, 0, stream>>> (*thin);
   else
+    insert<false><<<n_insert, INSERT, 0, stream>>> (*thin);
+  if (thin->sample) {
+    count<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+    emit_sample<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+  } else {
     emit<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+  }
   return cudaGetLastError ();
 }

@@ -43,6 +43,8 @@ typedef struct {
  * @sample: the result is a sample by the rules of ndt-scan-sample.h instead of centroids, with
  *   leaves as its cubes: at most NDT_SAMPLE_MOST points
  * @kept: of a sample: scratch, as @counts
+ * @staged: records of floats x, y, z that begin with x, of at most NDT_CUDA_THIN_RECORD bytes, a
+ *   multiple of 4; @x is aligned to 16 bytes
  *
  * Members of the filter as in NdtScanFilter.
  */
@@ -68,10 +70,13 @@ typedef struct {
   const uint32_t *n_raw_device;
   int32_t sample;
   uint32_t *kept;
+  int32_t staged;
 } NdtCudaThin;
 
+#define NDT_CUDA_THIN_RECORD 32
+
 #define NDT_CUDA_THIN_BLOCK 1024
-#define NDT_CUDA_THIN_LAUNCHES 3
+#define NDT_CUDA_THIN_LAUNCHES(sample) ((sample) ? 3 : 2)
 
 cudaError_t ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream);
 

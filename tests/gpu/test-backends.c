@@ -360,21 +360,30 @@ test_thin (void)
   Scene s = scene_new (60, 60000, 40000, 2, NULL);
   float *a = g_new (float, 3 * (gsize)s.n), *b = g_new (float, 3 * (gsize)s.n);
   double *wide = g_new (double, 4 * (gsize)s.n);
-  float *locked = ndt_backend_alloc_host (cuda, 16 * (gsize)s.n);
-  g_assert_nonnull (locked);
+  /* Records in page-locked memory: of 12, 16, 20, 32 and 36 bytes, and of 12 that begin beside a
+   * word of 16 bytes. */
+  static const guint words[] = {3, 4, 5, 8, 9, 3}, shifts[] = {0, 0, 0, 0, 0, 1};
+  float *locked[G_N_ELEMENTS (words)];
+  for (guint l = 0; l < G_N_ELEMENTS (words); l++) {
+    locked[l] = ndt_backend_alloc_host (cuda, 4 * (words[l] * (gsize)s.n + shifts[l]));
+    g_assert_nonnull (locked[l]);
+  }
   for (guint i = 7; i < s.n; i += 501)
     s.scan[3 * i + i % 3] = i % 2 ? NAN : INFINITY;
   for (guint i = 0; i < s.n; i++)
     for (guint k = 0; k < 3; k++) {
       wide[4 * i + k] = (double)s.scan[3 * i + k];
-      locked[4 * i + k] = s.scan[3 * i + k];
+      for (guint l = 0; l < G_N_ELEMENTS (words); l++)
+        locked[l][words[l] * i + shifts[l] + k] = s.scan[3 * i + k];
     }
   for (guint f = 0; f < G_N_ELEMENTS (filters); f++)
     for (guint m = 0; m < G_N_ELEMENTS (sizes); m++) {
       const guint n = sizes[m];
-      const NdtCloudView views[] = {ndt_cloud_view_xyz_f32 (s.scan, n),
-          ndt_cloud_view (wide, n, 32, 0, 8, 16, NDT_SCALAR_F64),
-          ndt_cloud_view (locked, n, 16, 0, 4, 8, NDT_SCALAR_F32)};
+      NdtCloudView views[2 + G_N_ELEMENTS (words)] = {ndt_cloud_view_xyz_f32 (s.scan, n),
+          ndt_cloud_view (wide, n, 32, 0, 8, 16, NDT_SCALAR_F64)};
+      for (guint l = 0; l < G_N_ELEMENTS (words); l++)
+        views[2 + l] =
+            ndt_cloud_view (locked[l] + shifts[l], n, 4 * words[l], 0, 4, 8, NDT_SCALAR_F32);
       for (guint v = 0; v < G_N_ELEMENTS (views); v++) {
         guint na, nb;
         g_assert_true (ndt_backend_set_scan (cpu, 1, &views[v], &filters[f], &error));
@@ -385,7 +394,9 @@ test_thin (void)
         g_assert_cmpmem (a, (gsize)na * 12, b, (gsize)nb * 12);
       }
     }
-  ((NdtBackendClass *)cuda->klass)->free_host (locked, 16 * (gsize)s.n);
+  for (guint l = 0; l < G_N_ELEMENTS (words); l++)
+    ((NdtBackendClass *)cuda->klass)
+        ->free_host (locked[l], 4 * (words[l] * (gsize)s.n + shifts[l]));
   g_free (wide);
   g_free (a);
   g_free (b);
