@@ -63,11 +63,16 @@ choose_kernel (const NdtCudaShape *shape)
 }
 
 static size_t
-slot_bytes (uint32_t lanes)
+slot_bytes (const NdtCudaShape *shape, uint32_t lanes)
 {
-  return lanes == 1   ? sizeof (ChunkSlot<1>)
-         : lanes == 2 ? sizeof (ChunkSlot<2>)
-                      : sizeof (ChunkSlot<4>);
+  switch (lanes) {
+  case 1:
+    return shape->grid ? sizeof (ChunkSlot<1, true>) : sizeof (ChunkSlot<1, false>);
+  case 2:
+    return shape->grid ? sizeof (ChunkSlot<2, true>) : sizeof (ChunkSlot<2, false>);
+  default:
+    return shape->grid ? sizeof (ChunkSlot<4, true>) : sizeof (ChunkSlot<4, false>);
+  }
 }
 
 /* Dynamic shared memory of a launch with @n_slots slots for @lanes lanes. */
@@ -76,7 +81,7 @@ dynamic_bytes (const NdtCudaShape *shape, uint32_t lanes, uint32_t n_slots)
 {
   const size_t strands =
       shape->grid ? 0 : (size_t)(SEGMENTS / shape->size) * STRANDS * VALUES * sizeof (float);
-  return strands + (n_slots + (size_t)shape->threads / 32) * slot_bytes (lanes);
+  return strands + (n_slots + (size_t)shape->threads / 32) * slot_bytes (shape, lanes);
 }
 
 static size_t
@@ -122,7 +127,7 @@ ndt_cuda_align_max_slots (const NdtCudaLimits *limits, const NdtCudaShape *shape
 {
   const size_t taken = taken_bytes (limits, shape, lanes),
                most = ndt_cuda_align_shared (limits, shape);
-  return taken <= most ? (uint32_t)((most - taken) / slot_bytes (lanes)) : 0;
+  return taken <= most ? (uint32_t)((most - taken) / slot_bytes (shape, lanes)) : 0;
 }
 
 uint32_t

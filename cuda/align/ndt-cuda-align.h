@@ -42,11 +42,12 @@ typedef struct {
   uint32_t reserved;
 } NdtCudaResult;
 
+#define NDT_CUDA_RESULT_WORDS (sizeof (NdtCudaResult) / 4)
 #define NDT_CUDA_STOP_CANCELLED 1000
 
 /* Words of a message to a running sequence: the low half of each is a word of an NdtStart up to its
  * factor, which starts that have one are launched with, the last one's a command; the high half is
- * the number that `finished' will receive. One a lane. */
+ * the ticket of the result. One a lane. */
 #define NDT_CUDA_MESSAGE (offsetof (NdtStart, regularization.factor) / 4 + 1)
 #define NDT_CUDA_GO 1
 #define NDT_CUDA_QUIT 2
@@ -64,8 +65,12 @@ typedef struct {
  * @patience: of a sequence: nanoseconds that it waits for a message
  * @starts: device memory or host memory that the device reads; NULL: the only one is @start
  * @results: one a start, host memory
- * @finished: host memory, receives @ticket once all results are there; of a sequence with each
- *   result, counting up
+ * @finished: host memory, receives @ticket once all results are there
+ * @words: of a single start or a sequence: host memory for the words of its results, in the place
+ * of
+ *   @results and @finished. The low half of each is a word of an NdtCudaResult, the high half
+ *   @ticket, of a sequence counting up: the result is there when all of its words are, so that
+ *   nothing is written after it that would have to wait for it to arrive. NULL: @results
  * @fault: host memory, set where a wait on the device timed out
  * @cancelled: device memory, nonzero: the alignment stops within a few passes
  * @n_done: device memory, zero before and after
@@ -108,6 +113,7 @@ typedef struct {
   uint32_t ticket;
   NdtCudaResult *results;
   volatile uint32_t *finished;
+  uint64_t *words;
   volatile uint32_t *fault;
   const uint32_t *cancelled;
   uint32_t *n_done;

@@ -39,17 +39,20 @@ typedef struct {
   uint32_t tag;  /* of level and neighbours */
 } Frame;
 
-/* Voxels that a lane can have; without a margin, of 27 cells, at most 27, 14 or 8. */
-template <int LANES> struct ListSize {
-  static constexpr uint32_t value = LANES == 1 ? 28 : LANES == 2 ? 16 : 12;
+/* Voxels that a lane can have; without a margin, of 27 cells, at most 27, 14 or 8. With a margin,
+ * of 64 cells, some points have more than there is room for: they are looked up in every pass, for
+ * which all blocks wait. So there is room for 48 in all where blocks are alone. */
+template <int LANES, bool ALONE> struct ListSize {
+  static constexpr uint32_t value = LANES == 1 ? 28 : LANES == 2 ? (ALONE ? 24 : 16) : 12;
 };
 
-/* A chunk's points and the voxels near them, cached from pass to pass. */
-template <int LANES> struct ChunkSlot {
+/* A chunk's points and the voxels near them, cached from pass to pass. @ALONE: a block is alone on
+ * a multiprocessor, and has more shared memory and registers. */
+template <int LANES, bool ALONE> struct ChunkSlot {
   float point[3][32 / LANES];
   float at[3][32 / LANES]; /* where voxels were looked up; cell indices where only cells count */
   uint32_t meta[32];       /* tag << 8 | number of voxels */
-  uint32_t list[ListSize<LANES>::value][32];
+  uint32_t list[ListSize<LANES, ALONE>::value][32];
 };
 
 /* Offset in cells of a voxel from a cell, by the low ten bits of both. */
@@ -96,12 +99,12 @@ own_cell (int32_t x, int32_t y, int32_t z, uint32_t lane)
 
 /* Lists a lane's voxels of the cells lo … hi around a point, at most ROWS along y and along z, in
  * the order of z, y, x. Returns how many, or -1 for more than the list holds. From the grid: */
-template <int LANES, int ROWS>
+template <int LANES, bool ALONE, int ROWS>
 __device__ __forceinline__ int
 list_voxels (const Frame &f, const int32_t cell[3], const int32_t lo[3], const int32_t hi[3],
     uint32_t lane, uint32_t *list)
 {
-  constexpr int SIZE = (int)ListSize<LANES>::value;
+  constexpr int SIZE = (int)ListSize<LANES, ALONE>::value;
   /* Most cells of a row, of three or four, that a lane has. */
   constexpr int IN_ROW = (ROWS + LANES - 1) / LANES;
   const bool faces_only = f.neighbours == NDT_NEIGHBOURS_DIRECT7;
@@ -145,12 +148,13 @@ list_voxels (const Frame &f, const int32_t cell[3], const int32_t lo[3], const i
 }
 
 /* The same by pages, of up to four rows: as in a grid, no load waits for a branch. */
-template <int LANES>
+template <int LANES, bool ALONE>
 __device__ __forceinline__ int
 list_voxels_in_pages (const Frame &f, const int32_t cell[3], const int32_t lo[3],
     const int32_t hi[3], uint32_t lane, uint32_t *list)
 {
-  constexpr int SIZE = (int)ListSize<LANES>::value, ROWS = 4, IN_ROW = (ROWS + LANES - 1) / LANES;
+  constexpr int SIZE = (int)ListSize<LANES, ALONE>::value, ROWS = 4,
+                IN_ROW = (ROWS + LANES - 1) / LANES;
   const bool faces_only = f.neighbours == NDT_NEIGHBOURS_DIRECT7;
   const uint32_t nx = (uint32_t)f.grid_size[0], ny = (uint32_t)f.grid_size[1],
                  nz = (uint32_t)f.grid_size[2];
@@ -194,12 +198,12 @@ list_voxels_in_pages (const Frame &f, const int32_t cell[3], const int32_t lo[3]
 }
 
 /* The same by the hash table. */
-template <int LANES>
+template <int LANES, bool ALONE>
 __device__ __forceinline__ int
 list_voxels_by_hash (const Frame &f, const int32_t cell[3], const int32_t lo[3],
     const int32_t hi[3], uint32_t lane, uint32_t *list)
 {
-  constexpr int SIZE = (int)ListSize<LANES>::value;
+  constexpr int SIZE = (int)ListSize<LANES, ALONE>::value;
   const bool faces_only = f.neighbours == NDT_NEIGHBOURS_DIRECT7;
   int n = 0;
   for (int32_t z = lo[2]; z <= hi[2]; z++)
@@ -216,13 +220,13 @@ list_voxels_by_hash (const Frame &f, const int32_t cell[3], const int32_t lo[3],
 }
 
 /* The same where there is no grid. */
-template <int LANES>
+template <int LANES, bool ALONE>
 __device__ __noinline__ int
 list_voxels_elsewhere (const Frame &f, const int32_t cell[3], const int32_t lo[3],
     const int32_t hi[3], uint32_t lane, uint32_t *list)
 {
-  return f.pages ? list_voxels_in_pages<LANES> (f, cell, lo, hi, lane, list)
-                 : list_voxels_by_hash<LANES> (f, cell, lo, hi, lane, list);
+  return f.pages ? list_voxels_in_pages<LANES, ALONE> (f, cell, lo, hi, lane, list)
+                 : list_voxels_by_hash<LANES, ALONE> (f, cell, lo, hi, lane, list);
 }
 
 /* Returns whether the point is in range; those of an unfiltered scan have not been tested before.
@@ -300,15 +304,15 @@ load_records (const NdtCudaVoxel *voxels, const uint32_t *list, int k, int n, Re
   }
 }
 
-/* @AHEAD_OF_TIME: records are loaded while those before are computed, which needs registers: for
- *   blocks that are alone on a multiprocessor.
+/* @ALONE: as of ChunkSlot; records are loaded while those before are computed, which needs
+ *   registers.
  *
  * Sums of a chunk, value i in lane i. Point @first + i is the chunk's i-th. The points of a slot
  * that is not @kept are read from @points in every pass. */
-template <int LANES, bool AHEAD_OF_TIME>
+template <int LANES, bool ALONE>
 __device__ __forceinline__ float
 chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_points,
-    uint32_t first, ChunkSlot<LANES> *slot, bool kept, uint32_t lane)
+    uint32_t first, ChunkSlot<LANES, ALONE> *slot, bool kept, uint32_t lane)
 {
   const uint32_t sub = lane / LANES;
   const bool by_radius = f.square_limit < INFINITY;
@@ -363,8 +367,8 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
         lo[k] = cell[k] + (int32_t)floorf ((local[k] - f.list_limit) * f.inverse_resolution);
         hi[k] = cell[k] + (int32_t)floorf ((local[k] + f.list_limit) * f.inverse_resolution);
       }
-      n = f.grid ? list_voxels<LANES, 4> (f, cell, lo, hi, lane, list)
-                 : list_voxels_elsewhere<LANES> (f, cell, lo, hi, lane, list);
+      n = f.grid ? list_voxels<LANES, ALONE, 4> (f, cell, lo, hi, lane, list)
+                 : list_voxels_elsewhere<LANES, ALONE> (f, cell, lo, hi, lane, list);
       keep = n >= 0;
     }
     if (n < 0) {
@@ -375,8 +379,8 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
         lo[k] = cell[k] - reach;
         hi[k] = cell[k] + reach;
       }
-      n = f.grid ? list_voxels<LANES, 3> (f, cell, lo, hi, lane, list)
-                 : list_voxels_elsewhere<LANES> (f, cell, lo, hi, lane, list);
+      n = f.grid ? list_voxels<LANES, ALONE, 3> (f, cell, lo, hi, lane, list)
+                 : list_voxels_elsewhere<LANES, ALONE> (f, cell, lo, hi, lane, list);
     }
   }
   __syncwarp ();
@@ -388,11 +392,11 @@ chunk_values (const Frame &f, const float *points, uint32_t stride, uint32_t n_p
   const float near2 = f.list_limit * f.list_limit;
   constexpr int AHEAD = 2;
   Record next[AHEAD];
-  if (AHEAD_OF_TIME && n > 0)
+  if (ALONE && n > 0)
     load_records<AHEAD> (f.voxels, list, 0, n, next);
   for (int k = 0; k < n; k += AHEAD) {
     Record record[AHEAD];
-    if (AHEAD_OF_TIME) {
+    if (ALONE) {
 #pragma unroll
       for (int u = 0; u < AHEAD; u++)
         record[u] = next[u];

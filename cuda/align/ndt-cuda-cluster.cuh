@@ -78,9 +78,9 @@ align_in_cluster (
   const uint32_t start = blockIdx.x / size;
   const uint32_t own = SEGMENTS / size; /* segments of this block: rank + size k */
   float *strands = (float *)dynamic;    /* own × STRANDS × VALUES */
-  ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)(strands + own * STRANDS * VALUES);
+  ChunkSlot<LANES, false> *slots = (ChunkSlot<LANES, false> *)(strands + own * STRANDS * VALUES);
   const uint32_t n_slots = job.n_slots[LANES / 2];
-  ChunkSlot<LANES> *scratch = slots + n_slots + warp;
+  ChunkSlot<LANES, false> *scratch = slots + n_slots + warp;
 
   const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
   /* Local chunk l is chunk SEGMENTS (l / own) + rank + size (l mod own). */
@@ -89,11 +89,13 @@ align_in_cluster (
     const uint32_t c = SEGMENTS * (l / own) + rank + size * (l % own);
     if (c >= n_chunks)
       break;
-    fill_slot<LANES> (job.source, &slots[l], CHUNK * c + i % CHUNK, n_points, i % CHUNK);
+    fill_slot<LANES, false> (job.source, &slots[l], CHUNK * c + i % CHUNK, n_points, i % CHUNK);
   }
-  if (warp == 0)
+  if (warp == 0) {
     begin (job, &control, (const uint32_t *)(job.starts ? &job.starts[start] : &job.start),
-        sizeof (NdtStart) / 4, choose_reuse<LANES> (job), lane);
+        sizeof (NdtStart) / 4, lane);
+    set_first_frame (job, &control, choose_reuse<LANES> (job), lane);
+  }
   cluster_barrier (size);
 
   for (uint32_t pass = 0;; pass++) {
@@ -124,7 +126,7 @@ align_in_cluster (
     }
     cluster_barrier (size);
     if (warp == 0)
-      advance (job, &control, segment_sum (all, lane), lane);
+      advance_apart (job, &control, segment_sum (all, lane), lane);
     __syncthreads ();
     if (!control.go_on)
       break;

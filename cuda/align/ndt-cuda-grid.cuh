@@ -131,37 +131,42 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
   static_assert (SEGMENTS == 2 * WARPS, "each warp collects two segments");
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t segment = blockIdx.x % SEGMENTS, part = blockIdx.x / SEGMENTS;
-  ChunkSlot<LANES> *slots = (ChunkSlot<LANES> *)dynamic;
+  ChunkSlot<LANES, true> *slots = (ChunkSlot<LANES, true> *)dynamic;
   const uint32_t n_slots = job.n_slots[LANES / 2];
-  ChunkSlot<LANES> *scratch = slots + n_slots + warp;
+  ChunkSlot<LANES, true> *scratch = slots + n_slots + warp;
   const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
   /* Local chunk l of the block. */
   const auto chunk_of = [&] (uint32_t l) {
     return segment + SEGMENTS * (STRANDS * (l / PER) + part * PER + l % PER);
   };
 
-  if (start == 0 || job.sources) {
-    for (uint32_t i = threadIdx.x; i < n_slots * CHUNK && chunk_of (i / CHUNK) < n_chunks;
-         i += THREADS)
-      fill_slot<LANES> (
-          source, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points, i % CHUNK);
-  } else {
-    for (uint32_t i = threadIdx.x; i < 32 * n_slots; i += THREADS)
-      slots[i / 32].meta[i % 32] = NO_TAG << 8;
-  }
+  /* One warp sets up the start while the others fill the slots, which waits for the host's memory
+   * where the scan is there. Of the first start that is done, see align_grid(). */
   if (warp == 0) {
-    const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
-    uint32_t n_words = sizeof (NdtStart) / 4;
     bool go = true;
-    if (start > 0 && job.sources) {
-      go = receive (job, job.ticket + start, lane, shared.message);
-      from = shared.message;
-      n_words = NDT_CUDA_MESSAGE - 1;
+    if (start > 0) {
+      const uint32_t *from = (const uint32_t *)(job.starts ? &job.starts[start] : &job.start);
+      uint32_t n_words = sizeof (NdtStart) / 4;
+      if (job.sources) {
+        go = receive (job, job.ticket + start, lane, shared.message);
+        from = shared.message;
+        n_words = NDT_CUDA_MESSAGE - 1;
+      }
+      if (go)
+        begin (job, &control, from, n_words, lane);
     }
     if (go)
-      begin (job, &control, from, n_words, choose_reuse<LANES> (job), lane);
+      set_first_frame (job, &control, choose_reuse<LANES> (job), lane);
     if (lane == 0)
       shared.goes_on = go;
+  } else if (start == 0 || job.sources) {
+    for (uint32_t i = threadIdx.x - 32; i < n_slots * CHUNK && chunk_of (i / CHUNK) < n_chunks;
+         i += THREADS - 32)
+      fill_slot<LANES, true> (
+          source, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points, i % CHUNK);
+  } else {
+    for (uint32_t i = threadIdx.x - 32; i < 32 * n_slots; i += THREADS - 32)
+      slots[i / 32].meta[i % 32] = NO_TAG << 8;
   }
   __syncthreads ();
   if (!shared.goes_on)
@@ -230,6 +235,9 @@ __launch_bounds__ (THREADS, BLOCKS) align_grid (const __grid_constant__ NdtCudaJ
 {
   extern __shared__ __align__ (16) unsigned char dynamic[];
   __shared__ GridShared<PARTS> shared;
+  if (threadIdx.x < 32)
+    begin (job, &shared.control, (const uint32_t *)(job.starts ? &job.starts[0] : &job.start),
+        sizeof (NdtStart) / 4, threadIdx.x);
   uint32_t sequence = *job.sequence;
   bool go = true;
   for (uint32_t start = 0; go && start < job.n_starts; start++) {

@@ -28,6 +28,7 @@ typedef struct {
   guint32 reserved[29];
   guint64 mailbox[32]; /* NDT_CUDA_MESSAGE of them */
   NdtCudaSource sources[NDT_MAX_SCANS];
+  guint64 words[NDT_MAX_SCANS * NDT_CUDA_RESULT_WORDS]; /* of results; written by the device */
 } NdtCudaSignals;
 
 /**

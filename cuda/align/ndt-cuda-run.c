@@ -111,9 +111,11 @@ choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_start
     const gboolean is_least = (shape.lanes & (lanes - 1)) == 0;
     const guint most = is_least ? G_MAXUINT : lanes == 2 ? NDT_CUDA_TWO_LANES : NDT_CUDA_FOUR_LANES;
     guint32 n = 1;
+    /* One lane a point keeps no voxels, and the points of a thinned scan are on the device: the
+     * memory is better left to the cache of the others. */
     if (cuda->n_slots > 0)
       n = cuda->n_slots;
-    else if (keeps_all)
+    else if (keeps_all && !(lanes == 1 && scan->thinned))
       n = ndt_cuda_align_slots (&shape, lanes, MIN (scan->n_points, most));
     shape.n_slots[k] =
         shape.lanes & lanes ? MIN (n, ndt_cuda_align_max_slots (&cuda->limits, &shape, lanes)) : 0;
@@ -131,10 +133,30 @@ wait_asleep (NdtCudaBackend *cuda, GError **error)
   return ndt_cuda_check (&cuda->memory, status, "alignment", error);
 }
 
-/* Waits until the result with the number cuda->ticket is there, or until the sequence of the launch
- * @ticket has ended without it: then *missed. */
+/* Whether the result with the number cuda->ticket is there. @index: of those that come in words;
+ * -1: all of a launch. */
 static gboolean
-wait (NdtCudaBackend *cuda, guint32 ticket, gboolean *missed, GError **error)
+take_result (NdtCudaBackend *cuda, gint index)
+{
+  const NdtCudaSignals *signals = cuda->signals.data;
+  guint32 words[NDT_CUDA_RESULT_WORDS];
+  if (index < 0)
+    return __atomic_load_n (&signals->finished, __ATOMIC_ACQUIRE) == cuda->ticket;
+  const guint64 *from = signals->words + (gsize)index * NDT_CUDA_RESULT_WORDS;
+  for (gint i = NDT_CUDA_RESULT_WORDS - 1; i >= 0; i--) {
+    const guint64 word = __atomic_load_n (&from[i], __ATOMIC_RELAXED);
+    if (word >> 32 != cuda->ticket)
+      return FALSE;
+    words[i] = (guint32)word;
+  }
+  memcpy ((NdtCudaResult *)cuda->results.data + index, words, sizeof (words));
+  return TRUE;
+}
+
+/* Waits until the result with the number cuda->ticket is there, or until the sequence of the launch
+ * @ticket has ended without it: then *missed. @index: as of take_result(). */
+static gboolean
+wait (NdtCudaBackend *cuda, guint32 ticket, gint index, gboolean *missed, GError **error)
 {
   const NdtCudaSignals *signals = cuda->signals.data;
   const gint64 give_up = g_get_monotonic_time () + NDT_CUDA_SPIN_TIME;
@@ -148,7 +170,7 @@ wait (NdtCudaBackend *cuda, guint32 ticket, gboolean *missed, GError **error)
         cuda->ticket != ticket && __atomic_load_n (&signals->ended, __ATOMIC_ACQUIRE) == ticket;
     if (cuda->pause > 0)
       g_usleep (cuda->pause);
-    if (__atomic_load_n (&signals->finished, __ATOMIC_ACQUIRE) == cuda->ticket)
+    if (take_result (cuda, index))
       return TRUE;
     if (has_ended) {
       *missed = TRUE;
@@ -323,7 +345,9 @@ run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *s
     ndt_cuda_count_upload (&cuda->memory, size);
   }
   cuda->ticket++;
-  if (!launch (cuda, job, &shape, error) || !wait (cuda, cuda->ticket, &missed, error))
+  job->words = n_starts == 1 ? ((NdtCudaSignals *)cuda->signals.data)->words : NULL;
+  if (!launch (cuda, job, &shape, error) ||
+      !wait (cuda, cuda->ticket, n_starts == 1 ? 0 : -1, &missed, error))
     return 0;
   ndt_cuda_count_download (&cuda->memory, n_starts * sizeof (NdtCudaResult));
   return check_cancelled (cuda, 0, n_starts, error) ? n_starts : 0;
@@ -356,6 +380,7 @@ prepare (NdtCudaBackend *cuda, GError **error)
     return FALSE;
   }
   __atomic_store_n (&cuda->began_at, g_get_monotonic_time (), __ATOMIC_RELAXED);
+  cuda->thinner.alone = get_share (cuda) == (guint)cuda->limits.n_processors;
   return TRUE;
 }
 
@@ -548,6 +573,7 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
     job.ended = &signals->ended;
     job.patience = NDT_CUDA_PATIENCE;
   }
+  job.words = signals->words;
   q->ticket = cuda->ticket;
   q->map_number = ndt_cuda_maps_get_number (&cuda->maps);
   if (q->params.clusters && !ndt_cuda_spread_mark (cuda, error))
@@ -622,13 +648,14 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
   NdtCudaSequence *q = &cuda->sequence;
-  gboolean missed, ok = ndt_cuda_enter (cuda, error) && wait (cuda, q->ticket, &missed, error);
+  gboolean missed, ok = ndt_cuda_enter (cuda, error) &&
+                        wait (cuda, q->ticket, (gint)(q->slot - q->first), &missed, error);
   if (ok && missed) {
     /* The kernel had ended when the start came. The next launch has new tickets, since this one has
      * ended its blocks under the last ticket. */
     cuda->ticket++;
     ok = wait_for_end (cuda, error) && launch_sequence (cuda, q->last - q->slot, error) &&
-         wait (cuda, q->ticket, &missed, error);
+         wait (cuda, q->ticket, 0, &missed, error);
   }
   ok = ok && check_cancelled (cuda, q->slot - q->first, 1, error) &&
        ndt_cuda_spread_wait_read (cuda, error);

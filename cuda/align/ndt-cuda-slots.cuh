@@ -29,10 +29,10 @@ choose_reuse (const NdtCudaJob &job)
 }
 
 /* Point @i of the scan, its chunk's @sub-th, into a slot. */
-template <int LANES>
+template <int LANES, bool ALONE>
 __device__ __forceinline__ void
-fill_slot (const NdtCudaSource &source, ChunkSlot<LANES> *slot, uint32_t i, uint32_t n_points,
-    uint32_t sub)
+fill_slot (const NdtCudaSource &source, ChunkSlot<LANES, ALONE> *slot, uint32_t i,
+    uint32_t n_points, uint32_t sub)
 {
   float p[3] = {NAN, NAN, NAN};
   if (i < n_points) {

@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__ (256)
 #define N_SUMS 22
 
 typedef struct {
-  ChunkSlot<LANES> slots[WARPS];
+  ChunkSlot<LANES, false> slots[WARPS];
   float parts[WARPS][VALUES];
   double sums[SLICES][32];
   int32_t is_last;

@@ -133,10 +133,10 @@ set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
   set_frame (job, c, o->level, o->kind, o->t, o->q, keep, lane);
 }
 
-/* Called by warp 0. @from: @n_words of an NdtStart; the rest is set to 0. */
+/* Called by warp 0. @from: @n_words of an NdtStart; the rest is set to 0. Does not depend on the
+ * scan. */
 static __device__ void
-begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words, float reuse,
-    uint32_t lane)
+begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words, uint32_t lane)
 {
   uint32_t *to = (uint32_t *)&c->start;
   for (uint32_t i = lane; i < sizeof (NdtStart) / 4; i += 32)
@@ -162,7 +162,6 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words
         a->valid = a->anchor[k] = 0;
   }
   if (lane == 0) {
-    c->reuse = reuse;
     c->failed = 0;
     c->frame.level = -1;
     c->params.translation_epsilon = job.translation_epsilon;
@@ -181,6 +180,15 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words
     c->params.resolution = job.levels[0].resolution;
     ndt_optimizer_init (&c->optimizer, &c->params, c->start.guess.orientation, c->start.approach);
   }
+  __syncwarp ();
+}
+
+/* The frame of the first pass, after begin(). Called by warp 0. */
+__device__ __forceinline__ void
+set_first_frame (const NdtCudaJob &job, Control *c, float reuse, uint32_t lane)
+{
+  if (lane == 0)
+    c->reuse = reuse;
   __syncwarp ();
   if (job.evaluate)
     set_frame (job, c, job.evaluate_level, job.evaluate_kind, (const double *)NULL,
@@ -326,36 +334,63 @@ advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
     set_trial_frame (job, c, lane);
 }
 
-/* Called by warp 0 of one block of the team. */
-static __device__ void
-write_result (const NdtCudaJob &job, const Control *c, uint32_t start, uint32_t lane)
+/* The same apart: fewer registers stay occupied, where they are few. */
+static __device__ __noinline__ void
+advance_apart (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
 {
-  NdtCudaResult *result = &job.results[start];
+  advance (job, c, value, lane);
+}
+
+/* Called by warp 0 of one block of the team, last. */
+static __device__ void
+write_result (const NdtCudaJob &job, Control *c, uint32_t start, uint32_t lane)
+{
   const NdtOptimizer *o = &c->optimizer;
-  result->values[lane] = c->best[lane];
-  if (lane == 0) {
-    for (int k = 0; k < 3; k++)
-      result->position[k] = c->start.guess.position[k] + o->best_t[k];
-    for (int k = 0; k < 4; k++)
-      result->orientation[k] = o->best_q[k];
-    result->objective = o->score;
-    result->iterations = (uint32_t)(o->iterations + o->approach_steps);
-    result->evaluations = (uint32_t)o->evaluations;
-    result->oscillation = (uint32_t)o->oscillation;
-    result->stop = c->total[31] >= (double)CANCELLED ? NDT_CUDA_STOP_CANCELLED : (uint32_t)o->stop;
-    result->n_points = (uint32_t)c->total[31];
-  }
+  /* All but the values, in the place of what is not needed any more. */
+  double *rest = c->held;
+  uint32_t *counts = (uint32_t *)(rest + 8);
   __syncwarp ();
   if (lane == 0) {
-    bool last = true;
+    for (int k = 0; k < 3; k++)
+      rest[k] = c->start.guess.position[k] + o->best_t[k];
+    for (int k = 0; k < 4; k++)
+      rest[3 + k] = o->best_q[k];
+    rest[7] = o->score;
+    counts[0] = (uint32_t)(o->iterations + o->approach_steps);
+    counts[1] = (uint32_t)o->evaluations;
+    counts[2] = (uint32_t)o->oscillation;
+    counts[3] = c->total[31] >= (double)CANCELLED ? NDT_CUDA_STOP_CANCELLED : (uint32_t)o->stop;
+    counts[4] = (uint32_t)c->total[31];
+    counts[5] = 0;
+  }
+  __syncwarp ();
+  constexpr uint32_t FIRST = offsetof (NdtCudaResult, values) / 4;
+  constexpr uint32_t END = offsetof (NdtCudaResult, objective) / 4;
+  for (uint32_t i = lane; i < NDT_CUDA_RESULT_WORDS; i += 32) {
+    const uint32_t word = i < FIRST ? ((const uint32_t *)rest)[i]
+                          : i < END ? ((const uint32_t *)c->best)[i - FIRST]
+                                    : ((const uint32_t *)rest)[i - END + FIRST];
+    if (job.words) {
+      const uint64_t tagged = (uint64_t)(job.ticket + start) << 32 | word;
+      asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(
+                       job.words + start * NDT_CUDA_RESULT_WORDS + i),
+                   "l"(tagged)
+                   : "memory");
+    } else {
+      ((uint32_t *)&job.results[start])[i] = word;
+    }
+  }
+  __syncwarp ();
+  if (lane == 0 && !job.words) {
     __threadfence_system (); /* for all lanes */
-    if (job.n_starts > 1 && !job.sources) {
+    bool last = true;
+    if (job.n_starts > 1) {
       last = atomicAdd (job.n_done, 1u) + 1 == job.n_starts;
       __threadfence_system ();
       if (last)
         *job.n_done = 0;
     }
     if (last)
-      *job.finished = job.ticket + (job.sources ? start : 0);
+      *job.finished = job.ticket;
   }
 }
