@@ -435,7 +435,7 @@ test_score_drop (void)
     }
     const NdtLocalization l = process (localizer, &o);
     assert_tracks (&l, &truths[i]);
-    n_far += i > 0 && l.registration.n_starts == 4;
+    n_far += i >= 10 && l.registration.n_starts > 1;
   }
   g_assert_cmpuint (n_far, >, 0);
   g_assert_cmpuint (n_far, <, 50);
