@@ -534,7 +534,11 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
    * same part. */
   NdtCudaScan *scan = &cuda->scans[q->slot];
   const gboolean alone = n_following == 0 || scan->thinned;
-  const guint share = (alone ? 2 : 1) * get_share (cuda);
+  guint share = (alone ? 2 : 1) * get_share (cuda);
+  /* The clusters of the scan before are summed beside a sequence: with the few multiprocessors that
+   * its usual grid leaves they would take longer than the alignment. */
+  if (!alone && q->params.clusters)
+    share = MAX (share / 2, 1);
   NdtCudaJob job;
   memset (&job, 0, sizeof (job));
   fill_job (cuda, &job, &q->params);
