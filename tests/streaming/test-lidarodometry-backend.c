@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "gst/odometry/gstlidarodometry.h"
-#include "tests/ndt-device.h"
-#include "tests/ndt-harness.h"
+#include "tests/ndt-backend-choice.h"
 
 #define N_SCANS 12
 /* Cells and leaves for the room, whose scans have 700 points. */
@@ -19,75 +18,9 @@ setup (void)
   GST_ELEMENT_REGISTER (lidarodometry, NULL);
 }
 
-static NdtBackend *
-no_device (const NdtBackendConfig *config, GError **error)
-{
-  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "no CUDA device: driver 12.4, 0 devices");
-  return NULL;
-}
-
-static NdtBackend *
-broken_device (const NdtBackendConfig *config, GError **error)
-{
-  g_set_error (error, NDT_ERROR, NDT_ERROR_DEVICE, "ECC error");
-  return NULL;
-}
-
-static void
-assert_backend (GstElement *element, const gchar *expected)
-{
-  g_autofree gchar *name = NULL;
-  g_object_get (element, "active-backend", &name, NULL);
-  fail_unless_equals_string (name, expected);
-}
-
-static void
-try_backend (GstNdtDeviceOpen open, const gchar *backend, GstStateChangeReturn expected,
-    const gchar *active, GError **warning, GError **error)
-{
-  GstElement *element = gst_element_factory_make ("lidarodometry", NULL);
-  g_autoptr (GstBus) bus = gst_bus_new ();
-
-  gst_ndt_device_open = open;
-  gst_element_set_bus (element, bus);
-  gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
-  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), expected);
-  assert_backend (element, active);
-  *warning = ndt_harness_error (element, GST_MESSAGE_WARNING);
-  *error = ndt_harness_error (element, GST_MESSAGE_ERROR);
-  ndt_harness_drop_messages (element);
-  gst_element_set_state (element, GST_STATE_NULL);
-  assert_backend (element, NULL);
-  ndt_harness_drop_messages (element);
-  gst_element_set_bus (element, NULL);
-  gst_object_unref (element);
-}
-
 GST_START_TEST (test_choice_of_backend)
 {
-  GError *warning, *error;
-
-  try_backend (ndt_device_open, "auto", GST_STATE_CHANGE_SUCCESS, "device", &warning, &error);
-  fail_if (warning || error);
-  try_backend (ndt_device_open, "cpu", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
-  fail_if (warning || error);
-  /* Without a device the CPU is no warning; with one that does not work it is. */
-  try_backend (no_device, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
-  fail_if (warning || error);
-  try_backend (NULL, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
-  fail_if (warning || error);
-  try_backend (broken_device, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
-  fail_unless (warning && strstr (warning->message, "ECC error") && !error);
-  g_clear_error (&warning);
-
-  try_backend (no_device, "cuda", GST_STATE_CHANGE_FAILURE, NULL, &warning, &error);
-  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-  fail_unless (strstr (error->message, "0 devices") != NULL);
-  g_clear_error (&error);
-  try_backend (NULL, "cuda", GST_STATE_CHANGE_FAILURE, NULL, &warning, &error);
-  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-  fail_unless (strstr (error->message, "no CUDA backend") != NULL);
-  g_clear_error (&error);
+  ndt_check_backend_choice ("lidarodometry", GST_STATE_PAUSED);
 }
 GST_END_TEST
 
@@ -113,7 +46,7 @@ pass_scans (const gchar *backend, const gchar *active, NdtPose poses[N_SCANS])
     memcpy (poses[i].position, meta->position, sizeof poses[i].position);
     memcpy (poses[i].orientation, meta->orientation, sizeof poses[i].orientation);
   }
-  assert_backend (element, active);
+  ndt_assert_backend (element, active);
   const guint n = ndt_harness_count_messages (bus, GST_MESSAGE_WARNING, "going on with the CPU");
   gst_element_set_bus (element, NULL);
   gst_object_unref (element);
@@ -143,7 +76,8 @@ GST_START_TEST (test_map_does_not_fit)
 {
   g_atomic_int_set (&ndt_device.fails_map, TRUE);
   GError *warning, *error;
-  try_backend (ndt_device_open, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
+  ndt_try_backend (
+      "lidarodometry", GST_STATE_PAUSED, ndt_device_open, "auto", "cpu", &warning, &error);
   fail_unless (warning && strstr (warning->message, "does not fit") && !error);
   g_clear_error (&warning);
 }

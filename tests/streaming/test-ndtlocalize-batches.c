@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "gst/ndt/gstndtlocalize.h"
-#include "tests/ndt-device.h"
-#include "tests/ndt-harness.h"
+#include "tests/ndt-backend-choice.h"
 #include "tests/ndt-wait.h"
 
 static void
@@ -16,28 +15,6 @@ setup (void)
 {
   ndt_device_install ();
   GST_ELEMENT_REGISTER (ndtlocalize, NULL);
-}
-
-static NdtBackend *
-no_device (const NdtBackendConfig *config, GError **error)
-{
-  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_DEVICE, "no CUDA device: driver 12.4, 0 devices");
-  return NULL;
-}
-
-static NdtBackend *
-broken_device (const NdtBackendConfig *config, GError **error)
-{
-  g_set_error (error, NDT_ERROR, NDT_ERROR_DEVICE, "ECC error");
-  return NULL;
-}
-
-static void
-assert_backend (GstElement *element, const gchar *expected)
-{
-  g_autofree gchar *name = NULL;
-  g_object_get (element, "active-backend", &name, NULL);
-  fail_unless_equals_string (name, expected);
 }
 
 static GstHarness *
@@ -569,10 +546,10 @@ GST_START_TEST (test_device_fails)
   GstHarness *h = tracking_harness (1);
   g_atomic_int_set (&ndt_device.n_aligned, 0);
   g_atomic_int_set (&ndt_device.fails_at, 1);
-  assert_backend (h->element, "device");
+  ndt_assert_backend (h->element, "device");
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
   gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (1)));
-  assert_backend (h->element, "cpu");
+  ndt_assert_backend (h->element, "cpu");
   fail_unless_equals_uint64 (ndt_harness_count (h, "fallbacks"), 1);
   g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
   fail_unless (warning && strstr (warning->message, "the device is lost"));
@@ -586,7 +563,7 @@ GST_START_TEST (test_map_does_not_fit)
 {
   g_atomic_int_set (&ndt_device.fails_map, TRUE);
   GstHarness *h = tracking_harness (1);
-  assert_backend (h->element, "cpu");
+  ndt_assert_backend (h->element, "cpu");
   fail_unless_equals_int (ndt_harness_pass_status (h, ndt_room_scan (0)), GST_POSE_STATUS_TRACKING);
   g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
   fail_unless (warning && strstr (warning->message, "does not fit"));
@@ -594,53 +571,9 @@ GST_START_TEST (test_map_does_not_fit)
 }
 GST_END_TEST
 
-static void
-try_backend (GstNdtDeviceOpen open, const gchar *backend, GstStateChangeReturn expected,
-    const gchar *active, GError **warning, GError **error)
-{
-  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
-  g_autoptr (GstBus) bus = gst_bus_new ();
-
-  gst_ndt_device_open = open;
-  gst_element_set_bus (element, bus);
-  gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
-  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_READY), expected);
-  assert_backend (element, active);
-  *warning = ndt_harness_error (element, GST_MESSAGE_WARNING);
-  *error = ndt_harness_error (element, GST_MESSAGE_ERROR);
-  ndt_harness_drop_messages (element);
-  gst_element_set_bus (element, NULL);
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_object_unref (element);
-}
-
 GST_START_TEST (test_choice_of_backend)
 {
-  GError *warning, *error;
-
-  try_backend (ndt_device_open, "auto", GST_STATE_CHANGE_SUCCESS, "device", &warning, &error);
-  fail_if (warning || error);
-  try_backend (ndt_device_open, "cpu", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
-  fail_if (warning || error);
-  /* Without a device the CPU is no warning; with one that does not work it is. */
-  try_backend (no_device, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
-  fail_if (warning || error);
-  try_backend (NULL, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
-  fail_if (warning || error);
-  try_backend (broken_device, "auto", GST_STATE_CHANGE_SUCCESS, "cpu", &warning, &error);
-  fail_unless (warning && strstr (warning->message, "ECC error") && !error);
-  g_clear_error (&warning);
-
-  try_backend (no_device, "cuda", GST_STATE_CHANGE_FAILURE, NULL, &warning, &error);
-  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-  fail_unless (strstr (error->message, "0 devices") != NULL);
-  g_clear_error (&error);
-  try_backend (NULL, "cuda", GST_STATE_CHANGE_FAILURE, NULL, &warning, &error);
-  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-  g_clear_error (&error);
-  try_backend (broken_device, "cuda", GST_STATE_CHANGE_FAILURE, NULL, &warning, &error);
-  fail_unless (error != NULL);
-  g_clear_error (&error);
+  ndt_check_backend_choice ("ndtlocalize", GST_STATE_READY);
 }
 GST_END_TEST
 
