@@ -661,8 +661,9 @@ ndt_cuda_align_end (NdtBackend *backend, NdtAlignResult *result, GError **error)
     ok = wait_for_end (cuda, error) && launch_sequence (cuda, q->last - q->slot, error) &&
          wait (cuda, q->ticket, 0, &missed, error);
   }
-  ok = ok && check_cancelled (cuda, q->slot - q->first, 1, error) &&
-       ndt_cuda_spread_wait_read (cuda, error);
+  /* A cancelled scan is the caller's again, too. */
+  ok = ok && ndt_cuda_spread_wait_read (cuda, error) &&
+       check_cancelled (cuda, q->slot - q->first, 1, error);
   if (!ok) {
     ndt_cuda_align_stop (backend);
     return FALSE;

@@ -13,10 +13,11 @@ typedef struct {
   volatile guint32 finished;
 } Signals;
 
-/* On the device; zero before and after each kernel. */
+/* On the device; the first two are zero before and after each kernel. */
 typedef struct {
   guint32 order_done;
   guint32 spread_done;
+  guint32 n_points;
 } Counts;
 
 gboolean
@@ -149,6 +150,7 @@ ndt_cuda_spread_order (NdtCudaBackend *cuda, GError **error)
   job.tiles = order->memory.data;
   job.copy = (float *)((guint8 *)order->memory.data + tile_bytes (n));
   job.points = job.copy + 3 * (gsize)n;
+  job.n_points = &((Counts *)s->counts.data)->n_points;
   job.n_done = &((Counts *)s->counts.data)->order_done;
   job.ordered = &signals->ordered;
   job.ticket = ++s->order_ticket;

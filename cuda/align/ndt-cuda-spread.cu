@@ -73,6 +73,8 @@ __launch_bounds__ (TILE / 2) sort_tiles (const __grid_constant__ NdtCudaOrderJob
     for (uint32_t i = threadIdx.x; i < TILE; i += TILE / 2)
       job.tiles[first + i] = values[i];
   }
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    *job.n_points = n_points;
   __syncthreads ();
   if (threadIdx.x == 0 && atomicAdd (job.n_done, 1u) + 1 == gridDim.x) {
     *job.n_done = 0;
@@ -96,7 +98,7 @@ count_less (const uint64_t *tile, uint64_t value)
 static __global__ void __launch_bounds__ (256)
     merge_tiles (const __grid_constant__ NdtCudaOrderJob job)
 {
-  const uint32_t n_points = count_points (job.source), n_tiles = (n_points + TILE - 1) / TILE;
+  const uint32_t n_points = *job.n_points, n_tiles = (n_points + TILE - 1) / TILE;
   for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < n_tiles * TILE; i += gridDim.x * 256) {
     const uint64_t value = job.tiles[i];
     uint32_t rank = 0;

@@ -25,6 +25,8 @@ extern "C" {
  * @tiles: NDT_CUDA_ORDER_TILE for each such number of points begun: scratch
  * @copy: packed points: scratch
  * @points: receives the packed points in order, those that are no points at the end
+ * @n_points: device memory, of the kernels: points of the source, which may be another scan's when
+ *   the second kernel runs
  * @n_done: device memory, zero before and after
  * @ticket: *ordered receives it, host memory, when the source is not read any more
  *
@@ -37,6 +39,7 @@ typedef struct {
   uint64_t *tiles;
   float *copy;
   float *points;
+  uint32_t *n_points;
   uint32_t *n_done;
   volatile uint32_t *ordered;
   uint32_t ticket;

@@ -60,7 +60,8 @@ typedef struct {
 /**
  * NdtCudaThinner:
  * @copy_stream: of uploads of raw scans, so that one is copied while another is thinned or aligned
- * @alone: no other backend of the process uses the device
+ * @alone: no other backend of the process had begun an alignment on the device within a millisecond
+ *   when this one last began one
  *
  * Memory for uploads and thinning, shared by all scans of a stream. Set up by
  * ndt_cuda_thinner_init().

@@ -126,3 +126,28 @@ gst_ndt_backend_tell_failure (GstElement *element, const GError *failure)
   GST_ELEMENT_WARNING (element, RESOURCE, FAILED,
       ("The device failed, going on with the CPU: %s.", failure->message), (NULL));
 }
+
+GstDebugLevel
+gst_ndt_backend_get_debug_level (NdtLogLevel level)
+{
+  static const GstDebugLevel levels[] = {
+      [NDT_LOG_NONE] = GST_LEVEL_NONE,
+      [NDT_LOG_ERROR] = GST_LEVEL_ERROR,
+      [NDT_LOG_WARNING] = GST_LEVEL_WARNING,
+      [NDT_LOG_INFO] = GST_LEVEL_INFO,
+      [NDT_LOG_DEBUG] = GST_LEVEL_DEBUG,
+      [NDT_LOG_TRACE] = GST_LEVEL_LOG,
+  };
+  return levels[level];
+}
+
+NdtLogLevel
+gst_ndt_backend_get_log_level (GstDebugCategory *category)
+{
+  const GstDebugLevel threshold = gst_debug_category_get_threshold (category);
+  NdtLogLevel level = NDT_LOG_TRACE;
+
+  while (level > NDT_LOG_NONE && gst_ndt_backend_get_debug_level (level) > threshold)
+    level--;
+  return level;
+}

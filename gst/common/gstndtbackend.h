@@ -43,4 +43,9 @@ void gst_ndt_backend_tell_reason (
 /* That the element left its device. */
 void gst_ndt_backend_tell_failure (GstElement *element, const GError *failure);
 
+/* ndtcore's levels are GStreamer's but for FIXME, and its last is of each scan. */
+GstDebugLevel gst_ndt_backend_get_debug_level (NdtLogLevel level);
+/* The last level that a category shows. */
+NdtLogLevel gst_ndt_backend_get_log_level (GstDebugCategory *category);
+
 G_END_DECLS

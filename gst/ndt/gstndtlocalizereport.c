@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "gstndtlocalizereport.h"
 
+#include "gst/common/gstndtbackend.h"
+
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
 
 /* Warnings about scans are posted at most this often. */
@@ -9,21 +11,11 @@
 /* So many scans in a row that are not tracking are worth a warning. */
 #define SCANS_BEFORE_WARNING 3
 
-/* ndtcore's levels are GStreamer's but for FIXME, and its last is of each scan. */
-static const GstDebugLevel levels[] = {
-    [NDT_LOG_NONE] = GST_LEVEL_NONE,
-    [NDT_LOG_ERROR] = GST_LEVEL_ERROR,
-    [NDT_LOG_WARNING] = GST_LEVEL_WARNING,
-    [NDT_LOG_INFO] = GST_LEVEL_INFO,
-    [NDT_LOG_DEBUG] = GST_LEVEL_DEBUG,
-    [NDT_LOG_TRACE] = GST_LEVEL_LOG,
-};
-
 static void
 forward_log (NdtLogLevel level, const gchar *category, const gchar *message, gpointer user_data)
 {
-  GST_CAT_LEVEL_LOG (
-      gst_ndt_localize_debug, levels[level], G_OBJECT (user_data), "%s: %s", category, message);
+  GST_CAT_LEVEL_LOG (gst_ndt_localize_debug, gst_ndt_backend_get_debug_level (level),
+      G_OBJECT (user_data), "%s: %s", category, message);
 }
 
 void
@@ -37,12 +29,7 @@ gst_ndt_localize_init_log (GstNdtLocalize *self)
 void
 gst_ndt_localize_update_log (GstNdtLocalize *self)
 {
-  const GstDebugLevel threshold = gst_debug_category_get_threshold (gst_ndt_localize_debug);
-  NdtLogLevel level = NDT_LOG_TRACE;
-
-  while (level > NDT_LOG_NONE && levels[level] > threshold)
-    level--;
-  ndt_log_set_level (&self->log, level);
+  ndt_log_set_level (&self->log, gst_ndt_backend_get_log_level (gst_ndt_localize_debug));
 }
 
 void

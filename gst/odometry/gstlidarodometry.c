@@ -68,6 +68,7 @@ struct _GstLidarOdometry {
   gchar *body_frame;
   GstNdtBackend choice;
   NdtBackendConfig config;
+  NdtLog log;                  /* of the backend, into the element's category */
   const gchar *active_backend; /* NULL: none is open */
   guint64 counts[N_STATUSES];
   guint64 n_searched;
@@ -189,6 +190,13 @@ use_backend (GstLidarOdometry *self, NdtBackend *backend, gboolean on_device)
   if (backend)
     GST_INFO_OBJECT (self, "backend %s", ndt_backend_get_name (backend));
   g_object_notify (G_OBJECT (self), "active-backend");
+}
+
+static void
+forward_log (NdtLogLevel level, const gchar *category, const gchar *message, gpointer user_data)
+{
+  GST_CAT_LEVEL_LOG (GST_CAT_DEFAULT, gst_ndt_backend_get_debug_level (level), G_OBJECT (user_data),
+      "%s: %s", category, message);
 }
 
 /* Goes on with the CPU, for good; with @params where odometry is yet to begin. */
@@ -359,6 +367,7 @@ gst_lidar_odometry_start (GstBaseTransform *transform)
   self->n_cells = 0;
   GST_OBJECT_UNLOCK (self);
 
+  ndt_log_set_level (&self->log, gst_ndt_backend_get_log_level (GST_CAT_DEFAULT));
   NdtBackend *backend = gst_ndt_backend_open (choice, &config, &on_device, &reason, &error);
   if (!backend) {
     gst_ndt_backend_post_error (GST_ELEMENT (self), "Cannot open the backend", error);
@@ -633,5 +642,8 @@ gst_lidar_odometry_init (GstLidarOdometry *self)
   self->body_frame = g_strdup ("base_link");
   self->config = config;
   self->config.n_threads = 1;
+  self->log.func = forward_log;
+  self->log.user_data = self;
+  self->config.log = &self->log;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
 }

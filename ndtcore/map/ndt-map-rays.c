@@ -81,10 +81,10 @@ is_explained (const NdtVoxelLevel *level, const gint32 cell[3], const double p[3
 /* ---- Rays ---- */
 
 static guint
-count_pierced (NdtRays *rays)
+count_pierced (NdtRays *rays, NdtInstructions instructions)
 {
   guint n = 0;
-  switch (ndt_instructions_choose ()) {
+  switch (instructions) {
 #ifdef NDT_HAVE_X86_KERNELS
   case NDT_INSTRUCTIONS_AVX512:
     ndt_rays_kernel_avx512 (rays);
@@ -183,7 +183,7 @@ ndt_map_rays (const NdtVoxelMap *map, const NdtCloudView *points, const NdtPose 
         max_range > 0 ? MIN (max_range, MOST_RANGE) : MOST_RANGE);
   out->n = rays.n;
   out->n_unexplained = count_unexplained (&rays);
-  out->n_pierced = count_pierced (&rays);
+  out->n_pierced = count_pierced (&rays, ndt_voxel_map_get_instructions (map));
 }
 
 gboolean

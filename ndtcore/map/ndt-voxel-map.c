@@ -13,6 +13,7 @@ struct _NdtVoxelMap {
   guint n_levels;
   NdtVoxelLevel levels[NDT_MAX_LEVELS];
   guint64 *steep;
+  NdtInstructions instructions;
   guint64 n_points;
   double min[3];
   double max[3];
@@ -78,6 +79,12 @@ ndt_voxel_map_get_bounds (const NdtVoxelMap *map, double min[3], double max[3])
   memcpy (max, map->max, sizeof (map->max));
 }
 
+NdtInstructions
+ndt_voxel_map_get_instructions (const NdtVoxelMap *map)
+{
+  return map->instructions;
+}
+
 guint64 *
 ndt_voxel_map_get_steep (const NdtVoxelMap *map)
 {
@@ -132,6 +139,8 @@ ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
   map->n_levels = n_levels;
   memcpy (map->levels, levels, n_levels * sizeof (NdtVoxelLevel));
   map->steep = g_new0 (guint64, get_n_slots (&levels[0]));
+  /* Here, since the environment is not to be read while scans are. */
+  map->instructions = ndt_instructions_choose ();
   map->n_points = n_points;
   memcpy (map->min, min, sizeof (map->min));
   memcpy (map->max, max, sizeof (map->max));

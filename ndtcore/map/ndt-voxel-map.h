@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
+#include "ndtcore/base/ndt-instructions.h"
 #include "ndtcore/scan/ndt-cloud.h"
 #include "ndtcore/math/ndt-types.h"
 
@@ -102,10 +103,12 @@ guint ndt_voxel_map_get_n_levels (const NdtVoxelMap *map);
 const NdtVoxelLevel *ndt_voxel_map_get_level (const NdtVoxelMap *map, guint level);
 /* Index of the voxel of a cell relative to the level's origin, or -1. */
 gint64 ndt_voxel_level_find (const NdtVoxelLevel *level, gint32 x, gint32 y, gint32 z);
-/* Finite points that the map was made from. */
 /* For ndt_map_rays(): a word for each slot of the finest level's blocks, to be read and written
  * atomically, 0 until a ray comes to the block. */
 guint64 *ndt_voxel_map_get_steep (const NdtVoxelMap *map);
+/* For the same: ndt_instructions_choose() when the map was made. */
+NdtInstructions ndt_voxel_map_get_instructions (const NdtVoxelMap *map);
+/* Finite points that the map was made from. */
 guint64 ndt_voxel_map_get_n_points (const NdtVoxelMap *map);
 /* Bounds of those points in metres, map frame. */
 void ndt_voxel_map_get_bounds (const NdtVoxelMap *map, double min[3], double max[3]);

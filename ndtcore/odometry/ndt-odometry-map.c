@@ -143,7 +143,8 @@ ndt_odometry_map_build (NdtOdometryMap *map, guint n_levels, GError **error)
   /* Points that did not get into the map are lost; that it is empty, more levels tell as well. */
   if (map->error &&
       (n_levels <= 1 || !g_error_matches (map->error, NDT_ERROR, NDT_ERROR_EMPTY_MAP))) {
-    g_propagate_error (error, g_steal_pointer (&map->error));
+    /* It stays: the map lacks them for any backend. */
+    g_propagate_error (error, g_error_copy (map->error));
     return NULL;
   }
   if (map->built && n_levels <= 1)
@@ -184,5 +185,7 @@ ndt_odometry_map_restore (NdtOdometryMap *map, NdtSaved *saved)
 {
   ndt_odometry_map_wait (map);
   drop_built (map);
-  return ndt_rolling_map_restore (map->rolling, saved);
+  const gboolean ok = ndt_rolling_map_restore (map->rolling, saved);
+  map->n_cells = ndt_rolling_map_get_n_cells (map->rolling);
+  return ok;
 }

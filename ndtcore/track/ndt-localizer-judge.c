@@ -420,7 +420,9 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
 static void
 add_distortion (const NdtLocalizerStep *step, double c[36])
 {
-  const gboolean own = !step->guess.coasts && !step->observation->has_velocity;
+  const gboolean by_odometry =
+      step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY && !step->guess.far;
+  const gboolean own = !step->guess.coasts && !by_odometry && !step->observation->has_velocity;
   const double metres = own ? OWN_VELOCITY : WRONG_VELOCITY * step->out.innovation;
   const double turn = own ? OWN_TURN : 0;
   if (!ndt_localizer_step_is_deskewed (step))

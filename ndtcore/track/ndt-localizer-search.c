@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ndt-localizer-step.h"
+#include "ndtcore/math/ndt-mount.h"
 
 /* Scans that are followed at most where nobody waits for the result. */
 #define MOST_SCANS 64
@@ -166,7 +167,9 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
   task.area.seed += (guint64)tracker->n_skipped;
   if (step->is_questioned || step->dropped) {
     task.has_stream = TRUE;
-    task.stream = tracker->pose;
+    /* Where the sensor is in the middle of a compensated scan, as what a search finds. */
+    task.stream = ndt_mount_body_of_sensor (
+        ndt_localizer_get_mount (localizer), &step->out.registration.pose);
     task.is_questioned = step->is_questioned;
     for (guint k = 0; k < 2; k++)
       task.area.stddev[k] = MAX (task.area.stddev[k], QUESTIONED_STDDEV);
@@ -205,8 +208,10 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
   const guint n_added = ndt_relocalizer_count (localizer->relocalizer);
   const gboolean in_order = step->tried && step->reason == NDT_REASON_NONE &&
                             tracker->n_unconfirmed == 0 && !step->is_questioned;
-  localizer->quality =
-      ndt_tracker_quality (step->out.registration.nvtl, step->out.registration.matched_ratio);
+  /* A scan that could not be aligned is no evidence. */
+  if (step->tried)
+    localizer->quality =
+        ndt_tracker_quality (step->out.registration.nvtl, step->out.registration.matched_ratio);
   /* The mean of the fit adapts to another place before the search is over. */
   const gboolean goes_on = n_added > 0 && localizer->is_questioned;
   guint n = 0;
@@ -234,6 +239,11 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
   if (n < localizer->params.min_points)
     return TRUE;
   if (n_added == 0) {
+    /* Searches for scans that counted looked only around them: no failure on all of the map. */
+    if (localizer->is_questioned && !step->is_questioned) {
+      localizer->n_failed = localizer->n_rest = 0;
+      localizer->has_failure = localizer->is_questioned = FALSE;
+    }
     if (localizer->n_rest > 0) {
       localizer->n_rest--;
       return TRUE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a graph would save where an alignment takes several commands: those of a raw scan are a copy
- * and four launches. Memory is set in the place of kernels, so that nothing but the commands takes
- * time. An alignment of an unfiltered scan is one launch, and has nothing to put into a graph.
+/* What a graph would save where an alignment takes several commands: a copy and four others, about
+ * as many as those of a raw scan in a backlog. Memory is set in the place of kernels, so that
+ * nothing but the commands takes time. An alignment of an unfiltered scan is one launch, and has
+ * nothing to put into a graph.
  *
  *   bench-graph
  *

@@ -83,6 +83,39 @@ GST_START_TEST (test_map_does_not_fit)
 }
 GST_END_TEST
 
+static NdtBackend *
+talking_device (const NdtBackendConfig *config, GError **error)
+{
+  ndt_log (config->log, NDT_LOG_WARNING, "cuda", "page-locked memory instead");
+  return ndt_device_open (config, error);
+}
+
+static void
+count_warning (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
+    const gchar *function, gint line, GObject *object, GstDebugMessage *message, gpointer user_data)
+{
+  if (level == GST_LEVEL_WARNING &&
+      g_str_equal (gst_debug_category_get_name (category), "lidarodometry") &&
+      strstr (gst_debug_message_get (message), "page-locked"))
+    ++*(guint *)user_data;
+}
+
+/* What the backend says is in the element's category. */
+GST_START_TEST (test_log)
+{
+  GError *warning, *error;
+  guint n = 0;
+  gst_debug_add_log_function (count_warning, &n, NULL);
+  gst_debug_set_threshold_for_name ("lidarodometry", GST_LEVEL_WARNING);
+  ndt_try_backend (
+      "lidarodometry", GST_STATE_PAUSED, talking_device, "auto", "device", &warning, &error);
+  gst_debug_unset_threshold_for_name ("lidarodometry");
+  gst_debug_remove_log_function (count_warning);
+  fail_if (warning || error);
+  fail_unless_equals_int (n, 1);
+}
+GST_END_TEST
+
 static Suite *
 lidarodometry_backend_suite (void)
 {
@@ -91,6 +124,7 @@ lidarodometry_backend_suite (void)
   suite_add_tcase (suite, test_case);
   tcase_add_checked_fixture (test_case, setup, NULL);
   tcase_add_test (test_case, test_choice_of_backend);
+  tcase_add_test (test_case, test_log);
   tcase_add_test (test_case, test_failing_device);
   tcase_add_test (test_case, test_map_does_not_fit);
   return suite;
