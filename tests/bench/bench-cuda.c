@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench-time.h"
+#include "bench-town.h"
 #include "cuda/device/ndt-cuda-testing.h"
 #include "cuda/ndt-cuda.h"
 #include "ndtcore/math/ndt-formulas.h"
@@ -48,20 +50,6 @@ fail (GError *error)
     g_error ("%s", error->message);
 }
 
-static int
-compare (const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-static double
-percentile (double *values, guint n, double p)
-{
-  qsort (values, n, sizeof (double), compare);
-  return values[MIN (n - 1, (guint)(p * n))];
-}
-
 /* @p95 and @p99: NAN where @value is none of single runs. */
 static void
 print_row (
@@ -90,8 +78,9 @@ static void
 row (const gchar *name, double *times, guint n, const gchar *unit, const gchar *note)
 {
   const double scale = *unit == 'm' ? 1e-3 : 1;
-  print_row (name, unit, percentile (times, n, 0.5) * scale, percentile (times, n, 0.95) * scale,
-      percentile (times, n, 0.99) * scale, note ? note : "");
+  print_row (name, unit, bench_percentile (times, n, 0.5) * scale,
+      bench_percentile (times, n, 0.95) * scale, bench_percentile (times, n, 0.99) * scale,
+      note ? note : "");
 }
 
 static int
@@ -100,33 +89,6 @@ compare_azimuth (const void *a, const void *b)
   const float *p = a, *q = b;
   const float x = atan2f (p[1], p[0]), y = atan2f (q[1], q[0]);
   return x < y ? -1 : x > y;
-}
-
-static double
-now_us (void)
-{
-  struct timespec t;
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static Cloud
-read_cloud (NdtBackend *backend, const gchar *folder, const gchar *name)
-{
-  g_autofree gchar *path = g_build_filename (folder, name, NULL);
-  g_autofree gchar *data = NULL;
-  gsize size;
-  gint32 n;
-  Cloud cloud;
-  GError *error = NULL;
-  g_file_get_contents (path, &data, &size, &error);
-  fail (error);
-  memcpy (&n, data, 4);
-  g_assert_cmpuint (size, >=, 4 + 12 * (gsize)n);
-  cloud.n = (guint)n;
-  cloud.xyz = ndt_backend_alloc_host (backend, 12 * (gsize)n);
-  memcpy (cloud.xyz, data + 4, 12 * (gsize)n);
-  return cloud;
 }
 
 static NdtPose *
@@ -183,10 +145,10 @@ bench_one (
         .guess = i >= 0 && i < (gint)town->n_near ? town->near_starts[i] : near_guess (town, rand),
         .approach = approach};
     NdtAlignResult result;
-    const double t0 = now_us ();
+    const double t0 = bench_now_us ();
     ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
     ndt_backend_align (backend, 0, &params, &start, 1, &result, &error);
-    const double t1 = now_us ();
+    const double t1 = bench_now_us ();
     fail (error);
     if (i < 0)
       continue;
@@ -199,11 +161,11 @@ bench_one (
   for (gint i = -20; i < RUNS; i++) {
     const NdtPose pose = near_guess (town, rand);
     NdtSums sums;
-    const double t0 = now_us ();
+    const double t0 = bench_now_us ();
     ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
     ndt_backend_evaluate (backend, 0, &params, 0, NDT_KIND_SCORE, &pose, 1, &sums, &error);
     if (i >= 0)
-      single[i] = now_us () - t0;
+      single[i] = bench_now_us () - t0;
     fail (error);
   }
   double mean = 0, mean1 = 0;
@@ -242,11 +204,11 @@ bench_far (NdtBackend *backend, const Town *town, const Cloud *cloud, guint appr
       }
   n_candidates = n / town->n_far;
   for (gint i = -2; i < (gint)n_runs; i++) {
-    const double t0 = now_us ();
+    const double t0 = bench_now_us ();
     ndt_backend_set_scan (backend, 0, &view, &no_filter, &error);
     ndt_backend_align (backend, 0, &params, starts, n, results, &error);
     if (i >= 0)
-      times[i] = now_us () - t0;
+      times[i] = bench_now_us () - t0;
     fail (error);
   }
   for (guint i = 0; i < town->n_far; i++) {
@@ -319,10 +281,10 @@ bench_scan (NdtBackend *backend, const Town *town, const NdtCloudView *scan,
     view.x += at;
     view.y += at;
     view.z += at;
-    const double t0 = now_us ();
+    const double t0 = bench_now_us ();
     ndt_backend_set_scan (backend, 1, &view, filter, &error);
     ndt_backend_align (backend, 1, &params, &start, 1, &result, &error);
-    const double t1 = now_us ();
+    const double t1 = bench_now_us ();
     double metres;
     fail (error);
     if (i < 0)
@@ -354,11 +316,11 @@ bench_register (NdtBackend *backend, const Town *town, const NdtCloudView *view,
     const guint first = (guint)(i + 5) * n_guesses % town->n_far;
     NdtRegistration result;
     double metres;
-    const double t0 = now_us ();
+    const double t0 = bench_now_us ();
     ndt_backend_set_scan (backend, 2, view, filter, &error);
     ndt_register (backend, 2, &registration, NDT_SEARCH_FAR, town->far_starts + first, n_guesses,
         &result, &error);
-    const double t1 = now_us ();
+    const double t1 = bench_now_us ();
     fail (error);
     if (i < 0)
       continue;
@@ -392,10 +354,10 @@ bench_complete (NdtBackend *backend, const Town *town, const Cloud *cloud)
   fail (error);
   memset (&out, 0, sizeof (out));
   for (gint i = 0; i < RUNS; i++) {
-    const double t0 = now_us ();
+    const double t0 = bench_now_us ();
     for (guint k = 0; k < N; k++)
       ndt_register_complete (backend, 0, &registration, &result, &out, &error);
-    times[i] = (now_us () - t0) / N;
+    times[i] = (bench_now_us () - t0) / N;
     fail (error);
   }
   g_assert_cmpint (out.covariance_kind, ==, NDT_POSE_COVARIANCE_LAPLACE);
@@ -417,16 +379,16 @@ bench_clusters (NdtBackend *backend, const Town *town, const Cloud *cloud)
   for (guint with = 0; with < 2; with++) {
     clustered.clusters = with;
     for (gint i = 0; i < RUNS; i++) {
-      const double t0 = now_us ();
+      const double t0 = bench_now_us ();
       ndt_backend_align_begin (backend, 0, &clustered, &start, 0, &error);
       ndt_backend_align_end (backend, &result, &error);
-      const double t1 = now_us ();
+      const double t1 = bench_now_us ();
       fail (error);
       if (with)
         ndt_backend_spread (backend, 0, &clustered, &result, &error);
       fail (error);
       times[i] = t1 - t0;
-      waits[i] = now_us () - t1;
+      waits[i] = bench_now_us () - t1;
     }
     row (with ? "5,000 points from the truth, and clusters begun" : "5,000 points from the truth",
         times, RUNS, "us", NULL);
@@ -450,9 +412,9 @@ bench_budgets (const Town *town, const Cloud *cloud, const NdtCloudView *raw)
     NdtBackend *backend = ndt_cuda_backend_open (&config, &error);
     fail (error);
     for (guint k = 0; k < G_N_ELEMENTS (times); k++) {
-      const double t0 = now_us ();
+      const double t0 = bench_now_us ();
       ndt_backend_set_map_from_points (backend, &map_params, &target, NULL, &error);
-      times[k] = now_us () - t0;
+      times[k] = bench_now_us () - t0;
       fail (error);
     }
     g_autofree gchar *budget =
@@ -488,10 +450,10 @@ bench_map (NdtBackend *backend, const Town *town, guint n, guint n_runs)
   }
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (xyz, n);
   for (gint i = -2; i < (gint)n_runs; i++) {
-    const double t0 = now_us ();
+    const double t0 = bench_now_us ();
     ndt_backend_set_map_from_points (backend, &map_params, &view, NULL, &error);
     if (i >= 0)
-      times[i] = now_us () - t0;
+      times[i] = bench_now_us () - t0;
     fail (error);
   }
   g_autofree gchar *name = g_strdup_printf ("%u points in page-locked memory to a voxel map", n);
@@ -541,18 +503,18 @@ bench_map_sizes (const Town *town, const Cloud *cloud)
     NdtVoxelMap *map = NULL;
     double built[N_MAPS], uploaded[N_MAPS];
     for (guint i = 0; i < N_MAPS; i++) {
-      const double t0 = now_us ();
+      const double t0 = bench_now_us ();
       ndt_backend_set_map_from_points (backend, &map_params, &view, NULL, &error);
-      built[i] = now_us () - t0;
+      built[i] = bench_now_us () - t0;
       fail (error);
     }
     ndt_backend_set_map_from_points (backend, &map_params, &view, &map, &error);
     fail (error);
     backend->klass->free_host (xyz, 12 * (gsize)n);
     for (guint i = 0; i < N_MAPS; i++) {
-      const double t0 = now_us ();
+      const double t0 = bench_now_us ();
       ndt_backend_set_map (backend, map, &error);
-      uploaded[i] = now_us () - t0;
+      uploaded[i] = bench_now_us () - t0;
       fail (error);
     }
     g_autofree gchar *what =
@@ -568,11 +530,11 @@ bench_map_sizes (const Town *town, const Cloud *cloud)
         if (cold && (cudaMemset (other, i, FLUSH) != cudaSuccess ||
                         cudaDeviceSynchronize () != cudaSuccess))
           g_error ("the cache cannot be flushed");
-        const double t0 = now_us ();
+        const double t0 = bench_now_us ();
         ndt_backend_set_scan (backend, 0, &scan, &no_filter, &error);
         ndt_backend_align (backend, 0, &params, &start, 1, &result, &error);
         if (i >= 0)
-          times[i] = now_us () - t0;
+          times[i] = bench_now_us () - t0;
         fail (error);
       }
       row_of (what, cold ? "5,000 points aligned, cold" : "5,000 points aligned", times, N, "us");
@@ -645,13 +607,13 @@ main (int argc, char **argv)
   town.truth = truth[0];
   town.near_starts = read_poses (folder, "guesses.txt", &town.n_near);
   town.far_starts = read_poses (folder, "guesses_init.txt", &town.n_far);
-  town.target = read_cloud (backend, folder, "target.bin");
+  town.target.xyz = bench_read_cloud (backend, folder, "target.bin", &town.target.n);
   const NdtCloudView target = ndt_cloud_view_xyz_f32 (town.target.xyz, town.target.n);
   town.map = ndt_voxel_map_new (&map_params, &target, &error);
   fail (error);
   Cloud clouds[G_N_ELEMENTS (sizes)];
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
-    clouds[i] = read_cloud (backend, folder, sizes[i]);
+    clouds[i].xyz = bench_read_cloud (backend, folder, sizes[i], &clouds[i].n);
   ndt_backend_set_map (backend, town.map, &error);
   fail (error);
 

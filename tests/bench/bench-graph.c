@@ -10,25 +10,10 @@
 #include <cuda_runtime_api.h>
 #include <glib.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+
+#include "bench-time.h"
 
 #define RUNS 300
-
-static int
-compare (const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-static double
-now_us (void)
-{
-  struct timespec t;
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
 
 static void
 bench_graph (guint n_kernels, gsize n_bytes)
@@ -44,7 +29,7 @@ bench_graph (guint n_kernels, gsize n_bytes)
     g_error ("no memory for a graph");
   for (guint with = 0; with < 2; with++) {
     for (gint i = -20; i < RUNS; i++) {
-      const double t0 = now_us ();
+      const double t0 = bench_now_us ();
       if (with == 0 || i == -20) {
         if (with)
           cudaStreamBeginCapture (stream, cudaStreamCaptureModeThreadLocal);
@@ -60,9 +45,9 @@ bench_graph (guint n_kernels, gsize n_bytes)
       if (cudaStreamSynchronize (stream) != cudaSuccess)
         g_error ("commands failed");
       if (i >= 0)
-        times[with][i] = now_us () - t0;
+        times[with][i] = bench_now_us () - t0;
     }
-    qsort (times[with], RUNS, sizeof (double), compare);
+    qsort (times[with], RUNS, sizeof (double), bench_compare);
     printf ("a copy of %4" G_GSIZE_FORMAT " kB and %u commands, %-10s %7.2f %7.2f %7.2f\n",
         n_bytes / 1000, n_kernels, with ? "one graph" : "one by one", times[with][RUNS / 2],
         times[with][RUNS * 95 / 100], times[with][RUNS * 99 / 100]);

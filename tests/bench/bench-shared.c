@@ -12,10 +12,11 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench-shared-load.h"
+#include "bench-time.h"
+#include "bench-town.h"
 #include "cuda/ndt-cuda.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "tests/ndt-test.h"
@@ -128,40 +129,6 @@ load_stop (Load *load)
   g_thread_join (load->thread);
 }
 
-static int
-compare (const void *a, const void *b)
-{
-  const double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
-}
-
-static double
-now_us (void)
-{
-  struct timespec t;
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-/* x, y, z of a file with their number before them. */
-static float *
-read_cloud (NdtBackend *backend, const gchar *folder, const gchar *name, guint *n)
-{
-  g_autofree gchar *path = g_build_filename (folder, name, NULL);
-  g_autofree gchar *data = NULL;
-  g_autoptr (GError) error = NULL;
-  gsize size;
-  gint32 count;
-  if (!g_file_get_contents (path, &data, &size, &error))
-    g_error ("%s", error->message);
-  memcpy (&count, data, 4);
-  g_assert_cmpuint (size, >=, 4 + 12 * (gsize)count);
-  float *xyz = ndt_backend_alloc_host (backend, 12 * (gsize)count);
-  memcpy (xyz, data + 4, 12 * (gsize)count);
-  *n = (guint)count;
-  return xyz;
-}
-
 static NdtPose
 read_pose (const gchar *folder)
 {
@@ -188,14 +155,14 @@ measure (NdtBackend *backend, const NdtCloudView *view, const NdtPose *truth, gu
     for (guint k = 0; k < 6; k++)
       delta[k] = g_rand_double_range (rand, -1, 1) * (k < 3 ? 0.5 : 3 * G_PI / 180);
     const NdtStart start = {.guess = ndt_pose_retracted (truth, delta), .approach = 1};
-    const double t0 = now_us ();
+    const double t0 = bench_now_us ();
     if (!ndt_backend_set_scan (backend, 0, view, &no_filter, &error) ||
         !ndt_backend_align (backend, 0, &params, &start, 1, &result, &error))
       g_error ("%s", error->message);
     if (i >= 0)
-      times[i] = now_us () - t0;
+      times[i] = bench_now_us () - t0;
   }
-  qsort (times, n_runs, sizeof (double), compare);
+  qsort (times, n_runs, sizeof (double), bench_compare);
 }
 
 static void
@@ -212,8 +179,8 @@ bench (const gchar *folder, NdtDevicePriority priority, gboolean with_cublas, gu
   if (!backend)
     g_error ("%s", error->message);
   const NdtPose truth = read_pose (folder);
-  float *target = read_cloud (backend, folder, "target.bin", &n_target);
-  float *scan = read_cloud (backend, folder, "source_5000.bin", &n);
+  float *target = bench_read_cloud (backend, folder, "target.bin", &n_target);
+  float *scan = bench_read_cloud (backend, folder, "source_5000.bin", &n);
   const NdtCloudView target_view = ndt_cloud_view_xyz_f32 (target, n_target);
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (scan, n);
   if (!ndt_backend_set_map_from_points (backend, &map_params, &target_view, NULL, &error))
@@ -227,9 +194,9 @@ bench (const gchar *folder, NdtDevicePriority priority, gboolean with_cublas, gu
         priority == NDT_DEVICE_PRIORITY_NORMAL ? "normal" : "high", times[n_runs / 2],
         times[n_runs * 95 / 100], times[n_runs * 99 / 100]);
     load_start (&load);
-    const double since = now_us ();
+    const double since = bench_now_us ();
     measure (backend, &view, &truth, n_runs, times);
-    const double took = now_us () - since;
+    const double took = bench_now_us () - since;
     const guint n_launches = (guint)g_atomic_int_get (&load.n);
     load_stop (&load);
     printf (" %9.1f %7.1f %7.1f %12.0f\n", times[n_runs / 2], times[n_runs * 95 / 100],
