@@ -158,6 +158,14 @@ double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalize
 /* Updates the variance of the position. Along directions that the scan leaves open the
  * registration's pose is that of the prediction. */
 void ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step);
+/* Parameters of the scan's registration, with the regularization of its sensor's pose. */
+NdtRegistrationParams ndt_localizer_step_get_params (
+    const NdtLocalizer *localizer, const NdtLocalizerStep *step);
+/* Completes the alignment that was begun, and searches where it does not fit. */
+gboolean ndt_localizer_step_align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error);
+/* Returns TRUE where the velocity from the scan before is not credible. With a prior in the
+ * objective its influence on the pose is no motion, and the velocity before is used. */
+gboolean ndt_localizer_step_is_doubtful (const NdtLocalizerStep *step);
 /* Raises the registration's covariance to the variance of the position. */
 void ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration);
 

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* How a scan is aligned: from the prediction, from far, with its motion compensated, and within how
+ * many passes over its points: docs/tracking.md, "Passes". */
+#include "ndt-localizer-step.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ndtcore/expression/ndt-expr-terms.h"
+#include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/math/ndt-mount.h"
+#include "ndtcore/odometry/ndt-scan-velocity.h"
+
+/* ---- Motion compensation ---- */
+
+/* Most repetitions of compensation and alignment of a scan. */
+#define MAX_PASSES 2
+
+gboolean
+ndt_localizer_has_times (const NdtObservation *observation)
+{
+  return observation->point_times.data && observation->points.n_points > 0 &&
+         observation->time >= 0;
+}
+
+/* Sets the motion as known before the alignment. */
+static void
+begin_course (const NdtLocalizer *localizer, const NdtObservation *observation,
+    const NdtTrackerGuess *guess, const NdtTimeSpan *span, NdtCourse *course)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  ndt_course_init (course, span, observation->time, observation->time_on_points);
+  const gboolean by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY && !guess->far;
+  if (by_odometry || (guess->coasts && (guess->prediction == NDT_TRACKER_FROM_ODOMETRY ||
+                                           guess->prediction == NDT_TRACKER_FROM_VELOCITY)))
+    course->has_velocity = ndt_course_get_velocity (&tracker->pose, tracker->time,
+        by_odometry ? &guess->pose : &guess->own, observation->time, course->velocity);
+  if (!course->has_velocity && observation->has_velocity) {
+    course->has_velocity = TRUE;
+    memcpy (course->velocity, observation->velocity, sizeof (course->velocity));
+  }
+}
+
+/* Sets the scan, compensated to the middle of its course; uncompensated without a velocity. */
+static gboolean
+move_scan (NdtLocalizer *localizer, const NdtCourse *course, GError **error)
+{
+  const NdtScanMotion motion = ndt_course_get_motion (course, &localizer->params.sensor_pose);
+  const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
+  return ndt_moving_scan_move (
+      localizer->moving, course->has_velocity ? &motion : NULL, &filter, error);
+}
+
+/* Parameters of the scan's registration, with the regularization of its sensor's pose, which has
+ * the body's distance from the guess. */
+NdtRegistrationParams
+ndt_localizer_step_get_params (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  NdtRegistrationParams params = localizer->params.registration;
+  NdtRegularization *r = &params.regularization;
+  memset (r, 0, sizeof (*r));
+  /* No regularization in a search around a pose. */
+  if (step->is_wide)
+    return params;
+  if (step->factor.is_set) {
+    const NdtPose mean = ndt_localizer_step_get_sensor (localizer, step, &step->factor.mean);
+    ndt_localizer_factor_to_sensor (&step->factor, &mean, &r->factor);
+  }
+  if (step->has_extra)
+    ndt_localizer_step_get_extra (localizer, step, &r->extra);
+  if (!guess->is_held || !(localizer->params.regularization_scale > 0))
+    return params;
+  NdtPose body = guess->pose;
+  memcpy (body.orientation, guess->held_orientation, sizeof (body.orientation));
+  const NdtPose sensor = ndt_localizer_step_get_sensor (localizer, step, &body);
+  r->scale = localizer->params.regularization_scale;
+  for (guint i = 0; i < 2; i++) {
+    r->target[i] = sensor.position[i] + guess->held[i] - guess->pose.position[i];
+    r->direction[i] = guess->direction[i];
+  }
+  return params;
+}
+
+/* A scan with motion compensation is set in the backend when its velocity is known. */
+static gboolean
+set_course (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  const NdtObservation *observation = step->observation;
+  NdtCourse *course = &step->course;
+  NdtTimeSpan span = {0};
+  if (ndt_localizer_has_times (observation) &&
+      !ndt_moving_scan_set (localizer->moving, localizer->backend, step->slot, &observation->points,
+          &observation->point_times, &span, error))
+    return FALSE;
+  const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
+  step->has_course = span.n_points > 0;
+  if (!step->has_course)
+    return ndt_backend_set_scan (
+        localizer->backend, step->slot, &observation->points, &filter, error);
+  begin_course (localizer, observation, &step->guess, &span, course);
+  return move_scan (localizer, course, error);
+}
+
+gboolean
+ndt_localizer_step_begin (
+    NdtLocalizer *localizer, NdtLocalizerStep *step, guint n_following, GError **error)
+{
+  if (!step->tried)
+    return TRUE;
+  if (localizer->params.deskew && !set_course (localizer, step, error))
+    return FALSE;
+  step->guesses[0] = ndt_localizer_step_get_sensor (localizer, step, &step->guess.pose);
+  ndt_localizer_step_set_factor (localizer, step);
+  if (step->guess.far)
+    return TRUE;
+  const NdtRegistrationParams params = ndt_localizer_step_get_params (localizer, step);
+  return ndt_register_begin (
+      localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
+}
+
+/* Passes after which a search from far is of no use. */
+#define LEAST_PASSES 8.0
+
+/* Returns TRUE for the two scans of a start, the second of which finds the velocity, and, where
+ * scans are compensated by a velocity that is not known, until one is accepted. */
+static gboolean
+is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  return (tracker->follows && tracker->n_good == 1 && !tracker->has_velocity &&
+             tracker->n_unconfirmed == 0) ||
+         (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && tracker->n_tries == 0) ||
+         (step->has_course && !tracker->is_anchor_good && !step->guess.is_lost);
+}
+
+/* Bound of the scan's passes; 0: none. Where a prior contradicts motion one of them is wrong, and
+ * the scan is searched for at both. */
+static double
+get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  const gboolean is_contradicted =
+      (guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->has_own && guess->far) ||
+      guess->is_doubted || (guess->is_held && guess->has_own && !guess->coasts);
+  return step->is_wide || is_contradicted || is_starting (localizer, step) ||
+                 !ndt_localizer_can_search (localizer)
+             ? 0
+             : localizer->params.max_search_passes;
+}
+
+/* Returns TRUE where a search from far may be made. */
+static gboolean
+has_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const double most = get_most_passes (localizer, step);
+  return !(most > 0) || most - step->out.registration.passes >= LEAST_PASSES;
+}
+
+/* Replaces the registration. The runner-up of a search remains valid. */
+static gboolean
+register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch search,
+    const NdtPose *guesses, guint n_guesses, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration before = *registration;
+  NdtRegistrationParams params = ndt_localizer_step_get_params (localizer, step);
+  /* Candidates from far are compared by a sample, beside which a factor would outweigh all else. */
+  const double most = get_most_passes (localizer, step);
+  if (search == NDT_SEARCH_FAR) {
+    step->factor.is_set = params.regularization.factor.is_set = FALSE;
+    step->has_extra = FALSE;
+    params.regularization.extra.weight = 0;
+  }
+  if (most > 0)
+    params.max_passes = MAX (most - before.passes, LEAST_PASSES);
+  if (!ndt_register (
+          localizer->backend, step->slot, &params, search, guesses, n_guesses, registration, error))
+    return FALSE;
+  registration->evaluations += before.evaluations;
+  registration->passes += before.passes;
+  if (step->is_wide) {
+    registration->n_starts = before.n_starts;
+    registration->runner_up = before.runner_up;
+    registration->is_ambiguous = before.is_ambiguous;
+  }
+  step->is_complete = TRUE;
+  ndt_localizer_step_judge (localizer, step);
+  return TRUE;
+}
+
+/* Restores the registration before a search that found nothing better. */
+static void
+restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtRegistration *before,
+    gboolean is_complete)
+{
+  const guint32 evaluations = step->out.registration.evaluations;
+  const guint32 n_starts = step->out.registration.n_starts;
+  const double passes = step->out.registration.passes;
+  step->out.registration = *before;
+  step->out.registration.evaluations = evaluations;
+  step->out.registration.passes = passes;
+  step->out.registration.n_starts = n_starts;
+  step->is_complete = is_complete;
+  ndt_localizer_step_judge (localizer, step);
+}
+
+/* Searches from far, with the other guesses. The alignment before is used where it is better. */
+static gboolean
+search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration before = *registration;
+  const gboolean is_complete = step->is_complete;
+  const double rate = ndt_localizer_step_rate (localizer, step);
+  const NdtTrackerGuess *guess = &step->guess;
+  for (gint i = 0; i < guess->n_others; i++)
+    step->guesses[i + 1] = ndt_localizer_step_get_sensor (localizer, step, &guess->others[i]);
+  if (!register_again (
+          localizer, step, NDT_SEARCH_FAR, step->guesses, 1 + (guint)guess->n_others, error))
+    return FALSE;
+  if (rate > ndt_localizer_step_rate (localizer, step))
+    restore (localizer, step, &before, is_complete);
+  return TRUE;
+}
+
+/* Returns TRUE where the scan was aligned and does not fit; with @or_none also where the fit is
+ * good. */
+static gboolean
+is_misfit (const NdtLocalizerStep *step, gboolean or_none)
+{
+  return step->out.registration.stop != NDT_STOP_NOT_FINITE &&
+         (step->reason == NDT_REASON_BAD_FIT || step->reason == NDT_REASON_WEAK_OVERLAP ||
+             (or_none && step->reason == NDT_REASON_NONE));
+}
+
+/* Searches around the guess, and from far from the others. */
+static gboolean
+search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtPose body =
+      ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &step->guesses[0]);
+  if (!ndt_register_around (localizer->backend, step->slot, &localizer->params.registration, &body,
+          &step->search, registration, error))
+    return FALSE;
+  step->is_complete = TRUE;
+  ndt_localizer_step_judge (localizer, step);
+  if (step->guess.n_others > 0) {
+    const NdtRegistration around = *registration;
+    if (!search_from_far (localizer, step, error))
+      return FALSE;
+    /* The runner-up of their result is the place found before, or that one's runner-up. */
+    const double quality = ndt_localizer_get_quality (registration);
+    double metres, radians;
+    ndt_pose_difference (&registration->pose, &around.pose, &metres, &radians);
+    const gboolean is_same = metres <= NDT_TRACKER_SAME && radians <= NDT_TRACKER_SAME_TURN;
+    if (quality > 0) {
+      registration->runner_up =
+          ndt_localizer_get_quality (&around) / quality * (is_same ? around.runner_up : 1);
+      registration->is_ambiguous =
+          (is_same && around.is_ambiguous) || registration->runner_up >= NDT_AMBIGUOUS;
+    }
+  }
+  /* Tested before the score, which may be sufficient after motion compensation. */
+  if (is_misfit (step, TRUE) && registration->is_ambiguous)
+    step->reason = NDT_REASON_AMBIGUOUS;
+  return TRUE;
+}
+
+/* Where the body may be at the prior: searches from far there, with the yaw of the prior and of the
+ * prediction. The alignment before is used where it is clearly better; otherwise the scan does not
+ * distinguish the two places. */
+static gboolean
+try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration before = *registration;
+  const gboolean is_complete = step->is_complete;
+  const NdtTrackerGuess guess = step->guess;
+  const NdtPose *prior = &step->input.prior;
+  const NdtPose turned = ndt_tracker_turn_prior (prior, &guess.pose);
+  const NdtPose sensors[2] = {ndt_localizer_step_get_sensor (localizer, step, &turned),
+      ndt_localizer_step_get_sensor (localizer, step, prior)};
+  /* One guess where both are the same. */
+  const guint n =
+      ndt_tracker_is_near (prior, &turned, NDT_TRACKER_SAME, NDT_TRACKER_SAME_TURN, 0) ? 1 : 2;
+  ndt_tracker_hold (prior, INFINITY, guess.pose.orientation, &step->guess);
+  if (!register_again (localizer, step, NDT_SEARCH_FAR, sensors, n, error))
+    return FALSE;
+  if (step->reason == NDT_REASON_NONE &&
+      ndt_localizer_get_quality (registration) >=
+          NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (&before))
+    return TRUE;
+  step->guess = guess;
+  restore (localizer, step, &before, is_complete);
+  return TRUE;
+}
+
+/* Returns TRUE where the alignment from the guess is to be repeated from far. */
+static gboolean
+is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtRegistration *registration = &step->out.registration;
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+  if (step->reason != NDT_REASON_NONE || step->jumps)
+    return TRUE;
+  return step->out.fit < localizer->params.min_start_fit &&
+         ndt_tracker_suspects (&localizer->tracker, &step->guess, localizer->params.score_drop,
+             &body, registration->nvtl, registration->matched_ratio);
+}
+
+/* Of the places around a start that fit alike, or around the scan after it, the nearest is it,
+ * unless the way there is open. */
+static gboolean
+prefer_near (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration far = *registration;
+  const gboolean is_complete = step->is_complete;
+  const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL;
+  double least = 0;
+  if (step->reason == NDT_REASON_NONE) {
+    if (ndt_localizer_step_is_near (localizer, step))
+      return TRUE;
+    least = NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (registration);
+  }
+  if (!register_again (localizer, step, NDT_SEARCH_LOCAL, step->guesses, 1, error))
+    return FALSE;
+  if (step->reason == NDT_REASON_NONE && ndt_localizer_get_quality (registration) >= least &&
+      ndt_observability_count_open (&registration->observability) == 0 &&
+      (!starts || ndt_localizer_step_is_near (localizer, step)))
+    return TRUE;
+  restore (localizer, step, &far, is_complete);
+  registration->n_starts = far.n_starts;
+  return TRUE;
+}
+
+/* Extra terms that are not finite on the way make the alignment so: it is made without them. */
+static gboolean
+align_without_extra (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  ndt_localizer_tell_extra (localizer);
+  step->has_extra = FALSE;
+  return register_again (localizer, step, NDT_SEARCH_LOCAL, step->guesses, 1, error);
+}
+
+/* Aligns from the guess, and from far where that does not fit. */
+static gboolean
+align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  NdtRegistration *registration = &step->out.registration;
+  if (step->is_wide)
+    return search_around (localizer, step, error);
+  if (!step->guess.far) {
+    if (!ndt_register_end (localizer->backend, &step->result, registration, error))
+      return FALSE;
+    if (step->has_extra && registration->stop == NDT_STOP_NOT_FINITE) {
+      if (!align_without_extra (localizer, step, error))
+        return FALSE;
+    } else {
+      ndt_localizer_step_judge (localizer, step);
+    }
+    if (step->reason == NDT_REASON_TOO_FEW_POINTS)
+      return TRUE;
+    const gboolean is_suspected = is_suspect (localizer, step);
+    if (!has_passes (localizer, step) || (!is_suspected && !step->guess.is_doubted))
+      return TRUE;
+    if (!is_suspected)
+      return try_prior (localizer, step, error);
+  }
+  return search_from_far (localizer, step, error) &&
+         (!is_starting (localizer, step) || prefer_near (localizer, step, error));
+}
+
+static gboolean
+has_aligned (const NdtLocalizerStep *step)
+{
+  return step->tried && is_misfit (step, TRUE);
+}
+
+/* Least gain in quality by an estimated velocity. Six more parameters raise it even where they are
+ * wrong: by up to 0.4 % in the simulated town and 1.3 % in a hall; a motion of 8 m/s gives 5 % and
+ * more. */
+#define MIN_GAIN 1.015
+
+/* Compensates a scan without a velocity by the one that is estimated from it, where the alignment
+ * gains by that. */
+static gboolean
+align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  NdtRegistration *registration = &step->out.registration;
+  const NdtRegistration still = *registration;
+  const gboolean is_complete = step->is_complete;
+  NdtPose sensor = still.pose;
+  const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
+  if (!ndt_scan_velocity (localizer->moving, localizer->backend, &params->registration.align,
+          &filter, &params->sensor_pose, &step->course, &sensor, error))
+    return FALSE;
+  if (!step->course.has_velocity)
+    return TRUE;
+  if (!move_scan (localizer, &step->course, error) ||
+      !register_again (localizer, step, NDT_SEARCH_LOCAL, &sensor, 1, error))
+    return FALSE;
+  if (has_aligned (step) && registration->nvtl * registration->matched_ratio >
+                                MIN_GAIN * still.nvtl * still.matched_ratio) {
+    step->course.pose =
+        ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &registration->pose);
+    return TRUE;
+  }
+  step->is_complete = is_complete;
+  *registration = still;
+  step->course.has_velocity = FALSE;
+  memset (step->course.velocity, 0, sizeof (step->course.velocity));
+  ndt_localizer_step_judge (localizer, step);
+  return move_scan (localizer, &step->course, error);
+}
+
+/* Returns TRUE where the velocity from the scan before is not credible. With a prior in the
+ * objective its influence on the pose is no motion, and the velocity before is used. */
+gboolean
+ndt_localizer_step_is_doubtful (const NdtLocalizerStep *step)
+{
+  return step->course.is_doubtful && !step->guess.is_held;
+}
+
+/* An alignment gives a velocity; where it differs from the one that the points were compensated by,
+ * they are compensated and aligned again. */
+static gboolean
+align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL ||
+                          localizer->tracker.status == NDT_TRACKER_LOST;
+  for (guint pass = 0; has_aligned (step); pass++) {
+    const NdtPose sensor = step->out.registration.pose;
+    const NdtPose body = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
+    const gboolean changes =
+        ndt_course_continue (&step->course, starts ? NULL : &localizer->course, &body);
+    const gboolean again = ndt_localizer_step_is_doubtful (step) && pass == 0 && !step->guess.far &&
+                           has_passes (localizer, step);
+    if ((!changes && !again) || pass == MAX_PASSES)
+      break;
+    if (!move_scan (localizer, &step->course, error) ||
+        !register_again (localizer, step, again ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL,
+            again ? step->guesses : &sensor, 1, error))
+      return FALSE;
+  }
+  /* Nor is the velocity estimated from a scan that does not determine its pose in all directions.
+   */
+  return !has_aligned (step) || step->course.has_velocity || !(step->course.half > 0) ||
+         step->out.registration.n_degenerate > 0 || align_by_itself (localizer, step, error);
+}
+
+gboolean
+ndt_localizer_step_align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  return !step->tried || (align (localizer, step, error) &&
+                             (!step->has_course || align_moving (localizer, step, error)));
+}
