@@ -24,17 +24,18 @@
 typedef float Vec __attribute__ ((vector_size (4 * VEC_LANES)));
 typedef gint32 VecI __attribute__ ((vector_size (4 * VEC_LANES)));
 
-/* Pairs of a chunk, those of a point side by side. */
+/* Pairs of a chunk, those of a point side by side. @arm: of points that have pairs, without gaps,
+ * so that the points of neighbouring lanes are neighbours; @slot: of each pair its point's there.
+ */
 typedef struct {
   float x[NDT_CHUNK_CANDIDATES + NDT_LANES]; /* q */
   float y[NDT_CHUNK_CANDIDATES + NDT_LANES];
   float z[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  float ax[NDT_CHUNK_CANDIDATES + NDT_LANES]; /* lever arm */
-  float ay[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  float az[NDT_CHUNK_CANDIDATES + NDT_LANES];
   guint32 voxel[NDT_CHUNK_CANDIDATES + NDT_LANES];
   float term[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  guint8 n_of[NDT_CHUNK]; /* pairs of each point */
+  guint8 slot[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  guint8 n_of[NDT_CHUNK];              /* pairs of each point */
+  float arm[3][NDT_CHUNK + NDT_LANES]; /* lever arms */
 } Pairs;
 
 static inline Vec
@@ -141,7 +142,7 @@ static const guint64 packed_lanes[256] = {PACK64 (0), PACK64 (64), PACK64 (128),
  * the new number. */
 static inline guint
 append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at, guint32 wanted,
-    const float local[3], const float arm[3], float limit)
+    const float local[3], guint slot, float limit)
 {
 #if defined(__AVX512F__)
   /* Two pointers and constant distances: with a pointer to each array there would be more than
@@ -149,7 +150,7 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
   enum { stride = NDT_CHUNK_CANDIDATES + NDT_LANES };
   G_STATIC_ASSERT (G_STRUCT_OFFSET (NdtChunkCache, voxel) - G_STRUCT_OFFSET (NdtChunkCache, x) ==
                    3 * stride * sizeof (float));
-  G_STATIC_ASSERT (G_STRUCT_OFFSET (Pairs, voxel) == 6 * stride * sizeof (float));
+  G_STATIC_ASSERT (G_STRUCT_OFFSET (Pairs, voxel) == 3 * stride * sizeof (float));
   const float *from = cache->x + at;
   float *to = pairs->x + n_pairs;
   __asm__("" : "+r"(from), "+r"(to));
@@ -160,20 +161,28 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
   const __m512 square = _mm512_fmadd_ps (x, x, _mm512_fmadd_ps (y, y, _mm512_mul_ps (z, z)));
   const __mmask16 keep =
       _mm512_mask_cmp_ps_mask ((__mmask16)wanted, square, _mm512_set1_ps (limit), _CMP_LT_OQ);
-  /* To a register first: compressing to memory is slow on some processors. */
-  _mm512_storeu_ps (to, _mm512_maskz_compress_ps (keep, x));
-  _mm512_storeu_ps (to + stride, _mm512_maskz_compress_ps (keep, y));
-  _mm512_storeu_ps (to + 2 * stride, _mm512_maskz_compress_ps (keep, z));
-  _mm512_storeu_ps (to + 3 * stride, _mm512_set1_ps (arm[0]));
-  _mm512_storeu_ps (to + 4 * stride, _mm512_set1_ps (arm[1]));
-  _mm512_storeu_ps (to + 5 * stride, _mm512_set1_ps (arm[2]));
-  _mm512_storeu_si512 (to + 6 * stride, _mm512_maskz_compress_epi32 (keep, voxel));
+  /* To a register first: compressing to memory is slow on some processors. One compression and
+   * permutations by it: these are faster. Few points have more than half a register of pairs. */
+  const __m512i packed = _mm512_maskz_compress_epi32 (
+      keep, _mm512_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  const __m512 px = _mm512_permutexvar_ps (packed, x), py = _mm512_permutexvar_ps (packed, y),
+               pz = _mm512_permutexvar_ps (packed, z);
+  const __m512i pv = _mm512_permutexvar_epi32 (packed, voxel);
+  _mm256_storeu_ps (to, _mm512_castps512_ps256 (px));
+  _mm256_storeu_ps (to + stride, _mm512_castps512_ps256 (py));
+  _mm256_storeu_ps (to + 2 * stride, _mm512_castps512_ps256 (pz));
+  _mm256_storeu_si256 ((__m256i *)(to + 3 * stride), _mm512_castsi512_si256 (pv));
+  if (__builtin_expect (__builtin_popcount (keep) > 8, 0)) {
+    _mm256_storeu_ps (to + 8, _mm512_extractf32x8_ps (px, 1));
+    _mm256_storeu_ps (to + stride + 8, _mm512_extractf32x8_ps (py, 1));
+    _mm256_storeu_ps (to + 2 * stride + 8, _mm512_extractf32x8_ps (pz, 1));
+    _mm256_storeu_si256 ((__m256i *)(to + 3 * stride + 8), _mm512_extracti32x8_epi32 (pv, 1));
+  }
+  _mm_storeu_si128 ((__m128i *)(pairs->slot + n_pairs), _mm_set1_epi8 ((char)slot));
   return n_pairs + (guint)__builtin_popcount (keep);
 #elif defined(__AVX2__)
   const __m256 u0 = _mm256_set1_ps (local[0]), u1 = _mm256_set1_ps (local[1]),
                u2 = _mm256_set1_ps (local[2]);
-  const __m256 a0 = _mm256_set1_ps (arm[0]), a1 = _mm256_set1_ps (arm[1]),
-               a2 = _mm256_set1_ps (arm[2]);
   const __m256 limits = _mm256_set1_ps (limit);
   for (guint l = 0; l < NDT_LANES && wanted >> l; l += 8) {
     const __m256 x = _mm256_sub_ps (u0, _mm256_loadu_ps (cache->x + at + l));
@@ -190,9 +199,7 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
     _mm256_storeu_ps (pairs->y + n_pairs, _mm256_permutevar8x32_ps (y, lanes));
     _mm256_storeu_ps (pairs->z + n_pairs, _mm256_permutevar8x32_ps (z, lanes));
     _mm256_storeu_ps ((float *)(pairs->voxel + n_pairs), _mm256_permutevar8x32_ps (voxel, lanes));
-    _mm256_storeu_ps (pairs->ax + n_pairs, a0);
-    _mm256_storeu_ps (pairs->ay + n_pairs, a1);
-    _mm256_storeu_ps (pairs->az + n_pairs, a2);
+    _mm_storel_epi64 ((__m128i *)(pairs->slot + n_pairs), _mm_set1_epi8 ((char)slot));
     n_pairs += (guint)__builtin_popcount (kept);
   }
   return n_pairs;
@@ -205,9 +212,7 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
     pairs->x[n_pairs] = q[0];
     pairs->y[n_pairs] = q[1];
     pairs->z[n_pairs] = q[2];
-    pairs->ax[n_pairs] = arm[0];
-    pairs->ay[n_pairs] = arm[1];
-    pairs->az[n_pairs] = arm[2];
+    pairs->slot[n_pairs] = (guint8)slot;
     pairs->voxel[n_pairs] = cache->voxel[at + l];
     n_pairs += ndt_square_f (q) < limit;
   }
@@ -277,6 +282,34 @@ load_icov (const NdtVoxel *voxels, const guint32 *v, Vec c[6])
     for (guint k = 0; k < 6; k++)
       out[k][l] = voxels[v[l]].icov[k];
   memcpy (c, out, sizeof (out));
+#endif
+}
+
+/* The lever arms of VEC_LANES pairs from @i on. They are in as many slots from the first one's on.
+ */
+static inline void
+load_arms (const Pairs *pairs, guint i, Vec a[3])
+{
+#if defined(__AVX512F__)
+  const guint first = pairs->slot[i];
+  const __m512i lanes =
+      _mm512_sub_epi32 (_mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const __m128i *)(pairs->slot + i))),
+          _mm512_set1_epi32 ((gint32)first));
+  for (guint k = 0; k < 3; k++)
+    a[k] = (Vec)_mm512_permutexvar_ps (lanes, _mm512_loadu_ps (pairs->arm[k] + first));
+#elif defined(__AVX2__)
+  const guint first = pairs->slot[i];
+  const __m256i lanes =
+      _mm256_sub_epi32 (_mm256_cvtepu8_epi32 (_mm_loadl_epi64 ((const __m128i *)(pairs->slot + i))),
+          _mm256_set1_epi32 ((gint32)first));
+  for (guint k = 0; k < 3; k++)
+    a[k] = (Vec)_mm256_permutevar8x32_ps (_mm256_loadu_ps (pairs->arm[k] + first), lanes);
+#else
+  float out[3][VEC_LANES];
+  for (guint l = 0; l < VEC_LANES; l++)
+    for (guint k = 0; k < 3; k++)
+      out[k][l] = pairs->arm[k][pairs->slot[i + l]];
+  memcpy (a, out, sizeof (out));
 #endif
 }
 

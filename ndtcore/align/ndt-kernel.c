@@ -184,7 +184,7 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
   const guint ring = args->neighbours == NDT_NEIGHBOURS_DIRECT1   ? 0
                      : args->neighbours == NDT_NEIGHBOURS_DIRECT7 ? 1
                                                                   : 2;
-  guint n_pairs = 0;
+  guint n_pairs = 0, slot = 0;
   for (guint i = 0; i < n; i++) {
     const gint32 c[3] = {cell[0][i], cell[1][i], cell[2][i]};
     const NdtCellList *list = &cache->lists[cache->list_of[i]];
@@ -193,15 +193,29 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
       list = &cache->lists[cache->list_of[i]];
     }
     const float u[3] = {local[0][i], local[1][i], local[2][i]};
-    const float arm[3] = {a[0][i], a[1][i], a[2][i]};
+    for (guint k = 0; k < 3; k++)
+      pairs->arm[k][slot] = a[k][i];
     const guint n_before = n_pairs;
     guint at = list->first;
     for (guint32 wanted = list->wanted[ring]; wanted; wanted >>= NDT_LANES, at += NDT_LANES)
-      n_pairs = append_pairs (pairs, n_pairs, cache, at, wanted, u, arm, limit);
+      n_pairs = append_pairs (pairs, n_pairs, cache, at, wanted, u, slot, limit);
     pairs->n_of[i] = (guint8)(n_pairs - n_before);
+    slot += n_pairs > n_before;
   }
   return n_pairs;
 }
+
+/* Vectors that are worked on side by side: what a loop leaves to the next stays in the first-level
+ * cache, and the processor has several of them in flight, as a loop's body is short. */
+#define BLOCK_VECTORS 8
+
+/* VEC_LANES pairs: inverse covariances, these by the distances, terms (of the score before the
+ * second loop: squares of Mahalanobis distances). */
+typedef struct {
+  Vec c[6];
+  Vec q[3];
+  Vec term;
+} PairVectors;
 
 /* ndt_pair_score_f() or ndt_pair_least_squares_f() and ndt_point_derivatives_f(), written again for
  * vectors: the derivatives of a pair are added to sums of VEC_LANES lanes. A point has few pairs,
@@ -212,6 +226,9 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
 static void
 sum_pairs (const NdtKernelArgs *args, Pairs *pairs, guint n_pairs, gboolean is_score, NdtSums *sums)
 {
+  /* The compiler fuses products with additions of the same block of code only: a copy for each
+   * kind, without the branches below, would give other bits. */
+  __asm__("" : "+r"(is_score));
   VecI lane;
   const Vec d2 = splat (args->d2), minus_d1 = splat (-args->d1);
   const Vec k2 = splat (args->resolution * args->resolution);
@@ -223,76 +240,98 @@ sum_pairs (const NdtKernelArgs *args, Pairs *pairs, guint n_pairs, gboolean is_s
   /* Fills the last vector with pairs at a voxel's mean with the weight 0. */
   for (guint l = 0; l < VEC_LANES; l++) {
     pairs->x[n_pairs + l] = pairs->y[n_pairs + l] = pairs->z[n_pairs + l] = 0;
-    pairs->ax[n_pairs + l] = pairs->ay[n_pairs + l] = pairs->az[n_pairs + l] = 0;
+    pairs->slot[n_pairs + l] = pairs->slot[n_pairs - 1];
     pairs->voxel[n_pairs + l] = pairs->voxel[0];
   }
 
-  for (guint i = 0; i < n_pairs; i += VEC_LANES) {
-    const VecI counts = lane < (gint32)(n_pairs - i) - (VecI){0};
-    Vec c[6];
-    load_icov (args->level->voxels, pairs->voxel + i, c);
-    const Vec x = load (pairs->x + i), y = load (pairs->y + i), z = load (pairs->z + i);
-    const Vec a0 = load (pairs->ax + i), a1 = load (pairs->ay + i), a2 = load (pairs->az + i);
-    const Vec c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], c4 = c[4], c5 = c[5];
-    const Vec q0 = c0 * x + c1 * y + c2 * z;
-    const Vec q1 = c1 * x + c3 * y + c4 * z;
-    const Vec q2 = c2 * x + c4 * y + c5 * z;
-    Vec w, A0, A1, A2, A3, A4, A5;
-    if (is_score) {
-      const Vec m = x * q0 + y * q1 + z * q2;
-      const Vec term = (Vec)((VecI)(minus_d1 * exp_negative (splat (-0.5f) * d2 * m)) & counts);
-      memcpy (pairs->term + i, &term, sizeof (term));
-      score += term;
-      w = d2 * term;
-      const Vec o0 = d2 * q0, o1 = d2 * q1, o2 = d2 * q2;
-      A0 = w * (o0 * q0 - c0), A1 = w * (o0 * q1 - c1), A2 = w * (o0 * q2 - c2);
-      A3 = w * (o1 * q1 - c3), A4 = w * (o1 * q2 - c4), A5 = w * (o2 * q2 - c5);
-    } else {
-      w = (Vec)((VecI)(k2 / (k2 + x * x + y * y + z * z)) & counts);
-      score += w;
-      A0 = -w * c0, A1 = -w * c1, A2 = -w * c2, A3 = -w * c3, A4 = -w * c4, A5 = -w * c5;
+  for (guint first = 0; first < n_pairs; first += BLOCK_VECTORS * VEC_LANES) {
+    PairVectors block[BLOCK_VECTORS];
+    const guint n_vectors = MIN ((n_pairs - first + VEC_LANES - 1) / VEC_LANES, BLOCK_VECTORS);
+    for (guint j = 0; j < n_vectors; j++) {
+      const guint i = first + j * VEC_LANES;
+      const VecI counts = lane < (gint32)(n_pairs - i) - (VecI){0};
+      Vec c[6], term;
+      load_icov (args->level->voxels, pairs->voxel + i, c);
+      const Vec x = load (pairs->x + i), y = load (pairs->y + i), z = load (pairs->z + i);
+      const Vec q0 = c[0] * x + c[1] * y + c[2] * z;
+      const Vec q1 = c[1] * x + c[3] * y + c[4] * z;
+      const Vec q2 = c[2] * x + c[4] * y + c[5] * z;
+      if (is_score) {
+        term = x * q0 + y * q1 + z * q2;
+      } else {
+        term = (Vec)((VecI)(k2 / (k2 + x * x + y * y + z * z)) & counts);
+      }
+      block[j] =
+          (PairVectors){.c = {c[0], c[1], c[2], c[3], c[4], c[5]}, .q = {q0, q1, q2}, .term = term};
     }
-    const Vec b0 = w * q0, b1 = w * q1, b2 = w * q2;
+    for (guint j = 0; is_score && j < n_vectors; j++) {
+      const guint i = first + j * VEC_LANES;
+      const VecI counts = lane < (gint32)(n_pairs - i) - (VecI){0};
+      const Vec term =
+          (Vec)((VecI)(minus_d1 * exp_negative (splat (-0.5f) * d2 * block[j].term)) & counts);
+      memcpy (pairs->term + i, &term, sizeof (term));
+      block[j].term = term;
+    }
+    for (guint j = 0; j < n_vectors; j++) {
+      const guint i = first + j * VEC_LANES;
+      const PairVectors *p = &block[j];
+      Vec a[3];
+      load_arms (pairs, i, a);
+      const Vec a0 = a[0], a1 = a[1], a2 = a[2];
+      const Vec c0 = p->c[0], c1 = p->c[1], c2 = p->c[2], c3 = p->c[3], c4 = p->c[4], c5 = p->c[5];
+      const Vec q0 = p->q[0], q1 = p->q[1], q2 = p->q[2];
+      Vec w = p->term, A0, A1, A2, A3, A4, A5;
+      score += w;
+      if (is_score) {
+        w = d2 * w;
+        const Vec o0 = d2 * q0, o1 = d2 * q1, o2 = d2 * q2;
+        A0 = w * (o0 * q0 - c0), A1 = w * (o0 * q1 - c1), A2 = w * (o0 * q2 - c2);
+        A3 = w * (o1 * q1 - c3), A4 = w * (o1 * q2 - c4), A5 = w * (o2 * q2 - c5);
+      } else {
+        A0 = -w * c0, A1 = -w * c1, A2 = -w * c2, A3 = -w * c3, A4 = -w * c4, A5 = -w * c5;
+      }
+      const Vec b0 = w * q0, b1 = w * q1, b2 = w * q2;
 
-    /* ndt_point_derivatives(), 16 pairs at a time. */
-    g[0] -= b0;
-    g[1] -= b1;
-    g[2] -= b2;
-    g[3] += b1 * a2 - b2 * a1;
-    g[4] += b2 * a0 - b0 * a2;
-    g[5] += b0 * a1 - b1 * a0;
-    const Vec c00 = A2 * a1 - A1 * a2, c10 = A4 * a1 - A3 * a2, c20 = A5 * a1 - A4 * a2;
-    const Vec c01 = A0 * a2 - A2 * a0, c11 = A1 * a2 - A4 * a0, c21 = A2 * a2 - A5 * a0;
-    const Vec c02 = A1 * a0 - A0 * a1, c12 = A3 * a0 - A1 * a1, c22 = A4 * a0 - A2 * a1;
-    h[0] += A0;
-    h[1] += A1;
-    h[2] += A2;
-    h[3] += c00;
-    h[4] += c01;
-    h[5] += c02;
-    h[6] += A3;
-    h[7] += A4;
-    h[8] += c10;
-    h[9] += c11;
-    h[10] += c12;
-    h[11] += A5;
-    h[12] += c20;
-    h[13] += c21;
-    h[14] += c22;
-    h[15] += c20 * a1 - c10 * a2;
-    h[16] += c21 * a1 - c11 * a2;
-    h[17] += c22 * a1 - c12 * a2;
-    h[18] += c01 * a2 - c21 * a0;
-    h[19] += c02 * a2 - c22 * a0;
-    h[20] += c12 * a0 - c02 * a1;
-    if (is_score) {
-      const Vec ba0 = b0 * a0, ba1 = b1 * a1, ba2 = b2 * a2;
-      h[15] += ba1 + ba2;
-      h[16] -= half * (b0 * a1 + b1 * a0);
-      h[17] -= half * (b0 * a2 + b2 * a0);
-      h[18] += ba0 + ba2;
-      h[19] -= half * (b1 * a2 + b2 * a1);
-      h[20] += ba0 + ba1;
+      /* ndt_point_derivatives(), 16 pairs at a time. */
+      g[0] -= b0;
+      g[1] -= b1;
+      g[2] -= b2;
+      g[3] += b1 * a2 - b2 * a1;
+      g[4] += b2 * a0 - b0 * a2;
+      g[5] += b0 * a1 - b1 * a0;
+      const Vec c00 = A2 * a1 - A1 * a2, c10 = A4 * a1 - A3 * a2, c20 = A5 * a1 - A4 * a2;
+      const Vec c01 = A0 * a2 - A2 * a0, c11 = A1 * a2 - A4 * a0, c21 = A2 * a2 - A5 * a0;
+      const Vec c02 = A1 * a0 - A0 * a1, c12 = A3 * a0 - A1 * a1, c22 = A4 * a0 - A2 * a1;
+      h[0] += A0;
+      h[1] += A1;
+      h[2] += A2;
+      h[3] += c00;
+      h[4] += c01;
+      h[5] += c02;
+      h[6] += A3;
+      h[7] += A4;
+      h[8] += c10;
+      h[9] += c11;
+      h[10] += c12;
+      h[11] += A5;
+      h[12] += c20;
+      h[13] += c21;
+      h[14] += c22;
+      h[15] += c20 * a1 - c10 * a2;
+      h[16] += c21 * a1 - c11 * a2;
+      h[17] += c22 * a1 - c12 * a2;
+      h[18] += c01 * a2 - c21 * a0;
+      h[19] += c02 * a2 - c22 * a0;
+      h[20] += c12 * a0 - c02 * a1;
+      if (is_score) {
+        const Vec ba0 = b0 * a0, ba1 = b1 * a1, ba2 = b2 * a2;
+        h[15] += ba1 + ba2;
+        h[16] -= half * (b0 * a1 + b1 * a0);
+        h[17] -= half * (b0 * a2 + b2 * a0);
+        h[18] += ba0 + ba2;
+        h[19] -= half * (b1 * a2 + b2 * a1);
+        h[20] += ba0 + ba1;
+      }
     }
   }
 
