@@ -83,6 +83,12 @@ gst_point_times_set_info (GstPointTimes *times, const GstPointCloudInfo *info)
   return times->has_field;
 }
 
+gboolean
+gst_point_times_has_field (const GstPointTimes *times)
+{
+  return times->has_field;
+}
+
 static guint
 get_stamps (GstBuffer *buffer, gdouble stamps[MAX_STAMPS])
 {
@@ -113,9 +119,23 @@ unit_name (gdouble unit)
   return unit == 1 ? "s" : unit == 1e-3 ? "ms" : unit == 1e-6 ? "µs" : "ns";
 }
 
-static void
-tell_verdict (GstPointTimes *times, const NdtPointTimes *out, gdouble duration, gsize n_points)
+static gdouble
+get_duration (const GstPointCloudInfo *info, GstBuffer *buffer)
 {
+  if (GST_BUFFER_DURATION_IS_VALID (buffer))
+    return (gdouble)GST_BUFFER_DURATION (buffer) / GST_SECOND;
+  return info->fps_n > 0 ? (gdouble)info->fps_d / info->fps_n : 0;
+}
+
+void
+gst_point_times_tell (
+    GstPointTimes *times, const GstPointCloudMap *map, GstBuffer *buffer, const NdtPointTimes *out)
+{
+  const gsize n_points = map->n_points;
+  if (!times->has_field || n_points == 0 ||
+      (out->verdict == NDT_POINT_TIMES_AS_EXPECTED && out->n_outside == 0))
+    return;
+  const gdouble duration = get_duration (&map->info, buffer);
   const gchar *name = times->field.name;
   g_autofree gchar *scan =
       duration > 0 ? g_strdup_printf ("a scan of %g s", duration) : g_strdup ("a scan");
@@ -157,24 +177,26 @@ tell_verdict (GstPointTimes *times, const NdtPointTimes *out, gdouble duration, 
 }
 
 void
-gst_point_times_read (
-    GstPointTimes *times, const GstPointCloudMap *map, GstBuffer *buffer, NdtPointTimes *out)
+gst_point_times_look (
+    const GstPointTimes *times, const GstPointCloudMap *map, GstBuffer *buffer, NdtPointTimes *out)
 {
   const NdtPointTimeField field = {
       map->data + times->field.offset, map->info.point_step, times->type};
-  const GstPointCloudInfo *info = &map->info;
-  gdouble stamps[MAX_STAMPS], duration = 0;
+  gdouble stamps[MAX_STAMPS];
 
   memset (out, 0, sizeof *out);
   out->verdict = NDT_POINT_TIMES_NOT_FINITE;
   if (!times->has_field || map->n_points == 0)
     return;
   const NdtCloudView points = gst_ndt_view_points (map);
-  if (GST_BUFFER_DURATION_IS_VALID (buffer))
-    duration = (gdouble)GST_BUFFER_DURATION (buffer) / GST_SECOND;
-  else if (info->fps_n > 0)
-    duration = (gdouble)info->fps_d / info->fps_n;
-  ndt_point_times_read (
-      &points, &field, duration, stamps, get_stamps (buffer, stamps), times->workers, out);
-  tell_verdict (times, out, duration, map->n_points);
+  ndt_point_times_read (&points, &field, get_duration (&map->info, buffer), stamps,
+      get_stamps (buffer, stamps), times->workers, out);
+}
+
+void
+gst_point_times_read (
+    GstPointTimes *times, const GstPointCloudMap *map, GstBuffer *buffer, NdtPointTimes *out)
+{
+  gst_point_times_look (times, map, buffer, out);
+  gst_point_times_tell (times, map, buffer, out);
 }

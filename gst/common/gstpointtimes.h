@@ -23,10 +23,17 @@ void gst_point_times_free (GstPointTimes *times);
 void gst_point_times_set_threads (GstPointTimes *times, guint n_threads);
 /* The scans that follow. FALSE where no field tells when points were measured. */
 gboolean gst_point_times_set_info (GstPointTimes *times, const GstPointCloudInfo *info);
+gboolean gst_point_times_has_field (const GstPointTimes *times);
 /* Of a scan's points, which @map has. @out: (out): without data where they are not known;
  * ndt_point_times_clear() it before @map is unmapped. */
 void gst_point_times_read (
     GstPointTimes *times, const GstPointCloudMap *map, GstBuffer *buffer, NdtPointTimes *out);
+/* Its two parts, which may be those of two threads, each with its own @times: the second one posts
+ * what there is to say. */
+void gst_point_times_look (
+    const GstPointTimes *times, const GstPointCloudMap *map, GstBuffer *buffer, NdtPointTimes *out);
+void gst_point_times_tell (
+    GstPointTimes *times, const GstPointCloudMap *map, GstBuffer *buffer, const NdtPointTimes *out);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstPointTimes, gst_point_times_free)
 

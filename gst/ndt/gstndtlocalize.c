@@ -104,7 +104,8 @@ gst_ndt_localize_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   GST_OBJECT_UNLOCK (self);
   const GstNdtPlace place =
       gst_ndt_playback_scan (&self->playback, &self->sink_segment, buffer, live);
-  const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer, time, place);
+  GstNdtAhead *ahead = gst_ndt_ahead_open (self->sink_times, &self->sink_info, buffer);
+  const GstFlowReturn flow = gst_ndt_fifo_put_buffer (self->fifo, buffer, ahead, time, place);
   if (flow == GST_FLOW_OK && backwards)
     gst_ndt_stats_backwards (self->stats);
   return flow;
@@ -127,6 +128,7 @@ set_caps (GstNdtLocalize *self, GstEvent *event)
   }
   GST_INFO_OBJECT (self, "caps %" GST_PTR_FORMAT, caps);
   self->sink_info = info;
+  gst_point_times_set_info (self->sink_times, &info);
   self->checked = FALSE;
 
   const GstClockTime duration = info.fps_n > 0
@@ -479,6 +481,7 @@ gst_ndt_localize_finalize (GObject *object)
   gst_ndt_batch_free (self->batch);
   gst_pose_queue_free (self->poses);
   gst_point_times_free (self->times);
+  gst_point_times_free (self->sink_times);
   gst_ndt_compensation_clear (&self->compensation);
   gst_ndt_fifo_free (self->fifo);
   gst_ndt_playback_reset (&self->playback);
@@ -502,6 +505,7 @@ gst_ndt_localize_init (GstNdtLocalize *self)
   gst_segment_init (&self->sink_segment, GST_FORMAT_UNDEFINED);
   self->last_pts = GST_CLOCK_TIME_NONE;
   self->times = gst_point_times_new (GST_ELEMENT (self));
+  self->sink_times = gst_point_times_new (GST_ELEMENT (self));
   self->loader = gst_ndt_map_loader_new (&map_callbacks, &self->log, self);
   self->batch = gst_ndt_batch_new ();
   self->scan_duration = GST_CLOCK_TIME_NONE;

@@ -132,7 +132,7 @@ gst_ndt_localize_open (GstNdtLocalize *self)
   GstNdtAllocator *allocator =
       gst_ndt_engine_has_host_memory (engine) ? gst_ndt_allocator_new (engine) : NULL;
   /* A device leaves the processors to what is done before it. */
-  gst_point_times_set_threads (self->times, allocator ? config.n_threads : 1);
+  gst_point_times_set_threads (self->sink_times, allocator ? config.n_threads : 1);
   GST_OBJECT_LOCK (self);
   self->engine = engine;
   self->allocator = allocator;
@@ -152,7 +152,7 @@ gst_ndt_localize_close (GstNdtLocalize *self)
     gst_ndt_allocator_detach (allocator);
     gst_object_unref (allocator);
   }
-  gst_point_times_set_threads (self->times, 1);
+  gst_point_times_set_threads (self->sink_times, 1);
   if (engine) {
     gst_ndt_engine_close (engine);
     g_object_notify (G_OBJECT (self), "active-backend");

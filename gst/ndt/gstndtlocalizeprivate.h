@@ -161,6 +161,7 @@ struct _GstNdtLocalize {
   gboolean negotiated;
   GstPointCloudInfo sink_info; /* of the caps that came */
   gboolean checked;            /* the first scan of these has come */
+  GstPointTimes *sink_times;   /* looks at scans before they wait */
 
   /* source pad's task */
   GstNdtBatch *batch;

@@ -200,16 +200,17 @@ open_scans (GstNdtLocalize *self, GstNdtBatch *batch)
 {
   batch->n_scans = 0;
   for (guint i = 0; i < batch->items->len; i++) {
-    GstMiniObject *object = item_at (batch, i)->object;
+    GstNdtItem *item = item_at (batch, i);
     g_autoptr (GError) error = NULL;
-    if (!GST_IS_BUFFER (object))
+    if (!GST_IS_BUFFER (item->object))
       continue;
-    object = item_at (batch, i)->object = GST_MINI_OBJECT_CAST (gst_point_cloud_element_take_scan (
-        GST_ELEMENT (self), &self->info, GST_BUFFER_CAST (object)));
+    if (!item->ahead)
+      item->object = GST_MINI_OBJECT_CAST (gst_point_cloud_element_take_scan (
+          GST_ELEMENT (self), &self->info, GST_BUFFER_CAST (item->object)));
     Scan *scan = &batch->scans[batch->n_scans++];
     scan->item = i;
     if (gst_ndt_input_open (&scan->input, self->times, &self->info, &batch->instants,
-            GST_BUFFER_CAST (object), &error))
+            GST_BUFFER_CAST (item->object), g_steal_pointer (&item->ahead), &error))
       continue;
     gst_ndt_stats_malformed (self->stats);
     gst_ndt_localize_warn_about_scan (

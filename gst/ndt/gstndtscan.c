@@ -56,7 +56,7 @@ set_instant (GstNdtInput *input, const GstNdtInstants *instants)
 
 gboolean
 gst_ndt_input_open (GstNdtInput *input, GstPointTimes *times, const GstPointCloudInfo *info,
-    const GstNdtInstants *instants, GstBuffer *buffer, GError **error)
+    const GstNdtInstants *instants, GstBuffer *buffer, GstNdtAhead *ahead, GError **error)
 {
   memset (&input->times, 0, sizeof input->times);
   input->about.pts = GST_BUFFER_PTS (buffer);
@@ -64,11 +64,19 @@ gst_ndt_input_open (GstNdtInput *input, GstPointTimes *times, const GstPointClou
   if (!GST_CLOCK_TIME_IS_VALID (input->about.duration) && info->fps_n > 0)
     input->about.duration = gst_util_uint64_scale (GST_SECOND, info->fps_d, info->fps_n);
   input->is_moving = FALSE;
-  input->mapped = gst_point_cloud_map (&input->map, info, buffer, GST_MAP_READ, error);
-  if (input->mapped)
-    gst_point_times_read (times, &input->map, buffer, &input->times);
-  else
-    input->map.n_points = 0;
+  if (ahead) {
+    input->map = ahead->map;
+    input->times = ahead->times;
+    input->mapped = TRUE;
+    g_free (ahead);
+    gst_point_times_tell (times, &input->map, buffer, &input->times);
+  } else {
+    input->mapped = gst_point_cloud_map (&input->map, info, buffer, GST_MAP_READ, error);
+    if (input->mapped)
+      gst_point_times_read (times, &input->map, buffer, &input->times);
+    else
+      input->map.n_points = 0;
+  }
   set_instant (input, instants);
   return input->mapped;
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "gst/common/gstpointtimes.h"
+#include "gst/ndt/queue/gstndtahead.h"
 #include "gst/ndt/settings/gstndtsettings.h"
 #include "gstndtestimate.h"
 
@@ -49,11 +49,12 @@ typedef struct {
   NdtPointTimes times;
 } GstNdtInput;
 
-/* Maps @buffer, which stays alive, and reads its times. FALSE where it holds no points that @info
- * describes: the scan is open all the same, and has no points. */
+/* Maps @buffer, which stays alive, and reads its times, unless @ahead (nullable, transfer full) has
+ * both. FALSE where it holds no points that @info describes: the scan is open all the same, and has
+ * no points. */
 gboolean gst_ndt_input_open (GstNdtInput *input, GstPointTimes *times,
     const GstPointCloudInfo *info, const GstNdtInstants *instants, GstBuffer *buffer,
-    GError **error);
+    GstNdtAhead *ahead, GError **error);
 /* Points, times and the poses on the buffer. */
 void gst_ndt_input_observe (
     const GstNdtInput *input, GstBuffer *buffer, NdtObservation *observation);

@@ -2,7 +2,7 @@
 /* What each part of the GPU's path brings to a whole pipeline, on and off side by side:
  *
  *   bench-pipeline [BACKEND [SCANS [WORD]]]      default: cuda 600; WORD: only cases with it in
- * "SCANS: CASE", or with one of several: WORD|WORD
+ * "SCANS: CASE", or with one of several: WORD|WORD; WORD$: that end with it
  *
  * First scans of a generated town that wait in memory, pushed into ndtlocalize as fast as it takes
  * them, so that nothing but the localizer limits; each is copied once on the way, as a decoder
@@ -284,8 +284,9 @@ is_wanted (const gchar *name)
 {
   g_auto (GStrv) words = g_strsplit (only ? only : "", "|", -1);
   gboolean wanted = !only;
+  g_autofree gchar *whole = g_strconcat (name, "$", NULL);
   for (guint i = 0; words[i]; i++)
-    wanted = wanted || strstr (name, words[i]);
+    wanted = wanted || strstr (whole, words[i]);
   return wanted;
 }
 

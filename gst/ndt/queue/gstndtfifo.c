@@ -94,9 +94,9 @@ wait (GstNdtFifo *fifo, Side *side, gint64 end)
 }
 
 static void
-append (GstNdtFifo *fifo, GstMiniObject *object, GstNdtPlace place)
+append (GstNdtFifo *fifo, GstMiniObject *object, GstNdtAhead *ahead, GstNdtPlace place)
 {
-  GstNdtItem item = {object, gst_util_get_timestamp (), place};
+  GstNdtItem item = {object, gst_util_get_timestamp (), place, ahead};
   gst_queue_array_push_tail_struct (fifo->items, &item);
   if (GST_IS_BUFFER (object)) {
     fifo->n_buffers++;
@@ -131,6 +131,7 @@ clear (GstNdtFifo *fifo, GstPad *pad)
         GST_EVENT_TYPE (item.object) != GST_EVENT_SEGMENT &&
         GST_EVENT_TYPE (item.object) != GST_EVENT_EOS)
       gst_pad_store_sticky_event (pad, GST_EVENT_CAST (item.object));
+    gst_ndt_ahead_free (item.ahead);
     if (!GST_IS_QUERY (item.object))
       gst_mini_object_unref (item.object);
   }
@@ -216,7 +217,8 @@ gst_ndt_fifo_clear (GstNdtFifo *fifo, GstPad *pad)
 }
 
 GstFlowReturn
-gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint64 time, GstNdtPlace place)
+gst_ndt_fifo_put_buffer (
+    GstNdtFifo *fifo, GstBuffer *buffer, GstNdtAhead *ahead, gint64 time, GstNdtPlace place)
 {
   g_mutex_lock (&fifo->lock);
   while (fifo->flow == GST_FLOW_OK && !fifo->eos && !fifo->refuse && time >= fifo->open_until &&
@@ -227,11 +229,13 @@ gst_ndt_fifo_put_buffer (GstNdtFifo *fifo, GstBuffer *buffer, gint64 time, GstNd
   if (flow == GST_FLOW_OK && (fifo->eos || fifo->refuse))
     flow = GST_FLOW_EOS;
   if (flow == GST_FLOW_OK)
-    append (fifo, GST_MINI_OBJECT_CAST (buffer), place);
+    append (fifo, GST_MINI_OBJECT_CAST (buffer), ahead, place);
   g_mutex_unlock (&fifo->lock);
 
-  if (flow != GST_FLOW_OK)
+  if (flow != GST_FLOW_OK) {
+    gst_ndt_ahead_free (ahead);
     gst_buffer_unref (buffer);
+  }
   return flow;
 }
 
@@ -269,7 +273,7 @@ gst_ndt_fifo_put_event (GstNdtFifo *fifo, GstEvent *event)
   g_mutex_lock (&fifo->lock);
   const GstFlowReturn flow = admit_event (fifo, event);
   if (flow == GST_FLOW_OK)
-    append (fifo, GST_MINI_OBJECT_CAST (event), GST_NDT_PLACE_NEXT);
+    append (fifo, GST_MINI_OBJECT_CAST (event), NULL, GST_NDT_PLACE_NEXT);
   g_mutex_unlock (&fifo->lock);
 
   if (flow != GST_FLOW_OK)
@@ -299,7 +303,7 @@ gst_ndt_fifo_run_query (GstNdtFifo *fifo, GstQuery *query)
 
   g_mutex_lock (&fifo->lock);
   if (fifo->flow == GST_FLOW_OK && !fifo->eos) {
-    append (fifo, GST_MINI_OBJECT_CAST (query), GST_NDT_PLACE_NEXT);
+    append (fifo, GST_MINI_OBJECT_CAST (query), NULL, GST_NDT_PLACE_NEXT);
     fifo->query = QUERY_QUEUED;
     /* While the task waits for what this thread may have to bring, nobody would answer. */
     while (
@@ -388,10 +392,11 @@ gst_ndt_fifo_refuse (GstNdtFifo *fifo)
   g_mutex_lock (&fifo->lock);
   gboolean revived = FALSE;
   for (guint i = 0; i < gst_queue_array_get_length (fifo->items) && !revived;) {
-    GstMiniObject *object =
-        ((GstNdtItem *)gst_queue_array_peek_nth_struct (fifo->items, i))->object;
+    const GstNdtItem item = *(GstNdtItem *)gst_queue_array_peek_nth_struct (fifo->items, i);
+    GstMiniObject *object = item.object;
     if (GST_IS_BUFFER (object)) {
       gst_queue_array_drop_struct (fifo->items, i, NULL);
+      gst_ndt_ahead_free (item.ahead);
       gst_mini_object_unref (object);
       fifo->n_buffers--;
       gst_ndt_stats_dropped (fifo->stats);

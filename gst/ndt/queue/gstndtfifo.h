@@ -3,6 +3,7 @@
 
 #include <gst/gst.h>
 
+#include "gstndtahead.h"
 #include "gstndtplace.h"
 #include "gstndtstats.h"
 
@@ -13,11 +14,13 @@ G_BEGIN_DECLS
  * @object: a buffer or serialized event (owned), or a serialized query (its sender's)
  * @arrival: when it came, gst_util_get_timestamp()
  * @place: of a buffer
+ * @ahead: of a buffer (owned); NULL: it was not read ahead
  */
 typedef struct {
   GstMiniObject *object;
   GstClockTime arrival;
   GstNdtPlace place;
+  GstNdtAhead *ahead;
 } GstNdtItem;
 
 /**
@@ -48,11 +51,11 @@ void gst_ndt_fifo_flush (GstNdtFifo *fifo);
  * when the task has paused, which may still have earlier ones in its hands. */
 void gst_ndt_fifo_clear (GstNdtFifo *fifo, GstPad *pad);
 
-/* Waits for space. @time: the buffer's running time, see gst_ndt_fifo_open(). (transfer full), also
- * on failure: FLUSHING, EOS after an EOS event or gst_ndt_fifo_refuse(), or what
- * gst_ndt_fifo_stop() was called with. */
+/* Waits for space. @time: the buffer's running time, see gst_ndt_fifo_open(). @ahead: (nullable).
+ * @buffer and @ahead are (transfer full), also on failure: FLUSHING, EOS after an EOS event or
+ * gst_ndt_fifo_refuse(), or what gst_ndt_fifo_stop() was called with. */
 GstFlowReturn gst_ndt_fifo_put_buffer (
-    GstNdtFifo *fifo, GstBuffer *buffer, gint64 time, GstNdtPlace place);
+    GstNdtFifo *fifo, GstBuffer *buffer, GstNdtAhead *ahead, gint64 time, GstNdtPlace place);
 /* The task waits for something else that may come from the thread that puts: buffers of times
  * before @until need no space. G_MININT64: they do again. */
 void gst_ndt_fifo_open (GstNdtFifo *fifo, gint64 until);
