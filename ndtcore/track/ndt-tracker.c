@@ -358,6 +358,9 @@ ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
   tracker->scans_since_good = 0;
 }
 
+/* Largest standard deviation of a start without an uncertainty, metres. */
+#define NARROW_START 1.0
+
 static void
 ndt_tracker_set_anchor (NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose,
     double stddev, int32_t is_good)
@@ -406,7 +409,7 @@ ndt_tracker_since_anchor (const NdtTracker *tracker, const NdtTrackerInput *inpu
 static int
 ndt_tracker_is_refuted (const NdtTracker *tracker, const NdtTrackerInput *input)
 {
-  return !tracker->is_anchor_good && tracker->anchor_stddev <= 1 &&
+  return !tracker->is_anchor_good && tracker->anchor_stddev <= NARROW_START &&
          ndt_tracker_since_anchor (tracker, input) > START_PATIENCE;
 }
 
@@ -450,7 +453,9 @@ ndt_tracker_get_area (
 {
   const double since = ndt_tracker_since_anchor (tracker, input);
   double metres, radians, xy, yaw = 1.5;
-  if (!tracker->has_anchor || ndt_tracker_is_refuted (tracker, input))
+  /* A start without an uncertainty is contradicted by each place in which it does not lie: all of
+   * the map may have rivals of these. */
+  if (!tracker->has_anchor || (!tracker->is_anchor_good && tracker->anchor_stddev <= NARROW_START))
     return 0;
   *around = tracker->anchor;
   if (tracker->has_anchor_velocity && since < SEARCH_COAST) {
@@ -558,8 +563,8 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     /* A scan that could not be aligned is no evidence against the pose. */
     tracker->n_against += outcome <= NDT_OUTCOME_DEGRADED;
     if (starts && outcome <= NDT_OUTCOME_FAILED)
-      ndt_tracker_set_anchor (tracker, input, &guess->pose,
-          tracker->initial_stddev[0] > 1 ? tracker->initial_stddev[0] : 1, 0);
+      ndt_tracker_set_anchor (
+          tracker, input, &guess->pose, fmax (tracker->initial_stddev[0], NARROW_START), 0);
     tracker->level = tracker->mean_quality;
     if (outcome == NDT_OUTCOME_DOUBTFUL) {
       tracker->follows = ndt_tracker_follows (tracker, guess, pose);

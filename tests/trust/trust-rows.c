@@ -482,6 +482,9 @@ const TrustRow trust_rows[] = {
     {"start/town 2 180 deg", start_off, NDT_SIM_WORLD_TOWN, 2, 0, WRONG},
     {"start/hall 1 16 m", start_off, NDT_SIM_WORLD_HALL, 1, 16, WRONG},
     {"start/hall 2 16 m", start_off, NDT_SIM_WORLD_HALL, 2, 16, WRONG},
+    /* Another aisle, alone in the area around the start, fits by 0.99. */
+    {"start/hall 2 another aisle", start_off, NDT_SIM_WORLD_HALL, 2, 16, WRONG, .n_seeds = 1,
+        .seed = 75},
     {"start/KITTI 1 8 m", start_off, TRUST_KITTI, 1, 8, WRONG},
     {"start/KITTI 2 16 m", start_off, TRUST_KITTI, 2, 16, WRONG},
     {"start/KITTI 0.5 16 m", start_off, TRUST_KITTI, 0.5, 16, WRONG},
