@@ -285,6 +285,43 @@ load_icov (const NdtVoxel *voxels, const guint32 *v, Vec c[6])
 #endif
 }
 
+/* Packs the lever arms of a chunk's n points that have pairs. Reads and writes whole vectors. */
+static inline void
+pack_arms (const float a[3][NDT_CHUNK], guint n, Pairs *pairs)
+{
+  guint to = 0;
+#if defined(__AVX512F__)
+  for (guint i = 0; i < n; i += 16) {
+    const __mmask16 inside = (__mmask16)(n - i < 16 ? (1u << (n - i)) - 1 : 0xffff);
+    const __m128i n_of = _mm_loadu_si128 ((const __m128i *)(pairs->n_of + i));
+    const __mmask16 matched = _mm_mask_test_epi8_mask (inside, n_of, n_of);
+    for (guint k = 0; k < 3; k++)
+      _mm512_storeu_ps (
+          pairs->arm[k] + to, _mm512_maskz_compress_ps (matched, _mm512_loadu_ps (a[k] + i)));
+    to += (guint)__builtin_popcount (matched);
+  }
+#elif defined(__AVX2__)
+  for (guint i = 0; i < n; i += 8) {
+    const guint32 inside = n - i < 8 ? (1u << (n - i)) - 1 : 0xff;
+    const __m128i n_of = _mm_loadl_epi64 ((const __m128i *)(pairs->n_of + i));
+    const guint32 matched =
+        ~(guint32)_mm_movemask_epi8 (_mm_cmpeq_epi8 (n_of, _mm_setzero_si128 ())) & inside;
+    const __m256i lanes =
+        _mm256_cvtepu8_epi32 (_mm_loadl_epi64 ((const __m128i *)&packed_lanes[matched]));
+    for (guint k = 0; k < 3; k++)
+      _mm256_storeu_ps (
+          pairs->arm[k] + to, _mm256_permutevar8x32_ps (_mm256_loadu_ps (a[k] + i), lanes));
+    to += (guint)__builtin_popcount (matched);
+  }
+#else
+  for (guint i = 0; i < n; i++) {
+    for (guint k = 0; k < 3; k++)
+      pairs->arm[k][to] = a[k][i];
+    to += pairs->n_of[i] > 0;
+  }
+#endif
+}
+
 /* The lever arms of VEC_LANES pairs from @i on. They are in as many slots from the first one's on.
  */
 static inline void

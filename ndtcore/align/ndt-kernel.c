@@ -193,8 +193,6 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
       list = &cache->lists[cache->list_of[i]];
     }
     const float u[3] = {local[0][i], local[1][i], local[2][i]};
-    for (guint k = 0; k < 3; k++)
-      pairs->arm[k][slot] = a[k][i];
     const guint n_before = n_pairs;
     guint at = list->first;
     for (guint32 wanted = list->wanted[ring]; wanted; wanted >>= NDT_LANES, at += NDT_LANES)
@@ -202,6 +200,7 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
     pairs->n_of[i] = (guint8)(n_pairs - n_before);
     slot += n_pairs > n_before;
   }
+  pack_arms ((const float (*)[NDT_CHUNK])a, n, pairs);
   return n_pairs;
 }
 
