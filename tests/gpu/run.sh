@@ -50,7 +50,7 @@ if [ -n "$sanitize" ]; then
   for tool in memcheck racecheck synccheck initcheck; do
     for name in faults/edges backends/thin backends/sanitize frames/sanitize motion/sanitize \
       odometry/sanitize overview/sanitize \
-      sequences/interrupted sequences/out-of-turn terms/sanitize expression/sanitize; do
+      sequences/sanitize sequences/out-of-turn terms/sanitize expression/sanitize; do
       timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 9 \
         "$build/tests/gpu/test-${name%/*}" -p "/gpu/${name#backends/}" >"$work/log" 2>&1
       judge "$tool of $name" $? "$work/log"

@@ -466,10 +466,12 @@ test_side_by_side (void)
   }
 }
 
-/* Anything may follow anything: a map, another scan, another alignment, nothing at all. */
+/* Anything may follow anything: a map, another scan, another alignment, nothing at all. @data: the
+ * number of scans, up to 4; the fewer the sooner compute-sanitizer ends. */
 static void
-test_interrupted (void)
+test_interrupted (gconstpointer data)
 {
+  const guint n_scans = GPOINTER_TO_UINT (data);
   g_autoptr (NdtBackend) cuda = open_backend (TRUE);
   if (!cuda)
     return;
@@ -479,17 +481,18 @@ test_interrupted (void)
   NdtSums sums;
   memset (alone, 0, sizeof (alone));
   for (guint what = 0; what < 7; what++) {
-    for (guint i = 0; i < 4; i++) {
+    for (guint i = 0; i < n_scans; i++) {
       const NdtCloudView view = ndt_cloud_view_xyz_f32 (scans[i], n_points[i]);
       const NdtStart start = {.guess = truths[i + 1], .approach = 0};
       g_assert_true (ndt_backend_set_scan (cuda, i, &view, &filter, &error));
       if (what == 0)
         g_assert_true (ndt_backend_align (cuda, i, &default_params, &start, 1, &alone[i], &error));
     }
-    for (guint i = 0; i < 4; i++) {
+    for (guint i = 0; i < n_scans; i++) {
       const NdtStart start = {.guess = truths[i + 1], .approach = 0};
       memset (&result, 0, sizeof (result));
-      g_assert_true (ndt_backend_align_begin (cuda, i, &default_params, &start, 3 - i, &error));
+      g_assert_true (
+          ndt_backend_align_begin (cuda, i, &default_params, &start, n_scans - 1 - i, &error));
       g_assert_true (ndt_backend_align_end (cuda, &result, &error));
       g_assert_cmpmem (&result, sizeof (result), &alone[i], sizeof (alone[i]));
       const NdtCloudView again = ndt_cloud_view_xyz_f32 (scans[i], n_points[i]);
@@ -524,7 +527,7 @@ test_interrupted (void)
   }
   /* Left waiting, and closed. */
   const NdtStart start = {.guess = truths[0], .approach = 0};
-  g_assert_true (ndt_backend_align_begin (cuda, 0, &default_params, &start, 3, &error));
+  g_assert_true (ndt_backend_align_begin (cuda, 0, &default_params, &start, n_scans - 1, &error));
   g_assert_true (ndt_backend_align_end (cuda, &result, &error));
 }
 
@@ -542,7 +545,8 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/sequences/kept-waiting", test_kept_waiting);
   g_test_add_func ("/gpu/sequences/failing", test_failing);
   g_test_add_func ("/gpu/sequences/side-by-side", test_side_by_side);
-  g_test_add_func ("/gpu/sequences/interrupted", test_interrupted);
+  g_test_add_data_func ("/gpu/sequences/interrupted", GUINT_TO_POINTER (4), test_interrupted);
+  g_test_add_data_func ("/gpu/sequences/sanitize", GUINT_TO_POINTER (2), test_interrupted);
   const int status = g_test_run ();
   for (guint i = 0; i < N_SCANS; i++)
     g_free (scans[i]);
