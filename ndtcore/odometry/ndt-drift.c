@@ -121,20 +121,65 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
   return sqrt (largest);
 }
 
+/* Sets the diagonal of a covariance; its correlations remain. */
+static void
+set_diagonal (double m[3][3], const double diagonal[3])
+{
+  double k[3];
+  for (int i = 0; i < 3; i++)
+    k[i] = m[i][i] > 0 ? sqrt (diagonal[i] / m[i][i]) : 0;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      m[i][j] = i == j ? diagonal[i] : m[i][j] * k[i] * k[j];
+}
+
 double
 ndt_drift_skip (NdtDrift *drift, const NdtDriftStep *step)
 {
-  NdtDrift next = {{{0}}};
-  double largest = 0;
+  double position[3], velocity[3], largest = 0;
   for (int k = 0; k < 3; k++) {
-    const double velocity = fmax (drift->velocity[k][k], 0);
-    const double p = predict (fmax (drift->position[k][k], 0), velocity, step);
-    double speed = sqrt (velocity) + ACCELERATION * step->seconds;
-    speed = speed > UNKNOWN_SPEED ? UNKNOWN_SPEED : speed;
-    next.position[k][k] = p;
-    next.velocity[k][k] = speed * speed;
-    largest = p > largest ? p : largest;
+    const double before = fmax (drift->velocity[k][k], 0);
+    const double speed = fmin (sqrt (before) + ACCELERATION * step->seconds, UNKNOWN_SPEED);
+    position[k] = predict (fmax (drift->position[k][k], 0), before, step);
+    velocity[k] = speed * speed;
+    largest = fmax (largest, position[k]);
   }
-  *drift = next;
+  set_diagonal (drift->position, position);
+  set_diagonal (drift->velocity, velocity);
   return sqrt (largest);
+}
+
+void
+ndt_drift_spread (NdtDrift *drift, const double apart[3])
+{
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      drift->position[i][j] += apart[i] * apart[j];
+}
+
+/* Steps of the power method: a second variance of 0.9 of the largest leaves 1 % of its axis. */
+#define POWERS 48
+
+double
+ndt_drift_get_sigma (const NdtDrift *drift, double axis[3])
+{
+  const double (*m)[3] = drift->position;
+  int k = 0;
+  for (int i = 1; i < 3; i++)
+    if (m[i][i] > m[k][k])
+      k = i;
+  for (int i = 0; i < 3; i++)
+    axis[i] = i == k;
+  for (int power = 0; power < POWERS; power++) {
+    double next[3], length = 0;
+    for (int i = 0; i < 3; i++) {
+      next[i] = m[i][0] * axis[0] + m[i][1] * axis[1] + m[i][2] * axis[2];
+      length += next[i] * next[i];
+    }
+    if (!(length > 0))
+      return 0;
+    for (int i = 0; i < 3; i++)
+      axis[i] = next[i] / sqrt (length);
+  }
+  return sqrt (along (m, axis));
 }

@@ -53,6 +53,11 @@ double ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const
  * open. Returns the largest standard deviation of the position, metres, and its @axis. */
 double ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservability *seen,
     double shift[3], double axis[3]);
-/* Adds a step without an alignment. Returns the largest standard deviation along an axis of the
- * map. */
+/* Adds a step without an alignment; directions stay correlated as they were. Returns the largest
+ * standard deviation along an axis of the map. */
 double ndt_drift_skip (NdtDrift *drift, const NdtDriftStep *step);
+/* The body may also be @apart from where it is said to be, metres in the map: adds the second
+ * moment of that, the covariance of a mixture of both. */
+void ndt_drift_spread (NdtDrift *drift, const double apart[3]);
+/* The largest standard deviation of the position, metres, and its @axis. */
+double ndt_drift_get_sigma (const NdtDrift *drift, double axis[3]);

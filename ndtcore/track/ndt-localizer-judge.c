@@ -359,6 +359,34 @@ lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
   return TRUE;
 }
 
+/* A scan that is not accepted tells little of its place, however well it fits there: along a road
+ * only what roads do not have is information, and a place that no motion led to, or that was
+ * rejected, may as well be the predicted one. @apart: from there to the alignment. */
+static void
+open_drift (NdtTracker *tracker, const NdtLocalizerStep *step, const NdtDriftStep *from,
+    const double apart[3])
+{
+  NdtDrift *drift = &tracker->open_drift;
+  const gboolean fits = step->tried && step->reason == NDT_REASON_NONE;
+  const gboolean is_elsewhere =
+      step->tried && step->out.registration.stop != NDT_STOP_NOT_FINITE &&
+      (step->reason == NDT_REASON_BAD_FIT || step->reason == NDT_REASON_WEAK_OVERLAP ||
+          step->reason == NDT_REASON_AMBIGUOUS || step->reason == NDT_REASON_IMPLAUSIBLE_MOTION);
+  NdtDriftStep open = *from;
+  double shift[3], axis[3];
+  memcpy (shift, apart, sizeof (shift));
+  open.open = NDT_LOCALIZER_NO_ROAD;
+  if (fits && tracker->n_unconfirmed == 0)
+    ndt_drift_take (drift, &open, &step->out.registration.observability, shift, axis);
+  else
+    ndt_drift_skip (drift, &open);
+  if ((fits && step->jumps) || is_elsewhere)
+    ndt_drift_spread (drift, apart);
+  /* Where it does not fit the motion was none that is expected. */
+  if (is_elsewhere)
+    ndt_drift_widen (drift, NDT_LOCALIZER_NEW_PLACE);
+}
+
 /* Updates the variance of the position. Along directions that the scan leaves open the pose is that
  * of the prediction. */
 void
@@ -380,13 +408,16 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
   } else if (guess->is_held) {
     from.prior_variance = get_start_stddev (step) * get_start_stddev (step);
   }
+  for (guint i = 0; i < 3; i++)
+    shift[i] = body.position[i] - guess->pose.position[i];
+  if (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR)
+    tracker->open_drift = tracker->drift;
+  open_drift (tracker, step, &from, shift);
   if (step->jumps) {
     ndt_drift_widen (&tracker->drift, NDT_LOCALIZER_NEW_PLACE);
     from.seconds = 0;
   }
   const gboolean fuses = lead_by_prior (localizer, step, &from, lead);
-  for (guint i = 0; i < 3; i++)
-    shift[i] = body.position[i] - guess->pose.position[i];
   out->innovation = sqrt (shift[0] * shift[0] + shift[1] * shift[1] + shift[2] * shift[2]);
   if (!step->tried || step->reason != NDT_REASON_NONE) {
     out->sigma = ndt_drift_skip (&tracker->drift, &from);
@@ -403,11 +434,32 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
   step->drift = tracker->drift;
 }
 
+void
+ndt_localizer_step_settle_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  NdtLocalization *out = &step->out;
+  if (tracker->status == NDT_TRACKER_TRACKING) {
+    tracker->open_drift = tracker->drift;
+    return;
+  }
+  double axis[3];
+  const double sigma = ndt_drift_get_sigma (&tracker->open_drift, axis);
+  if (sigma <= out->sigma)
+    return;
+  out->sigma = sigma;
+  memcpy (out->sigma_axis, axis, sizeof (axis));
+  step->drift = tracker->open_drift;
+  step->is_open = TRUE;
+}
+
 /* Where σ exceeds this, metres, the road may bend within it: the lateral standard deviation is a
- * tenth of σ, and more over longer distances, by the radii of roads from 100 m on. */
+ * tenth of σ, and more over longer distances, by the radii of roads from 100 m on; the heading's is
+ * by the same radius, up to that of a heading of which nothing is known, π/√3. */
 #define LARGE_SIGMA 0.5
 #define BEND 0.1
 #define BEND_RADIUS 100.0
+#define ANY_HEADING 1.8138
 
 /* A scan that was compensated by a velocity that was estimated from itself, at a start, is off by
  * up to what that is wrong, metres and rad; one that was compensated by the motion since the scan
@@ -442,7 +494,7 @@ ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *reg
   const NdtObservability *seen = &registration->observability;
   const double sigma = step->out.sigma;
   const double across = sigma > LARGE_SIGMA ? sigma * MIN (BEND + sigma / BEND_RADIUS, 1) : 0;
-  add_distortion (step, registration->covariance);
+  const double turn = sigma > LARGE_SIGMA ? MIN (sigma / BEND_RADIUS, ANY_HEADING) : 0;
   for (guint k = 0; k < 3; k++) {
     double *c = registration->covariance, known = 0, given = 0;
     const double axis[3] = {k == 0, k == 1, k == 2};
@@ -453,11 +505,15 @@ ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *reg
         given += u[i] * c[6 * i + j] * u[j];
       }
     if (registration->covariance_kind == NDT_POSE_COVARIANCE_LAPLACE && seen->flat > 0 &&
-        seen->information[k] >= NDT_OBSERVABILITY_OPEN * seen->flat)
+        seen->information[k] >=
+            (step->is_open ? NDT_LOCALIZER_NO_ROAD : NDT_OBSERVABILITY_OPEN) * seen->flat)
       known *= given * seen->information[k] / NDT_DRIFT_CLUSTERING;
     known += across * across;
     for (guint i = 0; i < 3 && known > given; i++)
       for (guint j = 0; j < 3; j++)
         c[6 * i + j] += (known - given) * u[i] * u[j];
   }
+  registration->covariance[35] += turn * turn;
+  /* An error of this scan alone, beside the stream's. */
+  add_distortion (step, registration->covariance);
 }

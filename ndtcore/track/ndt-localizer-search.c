@@ -89,6 +89,7 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
       result.has_odometry ? &result.odometry : NULL, result.has_velocity ? result.velocity : NULL,
       result.velocity_time);
   ndt_drift_reset (&tracker->drift, NDT_LOCALIZER_NEW_PLACE);
+  tracker->open_drift = tracker->drift;
   localizer->course.has_pose = FALSE;
   localizer->jump = 0;
   localizer->is_found = TRUE;

@@ -203,6 +203,7 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     tracker->anchor_overlap = out->overlap;
   }
   out->status = (NdtTrackStatus)tracker->status;
+  ndt_localizer_step_settle_drift (localizer, step);
   ndt_localizer_explain_search (localizer, out);
   ndt_localizer_step_explain (localizer, step);
   localizer->is_found = FALSE;

@@ -54,6 +54,7 @@ struct _NdtLocalizer {
  * @is_questioned: it counts at its prediction, but fits worse than those before: the map may lack
  *   something, or the body may be in another place, for which a search looks meanwhile
  * @drift: variance of its position
+ * @is_open: of a scan that is not accepted: of all that it could be
  * @base: pose of the body from which the stream continues
  * @is_complete: @registration has its covariance
  *
@@ -80,6 +81,7 @@ typedef struct {
   NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
   NdtPose base;
   NdtDrift drift;
+  gboolean is_open;
   NdtAlignResult result;
   gboolean is_complete;
   NdtLocalization out;
@@ -107,6 +109,9 @@ gboolean ndt_localizer_has_times (const NdtObservation *observation);
 #define NDT_LOCALIZER_AREA_FIT 1.06
 /* A new place is known to what the scan tells, and beyond that to this, metres. */
 #define NDT_LOCALIZER_NEW_PLACE 2.0
+
+/* No road has an axis with so many times the information that flat surfaces feign. */
+#define NDT_LOCALIZER_NO_ROAD 5.0
 
 /* With less than this fraction of the usual matched ratio the misfit of a scan is due to the extent
  * of the map. */
@@ -166,6 +171,9 @@ gboolean ndt_localizer_step_align (NdtLocalizer *localizer, NdtLocalizerStep *st
 /* Returns TRUE where the velocity from the scan before is not credible. With a prior in the
  * objective its influence on the pose is no motion, and the velocity before is used. */
 gboolean ndt_localizer_step_is_doubtful (const NdtLocalizerStep *step);
+/* Once the status is known: of a scan that is not tracking σ and @drift are of all that its place
+ * could be. */
+void ndt_localizer_step_settle_drift (NdtLocalizer *localizer, NdtLocalizerStep *step);
 /* Raises the registration's covariance to the variance of the position. */
 void ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration);
 

@@ -71,7 +71,9 @@ typedef enum {
  * @anchor_stddev: its standard deviation, metres
  * @anchor_velocity: of the body at that time, a twist per second without rotation, if
  *   @has_anchor_velocity
- * @drift: variance of the position
+ * @drift: variance of the position, if it is where the scans say
+ * @open_drift: the same, of all that it could be: of scans that were not accepted since the last
+ *   one that was, nothing counts but what tells one place from all others
  * @level: quality that the next scan's is compared with, to decide on a search from far
  */
 typedef struct {
@@ -120,6 +122,7 @@ typedef struct {
   int32_t has_anchor_velocity;
   double anchor_velocity[6];
   NdtDrift drift;
+  NdtDrift open_drift;
 } NdtTracker;
 
 /* @holds: priors are part of the objective, and not guesses, where there is a prediction by motion.

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* How well the position of a scan is said to be known. */
+#include "ndtcore/track/ndt-localizer-step.h"
+#include "localizer-stream.h"
+
+/* What flat surfaces feign, 1/m². */
+#define FLAT 1e5
+
+static NdtObservation observation;
+
+/* A scan that fits 2 m further on, 0.1 s after the last one; along x it tells @along times what
+ * flat surfaces feign, across a hundred times. */
+static void
+make_step (NdtLocalizer *localizer, double along, NdtLocalizerStep *step)
+{
+  static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  NdtRegistration *registration = &step->out.registration;
+  NdtObservability *seen = &registration->observability;
+  const NdtPose identity = NDT_POSE_IDENTITY;
+  memset (step, 0, sizeof (*step));
+  step->observation = &observation;
+  step->tried = TRUE;
+  step->guess.prediction = NDT_TRACKER_FROM_VELOCITY;
+  step->guess.has_own = step->guess.coasts = TRUE;
+  step->guess.elapsed = 0.1;
+  step->guess.pose = identity;
+  step->guess.pose.position[0] = localizer->tracker.pose.position[0] + 2;
+  registration->pose = step->guess.pose;
+  registration->covariance_kind = NDT_POSE_COVARIANCE_LAPLACE;
+  memcpy (seen->axes, axes, sizeof (axes));
+  seen->flat = FLAT;
+  for (guint k = 0; k < 3; k++) {
+    seen->information[k] = (k == 0 ? along : 100) * FLAT;
+    registration->covariance[7 * k] = NDT_DRIFT_CLUSTERING / seen->information[k];
+    registration->covariance[7 * (3 + k)] = 1e-6;
+  }
+}
+
+/* An accepted scan, known to 0.1 m, and no velocity. */
+static void
+begin (NdtLocalizer *localizer)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  ndt_drift_reset (&tracker->drift, 0.1);
+  tracker->open_drift = tracker->drift;
+}
+
+/* The scan's σ with that status; its covariance is complete. */
+static double
+settle_step (NdtLocalizer *localizer, gint32 status, NdtLocalizerStep *step)
+{
+  ndt_localizer_step_drift (localizer, step);
+  localizer->tracker.status = status;
+  ndt_localizer_step_settle_drift (localizer, step);
+  localizer->tracker.pose = step->out.registration.pose;
+  ndt_localizer_step_add_drift (step, &step->out.registration);
+  return step->out.sigma;
+}
+
+static double
+add_step (NdtLocalizer *localizer, double along, gint32 status, NdtLocalizerStep *step)
+{
+  make_step (localizer, along, step);
+  return settle_step (localizer, status, step);
+}
+
+/* Along a road that was open a scan that fits and leaves nothing open fits in one of many places:
+ * as long as it is not accepted σ is that of the motion, and so is the covariance along the road,
+ * but not across. */
+static void
+test_open (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  NdtLocalizerStep step;
+  const double *c = step.out.registration.covariance;
+  begin (localizer);
+  /* 20 m/s, the standard deviation of a velocity that nothing is known of. */
+  for (guint i = 0; i < 10; i++)
+    add_step (localizer, 0.5, NDT_TRACKER_DEGRADED, &step);
+  g_assert_cmpfloat_with_epsilon (step.out.sigma, 20, 1);
+  for (guint i = 0; i < 3; i++) {
+    g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACKER_DEGRADED, &step), >, 20);
+    g_assert_cmpfloat (sqrt (c[0]), >=, step.out.sigma);
+    /* As roads bend. */
+    g_assert_cmpfloat (sqrt (c[7]), <, 0.5 * step.out.sigma);
+    g_assert_cmpfloat (sqrt (c[35]), >, 0.1);
+    g_assert_cmpfloat (fabs (step.out.sigma_axis[0]), >, 0.99);
+  }
+  g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACKER_TRACKING, &step), <, 0.1);
+  g_assert_cmpfloat (sqrt (c[0]), <, 0.1);
+  g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACKER_DEGRADED, &step), <, 0.5);
+}
+
+/* What roads do not have tells the place, accepted or not. */
+static void
+test_no_road (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  NdtLocalizerStep step;
+  begin (localizer);
+  for (guint i = 0; i < 5; i++)
+    add_step (localizer, 0.5, NDT_TRACKER_DEGRADED, &step);
+  g_assert_cmpfloat (step.out.sigma, >, 5);
+  g_assert_cmpfloat (
+      add_step (localizer, 2 * NDT_LOCALIZER_NO_ROAD, NDT_TRACKER_DEGRADED, &step), <, 0.1);
+}
+
+/* A place that no motion leads to may be the right one, or the prediction: until it is confirmed
+ * three standard deviations hold both. */
+static void
+test_jump (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  NdtTracker *tracker = &localizer->tracker;
+  NdtLocalizerStep step;
+  const double *c = step.out.registration.covariance;
+  begin (localizer);
+  g_assert_cmpfloat (add_step (localizer, 20, NDT_TRACKER_TRACKING, &step), <, 0.1);
+  make_step (localizer, 20, &step);
+  step.jumps = TRUE;
+  step.out.registration.pose.position[1] += 12;
+  tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
+  settle_step (localizer, NDT_TRACKER_DEGRADED, &step);
+  for (guint i = 0; i < 2; i++) {
+    g_assert_cmpfloat (sqrt (c[7]), >=, 12);
+    g_assert_cmpfloat (step.out.sigma, >=, 12);
+    g_assert_cmpfloat (fabs (step.out.sigma_axis[1]), >, 0.99);
+    tracker->n_unconfirmed = 1;
+    add_step (localizer, 20, NDT_TRACKER_DEGRADED, &step);
+  }
+  tracker->n_unconfirmed = 0;
+  g_assert_cmpfloat (add_step (localizer, 20, NDT_TRACKER_TRACKING, &step), <, 0.1);
+  g_assert_cmpfloat (sqrt (c[7]), <, 0.1);
+}
+
+/* Carried away by 5 m: whatever the status, the truth is within 3 σ, and none above 0.5 m is
+ * tracking. */
+static void
+test_carried (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  guint n_tracking = 0;
+  ndt_localizer_set_initial_pose (localizer, &truths[0]);
+  for (guint i = 0; i < 40; i++) {
+    const guint at = i < 10 ? i : i + 25;
+    NdtObservation o = observe (at);
+    o.time = observe (i).time;
+    const NdtLocalization l = process (localizer, &o);
+    const double *c = l.registration.covariance;
+    double metres;
+    ndt_pose_difference (&l.registration.pose, &truths[at], &metres, NULL);
+    g_assert_cmpfloat (metres, <, 3 * sqrt (c[0] + c[7] + c[14]));
+    n_tracking += l.status == NDT_TRACK_TRACKING;
+    if (l.status == NDT_TRACK_TRACKING)
+      g_assert_cmpfloat (l.sigma, <=, 0.5);
+  }
+  g_assert_cmpuint (n_tracking, >, 30);
+  g_assert_cmpuint (n_tracking, <, 40);
+}
+
+/* What compensation by a wrong velocity leaves is an error of the scan itself: it is added once,
+ * and not scaled by what is known of the stream's position, which is information / (information −
+ * FLAT) times what the curvature alone says, here twice. */
+static void
+test_distortion (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  NdtLocalizerStep step;
+  double still[36] = {0};
+  for (guint deskewed = 0; deskewed < 2; deskewed++) {
+    double *c = step.out.registration.covariance;
+    make_step (localizer, 2, &step);
+    step.guess.coasts = FALSE;
+    step.has_course = step.course.has_velocity = deskewed > 0;
+    for (guint k = 0; k < 3; k++)
+      step.drift.position[k][k] = k == 0 ? 2 * c[0] : c[7 * k];
+    step.out.sigma = 0.02;
+    ndt_localizer_step_add_drift (&step, &step.out.registration);
+    if (!deskewed) {
+      g_assert_cmpfloat_with_epsilon (c[0], NDT_DRIFT_CLUSTERING / FLAT, 1e-9);
+      memcpy (still, c, sizeof (still));
+      continue;
+    }
+    /* 0.3 m of a velocity that was estimated from the scan itself. */
+    for (guint k = 0; k < 3; k++)
+      g_assert_cmpfloat_with_epsilon (c[7 * k] - still[7 * k], 0.09, 1e-9);
+  }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  make_stream ();
+  g_test_add_func ("/localizer-drift/open", test_open);
+  g_test_add_func ("/localizer-drift/no-road", test_no_road);
+  g_test_add_func ("/localizer-drift/jump", test_jump);
+  g_test_add_func ("/localizer-drift/carried", test_carried);
+  g_test_add_func ("/localizer-drift/distortion", test_distortion);
+  const int result = g_test_run ();
+  free_stream ();
+  return result;
+}
