@@ -145,11 +145,16 @@ cuda_search_overview (NdtBackend *backend, NdtOverview *overview, const NdtOverv
     NdtOverviewFound *found, gboolean *done, GError **error)
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  const NdtCudaState *state = cuda->state.data;
+  NdtCudaPlacesDevice on = {cuda->device, cuda->stream, 0, &state->cancelled};
   ndt_cuda_align_stop (backend);
-  return ndt_cuda_enter (cuda, error) && refuse_cancelled (cuda, error) &&
-         ndt_cuda_places_find (&cuda->places, &cuda->memory, cuda->device, cuda->stream, overview,
-             task, found, done, error) &&
-         refuse_cancelled (cuda, error);
+  if (!ndt_cuda_enter (cuda, error) || !refuse_cancelled (cuda, error))
+    return FALSE;
+  on.most_blocks = (int)ndt_cuda_share_begin (cuda);
+  const gboolean ok =
+      ndt_cuda_places_find (&cuda->places, &cuda->memory, &on, overview, task, found, done, error);
+  ndt_cuda_share_end (cuda);
+  return ok && refuse_cancelled (cuda, error);
 }
 
 static NdtDeviceFrames *
@@ -173,9 +178,7 @@ static void
 cuda_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
 {
   NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
-  g_mutex_lock (&cuda->memory.lock);
-  *counters = cuda->memory.counters;
-  g_mutex_unlock (&cuda->memory.lock);
+  ndt_cuda_memory_get_counters (&cuda->memory, counters);
 }
 
 static void
@@ -241,6 +244,8 @@ cuda_close (NdtBackend *backend)
   g_free (cuda);
 }
 
+static NdtBackend *cuda_open_background (NdtBackend *backend, GError **error);
+
 static const NdtBackendClass cuda_class = {
     .name = "cuda",
     .set_map = cuda_set_map,
@@ -253,6 +258,7 @@ static const NdtBackendClass cuda_class = {
     .align = ndt_cuda_align,
     .evaluate = ndt_cuda_evaluate,
     .search_overview = cuda_search_overview,
+    .open_background = cuda_open_background,
     .open_frames = cuda_open_frames,
     .align_begin = ndt_cuda_align_begin,
     .align_end = ndt_cuda_align_end,
@@ -379,15 +385,18 @@ find_device (NdtCudaBackend *cuda, const NdtBackendConfig *config, GError **erro
   return FALSE;
 }
 
-NdtBackend *
-ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
+/* @beside: (nullable): of which it works in the background */
+static NdtBackend *
+open_backend (const NdtBackendConfig *config, NdtCudaBackend *beside, GError **error)
 {
   const gsize state_size = sizeof (NdtCudaState) + ndt_cuda_exchange_bytes ();
   GError *local_error = NULL;
   NdtCudaBackend *cuda = g_new0 (NdtCudaBackend, 1);
   cuda->parent.klass = &cuda_class;
   cuda->parent.log = config->log;
-  ndt_cuda_memory_init (&cuda->memory);
+  cuda->is_background = beside != NULL;
+  ndt_cuda_memory_init (&cuda->memory, beside ? beside->memory.budget : NULL);
+  cuda->memory.device_only = cuda->is_background;
   cuda->memory.log = config->log;
   ndt_cuda_maps_init (&cuda->maps);
   g_mutex_init (&cuda->cancel_lock);
@@ -409,7 +418,8 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   }
   memset (cuda->signals.data, 0, sizeof (NdtCudaSignals));
   /* Set after the memory that is always needed, which the budget does not refuse. */
-  cuda->memory.budget = config->memory_budget;
+  if (!beside)
+    cuda->memory.budget->most = config->memory_budget;
   apply_testing (cuda);
   cuda->least_lanes = ndt_cuda_align_least_lanes (&cuda->limits);
   g_mutex_lock (&cuda->memory.lock);
@@ -417,4 +427,26 @@ ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
   g_mutex_unlock (&cuda->memory.lock);
   ndt_cuda_share_join (cuda);
   return &cuda->parent;
+}
+
+NdtBackend *
+ndt_cuda_backend_open (const NdtBackendConfig *config, GError **error)
+{
+  return open_backend (config, NULL, error);
+}
+
+static NdtBackend *
+cuda_open_background (NdtBackend *backend, GError **error)
+{
+  NdtCudaBackend *cuda = (NdtCudaBackend *)backend;
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  if (!ndt_cuda_enter (cuda, error))
+    return NULL;
+  config.device_id = cuda->device;
+  config.log = backend->log;
+  config.priority = NDT_DEVICE_PRIORITY_NORMAL; /* the lowest */
+  NdtBackend *background = open_backend (&config, cuda, error);
+  if (background)
+    background->n_threads = 1;
+  return background;
 }

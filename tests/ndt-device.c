@@ -77,6 +77,87 @@ device_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, 
       ((Device *)backend)->cpu, slot, params, level, kind, poses, n_poses, sums, error);
 }
 
+static void
+device_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
+{
+  ndt_backend_get_counters (((Device *)backend)->cpu, counters);
+}
+
+/* ---- In the background: another CPU backend, with failures ---- */
+
+static gboolean
+fails_search (NdtDeviceSearch how)
+{
+  return g_atomic_int_get (&ndt_device.fails_search) == (gint)how;
+}
+
+static gboolean
+search_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
+{
+  if (!fails_search (NDT_DEVICE_SEARCH_NO_MAP))
+    return ndt_backend_set_map (((Device *)backend)->cpu, map, error);
+  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "the map does not fit beside the stream");
+  return FALSE;
+}
+
+static gboolean
+search_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtStart *starts,
+    guint n_starts, NdtAlignResult *results, GError **error)
+{
+  const gint number = g_atomic_int_add (&ndt_device.n_search_calls, 1) + 1;
+  if (!fails_search (NDT_DEVICE_SEARCH_NO_ALIGNMENT) ||
+      number < g_atomic_int_get (&ndt_device.fails_search_at))
+    return ndt_backend_align (
+        ((Device *)backend)->cpu, slot, params, starts, n_starts, results, error);
+  g_set_error (error, NDT_ERROR, NDT_ERROR_DEVICE, "the device is lost in the background");
+  return FALSE;
+}
+
+static void
+search_cancel (NdtBackend *backend, gboolean cancelled)
+{
+  ndt_backend_cancel (((Device *)backend)->cpu, cancelled);
+}
+
+static void
+search_close (NdtBackend *backend)
+{
+  g_atomic_int_add (&ndt_device.n_searching, -1);
+  ndt_backend_close (((Device *)backend)->cpu);
+  g_free (backend);
+}
+
+static NdtBackend *
+device_open_background (NdtBackend *backend, GError **error)
+{
+  static const NdtBackendClass search_class = {
+      .name = "device",
+      .set_map = search_set_map,
+      .set_scan = device_set_scan,
+      .get_scan = device_get_scan,
+      .align = search_align,
+      .evaluate = device_evaluate,
+      .get_counters = device_get_counters,
+      .cancel = search_cancel,
+      .close = search_close,
+  };
+  NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  if (fails_search (NDT_DEVICE_SEARCH_NOT_OPENED)) {
+    g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "no memory beside the stream");
+    return NULL;
+  }
+  Device *self = g_new0 (Device, 1);
+  config.n_threads = 1;
+  self->parent.klass = &search_class;
+  self->parent.n_threads = 1;
+  self->cpu = ndt_backend_open_cpu (&config, error);
+  g_atomic_int_inc (&ndt_device.n_searches);
+  g_atomic_int_inc (&ndt_device.n_searching);
+  return &self->parent;
+}
+
+/* ---- The stream's ---- */
+
 static gpointer
 device_alloc_host (NdtBackend *backend, gsize size)
 {
@@ -91,12 +172,6 @@ device_free_host (gpointer memory, gsize size)
 {
   g_atomic_int_inc (&ndt_device.n_host);
   g_free (memory);
-}
-
-static void
-device_get_counters (NdtBackend *backend, NdtBackendCounters *counters)
-{
-  ndt_backend_get_counters (((Device *)backend)->cpu, counters);
 }
 
 static void
@@ -120,6 +195,7 @@ static const NdtBackendClass device_class = {
     .get_scan = device_get_scan,
     .align = device_align,
     .evaluate = device_evaluate,
+    .open_background = device_open_background,
     .alloc_host = device_alloc_host,
     .free_host = device_free_host,
     .get_counters = device_get_counters,

@@ -100,7 +100,8 @@ typedef struct {
 typedef struct {
   NdtBackend parent;
   gint device;
-  int priority; /* of its streams */
+  int priority;           /* of its streams */
+  gboolean is_background; /* it leaves half of the device to other backends */
   NdtCudaLimits limits;
   NdtCudaShape shape;  /* set by a test; size 0: not set */
   guint32 n_slots;     /* likewise; 0: none */
@@ -130,7 +131,8 @@ typedef struct {
   guint32 ticket;
   GMutex cancel_lock;
   gint cancelled;  /* atomic; changed with the lock, as the device's copy is */
-  gint64 began_at; /* monotonic time of the last alignment, atomic */
+  gint64 began_at; /* monotonic time of the last alignment or search, atomic */
+  gint occupied;   /* multiprocessors that a launch in the background may fill, atomic */
 } NdtCudaBackend;
 
 /* ndt_cuda_memory_enter() of the backend's device. */
@@ -143,6 +145,10 @@ ndt_cuda_enter (NdtCudaBackend *cuda, GError **error)
 /* Register and remove a backend of the process as a user of its device. */
 void ndt_cuda_share_join (NdtCudaBackend *cuda);
 void ndt_cuda_share_leave (NdtCudaBackend *cuda);
+/* Tells other backends that this one begins to use the device, and returns its share, in
+ * multiprocessors; one in the background tells them its end as well. */
+guint ndt_cuda_share_begin (NdtCudaBackend *cuda);
+void ndt_cuda_share_end (NdtCudaBackend *cuda);
 
 /* The largest power of two that exceeds neither. */
 guint ndt_cuda_largest_power (guint limit, guint most);
@@ -177,6 +183,9 @@ gboolean ndt_cuda_spread_wait_read (NdtCudaBackend *cuda, GError **error);
 /* Launches the clusters at the pose of a result, where the scan is ordered. */
 gboolean ndt_cuda_spread_begin (NdtCudaBackend *cuda, guint slot, const NdtAlignParams *params,
     const NdtAlignResult *at, GError **error);
+/* Launches those that are due and waits for them; their result is kept. */
+gboolean ndt_cuda_spread_finish (
+    NdtCudaBackend *cuda, const NdtAlignParams *params, GError **error);
 /* Waits for these, if there are any. @result: (nullable): receives them. */
 gboolean ndt_cuda_spread_end (NdtCudaBackend *cuda, NdtAlignResult *result, GError **error);
 

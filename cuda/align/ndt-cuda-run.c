@@ -28,21 +28,46 @@ ndt_cuda_share_leave (NdtCudaBackend *cuda)
   g_mutex_unlock (&share_lock);
 }
 
-/* This backend's share of the device, in multiprocessors: all active backends of the process have
- * equal shares. */
+/* This backend's share of the device, in multiprocessors, times @times: all active backends of the
+ * process have equal shares of what those in the background leave. The blocks of a launch wait for
+ * each other, and those that wait for a multiprocessor that a search occupies would wait for its
+ * end. */
 static guint
-get_share (const NdtCudaBackend *cuda)
+get_share (const NdtCudaBackend *cuda, guint times)
 {
   const gint64 now = g_get_monotonic_time ();
-  guint n = 1;
+  const guint n_processors = (guint)cuda->limits.n_processors;
+  guint n = 1, occupied = 0;
+  if (cuda->is_background)
+    return MAX (n_processors / 2, 1);
   g_mutex_lock (&share_lock);
   for (const GSList *l = sharing; l; l = l->next) {
     const NdtCudaBackend *other = l->data;
-    n += other != cuda && other->device == cuda->device &&
-         now - __atomic_load_n (&other->began_at, __ATOMIC_RELAXED) < NDT_CUDA_AT_WORK;
+    if (other == cuda || other->device != cuda->device)
+      continue;
+    if (other->is_background)
+      occupied = MAX (occupied, (guint)g_atomic_int_get (&other->occupied));
+    else
+      n += now - __atomic_load_n (&other->began_at, __ATOMIC_RELAXED) < NDT_CUDA_AT_WORK;
   }
   g_mutex_unlock (&share_lock);
-  return (guint)cuda->limits.n_processors / n;
+  return MIN (times * n_processors / n, n_processors - occupied);
+}
+
+guint
+ndt_cuda_share_begin (NdtCudaBackend *cuda)
+{
+  const guint share = get_share (cuda, 1);
+  __atomic_store_n (&cuda->began_at, g_get_monotonic_time (), __ATOMIC_RELAXED);
+  if (cuda->is_background)
+    g_atomic_int_set (&cuda->occupied, (gint)share);
+  return share;
+}
+
+void
+ndt_cuda_share_end (NdtCudaBackend *cuda)
+{
+  g_atomic_int_set (&cuda->occupied, 0);
 }
 
 /* ---- Shapes ---- */
@@ -77,7 +102,7 @@ choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_start
   shape.methods = methods;
   shape.lanes = choose_lanes (cuda, scan);
   if (shape.size == 0) {
-    const guint processors = (guint)cuda->limits.n_processors;
+    const guint processors = cuda->is_background ? share : (guint)cuda->limits.n_processors;
     /* Few starts have multiprocessors of their own. With many, several blocks run on one, which
      * leaves no shared memory to cache voxels, and gains more than that costs. */
     const gboolean many = 4 * n_starts >= processors || cuda->limits.max_shared < 131072;
@@ -313,16 +338,37 @@ check_cancelled (NdtCudaBackend *cuda, guint first, guint n, GError **error)
   return !cancelled;
 }
 
+/* Starts of one launch. In the background their clusters of at least four blocks have no more than
+ * the share; single passes, which take some µs, fill the device a few times over. */
+static guint
+most_starts (const NdtCudaBackend *cuda, const NdtCudaJob *job)
+{
+  if (!cuda->is_background)
+    return NDT_CUDA_MAX_STARTS;
+  const guint n = MAX (get_share (cuda, 1) / 4, 1);
+  return job->evaluate ? NDT_CUDA_BACKGROUND_PASSES * n : n;
+}
+
+static gboolean
+launch_and_wait (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError **error)
+{
+  gboolean missed;
+  ndt_cuda_share_begin (cuda);
+  const gboolean ok = launch (cuda, job, shape, error) &&
+                      wait (cuda, cuda->ticket, job->n_starts == 1 ? 0 : -1, &missed, error);
+  ndt_cuda_share_end (cuda);
+  return ok;
+}
+
 /* Runs the job for the first of the starts; their results are in cuda->results. Returns how many, 0
  * for an error. */
 static guint
 run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *starts,
     guint n_starts, GError **error)
 {
-  n_starts = MIN (n_starts, NDT_CUDA_MAX_STARTS);
+  n_starts = MIN (n_starts, most_starts (cuda, job));
   const NdtCudaShape shape =
-      choose_shape (cuda, scan, n_starts, 2 * get_share (cuda), needs_methods (job));
-  gboolean missed;
+      choose_shape (cuda, scan, n_starts, get_share (cuda, 2), needs_methods (job));
   if (!ndt_cuda_scan_ready (scan, 0, &cuda->thinner, &cuda->memory, cuda->stream, error))
     return 0;
   if (shape.grid)
@@ -346,8 +392,7 @@ run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *s
   }
   cuda->ticket++;
   job->words = n_starts == 1 ? ((NdtCudaSignals *)cuda->signals.data)->words : NULL;
-  if (!launch (cuda, job, &shape, error) ||
-      !wait (cuda, cuda->ticket, n_starts == 1 ? 0 : -1, &missed, error))
+  if (!launch_and_wait (cuda, job, &shape, error))
     return 0;
   ndt_cuda_count_download (&cuda->memory, n_starts * sizeof (NdtCudaResult));
   return check_cancelled (cuda, 0, n_starts, error) ? n_starts : 0;
@@ -371,16 +416,21 @@ prepare (NdtCudaBackend *cuda, GError **error)
   /* Clusters that nobody asked for may still read the map. */
   if (!ndt_cuda_enter (cuda, error) || !ndt_cuda_spread_end (cuda, NULL, error))
     return FALSE;
+  /* Those of the scan before are asked for after this one has begun, and are of the map that it was
+   * aligned with. A map that is set from here on is the next alignment's. */
+  const gboolean changes = ndt_cuda_maps_is_pending (&cuda->maps);
+  if (changes && !ndt_cuda_spread_finish (cuda, &cuda->sequence.params, error))
+    return FALSE;
   if (g_atomic_int_get (&cuda->cancelled)) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");
     return FALSE;
   }
-  if (!ndt_cuda_maps_take (&cuda->maps)) {
+  if (!ndt_cuda_maps_take (&cuda->maps, changes)) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MAP, "No map is set");
     return FALSE;
   }
   __atomic_store_n (&cuda->began_at, g_get_monotonic_time (), __ATOMIC_RELAXED);
-  cuda->thinner.alone = get_share (cuda) == (guint)cuda->limits.n_processors;
+  cuda->thinner.alone = get_share (cuda, 1) == (guint)cuda->limits.n_processors;
   return TRUE;
 }
 
@@ -534,7 +584,7 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
    * same part. */
   NdtCudaScan *scan = &cuda->scans[q->slot];
   const gboolean alone = n_following == 0 || scan->thinned;
-  guint share = (alone ? 2 : 1) * get_share (cuda);
+  guint share = get_share (cuda, alone ? 2 : 1);
   /* The clusters of the scan before are summed beside a sequence: with the few multiprocessors that
    * its usual grid leaves they would take longer than the alignment. */
   if (!alone && q->params.clusters)

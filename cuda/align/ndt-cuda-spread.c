@@ -208,6 +208,17 @@ ndt_cuda_spread_begin (NdtCudaBackend *cuda, guint slot, const NdtAlignParams *p
 }
 
 gboolean
+ndt_cuda_spread_finish (NdtCudaBackend *cuda, const NdtAlignParams *params, GError **error)
+{
+  NdtCudaSpread *s = &cuda->spread;
+  if (!s->is_due)
+    return TRUE;
+  s->is_due = FALSE;
+  return ndt_cuda_spread_begin (cuda, s->due_slot, params, &s->due, error) &&
+         ndt_cuda_check (&cuda->memory, cudaStreamSynchronize (s->stream), "covariance", error);
+}
+
+gboolean
 ndt_cuda_spread_end (NdtCudaBackend *cuda, NdtAlignResult *result, GError **error)
 {
   NdtCudaSpread *s = &cuda->spread;

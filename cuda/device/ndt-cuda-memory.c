@@ -6,17 +6,65 @@
 #include "ndt-cuda-testing.h"
 #include "ndtcore/base/ndt-tuning.h"
 
+/* ---- Budgets ---- */
+
+static NdtCudaBudget *
+budget_new (void)
+{
+  NdtCudaBudget *budget = g_new0 (NdtCudaBudget, 1);
+  g_atomic_ref_count_init (&budget->ref_count);
+  g_mutex_init (&budget->lock);
+  return budget;
+}
+
+static void
+budget_unref (NdtCudaBudget *budget)
+{
+  if (!g_atomic_ref_count_dec (&budget->ref_count))
+    return;
+  g_mutex_clear (&budget->lock);
+  g_free (budget);
+}
+
+/* Takes @wanted bytes, or else @size; returns how many, 0 where not even those are left. */
+static gsize
+budget_take (NdtCudaBudget *budget, gsize wanted, gsize size)
+{
+  g_mutex_lock (&budget->lock);
+  const guint64 left = budget->most == 0              ? G_MAXUINT64
+                       : budget->most > budget->taken ? budget->most - budget->taken
+                                                      : 0;
+  const gsize taken = wanted <= left ? wanted : size <= left ? size : 0;
+  budget->taken += taken;
+  g_mutex_unlock (&budget->lock);
+  return taken;
+}
+
+static void
+budget_give (NdtCudaBudget *budget, gsize size)
+{
+  g_mutex_lock (&budget->lock);
+  budget->taken -= size;
+  g_mutex_unlock (&budget->lock);
+}
+
+/* ---- Errors ---- */
+
 void
-ndt_cuda_memory_init (NdtCudaMemory *memory)
+ndt_cuda_memory_init (NdtCudaMemory *memory, NdtCudaBudget *budget)
 {
   memset (memory, 0, sizeof (*memory));
   g_mutex_init (&memory->lock);
+  if (budget)
+    g_atomic_ref_count_inc (&budget->ref_count);
+  memory->budget = budget ? budget : budget_new ();
 }
 
 void
 ndt_cuda_memory_clear (NdtCudaMemory *memory)
 {
   g_mutex_clear (&memory->lock);
+  g_clear_pointer (&memory->budget, budget_unref);
   g_clear_pointer (&memory->failure, g_free);
 }
 
@@ -85,38 +133,28 @@ get_wanted (const NdtCudaBuffer *buffer, gsize size)
 gboolean
 ndt_cuda_device_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error)
 {
-  gboolean fits;
-  cudaError_t status;
   if (size <= buffer->size)
     return TRUE;
   const gsize wanted = get_wanted (buffer, size);
   ndt_cuda_free (memory, buffer);
-  g_mutex_lock (&memory->lock);
-  if (memory->budget == 0 || memory->counters.device_bytes + wanted <= memory->budget)
-    size = wanted;
-  fits = memory->budget == 0 || memory->counters.device_bytes + size <= memory->budget;
-  if (fits)
-    memory->counters.device_bytes += size;
-  g_mutex_unlock (&memory->lock);
-  if (!fits) {
+  const gsize taken = budget_take (memory->budget, wanted, size);
+  if (taken == 0) {
     g_set_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY,
         "%" G_GSIZE_FORMAT " bytes of device memory are beyond the budget of %" G_GUINT64_FORMAT,
-        size, memory->budget);
+        size, memory->budget->most);
     return FALSE;
   }
-  status = ndt_cuda_inject_failure ("alloc") ? cudaErrorMemoryAllocation
-                                             : cudaMalloc (&buffer->data, size);
-  g_mutex_lock (&memory->lock);
-  if (status == cudaSuccess)
-    memory->counters.allocations++;
-  else
-    memory->counters.device_bytes -= size;
-  g_mutex_unlock (&memory->lock);
+  const cudaError_t status = ndt_cuda_inject_failure ("alloc") ? cudaErrorMemoryAllocation
+                                                               : cudaMalloc (&buffer->data, taken);
   if (!ndt_cuda_check (memory, status, "device memory", error)) {
+    budget_give (memory->budget, taken);
     buffer->data = NULL;
     return FALSE;
   }
-  buffer->size = size;
+  buffer->size = taken;
+  g_mutex_lock (&memory->lock);
+  memory->counters.allocations++;
+  g_mutex_unlock (&memory->lock);
   return TRUE;
 }
 
@@ -150,7 +188,7 @@ ndt_cuda_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GErr
   GError *local_error = NULL;
   if (ndt_cuda_device_reserve (memory, buffer, size, &local_error))
     return TRUE;
-  if (!g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
+  if (memory->device_only || !g_error_matches (local_error, NDT_ERROR, NDT_ERROR_NO_MEMORY)) {
     g_propagate_error (error, local_error);
     return FALSE;
   }
@@ -163,7 +201,6 @@ ndt_cuda_reserve (NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GErr
 void
 ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
 {
-  guint64 *held = buffer->on_host ? &memory->counters.host_bytes : &memory->counters.device_bytes;
   if (!buffer->data)
     return;
   /* Kernels may still use this memory. */
@@ -173,9 +210,13 @@ ndt_cuda_free (NdtCudaMemory *memory, NdtCudaBuffer *buffer)
   else
     cudaFree (buffer->data);
   (void)cudaGetLastError ();
-  g_mutex_lock (&memory->lock);
-  *held -= buffer->size;
-  g_mutex_unlock (&memory->lock);
+  if (buffer->on_host) {
+    g_mutex_lock (&memory->lock);
+    memory->counters.host_bytes -= buffer->size;
+    g_mutex_unlock (&memory->lock);
+  } else {
+    budget_give (memory->budget, buffer->size);
+  }
   memset (buffer, 0, sizeof (*buffer));
 }
 
@@ -335,6 +376,17 @@ ndt_cuda_is_locked (gconstpointer data, gsize size)
 }
 
 /* ---- Counters ---- */
+
+void
+ndt_cuda_memory_get_counters (NdtCudaMemory *memory, NdtBackendCounters *counters)
+{
+  g_mutex_lock (&memory->lock);
+  *counters = memory->counters;
+  g_mutex_unlock (&memory->lock);
+  g_mutex_lock (&memory->budget->lock);
+  counters->device_bytes = memory->budget->taken;
+  g_mutex_unlock (&memory->budget->lock);
+}
 
 void
 ndt_cuda_count_upload (NdtCudaMemory *memory, gsize bytes)

@@ -10,14 +10,31 @@
 G_BEGIN_DECLS
 
 /**
+ * NdtCudaBudget:
+ * @most: bytes; 0: no limit. Set once, before maps and scans
+ * @taken: bytes
+ *
+ * Device memory of a backend and of those that were opened beside it. Reference-counted; any
+ * thread.
+ */
+typedef struct {
+  gatomicrefcount ref_count;
+  GMutex lock; /* guards @taken */
+  guint64 most;
+  guint64 taken;
+} NdtCudaBudget;
+
+/**
  * NdtCudaMemory:
+ * @budget: with a reference
  *
  * Memory, errors and counters of a backend. Protected by its lock; any thread may read the
  * counters.
  */
 typedef struct {
   GMutex lock;
-  guint64 budget; /* set once, before maps and scans */
+  NdtCudaBudget *budget;
+  gboolean device_only; /* host memory does not replace the device's; set once */
   NdtBackendCounters counters;
   gchar *failure;    /* message of the error after which the device is not used; NULL: none */
   const NdtLog *log; /* set once, nullable */
@@ -35,8 +52,12 @@ typedef struct {
   gboolean on_host;
 } NdtCudaBuffer;
 
-void ndt_cuda_memory_init (NdtCudaMemory *memory);
+/* @budget: (nullable): of another backend; NULL: one of its own, without a limit. */
+void ndt_cuda_memory_init (NdtCudaMemory *memory, NdtCudaBudget *budget);
 void ndt_cuda_memory_clear (NdtCudaMemory *memory);
+
+/* Device memory is that of all backends with this one's budget. */
+void ndt_cuda_memory_get_counters (NdtCudaMemory *memory, NdtBackendCounters *counters);
 
 /* TRUE for cudaSuccess. Otherwise sets @error, NDT_ERROR_NO_MEMORY where memory was refused. Any
  * other error is permanent: ndt_cuda_memory_usable() is FALSE from then on. */
@@ -56,7 +77,7 @@ gboolean ndt_cuda_memory_enter (NdtCudaMemory *memory, int device, GError **erro
 /* Enlarges a buffer, by a quarter at least; its contents are lost then. FALSE: it is empty.
  *
  * The memory is the device's while that is within the budget, and else page-locked memory of the
- * host, which is slower and gives the same results. */
+ * host, which is slower and gives the same results; unless the backend is device_only. */
 gboolean ndt_cuda_reserve (
     NdtCudaMemory *memory, NdtCudaBuffer *buffer, gsize size, GError **error);
 /* Memory of the device only; NDT_ERROR_NO_MEMORY above the budget. */

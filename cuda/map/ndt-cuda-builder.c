@@ -156,9 +156,9 @@ can_go_up_as_it_is (const NdtCloudView *points)
 static guint
 chunk_points (const NdtCudaMemory *memory)
 {
-  return memory->budget == 0 ? NDT_CUDA_BUILD_CHUNK
-                             : (guint)CLAMP (memory->budget / 8 / NDT_CUDA_BUILD_STRIDE,
-                                   NDT_CUDA_BUILD_LEAST_CHUNK, NDT_CUDA_BUILD_CHUNK);
+  return memory->budget->most == 0 ? NDT_CUDA_BUILD_CHUNK
+                                   : (guint)CLAMP (memory->budget->most / 8 / NDT_CUDA_BUILD_STRIDE,
+                                         NDT_CUDA_BUILD_LEAST_CHUNK, NDT_CUDA_BUILD_CHUNK);
 }
 
 /* Inserts all points into a table of 2^bits cells. */

@@ -81,10 +81,19 @@ ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory, const NdtVoxelMap
 }
 
 gboolean
-ndt_cuda_maps_take (NdtCudaMaps *maps)
+ndt_cuda_maps_is_pending (NdtCudaMaps *maps)
 {
   g_mutex_lock (&maps->lock);
-  if (maps->has_pending) {
+  const gboolean is_pending = maps->has_pending;
+  g_mutex_unlock (&maps->lock);
+  return is_pending;
+}
+
+gboolean
+ndt_cuda_maps_take (NdtCudaMaps *maps, gboolean changes)
+{
+  g_mutex_lock (&maps->lock);
+  if (changes && maps->has_pending) {
     const NdtCudaMap before = maps->active;
     maps->active = maps->pending;
     maps->pending = before;

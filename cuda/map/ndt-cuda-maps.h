@@ -35,9 +35,11 @@ gboolean ndt_cuda_maps_set (
 gboolean ndt_cuda_maps_build (NdtCudaMaps *maps, NdtCudaMemory *memory,
     const NdtVoxelMapParams *params, const NdtCloudView *points, NdtVoxelMap **out_map,
     gboolean *crowded, GError **error);
-/* Makes the pending map the active one. For the aligning thread while no alignment runs. FALSE
- * where there is no map. */
-gboolean ndt_cuda_maps_take (NdtCudaMaps *maps);
+/* Whether a map was set that is not the active one yet. */
+gboolean ndt_cuda_maps_is_pending (NdtCudaMaps *maps);
+/* Makes the pending map the active one, where @changes. For the aligning thread while nothing reads
+ * a map. FALSE where there is no map. */
+gboolean ndt_cuda_maps_take (NdtCudaMaps *maps, gboolean changes);
 /* The levels of the active map; returns how many there are. */
 gint32 ndt_cuda_maps_get (const NdtCudaMaps *maps, NdtCudaLevel levels[NDT_CUDA_LEVELS]);
 /* A number that differs for each map that was made active. */

@@ -146,8 +146,10 @@ set_scan (NdtCudaPlaces *places, NdtCudaMemory *memory, NdtCudaSearchJob *job,
 
 static gboolean
 launch (const NdtCudaPlaces *places, NdtCudaMemory *memory, const NdtCudaSearchJob *job,
-    cudaStream_t stream, GError **error)
+    const NdtCudaPlacesDevice *on, GError **error)
 {
+  const cudaStream_t stream = on->stream;
+  const int n_blocks = CLAMP (on->most_blocks, 1, places->n_blocks);
   guint32 n_launches = 0;
   cudaError_t status = cudaMemsetAsync (job->state, 0, sizeof (*job->state), stream);
   /* Counts end with a part of 16 bytes. */
@@ -156,7 +158,7 @@ launch (const NdtCudaPlaces *places, NdtCudaMemory *memory, const NdtCudaSearchJ
   if (status == cudaSuccess)
     status = ndt_cuda_inject_failure ("launch")
                  ? cudaErrorLaunchFailure
-                 : ndt_cuda_search_launch (job, places->n_blocks, &n_launches, stream);
+                 : ndt_cuda_search_launch (job, n_blocks, &n_launches, stream);
   if (!ndt_cuda_check_launch (memory, status, "launch of a search", error))
     return FALSE;
   ndt_cuda_count_launch (memory, n_launches);
@@ -164,6 +166,10 @@ launch (const NdtCudaPlaces *places, NdtCudaMemory *memory, const NdtCudaSearchJ
   if (!ndt_cuda_check (memory, cudaStreamSynchronize (stream), "search of a map", error))
     return FALSE;
   ndt_cuda_count_download (memory, sizeof (*job->result));
+  if (job->result->stops[0] || job->result->stops[1]) {
+    g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");
+    return FALSE;
+  }
   return TRUE;
 }
 
@@ -188,8 +194,8 @@ read_result (const NdtCudaSearchJob *job, const NdtOverview *overview, NdtOvervi
                    4 * (guint)MIN (n_split, NDT_OVERVIEW_MOST_SPLIT);
 }
 
-gboolean
-ndt_cuda_places_find (NdtCudaPlaces *places, NdtCudaMemory *memory, int device, cudaStream_t stream,
+static gboolean
+find (NdtCudaPlaces *places, NdtCudaMemory *memory, const NdtCudaPlacesDevice *on,
     NdtOverview *overview, const NdtOverviewTask *task, NdtOverviewFound *found, gboolean *done,
     GError **error)
 {
@@ -198,14 +204,14 @@ ndt_cuda_places_find (NdtCudaPlaces *places, NdtCudaMemory *memory, int device, 
   NdtCudaSearchJob job = {0};
   *done = FALSE;
   if (!places->has_blocks &&
-      !ndt_cuda_check (memory, ndt_cuda_search_blocks (device, &places->n_blocks),
+      !ndt_cuda_check (memory, ndt_cuda_search_blocks (on->device, &places->n_blocks),
           "properties of the device", error))
     return FALSE;
   places->has_blocks = TRUE;
   if (places->n_blocks == 0)
     return TRUE;
-  if (!allow_refusal (
-          upload (places, memory, stream, overview, &local_error), &refused, &local_error, error))
+  if (!allow_refusal (upload (places, memory, on->stream, overview, &local_error), &refused,
+          &local_error, error))
     return FALSE;
   if (refused)
     return TRUE;
@@ -215,18 +221,31 @@ ndt_cuda_places_find (NdtCudaPlaces *places, NdtCudaMemory *memory, int device, 
   job.cut = task->cut;
   job.most = task->most;
   job.range = task->range;
+  job.cancelled = on->cancelled;
   if (!allow_refusal (reserve (places, memory, &job, &local_error) &&
                           set_scan (places, memory, &job, task, &local_error),
           &refused, &local_error, error))
     return FALSE;
   if (refused)
     return TRUE;
-  if (!launch (places, memory, &job, stream, error))
+  if (!launch (places, memory, &job, on, error))
     return FALSE;
   *done = !job.result->is_full;
   if (*done)
     read_result (&job, overview, found);
   return TRUE;
+}
+
+gboolean
+ndt_cuda_places_find (NdtCudaPlaces *places, NdtCudaMemory *memory, const NdtCudaPlacesDevice *on,
+    NdtOverview *overview, const NdtOverviewTask *task, NdtOverviewFound *found, gboolean *done,
+    GError **error)
+{
+  const gboolean ok = find (places, memory, on, overview, task, found, done, error);
+  /* Scans and maps, which come later, would have to go to the host's memory. */
+  if (memory->budget->most > 0)
+    ndt_cuda_places_clear (places, memory);
+  return ok;
 }
 
 void

@@ -13,7 +13,8 @@
 
 namespace cg = cooperative_groups;
 
-#define THREADS 256
+/* Of the two large kernels, which have one block a multiprocessor that the search may occupy. */
+#define COUNT_THREADS 1024
 #define BRANCH_THREADS 512
 #define ALL 0xffffffffu
 
@@ -43,32 +44,40 @@ view_scan (const NdtCudaSearchJob job)
   job.views[turn * NDT_CUDA_MARKS + i] = view;
 }
 
+__device__ __forceinline__ uint32_t
+is_cancelled (const NdtCudaSearchJob &job)
+{
+  return *(const volatile uint32_t *)job.cancelled;
+}
+
 /* ---- All windows ---- */
 
-/* Four windows side by side a thread. */
+/* Four windows side by side a thread, of all directions in turn. Neighbours have the same
+ * direction, so that its view is read once a warp. */
 __global__ void
-__launch_bounds__ (THREADS) count_windows (const NdtCudaSearchJob job)
+__launch_bounds__ (COUNT_THREADS) count_windows (const NdtCudaSearchJob job)
 {
-  __shared__ int32_t offsets[NDT_CUDA_MARKS];
-  __shared__ uint32_t masks[NDT_CUDA_MARKS];
-  const uint32_t turn = blockIdx.y, n_words = job.words * job.rows;
-  const NdtCudaView view = job.views[turn * NDT_CUDA_MARKS + threadIdx.x];
-  offsets[threadIdx.x] = view.window;
-  masks[threadIdx.x] = view.mask;
-  __syncthreads ();
-  for (uint32_t w = blockIdx.x * THREADS + threadIdx.x; w < n_words; w += gridDim.x * THREADS) {
+  const uint32_t n_words = job.words * job.rows;
+  const uint64_t n = (uint64_t)n_words * job.n_turns, step = (uint64_t)gridDim.x * COUNT_THREADS;
+  for (uint64_t i = blockIdx.x * COUNT_THREADS + threadIdx.x; i < n; i += step) {
+    if (is_cancelled (job)) {
+      job.state->stops[0] = 1;
+      return;
+    }
+    const NdtCudaView *views = job.views + i / n_words * NDT_CUDA_MARKS;
+    const uint32_t w = (uint32_t)(i % n_words);
     const int32_t x = 4 * (int32_t)(w % job.words);
     const int32_t base = (int32_t)(w / job.words) * job.window_stride + x;
     uint32_t sum = 0;
 #pragma unroll 8
-    for (uint32_t i = 0; i < job.n_marks; i++) {
-      const int32_t at = base + offsets[i];
+    for (uint32_t k = 0; k < job.n_marks; k++) {
+      const int32_t at = base + views[k].window;
       const uint32_t *p = job.windows + (at >> 2);
-      sum += nonzero_bytes (__funnelshift_r (p[0], p[1], 8 * (at & 3)) & masks[i]);
+      sum += nonzero_bytes (__funnelshift_r (p[0], p[1], 8 * (at & 3)) & views[k].mask);
     }
     if (job.columns - x < 4)
       sum &= ALL >> 8 * (4 - (job.columns - x));
-    ((uint32_t *)job.counts)[(uint64_t)turn * n_words + w] = sum;
+    ((uint32_t *)job.counts)[i] = sum;
   }
 }
 
@@ -311,15 +320,19 @@ __launch_bounds__ (BRANCH_THREADS) branch (const NdtCudaSearchJob job)
       threadIdx.x % 32, (uint32_t)grid.thread_rank () / 32, (uint32_t)grid.size () / 32};
   uint32_t cut = job.cut, n_found = 0;
   list_windows (job, t, job.n_marks);
+  const bool is_counted = !state->stops[0];
   grid.sync ();
   /* What is read between two synchronizations of the grid is not written there: nodes have counts
-   * below those of what they are parts of, or the same. */
-  for (uint32_t count = job.n_marks; count >= (cut > 1 ? cut : 1) && n_found < job.most; count--) {
+   * below those of what they are parts of, or the same; and of what is cancelled each round has a
+   * word that the next one does not write. */
+  for (uint32_t count = job.n_marks;
+       is_counted && count >= (cut > 1 ? cut : 1) && n_found < job.most; count--) {
     const uint32_t listed = state->n_windows[count % 3];
     const uint32_t n = listed < job.most_listed ? listed : job.most_listed;
     const uint32_t *list = job.lists + (uint64_t)(count % 3) * job.most_listed;
     if (leads) {
       state->n_windows[(count + 1) % 3] = 0;
+      state->stops[count % 2] = is_cancelled (job);
       atomicAdd (&state->n_split[count], n);
     }
     for (uint32_t i = t.warp; i < n; i += t.n_warps)
@@ -327,6 +340,8 @@ __launch_bounds__ (BRANCH_THREADS) branch (const NdtCudaSearchJob job)
     if (count > 1)
       list_windows (job, t, count - 1);
     grid.sync ();
+    if (state->stops[count % 2])
+      break;
     uint32_t first = 0;
     for (uint32_t done = 0; state->waiting[count] != done;) {
       done = state->waiting[count];
@@ -371,11 +386,9 @@ cudaError_t
 ndt_cuda_search_launch (
     const NdtCudaSearchJob *job, int n_blocks, uint32_t *n_launches, cudaStream_t stream)
 {
-  const uint32_t n_words = job->words * job->rows;
   void *args[] = {(void *)job};
   view_scan<<<job->n_turns, NDT_CUDA_MARKS, 0, stream>>> (*job);
-  count_windows<<<dim3 ((n_words + THREADS - 1) / THREADS, job->n_turns), THREADS, 0, stream>>> (
-      *job);
+  count_windows<<<(unsigned)n_blocks, COUNT_THREADS, 0, stream>>> (*job);
   cudaError_t e = cudaGetLastError ();
   if (e == cudaSuccess)
     e = cudaLaunchCooperativeKernel (

@@ -53,6 +53,7 @@ typedef struct {
  * @n_places_of: … and places
  * @n_split: nodes with each count that were split
  * @is_full: some did not fit
+ * @stops: of even and odd counts: the search was cancelled there
  * @cut: fewest marks of a place
  * @n_found: places found, …
  * @found: … which these are
@@ -69,6 +70,7 @@ typedef struct {
   uint32_t n_places_of[NDT_CUDA_MARKS];
   uint32_t n_split[NDT_CUDA_MARKS];
   uint32_t is_full;
+  uint32_t stops[2];
   uint32_t cut;
   uint32_t n_found;
   NdtOverviewNode found[NDT_OVERVIEW_MOST];
@@ -91,6 +93,7 @@ typedef struct {
  * @cut: fewest marks of a place, at first
  * @most: places to find
  * @range: see ndt_overview_is_near()
+ * @cancelled: nonzero: the search ends soon
  * @result: host memory, receives @state
  *
  * Device memory but for what is said.
@@ -123,13 +126,15 @@ typedef struct {
   uint32_t cut;
   uint32_t most;
   int32_t range;
+  const uint32_t *cancelled;
   NdtCudaSearchState *state;
   NdtCudaSearchState *result;
 } NdtCudaSearchJob;
 
 /* Blocks of a search on the device; 0: it has no cooperative launches. */
 cudaError_t ndt_cuda_search_blocks (int device, int *n_blocks);
-/* Adds to *n_launches. */
+/* @n_blocks: multiprocessors that it occupies, at most those of ndt_cuda_search_blocks(); the
+ * result does not depend on them. Adds to *n_launches. */
 cudaError_t ndt_cuda_search_launch (
     const NdtCudaSearchJob *job, int n_blocks, uint32_t *n_launches, cudaStream_t stream);
 

@@ -70,14 +70,6 @@ gst_ndt_backend_open (GstNdtBackend choice, const NdtBackendConfig *config, gboo
   return ndt_backend_open_cpu (config, error);
 }
 
-gboolean
-gst_ndt_backend_is_failure (const GError *error)
-{
-  return !g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED) &&
-         !g_error_matches (error, NDT_ERROR, NDT_ERROR_NO_MAP) &&
-         !g_error_matches (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
-}
-
 void
 gst_ndt_backend_post_error (GstElement *element, const gchar *what, const GError *error)
 {
@@ -118,6 +110,15 @@ gst_ndt_backend_tell_reason (GstElement *element, GstDebugCategory *category, co
   else
     GST_ELEMENT_WARNING (element, RESOURCE, OPEN_READ_WRITE,
         ("The CUDA device does not work, aligning on the CPU: %s.", reason->message), (NULL));
+}
+
+void
+gst_ndt_backend_tell_search_failure (GstElement *element, const GError *failure)
+{
+  GST_ELEMENT_WARNING (element, RESOURCE, FAILED,
+      ("The search in the background goes on with the CPU, without the device: %s.",
+          failure->message),
+      (NULL));
 }
 
 void

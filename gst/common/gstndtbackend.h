@@ -31,15 +31,13 @@ extern GstNdtDeviceOpen gst_ndt_device_open;
 NdtBackend *gst_ndt_backend_open (GstNdtBackend choice, const NdtBackendConfig *config,
     gboolean *on_device, GError **reason, GError **error);
 
-/* Whether an error of a device says something about it, not about what was asked of it: the CPU
- * may succeed. */
-gboolean gst_ndt_backend_is_failure (const GError *error);
-
 /* With the code of GST_RESOURCE_ERROR that fits: "@what: message." */
 void gst_ndt_backend_post_error (GstElement *element, const gchar *what, const GError *error);
 /* Why "auto" took the CPU: a warning, but where there is just no device. */
 void gst_ndt_backend_tell_reason (
     GstElement *element, GstDebugCategory *category, const GError *reason);
+/* That searches in the background left the device of the element. */
+void gst_ndt_backend_tell_search_failure (GstElement *element, const GError *failure);
 /* That the element left its device. */
 void gst_ndt_backend_tell_failure (GstElement *element, const GError *failure);
 

@@ -439,6 +439,9 @@ get_stats (GstNdtLocalize *self)
       G_TYPE_UINT64, n_plain, "poses", G_TYPE_UINT64, n_poses, "poses-missing", G_TYPE_UINT64,
       n_missing, "cut", G_TYPE_UINT64, gst_point_cloud_element_get_n_cut (GST_ELEMENT (self)),
       NULL);
+  if (self->engine)
+    gst_structure_set (stats, "search-backend", G_TYPE_STRING,
+        gst_ndt_engine_get_search_name (self->engine), NULL);
   return stats;
 }
 

@@ -66,6 +66,9 @@ void
 gst_ndt_localize_report_failure (GstNdtLocalize *self)
 {
   g_autoptr (GError) failure = gst_ndt_engine_take_failure (self->engine);
+  g_autoptr (GError) search_failure = gst_ndt_engine_take_search_failure (self->engine);
+  if (search_failure)
+    gst_ndt_backend_tell_search_failure (GST_ELEMENT (self), search_failure);
   if (!failure)
     return;
   gst_ndt_stats_fallback (self->stats);

@@ -230,7 +230,7 @@ process (
   g_autoptr (GError) failure = NULL;
   if (ndt_odometry_process (self->odometry, scan, result, &failure))
     return TRUE;
-  if (!self->on_device || !gst_ndt_backend_is_failure (failure)) {
+  if (!self->on_device || !ndt_backend_is_failure (failure)) {
     g_propagate_error (error, g_steal_pointer (&failure));
     return FALSE;
   }
@@ -377,7 +377,7 @@ gst_lidar_odometry_start (GstBaseTransform *transform)
     gst_ndt_backend_tell_reason (GST_ELEMENT (self), GST_CAT_DEFAULT, reason);
   use_backend (self, backend, on_device);
   self->odometry = ndt_odometry_new (backend, &params, &error);
-  if (!self->odometry && on_device && gst_ndt_backend_is_failure (error)) {
+  if (!self->odometry && on_device && ndt_backend_is_failure (error)) {
     g_autoptr (GError) failure = g_steal_pointer (&error);
     fall_back (self, &params, failure, &error);
   }

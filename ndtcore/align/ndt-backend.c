@@ -241,6 +241,17 @@ ndt_backend_get_overview (NdtBackend *backend, GError **error)
   return ndt_overview_ref (backend->overview);
 }
 
+void
+ndt_backend_share_overview (NdtBackend *from, NdtBackend *to)
+{
+  if (!from->overview || from->overview_map == to->overview_map)
+    return;
+  g_clear_pointer (&to->overview, ndt_overview_unref);
+  g_clear_pointer (&to->overview_map, ndt_voxel_map_unref);
+  to->overview = ndt_overview_ref (from->overview);
+  to->overview_map = ndt_voxel_map_ref (from->overview_map);
+}
+
 double
 ndt_backend_get_resolution (const NdtBackend *backend)
 {
@@ -355,6 +366,30 @@ ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *par
     if (!check_pose (&poses[i], error))
       return FALSE;
   return backend->klass->evaluate (backend, slot, params, level, kind, poses, n_poses, sums, error);
+}
+
+gboolean
+ndt_backend_is_failure (const GError *error)
+{
+  return !g_error_matches (error, NDT_ERROR, NDT_ERROR_CANCELLED) &&
+         !g_error_matches (error, NDT_ERROR, NDT_ERROR_NO_MAP) &&
+         !g_error_matches (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
+}
+
+gboolean
+ndt_backend_can_open_background (const NdtBackend *backend)
+{
+  return backend->klass->open_background != NULL;
+}
+
+NdtBackend *
+ndt_backend_open_background (NdtBackend *backend, GError **error)
+{
+  if (backend->klass->open_background)
+    return backend->klass->open_background (backend, error);
+  g_set_error (error, NDT_ERROR, NDT_ERROR_NO_DEVICE,
+      "The %s backend has no device for searches in the background", backend->klass->name);
+  return NULL;
 }
 
 NdtDeviceFrames *

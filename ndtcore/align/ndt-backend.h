@@ -154,7 +154,7 @@ typedef struct {
   guint64 download_bytes;
   guint64 launches;
   guint64 synchronizations;
-  guint64 device_bytes; /* allocated */
+  guint64 device_bytes; /* allocated, by open_background() as well */
   guint64 host_bytes;   /* allocated, without maps */
 } NdtBackendCounters;
 
@@ -233,11 +233,16 @@ struct _NdtBackendClass {
       NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
 
   /* Finds the places of a scan in a map seen from above: those of ndt_overview_search() on the CPU,
-   * bit for bit. Keeps a copy of the overview until it is called with another one or closed. *done
-   * is FALSE, without an error, where the search needs more memory than there is: it is then made
-   * on the CPU. Nullable: so is each. */
+   * bit for bit. May keep a copy of the overview until it is called with another one or closed.
+   * *done is FALSE, without an error, where the search needs more memory than there is: it is then
+   * made on the CPU. Nullable: so is each. */
   gboolean (*search_overview) (NdtBackend *backend, NdtOverview *overview,
       const NdtOverviewTask *task, NdtOverviewFound *found, gboolean *done, GError **error);
+
+  /* Opens another backend on the same device for searches in the background of this one: of the
+   * device's lowest priority, on half of it at most, with device memory within this one's budget
+   * and no memory of the host in its place. Either may be closed first. Any thread. Nullable. */
+  NdtBackend *(*open_background) (NdtBackend *backend, GError **error);
 
   /* A copy of a frame tree on the device; closed before the backend. Nullable. */
   NdtDeviceFrames *(*open_frames) (NdtBackend *backend, GError **error);
@@ -310,6 +315,9 @@ NdtVoxelMap *ndt_backend_ref_map (NdtBackend *backend);
 /* (transfer full): that map seen from above; made at the first call. NULL with NDT_ERROR_NO_MAP
  * where there is none or it exists on the device alone, and as of ndt_overview_new(). */
 NdtOverview *ndt_backend_get_overview (NdtBackend *backend, GError **error);
+/* Gives @to what the first call of ndt_backend_get_overview() made of the map of @from. Of two
+ * backends of one thread. */
+void ndt_backend_share_overview (NdtBackend *from, NdtBackend *to);
 gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error);
 /* For backends with these methods. */
@@ -332,6 +340,13 @@ gboolean ndt_backend_spread (NdtBackend *backend, guint slot, const NdtAlignPara
     NdtAlignResult *result, GError **error);
 gboolean ndt_backend_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params,
     guint level, NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error);
+/* Whether an error of a device says something about it, not about what was asked of it: the CPU
+ * may succeed. */
+gboolean ndt_backend_is_failure (const GError *error);
+gboolean ndt_backend_can_open_background (const NdtBackend *backend);
+/* (transfer full): NULL with NDT_ERROR_NO_DEVICE of a backend without a device, and as of opening
+ * one. Any thread. */
+NdtBackend *ndt_backend_open_background (NdtBackend *backend, GError **error);
 /* (transfer full): for ndt_frame_tree_set_device(); to be closed before the backend. NULL with
  * NDT_ERROR_NO_DEVICE of a backend without a device, with other errors where its device fails. */
 NdtDeviceFrames *ndt_backend_open_frames (NdtBackend *backend, GError **error);

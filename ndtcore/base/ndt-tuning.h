@@ -81,6 +81,9 @@
 /* A backend that began an alignment less than this ago counts as active, µs: several times the
  * duration of an alignment. */
 #define NDT_CUDA_AT_WORK 1000
+/* Poses of which the objective is computed in one launch in the background, of the starts that are
+ * aligned in one: a pass takes some µs, an alignment a few hundred. */
+#define NDT_CUDA_BACKGROUND_PASSES 16
 
 /* ---- The CUDA backend: searches of a whole map ---- */
 

@@ -21,7 +21,7 @@ ndt_localizer_new (NdtBackend *backend)
   NdtLocalizer *localizer = g_new0 (NdtLocalizer, 1);
   localizer->backend = backend;
   localizer->moving = ndt_moving_scan_new ();
-  localizer->relocalizer = ndt_relocalizer_new ();
+  localizer->relocalizer = ndt_relocalizer_new (backend);
   ndt_localizer_params_init (&localizer->params);
   ndt_tracker_reset (&localizer->tracker);
   return localizer;
@@ -40,6 +40,7 @@ void
 ndt_localizer_set_backend (NdtLocalizer *localizer, NdtBackend *backend)
 {
   localizer->backend = backend;
+  ndt_relocalizer_set_stream (localizer->relocalizer, backend);
 }
 
 gboolean
@@ -87,6 +88,18 @@ void
 ndt_localizer_cancel (NdtLocalizer *localizer, gboolean cancelled)
 {
   ndt_relocalizer_cancel (localizer->relocalizer, cancelled);
+}
+
+gboolean
+ndt_localizer_searches_on_device (const NdtLocalizer *localizer)
+{
+  return ndt_relocalizer_is_on_device (localizer->relocalizer);
+}
+
+GError *
+ndt_localizer_take_search_failure (NdtLocalizer *localizer)
+{
+  return ndt_relocalizer_take_failure (localizer->relocalizer);
 }
 
 void

@@ -269,7 +269,7 @@ typedef struct _NdtLocalizer NdtLocalizer;
 NdtLocalizer *ndt_localizer_new (NdtBackend *backend);
 void ndt_localizer_free (NdtLocalizer *localizer);
 /* Sets another backend from the next scan on, for a fall-back; the tracking state is kept. The
- * backend has to have its map. */
+ * backend has to have its map. Before the one there was is closed. */
 void ndt_localizer_set_backend (NdtLocalizer *localizer, NdtBackend *backend);
 /* Sets the parameters from the next scan on. */
 gboolean ndt_localizer_set_params (
@@ -284,6 +284,10 @@ void ndt_localizer_set_live (NdtLocalizer *localizer, gboolean is_live);
 /* Any thread: whoever waits for a search returns with NDT_ERROR_CANCELLED, until it is called with
  * FALSE. */
 void ndt_localizer_cancel (NdtLocalizer *localizer, gboolean cancelled);
+/* As ndt_relocalizer_is_on_device() and ndt_relocalizer_take_failure(), of the searches in the
+ * background. Any thread. */
+gboolean ndt_localizer_searches_on_device (const NdtLocalizer *localizer);
+GError *ndt_localizer_take_search_failure (NdtLocalizer *localizer);
 /* Resets poses and averages, not parameters and backend. */
 void ndt_localizer_reset (NdtLocalizer *localizer);
 /* For another map: resets averages, since scores on different maps are not comparable. */

@@ -40,8 +40,15 @@ typedef struct {
 
 struct _NdtRelocalizer {
   GThread *thread;
-  NdtBackend *backend; /* the thread's, but for cancelling */
+  NdtBackend *cpu;
+  GMutex opening; /* held where a backend is opened beside @stream, and where that is replaced */
+  NdtBackend *stream;
   GMutex lock;         /* guards what follows */
+  NdtBackend *backend; /* the thread's, but for cancelling: @cpu or one on a device */
+  gboolean on_device;  /* searches begin on a device */
+  GError *failure;
+  gboolean is_at_work; /* the thread uses @backend … */
+  gboolean is_stopped; /* … which is cancelled */
   GCond changed;
   GQueue items;            /* of Item, that are to be looked at */
   NdtRelocalizerTask task; /* of job */
@@ -135,24 +142,26 @@ is_of_stream (const Chain *chain, const NdtRegistration *r)
   return chain->task.has_stream && metres < SAME_PLACE;
 }
 
-/* Around where it may be, and else anywhere. */
+/* Around where it may be, and else anywhere. FALSE without an error where it is in neither. */
 static gboolean
-find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r)
+find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r, GError **error)
 {
   const NdtRelocalizerTask *task = &chain->task;
-  if (task->has_area &&
-      ndt_register_around (
-          relocalizer->backend, 0, &task->registration, &task->around, &task->area, r, NULL) &&
-      fits (relocalizer, chain, r)) {
-    if (is_of_stream (chain, r) && task->is_questioned)
+  if (task->has_area) {
+    if (!ndt_register_around (
+            relocalizer->backend, 0, &task->registration, &task->around, &task->area, r, error))
       return FALSE;
-    if (task->has_stream && !is_of_stream (chain, r))
-      chain->result.elsewhere = r->nvtl * r->matched_ratio;
-    if (!has_rival (task, r))
-      return TRUE;
+    if (fits (relocalizer, chain, r)) {
+      if (is_of_stream (chain, r) && task->is_questioned)
+        return FALSE;
+      if (task->has_stream && !is_of_stream (chain, r))
+        chain->result.elsewhere = r->nvtl * r->matched_ratio;
+      if (!has_rival (task, r))
+        return TRUE;
+    }
   }
   if (!task->anywhere ||
-      !ndt_register_anywhere (relocalizer->backend, 0, &task->registration, r, NULL))
+      !ndt_register_anywhere (relocalizer->backend, 0, &task->registration, r, error))
     return FALSE;
   chain->result.is_ambiguous = r->is_ambiguous;
   chain->result.runner_up = r->runner_up;
@@ -174,8 +183,8 @@ extrapolate (const NdtPose *body, const double twist[6], double seconds)
 
 /* Where the body went since the scan before. */
 static gboolean
-follow (
-    NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan, NdtRegistration *r)
+follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan,
+    NdtRegistration *r, GError **error)
 {
   const NdtRelocalizerTask *task = &chain->task;
   const NdtRelocation *last = &chain->result;
@@ -198,33 +207,126 @@ follow (
   const NdtPose first = guesses[0];
   for (guint i = 0; i < n; i++)
     guesses[i] = ndt_mount_sensor_of_body (get_mount (chain), &guesses[i]);
-  if (ndt_register (
-          relocalizer->backend, 0, &task->registration, NDT_SEARCH_FAR, guesses, n, r, NULL) &&
-      fits (relocalizer, chain, r))
+  if (!ndt_register (
+          relocalizer->backend, 0, &task->registration, NDT_SEARCH_FAR, guesses, n, r, error))
+    return FALSE;
+  if (fits (relocalizer, chain, r))
     return TRUE;
   const double xy = FOLLOW_STDDEV + FOLLOW_SPEED * seconds,
                yaw = FOLLOW_YAW + FOLLOW_TURN * seconds;
   const NdtPoseSearch search = {.stddev = {xy, xy, 0.3, 0, 0, yaw}};
   return ndt_register_around (
-             relocalizer->backend, 0, &task->registration, &first, &search, r, NULL) &&
+             relocalizer->backend, 0, &task->registration, &first, &search, r, error) &&
          !r->is_ambiguous && fits (relocalizer, chain, r);
 }
 
-/* FALSE where the scan does not go on from those before it. */
+/* FALSE without an error where the scan does not go on from those before it. */
 static gboolean
-look_at (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan)
+look_at (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan, GError **error)
 {
   static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
   const NdtCloudView view = ndt_cloud_view_xyz_f32 (scan->xyz, scan->n);
   NdtRegistration r;
-  if (!ndt_backend_set_scan (relocalizer->backend, 0, &view, &no_filter, NULL))
+  if (!ndt_backend_set_scan (relocalizer->backend, 0, &view, &no_filter, error))
     return FALSE;
-  if (!(chain->n_scans == 0 ? find_first (relocalizer, chain, &r)
-                            : follow (relocalizer, chain, scan, &r)))
+  if (!(chain->n_scans == 0 ? find_first (relocalizer, chain, &r, error)
+                            : follow (relocalizer, chain, scan, &r, error)))
     return FALSE;
   take_pose (chain, scan, &r.pose);
   chain->result.found = chain->n_scans >= NDT_RELOCALIZER_SCANS;
   return TRUE;
+}
+
+/* ---- Devices ---- */
+
+/* Of the thread. @backend: (transfer full) */
+static void
+use (NdtRelocalizer *relocalizer, NdtBackend *backend)
+{
+  NdtBackend *before = relocalizer->backend;
+  if (backend == before)
+    return;
+  ndt_backend_share_overview (before, backend);
+  g_mutex_lock (&relocalizer->lock);
+  relocalizer->backend = backend;
+  ndt_backend_cancel (backend, relocalizer->is_stopped);
+  g_mutex_unlock (&relocalizer->lock);
+  if (before != relocalizer->cpu)
+    ndt_backend_close (before);
+}
+
+/* For good. Takes @failure. */
+static void
+leave_device (NdtRelocalizer *relocalizer, GError *failure)
+{
+  g_mutex_lock (&relocalizer->lock);
+  if (relocalizer->on_device)
+    relocalizer->failure = g_steal_pointer (&failure);
+  relocalizer->on_device = FALSE;
+  g_mutex_unlock (&relocalizer->lock);
+  g_clear_error (&failure);
+  use (relocalizer, relocalizer->cpu);
+}
+
+/* One on the stream's device, where there is one. */
+static void
+choose_backend (NdtRelocalizer *relocalizer)
+{
+  GError *error = NULL;
+  NdtBackend *backend = NULL;
+  g_mutex_lock (&relocalizer->lock);
+  const gboolean on_device = relocalizer->on_device;
+  g_mutex_unlock (&relocalizer->lock);
+  if (!on_device) {
+    use (relocalizer, relocalizer->cpu);
+    return;
+  }
+  if (relocalizer->backend != relocalizer->cpu)
+    return;
+  g_mutex_lock (&relocalizer->opening);
+  if (relocalizer->stream)
+    backend = ndt_backend_open_background (relocalizer->stream, &error);
+  g_mutex_unlock (&relocalizer->opening);
+  if (backend)
+    use (relocalizer, backend);
+  else if (error)
+    leave_device (relocalizer, error);
+}
+
+/* Whether a call that failed is to be made again, on the CPU. Takes @failure. */
+static gboolean
+fall_back (NdtRelocalizer *relocalizer, GError *failure)
+{
+  if (relocalizer->backend == relocalizer->cpu || !ndt_backend_is_failure (failure)) {
+    g_error_free (failure);
+    return FALSE;
+  }
+  leave_device (relocalizer, failure);
+  return TRUE;
+}
+
+static gboolean
+set_map (NdtRelocalizer *relocalizer, NdtVoxelMap *map)
+{
+  GError *failure = NULL;
+  return ndt_backend_set_map (relocalizer->backend, map, &failure) ||
+         (fall_back (relocalizer, failure) &&
+             ndt_backend_set_map (relocalizer->backend, map, NULL));
+}
+
+/* look_at() on a device or, where that fails, on the CPU. */
+static gboolean
+look_at_anyhow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan)
+{
+  const NdtRelocation before = chain->result;
+  GError *failure = NULL;
+  if (look_at (relocalizer, chain, scan, &failure))
+    return TRUE;
+  if (!failure || !fall_back (relocalizer, failure))
+    return FALSE;
+  chain->result = before;
+  return ndt_backend_set_map (relocalizer->backend, chain->task.map, NULL) &&
+         look_at (relocalizer, chain, scan, NULL);
 }
 
 /* ---- The thread ---- */
@@ -243,7 +345,33 @@ begin_chain (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerTask
   memset (chain, 0, sizeof (*chain));
   chain->task = *task;
   chain->task.registration.regularization.scale = 0;
-  chain->failed = !ndt_backend_set_map (relocalizer->backend, task->map, NULL);
+  choose_backend (relocalizer);
+  chain->failed = !set_map (relocalizer, task->map);
+}
+
+/* With the lock held, which is released meanwhile: nothing is to be done. A device is given up
+ * where nothing is searched for, since its memory is the stream's. */
+static void
+rest (NdtRelocalizer *relocalizer)
+{
+  if (relocalizer->job > 0 || relocalizer->backend == relocalizer->cpu) {
+    g_cond_wait (&relocalizer->changed, &relocalizer->lock);
+    return;
+  }
+  g_mutex_unlock (&relocalizer->lock);
+  use (relocalizer, relocalizer->cpu);
+  g_mutex_lock (&relocalizer->lock);
+}
+
+/* With the lock held: whether the thread uses its backend. */
+static void
+set_at_work (NdtRelocalizer *relocalizer, gboolean is_at_work)
+{
+  relocalizer->is_at_work = is_at_work;
+  if (is_at_work && relocalizer->is_stopped) {
+    relocalizer->is_stopped = FALSE;
+    ndt_backend_cancel (relocalizer->backend, FALSE);
+  }
 }
 
 static gpointer
@@ -256,7 +384,7 @@ run (gpointer data)
   while (!relocalizer->quits) {
     Item *item = g_queue_pop_head (&relocalizer->items);
     if (!item) {
-      g_cond_wait (&relocalizer->changed, &relocalizer->lock);
+      rest (relocalizer);
       continue;
     }
     if (item->job == relocalizer->job) {
@@ -265,14 +393,16 @@ run (gpointer data)
       if (begins)
         ndt_voxel_map_ref (task.map);
       job = item->job;
+      set_at_work (relocalizer, TRUE);
       g_mutex_unlock (&relocalizer->lock);
       if (begins)
         begin_chain (relocalizer, &chain, &task);
-      if (!chain.failed && !look_at (relocalizer, &chain, &item->scan)) {
+      if (!chain.failed && !look_at_anyhow (relocalizer, &chain, &item->scan)) {
         chain.failed = TRUE;
         chain.result.found = FALSE;
       }
       g_mutex_lock (&relocalizer->lock);
+      set_at_work (relocalizer, FALSE);
       if (job == relocalizer->job) {
         relocalizer->n_done++;
         relocalizer->result = chain.result;
@@ -283,20 +413,54 @@ run (gpointer data)
   }
   g_mutex_unlock (&relocalizer->lock);
   clear_task (&chain.task);
+  use (relocalizer, relocalizer->cpu);
   return NULL;
 }
 
 NdtRelocalizer *
-ndt_relocalizer_new (void)
+ndt_relocalizer_new (NdtBackend *stream)
 {
   NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
   NdtRelocalizer *relocalizer = g_new0 (NdtRelocalizer, 1);
   g_mutex_init (&relocalizer->lock);
+  g_mutex_init (&relocalizer->opening);
   g_cond_init (&relocalizer->changed);
   g_queue_init (&relocalizer->items);
   config.n_threads = 1;
-  relocalizer->backend = ndt_backend_open_cpu (&config, NULL);
+  relocalizer->cpu = relocalizer->backend = ndt_backend_open_cpu (&config, NULL);
+  ndt_relocalizer_set_stream (relocalizer, stream);
   return relocalizer;
+}
+
+void
+ndt_relocalizer_set_stream (NdtRelocalizer *relocalizer, NdtBackend *stream)
+{
+  /* Before it may take long to wait: a device of the stream that has failed fails here as well,
+   * which is told once. */
+  g_mutex_lock (&relocalizer->lock);
+  relocalizer->on_device = stream && ndt_backend_can_open_background (stream);
+  g_mutex_unlock (&relocalizer->lock);
+  g_mutex_lock (&relocalizer->opening);
+  relocalizer->stream = stream;
+  g_mutex_unlock (&relocalizer->opening);
+}
+
+gboolean
+ndt_relocalizer_is_on_device (NdtRelocalizer *relocalizer)
+{
+  g_mutex_lock (&relocalizer->lock);
+  const gboolean on_device = relocalizer->on_device;
+  g_mutex_unlock (&relocalizer->lock);
+  return on_device;
+}
+
+GError *
+ndt_relocalizer_take_failure (NdtRelocalizer *relocalizer)
+{
+  g_mutex_lock (&relocalizer->lock);
+  GError *failure = g_steal_pointer (&relocalizer->failure);
+  g_mutex_unlock (&relocalizer->lock);
+  return failure;
 }
 
 /* With the lock held: nothing is begun, and what runs ends soon. */
@@ -304,6 +468,11 @@ static void
 drop (NdtRelocalizer *relocalizer)
 {
   relocalizer->job = 0;
+  if (relocalizer->is_at_work && !relocalizer->is_stopped) {
+    relocalizer->is_stopped = TRUE;
+    ndt_backend_cancel (relocalizer->backend, TRUE);
+  }
+  g_cond_broadcast (&relocalizer->changed);
   relocalizer->n_added = relocalizer->n_done = 0;
   g_queue_clear_full (&relocalizer->items, item_free);
   clear_task (&relocalizer->task);
@@ -315,13 +484,13 @@ ndt_relocalizer_free (NdtRelocalizer *relocalizer)
   g_mutex_lock (&relocalizer->lock);
   drop (relocalizer);
   relocalizer->quits = TRUE;
-  ndt_backend_cancel (relocalizer->backend, TRUE);
-  g_cond_broadcast (&relocalizer->changed);
   g_mutex_unlock (&relocalizer->lock);
   if (relocalizer->thread)
     g_thread_join (relocalizer->thread);
-  ndt_backend_close (relocalizer->backend);
+  ndt_backend_close (relocalizer->cpu);
+  g_clear_error (&relocalizer->failure);
   g_mutex_clear (&relocalizer->lock);
+  g_mutex_clear (&relocalizer->opening);
   g_cond_clear (&relocalizer->changed);
   g_free (relocalizer);
 }

@@ -87,7 +87,17 @@ typedef struct {
   double elsewhere;
 } NdtRelocation;
 
-NdtRelocalizer *ndt_relocalizer_new (void);
+/* @stream: (nullable): backend of the stream; a search runs beside it on its device, where it has
+ * one, and else in one thread of the CPU. The device's memory that it takes, a copy of the map
+ * included, is freed when the search has ended or is given up. */
+NdtRelocalizer *ndt_relocalizer_new (NdtBackend *stream);
+/* The stream has another one. @stream: (nullable): before the one there was is closed. */
+void ndt_relocalizer_set_stream (NdtRelocalizer *relocalizer, NdtBackend *stream);
+/* Whether searches begin on a device. Any thread. */
+gboolean ndt_relocalizer_is_on_device (NdtRelocalizer *relocalizer);
+/* Why searches have left the stream's device, for good: it could not be had, or failed in the
+ * middle; the scan is looked at on the CPU. (transfer full) (nullable): once. Any thread. */
+GError *ndt_relocalizer_take_failure (NdtRelocalizer *relocalizer);
 /* Ends what runs. */
 void ndt_relocalizer_free (NdtRelocalizer *relocalizer);
 /* What was begun before is given up. The first scan that is added is searched for, those after it

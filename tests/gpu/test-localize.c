@@ -117,6 +117,86 @@ GST_START_TEST (test_failures)
 }
 GST_END_TEST
 
+/* ---- A start without a pose ---- */
+
+#define N_START 24
+#define BACKEND_CUDA 1
+#define BACKEND_CPU 2
+
+typedef struct {
+  GstPoseStatus status[N_START];
+  NdtPose poses[N_START];
+} Start;
+
+/* Scans without a pose, of a source that is not live. @n: launch that fails; 0: none. */
+static void
+start_without_a_pose (gint backend, guint n, Start *start)
+{
+  GstHarness *h = ndt_harness_new ("backend", backend, "scan-leaf-size", 0.0, NULL);
+  g_autofree gchar *which = g_strdup_printf ("launch:%u", n);
+  g_autoptr (GstStructure) stats = NULL;
+  guint n_warnings = 0;
+  gst_harness_set_live (h, FALSE);
+  TEST_CUDA (FAIL, n > 0 ? which : NULL);
+  for (guint i = 0; i < N_START; i++) {
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan_at (i));
+    start->status[i] = ndt_harness_estimate (out)->status;
+    start->poses[i] = ndt_harness_pose_of (out);
+  }
+  TEST_CUDA (FAIL, NULL);
+  g_object_get (h->element, "stats", &stats, NULL);
+  fail_unless_equals_string (gst_structure_get_string (stats, "search-backend"),
+      backend == BACKEND_CUDA && n == 0 ? "cuda" : "cpu");
+  fail_unless_equals_uint64 (ndt_harness_count (h, "fallbacks"), 0);
+  for (;;) {
+    g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+    if (!warning)
+      break;
+    n_warnings += strstr (warning->message, "The search in the background goes on") != NULL;
+  }
+  fail_unless_equals_int (n_warnings, n > 0);
+  ndt_harness_free (h);
+}
+
+/* The backends' alignments end within the same step, of 0.01 m and 0.001 rad. */
+static void
+assert_near (const Start *a, const Start *b, guint n)
+{
+  for (guint i = 0; i < N_START; i++) {
+    double metres = 0, radians = 0;
+    if (a->status[i] == GST_POSE_STATUS_TRACKING)
+      ndt_pose_difference (&a->poses[i], &b->poses[i], &metres, &radians);
+    fail_unless (a->status[i] == b->status[i] && metres < 0.01 && radians < 0.001,
+        "launch %u, scan %u: %d and %d, %g m, %g rad", n, i, a->status[i], b->status[i], metres,
+        radians);
+  }
+}
+
+/* On the device as on the CPU: the same scans are the first ones that are tracking, in the same
+ * place, and with the same bits each time; and so where it fails in the middle of the search. */
+GST_START_TEST (test_start)
+{
+  Start cpu, cuda, again;
+  GstHarness *h = device_harness (1);
+  if (!h)
+    return;
+  ndt_harness_free (h);
+  start_without_a_pose (BACKEND_CPU, 0, &cpu);
+  fail_unless_equals_int (cpu.status[3], GST_POSE_STATUS_TRACKING);
+  start_without_a_pose (BACKEND_CUDA, 0, &cuda);
+  assert_near (&cuda, &cpu, 0);
+  for (guint i = 0; i < 3; i++) {
+    start_without_a_pose (BACKEND_CUDA, 0, &again);
+    fail_unless (memcmp (again.status, cuda.status, sizeof (cuda.status)) == 0);
+    fail_unless (memcmp (again.poses, cuda.poses, sizeof (cuda.poses)) == 0);
+  }
+  for (guint n = 1; n <= 6; n++) {
+    start_without_a_pose (BACKEND_CUDA, n, &again);
+    assert_near (&again, &cpu, n);
+  }
+}
+GST_END_TEST
+
 static Suite *
 localize_suite (void)
 {
@@ -127,6 +207,7 @@ localize_suite (void)
   tcase_add_unchecked_fixture (tc, setup, NULL);
   tcase_add_test (tc, test_counters);
   tcase_add_test (tc, test_failures);
+  tcase_add_test (tc, test_start);
   return s;
 }
 

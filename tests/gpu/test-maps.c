@@ -294,11 +294,57 @@ test_far_apart (void)
   }
 }
 
+/* A map that is set between two scans of a batch is the second one's: the clusters of the first,
+ * which are asked for after the second has begun, are of the map that it was aligned with. */
+static void
+test_clusters (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (GError) error = NULL;
+  Scene s = scene_new (60, 60000, 5000, 2, NULL), other = scene_new (60, 20000, 5000, 1, NULL);
+  const NdtCloudView view = scene_view (&s);
+  const NdtStart start = {.guess = s.truth};
+  NdtAlignParams params = default_params;
+  NdtAlignResult alone[2], result;
+  params.clusters = TRUE;
+  for (guint k = 0; k < 2; k++) {
+    g_assert_true (ndt_backend_set_map (cuda, k ? other.map : s.map, &error));
+    g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &no_filter, &error));
+    g_assert_true (ndt_backend_align (cuda, 0, &params, &start, 1, &alone[k], &error));
+    g_assert_true (ndt_backend_spread (cuda, 0, &params, &alone[k], &error));
+  }
+  for (guint i = 0; i < 10; i++) {
+    NdtAlignParams next = params;
+    next.max_iterations += i % 2; /* parameters may change there as well */
+    g_assert_true (ndt_backend_set_map (cuda, s.map, &error));
+    for (guint slot = 0; slot < 2; slot++)
+      g_assert_true (ndt_backend_set_scan (cuda, slot, &view, &no_filter, &error));
+    g_assert_true (ndt_backend_align_begin (cuda, 0, &params, &start, 1, &error));
+    g_assert_true (ndt_backend_align_end (cuda, &result, &error));
+    g_assert_cmpmem (&result.pose, sizeof (NdtPose), &alone[0].pose, sizeof (NdtPose));
+    g_assert_true (ndt_backend_set_map (cuda, other.map, &error));
+    g_assert_true (ndt_backend_align_begin (cuda, 1, &next, &start, 0, &error));
+    g_assert_true (ndt_backend_spread (cuda, 0, &params, &result, &error));
+    g_assert_cmpmem (
+        result.spread, sizeof (result.spread), alone[0].spread, sizeof (alone[0].spread));
+    g_assert_true (ndt_backend_align_end (cuda, &result, &error));
+    g_assert_cmpmem (&result.pose, sizeof (NdtPose), &alone[1].pose, sizeof (NdtPose));
+    g_assert_true (ndt_backend_spread (cuda, 1, &next, &result, &error));
+    g_assert_cmpmem (
+        result.spread, sizeof (result.spread), alone[1].spread, sizeof (alone[1].spread));
+  }
+  scene_clear (&s);
+  scene_clear (&other);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/gpu/maps/build", test_build);
+  g_test_add_func ("/gpu/maps/clusters", test_clusters);
   g_test_add_func ("/gpu/maps/crowded-cell", test_crowded_cell);
   g_test_add_func ("/gpu/maps/finished", test_finished);
   g_test_add_func ("/gpu/maps/far-apart", test_far_apart);

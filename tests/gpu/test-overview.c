@@ -101,6 +101,23 @@ clear_yard (Yard *yard)
   g_free (yard->scan);
 }
 
+static NdtBackend *
+open_background (NdtBackend *cuda)
+{
+  g_autoptr (GError) error = NULL;
+  NdtBackend *background = ndt_backend_open_background (cuda, &error);
+  g_assert_no_error (error);
+  return background;
+}
+
+static guint64
+get_device_bytes (NdtBackend *cuda)
+{
+  NdtBackendCounters counters;
+  ndt_backend_get_counters (cuda, &counters);
+  return counters.device_bytes;
+}
+
 /* A run that is short enough for compute-sanitizer. */
 static void
 test_sanitize (void)
@@ -108,8 +125,10 @@ test_sanitize (void)
   g_autoptr (NdtBackend) cuda = open_cuda (0);
   if (!cuda)
     return;
+  g_autoptr (NdtBackend) background = open_background (cuda);
   Yard yard = make_yard (2);
   assert_same (cuda, yard.overview, yard.scan, N_YARD, TRUE);
+  assert_same (background, yard.overview, yard.scan, N_YARD, TRUE);
   clear_yard (&yard);
 }
 
@@ -165,6 +184,104 @@ test_refused (void)
     return;
   Yard yard = make_yard (2);
   assert_same (cuda, yard.overview, yard.scan, N_YARD, FALSE);
+  clear_yard (&yard);
+}
+
+typedef struct {
+  NdtBackend *backend;
+  gulong delay;
+} Cancel;
+
+static gpointer
+cancel (gpointer data)
+{
+  const Cancel *job = data;
+  g_usleep (job->delay);
+  ndt_backend_cancel (job->backend, TRUE);
+  return NULL;
+}
+
+/* At any moment: it is cancelled, or its places are those of one that is not. */
+static void
+test_cancelled_within (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtWorkers) workers = ndt_workers_new (1);
+  Yard yard = make_yard (1);
+  Places whole, places;
+  guint n_cancelled = 0;
+  g_assert_true (find (cuda, yard.overview, yard.scan, N_YARD, &whole));
+  for (guint i = 0; i < 200; i++) {
+    Cancel job = {cuda, 10 * i};
+    g_autoptr (GError) error = NULL;
+    memset (&places, 0, sizeof (places));
+    GThread *thread = g_thread_new ("cancel", cancel, &job);
+    const gboolean ok = ndt_overview_search (yard.overview, cuda, workers, yard.scan, N_YARD, MOST,
+        places.places, &places.n, &places.n_nodes, &error);
+    g_thread_join (thread);
+    ndt_backend_cancel (cuda, FALSE);
+    n_cancelled += !ok;
+    if (ok)
+      g_assert_cmpmem (&places, sizeof (places), &whole, sizeof (whole));
+    else
+      g_assert_error (error, NDT_ERROR, NDT_ERROR_CANCELLED);
+  }
+  g_assert_cmpuint (n_cancelled, >, 0);
+  g_assert_cmpuint (n_cancelled, <, 200);
+  assert_same (cuda, yard.overview, yard.scan, N_YARD, TRUE);
+  clear_yard (&yard);
+}
+
+/* Within a budget a search keeps no memory, and finds the same again. */
+static void
+test_budget (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (256 << 20);
+  if (!cuda)
+    return;
+  Yard yard = make_yard (2);
+  const guint64 before = get_device_bytes (cuda);
+  for (guint i = 0; i < 3; i++) {
+    assert_same (cuda, yard.overview, yard.scan, N_YARD, TRUE);
+    g_assert_cmpuint (get_device_bytes (cuda), ==, before);
+  }
+  clear_yard (&yard);
+}
+
+/* A backend in the background takes its memory of the one budget, none of the host in its place,
+ * and gives it back, whichever is closed first. */
+static void
+test_background (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (256 << 20);
+  if (!cuda)
+    return;
+  g_autoptr (GError) error = NULL;
+  Yard yard = make_yard (2);
+  const guint64 before = get_device_bytes (cuda);
+  NdtBackend *background = open_background (cuda);
+  g_assert_true (ndt_backend_set_map (background, yard.map, &error));
+  g_assert_cmpuint (get_device_bytes (cuda), >, before);
+  g_assert_cmpuint (get_device_bytes (cuda), ==, get_device_bytes (background));
+  ndt_backend_close (background);
+  g_assert_cmpuint (get_device_bytes (cuda), ==, before);
+
+  g_autoptr (NdtBackend) last = open_background (cuda);
+  g_clear_pointer (&cuda, ndt_backend_close);
+  assert_same (last, yard.overview, yard.scan, N_YARD, TRUE);
+
+  /* What is always needed is within this one, but no map. */
+  g_autoptr (NdtBackend) little = open_cuda (1);
+  background = ndt_backend_open_background (little, &error);
+  g_assert_null (background);
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY);
+  g_clear_error (&error);
+  g_autoptr (NdtBackend) some = open_cuda (2 * before + 10000);
+  g_autoptr (NdtBackend) poor = open_background (some);
+  g_assert_false (ndt_backend_set_map (poor, yard.map, &error));
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_NO_MEMORY);
   clear_yard (&yard);
 }
 
@@ -224,6 +341,8 @@ test_town (void)
   g_autoptr (GArray) points = trust_map_simulate (NDT_SIM_WORLD_TOWN, 1, NO_CACHE);
   for (guint i = 1; i <= 2; i++)
     compare_drive (cuda, points, drive, i);
+  g_autoptr (NdtBackend) background = open_background (cuda);
+  compare_drive (background, points, drive, 2);
 }
 
 static void
@@ -261,7 +380,10 @@ main (int argc, char *argv[])
   g_test_add_func ("/gpu/overview/sanitize", test_sanitize);
   g_test_add_func ("/gpu/overview/map-change", test_map_change);
   g_test_add_func ("/gpu/overview/cancelled", test_cancelled);
+  g_test_add_func ("/gpu/overview/cancelled-within", test_cancelled_within);
   g_test_add_func ("/gpu/overview/refused", test_refused);
+  g_test_add_func ("/gpu/overview/budget", test_budget);
+  g_test_add_func ("/gpu/overview/background", test_background);
 #ifdef HAVE_NDT_CUDA
   g_test_add_func ("/gpu/overview/freed", test_freed);
 #endif

@@ -4,6 +4,7 @@
 #include <gst/check/gstcheck.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gst/ndt/gstndtlocalize.h"
 #include "tests/ndt-device.h"
@@ -285,6 +286,93 @@ GST_START_TEST (test_properties)
 }
 GST_END_TEST
 
+/* ---- A search in the background ---- */
+
+#define N_START 24
+
+typedef struct {
+  GstPoseStatus status[N_START];
+  NdtPose poses[N_START];
+} Start;
+
+/* Warnings of a failure, of all that there are of scans too. */
+static guint
+count_failures (GstElement *element, const gchar *text)
+{
+  guint n = 0;
+  for (;;) {
+    g_autoptr (GError) warning = ndt_harness_error (element, GST_MESSAGE_WARNING);
+    if (!warning)
+      return n;
+    if (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED)) {
+      fail_unless (text && strstr (warning->message, text), "%s", warning->message);
+      n++;
+    }
+  }
+}
+
+/* Scans without a pose, of a source that is not live. */
+static void
+start_without_a_pose (gint backend, Start *start, const gchar *search_backend, const gchar *warning)
+{
+  GstHarness *h = ndt_harness_new ("backend", backend, NULL);
+  g_autoptr (GstStructure) stats = NULL;
+  gst_harness_set_live (h, FALSE);
+  for (guint i = 0; i < N_START; i++) {
+    GstBuffer *scan = ndt_room_scan (i);
+    GST_BUFFER_PTS (scan) = i * 100 * GST_MSECOND;
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 100 * GST_MSECOND);
+    start->status[i] = ndt_harness_estimate (out)->status;
+    start->poses[i] = ndt_harness_pose_of (out);
+  }
+  g_object_get (h->element, "stats", &stats, NULL);
+  fail_unless_equals_string (gst_structure_get_string (stats, "search-backend"), search_backend);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "fallbacks"), 0);
+  fail_unless_equals_int (count_failures (h->element, warning), warning ? 1 : 0);
+  ndt_harness_free (h);
+}
+
+static void
+assert_same_start (const Start *a, const Start *b)
+{
+  for (guint i = 0; i < N_START; i++) {
+    fail_unless_equals_int (a->status[i], b->status[i]);
+    fail_unless (memcmp (&a->poses[i], &b->poses[i], sizeof (NdtPose)) == 0, "scan %u", i);
+  }
+}
+
+/* A start without a pose beside a device takes the same scans and has the same poses as one on the
+ * CPU, whenever the device fails in the background, of which there is one warning. */
+GST_START_TEST (test_search_fails)
+{
+  Start cpu, start;
+  start_without_a_pose (2 /* cpu */, &cpu, "cpu", NULL);
+  fail_unless_equals_int (cpu.status[0], GST_POSE_STATUS_INITIALIZING);
+  fail_unless_equals_int (cpu.status[3], GST_POSE_STATUS_TRACKING);
+
+  start_without_a_pose (0 /* auto */, &start, "device", NULL);
+  assert_same_start (&start, &cpu);
+  fail_unless_equals_int (g_atomic_int_get (&ndt_device.n_searches), 1);
+  fail_unless_equals_int (g_atomic_int_get (&ndt_device.n_searching), 0);
+  const gint n_calls = g_atomic_int_get (&ndt_device.n_search_calls);
+  fail_unless (n_calls >= 3, "%d calls", n_calls);
+
+  for (gint at = 0; at <= n_calls; at++) {
+    ndt_device_install ();
+    ndt_device.fails_search = at > 0 ? NDT_DEVICE_SEARCH_NO_ALIGNMENT : NDT_DEVICE_SEARCH_NO_MAP;
+    ndt_device.fails_search_at = at;
+    start_without_a_pose (0, &start, "cpu", "The search in the background goes on with the CPU");
+    assert_same_start (&start, &cpu);
+    fail_unless_equals_int (g_atomic_int_get (&ndt_device.n_searching), 0);
+  }
+  ndt_device_install ();
+  ndt_device.fails_search = NDT_DEVICE_SEARCH_NOT_OPENED;
+  start_without_a_pose (0, &start, "cpu", "no memory beside the stream");
+  assert_same_start (&start, &cpu);
+}
+GST_END_TEST
+
 /* Before the tests fork. */
 static void
 write_map (void)
@@ -301,6 +389,7 @@ ndtlocalize_faults_suite (void)
   suite_add_tcase (suite, tc);
   tcase_add_unchecked_fixture (tc, write_map, ndt_room_remove_map);
   tcase_add_checked_fixture (tc, setup, NULL);
+  tcase_add_test (tc, test_search_fails);
   tcase_add_test (tc, test_states);
   tcase_add_test (tc, test_flushes);
   tcase_add_test (tc, test_maps);

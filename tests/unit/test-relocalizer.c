@@ -53,7 +53,7 @@ static void
 test_finds (void)
 {
   for (guint has_odometry = 0; has_odometry < 2; has_odometry++) {
-    NdtRelocalizer *relocalizer = ndt_relocalizer_new ();
+    NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
     const NdtRelocalizerTask task = make_task ();
     NdtRelocation r;
     g_assert_false (ndt_relocalizer_get (relocalizer, TRUE, &r));
@@ -82,7 +82,7 @@ test_repeats (void)
 {
   NdtRelocation results[2];
   for (guint k = 0; k < 2; k++) {
-    NdtRelocalizer *relocalizer = ndt_relocalizer_new ();
+    NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
     const NdtRelocalizerTask task = make_task ();
     NdtRelocation early;
     memset (&results[k], 0, sizeof results[k]);
@@ -103,7 +103,7 @@ test_repeats (void)
 static void
 test_disagree (void)
 {
-  NdtRelocalizer *relocalizer = ndt_relocalizer_new ();
+  NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
   NdtRelocalizerTask task = make_task ();
   NdtRelocation r;
   ndt_relocalizer_begin (relocalizer, &task);
@@ -129,7 +129,7 @@ test_disagree (void)
 static void
 test_area (void)
 {
-  NdtRelocalizer *relocalizer = ndt_relocalizer_new ();
+  NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
   NdtRelocalizerTask task = make_task ();
   static const double delta[6] = {2, -2, 0, 0, 0, 1};
   NdtRelocation r;
@@ -164,7 +164,7 @@ static void
 test_ends (void)
 {
   for (guint i = 0; i < 20; i++) {
-    NdtRelocalizer *relocalizer = ndt_relocalizer_new ();
+    NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
     const NdtRelocalizerTask task = make_task ();
     NdtRelocation r;
     ndt_relocalizer_begin (relocalizer, &task);

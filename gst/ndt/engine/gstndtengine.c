@@ -71,6 +71,13 @@ gst_ndt_engine_get_name (GstNdtEngine *engine)
   return name;
 }
 
+const gchar *
+gst_ndt_engine_get_search_name (GstNdtEngine *engine)
+{
+  return ndt_localizer_searches_on_device (engine->localizer) ? gst_ndt_engine_get_name (engine)
+                                                              : "cpu";
+}
+
 void
 gst_ndt_engine_get_counters (GstNdtEngine *engine, NdtBackendCounters *counters)
 {
@@ -157,7 +164,7 @@ gst_ndt_engine_set_map (GstNdtEngine *engine, NdtVoxelMap *map, GError **error)
 
   if (ndt_backend_set_map (engine->backend, map, &failure)) {
     engine->map = ndt_voxel_map_ref (map);
-  } else if (engine->on_device && gst_ndt_backend_is_failure (failure)) {
+  } else if (engine->on_device && ndt_backend_is_failure (failure)) {
     engine->map = ndt_voxel_map_ref (map);
     if (!fall_back (engine, failure, error)) {
       ndt_voxel_map_unref (map);
@@ -234,7 +241,7 @@ gst_ndt_engine_process (GstNdtEngine *engine, const NdtObservation *observations
     if (ndt_localizer_process_batch (engine->localizer, observations + delivery.n_done,
             n_observations - delivery.n_done, deliver, &delivery, &failure))
       break;
-    if (engine->on_device && gst_ndt_backend_is_failure (failure)) {
+    if (engine->on_device && ndt_backend_is_failure (failure)) {
       ok = fall_back (engine, failure, error);
     } else {
       g_propagate_error (error, failure);
@@ -264,4 +271,10 @@ GError *
 gst_ndt_engine_take_failure (GstNdtEngine *engine)
 {
   return g_steal_pointer (&engine->failure);
+}
+
+GError *
+gst_ndt_engine_take_search_failure (GstNdtEngine *engine)
+{
+  return ndt_localizer_take_search_failure (engine->localizer);
 }

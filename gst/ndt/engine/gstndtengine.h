@@ -32,6 +32,8 @@ void gst_ndt_engine_close (GstNdtEngine *engine);
 void gst_ndt_engine_set_progress (
     GstNdtEngine *engine, NdtSearchProgress progress, gpointer user_data);
 const gchar *gst_ndt_engine_get_name (GstNdtEngine *engine);
+/* Of the backend on which the next search in the background begins. */
+const gchar *gst_ndt_engine_get_search_name (GstNdtEngine *engine);
 void gst_ndt_engine_get_counters (GstNdtEngine *engine, NdtBackendCounters *counters);
 /* Memory that uploads fast, and how to free it; NULL where there is none to give. Any thread. */
 gpointer gst_ndt_engine_alloc_host (
@@ -67,6 +69,8 @@ gboolean gst_ndt_engine_measure_distortion (GstNdtEngine *engine, const NdtLocal
     const NdtPose *sensor, NdtDistortion *out);
 /* Why the engine has left its device since the last call. (transfer full) (nullable) */
 GError *gst_ndt_engine_take_failure (GstNdtEngine *engine);
+/* The same of its searches in the background. */
+GError *gst_ndt_engine_take_search_failure (GstNdtEngine *engine);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstNdtEngine, gst_ndt_engine_close)
 
