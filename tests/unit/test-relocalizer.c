@@ -187,6 +187,188 @@ test_ends (void)
   }
 }
 
+/* ---- Beside a device ---- */
+
+/* Backends of the CPU with methods of their own. */
+static const NdtBackendClass *cpu_class;
+static NdtBackendClass stream_class, search_class;
+/* Calls of align and evaluate, or of set_map, of the backend in the background; the one that fails,
+ * 0: none; backends that are open; the one that is waited for in a call, until it is cancelled. */
+static gint n_calls, n_maps, fails_at, fails_map_at, n_open, n_opened, holds, n_held;
+
+static gboolean
+fails (gint *n, gint at, NdtError code, GError **error)
+{
+  if (g_atomic_int_add (n, 1) + 1 != at)
+    return FALSE;
+  g_set_error (error, NDT_ERROR, code, "the device failed");
+  return TRUE;
+}
+
+static gboolean
+search_set_map (NdtBackend *backend, NdtVoxelMap *map, GError **error)
+{
+  return !fails (&n_maps, fails_map_at, NDT_ERROR_NO_MEMORY, error) &&
+         cpu_class->set_map (backend, map, error);
+}
+
+static gboolean
+search_align (NdtBackend *backend, guint slot, const NdtAlignParams *params, const NdtStart *starts,
+    guint n_starts, NdtAlignResult *results, GError **error)
+{
+  if (g_atomic_int_get (&holds)) {
+    g_atomic_int_inc (&n_held);
+    while (g_atomic_int_get (&holds))
+      g_usleep (100);
+  }
+  return !fails (&n_calls, fails_at, NDT_ERROR_DEVICE, error) &&
+         cpu_class->align (backend, slot, params, starts, n_starts, results, error);
+}
+
+static gboolean
+search_evaluate (NdtBackend *backend, guint slot, const NdtAlignParams *params, guint level,
+    NdtKind kind, const NdtPose *poses, guint n_poses, NdtSums *sums, GError **error)
+{
+  return !fails (&n_calls, fails_at, NDT_ERROR_DEVICE, error) &&
+         cpu_class->evaluate (backend, slot, params, level, kind, poses, n_poses, sums, error);
+}
+
+static void
+search_cancel (NdtBackend *backend, gboolean cancelled)
+{
+  cpu_class->cancel (backend, cancelled);
+  if (cancelled)
+    g_atomic_int_set (&holds, FALSE);
+}
+
+static void
+search_close (NdtBackend *backend)
+{
+  g_atomic_int_add (&n_open, -1);
+  cpu_class->close (backend);
+}
+
+static NdtBackend *
+open_search (NdtBackend *stream, GError **error)
+{
+  NdtBackend *backend = open_backend (1);
+  search_class = *cpu_class;
+  search_class.set_map = search_set_map;
+  search_class.align = search_align;
+  search_class.evaluate = search_evaluate;
+  search_class.cancel = search_cancel;
+  search_class.close = search_close;
+  backend->klass = &search_class;
+  g_atomic_int_inc (&n_open);
+  g_atomic_int_inc (&n_opened);
+  return backend;
+}
+
+static NdtBackend *
+open_stream (void)
+{
+  NdtBackend *backend = open_backend (1);
+  cpu_class = backend->klass;
+  stream_class = *cpu_class;
+  stream_class.open_background = open_search;
+  backend->klass = &stream_class;
+  n_calls = n_maps = fails_at = fails_map_at = n_open = n_opened = holds = n_held = 0;
+  return backend;
+}
+
+static NdtRelocation
+find (NdtRelocalizer *relocalizer)
+{
+  const NdtRelocalizerTask task = make_task ();
+  NdtRelocation r;
+  ndt_relocalizer_begin (relocalizer, &task);
+  add (relocalizer, 10, 3, FALSE);
+  g_assert_true (ndt_relocalizer_get (relocalizer, TRUE, &r));
+  assert_at (&r, 12);
+  return r;
+}
+
+static void
+wait_until_closed (void)
+{
+  for (guint i = 0; i < 10000 && g_atomic_int_get (&n_open) > 0; i++)
+    g_usleep (1000);
+  g_assert_cmpint (g_atomic_int_get (&n_open), ==, 0);
+}
+
+/* A search runs on the stream's device, which is given back when it is over, and goes on on the CPU
+ * with the same result whichever call fails, once for good. */
+static void
+test_device (void)
+{
+  NdtBackend *stream = open_stream ();
+  NdtRelocalizer *relocalizer = ndt_relocalizer_new (stream);
+  g_assert_true (ndt_relocalizer_is_on_device (relocalizer));
+  const NdtRelocation expected = find (relocalizer);
+  const gint n = n_calls;
+  g_assert_cmpint (n_opened, ==, 1);
+  g_assert_cmpint (n_open, ==, 1);
+  g_assert_cmpint (n, >, 5);
+  ndt_relocalizer_drop (relocalizer);
+  wait_until_closed ();
+  find (relocalizer);
+  g_assert_cmpint (n_opened, ==, 2);
+  /* Without a stream with a device. */
+  ndt_relocalizer_set_stream (relocalizer, NULL);
+  g_assert_false (ndt_relocalizer_is_on_device (relocalizer));
+  NdtRelocation r = find (relocalizer);
+  g_assert_cmpmem (&r.pose, sizeof (NdtPose), &expected.pose, sizeof (NdtPose));
+  g_assert_cmpint (n_opened, ==, 2);
+  g_assert_cmpint (n_open, ==, 0);
+  g_assert_null (ndt_relocalizer_take_failure (relocalizer));
+  ndt_relocalizer_free (relocalizer);
+  ndt_backend_close (stream);
+
+  for (gint at = 0; at <= n; at++) {
+    stream = open_stream ();
+    relocalizer = ndt_relocalizer_new (stream);
+    fails_at = at;
+    fails_map_at = at == 0;
+    for (guint k = 0; k < 2; k++) {
+      r = find (relocalizer);
+      g_assert_cmpmem (&r.pose, sizeof (NdtPose), &expected.pose, sizeof (NdtPose));
+      g_assert_cmpint (g_atomic_int_get (&n_open), ==, 0);
+      g_autoptr (GError) failure = ndt_relocalizer_take_failure (relocalizer);
+      g_assert_true ((failure != NULL) == (k == 0));
+    }
+    g_assert_cmpint (n_opened, ==, 1);
+    g_assert_false (ndt_relocalizer_is_on_device (relocalizer));
+    ndt_relocalizer_free (relocalizer);
+    ndt_backend_close (stream);
+  }
+}
+
+/* What is dropped or freed ends what runs on the device; what begins next does not end with it. */
+static void
+test_stops (void)
+{
+  for (guint i = 0; i < 3; i++) {
+    NdtBackend *stream = open_stream ();
+    NdtRelocalizer *relocalizer = ndt_relocalizer_new (stream);
+    const NdtRelocalizerTask task = make_task ();
+    g_atomic_int_set (&holds, TRUE);
+    ndt_relocalizer_begin (relocalizer, &task);
+    add (relocalizer, 10, 3, FALSE);
+    while (g_atomic_int_get (&n_held) == 0)
+      g_usleep (100);
+    if (i == 0) {
+      ndt_relocalizer_drop (relocalizer);
+      wait_until_closed ();
+    }
+    if (i < 2) /* in the middle of the one before, where that was not dropped */
+      find (relocalizer);
+    g_assert_null (ndt_relocalizer_take_failure (relocalizer));
+    ndt_relocalizer_free (relocalizer);
+    g_assert_cmpint (n_open, ==, 0);
+    ndt_backend_close (stream);
+  }
+}
+
 /* What a search has found leads to the next scan, and that one confirms it. */
 static void
 test_relocate (void)
@@ -226,6 +408,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/relocalizer/disagree", test_disagree);
   g_test_add_func ("/relocalizer/area", test_area);
   g_test_add_func ("/relocalizer/ends", test_ends);
+  g_test_add_func ("/relocalizer/device", test_device);
+  g_test_add_func ("/relocalizer/stops", test_stops);
   g_test_add_func ("/relocalizer/tracker", test_relocate);
   const int result = g_test_run ();
   free_stream ();

@@ -283,8 +283,9 @@ static const GstNdtProperty properties[] = {
     {"cuda-device-id", "CUDA Device ID", "CUDA device to use (-1 = the first that works)",
         GST_NDT_KIND_INT, AT (config.device_id), READY, GST_NDT_CHANGE_BACKEND, -1, G_MAXINT},
     {"memory-budget", "Memory Budget",
-        "Bytes of device memory that scans and maps take at most; what is beyond lies in the "
-        "host's memory, slower and with the same results (0 = no limit)",
+        "Bytes of device memory that scans, maps and searches in the background take at most; what "
+        "is beyond lies in the host's memory, slower and with the same results, and searches "
+        "run on the CPU (0 = no limit)",
         GST_NDT_KIND_UINT64, AT (config.memory_budget), READY, GST_NDT_CHANGE_BACKEND, 0, 0x1p62},
     {"device-priority", "Device Priority",
         "Priority of scans and alignments on a device that is used for other work as well",
