@@ -144,6 +144,41 @@ test_anywhere (void)
   }
 }
 
+/* In the background, on half of a device of any size: to the bit what the stream's backend finds.
+ */
+static void
+test_background (void)
+{
+  static const gchar *limits[] = {NULL, "40:65536:1:40:80", "16:166912:1:16:32", "8:166912:1:8:16"};
+  const NdtPoseSearch search = {{2, 2, 0.3, 0.02, 0.02, G_PI}, 0, 1};
+  NdtPose truth = {{1.5, -2.25, 1.4}, {0, 0, 0.2, 0.9}};
+  ndt_pose_normalize (&truth);
+  g_autoptr (NdtVoxelMap) map = ndt_test_scene_map (NDT_TEST_YARD, N_MAP, 1);
+  g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_YARD, &truth, 5000, 7);
+  NdtRegistration anywhere, around;
+  for (guint i = 0; i < G_N_ELEMENTS (limits); i++) {
+    TEST_CUDA (LIMITS, limits[i]);
+    g_autoptr (NdtBackend) cuda = open_cuda (0);
+    if (cuda) {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (NdtBackend) background = ndt_backend_open_background (cuda, &error);
+      g_assert_no_error (error);
+      if (i == 0) {
+        give (cuda, map, scan, 5000);
+        anywhere = find_anywhere (cuda);
+        around = find (cuda, &truth, &search);
+      }
+      give (background, map, scan, 5000);
+      const NdtRegistration a = find_anywhere (background), b = find (background, &truth, &search);
+      g_assert_cmpmem (&a, sizeof a, &anywhere, sizeof anywhere);
+      g_assert_cmpmem (&b, sizeof b, &around, sizeof around);
+    }
+    TEST_CUDA (LIMITS, NULL);
+    if (!cuda)
+      return;
+  }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -151,5 +186,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/gpu/search/found", test_found);
   g_test_add_func ("/gpu/search/ambiguous", test_ambiguous);
   g_test_add_func ("/gpu/search/anywhere", test_anywhere);
+  g_test_add_func ("/gpu/search/background", test_background);
   return g_test_run ();
 }
