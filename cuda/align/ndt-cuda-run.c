@@ -669,11 +669,11 @@ ndt_cuda_align_begin (NdtBackend *backend, guint slot, const NdtAlignParams *par
   const gboolean alone =
       start->regularization.factor.is_set != 0 || start->regularization.extra.weight > 0;
   const gboolean goes_on = !alone && q->is_resident && slot == q->slot + 1 && slot <= q->last &&
-                           memcmp (&q->params, params, sizeof (*params)) == 0 &&
+                           ndt_align_params_equal (&q->params, params) &&
                            q->map_number == ndt_cuda_maps_get_number (&cuda->maps);
   if (!goes_on)
     ndt_cuda_align_stop (backend);
-  if (memcmp (&q->params, params, sizeof (*params)) != 0)
+  if (!ndt_align_params_equal (&q->params, params))
     cuda->spread.is_due = FALSE;
   q->slot = slot;
   q->start = *start;

@@ -38,6 +38,18 @@ ndt_align_params_check (const NdtAlignParams *params, GError **error)
   return TRUE;
 }
 
+gboolean
+ndt_align_params_equal (const NdtAlignParams *a, const NdtAlignParams *b)
+{
+  return a->outlier_ratio == b->outlier_ratio && a->neighbours == b->neighbours &&
+         a->max_iterations == b->max_iterations &&
+         a->translation_epsilon == b->translation_epsilon &&
+         a->rotation_epsilon == b->rotation_epsilon &&
+         a->max_translation_step == b->max_translation_step &&
+         a->max_rotation_step == b->max_rotation_step && a->method == b->method &&
+         a->clusters == b->clusters && a->terms == b->terms;
+}
+
 static gboolean
 check_slot (guint slot, GError **error)
 {

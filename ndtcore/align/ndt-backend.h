@@ -357,6 +357,8 @@ void ndt_backend_cancel (NdtBackend *backend, gboolean cancelled);
 /* TRUE where @a has a higher objective than @b; values that are not finite are the lowest. */
 gboolean ndt_align_result_is_better (const NdtAlignResult *a, const NdtAlignResult *b);
 
+/* Whether all fields are equal; of @terms, the same ones. */
+gboolean ndt_align_params_equal (const NdtAlignParams *a, const NdtAlignParams *b);
 /* FALSE with NDT_ERROR_INVALID_ARGUMENT and the name of the parameter that is out of range. */
 gboolean ndt_align_params_check (const NdtAlignParams *params, GError **error);
 gboolean ndt_scan_filter_check (const NdtScanFilter *filter, GError **error);

@@ -49,8 +49,8 @@ ndt_localizer_set_params (NdtLocalizer *localizer, const NdtLocalizerParams *par
   if (!ndt_localizer_params_check (params, error))
     return FALSE;
   /* Scores with other points or pairs are not comparable. */
-  if (memcmp (&params->registration.align, &localizer->params.registration.align,
-          sizeof (params->registration.align)) != 0 ||
+  if (!ndt_align_params_equal (
+          &params->registration.align, &localizer->params.registration.align) ||
       memcmp (&params->filter, &localizer->params.filter, sizeof (params->filter)) != 0)
     ndt_localizer_forget_scores (localizer);
   localizer->params = *params;

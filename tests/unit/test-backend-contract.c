@@ -452,6 +452,37 @@ test_refused (void)
   g_assert_error (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT);
 }
 
+/* Field by field: bytes between them are whatever was there before. */
+static void
+test_params_equal (void)
+{
+  static const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+  static const struct {
+    gsize at, size;
+  } fields[] = {
+#define FIELD(name) {offsetof (NdtAlignParams, name), sizeof (params.name)}
+      FIELD (outlier_ratio), FIELD (neighbours), FIELD (max_iterations),
+      FIELD (translation_epsilon), FIELD (rotation_epsilon), FIELD (max_translation_step),
+      FIELD (max_rotation_step), FIELD (method), FIELD (clusters), FIELD (terms)};
+#undef FIELD
+  NdtAlignParams a, b;
+  memset (&a, 0xff, sizeof a);
+  memset (&b, 0, sizeof b);
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++) {
+    const guint8 *from = (const guint8 *)&params + fields[i].at;
+    memcpy ((guint8 *)&a + fields[i].at, from, fields[i].size);
+    memcpy ((guint8 *)&b + fields[i].at, from, fields[i].size);
+  }
+  g_assert_true (ndt_align_params_equal (&a, &b));
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++) {
+    guint8 *first = (guint8 *)&b + fields[i].at;
+    *first ^= 1;
+    g_assert_false (ndt_align_params_equal (&a, &b));
+    *first ^= 1;
+    g_assert_true (ndt_align_params_equal (&a, &b));
+  }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -466,5 +497,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/backend-contract/map-from-points", test_map_from_points);
   g_test_add_func ("/backend-contract/no-pairs", test_no_pairs);
   g_test_add_func ("/backend-contract/refused", test_refused);
+  g_test_add_func ("/backend-contract/params-equal", test_params_equal);
   return g_test_run ();
 }
