@@ -113,7 +113,8 @@ ndt_cuda_spread_forget (NdtCudaBackend *cuda, guint slot)
 static gsize
 tile_bytes (guint n)
 {
-  return (gsize)(n / NDT_CUDA_ORDER_TILE + 1) * NDT_CUDA_ORDER_TILE * sizeof (guint64);
+  const gsize n_tiles = (ndt_cuda_order_mergings (n) > 0 ? 2 : 1) * (gsize)ndt_cuda_order_tiles (n);
+  return n_tiles * NDT_CUDA_ORDER_TILE * sizeof (guint64);
 }
 
 gboolean
@@ -161,8 +162,8 @@ ndt_cuda_spread_order (NdtCudaBackend *cuda, GError **error)
   const cudaError_t status = ndt_cuda_inject_failure ("launch")
                                  ? cudaErrorLaunchFailure
                                  : ndt_cuda_order_launch (&job, s->stream);
-  order->is_set =
-      check_launch (cuda, status, NDT_CUDA_ORDER_LAUNCHES, "launch of the order of a scan", error);
+  order->is_set = check_launch (
+      cuda, status, 2 + ndt_cuda_order_mergings (n), "launch of the order of a scan", error);
   return order->is_set;
 }
 

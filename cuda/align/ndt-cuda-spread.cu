@@ -94,18 +94,57 @@ count_less (const uint64_t *tile, uint64_t value)
   return n + (__ldg (tile + n) < value);
 }
 
-/* Moves each point to its rank among all tiles. */
-static __global__ void __launch_bounds__ (256)
-    merge_tiles (const __grid_constant__ NdtCudaOrderJob job)
+/* How many of a sorted run are less, or not greater. */
+static __device__ __forceinline__ uint32_t
+count_in_run (const uint64_t *run, uint32_t length, uint64_t value, bool equal)
 {
-  const uint32_t n_points = *job.n_points, n_tiles = (n_points + TILE - 1) / TILE;
-  for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < n_tiles * TILE; i += gridDim.x * 256) {
-    const uint64_t value = job.tiles[i];
+  uint32_t n = 0;
+  while (length > 0) {
+    const uint32_t half = length / 2;
+    const uint64_t x = __ldg (run + n + half);
+    const bool before = x < value || (equal && x == value);
+    n += before ? half + 1 : 0;
+    length = before ? length - half - 1 : half;
+  }
+  return n;
+}
+
+/* Values in tiles, those of no point included, which are all the same. */
+static __device__ __forceinline__ uint32_t
+count_values (const NdtCudaOrderJob &job)
+{
+  return (*job.n_points + TILE - 1) / TILE * TILE;
+}
+
+/* Merges sorted runs two by two. */
+static __global__ void __launch_bounds__ (256)
+    merge_runs (const __grid_constant__ NdtCudaOrderJob job, const uint64_t *from, uint64_t *to,
+        uint32_t length)
+{
+  const uint32_t n_values = count_values (job);
+  for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < n_values; i += gridDim.x * 256) {
+    const uint32_t run = i / length, other = (run ^ 1) * length;
+    const uint32_t n_other = other < n_values ? min (length, n_values - other) : 0;
+    const uint64_t value = from[i];
+    to[(run & ~1u) * length + i % length +
+        count_in_run (from + other, n_other, value, (run & 1) != 0)] = value;
+  }
+}
+
+/* Moves each point to its rank among all sorted runs; @length: TILE, or more, of MERGED ones. */
+template <bool MERGED>
+static __global__ void __launch_bounds__ (256) move_points (
+    const __grid_constant__ NdtCudaOrderJob job, const uint64_t *values, uint32_t length)
+{
+  const uint32_t n_values = count_values (job);
+  for (uint32_t i = blockIdx.x * 256 + threadIdx.x; i < n_values; i += gridDim.x * 256) {
+    const uint64_t value = values[i];
     uint32_t rank = 0;
     if (value == NO_PLACE)
       continue;
-    for (uint32_t t = 0; t < n_tiles; t++)
-      rank += count_less (job.tiles + (size_t)t * TILE, value);
+    for (uint32_t first = 0; first < n_values; first += MERGED ? length : TILE)
+      rank += MERGED ? count_in_run (values + first, min (length, n_values - first), value, false)
+                     : count_less (values + first, value);
     const float *from = job.copy + 3 * (size_t)(uint32_t)value;
     float *to = job.points + 3 * (size_t)rank;
     to[0] = from[0];
@@ -198,12 +237,26 @@ __launch_bounds__ (NDT_CHUNK *LANES)
 cudaError_t
 ndt_cuda_order_launch (const NdtCudaOrderJob *job, cudaStream_t stream)
 {
-  const uint32_t n_tiles = job->source.n_points / TILE + 1;
+  const uint32_t n_tiles = ndt_cuda_order_tiles (job->source.n_points);
+  const uint32_t n_mergings = ndt_cuda_order_mergings (job->source.n_points);
+  const uint32_t n_blocks = 4 * (n_tiles < 64 ? n_tiles : 64);
+  uint64_t *values = job->tiles, *other = job->tiles + (size_t)n_tiles * TILE;
+  uint32_t length = TILE;
   sort_tiles<<<n_tiles, TILE / 2, 0, stream>>> (*job);
   cudaError_t e = cudaGetLastError ();
+  for (uint32_t k = 0; k < n_mergings && e == cudaSuccess; k++, length *= 2) {
+    merge_runs<<<n_blocks, 256, 0, stream>>> (*job, values, other, length);
+    uint64_t *merged = other;
+    other = values;
+    values = merged;
+    e = cudaGetLastError ();
+  }
   if (e != cudaSuccess)
     return e;
-  merge_tiles<<<4 * (n_tiles < 64 ? n_tiles : 64), 256, 0, stream>>> (*job);
+  if (n_mergings > 0)
+    move_points<true><<<n_blocks, 256, 0, stream>>> (*job, values, length);
+  else
+    move_points<false><<<n_blocks, 256, 0, stream>>> (*job, values, TILE);
   return cudaGetLastError ();
 }
 

@@ -16,13 +16,34 @@ extern "C" {
 
 /* Points that a block sorts. */
 #define NDT_CUDA_ORDER_TILE 1024
-#define NDT_CUDA_ORDER_LAUNCHES 2
+/* So many tiles are merged at once, each point looking for its rank in all of them: more, first two
+ * by two, until there are few runs, so that the work grows with n log n. */
+#define NDT_CUDA_ORDER_TILES 256
+#define NDT_CUDA_ORDER_RUNS 16
+
+/* Tiles of @n points at most, and mergings of two by two. */
+static inline uint32_t
+ndt_cuda_order_tiles (uint32_t n)
+{
+  return n / NDT_CUDA_ORDER_TILE + 1;
+}
+
+static inline uint32_t
+ndt_cuda_order_mergings (uint32_t n)
+{
+  const uint32_t n_tiles = ndt_cuda_order_tiles (n);
+  uint32_t k = 0;
+  while (n_tiles > NDT_CUDA_ORDER_TILES && n_tiles >> k > NDT_CUDA_ORDER_RUNS)
+    k++;
+  return k;
+}
 
 /**
  * NdtCudaOrderJob:
  * @source: the scan
  * @inverse_cell: 1 / edge of the cells of the Z curve, of the map's size
- * @tiles: NDT_CUDA_ORDER_TILE for each such number of points begun: scratch
+ * @tiles: ndt_cuda_order_tiles() of NDT_CUDA_ORDER_TILE: scratch; twice as many where there are
+ *   mergings
  * @copy: packed points: scratch
  * @points: receives the packed points in order, those that are no points at the end
  * @n_points: device memory, of the kernels: points of the source, which may be another scan's when

@@ -573,6 +573,47 @@ test_spread (void)
   spread_points (33001, 2, NDT_NEIGHBOURS_RADIUS, 0);
   spread_points (33001, 2, NDT_NEIGHBOURS_RADIUS, 1);
   spread_points (33001, 1, NDT_NEIGHBOURS_DIRECT1, 0.5f);
+  /* More than are merged at once, and odd numbers of runs. */
+  spread_points (600001, 2, NDT_NEIGHBOURS_RADIUS, 0);
+}
+
+/* Shortest of a few, µs: the points are ordered anew, and their gradients summed. */
+static gint64
+time_of_order (NdtBackend *cuda, const Scene *s, gsize n)
+{
+  const NdtCloudView view = ndt_cloud_view_xyz_f32 (s->scan, n);
+  const NdtStart start = {.guess = s->truth};
+  g_autoptr (GError) error = NULL;
+  gint64 shortest = G_MAXINT64;
+  for (guint i = 0; i < 5; i++) {
+    NdtAlignResult result;
+    g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &no_filter, &error));
+    g_assert_true (ndt_backend_align (cuda, 0, &default_params, &start, 1, &result, &error));
+    const gint64 since = g_get_monotonic_time ();
+    g_assert_true (ndt_backend_spread (cuda, 0, &default_params, &result, &error));
+    shortest = MIN (shortest, g_get_monotonic_time () - since);
+    g_assert_cmpuint (result.n_clusters, >, 1);
+  }
+  return shortest;
+}
+
+/* Six times as many points take 6.9 times as long by n log n, and 36 times by n²; half as long
+ * again for what memory near the multiprocessors has no room for. */
+static void
+test_order_time (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  g_autoptr (GError) error = NULL;
+  if (!cuda)
+    return;
+  Scene s = scene_new (60, 60000, 600000, 2, NULL);
+  g_assert_true (ndt_backend_set_map (cuda, s.map, &error));
+  const gint64 few = time_of_order (cuda, &s, 100000), many = time_of_order (cuda, &s, 600000);
+  g_test_message ("100,000 points ordered and summed in %" G_GINT64_FORMAT
+                  " µs, 600,000 in %" G_GINT64_FORMAT,
+      few, many);
+  g_assert_cmpint (many, <, 10 * few);
+  scene_clear (&s);
 }
 
 /* Little of everything, for tools under which it takes a thousand times as long. */
@@ -642,6 +683,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/thinned", test_thinned);
   g_test_add_func ("/gpu/sample", test_sample);
   g_test_add_func ("/gpu/spread", test_spread);
+  g_test_add_func ("/gpu/order-time", test_order_time);
   g_test_add_func ("/gpu/sanitize", test_sanitize);
   return g_test_run ();
 }
