@@ -385,6 +385,8 @@ run_source (const gchar *name, const gchar *localizer)
 int
 main (int argc, char **argv)
 {
+  /* Each row when it is there, to a file as well. */
+  setvbuf (stdout, NULL, _IOLBF, 0);
   gst_init (&argc, &argv);
   GST_ELEMENT_REGISTER (ndtlocalize, NULL);
   backend = argc > 1 ? argv[1] : "cuda";
