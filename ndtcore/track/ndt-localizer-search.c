@@ -209,8 +209,9 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
   const guint n_added = ndt_relocalizer_count (localizer->relocalizer);
   const gboolean in_order = step->tried && step->reason == NDT_REASON_NONE &&
                             tracker->n_unconfirmed == 0 && !step->is_questioned;
-  /* A scan that could not be aligned is no evidence. */
-  if (step->tried)
+  /* A scan that could not be aligned is no evidence: late, of few points, none of them on the map.
+   */
+  if (step->tried && step->reason != NDT_REASON_TOO_FEW_POINTS && step->reason != NDT_REASON_NO_MAP)
     localizer->quality =
         ndt_tracker_quality (step->out.registration.nvtl, step->out.registration.matched_ratio);
   /* The mean of the fit adapts to another place before the search is over. */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* What a localizer looks for in the background: a scan that counts although it fits worse than
+ * those before, and a stream that is lost. */
+#include "ndtcore/track/ndt-localizer-step.h"
+#include "localizer-stream.h"
+
+/* Scan @i as the stream has it: aligned at the truth, in the middle of its motion. */
+static void
+make_step (NdtLocalizer *localizer, guint i, NdtObservation *o, NdtLocalizerStep *step)
+{
+  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+  *o = observe (i);
+  memset (step, 0, sizeof (*step));
+  step->observation = o;
+  step->input.time = o->time;
+  step->tried = TRUE;
+  step->guess.prediction = NDT_TRACKER_FROM_VELOCITY;
+  step->out.registration.pose = truths[i];
+  step->out.registration.nvtl = 2;
+  step->out.registration.matched_ratio = 0.9;
+  g_assert_true (ndt_backend_set_scan (localizer->backend, 0, &o->points, &no_filter, NULL));
+}
+
+/* A stream that was accepted at scan 19. */
+static NdtLocalizer *
+make_localizer (NdtBackend *backend)
+{
+  NdtLocalizer *localizer = ndt_localizer_new (backend);
+  const NdtTrackerInput input = {.time = observe (19).time};
+  ndt_tracker_accept (&localizer->tracker, &input, &truths[19], 1);
+  localizer->tracker.status = NDT_TRACKER_TRACKING;
+  return localizer;
+}
+
+static void
+search (NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  GError *error = NULL;
+  ndt_localizer_step_search (localizer, step, &error);
+  g_assert_no_error (error);
+}
+
+/* Looks for a scan that counts, with the two after it. The body is @ahead at the scans' ends. */
+static gboolean
+is_elsewhere (NdtLocalizer *localizer, double ahead, double aside)
+{
+  GError *error = NULL;
+  for (guint i = 0; i < NDT_RELOCALIZER_SCANS; i++) {
+    NdtObservation o;
+    NdtLocalizerStep step;
+    const double delta[6] = {ahead * cos (0.04 * (20 + i)), ahead * sin (0.04 * (20 + i))};
+    make_step (localizer, 20 + i, &o, &step);
+    step.is_questioned = i == 0;
+    step.out.registration.pose.position[0] += aside;
+    ndt_pose_retract (&truths[20 + i], delta, &localizer->tracker.pose);
+    search (localizer, &step);
+  }
+  g_assert_cmpuint (ndt_relocalizer_count (localizer->relocalizer), ==, NDT_RELOCALIZER_SCANS);
+  ndt_localizer_relocate (localizer, &error);
+  g_assert_no_error (error);
+  return localizer->is_found;
+}
+
+/* With motion compensation a scan is aligned in its middle, where a search finds it, and the stream
+ * is at its end, half a scan's way on: no other place. */
+static void
+test_middle (void)
+{
+  static const double ahead[] = {1.5, 0}, aside[] = {0, 2};
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  for (guint k = 0; k < 2; k++)
+    for (guint m = 0; m < 2; m++) {
+      g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
+      const gboolean found = is_elsewhere (localizer, ahead[k], aside[m]);
+      g_assert_cmpint (found, ==, aside[m] > 0);
+    }
+}
+
+/* What could not be aligned is no evidence that the stream's place fits worse than another one. */
+static void
+test_no_evidence (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  for (guint k = 0; k < 3; k++) {
+    g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+    ndt_localizer_set_initial_pose (localizer, &truths[0]);
+    for (guint i = 0; i < 5; i++) {
+      const NdtObservation o = observe (i);
+      const NdtLocalization l = process (localizer, &o);
+      assert_tracks (&l, &truths[i]);
+    }
+    const double quality = localizer->quality;
+    g_assert_cmpfloat (quality, >, 0);
+    NdtObservation o = observe (5);
+    g_autofree float *far = g_memdup2 (scans[5], 12 * N_POINTS);
+    for (guint i = 0; i < N_POINTS; i++)
+      far[3 * i + 2] += 1000;
+    if (k == 0)
+      o.deadline = 1; /* too late */
+    else if (k == 1)
+      o.points.n_points = 0;
+    else
+      o.points = ndt_cloud_view_xyz_f32 (far, N_POINTS);
+    process (localizer, &o);
+    g_assert_cmpfloat (localizer->quality, ==, quality);
+  }
+}
+
+/* Searches around scans that counted, and found nothing, are no failures on the map: the stream is
+ * looked for with its first scan that does not fit. */
+static void
+test_no_delay (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
+  NdtObservation o;
+  NdtLocalizerStep step;
+  for (guint questioned = 0; questioned < 2; questioned++) {
+    localizer->is_questioned = questioned > 0;
+    localizer->n_failed = 4;
+    localizer->n_rest = 24;
+    localizer->has_failure = TRUE;
+    make_step (localizer, 20, &o, &step);
+    step.reason = NDT_REASON_BAD_FIT;
+    localizer->tracker.status = NDT_TRACKER_DEGRADED;
+    search (localizer, &step);
+    g_assert_cmpuint (ndt_relocalizer_count (localizer->relocalizer), ==, questioned);
+    g_assert_cmpuint (localizer->n_rest, ==, questioned ? 0 : 23);
+    g_assert_cmpint (localizer->has_failure, ==, !questioned);
+  }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  make_stream ();
+  g_test_add_func ("/localizer-search/middle", test_middle);
+  g_test_add_func ("/localizer-search/no-evidence", test_no_evidence);
+  g_test_add_func ("/localizer-search/no-delay", test_no_delay);
+  const int result = g_test_run ();
+  free_stream ();
+  return result;
+}
