@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-backend.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ndtcore/base/ndt-tuning.h"
@@ -96,7 +97,7 @@ get_chunks (CpuBackend *cpu, guint slot)
 static void
 clear_chunks (Chunks *chunks)
 {
-  g_clear_pointer (&chunks->caches, g_free);
+  g_clear_pointer (&chunks->caches, free);
   g_clear_pointer (&chunks->sums, g_free);
   chunks->n_chunks = 0;
   chunks->slot = NDT_N_SLOTS;
@@ -110,7 +111,8 @@ reserve_chunks (Chunks *chunks, guint n_chunks, guint64 *allocations)
     return TRUE;
   clear_chunks (chunks);
   chunks->n_chunks = n_chunks + n_chunks / 4;
-  chunks->caches = g_try_new (NdtChunkCache, chunks->n_chunks);
+  chunks->caches =
+      aligned_alloc (_Alignof(NdtChunkCache), sizeof (NdtChunkCache) * chunks->n_chunks);
   chunks->sums = g_try_new (NdtSums, chunks->n_chunks);
   *allocations += 2;
   if (chunks->caches && chunks->sums)

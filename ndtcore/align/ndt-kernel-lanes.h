@@ -28,12 +28,12 @@ typedef gint32 VecI __attribute__ ((vector_size (4 * VEC_LANES)));
  * so that the points of neighbouring lanes are neighbours; @slot: of each pair its point's there.
  */
 typedef struct {
-  float x[NDT_CHUNK_CANDIDATES + NDT_LANES]; /* q */
-  float y[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  float z[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  guint32 voxel[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  float term[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  guint8 slot[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  float x[NDT_CHUNK_PAIRS + NDT_LANES]; /* q */
+  float y[NDT_CHUNK_PAIRS + NDT_LANES];
+  float z[NDT_CHUNK_PAIRS + NDT_LANES];
+  guint32 voxel[NDT_CHUNK_PAIRS + NDT_LANES];
+  float term[NDT_CHUNK_PAIRS + NDT_LANES];
+  guint8 slot[NDT_CHUNK_PAIRS + NDT_LANES];
   guint8 n_of[NDT_CHUNK];              /* pairs of each point */
   float arm[3][NDT_CHUNK + NDT_LANES]; /* lever arms */
 } Pairs;
@@ -141,23 +141,20 @@ static const guint64 packed_lanes[256] = {PACK64 (0), PACK64 (64), PACK64 (128),
  * in @wanted and that have ndt_square_f() < limit. Writes up to NDT_LANES past n_pairs; returns
  * the new number. */
 static inline guint
-append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at, guint32 wanted,
+append_pairs (Pairs *pairs, guint n_pairs, const NdtCandidates *group, guint32 wanted,
     const float local[3], guint slot, float limit)
 {
 #if defined(__AVX512F__)
   /* Two pointers and constant distances: with a pointer to each array there would be more than
    * registers. */
-  enum { stride = NDT_CHUNK_CANDIDATES + NDT_LANES };
-  G_STATIC_ASSERT (G_STRUCT_OFFSET (NdtChunkCache, voxel) - G_STRUCT_OFFSET (NdtChunkCache, x) ==
-                   3 * stride * sizeof (float));
+  enum { stride = NDT_CHUNK_PAIRS + NDT_LANES };
   G_STATIC_ASSERT (G_STRUCT_OFFSET (Pairs, voxel) == 3 * stride * sizeof (float));
-  const float *from = cache->x + at;
   float *to = pairs->x + n_pairs;
-  __asm__("" : "+r"(from), "+r"(to));
-  const __m512 x = _mm512_sub_ps (_mm512_set1_ps (local[0]), _mm512_loadu_ps (from));
-  const __m512 y = _mm512_sub_ps (_mm512_set1_ps (local[1]), _mm512_loadu_ps (from + stride));
-  const __m512 z = _mm512_sub_ps (_mm512_set1_ps (local[2]), _mm512_loadu_ps (from + 2 * stride));
-  const __m512i voxel = _mm512_loadu_si512 (from + 3 * stride);
+  __asm__("" : "+r"(to));
+  const __m512 x = _mm512_sub_ps (_mm512_set1_ps (local[0]), _mm512_load_ps (group->x));
+  const __m512 y = _mm512_sub_ps (_mm512_set1_ps (local[1]), _mm512_load_ps (group->y));
+  const __m512 z = _mm512_sub_ps (_mm512_set1_ps (local[2]), _mm512_load_ps (group->z));
+  const __m512i voxel = _mm512_load_si512 (group->voxel);
   const __m512 square = _mm512_fmadd_ps (x, x, _mm512_fmadd_ps (y, y, _mm512_mul_ps (z, z)));
   const __mmask16 keep =
       _mm512_mask_cmp_ps_mask ((__mmask16)wanted, square, _mm512_set1_ps (limit), _CMP_LT_OQ);
@@ -185,10 +182,10 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
                u2 = _mm256_set1_ps (local[2]);
   const __m256 limits = _mm256_set1_ps (limit);
   for (guint l = 0; l < NDT_LANES && wanted >> l; l += 8) {
-    const __m256 x = _mm256_sub_ps (u0, _mm256_loadu_ps (cache->x + at + l));
-    const __m256 y = _mm256_sub_ps (u1, _mm256_loadu_ps (cache->y + at + l));
-    const __m256 z = _mm256_sub_ps (u2, _mm256_loadu_ps (cache->z + at + l));
-    const __m256 voxel = _mm256_loadu_ps ((const float *)(cache->voxel + at + l));
+    const __m256 x = _mm256_sub_ps (u0, _mm256_load_ps (group->x + l));
+    const __m256 y = _mm256_sub_ps (u1, _mm256_load_ps (group->y + l));
+    const __m256 z = _mm256_sub_ps (u2, _mm256_load_ps (group->z + l));
+    const __m256 voxel = _mm256_load_ps ((const float *)(group->voxel + l));
     const __m256 square = _mm256_fmadd_ps (x, x, _mm256_fmadd_ps (y, y, _mm256_mul_ps (z, z)));
     const guint32 keep =
         (guint32)_mm256_movemask_ps (_mm256_cmp_ps (square, limits, _CMP_LT_OQ)) & wanted >> l;
@@ -207,13 +204,12 @@ append_pairs (Pairs *pairs, guint n_pairs, const NdtChunkCache *cache, guint at,
   for (guint l = 0; l < NDT_LANES && wanted >> l; l++) {
     if (!(wanted >> l & 1))
       continue;
-    const float q[3] = {
-        local[0] - cache->x[at + l], local[1] - cache->y[at + l], local[2] - cache->z[at + l]};
+    const float q[3] = {local[0] - group->x[l], local[1] - group->y[l], local[2] - group->z[l]};
     pairs->x[n_pairs] = q[0];
     pairs->y[n_pairs] = q[1];
     pairs->z[n_pairs] = q[2];
     pairs->slot[n_pairs] = (guint8)slot;
-    pairs->voxel[n_pairs] = cache->voxel[at + l];
+    pairs->voxel[n_pairs] = group->voxel[l];
     n_pairs += ndt_square_f (q) < limit;
   }
   return n_pairs;
@@ -397,22 +393,22 @@ lane_bits (VecI v)
  * one more. */
 #define CELL_CODE(x, y, z) ((guint32)(x) + ((guint32)(y) << 8) + ((guint32)(z) << 16))
 
-/* Writes the means of n candidates from @first on, whose voxels are set, in whole vectors, and bit
- * masks of those that are the cell's own voxel, and of those that are it or share a face with it.
- */
+/* Writes n candidates in whole vectors, which @numbers and @codes have as well, and bit masks of
+ * those that are the cell's own voxel, and of those that are it or share a face with it. */
 static inline void
-place_candidates (const NdtVoxel *voxels, const guint32 *codes, guint n, float resolution,
-    NdtChunkCache *cache, guint first, guint32 *own, guint32 *faces)
+place_candidates (const NdtVoxel *voxels, const guint32 *numbers, const guint32 *codes, guint n,
+    float resolution, NdtCandidates *groups, guint32 *own, guint32 *faces)
 {
   *own = *faces = 0;
-  for (guint l = 0; l < VEC_LANES; l++)
-    cache->voxel[first + n + l] = 0;
   for (guint j = 0; j < n; j += VEC_LANES) {
+    NdtCandidates *group = &groups[j / NDT_LANES];
+    const guint at = j % NDT_LANES;
     VecI code, distance = {0};
     Vec mean[3];
-    float *to[3] = {cache->x + first + j, cache->y + first + j, cache->z + first + j};
+    float *to[3] = {group->x + at, group->y + at, group->z + at};
     memcpy (&code, codes + j, sizeof (code));
-    load_means (voxels, cache->voxel + first + j, mean);
+    memcpy (group->voxel + at, numbers + j, sizeof (code));
+    load_means (voxels, numbers + j, mean);
     for (guint k = 0; k < 3; k++) {
       /* ndt_neighbour_mean_f() */
       const VecI offset = (code >> (gint32)(8 * k) & 0xff) - 1;

@@ -35,7 +35,7 @@ gather_candidates (const NdtKernelArgs *args, NdtChunkCache *cache, NdtCellList 
 {
   const NdtVoxelLevel *level = args->level;
   const guint32 slots = ((guint32)1 << (64 - level->block_shift)) - 1;
-  const guint first = cache->n_candidates;
+  NdtCandidates *groups = &cache->groups[cache->n_groups];
   struct {
     const NdtBlock *block;
     guint64 cells;  /* that have a voxel and are in the neighbourhood */
@@ -43,7 +43,7 @@ gather_candidates (const NdtKernelArgs *args, NdtChunkCache *cache, NdtCellList 
   } found[9];
   guint n_found = 0, total = 0;
 
-  list->first = first;
+  list->first = cache->n_groups;
   memset (list->wanted, 0, sizeof (list->wanted));
   /* The neighbourhood touches one block or two along an axis. */
   guint two[3];
@@ -86,39 +86,45 @@ gather_candidates (const NdtKernelArgs *args, NdtChunkCache *cache, NdtCellList 
     total += (guint)__builtin_popcountll (cells);
   }
   found[n_found].cells = 0;
-  guint32 codes[32];
+  guint32 codes[NDT_LIST_GROUPS * NDT_LANES], voxels[NDT_LIST_GROUPS * NDT_LANES];
   guint f = 0;
   guint64 bits = found[0].cells;
   for (guint j = 0; j < total; j++) {
     const NdtBlock *block = found[f].block;
     const gint32 bit = __builtin_ctzll (bits);
-    cache->voxel[first + j] =
+    voxels[j] =
         block->first + (guint32)__builtin_popcountll (block->mask & ((UINT64_C (1) << bit) - 1));
     codes[j] = found[f].corner + cell_codes[bit];
     bits &= bits - 1;
     f += bits == 0;
     bits = bits ? bits : found[f].cells;
   }
-  place_candidates (level->voxels, codes, total, args->resolution, cache, first, &list->wanted[0],
+  /* Whole vectors: those behind the last are of any voxel, and not wanted. */
+  for (guint j = total; j % VEC_LANES != 0; j++)
+    codes[j] = voxels[j] = 0;
+  place_candidates (level->voxels, voxels, codes, total, args->resolution, groups, &list->wanted[0],
       &list->wanted[1]);
   list->wanted[2] = (1u << total) - 1;
-  cache->n_candidates = first + total;
+  cache->n_groups += (total + NDT_LANES - 1) / NDT_LANES;
 }
 
 static void
 cache_reset (NdtChunkCache *cache, guint64 tag)
 {
   cache->tag = tag;
-  cache->n_lists = cache->n_candidates = 0;
+  cache->n_lists = cache->n_groups = 0;
   memset (cache->slots, 0xff, sizeof (cache->slots));
-  for (guint i = 0; i < NDT_CHUNK; i++)
-    cache->list_of[i] = NDT_CHUNK_LISTS;
   /* A cell that no point can have: its index exceeds the range of keys. */
-  cache->lists[NDT_CHUNK_LISTS].cell[0] = G_MAXINT32;
+  for (guint k = 0; k < 3; k++) {
+    for (guint i = 0; i < NDT_CHUNK; i++)
+      cache->cells[k][i] = G_MAXINT32;
+    cache->lists[NDT_CHUNK_LISTS].cell[k] = G_MAXINT32;
+  }
 }
 
-/* The list of a cell, found or made. Where two cells have the same slot, the later one replaces the
- * other, which is listed again when it recurs. */
+/* The list of a cell, found or made; NDT_CHUNK_LISTS where the cache is full, with cells without
+ * points. Where two cells have the same slot, the later one replaces the other, which is listed
+ * again when it recurs. */
 static guint
 find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache)
 {
@@ -127,10 +133,8 @@ find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache
   guint16 *slot = &cache->slots[(hash ^ hash >> 15) >> 8 & (NDT_CHUNK_LISTS - 1)];
   if (*slot < cache->n_lists && memcmp (cache->lists[*slot].cell, cell, 3 * sizeof (gint32)) == 0)
     return *slot;
-  /* Full of cells without points. Lists of this pass have been read already. */
-  if (cache->n_lists == NDT_CHUNK_LISTS ||
-      cache->n_candidates + NDT_MAX_NEIGHBOURS > NDT_CHUNK_CANDIDATES)
-    cache_reset (cache, args->tag);
+  if (cache->n_lists == NDT_CHUNK_LISTS || cache->n_groups + NDT_LIST_GROUPS > NDT_CHUNK_GROUPS)
+    return NDT_CHUNK_LISTS;
   NdtCellList *list = &cache->lists[cache->n_lists];
   memcpy (list->cell, cell, sizeof (list->cell));
   gather_candidates (args, cache, list);
@@ -168,6 +172,40 @@ place_points (const NdtTransformF *transform, const NdtKernelArgs *args, const f
   }
 }
 
+/* Finds the lists of points that are in other cells than before. FALSE: the cache is full.
+ * Neighbours are compared first: at the first evaluation every other one is in the cell of the one
+ * before. */
+static gboolean
+find_lists (const NdtKernelArgs *args, gint32 cell[3][NDT_CHUNK], guint n, NdtChunkCache *cache)
+{
+  guint last = NDT_CHUNK_LISTS;
+  for (guint i = 0; i < n; i += VEC_LANES) {
+    VecI differs = {0};
+    for (guint k = 0; k < 3; k++) {
+      VecI is, was;
+      memcpy (&is, cell[k] + i, sizeof (is));
+      memcpy (&was, cache->cells[k] + i, sizeof (was));
+      memcpy (cache->cells[k] + i, &is, sizeof (is));
+      differs |= is ^ was;
+    }
+    guint32 bits = lane_bits (differs != 0);
+    if (n - i < VEC_LANES)
+      bits &= (1u << (n - i)) - 1;
+    for (; bits; bits &= bits - 1) {
+      const guint at = i + (guint)__builtin_ctz (bits);
+      const gint32 c[3] = {cell[0][at], cell[1][at], cell[2][at]};
+      const gint32 *l = cache->lists[last].cell;
+      if (((c[0] ^ l[0]) | (c[1] ^ l[1]) | (c[2] ^ l[2])) != 0) {
+        last = find_list (args, c, cache);
+        if (last == NDT_CHUNK_LISTS)
+          return FALSE;
+      }
+      cache->list_of[at] = (guint16)last;
+    }
+  }
+  return TRUE;
+}
+
 /* Lists the pairs of a chunk. */
 static guint
 gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const float *z, guint n,
@@ -177,8 +215,11 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
   gint32 cell[3][NDT_CHUNK];
   place_points (&args->transform, args, x, y, z, n, a, local, cell);
 
-  if (cache->tag != args->tag)
+  /* An empty cache has room for the lists of all points. */
+  if (cache->tag != args->tag || !find_lists (args, cell, n, cache)) {
     cache_reset (cache, args->tag);
+    find_lists (args, cell, n, cache);
+  }
   const float limit =
       args->neighbours == NDT_NEIGHBOURS_RADIUS ? args->resolution * args->resolution : INFINITY;
   const guint ring = args->neighbours == NDT_NEIGHBOURS_DIRECT1   ? 0
@@ -186,17 +227,12 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
                                                                   : 2;
   guint n_pairs = 0, slot = 0;
   for (guint i = 0; i < n; i++) {
-    const gint32 c[3] = {cell[0][i], cell[1][i], cell[2][i]};
     const NdtCellList *list = &cache->lists[cache->list_of[i]];
-    if (((c[0] ^ list->cell[0]) | (c[1] ^ list->cell[1]) | (c[2] ^ list->cell[2])) != 0) {
-      cache->list_of[i] = (guint16)find_list (args, c, cache);
-      list = &cache->lists[cache->list_of[i]];
-    }
     const float u[3] = {local[0][i], local[1][i], local[2][i]};
     const guint n_before = n_pairs;
-    guint at = list->first;
-    for (guint32 wanted = list->wanted[ring]; wanted; wanted >>= NDT_LANES, at += NDT_LANES)
-      n_pairs = append_pairs (pairs, n_pairs, cache, at, wanted, u, slot, limit);
+    const NdtCandidates *group = &cache->groups[list->first];
+    for (guint32 wanted = list->wanted[ring]; wanted; wanted >>= NDT_LANES, group++)
+      n_pairs = append_pairs (pairs, n_pairs, group, wanted, u, slot, limit);
     pairs->n_of[i] = (guint8)(n_pairs - n_before);
     slot += n_pairs > n_before;
   }

@@ -11,18 +11,34 @@
 G_BEGIN_DECLS
 
 #define NDT_MAX_NEIGHBOURS 27
-/* Enough for a cell of its own for each point of a chunk. */
-#define NDT_CHUNK_CANDIDATES (NDT_CHUNK * NDT_MAX_NEIGHBOURS)
+#define NDT_CHUNK_PAIRS (NDT_CHUNK * NDT_MAX_NEIGHBOURS)
 #define NDT_CHUNK_LISTS (2 * NDT_CHUNK) /* a power of two */
-/* Vectors read past the end of a list. */
+/* Candidates of a group, the lanes of the widest vector. Vectors read past the end of a list. */
 #define NDT_LANES 16
+#define NDT_LIST_GROUPS ((NDT_MAX_NEIGHBOURS + NDT_LANES - 1) / NDT_LANES)
+/* Enough for a cell of its own for each point of a chunk. */
+#define NDT_CHUNK_GROUPS (NDT_CHUNK * NDT_LIST_GROUPS)
+
+/**
+ * NdtCandidates:
+ * @x: means, ndt_neighbour_mean_f(); likewise @y and @z
+ * @voxel: indices
+ *
+ * A group of a list's candidates: a cache line each, which no load crosses.
+ */
+typedef struct {
+  float x[NDT_LANES];
+  float y[NDT_LANES];
+  float z[NDT_LANES];
+  guint32 voxel[NDT_LANES];
+} __attribute__ ((aligned (4 * NDT_LANES))) NdtCandidates;
 
 /**
  * NdtCellList:
  * @cell: relative to the level's origin
- * @first: of its candidates
- * @wanted: bit i is set where candidate first + i is, in this order: the cell's own voxel; that or
- *   one that shares a face; any
+ * @first: the group that its candidates start in
+ * @wanted: bit i is set where candidate i is, in this order: the cell's own voxel; that or one that
+ *   shares a face; any
  *
  * Candidate voxels of one cell.
  */
@@ -36,10 +52,10 @@ typedef struct {
 /**
  * NdtChunkCache:
  * @tag: of map, level and extent of the neighbourhoods; 0: empty
- * @list_of: list of each point at the last evaluation; NDT_CHUNK_LISTS: none
+ * @cells: of each point at the last evaluation, an array an axis
+ * @list_of: list of each of @cells
  * @slots: lists by the hash of their cell; stale where not below @n_lists
  * @lists: the last one is no cell's
- * @x: means of the candidates, ndt_neighbour_mean_f(); likewise @y and @z
  *
  * Candidates of the cells of a chunk's points. A pose changes little between evaluations, so that
  * most points are in cells that have a list.
@@ -47,14 +63,12 @@ typedef struct {
 typedef struct {
   guint64 tag;
   guint n_lists;
-  guint n_candidates;
+  guint n_groups;
+  gint32 cells[3][NDT_CHUNK];
   guint16 list_of[NDT_CHUNK];
   guint16 slots[NDT_CHUNK_LISTS];
   NdtCellList lists[NDT_CHUNK_LISTS + 1];
-  float x[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  float y[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  float z[NDT_CHUNK_CANDIDATES + NDT_LANES];
-  guint32 voxel[NDT_CHUNK_CANDIDATES + NDT_LANES];
+  NdtCandidates groups[NDT_CHUNK_GROUPS];
 } NdtChunkCache;
 
 typedef struct {
