@@ -15,6 +15,10 @@
 /* A scan whose fit fell at its prediction is looked for at least so far around, metres. */
 #define QUESTIONED_STDDEV 2.5
 
+/* Beyond that from where motion led, metres, a place was found on all of the map and not around:
+ * three times the largest standard deviation of a search around. */
+#define FAR_METRES 36.0
+
 gboolean
 ndt_localizer_can_search (const NdtLocalizer *localizer)
 {
@@ -57,6 +61,7 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
 {
   NdtTracker *tracker = &localizer->tracker;
   NdtRelocation result;
+  double apart[3], metres;
   if (ndt_relocalizer_count (localizer->relocalizer) < NDT_RELOCALIZER_SCANS)
     return TRUE;
   if (!ndt_relocalizer_get (localizer->relocalizer, !localizer->is_live, &result)) {
@@ -85,11 +90,19 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
     take_failure (localizer, &result);
     return TRUE;
   }
+  ndt_pose_difference (&result.pose, &tracker->pose, &metres, NULL);
+  for (guint k = 0; k < 3; k++)
+    apart[k] = result.pose.position[k] - tracker->pose.position[k];
   ndt_tracker_relocate (tracker, &result.pose, result.time,
       result.has_odometry ? &result.odometry : NULL, result.has_velocity ? result.velocity : NULL,
       result.velocity_time);
   ndt_drift_reset (&tracker->drift, NDT_LOCALIZER_NEW_PLACE);
-  tracker->open_drift = tracker->drift;
+  /* Along a road the place is one of many that fit. */
+  tracker->is_from_far = tracker->n_open > 0 && metres > FAR_METRES;
+  if (tracker->n_open > 0)
+    ndt_drift_spread (&tracker->open_drift, apart);
+  else
+    tracker->open_drift = tracker->drift;
   localizer->course.has_pose = FALSE;
   localizer->jump = 0;
   localizer->is_found = TRUE;

@@ -76,6 +76,28 @@ test_middle (void)
     }
 }
 
+/* Along a road that was open a place far from where motion led is one of many that fit: it says so,
+ * and one near to that does not. */
+static void
+test_road (void)
+{
+  static const double ahead[] = {50, 5};
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  for (guint k = 0; k < 2; k++)
+    for (gint n_open = 0; n_open < 2; n_open++) {
+      g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
+      const NdtTracker *tracker = &localizer->tracker;
+      double axis[3];
+      ndt_drift_reset (&localizer->tracker.open_drift, 1);
+      localizer->tracker.n_open = n_open;
+      g_assert_true (is_elsewhere (localizer, ahead[k], 2));
+      g_assert_cmpint (tracker->is_from_far, ==, n_open && k == 0);
+      const double sigma = ndt_drift_get_sigma (&tracker->open_drift, axis);
+      g_assert_cmpfloat_with_epsilon (
+          sigma, n_open ? hypot (1, ahead[k]) : NDT_LOCALIZER_NEW_PLACE, 0.2);
+    }
+}
+
 /* What could not be aligned is no evidence that the stream's place fits worse than another one. */
 static void
 test_no_evidence (void)
@@ -136,6 +158,7 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   make_stream ();
   g_test_add_func ("/localizer-search/middle", test_middle);
+  g_test_add_func ("/localizer-search/road", test_road);
   g_test_add_func ("/localizer-search/no-evidence", test_no_evidence);
   g_test_add_func ("/localizer-search/no-delay", test_no_delay);
   const int result = g_test_run ();
