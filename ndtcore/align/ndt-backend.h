@@ -224,8 +224,8 @@ struct _NdtBackendClass {
   gboolean (*align_end) (NdtBackend *backend, NdtAlignResult *result, GError **error);
   void (*align_stop) (NdtBackend *backend);
   /* Sets n_clusters and spread of a result of the scan in @slot, which is not set again since.
-   * May be called, for a result of align_end, between begin and end of the next scan's. Nullable:
-   * align sets them. */
+   * May be called, for a result of align_end, between begin and end of the next scan's, which may
+   * have another map. Nullable: align sets them. */
   gboolean (*spread) (NdtBackend *backend, guint slot, const NdtAlignParams *params,
       NdtAlignResult *result, GError **error);
   /* The objective at n_poses poses, over one level of the map. */
