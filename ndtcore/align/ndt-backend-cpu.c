@@ -294,6 +294,7 @@ align_one (CpuBackend *cpu, guint slot, Chunks *chunks, const MapUse *use,
       .max_translation_step = params->max_translation_step,
       .max_rotation_step = params->max_rotation_step,
       .max_iterations = (int32_t)params->max_iterations,
+      .max_evaluations = (int32_t)params->max_evaluations,
       .n_levels = (int32_t)ndt_voxel_map_get_n_levels (use->map),
       .resolution = ndt_voxel_map_get_params (use->map)->resolution,
       .method = (int32_t)params->method};

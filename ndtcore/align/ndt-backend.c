@@ -29,6 +29,8 @@ ndt_align_params_check (const NdtAlignParams *params, GError **error)
     return refuse (error, "unknown neighbour search");
   if (params->max_iterations < 1 || params->max_iterations > 10000)
     return refuse (error, "max-iterations has to be 1 to 10000");
+  if (params->max_evaluations > G_MAXINT32)
+    return refuse (error, "the bound of evaluations is too large");
   if (!(params->translation_epsilon >= 1e-9) || !(params->rotation_epsilon >= 1e-9))
     return refuse (error, "epsilons have to be at least 1e-9 (m, rad)");
   if (!(params->max_translation_step > 0) || !(params->max_rotation_step > 0))
@@ -42,7 +44,7 @@ gboolean
 ndt_align_params_equal (const NdtAlignParams *a, const NdtAlignParams *b)
 {
   return a->outlier_ratio == b->outlier_ratio && a->neighbours == b->neighbours &&
-         a->max_iterations == b->max_iterations &&
+         a->max_iterations == b->max_iterations && a->max_evaluations == b->max_evaluations &&
          a->translation_epsilon == b->translation_epsilon &&
          a->rotation_epsilon == b->rotation_epsilon &&
          a->max_translation_step == b->max_translation_step &&

@@ -51,6 +51,9 @@ typedef struct {
  * @outlier_ratio: ρ in (0, 1)
  * @neighbours: which voxels a point is paired with when the score is maximized
  * @max_iterations: of the maximization, at least 1
+ * @max_evaluations: passes over the scan of one alignment, at most, those of the approach and of
+ *   steps that are shortened included (on CUDA these are beside it); at least 2 with an approach;
+ *   0: no bound
  * @translation_epsilon: converged when a step is shorter than this, metres, at least 1e-9 …
  * @rotation_epsilon: … and turns by less than this, rad, at least 1e-9
  * @max_translation_step: longest step, metres, > 0
@@ -65,6 +68,7 @@ typedef struct {
   double outlier_ratio;
   NdtNeighbours neighbours;
   guint max_iterations;
+  guint max_evaluations;
   double translation_epsilon;
   double rotation_epsilon;
   double max_translation_step;
@@ -76,7 +80,7 @@ typedef struct {
 
 #define NDT_ALIGN_PARAMS_DEFAULT                                                                   \
   {                                                                                                \
-    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, FALSE, NULL         \
+    0.55, NDT_NEIGHBOURS_RADIUS, 30, 0, 0.01, 0.001, 1.0, 0.2, NDT_METHOD_NEWTON, FALSE, NULL      \
   }
 
 /**

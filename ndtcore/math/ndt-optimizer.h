@@ -29,9 +29,10 @@ typedef struct {
   NdtReal max_translation_step;
   NdtReal max_rotation_step;
   int32_t max_iterations;
-  int32_t n_levels;   /* of the map */
-  NdtReal resolution; /* of the finest level */
-  int32_t method;     /* NdtMethod */
+  int32_t n_levels;        /* of the map */
+  NdtReal resolution;      /* of the finest level */
+  int32_t method;          /* NdtMethod */
+  int32_t max_evaluations; /* not read on a device */
 } NdtOptimizerParams;
 
 #define NDT_OPTIMIZER_MEMORY                                                                       \
@@ -354,6 +355,17 @@ ndt_optimizer_regularize (
 #endif
 }
 
+/* Returns 1 where there are not @n more evaluations. On a device iterations alone are bounded. */
+NDT_INLINE int
+ndt_optimizer_is_spent (const NdtOptimizer *o, const NdtOptimizerParams *params, int n)
+{
+#if NDT_OPTIMIZER_ON_DEVICE
+  return 0;
+#else
+  return params->max_evaluations > 0 && o->evaluations + n > params->max_evaluations;
+#endif
+}
+
 /* Is the step, at its current length, below both epsilons? */
 NDT_INLINE int
 ndt_optimizer_is_small (const NdtOptimizer *o, const NdtOptimizerParams *params)
@@ -404,6 +416,10 @@ ndt_optimizer_descend (NdtOptimizer *o, NdtOptimizerDescent *d, const NdtOptimiz
   if (o->on_detour) {
     o->on_detour = 0;
     if (!(-d->told[0] > o->score)) {
+      if (ndt_optimizer_is_spent (o, params, 1)) {
+        o->stop = NDT_STOP_ITERATION_LIMIT;
+        return 0;
+      }
       /* Back to the start, whose sums are not kept. */
       o->length = 0;
       ndt_optimizer_move (o, o->best_t, o->best_q);
@@ -414,7 +430,7 @@ ndt_optimizer_descend (NdtOptimizer *o, NdtOptimizerDescent *d, const NdtOptimiz
     ndt_lm_init (&d->lm, 6, d->memory, scale);
     for (int i = 0; i < 21; i++)
       d->lm.hessian[i] = hessian[i];
-    if (!ndt_lm_factor (&d->lm, 0)) {
+    if (!ndt_lm_factor (&d->lm, 0) && !ndt_optimizer_is_spent (o, params, 2)) {
       ndt_optimizer_accept (o);
       o->score = -d->told[0];
       o->on_detour = 1;
@@ -462,7 +478,8 @@ ndt_optimizer_descend (NdtOptimizer *o, NdtOptimizerDescent *d, const NdtOptimiz
       o->last_step[i] = o->have_best ? o->step[i] : 0;
     o->have_best = 1;
   }
-  if (!go_on || was_last || (accepted && o->iterations >= params->max_iterations)) {
+  if (!go_on || was_last || (accepted && o->iterations >= params->max_iterations) ||
+      ndt_optimizer_is_spent (o, params, 1)) {
     o->stop = !go_on || was_last ? NDT_STOP_CONVERGED : NDT_STOP_ITERATION_LIMIT;
     return 2 * accepted;
   }
@@ -512,7 +529,10 @@ ndt_optimizer_update (
           ndt_optimizer_square3 (o->step + 3) < (NdtReal)NDT_OPTIMIZER_STAGE_TURN2)
         stage_done = 1;
     }
-    if (stage_done)
+    /* The last evaluation is of the score. */
+    if (ndt_optimizer_is_spent (o, params, 2))
+      ndt_optimizer_enter_stage (o, -1);
+    else if (stage_done)
       ndt_optimizer_enter_stage (o, o->level - 1);
     return 1;
   }
@@ -529,6 +549,10 @@ ndt_optimizer_update (
   if (o->on_detour) {
     o->on_detour = 0;
     if (!(sums->score > o->score)) {
+      if (ndt_optimizer_is_spent (o, params, 1)) {
+        o->stop = NDT_STOP_ITERATION_LIMIT;
+        return 0;
+      }
       for (int i = 0; i < 6; i++)
         o->step[i] = o->detour_step[i];
       o->slope = o->detour_slope;
@@ -545,6 +569,10 @@ ndt_optimizer_update (
     if (o->is_last || o->length < (NdtReal)NDT_OPTIMIZER_LEAST_LENGTH ||
         ndt_optimizer_is_small (o, params)) {
       o->stop = NDT_STOP_CONVERGED;
+      return 0;
+    }
+    if (ndt_optimizer_is_spent (o, params, 1)) {
+      o->stop = NDT_STOP_ITERATION_LIMIT;
       return 0;
     }
     const NdtReal rise = o->slope * o->length;
@@ -574,7 +602,7 @@ ndt_optimizer_update (
     o->stop = NDT_STOP_CONVERGED;
     return 0;
   }
-  if (o->iterations >= params->max_iterations) {
+  if (o->iterations >= params->max_iterations || ndt_optimizer_is_spent (o, params, 1)) {
     o->stop = NDT_STOP_ITERATION_LIMIT;
     return 0;
   }
@@ -593,7 +621,8 @@ ndt_optimizer_update (
   }
   if (o->may_detour) {
     o->may_detour = 0;
-    if (!definite) {
+    /* It needs an evaluation of the approach and one of the score. */
+    if (!definite && !ndt_optimizer_is_spent (o, params, 2)) {
       for (int i = 0; i < 6; i++)
         o->detour_step[i] = o->step[i];
       o->detour_slope = o->slope;

@@ -119,6 +119,9 @@ typedef struct {
   Part parts[N_PARTS];
   NdtPose pose;       /* in the middle */
   double velocity[6]; /* correction of the velocity, in the sensor's frame */
+  guint64 most_points;
+  gboolean is_cut;  /* by these */
+  guint64 n_points; /* evaluated */
   double score;
   double gradient[N];
   double matrix[N][N];
@@ -176,6 +179,7 @@ evaluate (Fit *fit, GError **error)
         !ndt_backend_evaluate (
             fit->backend, NDT_SEARCH_SLOT, fit->params, 0, NDT_KIND_SCORE, &pose, 1, &sums, error))
       return FALSE;
+    fit->n_points += part->n;
     add_part (&sums, part->seconds, fit->gradient, fit->matrix);
     fit->score += sums.score;
   }
@@ -193,17 +197,30 @@ move (Fit *fit, const double step[N])
   ndt_pose_retract (&fit->pose, step, &fit->pose);
 }
 
+/* Returns TRUE where one more evaluation would exceed the bound. */
+static gboolean
+is_spent (Fit *fit)
+{
+  guint64 n = 0;
+  for (guint i = 0; i < N_PARTS; i++)
+    n += fit->parts[i].n;
+  fit->is_cut = fit->most_points > 0 && fit->n_points + n > fit->most_points;
+  return fit->is_cut;
+}
+
 /* Newton steps, damped where they lower the score. */
 static gboolean
 maximize (Fit *fit, const NdtCourse *course, GError **error)
 {
   double damping = 0;
+  if (is_spent (fit))
+    return TRUE;
   if (!evaluate (fit, error))
     return FALSE;
   for (guint i = 0; i < MAX_STEPS; i++) {
     double step[N], rest[6];
     Fit trial = *fit;
-    if (!solve (fit->matrix, fit->gradient, &damping, step))
+    if (is_spent (fit) || !solve (fit->matrix, fit->gradient, &damping, step))
       return TRUE;
     move (&trial, step);
     if (!evaluate (&trial, error))
@@ -211,6 +228,7 @@ maximize (Fit *fit, const NdtCourse *course, GError **error)
     for (guint k = 0; k < 6; k++)
       rest[k] = SLOWNESS * step[6 + k];
     const gboolean is_small = !ndt_course_is_change (course, rest);
+    fit->n_points = trial.n_points;
     if (trial.score > (1 - ROUGHNESS) * fit->score) {
       *fit = trial;
       damping = damping > 0.001 ? damping / 8 : 0;
@@ -225,11 +243,11 @@ maximize (Fit *fit, const NdtCourse *course, GError **error)
 
 gboolean
 ndt_scan_velocity (NdtMovingScan *scan, NdtBackend *backend, const NdtAlignParams *params,
-    const NdtScanFilter *filter, const NdtPose *mount, NdtCourse *course, NdtPose *sensor,
-    GError **error)
+    const NdtScanFilter *filter, const NdtPose *mount, guint64 most_points, guint64 *n_points,
+    NdtCourse *course, NdtPose *sensor, GError **error)
 {
   NdtScanMotion motion = {.reference = course->middle};
-  Fit fit = {.backend = backend, .params = params, .pose = *sensor};
+  Fit fit = {.backend = backend, .params = params, .pose = *sensor, .most_points = most_points};
   gboolean ok = TRUE, is_found = FALSE;
   for (guint pass = 0; pass < MAX_PASSES && ok && !is_found; pass++) {
     memset (fit.velocity, 0, sizeof (fit.velocity));
@@ -237,10 +255,12 @@ ndt_scan_velocity (NdtMovingScan *scan, NdtBackend *backend, const NdtAlignParam
     /* Rounded, so that sums that differ in their last digits give the same compensated points. */
     for (guint i = 0; i < 6; i++)
       motion.velocity[i] = rint ((motion.velocity[i] + fit.velocity[i]) * 4096) / 4096;
-    if (!is_plausible (motion.velocity))
+    if (!is_plausible (motion.velocity) || fit.is_cut)
       break;
     is_found = ok && (pass + 1 == MAX_PASSES || !ndt_course_is_change (course, fit.velocity));
   }
+  *n_points += fit.n_points;
+  course->is_doubtful = fit.is_cut;
   for (guint i = 0; i < N_PARTS; i++)
     g_free (fit.parts[i].points);
   if (is_found) {

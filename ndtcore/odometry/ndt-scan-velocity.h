@@ -16,6 +16,9 @@ G_BEGIN_DECLS
  * @mount: the sensor in the body frame
  * @course: (inout): of the scan, without a velocity; receives it where one is found, without
  *   acceleration
+ * @most_points: points that are evaluated at most; 0: no bound. Where it does not suffice no
+ *   velocity is found, and the course is doubtful
+ * @n_points: (inout): those that were evaluated are added
  * @sensor: (inout): approximate pose of the sensor in the scan's middle; refined where a velocity
  *   is found
  *
@@ -25,7 +28,7 @@ G_BEGIN_DECLS
  * Returns: FALSE where the backend failed
  */
 gboolean ndt_scan_velocity (NdtMovingScan *scan, NdtBackend *backend, const NdtAlignParams *params,
-    const NdtScanFilter *filter, const NdtPose *mount, NdtCourse *course, NdtPose *sensor,
-    GError **error);
+    const NdtScanFilter *filter, const NdtPose *mount, guint64 most_points, guint64 *n_points,
+    NdtCourse *course, NdtPose *sensor, GError **error);
 
 G_END_DECLS

@@ -456,6 +456,8 @@ ndt_register_begin (NdtBackend *backend, guint slot, const NdtRegistrationParams
   const NdtStart start = {*guess, 0, params->regularization};
   NdtAlignParams align = params->align;
   align.clusters = needs_clusters (params);
+  if (params->max_passes > 0)
+    align.max_evaluations = (guint)CLAMP (params->max_passes, 1, G_MAXINT32);
   return ndt_backend_align_begin (backend, slot, &align, &start, n_following, error);
 }
 
@@ -493,6 +495,7 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
 {
   const gboolean far = search == NDT_SEARCH_FAR;
   NdtSearchCost cost = {.most = params->max_passes};
+  NdtAlignParams align = params->align;
   NdtAlignResult best;
   if (n_guesses < 1 || n_guesses > 1024 || params->n_offsets > NDT_MAX_OFFSETS) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_INVALID_ARGUMENT,
@@ -500,10 +503,12 @@ ndt_register (NdtBackend *backend, guint slot, const NdtRegistrationParams *para
     return FALSE;
   }
   memset (out, 0, sizeof (*out));
+  if (params->max_passes > 0)
+    align.max_evaluations = (guint)CLAMP (params->max_passes / n_guesses, 1, G_MAXINT32);
   if (!(far ? ndt_search_far (backend, slot, &params->align, &params->regularization, guesses,
                   n_guesses, &best, &cost, error)
-            : align_all (backend, slot, &params->align, &params->regularization, guesses, n_guesses,
-                  &best, &cost.evaluations, error)))
+            : align_all (backend, slot, &align, &params->regularization, guesses, n_guesses, &best,
+                  &cost.evaluations, error)))
     return FALSE;
   fill (backend, &params->align, &best, out);
   out->evaluations = cost.evaluations;

@@ -36,8 +36,8 @@ typedef enum {
  * @fixed_variance: of "fixed": x, y, z (m²), rotations about x, y, z (rad²), body frame; also the
  *   floor of the multi-ndt estimates' xy block
  * @temperature: of the softmax of "multi-ndt-score"
- * @max_passes: bound of NdtRegistration.passes for %NDT_SEARCH_FAR, which then tries fewer
- *   candidates; 0: none
+ * @max_passes: bound of NdtRegistration.passes of ndt_register(): an alignment ends with it, and
+ *   %NDT_SEARCH_FAR tries fewer candidates; 0: none
  * @n_offsets: offset poses of the multi-ndt estimates
  * @offset_x: metres, body frame
  * @offset_y: metres, body frame

@@ -149,14 +149,14 @@ compare_results (gconstpointer a, gconstpointer b)
 /* ---- What a search may cost ---- */
 
 /* Passes of an alignment of a sample from a candidate, as measured; and those that are kept for the
- * whole scan. An approach takes at most so many beside those that NdtAlignParams bounds, and with
- * fewer than so many in all it is of no use. */
+ * whole scan. An approach takes at most 11, and with fewer than so many in all it is of no use. */
 #define TYPICAL_PASSES 12.0
 #define FINAL_PASSES 8.0
-#define APPROACH_PASSES 11.0
-#define LEAST_ITERATIONS 3
-#define PASSES_PER_ITERATION 1.4
-#define LEAST_PASSES (APPROACH_PASSES + LEAST_ITERATIONS)
+#define LEAST_PASSES 14.0
+/* Guesses are ranked by at most this part of the passes that are left. */
+#define RANKING_SHARE 0.5
+/* A sample of more of the scan than this saves less than it costs to go on from its ends. */
+#define SAMPLE_SHARE 0.7
 
 /**
  * Far:
@@ -189,18 +189,15 @@ add_cost (NdtSearchCost *cost, guint32 evaluations, double weight)
   cost->passes += evaluations * weight;
 }
 
-/* ndt_search_align() within what is left, @approach of these passes for the approach. */
+/* ndt_search_align() within what is left, which the starts share alike. */
 static gboolean
-align_within (const Far *far, guint slot, double weight, double left, double approach,
-    const NdtStart *starts, guint n, NdtAlignResult *results, GError **error)
+align_within (const Far *far, guint slot, double weight, double left, const NdtStart *starts,
+    guint n, NdtAlignResult *results, GError **error)
 {
   NdtAlignParams params = *far->params;
   guint32 evaluations = 0;
-  if (far->cost->most > 0 && n > 0 && weight > 0) {
-    const double most = (left / (weight * n) - approach) / PASSES_PER_ITERATION;
-    params.max_iterations = (guint)CLAMP (most, LEAST_ITERATIONS, params.max_iterations);
-    params.max_iterations = MIN (params.max_iterations, far->params->max_iterations);
-  }
+  if (far->cost->most > 0 && n > 0 && weight > 0)
+    params.max_evaluations = (guint)CLAMP (left / (weight * n), 1, G_MAXINT32);
   if (!ndt_search_align (far->backend, slot, &params, starts, n, results, &evaluations, error))
     return FALSE;
   add_cost (far->cost, evaluations, weight);
@@ -232,10 +229,16 @@ make_finite (double value)
 static gboolean
 pick_guesses (const Far *far, NdtPose *guesses, guint *n_guesses, GError **error)
 {
-  const guint n = *n_guesses;
-  const double most = get_left (far) / (2 * TYPICAL_PASSES * far->weight);
-  if (!(far->cost->most > 0) || most >= n || n == 1)
+  const double left = get_left (far) / far->weight;
+  double most = left / (2 * TYPICAL_PASSES);
+  if (!(far->cost->most > 0) || most >= *n_guesses || *n_guesses == 1)
     return TRUE;
+  const guint n = (guint)CLAMP (RANKING_SHARE * left / 2, 1, *n_guesses);
+  if (n == 1) {
+    *n_guesses = 1;
+    return TRUE;
+  }
+  most = (left - 2 * n) / (2 * TYPICAL_PASSES);
   g_autofree NdtPose *before = g_memdup2 (guesses, n * sizeof (*guesses));
   g_autofree NdtSums *sums = g_new (NdtSums, n);
   g_autofree NdtSums *wide = g_new (NdtSums, n);
@@ -282,8 +285,7 @@ try_candidates (const Far *far, const NdtPose *guesses, guint n_guesses, NdtAlig
     for (guint k = has_few; k < 2; k++)
       starts[n_starts++] =
           (NdtStart){guesses[i], has_none ? 0 : approaches[0][k], *far->regularization};
-  if (!align_within (far, far->slot, far->weight, get_left (far), has_none ? 1 : APPROACH_PASSES,
-          starts, n_starts, results, error))
+  if (!align_within (far, far->slot, far->weight, get_left (far), starts, n_starts, results, error))
     return NULL;
   left = get_left (far);
   for (guint i = 0; i < n_guesses && !has_few; i++) {
@@ -295,8 +297,8 @@ try_candidates (const Far *far, const NdtPose *guesses, guint n_guesses, NdtAlig
     for (guint k = 0; k < 2 && (!is_bound || left >= 0); k++)
       starts[n_left++] = (NdtStart){guesses[i], approaches[1][k], *far->regularization};
   }
-  if (!align_within (far, far->slot, far->weight, get_left (far), APPROACH_PASSES, starts, n_left,
-          results + n_starts, error))
+  if (!align_within (
+          far, far->slot, far->weight, get_left (far), starts, n_left, results + n_starts, error))
     return NULL;
   GPtrArray *sorted = g_ptr_array_sized_new (n_starts + n_left);
   for (guint i = 0; i < n_starts + n_left; i++)
@@ -317,8 +319,9 @@ align_finalists (
   NdtStart starts[MAX_FINALISTS] = {0}; /* there is one end at least, which compilers cannot see */
   NdtAlignResult results[MAX_FINALISTS];
   const double one = FINALIST_PASSES * far->whole;
-  const double left = MAX (far->cost->most - far->cost->passes, one);
-  const guint most = far->cost->most > 0 ? MIN ((guint)(left / one), MAX_FINALISTS) : MAX_FINALISTS;
+  const double left = far->cost->most - far->cost->passes;
+  const guint most =
+      far->cost->most > 0 ? (guint)CLAMP (left / one, 1, MAX_FINALISTS) : MAX_FINALISTS;
   guint n = 0;
   for (guint i = 0; i < ends->len && n < most; i++) {
     const NdtAlignResult *end = g_ptr_array_index (ends, i);
@@ -333,7 +336,7 @@ align_finalists (
     from[n] = end;
     starts[n++] = (NdtStart){end->pose, 0, *far->regularization};
   }
-  if (!align_within (far, slot, far->whole, left, 1, starts, n, results, error))
+  if (!align_within (far, slot, far->whole, left, starts, n, results, error))
     return FALSE;
   guint winner = 0;
   for (guint i = 1; i < n; i++)
@@ -381,6 +384,11 @@ set_sample (Far *far, guint slot, double resolution, GError **error)
    * points in a few cubes. */
   far->weight =
       n_scan > NDT_SAMPLE_LEAST ? MIN (ndt_search_weigh (n_sample, n_scan), 1 - 1e-9) : far->whole;
+  /* The passes that a sample saves have to be more than those for the scan from its ends. */
+  if (far->cost->most > 0 && far->weight > SAMPLE_SHARE * far->whole) {
+    far->slot = slot;
+    far->weight = far->whole;
+  }
   return TRUE;
 }
 

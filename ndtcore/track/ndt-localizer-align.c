@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/expression/ndt-expr-terms.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/math/ndt-mount.h"
@@ -99,8 +100,103 @@ set_course (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     return ndt_backend_set_scan (
         localizer->backend, step->slot, &observation->points, &filter, error);
   begin_course (localizer, observation, &step->guess, &span, course);
+  step->has_motion = course->has_velocity;
   return move_scan (localizer, course, error);
 }
+
+/* ---- What a scan may cost ---- */
+
+/* Passes with fewer than which a search from far is of no use. */
+#define LEAST_PASSES 12.0
+/* Passes that are kept for an alignment after the compensation of a scan; the fewest that it is
+ * made with; and those that are kept for a scan's velocity by itself. */
+#define MOVED_PASSES 8.0
+#define FEW_PASSES 4.0
+#define VELOCITY_PASSES 30.0
+/* Passes of the alignment from the prediction. One that has not converged with these goes on where
+ * it fits, and is searched for from its end where it does not. */
+#define LOCAL_PASSES 10.0
+/* The bound is this many times as high for the two scans of a start, the second of which finds the
+ * velocity, and where a prior and motion are both to be tried. */
+#define MORE_PASSES 3.0
+/* … and of a scan that is compensated, which is aligned twice in order. */
+#define MOVING_PASSES 1.5
+
+static gboolean
+is_first_scan (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  return ndt_tracker_starts (&step->guess) && localizer->tracker.n_tries == 0;
+}
+
+/* Returns TRUE for the two scans of a start, the second of which finds the velocity. Where scans
+ * are compensated by it the first one may be rejected. */
+static gboolean
+is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  return (tracker->follows && tracker->n_good == 1 && !tracker->has_velocity &&
+             tracker->n_unconfirmed == 0) ||
+         (step->has_course && tracker->has_anchor && !tracker->is_anchor_good &&
+             tracker->n_against == 1) ||
+         is_first_scan (localizer, step);
+}
+
+/* The scan before that gives the velocity with this one; NULL: none. */
+static const NdtCourse *
+get_last_course (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL ||
+                          localizer->tracker.status == NDT_TRACKER_LOST;
+  return starts || !localizer->course.has_pose ? NULL : &localizer->course;
+}
+
+/* Returns TRUE where a scan's motion can be found from itself alone, which the rest of the passes
+ * is kept for: of a start, and where those before were rejected. */
+static gboolean
+has_no_motion (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  return step->has_course && !step->has_motion && step->course.half > 0 &&
+         !get_last_course (localizer, step);
+}
+
+/* Returns TRUE where a prior contradicts motion, so that one of them is wrong, and where a prior
+ * takes part and there is no velocity. */
+static gboolean
+is_contradicted (const NdtLocalizerStep *step)
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  return (guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->has_own && guess->far) ||
+         guess->is_doubted || (guess->is_held && guess->has_own && !guess->coasts);
+}
+
+/* Bound of the scan's passes; 0: none. */
+static double
+get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const double most = localizer->params.max_search_passes;
+  if (step->is_wide || !(most > 0) || !ndt_localizer_can_search (localizer))
+    return 0;
+  return most * (step->has_course ? MOVING_PASSES : 1) *
+         (is_starting (localizer, step) || is_contradicted (step) ? MORE_PASSES : 1);
+}
+
+/* Passes of the alignment from the prediction. By odometry it is near, and all are for it. */
+static double
+get_local_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const double most = get_most_passes (localizer, step);
+  return step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY ? most : MIN (most, LOCAL_PASSES);
+}
+
+/* Returns TRUE where that many more passes may be made. */
+static gboolean
+has_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step, double n)
+{
+  const double most = get_most_passes (localizer, step);
+  return !(most > 0) || most - step->out.registration.passes >= n;
+}
+
+/* ---- Alignment ---- */
 
 gboolean
 ndt_localizer_step_begin (
@@ -114,52 +210,16 @@ ndt_localizer_step_begin (
   ndt_localizer_step_set_factor (localizer, step);
   if (step->guess.far)
     return TRUE;
-  const NdtRegistrationParams params = ndt_localizer_step_get_params (localizer, step);
+  NdtRegistrationParams params = ndt_localizer_step_get_params (localizer, step);
+  params.max_passes = get_local_passes (localizer, step);
   return ndt_register_begin (
       localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
 }
 
-/* Passes after which a search from far is of no use. */
-#define LEAST_PASSES 8.0
-
-/* Returns TRUE for the two scans of a start, the second of which finds the velocity, and, where
- * scans are compensated by a velocity that is not known, until one is accepted. */
+/* Replaces the registration, with all but @kept of the passes that are left. The runner-up of a
+ * search remains valid. */
 static gboolean
-is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
-{
-  const NdtTracker *tracker = &localizer->tracker;
-  return (tracker->follows && tracker->n_good == 1 && !tracker->has_velocity &&
-             tracker->n_unconfirmed == 0) ||
-         (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && tracker->n_tries == 0) ||
-         (step->has_course && !tracker->is_anchor_good && !step->guess.is_lost);
-}
-
-/* Bound of the scan's passes; 0: none. Where a prior contradicts motion one of them is wrong, and
- * the scan is searched for at both. */
-static double
-get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
-{
-  const NdtTrackerGuess *guess = &step->guess;
-  const gboolean is_contradicted =
-      (guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->has_own && guess->far) ||
-      guess->is_doubted || (guess->is_held && guess->has_own && !guess->coasts);
-  return step->is_wide || is_contradicted || is_starting (localizer, step) ||
-                 !ndt_localizer_can_search (localizer)
-             ? 0
-             : localizer->params.max_search_passes;
-}
-
-/* Returns TRUE where a search from far may be made. */
-static gboolean
-has_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
-{
-  const double most = get_most_passes (localizer, step);
-  return !(most > 0) || most - step->out.registration.passes >= LEAST_PASSES;
-}
-
-/* Replaces the registration. The runner-up of a search remains valid. */
-static gboolean
-register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch search,
+register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch search, double kept,
     const NdtPose *guesses, guint n_guesses, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
@@ -173,7 +233,7 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
     params.regularization.extra.weight = 0;
   }
   if (most > 0)
-    params.max_passes = MAX (most - before.passes, LEAST_PASSES);
+    params.max_passes = MAX (most - before.passes - kept, 1);
   if (!ndt_register (
           localizer->backend, step->slot, &params, search, guesses, n_guesses, registration, error))
     return FALSE;
@@ -205,19 +265,36 @@ restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtRegistration 
   ndt_localizer_step_judge (localizer, step);
 }
 
-/* Searches from far, with the other guesses. The alignment before is used where it is better. */
-static gboolean
-search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+/* Passes that a search leaves to the compensation of the scan, if so many are left. */
+static double
+get_kept_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
-  NdtRegistration *registration = &step->out.registration;
-  const NdtRegistration before = *registration;
-  const gboolean is_complete = step->is_complete;
-  const double rate = ndt_localizer_step_rate (localizer, step);
+  const double left = get_most_passes (localizer, step) - step->out.registration.passes;
+  const double kept = !step->has_course || step->course.has_velocity ? 0
+                      : has_no_motion (localizer, step) ? VELOCITY_PASSES + MOVED_PASSES
+                                                        : MOVED_PASSES;
+  return CLAMP (left - LEAST_PASSES, 0, kept);
+}
+
+/* Searches from far, with the other guesses. */
+static gboolean
+search_guesses (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
   const NdtTrackerGuess *guess = &step->guess;
   for (gint i = 0; i < guess->n_others; i++)
     step->guesses[i + 1] = ndt_localizer_step_get_sensor (localizer, step, &guess->others[i]);
-  if (!register_again (
-          localizer, step, NDT_SEARCH_FAR, step->guesses, 1 + (guint)guess->n_others, error))
+  return register_again (localizer, step, NDT_SEARCH_FAR, get_kept_passes (localizer, step),
+      step->guesses, 1 + (guint)guess->n_others, error);
+}
+
+/* The same. The alignment before is used where it is better. */
+static gboolean
+search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  const NdtRegistration before = step->out.registration;
+  const gboolean is_complete = step->is_complete;
+  const double rate = ndt_localizer_step_rate (localizer, step);
+  if (!search_guesses (localizer, step, error))
     return FALSE;
   if (rate > ndt_localizer_step_rate (localizer, step))
     restore (localizer, step, &before, is_complete);
@@ -272,7 +349,7 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
  * prediction. The alignment before is used where it is clearly better; otherwise the scan does not
  * distinguish the two places. */
 static gboolean
-try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, gboolean *is_at_prior, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
   const NdtRegistration before = *registration;
@@ -286,11 +363,12 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   const guint n =
       ndt_tracker_is_near (prior, &turned, NDT_TRACKER_SAME, NDT_TRACKER_SAME_TURN, 0) ? 1 : 2;
   ndt_tracker_hold (prior, INFINITY, guess.pose.orientation, &step->guess);
-  if (!register_again (localizer, step, NDT_SEARCH_FAR, sensors, n, error))
+  if (!register_again (localizer, step, NDT_SEARCH_FAR, 0, sensors, n, error))
     return FALSE;
-  if (step->reason == NDT_REASON_NONE &&
-      ndt_localizer_get_quality (registration) >=
-          NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (&before))
+  *is_at_prior = step->reason == NDT_REASON_NONE &&
+                 ndt_localizer_get_quality (registration) >=
+                     NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (&before);
+  if (*is_at_prior)
     return TRUE;
   step->guess = guess;
   restore (localizer, step, &before, is_complete);
@@ -310,29 +388,40 @@ is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
              &body, registration->nvtl, registration->matched_ratio);
 }
 
-/* Of the places around a start that fit alike, or around the scan after it, the nearest is it,
- * unless the way there is open. */
+/* Of the places around a start that fit, or around the scan after it, the nearest is it, unless the
+ * way there is open. */
 static gboolean
-prefer_near (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+is_nearest (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  return step->reason == NDT_REASON_NONE && !step->jumps &&
+         ndt_observability_count_open (&step->out.registration.observability) == 0 &&
+         (step->guess.prediction != NDT_TRACKER_FROM_INITIAL ||
+             ndt_localizer_step_is_near (localizer, step));
+}
+
+/* The scans of a start take a search, whose end beside the start is better than that of an
+ * alignment from the start itself; where it is elsewhere, and the alignment fits about as well, the
+ * latter is used. The second scan is not searched for where the alignment is the nearest place. */
+static gboolean
+search_start (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
-  const NdtRegistration far = *registration;
-  const gboolean is_complete = step->is_complete;
-  const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL;
-  double least = 0;
-  if (step->reason == NDT_REASON_NONE) {
-    if (ndt_localizer_step_is_near (localizer, step))
-      return TRUE;
-    least = NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (registration);
-  }
-  if (!register_again (localizer, step, NDT_SEARCH_LOCAL, step->guesses, 1, error))
+  const double kept = get_kept_passes (localizer, step) + LEAST_PASSES;
+  if (!register_again (localizer, step, NDT_SEARCH_LOCAL, kept, step->guesses, 1, error))
     return FALSE;
-  if (step->reason == NDT_REASON_NONE && ndt_localizer_get_quality (registration) >= least &&
-      ndt_observability_count_open (&registration->observability) == 0 &&
-      (!starts || ndt_localizer_step_is_near (localizer, step)))
+  const NdtRegistration near = *registration;
+  const gboolean is_found = is_nearest (localizer, step);
+  if (is_found && !is_first_scan (localizer, step) && !is_contradicted (step) &&
+      !localizer->was_open)
     return TRUE;
-  restore (localizer, step, &far, is_complete);
-  registration->n_starts = far.n_starts;
+  if (!search_guesses (localizer, step, error))
+    return FALSE;
+  const gboolean is_near =
+      step->reason == NDT_REASON_NONE && ndt_localizer_step_is_near (localizer, step);
+  if (is_found && !is_near &&
+      ndt_localizer_get_quality (&near) >=
+          NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (registration))
+    restore (localizer, step, &near, TRUE);
   return TRUE;
 }
 
@@ -342,7 +431,29 @@ align_without_extra (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **e
 {
   ndt_localizer_tell_extra (localizer);
   step->has_extra = FALSE;
-  return register_again (localizer, step, NDT_SEARCH_LOCAL, step->guesses, 1, error);
+  return register_again (localizer, step, NDT_SEARCH_LOCAL, 0, step->guesses, 1, error);
+}
+
+static gboolean
+nearly_fits (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  return step->out.fit >= NDT_LOCALIZER_AS_GOOD * localizer->params.min_start_fit;
+}
+
+/* An alignment that was cut goes on where it nearly fits; otherwise its end is the guess of the
+ * search. */
+static gboolean
+go_on (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  const NdtRegistration *registration = &step->out.registration;
+  const NdtPose end = registration->pose;
+  if (registration->stop != NDT_STOP_ITERATION_LIMIT || registration->evaluations < LOCAL_PASSES ||
+      !(get_most_passes (localizer, step) > get_local_passes (localizer, step)))
+    return TRUE;
+  if (!is_suspect (localizer, step) || nearly_fits (localizer, step))
+    return register_again (localizer, step, NDT_SEARCH_LOCAL, 0, &end, 1, error);
+  step->guesses[0] = end;
+  return TRUE;
 }
 
 /* Aligns from the guess, and from far where that does not fit. */
@@ -363,14 +474,22 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     }
     if (step->reason == NDT_REASON_TOO_FEW_POINTS)
       return TRUE;
+    if (!go_on (localizer, step, error))
+      return FALSE;
     const gboolean is_suspected = is_suspect (localizer, step);
-    if (!has_passes (localizer, step) || (!is_suspected && !step->guess.is_doubted))
+    gboolean is_at_prior = FALSE;
+    if (step->guess.is_doubted && has_passes (localizer, step, LEAST_PASSES) &&
+        !try_prior (localizer, step, &is_at_prior, error))
+      return FALSE;
+    if (is_at_prior || !is_suspected || !has_passes (localizer, step, LEAST_PASSES))
       return TRUE;
-    if (!is_suspected)
-      return try_prior (localizer, step, error);
+    /* It is found first how it moves. */
+    if (has_no_motion (localizer, step) && nearly_fits (localizer, step))
+      return TRUE;
+  } else if (is_starting (localizer, step)) {
+    return search_start (localizer, step, error);
   }
-  return search_from_far (localizer, step, error) &&
-         (!is_starting (localizer, step) || prefer_near (localizer, step, error));
+  return search_from_far (localizer, step, error);
 }
 
 static gboolean
@@ -395,13 +514,21 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   const gboolean is_complete = step->is_complete;
   NdtPose sensor = still.pose;
   const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
+  const double most = get_most_passes (localizer, step) - still.passes - MOVED_PASSES;
+  const guint n_whole = MAX (still.n_points, NDT_SAMPLE_LEAST);
+  guint64 n_evaluated = 0;
+  step->course.is_doubtful = TRUE;
+  if (!has_passes (localizer, step, FEW_PASSES + MOVED_PASSES))
+    return TRUE;
   if (!ndt_scan_velocity (localizer->moving, localizer->backend, &params->registration.align,
-          &filter, &params->sensor_pose, &step->course, &sensor, error))
+          &filter, &params->sensor_pose, most > 0 ? (guint64)(most * n_whole) : 0, &n_evaluated,
+          &step->course, &sensor, error))
     return FALSE;
+  registration->passes += (double)n_evaluated / n_whole;
   if (!step->course.has_velocity)
     return TRUE;
   if (!move_scan (localizer, &step->course, error) ||
-      !register_again (localizer, step, NDT_SEARCH_LOCAL, &sensor, 1, error))
+      !register_again (localizer, step, NDT_SEARCH_LOCAL, 0, &sensor, 1, error))
     return FALSE;
   if (has_aligned (step) && registration->nvtl * registration->matched_ratio >
                                 MIN_GAIN * still.nvtl * still.matched_ratio) {
@@ -409,11 +536,9 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
         ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &registration->pose);
     return TRUE;
   }
-  step->is_complete = is_complete;
-  *registration = still;
   step->course.has_velocity = FALSE;
   memset (step->course.velocity, 0, sizeof (step->course.velocity));
-  ndt_localizer_step_judge (localizer, step);
+  restore (localizer, step, &still, is_complete);
   return move_scan (localizer, &step->course, error);
 }
 
@@ -430,26 +555,29 @@ ndt_localizer_step_is_doubtful (const NdtLocalizerStep *step)
 static gboolean
 align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
-  const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL ||
-                          localizer->tracker.status == NDT_TRACKER_LOST;
+  const NdtCourse *last = get_last_course (localizer, step);
   for (guint pass = 0; has_aligned (step); pass++) {
     const NdtPose sensor = step->out.registration.pose;
     const NdtPose body = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
-    const gboolean changes =
-        ndt_course_continue (&step->course, starts ? NULL : &localizer->course, &body);
+    const gboolean changes = ndt_course_continue (&step->course, last, &body);
     const gboolean again = ndt_localizer_step_is_doubtful (step) && pass == 0 && !step->guess.far &&
-                           has_passes (localizer, step);
-    if ((!changes && !again) || pass == MAX_PASSES)
+                           has_passes (localizer, step, LEAST_PASSES);
+    if ((!changes && !again) || pass == MAX_PASSES || !has_passes (localizer, step, FEW_PASSES))
       break;
     if (!move_scan (localizer, &step->course, error) ||
-        !register_again (localizer, step, again ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL,
+        !register_again (localizer, step, again ? NDT_SEARCH_FAR : NDT_SEARCH_LOCAL, 0,
             again ? step->guesses : &sensor, 1, error))
       return FALSE;
   }
   /* Nor is the velocity estimated from a scan that does not determine its pose in all directions.
    */
-  return !has_aligned (step) || step->course.has_velocity || !(step->course.half > 0) ||
-         step->out.registration.n_degenerate > 0 || align_by_itself (localizer, step, error);
+  if (has_aligned (step) && !step->course.has_velocity && step->course.half > 0 &&
+      ndt_observability_count_open (&step->out.registration.observability) == 0 &&
+      !align_by_itself (localizer, step, error))
+    return FALSE;
+  return !has_no_motion (localizer, step) || !step->tried || step->is_wide ||
+         is_nearest (localizer, step) || !has_passes (localizer, step, LEAST_PASSES) ||
+         search_from_far (localizer, step, error);
 }
 
 gboolean

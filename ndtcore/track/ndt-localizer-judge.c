@@ -169,9 +169,9 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
     return NDT_REASON_NONE;
   if (!follows || tracker->n_unconfirmed > 0)
     return misfit;
-  /* Only the overlap is small. */
-  if (tracker->n_good > 0 && registration->nvtl >= SAME_NVTL * tracker->mean_nvtl &&
-      out->overlap >= LEAST_OVERLAP)
+  /* Only the overlap is small. An alignment that was cut is no evidence for that. */
+  if (tracker->n_good > 0 && registration->stop != NDT_STOP_ITERATION_LIMIT &&
+      registration->nvtl >= SAME_NVTL * tracker->mean_nvtl && out->overlap >= LEAST_OVERLAP)
     return NDT_REASON_NONE;
   if (out->fit < params->min_fit)
     return misfit;
@@ -344,7 +344,6 @@ lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
   const NdtTrackerGuess *guess = &step->guess;
   const double *stddev = step->observation->prior_stddev;
   NdtDriftStep motion = *from;
-  memcpy (lead, guess->pose.position, 3 * sizeof (double));
   if (!localizer->params.prior_factor || !guess->is_held || guess->is_apart ||
       !step->observation->has_prior_stddev)
     return FALSE;
@@ -357,6 +356,19 @@ lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
                  (step->input.prior.position[i] - guess->pose.position[i]);
   }
   return TRUE;
+}
+
+/* Of a prior and of motion that contradict each other the result is led by the nearer one. */
+static gboolean
+agrees_with_motion (const NdtTrackerGuess *guess, const NdtPose *body)
+{
+  double metres, own;
+  if (guess->prediction != NDT_TRACKER_FROM_PRIOR || !guess->far || !guess->has_own ||
+      !guess->coasts)
+    return FALSE;
+  ndt_pose_difference (body, &guess->pose, &metres, NULL);
+  ndt_pose_difference (body, &guess->own, &own, NULL);
+  return own < metres;
 }
 
 /* A scan that is not accepted tells little of its place, however well it fits there: along a road
@@ -401,23 +413,25 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
       .by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY,
   };
   double shift[3], before[3], lead[3];
-  ndt_pose_difference (&guess->pose, &tracker->pose, &from.way, NULL);
-  if (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR) {
+  const gboolean agrees = agrees_with_motion (guess, &body);
+  const NdtPose *led = agrees ? &guess->own : &guess->pose;
+  ndt_pose_difference (led, &tracker->pose, &from.way, NULL);
+  if (!agrees && (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR)) {
     ndt_drift_reset (&tracker->drift, get_start_stddev (step));
+    tracker->open_drift = tracker->drift;
     from.seconds = 0;
   } else if (guess->is_held) {
     from.prior_variance = get_start_stddev (step) * get_start_stddev (step);
   }
   for (guint i = 0; i < 3; i++)
-    shift[i] = body.position[i] - guess->pose.position[i];
-  if (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR)
-    tracker->open_drift = tracker->drift;
+    shift[i] = body.position[i] - led->position[i];
   open_drift (tracker, step, &from, shift);
   if (step->jumps) {
     ndt_drift_widen (&tracker->drift, NDT_LOCALIZER_NEW_PLACE);
     from.seconds = 0;
   }
-  const gboolean fuses = lead_by_prior (localizer, step, &from, lead);
+  memcpy (lead, led->position, sizeof (lead));
+  const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead);
   out->innovation = sqrt (shift[0] * shift[0] + shift[1] * shift[1] + shift[2] * shift[2]);
   if (!step->tried || step->reason != NDT_REASON_NONE) {
     out->sigma = ndt_drift_skip (&tracker->drift, &from);

@@ -25,7 +25,7 @@ ndt_localizer_params_init (NdtLocalizerParams *params)
   params->max_skips = 10;
   params->score_drop = 0.8;
   params->search_map = TRUE;
-  params->max_search_passes = 30;
+  params->max_search_passes = 28;
 }
 
 gboolean

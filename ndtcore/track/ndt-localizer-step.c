@@ -222,6 +222,7 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   ndt_localizer_explain_search (localizer, out);
   ndt_localizer_step_explain (localizer, step);
   localizer->is_found = FALSE;
+  localizer->was_open = out->n_open > 0;
   if (out->status == NDT_TRACK_TRACKING)
     tracker->n_open = tracker->n_to_close = tracker->is_from_far = 0;
   else if (out->reason == NDT_REASON_DEGENERATE || tracker->n_open > 0)

@@ -24,7 +24,8 @@ struct _NdtLocalizer {
   NdtFitModel fit;
   gboolean has_planar; /* @planar is where the drive began: its height and tilt */
   NdtPose planar;
-  double jump; /* metres to the latest place that motion does not lead to */
+  gboolean was_open; /* the scan before left a direction open */
+  double jump;       /* metres to the latest place that motion does not lead to */
   gint64 upload_times[NDT_MAX_SCANS];
   NdtRelocalizer *relocalizer;
   gboolean is_live;
@@ -49,6 +50,7 @@ struct _NdtLocalizer {
  * @has_extra: the extra terms are part of its alignment
  * @has_first: there was a scan that was localized before it, the first one at @first
  * @has_course: its motion is compensated by @course
+ * @has_motion: it was before it was aligned
  * @guesses: poses of the sensor in the scan's middle, by the guess and, in a search, by its others
  * @jumps: it fits, away from the prediction: other scans have to confirm the place
  * @is_questioned: it counts at its prediction, but fits worse than those before: the map may lack
@@ -78,6 +80,7 @@ typedef struct {
   NdtPose first;
   gboolean has_course;
   NdtCourse course;
+  gboolean has_motion;
   NdtPose guesses[1 + NDT_TRACKER_MAX_OTHERS];
   NdtPose base;
   NdtDrift drift;

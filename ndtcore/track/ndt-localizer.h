@@ -118,9 +118,10 @@ typedef enum {
  *   takes effect with the next one
  * @max_search_passes: passes that a scan takes at most, one over a sample of it counting for its
  *   part of the points: where its alignment does not fit it is searched for with what is left, and
- *   what that does not suffice for is left to @search_map; 0: no bound. There is none for a start
- *   that is searched for around, nor where nothing else would find it: without @search_map, or
- *   where the map is on the device alone
+ *   what that does not suffice for is left to @search_map; 0: no bound. One and a half times as
+ *   many where the scan is compensated, and three times for the first two of a start and where a
+ *   prior contradicts motion. There is no bound for a start that is searched for around, nor where
+ *   nothing else would find it: without @search_map, or where the map is on the device alone
  * @no_ground_margin: metres above the body; points that lie higher in the map are also scored
  *   separately; 0: none
  */

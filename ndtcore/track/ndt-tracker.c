@@ -109,15 +109,30 @@ ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *gue
   guess->coasts = 1;
 }
 
-/* Extrapolates the last good pose by the velocity. 0 where there is none. */
+/* Longest extrapolation by the velocity that the stream had when it was last accepted, seconds. */
+#define SEARCH_COAST 5.0
+
+/* Extrapolates the last good pose by the velocity, or, where that was discarded since, the last
+ * accepted one by that which it had. 0 where there is none. */
 static int
 ndt_tracker_get_course (const NdtTracker *tracker, int64_t time, NdtPose *course)
 {
-  if (!tracker->has_velocity || tracker->velocity_time <= 0 || tracker->good_time < 0 ||
-      time <= tracker->good_time || time - tracker->good_time > NDT_TRACKER_MAX_EXTRAPOLATION)
+  if (tracker->has_velocity && tracker->velocity_time > 0 && tracker->good_time >= 0 &&
+      time > tracker->good_time && time - tracker->good_time <= NDT_TRACKER_MAX_EXTRAPOLATION) {
+    *course = ndt_tracker_extrapolate (tracker, &tracker->good_pose,
+        (double)(time - tracker->good_time) / (double)tracker->velocity_time);
+    return 1;
+  }
+  const double since = 1e-9 * (double)(time - tracker->anchor_time);
+  if (tracker->has_velocity || !tracker->has_anchor || !tracker->is_anchor_good ||
+      !tracker->has_anchor_velocity || tracker->anchor_time < 0 || !(since > 0) ||
+      since > SEARCH_COAST)
     return 0;
-  *course = ndt_tracker_extrapolate (tracker, &tracker->good_pose,
-      (double)(time - tracker->good_time) / (double)tracker->velocity_time);
+  double twist[6];
+  for (int i = 0; i < 6; i++)
+    twist[i] = since * tracker->anchor_velocity[i];
+  const NdtPose way = ndt_pose_from_twist (twist);
+  *course = ndt_pose_mul (&tracker->anchor, &way);
   return 1;
 }
 
@@ -303,6 +318,10 @@ ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, d
          ndt_tracker_quality (nvtl, matched_ratio) < ndt_tracker_half (fraction) * level;
 }
 
+/* Velocities after a start, with a prior in the objective, of which each replaces the one before:
+ * the pose at the start may have been wrong. */
+#define FIRST_VELOCITIES 3
+
 /* Updates the velocity from the last good scan to one at @time and @pose. */
 static void
 ndt_tracker_take_velocity (
@@ -327,7 +346,8 @@ ndt_tracker_take_velocity (
     /* Of two velocities that contradict each other the slower one has the smaller error of
      * prediction. With a prior in the objective neither is used, since its influence on the pose is
      * no motion. */
-    if ((faster >= 0 || guess->is_held) &&
+    const int32_t is_first = guess->is_held && tracker->n_good <= FIRST_VELOCITIES;
+    if (!is_first && (faster >= 0 || guess->is_held) &&
         !ndt_course_is_credible (velocity, elapsed, last, 1e-9 * (double)(time - last_time)))
       return;
   }
@@ -440,8 +460,7 @@ ndt_tracker_reaches (const NdtTracker *tracker, const NdtTrackerInput *input, co
 
 /* Growth of the searched region, m/s. */
 #define SEARCH_SPEED 5.0
-/* Longest extrapolation of the anchor's velocity, seconds. */
-#define SEARCH_COAST 5.0
+/* Largest standard deviation of the searched region, metres. */
 #define SEARCH_STDDEV 12.0
 /* Errors of odometry: a fraction of the distance, and rad a second. */
 #define SEARCH_DRIFT 0.1

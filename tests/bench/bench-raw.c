@@ -344,11 +344,13 @@ run_first (const Raw *raw, guint n_rounds)
     NdtPose sensor = raw->truths[0];
     NdtTimeSpan span;
     NdtCourse course;
+    guint64 n_evaluated = 0;
     const gdouble start = now_ms (1);
     if (!ndt_moving_scan_set (moving, backend, 0, &raw->scans[0], &times, &span, &error))
       g_error ("%s", error->message);
     ndt_course_init (&course, &span, 0, 0);
-    if (!ndt_scan_velocity (moving, backend, &params, &filter, &mount, &course, &sensor, &error))
+    if (!ndt_scan_velocity (
+            moving, backend, &params, &filter, &mount, 0, &n_evaluated, &course, &sensor, &error))
       g_error ("%s", error->message);
     const gdouble all = now_ms (1) - start;
     if (!course.has_velocity)

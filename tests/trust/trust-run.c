@@ -137,6 +137,15 @@ write_scan (const TrustCase *trust, guint i, const NdtLocalization *l, double me
   fputc ('\n', trust->scans);
 }
 
+/* What docs/tracking.md ("Passes") allows a scan: 28 passes, half as many more where scans are
+ * compensated, and three times as many for the two scans of a start. Where nothing is left an
+ * alignment takes one pass yet. */
+static double
+get_most_passes (const TrustCase *trust, guint i)
+{
+  return 28 * (trust->params.deskew ? 1.5 : 1) * (i < 2 ? 3 : 1);
+}
+
 void
 trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
 {
@@ -220,6 +229,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
       back = trust->times[i];
     result->passes += l.registration.passes;
     result->most_passes = MAX (result->most_passes, l.registration.passes);
+    result->n_costly += l.registration.passes > get_most_passes (trust, i) + 1;
     double turn;
     ndt_pose_difference (&l.registration.pose, &l.guess, NULL, &turn);
     if (trust->scans)

@@ -76,6 +76,7 @@ struct _TrustCase {
  * @in_ellipse: … and the share of them in whose 95 % ellipse of x and y the truth lies
  * @passes: passes over the scan, one over a sample counting for its part, mean of all scans …
  * @most_passes: … and the most
+ * @n_costly: scans that take more than they may, trust_case_run()
  */
 typedef struct {
   guint n;
@@ -96,6 +97,7 @@ typedef struct {
   double in_ellipse;
   double passes;
   double most_passes;
+  guint n_costly;
 } TrustResult;
 
 /* A case of all scans of the drive, unmodified, from the first true pose on. To be cleared. */

@@ -41,7 +41,7 @@ is_asked_for (const gchar *name)
 /* What a row has over all its seeds. */
 typedef struct {
   guint n_runs, n, n_wrong, most_wrong, row, n_right, n_right_tracking, n_lost, n_tracking;
-  guint n_counted, n_outside, n_sure, n_back;
+  guint n_counted, n_outside, n_sure, n_back, n_costly;
   double largest, mean, back, nees, in_ellipse, passes, most_passes;
 } Sum;
 
@@ -68,6 +68,7 @@ add (Sum *sum, const TrustResult *r)
   sum->in_ellipse += r->in_ellipse;
   sum->passes += r->passes;
   sum->most_passes = MAX (sum->most_passes, r->most_passes);
+  sum->n_costly += r->n_costly;
 }
 
 /* Bounds that a row misses. */
@@ -90,13 +91,17 @@ judge (const TrustRow *row, const Sum *s)
     missed |= TRUST_NEES;
   if (s->n_outside > 0.01 * s->n_counted || s->n_sure > 0)
     missed |= TRUST_SIGMA;
-  return missed & row->bounds;
+  missed &= row->bounds;
+  if (s->n_costly > 0 && most_passes < 0)
+    missed |= TRUST_PASSES;
+  return missed;
 }
 
 static gchar *
 to_words (guint missed)
 {
-  static const gchar *const words[] = {" WRONG", " SHY", " SHY", " BACK", " SIGMA", " NEES"};
+  static const gchar *const words[] = {
+      " WRONG", " SHY", " SHY", " BACK", " SIGMA", " NEES", " PASSES"};
   GString *text = g_string_new (NULL);
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
     if (missed >> i & 1)

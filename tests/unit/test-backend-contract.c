@@ -461,7 +461,7 @@ test_params_equal (void)
     gsize at, size;
   } fields[] = {
 #define FIELD(name) {offsetof (NdtAlignParams, name), sizeof (params.name)}
-      FIELD (outlier_ratio), FIELD (neighbours), FIELD (max_iterations),
+      FIELD (outlier_ratio), FIELD (neighbours), FIELD (max_iterations), FIELD (max_evaluations),
       FIELD (translation_epsilon), FIELD (rotation_epsilon), FIELD (max_translation_step),
       FIELD (max_rotation_step), FIELD (method), FIELD (clusters), FIELD (terms)};
 #undef FIELD

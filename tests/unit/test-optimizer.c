@@ -235,6 +235,40 @@ test_limits (void)
   }
 }
 
+/* No alignment takes more passes than it may, whatever its approach, its steps back and detours;
+ * its end is the best that it has seen, and one that needs no more of them is the same bit for bit.
+ */
+static void
+test_evaluations (void)
+{
+  static const double turn[4] = {0, 0, 0.247403959, 0.968912422};
+  void (*const scores[]) (const double[3], NdtOptimizerSums *) = {quadratic, bell};
+  for (guint method = NDT_METHOD_NEWTON; method <= NDT_METHOD_LBFGS; method++)
+    for (guint s = 0; s < G_N_ELEMENTS (scores); s++)
+      for (guint approach = 0; approach < 4; approach++)
+        for (guint gives = 0; gives < 3; gives++) {
+          NdtOptimizerParams params = default_params;
+          Problem p = {.score = scores[s],
+              .hessian_factor = 1,
+              .approach_gives = gives == 1,
+              .approach_jumps = gives == 2};
+          memcpy (p.turn, turn, sizeof (turn));
+          params.method = (gint32)method;
+          const NdtOptimizer whole = run (&p, &params, identity, approach);
+          for (gint n = approach > 0 ? 2 : 1; n <= whole.evaluations + 1; n++) {
+            params.max_evaluations = n;
+            const NdtOptimizer o = run (&p, &params, identity, approach);
+            g_assert_cmpint (o.evaluations, <=, n);
+            g_assert_true (isfinite (p.last_score));
+            if (n < whole.evaluations)
+              continue;
+            g_assert_cmpint (o.stop, ==, whole.stop);
+            g_assert_true (memcmp (o.best_t, whole.best_t, sizeof (o.best_t)) == 0);
+            g_assert_true (memcmp (o.best_q, whole.best_q, sizeof (o.best_q)) == 0);
+          }
+        }
+}
+
 /* Steps cut below the epsilons by the limits are no sign of an optimum. */
 static void
 test_limits_below_epsilon (void)
@@ -540,6 +574,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/optimizer/quadratic", test_quadratic);
   g_test_add_func ("/optimizer/valley", test_valley);
   g_test_add_func ("/optimizer/limits", test_limits);
+  g_test_add_func ("/optimizer/evaluations", test_evaluations);
   g_test_add_func ("/optimizer/limits-below-epsilon", test_limits_below_epsilon);
   g_test_add_func ("/optimizer/both-epsilons", test_both_epsilons);
   g_test_add_func ("/optimizer/tiny-epsilons", test_tiny_epsilons);
