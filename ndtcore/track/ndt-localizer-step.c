@@ -111,6 +111,20 @@ get_outcome (const NdtLocalizerStep *step)
  * with so many times the information that flat surfaces feign: wrong places have up to 2. */
 #define CLOSING_SURE 2.1
 
+/* By a velocity of scans along a road that was open: how far one that agrees may be from the
+ * prediction, metres, and the effect of acceleration. */
+#define CLOSING_STEP 0.15
+
+/* Does the scan agree with the motion of those before it? One on its way from a wrong place to
+ * another one does not. */
+static gboolean
+agrees (const NdtLocalizerStep *step)
+{
+  const double seconds = step->guess.elapsed > 0 ? step->guess.elapsed : NDT_TRACKER_NO_TIME;
+  return step->guess.prediction != NDT_TRACKER_FROM_VELOCITY ||
+         step->out.innovation <= CLOSING_STEP + 0.5 * NDT_TRACKER_ACCELERATION * seconds * seconds;
+}
+
 /* Does the scan tell where along the road it is, wherever it comes from? */
 static gboolean
 is_sure (const NdtTracker *tracker, const NdtObservability *seen)
@@ -145,7 +159,7 @@ judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     double off;
     if (!ndt_localizer_get_off_map (localizer, step->slot, &out->registration.pose, &off, error))
       return FALSE;
-    if (!(as_good || is_place) || off > CLOSING_OFF_MAP)
+    if (!(as_good || is_place) || off > CLOSING_OFF_MAP || !agrees (step))
       tracker->n_closed = 0;
     else
       tracker->n_closed += is_sure (tracker, &out->registration.observability);
