@@ -2,10 +2,11 @@
 /* Counts the instructions of calls of one function, by single steps, whatever instruction set they
  * are of:
  *
- *   count-steps CALLS ENTRY END PROGRAM [ARG...]
+ *   count-steps CALLS ENTRY BEGIN END PROGRAM [ARG...]
  *
- * ENTRY, END: of the function, in hexadecimal, in a program that is not relocated. Prints the
- * number of instructions between them of the first CALLS calls. Linux on x86-64. */
+ * ENTRY: of the function, in hexadecimal, in a program that is not relocated. Prints the number of
+ * instructions from BEGIN up to END, which includes functions that it calls, of the first CALLS
+ * calls. Linux on x86-64. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -47,17 +48,18 @@ wait_for_stop (void)
 int
 main (int argc, char **argv)
 {
-  if (argc < 5) {
-    fprintf (stderr, "count-steps CALLS ENTRY END PROGRAM [ARG...]\n");
+  if (argc < 6) {
+    fprintf (stderr, "count-steps CALLS ENTRY BEGIN END PROGRAM [ARG...]\n");
     return 2;
   }
   const unsigned long n_calls = strtoul (argv[1], NULL, 10);
-  const unsigned long entry = strtoul (argv[2], NULL, 16), end = strtoul (argv[3], NULL, 16);
+  const unsigned long entry = strtoul (argv[2], NULL, 16), begin = strtoul (argv[3], NULL, 16),
+                      end = strtoul (argv[4], NULL, 16);
   unsigned long n = 0;
   child = fork ();
   if (child == 0) {
     ptrace (PTRACE_TRACEME, 0, NULL, NULL);
-    execv (argv[4], argv + 4);
+    execv (argv[5], argv + 5);
     _exit (127);
   }
   wait_for_stop ();
@@ -76,7 +78,7 @@ main (int argc, char **argv)
     trace (PTRACE_SETREGS, 0, (unsigned long)&regs);
     trace (PTRACE_POKETEXT, entry, code);
     while (regs.rip != back) {
-      n += regs.rip >= entry && regs.rip < end;
+      n += regs.rip >= begin && regs.rip < end;
       trace (PTRACE_SINGLESTEP, 0, 0);
       if (!wait_for_stop ())
         return 2;

@@ -17,15 +17,22 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 "$build/tests/unit/kernel-record" "$dir/chunks"
 
-# $1: compiler; others: its options. Writes $dir/replay, sets $entry and $end.
+# $1: compiler; others: its options. Writes $dir/replay, sets $entry, and $begin and $end of all functions of
+# ndt-kernel.c, which the compiler may not inline into the one.
 make() {
-  # shellcheck disable=SC2046
-  "$@" -std=c11 -D_DEFAULT_SOURCE -O3 -ffp-contract=fast -Wno-psabi -static -no-pie -I"$root" \
-    $(pkg-config --cflags-only-I glib-2.0) -DNDT_KERNEL_NAME=ndt_kernel_generic -DG_LOG_DOMAIN='"ndt"' \
-    "$root/ndtcore/align/ndt-kernel.c" "$root/tests/unit/kernel-replay.c" -o "$dir/replay" -lm
-  local at size
-  read -r at size < <(readelf -sW "$dir/replay" | awk '$8 == "ndt_kernel_generic" { print $2, $3 }')
-  entry=$at end=$(printf '%x' $((16#$at + size)))
+  local options at size name
+  # shellcheck disable=SC2207
+  options=(-std=c11 -D_DEFAULT_SOURCE -O3 -ffp-contract=fast -Wno-psabi -I"$root" $(pkg-config --cflags-only-I glib-2.0)
+    -DNDT_KERNEL_NAME=ndt_kernel_generic -DG_LOG_DOMAIN='"ndt"')
+  "$@" "${options[@]}" -c "$root/ndtcore/align/ndt-kernel.c" -o "$dir/kernel.o"
+  "$@" "${options[@]}" -static -no-pie "$dir/kernel.o" "$root/tests/unit/kernel-replay.c" -o "$dir/replay" -lm
+  begin=ffffffff end=0
+  while read -r at size name; do
+    [ "$name" != ndt_kernel_generic ] || entry=$at
+    ((16#$at >= 16#$begin)) || begin=$at
+    ((16#$at + size <= 16#$end)) || end=$(printf '%x' $((16#$at + size)))
+  done < <(readelf -sW "$dir/kernel.o" | awk '$4 == "FUNC" { print $8 }' | sort |
+    join -1 1 -2 3 -o 2.1,2.2,2.3 - <(readelf -sW "$dir/replay" | awk '$4 == "FUNC" { print $2, $3, $8 }' | sort -k3,3))
 }
 
 avx2='-mavx2 -mfma -mpopcnt -mbmi'
@@ -37,11 +44,11 @@ for set in generic avx2 avx512; do
   case $set in generic) options='' ;; *) options=${!set} ;; esac
   # shellcheck disable=SC2086
   make gcc $options
-  echo "$set $("$dir/count-steps" $calls "$entry" "$end" "$dir/replay" "$dir/chunks")"
+  echo "$set $("$dir/count-steps" $calls "$entry" "$begin" "$end" "$dir/replay" "$dir/chunks")"
 done > "$dir/counts"
 make aarch64-linux-gnu-gcc
 # One line a block of one instruction; the log ends with the pipe.
-(qemu-aarch64-static -singlestep -d exec,nochain -dfilter "0x$entry..0x$((16#$end - 1))" \
+(qemu-aarch64-static -singlestep -d exec,nochain -dfilter "0x$begin..0x$(printf %x $((16#$end - 1)))" \
   "$dir/replay" "$dir/chunks" 2>&1 >/dev/null || true) |
   awk -v entry="$entry" -v calls=$calls '
     /^Trace/ && tolower ($0) ~ entry { if (called++ == calls) exit }

@@ -13,6 +13,7 @@ runs=${1:-7} scans=${2:-300}
 shift $(($# < 2 ? $# : 2))
 work=$(mktemp -d "${WORK:-/dev/shm}/recording.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
+trap 'cat "$work/log"' ERR
 cd "$work"
 
 ndt-map simulate --seed=3 map.pcd >log 2>&1
