@@ -15,6 +15,7 @@
 typedef float Four __attribute__ ((vector_size (16)));
 typedef double Two __attribute__ ((vector_size (16)));
 typedef gint64 Longs __attribute__ ((vector_size (16)));
+typedef gint32 Ints __attribute__ ((vector_size (16)));
 
 /* Points of a block that has sums of its own, and most blocks: neither depends on the number of
  * threads, so that the mean does not. */
@@ -66,6 +67,44 @@ choose (Longs mask, Two yes, Two no)
   return (Two)((mask & (Longs)yes) | (~mask & (Longs)no));
 }
 
+INLINE Four
+choose_four (Ints mask, Four yes, Four no)
+{
+  return (Four)((mask & (Ints)yes) | (~mask & (Ints)no));
+}
+
+INLINE float
+get_f32 (const NdtTimeView *times, gsize i)
+{
+  float value;
+  memcpy (&value, times->data + i * times->stride, sizeof value);
+  return value;
+}
+
+/* Of AT_ONCE points a lane's coordinates, in @sums, and its times, in @sum, are finite where these
+ * are. The fourth of a point's floats is something else. */
+INLINE gboolean
+are_finite (const Four sums[LANES], const Two sum[LANES / 2])
+{
+  gboolean finite = TRUE;
+  for (guint l = 0; l < LANES; l++)
+    finite = finite && isfinite (sums[l][0]) && isfinite (sums[l][1]) && isfinite (sums[l][2]) &&
+             isfinite (sum[l / 2][l % 2]);
+  return finite;
+}
+
+/* Sums of coordinates, for are_finite(): where finite ones are too large for it, points are added
+ * one by one for nothing. */
+INLINE void
+add_coordinates (const NdtCloudView *points, gsize i, Four sums[LANES])
+{
+  for (gsize l = 0; l < LANES; l++) {
+    Four p;
+    memcpy (&p, points->x + (i + l) * points->stride, sizeof p);
+    sums[l] += p;
+  }
+}
+
 /* As add_points(), of a multiple of LANES points whose x, y and z are floats in this order, with
  * four bytes more that can be read. FALSE, and nothing is added, where one is not finite. */
 INLINE gboolean
@@ -73,16 +112,12 @@ add_finite (
     const NdtCloudView *points, const NdtTimeView *times, gsize begin, gsize end, Lanes *lanes)
 {
   Two first[LANES / 2], last[LANES / 2], sum[LANES / 2];
-  Four odd = {0};
+  Four sums[LANES] = {{0}};
   memcpy (first, lanes->first, sizeof first);
   memcpy (last, lanes->last, sizeof last);
   memcpy (sum, lanes->sum, sizeof sum);
   for (gsize i = begin; i < end; i += LANES) {
-    for (gsize l = 0; l < LANES; l++) {
-      Four p;
-      memcpy (&p, points->x + (i + l) * points->stride, sizeof p);
-      odd += p - p;
-    }
+    add_coordinates (points, i, sums);
     for (gsize k = 0; k < LANES / 2; k++) {
       const Two time = {
           ndt_time_view_get (times, i + 2 * k), ndt_time_view_get (times, i + 2 * k + 1)};
@@ -91,13 +126,41 @@ add_finite (
       sum[k] += time;
     }
   }
-  if (!(odd[0] + odd[1] + odd[2] == 0))
+  if (!are_finite (sums, sum))
     return FALSE;
-  for (guint k = 0; k < LANES; k++)
-    if (!isfinite (sum[k / 2][k % 2]))
-      return FALSE;
   memcpy (lanes->first, first, sizeof first);
   memcpy (lanes->last, last, sizeof last);
+  memcpy (lanes->sum, sum, sizeof sum);
+  lanes->n += end - begin;
+  return TRUE;
+}
+
+/* As add_finite(), of times that are floats: all of LANES points are compared at once. */
+INLINE gboolean
+add_finite_f32 (
+    const NdtCloudView *points, const NdtTimeView *times, gsize begin, gsize end, Lanes *lanes)
+{
+  Two sum[LANES / 2];
+  Four sums[LANES] = {{0}}, first, last;
+  G_STATIC_ASSERT (LANES == 4);
+  first = last = (Four){get_f32 (times, begin), get_f32 (times, begin + 1),
+      get_f32 (times, begin + 2), get_f32 (times, begin + 3)};
+  memcpy (sum, lanes->sum, sizeof sum);
+  for (gsize i = begin; i < end; i += LANES) {
+    const Four time = {
+        get_f32 (times, i), get_f32 (times, i + 1), get_f32 (times, i + 2), get_f32 (times, i + 3)};
+    add_coordinates (points, i, sums);
+    first = choose_four (time < first, time, first);
+    last = choose_four (time > last, time, last);
+    sum[0] += (Two){(double)time[0], (double)time[1]};
+    sum[1] += (Two){(double)time[2], (double)time[3]};
+  }
+  if (!are_finite (sums, sum))
+    return FALSE;
+  for (guint l = 0; l < LANES; l++) {
+    lanes->first[l] = MIN ((double)first[l], lanes->first[l]);
+    lanes->last[l] = MAX ((double)last[l], lanes->last[l]);
+  }
   memcpy (lanes->sum, sum, sizeof sum);
   lanes->n += end - begin;
   return TRUE;
@@ -124,7 +187,11 @@ reduce (
     const gsize to = MIN (i + AT_ONCE, end);
     /* Behind the last point nothing can be read. */
     const gboolean is_whole = to - i == AT_ONCE && to < points.n_points;
-    if (!is_packed || !is_whole || !add_finite (&points, &times, i, to, &lanes))
+    gboolean is_added = is_packed && is_whole;
+    if (is_added)
+      is_added = type == NDT_TIME_F32 ? add_finite_f32 (&points, &times, i, to, &lanes)
+                                      : add_finite (&points, &times, i, to, &lanes);
+    if (!is_added)
       add_points (&points, &times, i, to, &lanes);
   }
   *part = (NdtTimeSpan){lanes.n, INFINITY, -INFINITY, 0};
