@@ -10,6 +10,12 @@
 /* Points that are taken for finite until one is not. */
 #define AT_ONCE 128
 
+/* Points that are asked for ahead: a processor itself looks no farther than a page, of which a scan
+ * has hundreds. Out of memory, eight threads read 129,000 points of 24 bytes in 86 µs so, in 120
+ * without (a Xeon host of an H200); with 128 and 256 points ahead in 87 and 80, and one thread in
+ * 439 and 449 instead of 335. */
+#define AHEAD (4 * AT_ONCE)
+
 #define INLINE static inline __attribute__ ((always_inline))
 
 typedef float Four __attribute__ ((vector_size (16)));
@@ -166,6 +172,17 @@ add_finite_f32 (
   return TRUE;
 }
 
+/* The records of the points a while after @i, where there are any. */
+INLINE void
+prefetch (const NdtCloudView *points, gsize i)
+{
+  if (i + AHEAD + AT_ONCE > points->n_points)
+    return;
+  const guint8 *record = points->x + (i + AHEAD) * points->stride;
+  for (gsize at = 0; at < AT_ONCE * points->stride; at += 64)
+    __builtin_prefetch (record + at);
+}
+
 /* Inlined where @scalar and @type are constants, so that no point asks for them. */
 INLINE void
 reduce (
@@ -188,6 +205,8 @@ reduce (
     /* Behind the last point nothing can be read. */
     const gboolean is_whole = to - i == AT_ONCE && to < points.n_points;
     gboolean is_added = is_packed && is_whole;
+    if (is_added)
+      prefetch (&points, i);
     if (is_added)
       is_added = type == NDT_TIME_F32 ? add_finite_f32 (&points, &times, i, to, &lanes)
                                       : add_finite (&points, &times, i, to, &lanes);
