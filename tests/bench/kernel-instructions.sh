@@ -20,12 +20,12 @@ trap 'rm -rf "$dir"' EXIT
 # $1: compiler; others: its options. Writes $dir/replay, sets $entry, and $begin and $end of all functions of
 # ndt-kernel.c, which the compiler may not inline into the one.
 make() {
-  local options at size name
+  local flags at size name
   # shellcheck disable=SC2207
-  options=(-std=c11 -D_DEFAULT_SOURCE -O3 -ffp-contract=fast -Wno-psabi -I"$root" $(pkg-config --cflags-only-I glib-2.0)
+  flags=(-std=c11 -D_DEFAULT_SOURCE -O3 -ffp-contract=fast -Wno-psabi -I"$root" $(pkg-config --cflags-only-I glib-2.0)
     -DNDT_KERNEL_NAME=ndt_kernel_generic -DG_LOG_DOMAIN='"ndt"')
-  "$@" "${options[@]}" -c "$root/ndtcore/align/ndt-kernel.c" -o "$dir/kernel.o"
-  "$@" "${options[@]}" -static -no-pie "$dir/kernel.o" "$root/tests/unit/kernel-replay.c" -o "$dir/replay" -lm
+  "$@" "${flags[@]}" -c "$root/ndtcore/align/ndt-kernel.c" -o "$dir/kernel.o"
+  "$@" "${flags[@]}" -static -no-pie "$dir/kernel.o" "$root/tests/unit/kernel-replay.c" -o "$dir/replay" -lm
   begin=ffffffff end=0
   while read -r at size name; do
     [ "$name" != ndt_kernel_generic ] || entry=$at
