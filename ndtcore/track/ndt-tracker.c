@@ -450,7 +450,9 @@ ndt_tracker_reaches (const NdtTracker *tracker, const NdtTrackerInput *input, co
     return ndt_tracker_is_near (
         pose, &led, REACH_METRES + ODOMETRY_ERROR * way, REACH_RADIANS + ODOMETRY_ERROR * turn, 0);
   }
-  if (tracker->is_anchor_good && (!tracker->has_anchor_velocity || tracker->n_open > 0))
+  if (!tracker->is_anchor_good && !tracker->has_anchor_velocity)
+    speed = 0; /* what a start may be off by has no motion */
+  else if (tracker->is_anchor_good && (!tracker->has_anchor_velocity || tracker->n_open > 0))
     speed = NDT_TRACKER_MAX_SPEED;
   else if (tracker->has_anchor_velocity)
     speed = fmax (speed, REACH_FASTER * sqrt (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));

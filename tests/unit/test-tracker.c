@@ -639,6 +639,11 @@ test_area_of_start (void)
     const NdtPose elsewhere = beside (&start, 3);
     step (&tracker, &input, NDT_OUTCOME_DEGRADED, &elsewhere);
     g_assert_false (tracker.is_anchor_good);
+    /* Nor does time take it further away than the start may be off. */
+    const NdtTrackerInput later = {.time = 1400 * MS};
+    const NdtPose within = beside (&start, 2.9), beyond = beside (&start, 3.1);
+    g_assert_true (ndt_tracker_reaches (&tracker, &later, &within));
+    g_assert_false (ndt_tracker_reaches (&tracker, &later, &beyond));
     g_assert_cmpint (ndt_tracker_get_area (&tracker, &next, &around, stddev), ==, wide);
     if (wide) {
       assert_pose (&around, &start);
