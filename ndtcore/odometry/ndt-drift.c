@@ -16,6 +16,11 @@
  * standard deviation is below this, metres. */
 #define LOCAL 0.5
 
+/* Along an axis with less than WEAK times the information that flat surfaces feign this share of
+ * scans fits beside its place: their information is feigned as well. */
+#define WEAK 2.2
+#define FEIGNED 0.02
+
 static double
 along (const double m[3][3], const double u[3])
 {
@@ -97,7 +102,10 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
         excess > 0 && !(is_open && (step->open > 0 || predicted > LOCAL * LOCAL))
             ? excess / NDT_DRIFT_CLUSTERING
             : 0;
-    const double p = 1 / (1 / predicted + information);
+    const int is_weak = step->open == 0 && seen->information[k] < WEAK * seen->flat;
+    const double feigned = is_weak ? FEIGNED : 0;
+    /* The variance of a mixture: the scan tells its place, or the prediction is all there is. */
+    const double p = (1 - feigned) / (1 / predicted + information) + feigned * predicted;
     double speed = sqrt (velocity) + ACCELERATION * step->seconds;
     if (speed > UNKNOWN_SPEED)
       speed = UNKNOWN_SPEED;
