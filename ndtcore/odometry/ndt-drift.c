@@ -17,7 +17,8 @@
 #define LOCAL 0.5
 
 /* Along an axis with less than WEAK times the information that flat surfaces feign this share of
- * scans fits beside its place: their information is feigned as well. */
+ * scans fits beside its place: their information is feigned as well. Not by odometry, which does
+ * not lead to another place. */
 #define WEAK 2.2
 #define FEIGNED 0.02
 
@@ -102,7 +103,8 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
         excess > 0 && !(is_open && (step->open > 0 || predicted > LOCAL * LOCAL))
             ? excess / NDT_DRIFT_CLUSTERING
             : 0;
-    const int is_weak = step->open == 0 && seen->information[k] < WEAK * seen->flat;
+    const int is_weak =
+        step->open == 0 && !step->by_odometry && seen->information[k] < WEAK * seen->flat;
     const double feigned = is_weak ? FEIGNED : 0;
     /* The variance of a mixture: the scan tells its place, or the prediction is all there is. */
     const double p = (1 - feigned) / (1 / predicted + information) + feigned * predicted;
