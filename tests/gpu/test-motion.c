@@ -262,7 +262,7 @@ test_failures (void)
 
 /* ---- The localizer ---- */
 
-enum { N_SCANS = 8, N_POINTS = 20000 };
+enum { N_SCANS = 8, N_STARTING = 2, N_POINTS = 20000 };
 
 /* The body's pose: a bend at 12 m/s. */
 static NdtPose
@@ -330,18 +330,21 @@ localize (NdtBackend *backend, const Scene *s, float *const records[N_SCANS], Nd
   g_autoptr (GError) error = NULL;
   NdtBackendCounters before, after;
   memset (out, 0, N_SCANS * sizeof (*out));
-  ndt_backend_get_counters (backend, &before);
   for (guint i = 0; i < N_SCANS; i++) {
     NdtObservation observation;
+    if (i == N_STARTING)
+      ndt_backend_get_counters (backend, &before);
     observe (records, i, &observation);
     ndt_localizer_process (localizer, &observation, &out[i], &error);
     g_assert_no_error (error);
     g_assert_cmpint (out[i].status, ==, NDT_TRACK_TRACKING);
   }
   ndt_backend_get_counters (backend, &after);
-  /* No scan goes up twice; what else does is little. */
+  /* No scan goes up twice; what else does is little. The velocity of a start is found from one
+   * scan, whose parts go up for each step. */
   if (backend->klass->set_moving_scan)
-    g_assert_cmpuint (after.upload_bytes - before.upload_bytes, <, N_SCANS * 20 * N_POINTS * 5 / 4);
+    g_assert_cmpuint (after.upload_bytes - before.upload_bytes, <,
+        (N_SCANS - N_STARTING) * 20 * N_POINTS * 5 / 4);
 }
 
 static void
