@@ -27,13 +27,14 @@ typedef struct {
   NdtOptimizer optimizer;
   NdtOptimizerParams params;
   NdtStart start;
-  double total[VALUES];
+  __align__ (16) double total[VALUES];
   double best[VALUES];
-  double held[VALUES];   /* total less the penalty of a factor */
-  float rounded[VALUES]; /* total */
+  double held[VALUES];                 /* total less the penalty of a factor */
+  __align__ (16) float rounded[VALUES]; /* total */
   float reuse;           /* as of NdtCudaJob */
   int32_t go_on;
   int32_t failed;
+  int32_t is_plain; /* an alignment by Newton's method without regularization */
 #if NDT_CUDA_METHODS
   const NdtExtraTerms *terms;
   double *scalars; /* of this block */
@@ -48,12 +49,18 @@ look_for_cancel (const NdtCudaJob &job, uint32_t pass)
   return pass % 4 == 0 ? *(const volatile int32_t *)job.cancelled : 0;
 }
 
+__device__ __forceinline__ double
+pick (const double v[3], int i)
+{
+  return i == 0 ? v[0] : i == 1 ? v[1] : v[2];
+}
+
 /* ndt_transform_f_init() and the rest of a level's frame, by the lanes of a warp: element i of the
  * rotation in lane i, and so on. The same bits as that function. @t: from the start; @q and it are
- * in shared memory. */
+ * the same in all lanes. */
 __device__ __forceinline__ void
-set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double *t, const double *q,
-    bool keep, uint32_t lane)
+set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double t[3],
+    const double q[4], bool keep, uint32_t lane)
 {
   Frame *f = &c->frame;
   const Anchor *anchor = &c->anchors[level];
@@ -63,21 +70,17 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
   if (lane < 9) {
     /* r[3 i + j] = δ_ij ± 2 (q_a q_b ± q_c q_d) */
     const int i = (int)lane / 3, j = (int)lane % 3;
-    double r;
-    if (i == j) {
-      const double a = q[(i + 1) % 3], b = q[(i + 2) % 3];
-      r = __dsub_rn (1.0, __dmul_rn (2.0, __dadd_rn (__dmul_rn (a, a), __dmul_rn (b, b))));
-    } else {
-      const int k = 3 - i - j;
-      const double u = __dmul_rn (q[i], q[j]), v = __dmul_rn (q[3], q[k]);
-      const bool minus = (j - i + 3) % 3 == 1;
-      r = __dmul_rn (2.0, minus ? __dsub_rn (u, v) : __dadd_rn (u, v));
-    }
-    f->transform.r[lane] = (float)r;
+    const bool diagonal = i == j, minus = (j - i + 3) % 3 == 1;
+    const int a = diagonal ? (i + 1) % 3 : i, b = diagonal ? a : j;
+    const int d = diagonal ? (i + 2) % 3 : 3 - i - j;
+    const double u = __dmul_rn (pick (q, a), pick (q, b)), last = pick (q, d);
+    const double v = __dmul_rn (diagonal ? last : q[3], last);
+    const double twice = __dmul_rn (2.0, __dadd_rn (u, minus ? -v : v));
+    f->transform.r[lane] = (float)(diagonal ? __dsub_rn (1.0, twice) : twice);
   } else if (lane < 12) {
     const int k = (int)lane - 9;
-    const double p = c->start.guess.position[k];
-    f->transform.t[k] = (float)__dsub_rn (t ? __dadd_rn (p, t[k]) : p, anchor->corner[k]);
+    const double p = __dadd_rn (c->start.guess.position[k], pick (t, k));
+    f->transform.t[k] = (float)__dsub_rn (p, anchor->corner[k]);
   } else if (same) {
     if (lane == 12)
       f->keep = keep;
@@ -115,22 +118,41 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
   }
 }
 
+/* Whether voxels that are found in a pass are kept for the next one. @moved2: squared motion from
+ * the best pose to the trial, rotations counted at 20 m, a typical range. Each step is several times
+ * shorter than the one before: voxels found now are valid in the next pass where this step is not
+ * much longer than the limit of their validity. */
+__device__ __forceinline__ bool
+choose_keep (const NdtCudaJob &job, const Control *c, float moved2)
+{
+  const float reach = 4 * c->reuse * job.levels[0].resolution;
+  return moved2 < reach * reach;
+}
+
 __device__ __forceinline__ void
 set_trial_frame (const NdtCudaJob &job, Control *c, uint32_t lane)
 {
   const NdtOptimizer *o = &c->optimizer;
-  /* Each step is several times shorter than the one before: voxels found now are valid in the next
-   * pass where this step is not much longer than the limit of their validity. Rotations count at 20
-   * m, a typical range. */
-  const float reach = 4 * c->reuse * job.levels[0].resolution, length = (float)o->length;
+  const float length = (float)o->length;
   float moved2 = 0;
 #pragma unroll
   for (int k = 0; k < 6; k++) {
     const float step = (k < 3 ? 1.0f : 20.0f) * (float)o->step[k];
     moved2 += step * step;
   }
-  const bool keep = o->evaluations > 0 && length * length * moved2 < reach * reach;
+  const bool keep = o->evaluations > 0 && choose_keep (job, c, length * length * moved2);
   set_frame (job, c, o->level, o->kind, o->t, o->q, keep, lane);
+}
+
+/* Whether the start has penalties that hold() subtracts. */
+__device__ __forceinline__ bool
+is_held (const Control *c)
+{
+#if NDT_CUDA_METHODS
+  if (c->terms && c->start.regularization.extra.weight > 0)
+    return true;
+#endif
+  return c->start.regularization.factor.is_set;
 }
 
 /* Called by warp 0. @from: @n_words of an NdtStart; the rest is set to 0. Does not depend on the
@@ -178,6 +200,8 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words
 #endif
     c->params.n_levels = job.n_levels;
     c->params.resolution = job.levels[0].resolution;
+    c->is_plain = !job.evaluate && c->params.method == NDT_METHOD_NEWTON &&
+                  !(c->start.regularization.scale > 0) && !is_held (c);
     ndt_optimizer_init (&c->optimizer, &c->params, c->start.guess.orientation, c->start.approach);
   }
   __syncwarp ();
@@ -190,23 +214,13 @@ set_first_frame (const NdtCudaJob &job, Control *c, float reuse, uint32_t lane)
   if (lane == 0)
     c->reuse = reuse;
   __syncwarp ();
+  const double none[3] = {0, 0, 0};
   if (job.evaluate)
-    set_frame (job, c, job.evaluate_level, job.evaluate_kind, (const double *)NULL,
-        c->start.guess.orientation, false, lane);
+    set_frame (job, c, job.evaluate_level, job.evaluate_kind, none, c->start.guess.orientation,
+        false, lane);
   else
     set_trial_frame (job, c, lane);
   __syncwarp ();
-}
-
-/* Whether the start has penalties that hold() subtracts. */
-__device__ __forceinline__ bool
-is_held (const Control *c)
-{
-#if NDT_CUDA_METHODS
-  if (c->terms && c->start.regularization.extra.weight > 0)
-    return true;
-#endif
-  return c->start.regularization.factor.is_set;
 }
 
 /* Called by one thread. */
@@ -305,6 +319,8 @@ update (Control *c, bool is_finite, int *accepted)
   return ndt_optimizer_update (&c->optimizer, &c->params, &sums, accepted);
 }
 
+#include "ndt-cuda-newton.cuh"
+
 /* Takes the total, value i in lane i; sets the next frame and c->go_on. Called by warp 0. */
 __device__ __forceinline__ void
 advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
@@ -316,6 +332,8 @@ advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
   /* Of score, gradient and Hessian. */
   const bool is_finite = __all_sync (0xffffffffu, lane > 27 || isfinite (rounded));
   int accepted = 0;
+  if (step_as_usual (job, c, is_finite, value, lane))
+    return;
   if (lane == 0) {
     if (c->total[31] >= (double)CANCELLED || c->failed) {
       c->go_on = 0;

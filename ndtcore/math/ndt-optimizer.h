@@ -183,15 +183,14 @@ ndt_optimizer_limit (NdtReal step[6], NdtReal max_translation, NdtReal max_rotat
     step[i] *= k;
 }
 
-/* trial = from ⊕ length · step, by ndt_pose_retract()'s perturbation. from may be the trial. */
+/* to = from ⊕ step, by ndt_pose_retract()'s perturbation. from may be to. */
 NDT_INLINE void
-ndt_optimizer_move (NdtOptimizer *o, const NdtReal from_t[3], const NdtReal from_q[4])
+ndt_optimizer_retract (const NdtReal step[6], const NdtReal from_t[3], const NdtReal from_q[4],
+    NdtReal to_t[3], NdtReal to_q[4])
 {
-  NdtReal w[3];
-  for (int i = 0; i < 3; i++) {
-    o->t[i] = from_t[i] + o->length * o->step[i];
-    w[i] = o->length * o->step[3 + i];
-  }
+  const NdtReal *w = step + 3;
+  for (int i = 0; i < 3; i++)
+    to_t[i] = from_t[i] + step[i];
   /* sin (θ/2) / θ and cos (θ/2) of the quaternion: up to 0.5 rad by their series, with an error of
    * 1e-13. */
   const NdtReal h = ndt_optimizer_square3 (w) / 4;
@@ -217,10 +216,21 @@ ndt_optimizer_move (NdtOptimizer *o, const NdtReal from_t[3], const NdtReal from
   const NdtReal c = a3 * b[3] - a0 * b[0] - a1 * b[1] - a2 * b[2];
   /* 1 / sqrt by one Newton step from 1: both factors have unit length up to rounding. */
   const NdtReal n = (NdtReal)1.5 - (NdtReal)0.5 * (x * x + y * y + z * z + c * c);
-  o->q[0] = x * n;
-  o->q[1] = y * n;
-  o->q[2] = z * n;
-  o->q[3] = c * n;
+  to_q[0] = x * n;
+  to_q[1] = y * n;
+  to_q[2] = z * n;
+  to_q[3] = c * n;
+}
+
+/* trial = from ⊕ length · step. from may be the trial. */
+NDT_INLINE void
+ndt_optimizer_move (NdtOptimizer *o, const NdtReal from_t[3], const NdtReal from_q[4])
+{
+  NdtReal step[6];
+  NDT_UNROLL
+  for (int i = 0; i < 6; i++)
+    step[i] = o->length * o->step[i];
+  ndt_optimizer_retract (step, from_t, from_q, o->t, o->q);
 }
 
 NDT_INLINE void
@@ -377,20 +387,38 @@ ndt_optimizer_is_small (const NdtOptimizer *o, const NdtOptimizerParams *params)
          l2 * ndt_optimizer_square3 (o->step + 3) <= rotation * rotation;
 }
 
+/* Rotations are weighted by a lever of 10 m, about the distance at which most points lie. */
+#define NDT_OPTIMIZER_LEVER2 100
+
+/* By weighted products: of the new and the last step, and of each with itself. */
+NDT_INLINE void
+ndt_optimizer_count_turn (NdtOptimizer *o, NdtReal dot, NdtReal now, NdtReal last)
+{
+  o->reversals = dot < 0 && dot * dot > (NdtReal)0.81 * now * last ? o->reversals + 1 : 0;
+  if (o->reversals > o->oscillation)
+    o->oscillation = o->reversals;
+}
+
 NDT_INLINE void
 ndt_optimizer_count_reversal (NdtOptimizer *o)
 {
-  /* Rotations are weighted by a lever of 10 m, about the distance at which most points lie. */
   NdtReal dot = 0, now = 0, last = 0;
   for (int i = 0; i < 6; i++) {
-    const NdtReal k = i < 3 ? 1 : 100;
+    const NdtReal k = i < 3 ? 1 : NDT_OPTIMIZER_LEVER2;
     dot += k * o->step[i] * o->last_step[i];
     now += k * o->step[i] * o->step[i];
     last += k * o->last_step[i] * o->last_step[i];
   }
-  o->reversals = dot < 0 && dot * dot > (NdtReal)0.81 * now * last ? o->reversals + 1 : 0;
-  if (o->reversals > o->oscillation)
-    o->oscillation = o->reversals;
+  ndt_optimizer_count_turn (o, dot, now, last);
+}
+
+/* Whether a step of the approach, by its squared lengths, is far inside what the next stage
+ * reaches. */
+NDT_INLINE int
+ndt_optimizer_ends_stage (NdtReal translation2, NdtReal rotation2, NdtReal cell)
+{
+  return translation2 < (NdtReal)NDT_OPTIMIZER_STAGE_CELL2 * cell * cell &&
+         rotation2 < (NdtReal)NDT_OPTIMIZER_STAGE_TURN2;
 }
 
 /* ndt_optimizer_update() of the score by LM or L-BFGS; sums are finite, and their evaluation is
@@ -524,9 +552,8 @@ ndt_optimizer_update (
       o->length = 1;
       ndt_optimizer_move (o, o->t, o->q);
       o->approach_steps++;
-      /* A fiftieth of a cell is far inside what the next stage reaches. */
-      if (ndt_optimizer_square3 (o->step) < (NdtReal)NDT_OPTIMIZER_STAGE_CELL2 * cell * cell &&
-          ndt_optimizer_square3 (o->step + 3) < (NdtReal)NDT_OPTIMIZER_STAGE_TURN2)
+      if (ndt_optimizer_ends_stage (
+              ndt_optimizer_square3 (o->step), ndt_optimizer_square3 (o->step + 3), cell))
         stage_done = 1;
     }
     /* The last evaluation is of the score. */
