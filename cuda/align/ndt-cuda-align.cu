@@ -62,17 +62,19 @@ choose_kernel (const NdtCudaShape *shape)
   }
 }
 
+template <bool ALONE>
+static size_t
+slot_bytes_of (uint32_t lanes)
+{
+  return lanes == 1   ? sizeof (ChunkSlot<1, ALONE>)
+         : lanes == 2 ? sizeof (ChunkSlot<2, ALONE>)
+                      : sizeof (ChunkSlot<4, ALONE>);
+}
+
 static size_t
 slot_bytes (const NdtCudaShape *shape, uint32_t lanes)
 {
-  switch (lanes) {
-  case 1:
-    return shape->grid ? sizeof (ChunkSlot<1, true>) : sizeof (ChunkSlot<1, false>);
-  case 2:
-    return shape->grid ? sizeof (ChunkSlot<2, true>) : sizeof (ChunkSlot<2, false>);
-  default:
-    return shape->grid ? sizeof (ChunkSlot<4, true>) : sizeof (ChunkSlot<4, false>);
-  }
+  return shape->grid && !shape->dense ? slot_bytes_of<true> (lanes) : slot_bytes_of<false> (lanes);
 }
 
 /* Dynamic shared memory of a launch with @n_slots slots for @lanes lanes. */

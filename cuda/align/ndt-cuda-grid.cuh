@@ -117,8 +117,8 @@ template <int PARTS> struct GridShared {
 };
 
 /* Runs the alignment from start number @start. Returns whether the next one follows. @sequence:
- * number of the last exchange. */
-template <int THREADS, int PARTS, int LANES>
+ * number of the last exchange. @ALONE: as of ChunkSlot. */
+template <int THREADS, int PARTS, int LANES, bool ALONE>
 __device__ __forceinline__ bool
 align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *dynamic,
     const NdtCudaSource &source, uint32_t n_points, uint32_t start, uint32_t &sequence)
@@ -131,9 +131,9 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
   static_assert (SEGMENTS == 2 * WARPS, "each warp collects two segments");
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const uint32_t segment = blockIdx.x % SEGMENTS, part = blockIdx.x / SEGMENTS;
-  ChunkSlot<LANES, true> *slots = (ChunkSlot<LANES, true> *)dynamic;
+  ChunkSlot<LANES, ALONE> *slots = (ChunkSlot<LANES, ALONE> *)dynamic;
   const uint32_t n_slots = job.n_slots[LANES / 2];
-  ChunkSlot<LANES, true> *scratch = slots + n_slots + warp;
+  ChunkSlot<LANES, ALONE> *scratch = slots + n_slots + warp;
   const uint32_t n_chunks = (n_points + CHUNK - 1) / CHUNK;
   /* Local chunk l of the block. */
   const auto chunk_of = [&] (uint32_t l) {
@@ -162,7 +162,7 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
   } else if (start == 0 || job.sources) {
     for (uint32_t i = threadIdx.x - 32; i < n_slots * CHUNK && chunk_of (i / CHUNK) < n_chunks;
          i += THREADS - 32)
-      fill_slot<LANES, true> (
+      fill_slot<LANES, ALONE> (
           source, &slots[i / CHUNK], CHUNK * chunk_of (i / CHUNK) + i % CHUNK, n_points, i % CHUNK);
   } else {
     for (uint32_t i = threadIdx.x - 32; i < 32 * n_slots; i += THREADS - 32)
@@ -184,7 +184,7 @@ align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *
            l += WARPS) {
         const bool kept = l < n_slots;
         chunks[(l - first) * VALUES + lane] =
-            chunk_values<LANES, true> (control.frame, source.points, source.stride, n_points,
+            chunk_values<LANES, ALONE> (control.frame, source.points, source.stride, n_points,
                 CHUNK * chunk_of (l), kept ? &slots[l] : scratch, kept, lane);
       }
       __syncthreads ();
@@ -245,13 +245,13 @@ __launch_bounds__ (THREADS, BLOCKS) align_grid (const __grid_constant__ NdtCudaJ
     const uint32_t n_points = count_points (source);
     const uint32_t lanes = LANES ? LANES : choose_lanes (job, n_points);
     if (lanes == 4)
-      go = align_in_grid<THREADS, PARTS, 4> (
+      go = align_in_grid<THREADS, PARTS, 4, BLOCKS == 1> (
           job, shared, dynamic, source, n_points, start, sequence);
     else if (lanes == 2)
-      go = align_in_grid<THREADS, PARTS, 2> (
+      go = align_in_grid<THREADS, PARTS, 2, BLOCKS == 1> (
           job, shared, dynamic, source, n_points, start, sequence);
     else
-      go = align_in_grid<THREADS, PARTS, 1> (
+      go = align_in_grid<THREADS, PARTS, 1, BLOCKS == 1> (
           job, shared, dynamic, source, n_points, start, sequence);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0 && !shared.control.failed)

@@ -110,18 +110,19 @@ solve_definite (const double *total, const float *rounded, double gradient[6], d
 }
 
 /* Takes the step of a pass whose trial is accepted, or of the approach, where nothing out of the
- * ordinary happens: advance() in fewer cycles. @is_finite: of the sums; @value: as there. Returns
- * false with nothing changed in other cases. */
+ * ordinary happens: advance() in fewer cycles. @total: less penalties, rounded in c->rounded;
+ * @is_finite: of the sums; @value: as there. Returns false with nothing changed in other cases. */
 __device__ __forceinline__ bool
-step_as_usual (const NdtCudaJob &job, Control *c, bool is_finite, double value, uint32_t lane)
+step_as_usual (const NdtCudaJob &job, Control *c, const double *total, bool is_finite, double value,
+    uint32_t lane)
 {
   NdtOptimizer *o = &c->optimizer;
   const NdtOptimizerParams *params = &c->params;
-  const double score = c->total[0];
+  const double score = total[0];
   const int kind = o->kind, level = o->level, have_best = o->have_best;
   const bool is_score = kind == NDT_KIND_SCORE;
-  const bool is_usual =
-      c->is_plain & is_finite & (c->rounded[30] > 0) & (c->rounded[31] < CANCELLED) & !c->failed;
+  const bool is_usual = c->is_plain & is_finite & (isfinite (c->rounded[0]) != 0) &
+                        (c->rounded[30] > 0) & (c->rounded[31] < CANCELLED) & !c->failed;
   const bool is_ascent = !is_score | (!o->on_detour & !o->is_last &
                                          (o->iterations < params->max_iterations) &
                                          (!have_best | (score > o->score)));
@@ -145,7 +146,7 @@ step_as_usual (const NdtCudaJob &job, Control *c, bool is_finite, double value, 
                rotation_epsilon = params->rotation_epsilon;
 
   double gradient[6], step[6];
-  const bool definite = solve_definite (c->total, c->rounded, gradient, step);
+  const bool definite = solve_definite (total, c->rounded, gradient, step);
   double translation2 = ndt_optimizer_square3 (step), rotation2 = ndt_optimizer_square3 (step + 3);
   const bool is_small = (translation2 <= translation_epsilon * translation_epsilon) &
                         (rotation2 <= rotation_epsilon * rotation_epsilon);

@@ -29,12 +29,12 @@ typedef struct {
   NdtStart start;
   __align__ (16) double total[VALUES];
   double best[VALUES];
-  double held[VALUES];                 /* total less the penalty of a factor */
+  __align__ (16) double held[VALUES];   /* total less the penalty of a factor */
   __align__ (16) float rounded[VALUES]; /* total */
   float reuse;           /* as of NdtCudaJob */
   int32_t go_on;
   int32_t failed;
-  int32_t is_plain; /* an alignment by Newton's method without regularization */
+  int32_t is_plain; /* an alignment by Newton's method without a penalty along a line */
 #if NDT_CUDA_METHODS
   const NdtExtraTerms *terms;
   double *scalars; /* of this block */
@@ -201,7 +201,7 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words
     c->params.n_levels = job.n_levels;
     c->params.resolution = job.levels[0].resolution;
     c->is_plain = !job.evaluate && c->params.method == NDT_METHOD_NEWTON &&
-                  !(c->start.regularization.scale > 0) && !is_held (c);
+                  !(c->start.regularization.scale > 0);
     ndt_optimizer_init (&c->optimizer, &c->params, c->start.guess.orientation, c->start.approach);
   }
   __syncwarp ();
@@ -223,7 +223,7 @@ set_first_frame (const NdtCudaJob &job, Control *c, float reuse, uint32_t lane)
   __syncwarp ();
 }
 
-/* Called by one thread. */
+/* Sets c->held and its rounded values. Called by one thread. */
 static __device__ __noinline__ void
 hold (Control *c)
 {
@@ -265,7 +265,6 @@ descend (Control *c, bool is_finite)
   NdtOptimizerSums sums;
   const double *total = c->total;
   if (is_held (c)) {
-    hold (c);
     total = c->held;
     is_finite = is_finite && is_held_finite (c);
   }
@@ -300,8 +299,6 @@ update (Control *c, bool is_finite, int *accepted)
   NdtOptimizerSums sums;
   const bool held = is_held (c);
   const double *total = held ? c->held : c->total;
-  if (held)
-    hold (c);
 #if NDT_CUDA_METHODS
   is_finite = is_finite && (!held || is_held_finite (c));
 #endif
@@ -332,7 +329,13 @@ advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
   /* Of score, gradient and Hessian. */
   const bool is_finite = __all_sync (0xffffffffu, lane > 27 || isfinite (rounded));
   int accepted = 0;
-  if (step_as_usual (job, c, is_finite, value, lane))
+  const bool held = is_held (c);
+  if (held) {
+    if (lane == 0)
+      hold (c);
+    __syncwarp ();
+  }
+  if (step_as_usual (job, c, held ? c->held : c->total, is_finite, value, lane))
     return;
   if (lane == 0) {
     if (c->total[31] >= (double)CANCELLED || c->failed) {

@@ -42,32 +42,35 @@ count_raw (const NdtCudaThin &thin)
   return thin.n_raw_device ? min (thin.n_raw, *thin.n_raw_device) : thin.n_raw;
 }
 
-/* The records of a block, in shared memory: each is read once, in whole words of 16 bytes, since it
- * may be in memory of the host. Returns the first one. */
+/* The records of a warp, in shared memory: each is read once, in whole words of 16 bytes, since it
+ * may be in memory of the host. No warp waits for another's, so that the points of the first ones
+ * are done when the last ones come. Returns the first one. */
 __device__ __forceinline__ const uint8_t *
 stage (const NdtCudaThin &thin)
 {
-  __shared__ __align__ (16) uint4 records[NDT_CUDA_THIN_RECORD * INSERT / 16];
-  constexpr uint32_t EACH = NDT_CUDA_THIN_RECORD / 16; /* words of a thread at most */
-  const uint64_t first = (uint64_t)blockIdx.x * INSERT * thin.stride;
+  constexpr uint32_t WORDS = NDT_CUDA_THIN_RECORD * 32 / 16; /* of a warp at most */
+  __shared__ __align__ (16) uint4 of_block[INSERT / 32][WORDS];
+  uint4 *records = of_block[threadIdx.x / 32];
+  const uint32_t lane = threadIdx.x % 32;
+  const uint64_t first = (uint64_t)(blockIdx.x * (INSERT / 32) + threadIdx.x / 32) * 32 * thin.stride;
   const uint64_t all = (uint64_t)(thin.n_raw - 1) * thin.stride + 12;
-  const uint32_t size = (uint32_t)min (all - first, INSERT * thin.stride), n_words = size / 16;
+  const uint32_t size = first < all ? (uint32_t)min (all - first, 32 * thin.stride) : 0,
+                 n_words = size / 16;
   const uint4 *from = (const uint4 *)(thin.x + first);
-  uint4 word[EACH];
+  uint4 word[WORDS / 32];
 #pragma unroll
-  for (uint32_t k = 0; k < EACH; k++)
-    if (threadIdx.x + k * INSERT < n_words)
-      word[k] = __ldg (from + threadIdx.x + k * INSERT);
+  for (uint32_t k = 0; k < WORDS / 32; k++)
+    if (lane + 32 * k < n_words)
+      word[k] = __ldg (from + lane + 32 * k);
   /* The last record need not fill its last word. */
   const uint32_t rest = (size - 16 * n_words) / 4;
-  if (threadIdx.x < rest)
-    ((uint32_t *)(records + n_words))[threadIdx.x] =
-        __ldg ((const uint32_t *)(from + n_words) + threadIdx.x);
+  if (lane < rest)
+    ((uint32_t *)(records + n_words))[lane] = __ldg ((const uint32_t *)(from + n_words) + lane);
 #pragma unroll
-  for (uint32_t k = 0; k < EACH; k++)
-    if (threadIdx.x + k * INSERT < n_words)
-      records[threadIdx.x + k * INSERT] = word[k];
-  __syncthreads ();
+  for (uint32_t k = 0; k < WORDS / 32; k++)
+    if (lane + 32 * k < n_words)
+      records[lane + 32 * k] = word[k];
+  __syncwarp ();
   return (const uint8_t *)records;
 }
 
@@ -82,7 +85,7 @@ __launch_bounds__ (INSERT) insert (const __grid_constant__ NdtCudaThin thin)
   bool keep = false;
   if (i < (thin.n_raw + BLOCK - 1) / BLOCK)
     thin.counts[i] = 0;
-  const uint8_t *staged = STAGED ? stage (thin) + threadIdx.x * thin.stride : NULL;
+  const uint8_t *staged = STAGED ? stage (thin) + lane * thin.stride : NULL;
   if (i < count_raw (thin)) {
     if (STAGED) {
       p[0] = ((const float *)staged)[0];
