@@ -90,7 +90,7 @@ static size_t
 taken_bytes (const NdtCudaLimits *limits, const NdtCudaShape *shape, uint32_t lanes)
 {
   const int32_t *declared = shape->methods ? limits->methods_declared : limits->declared;
-  return (size_t)declared[shape->grid] + dynamic_bytes (shape, lanes, 0);
+  return (size_t)declared[shape->grid + shape->dense] + dynamic_bytes (shape, lanes, 0);
 }
 
 size_t
@@ -158,7 +158,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   if (e != cudaSuccess)
     return e;
 
-  limits->declared[0] = limits->declared[1] = 0;
+  limits->declared[0] = limits->declared[1] = limits->declared[2] = 0;
   /* Code compiled for devices before 9.0 has no clusters, even where a later device runs it. */
   bool has_clusters = major >= 9;
   limits->methods_declared[0] = limits->methods_declared[1] = 0;
@@ -174,8 +174,9 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
         const void *kernel = (const void *)choose_kernel (&shape);
         int32_t *declared = methods ? limits->methods_declared : limits->declared;
         e = cudaFuncGetAttributes (&attributes, kernel);
-        if (e == cudaSuccess && declared[shape.grid] < (int)attributes.sharedSizeBytes)
-          declared[shape.grid] = (int)attributes.sharedSizeBytes;
+        const int32_t kind = shape.grid + shape.dense;
+        if (e == cudaSuccess && declared[kind] < (int)attributes.sharedSizeBytes)
+          declared[kind] = (int)attributes.sharedSizeBytes;
         if (e == cudaSuccess)
           e = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
               limits->max_shared - (int)attributes.sharedSizeBytes);
@@ -216,7 +217,8 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
     }
   }
 #endif
-  /* One block per multiprocessor, where it fits with the least shared memory that it needs. */
+  /* One block per multiprocessor, and two of the dense ones, where they fit with the least shared
+   * memory that they need. */
   const NdtCudaShape grid = {1, 0, 128, 256, 0, {}, 0}, dense = {1, 1, 16, 256, 0, {}, 0};
   int blocks = 0, dense_blocks = 0;
   if (cooperative && cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, choose_kernel (&grid),
@@ -227,7 +229,7 @@ ndt_cuda_align_limits (int device, NdtCudaLimits *limits)
   limits->max_grid = blocks > 0 ? limits->n_processors : 0;
   if (cooperative &&
       cudaOccupancyMaxActiveBlocksPerMultiprocessor (&dense_blocks, choose_kernel (&dense), 256,
-          dynamic_bytes (&dense, 1, 1)) != cudaSuccess) {
+          dynamic_bytes (&dense, 4, 0)) != cudaSuccess) {
     (void)cudaGetLastError ();
     dense_blocks = 0;
   }

@@ -156,7 +156,8 @@ typedef struct {
  * @max_grid: largest grid that the device holds at once, with 256 threads a block
  * @max_dense: the same with two blocks a multiprocessor
  * @max_shared: bytes of shared memory that a block can have
- * @declared: of these, the statically declared ones of the kernels for clusters and for grids …
+ * @declared: of these, the statically declared ones of the kernels for clusters, for grids, and for
+ *   dense ones …
  * @methods_declared: … and of those with @methods
  */
 typedef struct {
@@ -165,7 +166,7 @@ typedef struct {
   int32_t max_grid;
   int32_t max_dense;
   int32_t max_shared;
-  int32_t declared[2];
+  int32_t declared[3];
   int32_t methods_declared[2];
 } NdtCudaLimits;
 

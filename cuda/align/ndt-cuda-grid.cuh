@@ -105,13 +105,17 @@ receive (const NdtCudaJob &job, uint32_t tag, uint32_t lane, uint32_t words[NDT_
   return !failed && words[NDT_CUDA_MESSAGE - 1] == NDT_CUDA_GO;
 }
 
-/* @PARTS: blocks of a segment. */
-template <int PARTS> struct GridShared {
+/* @PARTS: blocks of a segment; @ALONE: as of ChunkSlot: two blocks of a multiprocessor have fewer
+ * chunks at a time, so that both have room where it has 64 kB. */
+template <int PARTS, bool ALONE> struct GridShared {
   static constexpr uint32_t PER = STRANDS / PARTS; /* strands of a block */
+  static constexpr uint32_t CHUNKS = ALONE ? NDT_CUDA_CHUNK_BUFFER : NDT_CUDA_CHUNK_BUFFER * 3 / 4;
   Control control;
-  float chunks[NDT_CUDA_CHUNK_BUFFER * VALUES];
+  union {
+    float chunks[CHUNKS * VALUES];
+    double pairs[SEGMENTS / 2 * VALUES]; /* of segments; once the chunks are in the strands */
+  };
   float strands[PER * VALUES];
-  double pairs[SEGMENTS / 2 * VALUES]; /* of segments */
   uint32_t message[NDT_CUDA_MESSAGE];
   int32_t goes_on;
 };
@@ -120,11 +124,12 @@ template <int PARTS> struct GridShared {
  * number of the last exchange. @ALONE: as of ChunkSlot. */
 template <int THREADS, int PARTS, int LANES, bool ALONE>
 __device__ __forceinline__ bool
-align_in_grid (const NdtCudaJob &job, GridShared<PARTS> &shared, unsigned char *dynamic,
+align_in_grid (const NdtCudaJob &job, GridShared<PARTS, ALONE> &shared, unsigned char *dynamic,
     const NdtCudaSource &source, uint32_t n_points, uint32_t start, uint32_t &sequence)
 {
   constexpr uint32_t WARPS = THREADS / 32, CHUNK = 32 / LANES;
-  constexpr uint32_t PER = GridShared<PARTS>::PER, ROUND = NDT_CUDA_CHUNK_BUFFER / PER;
+  constexpr uint32_t PER = GridShared<PARTS, ALONE>::PER,
+                     ROUND = GridShared<PARTS, ALONE>::CHUNKS / PER;
   Control &control = shared.control;
   float *chunks = shared.chunks, *strands = shared.strands;
   double *pairs = shared.pairs;
@@ -234,7 +239,7 @@ static __global__ void
 __launch_bounds__ (THREADS, BLOCKS) align_grid (const __grid_constant__ NdtCudaJob job)
 {
   extern __shared__ __align__ (16) unsigned char dynamic[];
-  __shared__ GridShared<PARTS> shared;
+  __shared__ GridShared<PARTS, BLOCKS == 1> shared;
   if (threadIdx.x < 32)
     begin (job, &shared.control, (const uint32_t *)(job.starts ? &job.starts[0] : &job.start),
         sizeof (NdtStart) / 4, threadIdx.x);

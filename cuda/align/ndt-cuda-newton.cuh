@@ -123,9 +123,9 @@ step_as_usual (const NdtCudaJob &job, Control *c, const double *total, bool is_f
   const bool is_score = kind == NDT_KIND_SCORE;
   const bool is_usual = c->is_plain & is_finite & (isfinite (c->rounded[0]) != 0) &
                         (c->rounded[30] > 0) & (c->rounded[31] < CANCELLED) & !c->failed;
-  const bool is_ascent = !is_score | (!o->on_detour & !o->is_last &
-                                         (o->iterations < params->max_iterations) &
-                                         (!have_best | (score > o->score)));
+  const bool is_ascent =
+      !is_score | (!o->on_detour & !o->is_last & (o->iterations < params->max_iterations) &
+                      (!have_best | (score > o->score)));
   if (!(is_usual & is_ascent))
     return false;
 
@@ -171,8 +171,8 @@ step_as_usual (const NdtCudaJob &job, Control *c, const double *total, bool is_f
     return false;
   double to_t[3], to_q[4];
   ndt_optimizer_retract (step, t, q, to_t, to_q);
-  const bool stage_ends =
-      !is_score & ((o->stage_steps == 1) | ndt_optimizer_ends_stage (translation2, rotation2, cell));
+  const bool stage_ends = !is_score & ((o->stage_steps == 1) |
+                                          ndt_optimizer_ends_stage (translation2, rotation2, cell));
   const int next = is_score ? level : stage_ends ? max (level - 1, 0) : level;
   const int next_kind = is_score | (stage_ends & (level == 0)) ? NDT_KIND_SCORE : kind;
   set_frame (job, c, next, next_kind, to_t, to_q,

@@ -31,7 +31,7 @@ typedef struct {
   double best[VALUES];
   __align__ (16) double held[VALUES];   /* total less the penalty of a factor */
   __align__ (16) float rounded[VALUES]; /* total */
-  float reuse;           /* as of NdtCudaJob */
+  float reuse;                          /* as of NdtCudaJob */
   int32_t go_on;
   int32_t failed;
   int32_t is_plain; /* an alignment by Newton's method without a penalty along a line */
@@ -119,9 +119,9 @@ set_frame (const NdtCudaJob &job, Control *c, int level, int kind, const double 
 }
 
 /* Whether voxels that are found in a pass are kept for the next one. @moved2: squared motion from
- * the best pose to the trial, rotations counted at 20 m, a typical range. Each step is several times
- * shorter than the one before: voxels found now are valid in the next pass where this step is not
- * much longer than the limit of their validity. */
+ * the best pose to the trial, rotations counted at 20 m, a typical range. Each step is several
+ * times shorter than the one before: voxels found now are valid in the next pass where this step is
+ * not much longer than the limit of their validity. */
 __device__ __forceinline__ bool
 choose_keep (const NdtCudaJob &job, const Control *c, float moved2)
 {

@@ -52,7 +52,8 @@ stage (const NdtCudaThin &thin)
   __shared__ __align__ (16) uint4 of_block[INSERT / 32][WORDS];
   uint4 *records = of_block[threadIdx.x / 32];
   const uint32_t lane = threadIdx.x % 32;
-  const uint64_t first = (uint64_t)(blockIdx.x * (INSERT / 32) + threadIdx.x / 32) * 32 * thin.stride;
+  const uint64_t first =
+      (uint64_t)(blockIdx.x * (INSERT / 32) + threadIdx.x / 32) * 32 * thin.stride;
   const uint64_t all = (uint64_t)(thin.n_raw - 1) * thin.stride + 12;
   const uint32_t size = first < all ? (uint32_t)min (all - first, 32 * thin.stride) : 0,
                  n_words = size / 16;
