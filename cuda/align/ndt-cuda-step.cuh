@@ -337,6 +337,7 @@ advance (const NdtCudaJob &job, Control *c, double value, uint32_t lane)
   }
   if (step_as_usual (job, c, held ? c->held : c->total, is_finite, value, lane))
     return;
+  __syncwarp (); /* all lanes have read what one of them changes */
   if (lane == 0) {
     if (c->total[31] >= (double)CANCELLED || c->failed) {
       c->go_on = 0;
