@@ -97,6 +97,7 @@ typedef struct {
   int32_t n_levels;
   int32_t neighbours;
   int32_t max_iterations;
+  int32_t max_evaluations;
   int32_t method; /* NdtMethod */
   int32_t evaluate;
   int32_t evaluate_level;

@@ -126,7 +126,10 @@ step_as_usual (const NdtCudaJob &job, Control *c, const double *total, bool is_f
   const bool is_ascent =
       !is_score | (!o->on_detour & !o->is_last & (o->iterations < params->max_iterations) &
                       (!have_best | (score > o->score)));
-  if (!(is_usual & is_ascent))
+  /* The last passes of a bound have rules of their own. */
+  const bool has_passes =
+      (params->max_evaluations == 0) | (o->evaluations + 3 <= params->max_evaluations);
+  if (!(is_usual & is_ascent & has_passes))
     return false;
 
   double t[3], q[4], before[6];

@@ -234,10 +234,8 @@ fill_job (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params)
   job->max_translation_step = params->max_translation_step;
   job->max_rotation_step = params->max_rotation_step;
   job->neighbours = (gint32)params->neighbours;
-  /* Steps that go back and those of an approach are beside it. */
-  job->max_iterations =
-      (gint32)(params->max_evaluations > 0 ? MIN (params->max_iterations, params->max_evaluations)
-                                           : params->max_iterations);
+  job->max_iterations = (gint32)params->max_iterations;
+  job->max_evaluations = (gint32)params->max_evaluations;
   job->method = (gint32)params->method;
   job->reuse = cuda->reuse;
   job->cancelled = &state->cancelled;

@@ -191,6 +191,7 @@ begin (const NdtCudaJob &job, Control *c, const uint32_t *from, uint32_t n_words
     c->params.max_translation_step = job.max_translation_step;
     c->params.max_rotation_step = job.max_rotation_step;
     c->params.max_iterations = job.max_iterations;
+    c->params.max_evaluations = job.max_evaluations;
 #if NDT_CUDA_METHODS
     c->params.method = job.method;
     c->terms = job.terms;

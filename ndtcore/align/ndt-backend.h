@@ -52,8 +52,7 @@ typedef struct {
  * @neighbours: which voxels a point is paired with when the score is maximized
  * @max_iterations: of the maximization, at least 1
  * @max_evaluations: passes over the scan of one alignment, at most, those of the approach and of
- *   steps that are shortened included (on CUDA these are beside it); at least 2 with an approach;
- *   0: no bound
+ *   steps that are shortened included; at least 2 with an approach; 0: no bound
  * @translation_epsilon: converged when a step is shorter than this, metres, at least 1e-9 …
  * @rotation_epsilon: … and turns by less than this, rad, at least 1e-9
  * @max_translation_step: longest step, metres, > 0

@@ -29,10 +29,10 @@ typedef struct {
   NdtReal max_translation_step;
   NdtReal max_rotation_step;
   int32_t max_iterations;
-  int32_t n_levels;        /* of the map */
-  NdtReal resolution;      /* of the finest level */
-  int32_t method;          /* NdtMethod */
-  int32_t max_evaluations; /* not read on a device */
+  int32_t n_levels;   /* of the map */
+  NdtReal resolution; /* of the finest level */
+  int32_t method;     /* NdtMethod */
+  int32_t max_evaluations;
 } NdtOptimizerParams;
 
 #define NDT_OPTIMIZER_MEMORY                                                                       \
@@ -365,15 +365,11 @@ ndt_optimizer_regularize (
 #endif
 }
 
-/* Returns 1 where there are not @n more evaluations. On a device iterations alone are bounded. */
+/* Returns 1 where there are not @n more evaluations. */
 NDT_INLINE int
 ndt_optimizer_is_spent (const NdtOptimizer *o, const NdtOptimizerParams *params, int n)
 {
-#if NDT_OPTIMIZER_ON_DEVICE
-  return 0;
-#else
   return params->max_evaluations > 0 && o->evaluations + n > params->max_evaluations;
-#endif
 }
 
 /* Is the step, at its current length, below both epsilons? */

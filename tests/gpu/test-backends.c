@@ -207,6 +207,37 @@ test_methods (void)
   scene_method = NDT_METHOD_NEWTON;
 }
 
+/* No alignment takes more passes than it may, its approach and its steps back included, and one
+ * that needs no more than that has the bits of one without a bound. */
+static void
+test_evaluations (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  Scene s = scene_new (60, 60000, 3001, 2, NULL);
+  NdtStart starts[N_STARTS] = {0};
+  make_starts (&s, starts);
+  scene_give (cuda, &s);
+  for (guint method = NDT_METHOD_NEWTON; method <= NDT_METHOD_LBFGS; method++)
+    for (guint i = 0; i < N_STARTS; i++) {
+      NdtAlignParams params = default_params;
+      NdtAlignResult whole, cut;
+      params.method = (NdtMethod)method;
+      memset (&whole, 0, sizeof (whole));
+      g_assert_true (ndt_backend_align (cuda, 0, &params, &starts[i], 1, &whole, NULL));
+      for (guint n = 2; n <= whole.evaluations + 1; n += 1 + n / 4) {
+        memset (&cut, 0, sizeof (cut));
+        params.max_evaluations = n;
+        g_assert_true (ndt_backend_align (cuda, 0, &params, &starts[i], 1, &cut, NULL));
+        g_assert_cmpuint (cut.evaluations, <=, n);
+        if (n >= whole.evaluations)
+          g_assert_cmpmem (&cut, sizeof (cut), &whole, sizeof (whole));
+      }
+    }
+  scene_clear (&s);
+}
+
 /* What devices without clusters, with less shared memory or fewer processors would do: the same, to
  * the bit, but where a block has no room for one lane a point. */
 static void
@@ -676,6 +707,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/regularization", test_regularization);
   g_test_add_func ("/gpu/pose-factor", test_pose_factor);
   g_test_add_func ("/gpu/methods", test_methods);
+  g_test_add_func ("/gpu/evaluations", test_evaluations);
   g_test_add_func ("/gpu/lesser-devices", test_lesser_devices);
   g_test_add_func ("/gpu/priority", test_priority);
   g_test_add_func ("/gpu/side-by-side", test_side_by_side);
