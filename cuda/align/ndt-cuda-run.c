@@ -7,69 +7,6 @@
 #include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/math/ndt-formulas.h"
 
-/* ---- Backends side by side ---- */
-
-static GMutex share_lock;
-static GSList *sharing; /* of NdtCudaBackend */
-
-void
-ndt_cuda_share_join (NdtCudaBackend *cuda)
-{
-  g_mutex_lock (&share_lock);
-  sharing = g_slist_prepend (sharing, cuda);
-  g_mutex_unlock (&share_lock);
-}
-
-void
-ndt_cuda_share_leave (NdtCudaBackend *cuda)
-{
-  g_mutex_lock (&share_lock);
-  sharing = g_slist_remove (sharing, cuda);
-  g_mutex_unlock (&share_lock);
-}
-
-/* This backend's share of the device, in multiprocessors, times @times: all active backends of the
- * process have equal shares of what those in the background leave. The blocks of a launch wait for
- * each other, and those that wait for a multiprocessor that a search occupies would wait for its
- * end. */
-static guint
-get_share (const NdtCudaBackend *cuda, guint times)
-{
-  const gint64 now = g_get_monotonic_time ();
-  const guint n_processors = (guint)cuda->limits.n_processors;
-  guint n = 1, occupied = 0;
-  if (cuda->is_background)
-    return MAX (n_processors / 2, 1);
-  g_mutex_lock (&share_lock);
-  for (const GSList *l = sharing; l; l = l->next) {
-    const NdtCudaBackend *other = l->data;
-    if (other == cuda || other->device != cuda->device)
-      continue;
-    if (other->is_background)
-      occupied = MAX (occupied, (guint)g_atomic_int_get (&other->occupied));
-    else
-      n += now - __atomic_load_n (&other->began_at, __ATOMIC_RELAXED) < NDT_CUDA_AT_WORK;
-  }
-  g_mutex_unlock (&share_lock);
-  return MIN (times * n_processors / n, n_processors - occupied);
-}
-
-guint
-ndt_cuda_share_begin (NdtCudaBackend *cuda)
-{
-  const guint share = get_share (cuda, 1);
-  __atomic_store_n (&cuda->began_at, g_get_monotonic_time (), __ATOMIC_RELAXED);
-  if (cuda->is_background)
-    g_atomic_int_set (&cuda->occupied, (gint)share);
-  return share;
-}
-
-void
-ndt_cuda_share_end (NdtCudaBackend *cuda)
-{
-  g_atomic_int_set (&cuda->occupied, 0);
-}
-
 /* ---- Shapes ---- */
 
 guint
@@ -346,7 +283,7 @@ most_starts (const NdtCudaBackend *cuda, const NdtCudaJob *job)
 {
   if (!cuda->is_background)
     return NDT_CUDA_MAX_STARTS;
-  const guint n = MAX (get_share (cuda, 1) / 4, 1);
+  const guint n = MAX (ndt_cuda_share_get (cuda, 1) / 4, 1);
   return job->evaluate ? NDT_CUDA_BACKGROUND_PASSES * n : n;
 }
 
@@ -369,7 +306,7 @@ run (NdtCudaBackend *cuda, NdtCudaScan *scan, NdtCudaJob *job, const NdtStart *s
 {
   n_starts = MIN (n_starts, most_starts (cuda, job));
   const NdtCudaShape shape =
-      choose_shape (cuda, scan, n_starts, get_share (cuda, 2), needs_methods (job));
+      choose_shape (cuda, scan, n_starts, ndt_cuda_share_get (cuda, 2), needs_methods (job));
   if (!ndt_cuda_scan_ready (scan, 0, &cuda->thinner, &cuda->memory, cuda->stream, error))
     return 0;
   if (shape.grid)
@@ -431,7 +368,7 @@ prepare (NdtCudaBackend *cuda, GError **error)
     return FALSE;
   }
   __atomic_store_n (&cuda->began_at, g_get_monotonic_time (), __ATOMIC_RELAXED);
-  cuda->thinner.alone = get_share (cuda, 1) == (guint)cuda->limits.n_processors;
+  cuda->thinner.alone = ndt_cuda_share_get (cuda, 1) == (guint)cuda->limits.n_processors;
   return TRUE;
 }
 
@@ -585,7 +522,7 @@ launch_sequence (NdtCudaBackend *cuda, guint n_following, GError **error)
    * same part. */
   NdtCudaScan *scan = &cuda->scans[q->slot];
   const gboolean alone = n_following == 0 || scan->thinned;
-  guint share = get_share (cuda, alone ? 2 : 1);
+  guint share = ndt_cuda_share_get (cuda, alone ? 2 : 1);
   /* The clusters of the scan before are summed beside a sequence: with the few multiprocessors that
    * its usual grid leaves they would take longer than the alignment. */
   if (!alone && q->params.clusters)

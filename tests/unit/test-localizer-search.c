@@ -152,6 +152,43 @@ test_no_delay (void)
   }
 }
 
+/* A start that did not fit is searched around where it has an uncertainty, and else not at all:
+ * a place in its neighbourhood may have rivals in the rest of the map. Nor does time take it
+ * further away than it may be off. */
+static void
+test_area_of_start (void)
+{
+  const NdtPose start = {{100, -50, 2}, {0, 0, 0, 1}};
+  const NdtTrackerInput input = {.time = 0}, next = {.time = 100 * MS}, later = {.time = 1400 * MS};
+  NdtTracker tracker;
+  NdtPose around, off = start;
+  double stddev[6];
+  for (guint wide = 0; wide < 2; wide++) {
+    NdtTrackerGuess guess;
+    ndt_tracker_reset (&tracker);
+    tracker.has_initial = 1;
+    tracker.initial = start;
+    for (guint k = 0; k < 2; k++)
+      tracker.initial_stddev[k] = wide ? 5 : 0;
+    off.position[0] = 103;
+    ndt_tracker_predict (&tracker, &input, &guess);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DEGRADED, &off, 2, 0.9, 3);
+    g_assert_false (tracker.is_anchor_good);
+    off.position[0] = 102.9;
+    g_assert_true (ndt_tracker_reaches (&tracker, &later, &off));
+    off.position[0] = 103.1;
+    g_assert_false (ndt_tracker_reaches (&tracker, &later, &off));
+    g_assert_cmpint (ndt_tracker_get_area (&tracker, &next, &around, stddev), ==, wide);
+    if (wide) {
+      g_assert_cmpfloat (around.position[0], ==, 100);
+      g_assert_cmpfloat (stddev[0], ==, 5);
+    }
+  }
+  /* Of a stream that tracked it is around its last pose. */
+  ndt_tracker_accept (&tracker, &input, &start, 1);
+  g_assert_cmpint (ndt_tracker_get_area (&tracker, &next, &around, stddev), ==, 1);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -161,6 +198,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-search/road", test_road);
   g_test_add_func ("/localizer-search/no-evidence", test_no_evidence);
   g_test_add_func ("/localizer-search/no-delay", test_no_delay);
+  g_test_add_func ("/localizer-search/area-of-start", test_area_of_start);
   const int result = g_test_run ();
   free_stream ();
   return result;

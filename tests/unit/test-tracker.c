@@ -621,44 +621,6 @@ test_failed_start (void)
   g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
 }
 
-/* A start that did not fit is searched around where it has an uncertainty, and else not at all:
- * a place in its neighbourhood may have rivals in the rest of the map. */
-static void
-test_area_of_start (void)
-{
-  for (guint wide = 0; wide < 2; wide++) {
-    NdtTracker tracker;
-    const NdtTrackerInput input = {.time = 0}, next = {.time = 100 * MS};
-    NdtPose around;
-    double stddev[6];
-    ndt_tracker_reset (&tracker);
-    tracker.has_initial = 1;
-    tracker.initial = start;
-    for (guint k = 0; k < 2; k++)
-      tracker.initial_stddev[k] = wide ? 5 : 0;
-    const NdtPose elsewhere = beside (&start, 3);
-    step (&tracker, &input, NDT_OUTCOME_DEGRADED, &elsewhere);
-    g_assert_false (tracker.is_anchor_good);
-    /* Nor does time take it further away than the start may be off. */
-    const NdtTrackerInput later = {.time = 1400 * MS};
-    const NdtPose within = beside (&start, 2.9), beyond = beside (&start, 3.1);
-    g_assert_true (ndt_tracker_reaches (&tracker, &later, &within));
-    g_assert_false (ndt_tracker_reaches (&tracker, &later, &beyond));
-    g_assert_cmpint (ndt_tracker_get_area (&tracker, &next, &around, stddev), ==, wide);
-    if (wide) {
-      assert_pose (&around, &start);
-      g_assert_cmpfloat (stddev[0], ==, 5);
-    }
-  }
-  /* Of a stream that tracked it is around its last pose. */
-  NdtTracker tracker = start_tracking (0);
-  const NdtTrackerInput input = {.time = 0}, next = {.time = 100 * MS};
-  NdtPose around;
-  double stddev[6];
-  ndt_tracker_accept (&tracker, &input, &start, 1);
-  g_assert_cmpint (ndt_tracker_get_area (&tracker, &next, &around, stddev), ==, 1);
-}
-
 static void
 test_dropped (void)
 {
@@ -715,7 +677,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/tracker/lost", test_lost);
   g_test_add_func ("/tracker/max-skips", test_max_skips);
   g_test_add_func ("/tracker/failed-start", test_failed_start);
-  g_test_add_func ("/tracker/area-of-start", test_area_of_start);
   g_test_add_func ("/tracker/dropped", test_dropped);
   return g_test_run ();
 }

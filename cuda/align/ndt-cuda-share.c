@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Backends of one device side by side. */
+#include "ndt-cuda-private.h"
+#include "ndtcore/base/ndt-tuning.h"
+
+static GMutex share_lock;
+static GSList *sharing; /* of NdtCudaBackend */
+
+void
+ndt_cuda_share_join (NdtCudaBackend *cuda)
+{
+  g_mutex_lock (&share_lock);
+  sharing = g_slist_prepend (sharing, cuda);
+  g_mutex_unlock (&share_lock);
+}
+
+void
+ndt_cuda_share_leave (NdtCudaBackend *cuda)
+{
+  g_mutex_lock (&share_lock);
+  sharing = g_slist_remove (sharing, cuda);
+  g_mutex_unlock (&share_lock);
+}
+
+guint
+ndt_cuda_share_get (const NdtCudaBackend *cuda, guint times)
+{
+  const gint64 now = g_get_monotonic_time ();
+  const guint n_processors = (guint)cuda->limits.n_processors;
+  guint n = 1, occupied = 0;
+  if (cuda->is_background)
+    return MAX (n_processors / 2, 1);
+  g_mutex_lock (&share_lock);
+  for (const GSList *l = sharing; l; l = l->next) {
+    const NdtCudaBackend *other = l->data;
+    if (other == cuda || other->device != cuda->device)
+      continue;
+    if (other->is_background)
+      occupied = MAX (occupied, (guint)g_atomic_int_get (&other->occupied));
+    else
+      n += now - __atomic_load_n (&other->began_at, __ATOMIC_RELAXED) < NDT_CUDA_AT_WORK;
+  }
+  g_mutex_unlock (&share_lock);
+  return MIN (times * n_processors / n, n_processors - occupied);
+}
+
+guint
+ndt_cuda_share_begin (NdtCudaBackend *cuda)
+{
+  const guint share = ndt_cuda_share_get (cuda, 1);
+  __atomic_store_n (&cuda->began_at, g_get_monotonic_time (), __ATOMIC_RELAXED);
+  if (cuda->is_background)
+    g_atomic_int_set (&cuda->occupied, (gint)share);
+  return share;
+}
+
+void
+ndt_cuda_share_end (NdtCudaBackend *cuda)
+{
+  g_atomic_int_set (&cuda->occupied, 0);
+}
