@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that a device uploads fast, proposed upstream. */
+/* Memory that a device uploads fast, proposed upstream; and that of scans that wait, which are
+ * mapped where their points have times. */
 #include <gst/check/gstcheck.h>
 
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "gst/ndt/gstndtlocalize.h"
 #include "gst/ndt/engine/gstndtpool.h"
 #include "ndtcore/cloudfile/ndt-pcd.h"
 #include "tests/ndt-device.h"
 #include "tests/ndt-harness.h"
+#include "tests/ndt-wait.h"
 
 static void
 setup (void)
@@ -258,6 +261,138 @@ GST_START_TEST (test_decoder_takes_it)
 }
 GST_END_TEST
 
+/* ---- Scans that wait ---- */
+
+#define N_WAITING 6
+#define CAPS_F32                                                                                   \
+  "pointcloud/x-raw,format=CUSTOM,point-step=16,"                                                  \
+  "fields=(string)\"x:F32:0,y:F32:4,z:F32:8,time:F32:12\",framerate=10/1"
+#define CAPS_U32                                                                                   \
+  "pointcloud/x-raw,format=CUSTOM,point-step=20,"                                                  \
+  "fields=(string)\"t:U32:0,x:F32:8,y:F32:12,z:F32:16\",framerate=10/1"
+
+static gint n_alive;
+
+static void
+free_scan (gpointer data)
+{
+  g_free (data);
+  g_atomic_int_add (&n_alive, -1);
+}
+
+/* Of CAPS_F32, or of CAPS_U32; all points are of one instant, whatever their times tell. */
+static GstBuffer *
+timed_scan (guint i, gboolean is_u32)
+{
+  g_autoptr (GstBuffer) room = ndt_room_scan (i);
+  const gsize step = is_u32 ? 20 : 16;
+  float xyz[3 * NDT_ROOM_POINTS];
+  guint8 *out = g_malloc0 (step * NDT_ROOM_POINTS);
+  gst_buffer_extract (room, 0, xyz, sizeof xyz);
+  for (guint k = 0; k < NDT_ROOM_POINTS; k++) {
+    const gdouble seconds = 1e-4 * k;
+    const float as_float = (float)seconds;
+    const guint32 as_count = (guint32)(1e9 * seconds);
+    memcpy (out + step * k + (is_u32 ? 8 : 0), xyz + 3 * k, 12);
+    if (is_u32)
+      memcpy (out + step * k, &as_count, 4);
+    else
+      memcpy (out + step * k + 12, &as_float, 4);
+  }
+  g_atomic_int_inc (&n_alive);
+  return gst_buffer_new_wrapped_full (
+      0, out, step * NDT_ROOM_POINTS, 0, step * NDT_ROOM_POINTS, out, free_scan);
+}
+
+/* Tracks the first scan; the next ones wait for the second. */
+static GstHarness *
+hold_harness (void)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new (
+      "initial-pose", start, "batch-size", 2, "scan-leaf-size", 0.0, "deskew", 0, NULL);
+  gst_harness_set_src_caps_str (h, CAPS_F32);
+  fail_unless_equals_int (
+      ndt_harness_pass_status (h, timed_scan (0, FALSE)), GST_POSE_STATUS_TRACKING);
+  fail_unless_equals_int (g_atomic_int_get (&n_alive), 0);
+  ndt_device_hold ();
+  return h;
+}
+
+static gpointer
+push_until_refused (gpointer user_data)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (guint i = 1; flow == GST_FLOW_OK; i++)
+    flow = gst_harness_push (user_data, timed_scan (i, FALSE));
+  return GINT_TO_POINTER (flow);
+}
+
+/* With some in the task's hands, some in the queue, and one before it: none stays mapped, which
+ * would keep its memory. */
+GST_START_TEST (test_waiting_flushed)
+{
+  for (guint how = 0; how < 3; how++) {
+    GstHarness *h = hold_harness ();
+    GThread *thread = g_thread_new ("push", push_until_refused, h);
+    ndt_device_wait ();
+    /* One or two, two, and one. */
+    ndt_wait_for (g_atomic_int_get (&n_alive) >= 4);
+    if (how == 0)
+      fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+    else
+      gst_element_set_state (h->element, how == 1 ? GST_STATE_READY : GST_STATE_NULL);
+    fail_unless_equals_int (GPOINTER_TO_INT (g_thread_join (thread)), GST_FLOW_FLUSHING);
+    fail_unless_equals_int (g_atomic_int_get (&n_alive), 0);
+    ndt_device_release ();
+    if (how == 0) {
+      fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+      ndt_harness_push_segment (h, GST_FORMAT_TIME, 0);
+      gst_buffer_unref (ndt_harness_pass (h, timed_scan (1, FALSE)));
+      fail_unless_equals_int (g_atomic_int_get (&n_alive), 0);
+    }
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST
+
+static gpointer
+push_of_all_caps (gpointer user_data)
+{
+  static const gchar *const caps[] = {CAPS_F32, NDT_ROOM_CAPS, CAPS_U32};
+  for (guint i = 1; i <= N_WAITING; i++) {
+    gst_harness_set_src_caps_str (user_data, caps[i % 3]);
+    fail_unless_equals_int (
+        gst_harness_push (user_data, i % 3 == 1 ? ndt_room_scan (i) : timed_scan (i, i % 3 == 2)),
+        GST_FLOW_OK);
+  }
+  return NULL;
+}
+
+/* Caps that change while scans of others wait: each is read as its own are. */
+GST_START_TEST (test_waiting_of_other_caps)
+{
+  GstHarness *h = hold_harness ();
+  GThread *thread = g_thread_new ("push", push_of_all_caps, h);
+  ndt_device_wait ();
+  ndt_wait_for (g_atomic_int_get (&n_alive) > 0);
+  ndt_device_release ();
+  for (guint i = 1; i <= N_WAITING; i++) {
+    g_autoptr (GstBuffer) out = gst_harness_pull (h);
+    const GstPoseMeta *meta = ndt_harness_estimate (out);
+    fail_unless_equals_int (meta->status, GST_POSE_STATUS_TRACKING);
+    /* In the middle of the points' times, or where nothing tells of them of the scan. */
+    const gdouble ms = (gdouble)(meta->timestamp - GST_BUFFER_PTS (out)) / GST_MSECOND;
+    fail_unless (
+        ABS (ms - (i % 3 == 1 ? 0 : 0.05 * (NDT_ROOM_POINTS - 1))) < 0.01, "scan %u: %g ms", i, ms);
+  }
+  g_thread_join (thread);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "malformed"), 0);
+  fail_unless_equals_int (g_atomic_int_get (&n_alive), 0);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 /* Before the tests fork. */
 static void
 write_map (void)
@@ -279,6 +414,8 @@ ndtlocalize_memory_suite (void)
   tcase_add_test (tc, test_before_downstream);
   tcase_add_test (tc, test_source_takes_it);
   tcase_add_test (tc, test_decoder_takes_it);
+  tcase_add_test (tc, test_waiting_flushed);
+  tcase_add_test (tc, test_waiting_of_other_caps);
   return suite;
 }
 
