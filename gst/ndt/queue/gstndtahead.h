@@ -18,8 +18,8 @@ typedef struct {
   NdtPointTimes times;
 } GstNdtAhead;
 
-/* NULL where points have no times, and for a buffer that is no whole scan, of which the task tells at
- * its turn. @times: of this thread; tells nothing. */
+/* NULL where points have no times, and for a buffer that is no whole scan, of which the task tells
+ * at its turn. @times: of this thread; tells nothing. */
 GstNdtAhead *gst_ndt_ahead_open (
     GstPointTimes *times, const GstPointCloudInfo *info, GstBuffer *buffer);
 /* @ahead: (nullable) */
