@@ -575,9 +575,18 @@ align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
       ndt_observability_count_open (&step->out.registration.observability) == 0 &&
       !align_by_itself (localizer, step, error))
     return FALSE;
-  return !has_no_motion (localizer, step) || !step->tried || step->is_wide ||
-         is_nearest (localizer, step) || !has_passes (localizer, step, LEAST_PASSES) ||
-         search_from_far (localizer, step, error);
+  if (!has_no_motion (localizer, step) || !step->tried || step->is_wide ||
+      is_nearest (localizer, step) || !has_passes (localizer, step, LEAST_PASSES))
+    return TRUE;
+  if (!search_from_far (localizer, step, error))
+    return FALSE;
+  /* The velocity of the next scan is from where this one was found. */
+  if (has_aligned (step)) {
+    step->course.has_pose = TRUE;
+    step->course.pose = ndt_mount_body_of_sensor (
+        ndt_localizer_get_mount (localizer), &step->out.registration.pose);
+  }
+  return TRUE;
 }
 
 gboolean
