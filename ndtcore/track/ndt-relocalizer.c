@@ -260,8 +260,10 @@ static void
 leave_device (NdtRelocalizer *relocalizer, GError *failure)
 {
   g_mutex_lock (&relocalizer->lock);
-  if (relocalizer->on_device)
+  if (relocalizer->on_device) {
+    g_clear_error (&relocalizer->failure); /* of a stream before, that nobody took */
     relocalizer->failure = g_steal_pointer (&failure);
+  }
   relocalizer->on_device = FALSE;
   g_mutex_unlock (&relocalizer->lock);
   g_clear_error (&failure);
