@@ -181,8 +181,10 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   if (!ndt_localizer_step_align (localizer, step, error))
     return FALSE;
   out->deskewed = step->tried && ndt_localizer_step_is_deskewed (step);
-  if (step->tried && step->reason == NDT_REASON_NONE && step->jumps)
+  if (step->tried && step->reason == NDT_REASON_NONE && step->jumps) {
     tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
+    tracker->n_closed = 0;
+  }
   ndt_localizer_step_drift (localizer, step);
   if (step->jumps)
     localizer->jump = step->out.innovation;

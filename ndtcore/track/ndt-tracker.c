@@ -520,6 +520,7 @@ ndt_tracker_relocate (NdtTracker *tracker, const NdtPose *pose, int64_t time,
   tracker->velocity_time = tracker->scan_time = velocity ? velocity_time : 0;
   tracker->velocity_at = time;
   tracker->n_good = 0;
+  tracker->n_closed = 0;
   tracker->n_unconfirmed = 1;
 }
 
@@ -565,6 +566,9 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   if (starts)
     tracker->n_against = 0;
   if (outcome == NDT_OUTCOME_GOOD) {
+    /* What scans in another place told of an open road, and how that was found, is over. */
+    if (starts)
+      tracker->n_closed = tracker->is_from_far = 0;
     ndt_tracker_take_pose (tracker, input, guess, pose);
     tracker->follows = 1;
     tracker->n_against = 0;

@@ -90,11 +90,23 @@ test_road (void)
       double axis[3];
       ndt_drift_reset (&localizer->tracker.open_drift, 1);
       localizer->tracker.n_open = n_open;
+      localizer->tracker.n_closed = 2 * n_open;
       g_assert_true (is_elsewhere (localizer, ahead[k], 2));
+      /* Scans in another place do not tell that this one's direction is closed. */
+      g_assert_cmpint (tracker->n_closed, ==, 0);
       g_assert_cmpint (tracker->is_from_far, ==, n_open && k == 0);
       const double sigma = ndt_drift_get_sigma (&tracker->open_drift, axis);
       g_assert_cmpfloat_with_epsilon (
           sigma, n_open ? hypot (1, ahead[k]) : NDT_LOCALIZER_NEW_PLACE, 0.2);
+      /* A start is no place that a search has found. */
+      const NdtTrackerInput input = {.time = observe (23).time};
+      NdtTrackerGuess guess = {
+          .prediction = NDT_TRACKER_FROM_INITIAL, .far = TRUE, .pose = truths[23]};
+      localizer->tracker.n_closed = 2;
+      ndt_tracker_update (
+          &localizer->tracker, &input, &guess, NDT_OUTCOME_GOOD, &truths[23], 2, 0.9, 10);
+      g_assert_false (tracker->is_from_far);
+      g_assert_cmpint (tracker->n_closed, ==, 0);
     }
 }
 
