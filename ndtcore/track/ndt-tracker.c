@@ -112,6 +112,17 @@ ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *gue
 /* Longest extrapolation by the velocity that the stream had when it was last accepted, seconds. */
 #define SEARCH_COAST 5.0
 
+/* Where the anchor's velocity leads in so many seconds. */
+static NdtPose
+ndt_tracker_extrapolate_anchor (const NdtTracker *tracker, double seconds)
+{
+  double twist[6];
+  for (int i = 0; i < 6; i++)
+    twist[i] = seconds * tracker->anchor_velocity[i];
+  const NdtPose way = ndt_pose_from_twist (twist);
+  return ndt_pose_mul (&tracker->anchor, &way);
+}
+
 /* Extrapolates the last good pose by the velocity, or, where that was discarded since, the last
  * accepted one by that which it had. 0 where there is none. */
 static int
@@ -128,11 +139,7 @@ ndt_tracker_get_course (const NdtTracker *tracker, int64_t time, NdtPose *course
       !tracker->has_anchor_velocity || tracker->anchor_time < 0 || !(since > 0) ||
       since > SEARCH_COAST)
     return 0;
-  double twist[6];
-  for (int i = 0; i < 6; i++)
-    twist[i] = since * tracker->anchor_velocity[i];
-  const NdtPose way = ndt_pose_from_twist (twist);
-  *course = ndt_pose_mul (&tracker->anchor, &way);
+  *course = ndt_tracker_extrapolate_anchor (tracker, since);
   return 1;
 }
 
@@ -479,13 +486,8 @@ ndt_tracker_get_area (
   if (!tracker->has_anchor || (!tracker->is_anchor_good && tracker->anchor_stddev <= NARROW_START))
     return 0;
   *around = tracker->anchor;
-  if (tracker->has_anchor_velocity && since < SEARCH_COAST) {
-    double twist[6];
-    for (int i = 0; i < 6; i++)
-      twist[i] = since * tracker->anchor_velocity[i];
-    const NdtPose way = ndt_pose_from_twist (twist);
-    *around = ndt_pose_mul (&tracker->anchor, &way);
-  }
+  if (tracker->has_anchor_velocity && since < SEARCH_COAST)
+    *around = ndt_tracker_extrapolate_anchor (tracker, since);
   xy = tracker->anchor_stddev + (tracker->is_anchor_good ? SEARCH_SPEED * since : 0);
   if (tracker->has_anchor_odometry && input->has_odometry) {
     *around = ndt_tracker_move (&tracker->anchor, &tracker->anchor_odometry, &input->odometry);

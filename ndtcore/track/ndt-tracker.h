@@ -242,7 +242,8 @@ int ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess
 int ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
     const NdtPose *pose, double nvtl, double matched_ratio);
 /* The region to be searched where the predictions fail: around the last accepted pose, moved by
- * odometry, or as far as the time allows. 0 where there is none. */
+ * odometry, or as far as the time allows; or around a start that did not fit and has an
+ * uncertainty. 0 where there is none. */
 int ndt_tracker_get_area (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtPose *around, double stddev[6]);
 
