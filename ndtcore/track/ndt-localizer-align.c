@@ -159,13 +159,16 @@ has_no_motion (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
          !get_last_course (localizer, step);
 }
 
-/* Returns TRUE where a prior contradicts motion, so that one of them is wrong, and where a prior
- * takes part and there is no velocity. */
+/* Returns TRUE where a prior contradicts motion from a scan that was not rejected, so that one of
+ * them is wrong, and where a prior takes part and there is no velocity. */
 static gboolean
-is_contradicted (const NdtLocalizerStep *step)
+is_contradicted (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtTrackerGuess *guess = &step->guess;
-  return (guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->has_own && guess->far) ||
+  return (guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->coasts &&
+             localizer->tracker.n_against == 0 &&
+             !ndt_tracker_is_near (
+                 &guess->pose, &guess->own, NDT_TRACKER_REACH, 4, guess->elapsed)) ||
          guess->is_doubted || (guess->is_held && guess->has_own && !guess->coasts);
 }
 
@@ -177,7 +180,7 @@ get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
   if (step->is_wide || !(most > 0) || !ndt_localizer_can_search (localizer))
     return 0;
   return most * (step->has_course ? MOVING_PASSES : 1) *
-         (is_starting (localizer, step) || is_contradicted (step) ? MORE_PASSES : 1);
+         (is_starting (localizer, step) || is_contradicted (localizer, step) ? MORE_PASSES : 1);
 }
 
 /* Passes of the alignment from the prediction. By odometry it is near, and all are for it. */
@@ -411,7 +414,7 @@ search_start (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     return FALSE;
   const NdtRegistration near = *registration;
   const gboolean is_found = is_nearest (localizer, step);
-  if (is_found && !is_first_scan (localizer, step) && !is_contradicted (step) &&
+  if (is_found && !is_first_scan (localizer, step) && !is_contradicted (localizer, step) &&
       !localizer->was_open)
     return TRUE;
   if (!search_guesses (localizer, step, error))
