@@ -443,7 +443,7 @@ sum_lanes (Vec v)
 #endif
 }
 
-/* The largest of n (at least 1) terms, none of them negative; reads NDT_LANES at a time. */
+/* The largest of n terms, none of them negative, 0 of none; reads NDT_LANES at a time. */
 static inline float
 largest_term (const float *term, guint n)
 {

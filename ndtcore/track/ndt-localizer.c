@@ -116,6 +116,7 @@ ndt_localizer_forget_scores (NdtLocalizer *localizer)
 {
   localizer->tracker.n_good = 0;
   localizer->tracker.mean_nvtl = 0;
+  localizer->refuted_below = 0; /* a quality, too */
 }
 
 NdtTrackStatus
