@@ -119,8 +119,9 @@ set_course (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 /* The bound is this many times as high for the two scans of a start, the second of which finds the
  * velocity, and where a prior and motion are both to be tried. */
 #define MORE_PASSES 3.0
-/* … and of a scan that is compensated, which is aligned twice in order. */
-#define MOVING_PASSES 1.5
+/* … and of a scan that is compensated, which is aligned twice in order, the second time from near.
+ */
+#define MOVING_PASSES 1.75
 
 static gboolean
 is_first_scan (const NdtLocalizer *localizer, const NdtLocalizerStep *step)

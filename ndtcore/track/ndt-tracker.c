@@ -135,9 +135,10 @@ ndt_tracker_get_course (const NdtTracker *tracker, int64_t time, NdtPose *course
     return 1;
   }
   const double since = 1e-9 * (double)(time - tracker->anchor_time);
-  if (tracker->has_velocity || !tracker->has_anchor || !tracker->is_anchor_good ||
-      !tracker->has_anchor_velocity || tracker->anchor_time < 0 || !(since > 0) ||
-      since > SEARCH_COAST)
+  /* The velocity along a direction that was open is not known from scans. */
+  if (tracker->has_velocity || tracker->n_open > 0 || !tracker->has_anchor ||
+      !tracker->is_anchor_good || !tracker->has_anchor_velocity || tracker->anchor_time < 0 ||
+      !(since > 0) || since > SEARCH_COAST)
     return 0;
   *course = ndt_tracker_extrapolate_anchor (tracker, since);
   return 1;
