@@ -122,6 +122,7 @@ set_course (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 /* … and of a scan that is compensated, which is aligned twice in order, the second time from near.
  */
 #define MOVING_PASSES 1.75
+#define MORE_MOVING_PASSES 4.5
 
 static gboolean
 is_first_scan (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
@@ -180,8 +181,9 @@ get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
   const double most = localizer->params.max_search_passes;
   if (step->is_wide || !(most > 0) || !ndt_localizer_can_search (localizer))
     return 0;
-  return most * (step->has_course ? MOVING_PASSES : 1) *
-         (is_starting (localizer, step) || is_contradicted (localizer, step) ? MORE_PASSES : 1);
+  return is_starting (localizer, step) || is_contradicted (localizer, step)
+             ? most * (step->has_course ? MORE_MOVING_PASSES : MORE_PASSES)
+             : most * (step->has_course ? MOVING_PASSES : 1);
 }
 
 /* Passes of the alignment from the prediction. By odometry it is near, and all are for it. */

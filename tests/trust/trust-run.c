@@ -143,7 +143,7 @@ write_scan (const TrustCase *trust, guint i, const NdtLocalization *l, double me
 static double
 get_most_passes (const TrustCase *trust, guint i)
 {
-  return 28 * (trust->params.deskew ? 1.75 : 1) * (i < 2 ? 3 : 1);
+  return trust->params.deskew ? (i < 2 ? 126 : 49) : (i < 2 ? 84 : 28);
 }
 
 void
