@@ -137,9 +137,8 @@ write_scan (const TrustCase *trust, guint i, const NdtLocalization *l, double me
   fputc ('\n', trust->scans);
 }
 
-/* What docs/tracking.md ("Passes") allows a scan: 28 passes, half as many more where scans are
- * compensated, and three times as many for the two scans of a start. Where nothing is left an
- * alignment takes one pass yet. */
+/* What docs/tracking.md ("Passes") allows a scan, more where scans are compensated, and for the two
+ * of a start. Where nothing is left an alignment takes one pass yet. */
 static double
 get_most_passes (const TrustCase *trust, guint i)
 {
