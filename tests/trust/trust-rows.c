@@ -168,16 +168,24 @@ counts_nowhere (const TrustCase *trust, guint at)
 
 /* Starts @a metres off in some direction, with some yaw error up to 30°; 180: turned round where
  * it is. */
+static void
+move_start (TrustCase *trust, guint seed, double metres)
+{
+  const double angle = 2 * G_PI * uniform (7 * seed + 1);
+  const double delta[6] = {metres * cos (angle), metres * sin (angle), 0, 0, 0,
+      (2 * uniform (7 * seed + 2) - 1) * G_PI / 6};
+  ndt_pose_retract (&trust->drive->truths[0], delta, &trust->initial);
+}
+
 static gboolean
 start_off (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
 {
   if (!begin (inputs, row, seed, 60, trust))
     return FALSE;
-  const double angle = 2 * G_PI * uniform (7 * seed + 1);
-  const double delta[6] = {row->a * cos (angle), row->a * sin (angle), 0, 0, 0,
-      (2 * uniform (7 * seed + 2) - 1) * G_PI / 6};
   const double turn[6] = {0, 0, 0, 0, 0, G_PI};
-  ndt_pose_retract (&trust->drive->truths[0], row->a > 0 ? delta : turn, &trust->initial);
+  ndt_pose_retract (&trust->drive->truths[0], turn, &trust->initial);
+  if (row->a > 0)
+    move_start (trust, seed, row->a);
   return TRUE;
 }
 
@@ -417,7 +425,7 @@ unusable (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust
   return TRUE;
 }
 
-/* 90°/s from the first scan on, motion compensated. */
+/* 90°/s from the first scan on, motion compensated; from a start that is off. */
 static gboolean
 spin (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
 {
@@ -426,6 +434,8 @@ spin (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
   trust_case_init (trust, drive, points, row->resolution);
   trust->params.deskew = TRUE;
   trust->seed = seed;
+  if (row->a > 0)
+    move_start (trust, seed, row->a);
   return TRUE;
 }
 
@@ -529,6 +539,10 @@ const TrustRow trust_rows[] = {
     {"half/KITTI 1 covered", half_blind, TRUST_KITTI, 1, 0.4, BOTH},
     {"spin/hall 2", spin, NDT_SIM_WORLD_HALL, 2, .bounds = BOTH},
     {"spin/town 2", spin, NDT_SIM_WORLD_TOWN, 2, .bounds = BOTH},
+    {"spin/hall 2 off 2 m", spin, NDT_SIM_WORLD_HALL, 2, 2, WRONG},
+    {"spin/town 2 off 2 m", spin, NDT_SIM_WORLD_TOWN, 2, 2, WRONG},
+    {"spin/hall 2 off 4 m", spin, NDT_SIM_WORLD_HALL, 2, 4, WRONG},
+    {"spin/town 2 off 4 m", spin, NDT_SIM_WORLD_TOWN, 2, 4, WRONG},
     {"few/12 of town", few_points, NDT_SIM_WORLD_TOWN, 2, 12, WRONG},
     {"few/50 of town", few_points, NDT_SIM_WORLD_TOWN, 2, 50, WRONG},
     {"few/100 of town", few_points, NDT_SIM_WORLD_TOWN, 2, 100, WRONG},
