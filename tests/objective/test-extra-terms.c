@@ -247,6 +247,7 @@ test_localizer (void)
       "(pose.x - odometry.x)/0.02; log(pose.z - 100)"};
   const double on_body[3] = {1.5, 0.4, 0.3};
   double worst[N_KINDS] = {0};
+  guint n_priors = 0, n_degraded = 0;
   NdtPose last[2];
   Corridor c;
   corridor_init (&c);
@@ -280,6 +281,8 @@ test_localizer (void)
       g_assert_true (ndt_localizer_process (localizer, &o, &l, NULL));
       if (kind == ODOMETRY)
         g_assert_cmpuint (l.status, ==, NDT_TRACK_TRACKING);
+      n_priors += kind == PRIORS;
+      n_degraded += kind == PRIORS && l.status != NDT_TRACK_TRACKING;
       const double *p = l.registration.pose.position;
       worst[kind] = MAX (worst[kind], fabs (p[0] - position[0]));
       if (kind == PLANAR)
@@ -291,8 +294,9 @@ test_localizer (void)
       g_assert_cmpmem (&last[0], sizeof (last[0]), &last[1], sizeof (last[1]));
   }
   g_test_message ("along, worst: %.2f m without; %.2f by priors; %.2f by odometry; %.2f planar; "
-                  "%.2f not finite",
-      worst[WITHOUT], worst[PRIORS], worst[ODOMETRY], worst[PLANAR], worst[BAD]);
+                  "%.2f not finite; with priors %u of %u are not tracking",
+      worst[WITHOUT], worst[PRIORS], worst[ODOMETRY], worst[PLANAR], worst[BAD], n_degraded,
+      n_priors);
   /* Bounds of /pose-factor/localizer, but for priors. A term has no variance that the localizer
    * knows: along the corridor motion outweighs it until priors contradict the motion for some
    * scans, and then the pose goes to the prior. It is off by less than a third of the way, of 29.5
