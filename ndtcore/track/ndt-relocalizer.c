@@ -45,7 +45,8 @@ struct _NdtRelocalizer {
   NdtBackend *stream;
   GMutex lock;         /* guards what follows */
   NdtBackend *backend; /* the thread's, but for cancelling: @cpu or one on a device */
-  gboolean on_device;  /* searches begin on a device */
+  gboolean on_device;  /* searches begin on a device … */
+  gboolean is_other;   /* … which is of another stream than that of @backend */
   GError *failure;
   gboolean is_at_work; /* the thread uses @backend … */
   gboolean is_stopped; /* … which is cancelled */
@@ -277,13 +278,12 @@ choose_backend (NdtRelocalizer *relocalizer)
   GError *error = NULL;
   NdtBackend *backend = NULL;
   g_mutex_lock (&relocalizer->lock);
-  const gboolean on_device = relocalizer->on_device;
+  const gboolean on_device = relocalizer->on_device, is_other = relocalizer->is_other;
+  relocalizer->is_other = FALSE;
   g_mutex_unlock (&relocalizer->lock);
-  if (!on_device) {
+  if (!on_device || is_other)
     use (relocalizer, relocalizer->cpu);
-    return;
-  }
-  if (relocalizer->backend != relocalizer->cpu)
+  if (!on_device || relocalizer->backend != relocalizer->cpu)
     return;
   g_mutex_lock (&relocalizer->opening);
   if (relocalizer->stream)
@@ -441,6 +441,7 @@ ndt_relocalizer_set_stream (NdtRelocalizer *relocalizer, NdtBackend *stream)
    * which is told once. */
   g_mutex_lock (&relocalizer->lock);
   relocalizer->on_device = stream && ndt_backend_can_open_background (stream);
+  relocalizer->is_other = TRUE;
   g_mutex_unlock (&relocalizer->lock);
   g_mutex_lock (&relocalizer->opening);
   relocalizer->stream = stream;

@@ -91,7 +91,8 @@ typedef struct {
  * one, and else in one thread of the CPU. The device's memory that it takes, a copy of the map
  * included, is freed when the search has ended or is given up. */
 NdtRelocalizer *ndt_relocalizer_new (NdtBackend *stream);
-/* The stream has another one. @stream: (nullable): before the one there was is closed. */
+/* The stream has another one, beside which the next search that begins runs. @stream: (nullable):
+ * before the one there was is closed. */
 void ndt_relocalizer_set_stream (NdtRelocalizer *relocalizer, NdtBackend *stream);
 /* Whether searches begin on a device. Any thread. */
 gboolean ndt_relocalizer_is_on_device (NdtRelocalizer *relocalizer);

@@ -195,6 +195,7 @@ static NdtBackendClass stream_class, search_class;
 /* Calls of align and evaluate, or of set_map, of the backend in the background; the one that fails,
  * 0: none; backends that are open; the one that is waited for in a call, until it is cancelled. */
 static gint n_calls, n_maps, fails_at, fails_map_at, n_open, n_opened, holds, n_held;
+static NdtBackend *opened_beside; /* the last one that was opened */
 
 static gboolean
 fails (gint *n, gint at, NdtError code, GError **error)
@@ -252,6 +253,7 @@ static NdtBackend *
 open_search (NdtBackend *stream, GError **error)
 {
   NdtBackend *backend = open_backend (1);
+  opened_beside = stream;
   search_class = *cpu_class;
   search_class.set_map = search_set_map;
   search_class.align = search_align;
@@ -313,16 +315,28 @@ test_device (void)
   wait_until_closed ();
   find (relocalizer);
   g_assert_cmpint (n_opened, ==, 2);
+  /* Beside another one from the next search on, which is not waited for. */
+  NdtBackend *other = open_backend (1);
+  other->klass = &stream_class;
+  g_assert_true (opened_beside == stream);
+  ndt_relocalizer_set_stream (relocalizer, other);
+  find (relocalizer);
+  g_assert_true (opened_beside == other);
+  g_assert_cmpint (n_opened, ==, 3);
+  g_assert_cmpint (n_open, ==, 1);
+  find (relocalizer);
+  g_assert_cmpint (n_opened, ==, 3);
   /* Without a stream with a device. */
   ndt_relocalizer_set_stream (relocalizer, NULL);
   g_assert_false (ndt_relocalizer_is_on_device (relocalizer));
   NdtRelocation r = find (relocalizer);
   g_assert_cmpmem (&r.pose, sizeof (NdtPose), &expected.pose, sizeof (NdtPose));
-  g_assert_cmpint (n_opened, ==, 2);
+  g_assert_cmpint (n_opened, ==, 3);
   g_assert_cmpint (n_open, ==, 0);
   g_assert_null (ndt_relocalizer_take_failure (relocalizer));
   ndt_relocalizer_free (relocalizer);
   ndt_backend_close (stream);
+  ndt_backend_close (other);
 
   for (gint at = 0; at <= n; at++) {
     stream = open_stream ();
