@@ -126,9 +126,10 @@ step_as_usual (const NdtCudaJob &job, Control *c, const double *total, bool is_f
   const bool is_ascent =
       !is_score | (!o->on_detour & !o->is_last & (o->iterations < params->max_iterations) &
                       (!have_best | (score > o->score)));
-  /* The last passes of a bound have rules of their own. */
-  const bool has_passes =
-      (params->max_evaluations == 0) | (o->evaluations + 3 <= params->max_evaluations);
+  /* As ndt_optimizer_is_spent() after this pass, of one more and, in the approach, of two: a bound
+   * that is not reached leaves the bits as they are. */
+  const bool has_passes = (params->max_evaluations == 0) |
+                          (o->evaluations + (is_score ? 2 : 3) <= params->max_evaluations);
   if (!(is_usual & is_ascent & has_passes))
     return false;
 
