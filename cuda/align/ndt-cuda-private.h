@@ -146,9 +146,9 @@ ndt_cuda_enter (NdtCudaBackend *cuda, GError **error)
 void ndt_cuda_share_join (NdtCudaBackend *cuda);
 void ndt_cuda_share_leave (NdtCudaBackend *cuda);
 /* This backend's share of the device, in multiprocessors, times @times: all active backends of the
- * process have equal shares of what those in the background leave. The blocks of a launch wait for
- * each other, and those that wait for a multiprocessor that a search occupies would wait for its
- * end. */
+ * process have equal shares of what those in the background leave, which have half of it together.
+ * The blocks of a launch wait for each other, and those that wait for a multiprocessor that a
+ * search occupies would wait for its end. */
 guint ndt_cuda_share_get (const NdtCudaBackend *cuda, guint times);
 /* Tells other backends that this one begins to use the device, and returns its share, in
  * multiprocessors; one in the background tells them its end as well. */

@@ -27,21 +27,25 @@ ndt_cuda_share_get (const NdtCudaBackend *cuda, guint times)
 {
   const gint64 now = g_get_monotonic_time ();
   const guint n_processors = (guint)cuda->limits.n_processors;
-  guint n = 1, occupied = 0;
-  if (cuda->is_background)
-    return MAX (n_processors / 2, 1);
+  guint n = 1, n_background = 1, occupied = 0;
   g_mutex_lock (&share_lock);
   for (const GSList *l = sharing; l; l = l->next) {
     const NdtCudaBackend *other = l->data;
     if (other == cuda || other->device != cuda->device)
       continue;
-    if (other->is_background)
-      occupied = MAX (occupied, (guint)g_atomic_int_get (&other->occupied));
-    else
+    if (other->is_background) {
+      n_background++;
+      occupied += (guint)g_atomic_int_get (&other->occupied);
+    } else {
       n += now - __atomic_load_n (&other->began_at, __ATOMIC_RELAXED) < NDT_CUDA_AT_WORK;
+    }
   }
   g_mutex_unlock (&share_lock);
-  return MIN (times * n_processors / n, n_processors - occupied);
+  if (cuda->is_background)
+    return MAX (n_processors / 2 / n_background, 1);
+  /* One that was alone in the background when its launch began has more than its part of the half.
+   */
+  return MIN (times * n_processors / n, n_processors - MIN (occupied, n_processors / 2));
 }
 
 guint
