@@ -239,6 +239,38 @@ test_evaluations (void)
   scene_clear (&s);
 }
 
+/* A penalty along a line that weighs nothing changes no sum, and has each step taken by one thread,
+ * which solves it otherwise than a warp does. Both correct a step in double once, so that they
+ * differ by far less than the epsilons, of 0.01 m and 0.001 rad. */
+static void
+test_steps (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  Scene s = scene_new (60, 60000, 3001, 2, NULL);
+  NdtStart starts[N_STARTS] = {0};
+  make_starts (&s, starts);
+  scene_give (cuda, &s);
+  for (guint i = 1; i < N_STARTS; i += 2) {
+    NdtStart apart = starts[i];
+    NdtAlignResult by_warp, by_thread;
+    double metres, radians;
+    apart.regularization.scale = 1e-300;
+    apart.regularization.direction[0] = 1;
+    scene_align (cuda, &starts[i], 1, &by_warp);
+    scene_align (cuda, &apart, 1, &by_thread);
+    ndt_pose_difference (&by_warp.pose, &by_thread.pose, &metres, &radians);
+    g_test_message ("start %u: %g m, %g rad", i, metres, radians);
+    g_assert_cmpuint (by_warp.evaluations, ==, by_thread.evaluations);
+    g_assert_cmpuint (by_warp.iterations, ==, by_thread.iterations);
+    g_assert_cmpint (by_warp.stop, ==, by_thread.stop);
+    g_assert_cmpfloat (metres, <, 1e-6);
+    g_assert_cmpfloat (radians, <, 1e-6);
+  }
+  scene_clear (&s);
+}
+
 /* What devices without clusters, with less shared memory or fewer processors would do: the same, to
  * the bit, but where a block has no room for one lane a point. */
 static void
@@ -589,6 +621,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/pose-factor", test_pose_factor);
   g_test_add_func ("/gpu/methods", test_methods);
   g_test_add_func ("/gpu/evaluations", test_evaluations);
+  g_test_add_func ("/gpu/steps", test_steps);
   g_test_add_func ("/gpu/lesser-devices", test_lesser_devices);
   g_test_add_func ("/gpu/priority", test_priority);
   g_test_add_func ("/gpu/side-by-side", test_side_by_side);
