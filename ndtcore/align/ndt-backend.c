@@ -139,8 +139,6 @@ void
 ndt_backend_close (NdtBackend *backend)
 {
   g_clear_pointer (&backend->map, ndt_voxel_map_unref);
-  g_clear_pointer (&backend->overview_map, ndt_voxel_map_unref);
-  g_clear_pointer (&backend->overview, ndt_overview_unref);
   g_mutex_clear (&backend->map_lock);
   backend->klass->close (backend);
 }
@@ -244,26 +242,7 @@ ndt_backend_get_overview (NdtBackend *backend, GError **error)
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_NO_MAP, "No map is set that can be searched");
     return NULL;
   }
-  if (map != backend->overview_map) {
-    g_clear_pointer (&backend->overview, ndt_overview_unref);
-    g_clear_pointer (&backend->overview_map, ndt_voxel_map_unref);
-    backend->overview = ndt_overview_new (map, error);
-    if (!backend->overview)
-      return NULL;
-    backend->overview_map = g_steal_pointer (&map);
-  }
-  return ndt_overview_ref (backend->overview);
-}
-
-void
-ndt_backend_share_overview (NdtBackend *from, NdtBackend *to)
-{
-  if (!from->overview || from->overview_map == to->overview_map)
-    return;
-  g_clear_pointer (&to->overview, ndt_overview_unref);
-  g_clear_pointer (&to->overview_map, ndt_voxel_map_unref);
-  to->overview = ndt_overview_ref (from->overview);
-  to->overview_map = ndt_voxel_map_ref (from->overview_map);
+  return ndt_overview_of_map (map, error);
 }
 
 double

@@ -280,8 +280,6 @@ struct _NdtBackend {
   gint density_milli;
   GMutex map_lock; /* guards map */
   NdtVoxelMap *map;
-  NdtOverview *overview; /* of overview_map */
-  NdtVoxelMap *overview_map;
   guint begun_slot;
   NdtAlignParams begun_params;
   NdtStart begun_start;
@@ -307,20 +305,15 @@ gboolean ndt_backend_set_map_from_points (NdtBackend *backend, const NdtVoxelMap
 /* Edge of the cells of the map that was set last, metres, to the micrometre; 0 without one. Any
  * thread. */
 double ndt_backend_get_resolution (const NdtBackend *backend);
-/* The map that was set last; NULL where there is none, or on the device only. (transfer full) */
-NdtVoxelMap *ndt_backend_ref_map (NdtBackend *backend);
 /* @share: fraction of that map's points that lie in voxels; @density: mean number of points of a
  *   voxel. 1 and 100 where they are not known, 0 and 0 without a map. Any thread. */
 void ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density);
 /* (transfer full) (nullable): that map; NULL without one, and where it exists on the device alone.
  * Any thread. */
 NdtVoxelMap *ndt_backend_ref_map (NdtBackend *backend);
-/* (transfer full): that map seen from above; made at the first call. NULL with NDT_ERROR_NO_MAP
- * where there is none or it exists on the device alone, and as of ndt_overview_new(). */
+/* (transfer full): that map seen from above, by ndt_overview_of_map(). NULL with NDT_ERROR_NO_MAP
+ * where there is none or it exists on the device alone. Any thread. */
 NdtOverview *ndt_backend_get_overview (NdtBackend *backend, GError **error);
-/* Gives @to what the first call of ndt_backend_get_overview() made of the map of @from. Of two
- * backends of one thread. */
-void ndt_backend_share_overview (NdtBackend *from, NdtBackend *to);
 gboolean ndt_backend_set_scan (NdtBackend *backend, guint slot, const NdtCloudView *points,
     const NdtScanFilter *filter, GError **error);
 /* For backends with these methods. */

@@ -271,6 +271,25 @@ ndt_overview_new (const NdtVoxelMap *map, GError **error)
   return g_steal_pointer (&overview);
 }
 
+static gpointer
+make (const NdtVoxelMap *map, GError **error)
+{
+  return ndt_overview_new (map, error);
+}
+
+static void
+release (gpointer data)
+{
+  ndt_overview_unref (data);
+}
+
+NdtOverview *
+ndt_overview_of_map (NdtVoxelMap *map, GError **error)
+{
+  NdtOverview *overview = ndt_voxel_map_get_made (map, make, release, error);
+  return overview ? ndt_overview_ref (overview) : NULL;
+}
+
 NdtOverview *
 ndt_overview_ref (NdtOverview *overview)
 {

@@ -142,6 +142,9 @@ double ndt_overview_cell (const NdtVoxelMap *map);
 const NdtVoxelLevel *ndt_overview_level (const NdtVoxelMap *map);
 /* (transfer full): NULL with NDT_ERROR_NO_MEMORY. */
 NdtOverview *ndt_overview_new (const NdtVoxelMap *map, GError **error);
+/* The same, made once for all who have the map, which keeps it; they wait for the first one. Any
+ * thread. */
+NdtOverview *ndt_overview_of_map (NdtVoxelMap *map, GError **error);
 NdtOverview *ndt_overview_ref (NdtOverview *overview);
 void ndt_overview_unref (NdtOverview *overview);
 

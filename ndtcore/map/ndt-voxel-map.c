@@ -8,7 +8,9 @@
 #include "ndtcore/base/ndt-error.h"
 
 struct _NdtVoxelMap {
-  gatomicrefcount ref_count;
+  gint ref_count;     /* atomic */
+  gboolean is_shared; /* it may be in @shared, as @hash */
+  guint64 hash;
   NdtVoxelMapParams params;
   guint n_levels;
   NdtVoxelLevel levels[NDT_MAX_LEVELS];
@@ -19,20 +21,55 @@ struct _NdtVoxelMap {
   double max[3];
   GDestroyNotify release; /* of levels that are of another owner; NULL: they are the map's */
   gpointer owner;
+  GMutex making; /* held where @made is made */
+  gpointer made;
+  GDestroyNotify release_made;
 };
+
+/* Maps of ndt_voxel_map_share(), by their hash. One whose last reference is
+ * gone is in it until it is freed, which waits for the lock. */
+static GMutex shared_lock;
+static GHashTable *shared;
 
 NdtVoxelMap *
 ndt_voxel_map_ref (NdtVoxelMap *map)
 {
-  g_atomic_ref_count_inc (&map->ref_count);
+  g_atomic_int_inc (&map->ref_count);
   return map;
+}
+
+/* FALSE where it is about to be freed. */
+static gboolean
+try_ref (NdtVoxelMap *map)
+{
+  for (;;) {
+    const gint n = g_atomic_int_get (&map->ref_count);
+    if (n == 0)
+      return FALSE;
+    if (g_atomic_int_compare_and_exchange (&map->ref_count, n, n + 1))
+      return TRUE;
+  }
+}
+
+static void
+forget_shared (NdtVoxelMap *map)
+{
+  g_mutex_lock (&shared_lock);
+  if (g_hash_table_lookup (shared, &map->hash) == map)
+    g_hash_table_remove (shared, &map->hash);
+  g_mutex_unlock (&shared_lock);
 }
 
 void
 ndt_voxel_map_unref (NdtVoxelMap *map)
 {
-  if (!g_atomic_ref_count_dec (&map->ref_count))
+  if (!g_atomic_int_dec_and_test (&map->ref_count))
     return;
+  if (map->is_shared)
+    forget_shared (map);
+  if (map->made)
+    map->release_made (map->made);
+  g_mutex_clear (&map->making);
   if (map->release)
     map->release (map->owner);
   else
@@ -122,6 +159,69 @@ ndt_voxel_map_hash (const NdtVoxelMap *map)
   return ndt_hash64 (&whole, sizeof (whole));
 }
 
+static gboolean
+are_levels_equal (const NdtVoxelLevel *a, const NdtVoxelLevel *b)
+{
+  return a->resolution == b->resolution && memcmp (a->origin, b->origin, sizeof (a->origin)) == 0 &&
+         a->n_points == b->n_points && a->n_voxels == b->n_voxels && !a->details && !b->details &&
+         a->block_shift == b->block_shift &&
+         memcmp (a->voxels, b->voxels, a->n_voxels * sizeof (NdtVoxel)) == 0 &&
+         memcmp (a->blocks, b->blocks, get_n_slots (a) * sizeof (NdtBlock)) == 0;
+}
+
+static gboolean
+are_equal (const NdtVoxelMap *a, const NdtVoxelMap *b)
+{
+  const NdtVoxelMapParams *p = &a->params, *q = &b->params;
+  if (p->resolution != q->resolution || p->min_points != q->min_points ||
+      p->eigenvalue_ratio != q->eigenvalue_ratio || p->covariance != q->covariance ||
+      a->n_levels != b->n_levels || a->instructions != b->instructions ||
+      a->n_points != b->n_points || memcmp (a->min, b->min, sizeof (a->min)) != 0 ||
+      memcmp (a->max, b->max, sizeof (a->max)) != 0)
+    return FALSE;
+  for (guint l = 0; l < a->n_levels; l++)
+    if (!are_levels_equal (&a->levels[l], &b->levels[l]))
+      return FALSE;
+  return TRUE;
+}
+
+NdtVoxelMap *
+ndt_voxel_map_share (NdtVoxelMap *map)
+{
+  if (map->is_shared)
+    return map;
+  map->hash = ndt_voxel_map_hash (map);
+  map->is_shared = TRUE;
+  g_mutex_lock (&shared_lock);
+  if (!shared)
+    shared = g_hash_table_new (g_int64_hash, g_int64_equal);
+  NdtVoxelMap *other = g_hash_table_lookup (shared, &map->hash);
+  if (other && !try_ref (other))
+    other = NULL;
+  if (!other)
+    g_hash_table_replace (shared, &map->hash, map);
+  g_mutex_unlock (&shared_lock);
+  if (!other)
+    return map;
+  const gboolean is_same = are_equal (map, other);
+  ndt_voxel_map_unref (is_same ? map : other);
+  return is_same ? other : map;
+}
+
+gpointer
+ndt_voxel_map_get_made (
+    NdtVoxelMap *map, NdtVoxelMapMake make, GDestroyNotify release, GError **error)
+{
+  g_mutex_lock (&map->making);
+  if (!map->made) {
+    map->release_made = release;
+    map->made = make (map, error);
+  }
+  gpointer made = map->made;
+  g_mutex_unlock (&map->making);
+  return made;
+}
+
 gsize
 ndt_voxel_map_get_detail_bytes (const NdtVoxelMap *map)
 {
@@ -134,7 +234,8 @@ ndt_voxel_map_new_from_levels (const NdtVoxelMapParams *params, guint n_levels,
 {
   g_return_val_if_fail (n_levels >= 1 && n_levels <= NDT_MAX_LEVELS, NULL);
   NdtVoxelMap *map = g_new0 (NdtVoxelMap, 1);
-  g_atomic_ref_count_init (&map->ref_count);
+  map->ref_count = 1;
+  g_mutex_init (&map->making);
   map->params = *params;
   map->n_levels = n_levels;
   memcpy (map->levels, levels, n_levels * sizeof (NdtVoxelLevel));

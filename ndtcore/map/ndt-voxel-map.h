@@ -97,6 +97,24 @@ typedef struct _NdtVoxelMapBuilder NdtVoxelMapBuilder;
 
 NdtVoxelMap *ndt_voxel_map_ref (NdtVoxelMap *map);
 void ndt_voxel_map_unref (NdtVoxelMap *map);
+/**
+ * ndt_voxel_map_share:
+ * @map: (transfer full): that nobody else has
+ *
+ * Several streams of a process that read the same map have it in memory once, with what is made of
+ * it. A pass over the finest level, and one over both maps where there is another one. Any thread.
+ *
+ * Returns: (transfer full): the map of an earlier call that is the same to the bit, while that
+ *   exists, or @map
+ */
+NdtVoxelMap *ndt_voxel_map_share (NdtVoxelMap *map);
+
+typedef gpointer (*NdtVoxelMapMake) (const NdtVoxelMap *map, GError **error);
+/* What @make makes of a map: by the first call, for which others wait; it is the map's and freed
+ * with it by @release. All calls have the same @make. NULL with its error, and the next call makes
+ * it. Any thread. */
+gpointer ndt_voxel_map_get_made (
+    NdtVoxelMap *map, NdtVoxelMapMake make, GDestroyNotify release, GError **error);
 const NdtVoxelMapParams *ndt_voxel_map_get_params (const NdtVoxelMap *map);
 guint ndt_voxel_map_get_n_levels (const NdtVoxelMap *map);
 /* level 0 is the finest; NULL where there is none. */

@@ -247,7 +247,6 @@ use (NdtRelocalizer *relocalizer, NdtBackend *backend)
   NdtBackend *before = relocalizer->backend;
   if (backend == before)
     return;
-  ndt_backend_share_overview (before, backend);
   g_mutex_lock (&relocalizer->lock);
   relocalizer->backend = backend;
   ndt_backend_cancel (backend, relocalizer->is_stopped);

@@ -335,6 +335,76 @@ GST_START_TEST (test_watch)
 }
 GST_END_TEST
 
+/* ---- Several elements ---- */
+
+/* Of a loader: is a search wanted, and the map that it has read. */
+typedef struct {
+  gboolean is_searched;
+  NdtVoxelMap *map;
+} Reader;
+
+static gboolean
+reader_wants (GstNdtMapRequest *request, gpointer user_data)
+{
+  const NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  request->path = g_strdup (ndt_room_map ());
+  request->params = params;
+  request->is_searched = ((Reader *)user_data)->is_searched;
+  return TRUE;
+}
+
+static void
+reader_takes (const GstNdtMapRequest *request, NdtVoxelMap *map, NdtMapTiles *tiles,
+    const GError *error, gpointer user_data)
+{
+  fail_unless (map && !tiles && !error);
+  ((Reader *)user_data)->map = map;
+}
+
+static void
+reader_progress (gdouble fraction, gpointer user_data)
+{
+}
+
+static gpointer
+make_nothing (const NdtVoxelMap *map, GError **error)
+{
+  return NULL;
+}
+
+static gboolean
+has_overview (NdtVoxelMap *map)
+{
+  return ndt_voxel_map_get_made (map, make_nothing, NULL, NULL) != NULL;
+}
+
+/* Two elements with the same map have one in memory; what a search of it needs is made once it was
+ * handed over, where one wants it, and for both. */
+GST_START_TEST (test_shared)
+{
+  static const GstNdtMapCallbacks callbacks = {reader_wants, reader_takes, reader_progress};
+  const NdtLog log = {NULL};
+  Reader readers[2] = {{FALSE, NULL}, {TRUE, NULL}};
+  GstNdtMapLoader *loaders[2];
+
+  for (guint i = 0; i < 2; i++) {
+    loaders[i] = gst_ndt_map_loader_new (&callbacks, &log, &readers[i]);
+    gst_ndt_map_loader_request (loaders[i]);
+    fail_unless (gst_ndt_map_loader_wait (loaders[i], -1));
+    if (i == 0)
+      fail_unless (!has_overview (readers[0].map));
+  }
+  fail_unless (readers[0].map == readers[1].map);
+  for (guint i = 0; i < 10000 && !has_overview (readers[0].map); i++)
+    g_usleep (1000);
+  fail_unless (has_overview (readers[0].map));
+  for (guint i = 0; i < 2; i++) {
+    gst_ndt_map_loader_free (loaders[i]);
+    ndt_voxel_map_unref (readers[i].map);
+  }
+}
+GST_END_TEST
+
 static Suite *
 ndtlocalize_opening_suite (void)
 {
@@ -350,6 +420,7 @@ ndtlocalize_opening_suite (void)
   tcase_add_test (tc, test_another);
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_watch);
+  tcase_add_test (tc, test_shared);
   return s;
 }
 

@@ -322,6 +322,68 @@ test_utm (void)
   }
 }
 
+/* ---- Shared maps ---- */
+
+static NdtVoxelMap *
+make_shared (double resolution, double shift)
+{
+  NdtVoxelMapParams params = make_params (resolution, 6, 2);
+  double xyz[18];
+  octahedron (0.5, sqrt (0.5), sqrt (0.15625), xyz);
+  xyz[2] += shift;
+  params.keep_details = FALSE;
+  return ndt_voxel_map_share (build (&params, xyz, 6));
+}
+
+/* Maps of the same bits are one; those that differ in a point, or in the parameters, are not. Once
+ * all have gone another one is. */
+static void
+test_shared (void)
+{
+  for (guint run = 0; run < 2; run++) {
+    g_autoptr (NdtVoxelMap) a = make_shared (2, 0);
+    g_autoptr (NdtVoxelMap) b = make_shared (2, 0);
+    g_autoptr (NdtVoxelMap) c = make_shared (2, 0.01);
+    g_autoptr (NdtVoxelMap) d = make_shared (2.5, 0);
+    g_assert_true (a == b);
+    g_assert_true (a != c && a != d && c != d);
+    g_clear_pointer (&a, ndt_voxel_map_unref);
+    a = make_shared (2, 0);
+    g_assert_true (a == b);
+    /* One with another number of points outside of voxels is another map. */
+    NdtVoxelMapParams params = make_params (2, 6, 2);
+    double xyz[21];
+    octahedron (0.5, sqrt (0.5), sqrt (0.15625), xyz);
+    memcpy (xyz + 18, (const double[]){1, 1, 5}, 3 * sizeof (double));
+    params.keep_details = FALSE;
+    g_autoptr (NdtVoxelMap) other = ndt_voxel_map_share (build (&params, xyz, 7));
+    g_assert_cmpuint (
+        ndt_voxel_map_get_level (other, 0)->n_voxels, ==, ndt_voxel_map_get_level (b, 0)->n_voxels);
+    g_assert_true (other != b);
+  }
+}
+
+static gpointer
+share_often (gpointer data)
+{
+  for (guint i = 0; i < 2000; i++) {
+    g_autoptr (NdtVoxelMap) map = make_shared (2, i % 3 == 0 ? 0.01 : 0);
+    g_assert_cmpuint (ndt_voxel_map_get_n_points (map), ==, 6);
+  }
+  return NULL;
+}
+
+/* Threads that share maps while others free the last reference. */
+static void
+test_share_threads (void)
+{
+  GThread *threads[4];
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("share", share_often, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    g_thread_join (threads[i]);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -335,5 +397,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/voxel-map/pose-and-nan", test_pose_and_nan);
   g_test_add_func ("/voxel-map/layouts", test_layouts);
   g_test_add_func ("/voxel-map/utm", test_utm);
+  g_test_add_func ("/voxel-map/shared", test_shared);
+  g_test_add_func ("/voxel-map/share-threads", test_share_threads);
   return g_test_run ();
 }

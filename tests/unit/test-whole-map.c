@@ -107,6 +107,42 @@ unite (const NdtOverview *overview, gint x, gint y, gint edge)
   return mask;
 }
 
+static gpointer
+get_overview (gpointer map)
+{
+  return ndt_overview_of_map (map, NULL);
+}
+
+/* Whoever has a map has the same overview of it, also threads that ask for it at once, and a
+ * backend that was opened later; one that is referenced outlives the map. */
+static void
+test_once (void)
+{
+  g_autoptr (GArray) points = make_points (1, 0);
+  g_autoptr (NdtVoxelMap) map = make_map (points);
+  g_autoptr (NdtOverview) made = ndt_overview_new (map, NULL);
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  GThread *threads[4];
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("overview", get_overview, map);
+  g_autoptr (NdtOverview) overview = ndt_overview_of_map (map, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++) {
+    NdtOverview *other = g_thread_join (threads[i]);
+    g_assert_true (other == overview);
+    ndt_overview_unref (other);
+  }
+  for (guint i = 0; i < 2; i++) {
+    NdtBackend *backend = ndt_backend_open_cpu (&config, NULL);
+    g_assert_true (ndt_backend_set_map (backend, map, NULL));
+    g_autoptr (NdtOverview) other = ndt_backend_get_overview (backend, NULL);
+    g_assert_true (other == overview);
+    ndt_backend_close (backend);
+  }
+  g_clear_pointer (&map, ndt_voxel_map_unref);
+  const gsize size = (gsize)made->stride * (gsize)(made->height + 2 * NDT_OVERVIEW_PAD);
+  g_assert_cmpmem (overview->quads, 4 * size, made->quads, 4 * size);
+}
+
 /* Each level is the union of those windows of the finest. */
 static void
 test_levels (void)
@@ -367,6 +403,7 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/whole-map/levels", test_levels);
+  g_test_add_func ("/whole-map/once", test_once);
   g_test_add_func ("/whole-map/counts", test_counts);
   g_test_add_func ("/whole-map/threads", test_threads);
   g_test_add_func ("/whole-map/places", test_places);

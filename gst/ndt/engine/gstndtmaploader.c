@@ -5,8 +5,7 @@
 
 #include "ndtcore/base/ndt-error.h"
 #include "ndtcore/cloudfile/ndt-map-image.h"
-
-#include "ndtcore/mapfile/ndt-map-file.h"
+#include "ndtcore/map/ndt-overview.h"
 
 void (*gst_ndt_map_loader_before_move) (void);
 void (*gst_ndt_map_loader_before_read) (void);
@@ -59,8 +58,10 @@ gst_ndt_map_read (
 {
   *tiles = NULL;
   /* Of a finished map what is looked at is in memory, wherever the vehicle is. */
-  if (!(request->radius > 0) || ndt_map_image_is_image (request->path))
-    return ndt_map_load_watched (request->path, &request->params, watch, error);
+  if (!(request->radius > 0) || ndt_map_image_is_image (request->path)) {
+    NdtVoxelMap *map = ndt_map_load_watched (request->path, &request->params, watch, error);
+    return map ? ndt_voxel_map_share (map) : NULL;
+  }
 
   g_autoptr (NdtMapTiles) opened = ndt_map_tiles_open (request->path, &request->params, error);
   if (!opened)
@@ -218,8 +219,9 @@ step (gdouble fraction, gpointer user_data)
   return current;
 }
 
-/* With the lock held, but not while it works. */
-static void
+/* With the lock held, but not while it works. What was read, where it is to be made ready for
+ * searches: (transfer full). */
+static NdtVoxelMap *
 read_map (Run *run)
 {
   GstNdtMapLoader *loader = run->loader;
@@ -229,12 +231,12 @@ read_map (Run *run)
   g_autoptr (GError) error = NULL;
 
   if (!begin_callback (run))
-    return;
+    return NULL;
   const gboolean wanted = loader->callbacks.wanted (&request, loader->user_data);
   end_callback (run);
   g_autofree gchar *path = request.path;
   if (!wanted)
-    return;
+    return NULL;
 
   g_mutex_unlock (&loader->lock);
   request.log = &loader->log;
@@ -245,14 +247,16 @@ read_map (Run *run)
   g_mutex_lock (&loader->lock);
 
   if (begin_callback (run)) {
+    NdtVoxelMap *searched = map && request.is_searched ? ndt_voxel_map_ref (map) : NULL;
     loader->callbacks.loaded (&request, map, tiles, error, loader->user_data);
     end_callback (run);
-    return;
+    return searched;
   }
   g_mutex_unlock (&loader->lock);
   g_clear_pointer (&map, ndt_voxel_map_unref);
   g_clear_pointer (&tiles, ndt_map_tiles_unref);
   g_mutex_lock (&loader->lock);
+  return NULL;
 }
 
 static gpointer
@@ -269,10 +273,15 @@ read_maps (gpointer user_data)
     }
     loader->requested = FALSE;
     loader->reading = TRUE;
-    read_map (run);
+    g_autoptr (NdtVoxelMap) searched = read_map (run);
     if (is_current (run))
       loader->reading = FALSE;
     g_cond_broadcast (&loader->done);
+    if (searched) {
+      g_mutex_unlock (&loader->lock);
+      g_autoptr (NdtOverview) overview = ndt_overview_of_map (searched, NULL);
+      g_mutex_lock (&loader->lock);
+    }
   }
   if (is_current (run))
     loader->running = FALSE;

@@ -15,6 +15,8 @@ G_BEGIN_DECLS
  * @radius: of what is to be in memory, metres; 0: all of it
  * @position: x and y, metres, that this is around
  * @log: (nullable): of the tiles; has to outlive them. The loader sets it
+ * @is_searched: the first scan may be anywhere: what a search of the whole map needs is made when
+ *   the map has been handed over
  */
 typedef struct {
   gchar *path;
@@ -22,10 +24,12 @@ typedef struct {
   gdouble radius;
   gdouble position[2];
   const NdtLog *log;
+  gboolean is_searched;
 } GstNdtMapRequest;
 
-/* Reads a map. With a radius @tiles receives (transfer full) what follows the vehicle, and a tile
- * that cannot be read is an error. @watch: (nullable), of maps without a radius. */
+/* Reads a map, or finds that it is another element's. With a radius @tiles receives (transfer full)
+ * what follows the vehicle, and a tile that cannot be read is an error. @watch: (nullable), of maps
+ * without a radius. */
 NdtVoxelMap *gst_ndt_map_read (
     const GstNdtMapRequest *request, const NdtMapWatch *watch, NdtMapTiles **tiles, GError **error);
 
