@@ -53,6 +53,7 @@ ndt_drift_reset (NdtDrift *drift, double stddev)
 void
 ndt_drift_widen (NdtDrift *drift, double stddev)
 {
+  memset (drift->cross, 0, sizeof (drift->cross));
   for (int i = 0; i < 3; i++) {
     drift->position[i][i] += stddev * stddev;
     for (int j = 0; j < 3; j++)
@@ -60,30 +61,62 @@ ndt_drift_widen (NdtDrift *drift, double stddev)
   }
 }
 
-/* Variance of the position along an axis after the step, of the variances before it. */
+/* Covariance of position and velocity along @u before the step. */
 static double
-predict (double position, double velocity, const NdtDriftStep *step)
+get_cross (const NdtDrift *drift, const double u[3])
 {
-  double p = position;
+  const double cross = along (drift->cross, u);
+  return cross > 0 ? cross : sqrt (along (drift->position, u) * along (drift->velocity, u));
+}
+
+/* Variance of the position along @u after the step, without the prior. */
+static double
+predict_motion (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
+{
+  const double velocity = along (drift->velocity, u);
+  double p = along (drift->position, u);
   if (step->by_odometry) {
     const double noise = ODOMETRY_DRIFT * step->way + ODOMETRY_NOISE;
     p += noise * noise;
   } else {
     /* The error of the velocity is constant, so that standard deviations, and not variances, add
-     * up. */
-    const double s = sqrt (p) + sqrt (velocity) * step->seconds +
-                     0.5 * ACCELERATION * step->seconds * step->seconds;
+     * up, but where it is known how they are correlated. */
+    const double cross = along (drift->cross, u), t = step->seconds;
+    const double s =
+        (cross > 0 ? sqrt (p + 2 * cross * t + velocity * t * t) : sqrt (p) + sqrt (velocity) * t) +
+        0.5 * ACCELERATION * t * t;
     p = s * s;
   }
-  if (step->prior_variance > 0)
-    p = 1 / (1 / p + 1 / step->prior_variance);
   return p;
+}
+
+/* The same, with it. */
+static double
+predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
+{
+  const double p = predict_motion (drift, step, u);
+  const double prior = along (step->prior, u);
+  return prior > 0 ? 1 / (1 / p + prior) : p;
 }
 
 double
 ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
 {
-  return predict (along (drift->position, u), along (drift->velocity, u), step);
+  return predict (drift, step, u);
+}
+
+/* Covariance of position and velocity along @u after the step. */
+static double
+predict_cross (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
+{
+  return get_cross (drift, u) + along (drift->velocity, u) * step->seconds;
+}
+
+double
+ndt_drift_get_gain (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
+{
+  const double p = predict_motion (drift, step, u);
+  return p > 0 ? predict_cross (drift, step, u) / p : 0;
 }
 
 double
@@ -95,12 +128,13 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
   for (int k = 0; k < 3; k++) {
     const double *u = seen->axes[k];
     const double before = along (drift->position, u), velocity = along (drift->velocity, u);
-    const double predicted = predict (before, velocity, step);
+    const double predicted = predict (drift, step, u);
     const double excess = seen->information[k] - seen->flat;
     const double open = step->open > 0 ? step->open : NDT_OBSERVABILITY_OPEN;
     const int is_open = seen->information[k] < open * seen->flat;
+    const int is_led = is_open && step->is_led, is_filtered = is_led && !step->by_odometry;
     const double information =
-        excess > 0 && !(is_open && (step->open > 0 || predicted > LOCAL * LOCAL))
+        excess > 0 && !(is_open && (step->open > 0 || is_led || predicted > LOCAL * LOCAL))
             ? excess / NDT_DRIFT_CLUSTERING
             : 0;
     const int is_weak =
@@ -112,8 +146,15 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     if (speed > UNKNOWN_SPEED)
       speed = UNKNOWN_SPEED;
     /* The velocity from two positions has their variances. */
-    if (step->seconds > 0 && sqrt (p + before) < speed * step->seconds)
+    if (!is_filtered && step->seconds > 0 && sqrt (p + before) < speed * step->seconds)
       speed = sqrt (p + before) / step->seconds;
+    if (is_filtered) {
+      /* The prior tells of the velocity what it tells of the position. */
+      const double motion = predict_motion (drift, step, u), cross = predict_cross (drift, step, u);
+      const double told = (motion - p) / (motion * motion);
+      speed = sqrt (fmax (speed * speed - cross * cross * told, 0));
+      add (next.cross, u, cross * p / motion);
+    }
     if (is_open) {
       const double d = u[0] * shift[0] + u[1] * shift[1] + u[2] * shift[2];
       const double left = 1 / (1 + predicted * information);
@@ -148,12 +189,14 @@ ndt_drift_skip (NdtDrift *drift, const NdtDriftStep *step)
 {
   double position[3], velocity[3], largest = 0;
   for (int k = 0; k < 3; k++) {
+    const double u[3] = {k == 0, k == 1, k == 2};
     const double before = fmax (drift->velocity[k][k], 0);
     const double speed = fmin (sqrt (before) + ACCELERATION * step->seconds, UNKNOWN_SPEED);
-    position[k] = predict (fmax (drift->position[k][k], 0), before, step);
+    position[k] = predict (drift, step, u);
     velocity[k] = speed * speed;
     largest = fmax (largest, position[k]);
   }
+  memset (drift->cross, 0, sizeof (drift->cross));
   set_diagonal (drift->position, position);
   set_diagonal (drift->velocity, velocity);
   return sqrt (largest);

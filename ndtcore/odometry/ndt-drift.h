@@ -13,10 +13,13 @@
  * NdtDrift:
  * @position: 3×3 variance of the position, m², in the map
  * @velocity: 3×3 variance of the velocity, m²/s²
+ * @cross: 3×3 covariance of both, m²/s, along axes on which priors lead; elsewhere 0, and they are
+ *   taken for correlated fully
  */
 typedef struct {
   double position[3][3];
   double velocity[3][3];
+  double cross[3][3];
 } NdtDrift;
 
 /**
@@ -24,7 +27,8 @@ typedef struct {
  * @seconds: since the scan before
  * @by_odometry: the prediction is by odometry, and otherwise by constant velocity
  * @way: metres from the scan before to the prediction
- * @prior_variance: of a prior that is the prediction, or part of the objective, m²; 0: none
+ * @prior: 3×3 information on the position, 1/m², of a prior that is part of the objective; 0: none
+ * @is_led: motion and that prior lead along open axes, where the scan has no weight
  * @open: an axis is open whose information is below this many times what flat surfaces feign, and
  *   the scan has no weight along it; 0: NDT_OBSERVABILITY_OPEN, and it has little
  *
@@ -34,7 +38,8 @@ typedef struct {
   double seconds;
   int by_odometry;
   double way;
-  double prior_variance;
+  double prior[3][3];
+  int is_led;
   double open;
 } NdtDriftStep;
 
@@ -47,6 +52,10 @@ void ndt_drift_widen (NdtDrift *drift, double stddev);
 
 /* Variance of the prediction along a unit vector, m². */
 double ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3]);
+
+/* Metres a second by which the velocity along a unit vector changes for each metre that the scan's
+ * pose is off the prediction: as of a Kalman filter. */
+double ndt_drift_get_gain (const NdtDrift *drift, const NdtDriftStep *step, const double u[3]);
 
 /* Adds a scan. @shift: (inout): from the prediction to the alignment, metres in the map; it is
  * weighted with the scan's information along open axes, and unchanged, to the bit, where none is

@@ -202,6 +202,75 @@ ndt_localizer_step_get_extra (
   }
 }
 
+/* Steps towards where residuals and motion lead together, of residuals that are not linear. */
+#define LEAD_STEPS 5
+
+/* Adds what the extra terms tell of the body's position at @shift from the guess. Of odometry the
+ * prediction has its own variance. FALSE where they are not finite. */
+static gboolean
+add_terms (
+    const NdtLocalizer *localizer, const NdtLocalizerStep *step, const double shift[3], Sum *sum)
+{
+  const NdtExtraTerms *terms = localizer->params.registration.align.terms;
+  NdtPose sensor = ndt_localizer_step_get_sensor (localizer, step, &step->guess.pose);
+  double scalars[NDT_EXTRA_SCALARS], score = 0, gradient[6] = {0}, hessian[21] = {0};
+  double all = 0;
+  NdtExtraValues values;
+  ndt_localizer_step_get_extra (localizer, step, &values);
+  values.weight = 1;
+  values.has &= NDT_EXPR_TERMS_PRIOR;
+  for (guint i = 0; i < 3; i++)
+    sensor.position[i] += shift[i];
+  ndt_extra_terms_add (
+      terms, &values, sensor.position, sensor.orientation, scalars, &score, gradient, hessian);
+  for (guint i = 0; i < 3; i++)
+    for (guint j = 0; j < 3; j++)
+      all += gradient[i] + hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)];
+  if (!isfinite (all))
+    return FALSE;
+  for (guint i = 0; i < 3; i++) {
+    sum->pull[i] += gradient[i];
+    for (guint j = 0; j < 3; j++) {
+      const double h = -hessian[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)];
+      sum->information[i][j] += h;
+      sum->pull[i] += h * shift[j];
+    }
+  }
+  sum->is_set = TRUE;
+  return TRUE;
+}
+
+gboolean
+ndt_localizer_step_lead (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
+    const double variance[3], double lead[3], double told[3][3])
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  const NdtExtraTerms *terms = localizer->params.registration.align.terms;
+  const gboolean by_factor = localizer->params.prior_factor && step->observation->has_prior_stddev;
+  const gboolean by_terms = terms && ndt_expr_terms_get_poses (terms) & NDT_EXPR_TERMS_PRIOR;
+  double x[6] = {0};
+  if (!guess->is_held || guess->is_apart || !(by_factor || by_terms))
+    return FALSE;
+  for (guint n = 0; n < (by_terms ? LEAD_STEPS : 1); n++) {
+    Sum sum = {.around = guess->pose};
+    if (by_factor) {
+      double stddev[6] = {0};
+      memcpy (stddev, step->observation->prior_stddev, 3 * sizeof (double));
+      add_diagonal (&sum, &step->input.prior, stddev);
+    }
+    if (by_terms && !add_terms (localizer, step, x, &sum) && !by_factor)
+      return FALSE;
+    for (guint i = 0; i < 3; i++) {
+      memcpy (told[i], sum.information[i], 3 * sizeof (double));
+      sum.information[i][i] += 1 / variance[i];
+    }
+    solve (&sum, x);
+  }
+  for (guint i = 0; i < 3; i++)
+    lead[i] = guess->pose.position[i] + x[i];
+  return TRUE;
+}
+
 void
 ndt_localizer_tell_extra (NdtLocalizer *localizer)
 {

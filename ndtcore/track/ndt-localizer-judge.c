@@ -334,28 +334,40 @@ get_start_stddev (const NdtLocalizerStep *step)
   return MAX (known, START_STDDEV);
 }
 
-/* Where motion and a prior lead that takes part by its covariance: along directions that the scan
+/* Where motion and a prior lead whose standard deviations are known: along directions that the scan
  * leaves open the alignment does not weigh them, since what it feigns there outweighs both. FALSE
- * where motion alone leads. */
+ * where motion alone leads. @told: 3×3 information of the prior on the position, 1/m². */
 static gboolean
 lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
-    const NdtDriftStep *from, double lead[3])
+    const NdtDriftStep *from, double lead[3], double told[3][3])
 {
-  const NdtTrackerGuess *guess = &step->guess;
-  const double *stddev = step->observation->prior_stddev;
-  NdtDriftStep motion = *from;
-  if (!localizer->params.prior_factor || !guess->is_held || guess->is_apart ||
-      !step->observation->has_prior_stddev)
-    return FALSE;
-  motion.prior_variance = 0;
+  double variance[3];
   for (guint i = 0; i < 3; i++) {
     const double u[3] = {i == 0, i == 1, i == 2};
-    const double p = ndt_drift_predict (&localizer->tracker.drift, &motion, u);
-    if (stddev[i] > 0 && isfinite (stddev[i]))
-      lead[i] += p / (p + stddev[i] * stddev[i]) *
-                 (step->input.prior.position[i] - guess->pose.position[i]);
+    variance[i] = ndt_drift_predict (&localizer->tracker.drift, from, u);
   }
-  return TRUE;
+  return ndt_localizer_step_lead (localizer, step, variance, lead, told);
+}
+
+/* Sets what a prior that is part of the objective adds to motion. Its errors are those of a start
+ * at least, which remain over many scans. */
+static void
+add_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step, const double told[3][3],
+    NdtDriftStep *from)
+{
+  const double known = get_start_stddev (step);
+  double scale[3];
+  /* Its weight in the objective is no variance. */
+  if (localizer->params.regularization_scale > 0) {
+    for (guint i = 0; i < 3; i++)
+      from->prior[i][i] = 1 / (known * known);
+    return;
+  }
+  for (guint i = 0; i < 3; i++)
+    scale[i] = 1 / MAX (START_STDDEV * sqrt (told[i][i]), 1);
+  for (guint i = 0; i < 3; i++)
+    for (guint j = 0; j < 3; j++)
+      from->prior[i][j] = scale[i] * scale[j] * told[i][j];
 }
 
 /* Of a prior and of motion that contradict each other the result is led by the nearer one. */
@@ -388,6 +400,7 @@ open_drift (NdtTracker *tracker, const NdtLocalizerStep *step, const NdtDriftSte
   double shift[3], axis[3];
   memcpy (shift, apart, sizeof (shift));
   open.open = NDT_LOCALIZER_NO_ROAD;
+  open.is_led = 0;
   if (fits && tracker->n_unconfirmed == 0)
     ndt_drift_take (drift, &open, &step->out.registration.observability, shift, axis);
   else
@@ -397,6 +410,45 @@ open_drift (NdtTracker *tracker, const NdtLocalizerStep *step, const NdtDriftSte
   /* Where it does not fit the motion was none that is expected. */
   if (is_elsewhere)
     ndt_drift_widen (drift, NDT_LOCALIZER_NEW_PLACE);
+}
+
+/* Sets the axes on which a prior leads. */
+static void
+set_led (NdtLocalizerStep *step, const NdtDrift *drift, const NdtDriftStep *from)
+{
+  const NdtObservability *seen = &step->out.registration.observability;
+  for (guint k = 0; k < 3; k++)
+    if (seen->information[k] < NDT_OBSERVABILITY_OPEN * seen->flat) {
+      memcpy (step->led[step->n_led], seen->axes[k], sizeof (step->led[0]));
+      step->gain[step->n_led++] = ndt_drift_get_gain (drift, from, seen->axes[k]);
+    }
+}
+
+void
+ndt_localizer_step_lead_velocity (
+    NdtLocalizer *localizer, const NdtLocalizerStep *step, const NdtTracker *before)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  const NdtTrackerGuess *guess = &step->guess;
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+  if (!guess->coasts || !before->has_velocity || !(before->velocity_time > 0) ||
+      !tracker->has_velocity || !(tracker->velocity_time > 0))
+    return;
+  const double was = 1e-9 * (double)before->velocity_time;
+  const double is = 1e-9 * (double)tracker->velocity_time;
+  for (guint n = 0; n < step->n_led; n++) {
+    const double *u = step->led[n], *q = body.orientation;
+    const double inverse[4] = {-q[0], -q[1], -q[2], q[3]};
+    double axis[3], off = 0, change = 0;
+    ndt_quat_rotate (inverse, u, axis);
+    for (guint i = 0; i < 3; i++) {
+      off += u[i] * (body.position[i] - guess->own.position[i]);
+      change += axis[i] * (before->velocity[i] / was - tracker->velocity[i] / is);
+    }
+    change += step->gain[n] * off;
+    for (guint i = 0; i < 3; i++)
+      tracker->velocity[i] += is * change * axis[i];
+  }
 }
 
 /* Updates the variance of the position. Along directions that the scan leaves open the pose is that
@@ -412,17 +464,22 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
       .seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME,
       .by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY,
   };
-  double shift[3], before[3], lead[3];
+  double shift[3], before[3], lead[3], told[3][3] = {{0}};
   const gboolean agrees = agrees_with_motion (guess, &body);
   const NdtPose *led = agrees ? &guess->own : &guess->pose;
   ndt_pose_difference (led, &tracker->pose, &from.way, NULL);
-  if (!agrees && (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR)) {
+  const gboolean resets =
+      !agrees && (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR);
+  if (resets) {
     ndt_drift_reset (&tracker->drift, get_start_stddev (step));
     tracker->open_drift = tracker->drift;
     from.seconds = 0;
-  } else if (guess->is_held) {
-    from.prior_variance = get_start_stddev (step) * get_start_stddev (step);
   }
+  memcpy (lead, led->position, sizeof (lead));
+  const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead, told);
+  if (guess->is_held && !resets)
+    add_prior (localizer, step, told, &from);
+  from.is_led = fuses && !step->jumps;
   for (guint i = 0; i < 3; i++)
     shift[i] = body.position[i] - led->position[i];
   open_drift (tracker, step, &from, shift);
@@ -430,14 +487,14 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
     ndt_drift_widen (&tracker->drift, NDT_LOCALIZER_NEW_PLACE);
     from.seconds = 0;
   }
-  memcpy (lead, led->position, sizeof (lead));
-  const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead);
   out->innovation = sqrt (shift[0] * shift[0] + shift[1] * shift[1] + shift[2] * shift[2]);
   if (!step->tried || step->reason != NDT_REASON_NONE) {
     out->sigma = ndt_drift_skip (&tracker->drift, &from);
   } else {
     for (guint i = 0; i < 3; i++)
       shift[i] = before[i] = body.position[i] - lead[i];
+    if (from.is_led && !from.by_odometry && from.seconds > 0)
+      set_led (step, &tracker->drift, &from);
     out->sigma = ndt_drift_take (
         &tracker->drift, &from, &out->registration.observability, shift, out->sigma_axis);
     /* A result in another place is not moved towards the prediction. */

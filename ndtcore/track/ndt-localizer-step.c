@@ -17,8 +17,10 @@ get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
   input.has_prior = observation->has_prior && ndt_pose_normalize (&input.prior);
   input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
   const NdtExtraTerms *terms = localizer->params.registration.align.terms;
-  input.holds = localizer->params.regularization_scale > 0 || localizer->params.prior_factor ||
-                (terms && ndt_expr_terms_get_poses (terms) & NDT_EXPR_TERMS_PRIOR);
+  const gboolean by_terms = terms && ndt_expr_terms_get_poses (terms) & NDT_EXPR_TERMS_PRIOR;
+  input.holds =
+      localizer->params.regularization_scale > 0 || localizer->params.prior_factor || by_terms;
+  input.is_known = by_terms || (localizer->params.prior_factor && observation->has_prior_stddev);
   return input;
 }
 
@@ -191,6 +193,7 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (ndt_tracker_starts (&step->guess))
     memcpy (tracker->initial_stddev, step->search.stddev, sizeof (tracker->initial_stddev));
+  const NdtTracker before = *tracker;
   ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
       out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);
   step->base = tracker->pose;
@@ -208,6 +211,8 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
         tracker->velocity_at = step->input.time;
     }
   }
+  if (step->reason == NDT_REASON_NONE)
+    ndt_localizer_step_lead_velocity (localizer, step, &before);
   if (step->reason == NDT_REASON_NONE && !localizer->has_planar) {
     localizer->has_planar = TRUE;
     localizer->planar = body;

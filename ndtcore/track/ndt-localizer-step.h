@@ -57,6 +57,8 @@ struct _NdtLocalizer {
  *   something, or the body may be in another place, for which a search looks meanwhile
  * @drift: variance of its position
  * @is_open: of a scan that is not accepted: of all that it could be
+ * @n_led: number of @led, unit vectors in the map along which a prior and motion lead, and @gain,
+ * by which the velocity follows the pose there, 1/s (ndt_drift_get_gain())
  * @base: pose of the body from which the stream continues
  * @is_complete: @registration has its covariance
  *
@@ -85,6 +87,9 @@ typedef struct {
   NdtPose base;
   NdtDrift drift;
   gboolean is_open;
+  guint n_led;
+  double led[3][3];
+  double gain[3];
   NdtAlignResult result;
   gboolean is_complete;
   NdtLocalization out;
@@ -148,6 +153,12 @@ NdtPose ndt_localizer_step_get_sensor (
 /* The values of the extra terms. */
 void ndt_localizer_step_get_extra (
     const NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtExtraValues *extra);
+/* Where motion and a prior of the objective whose standard deviations are known, by themselves or
+ * by the extra terms, lead the body along the map's axes. @variance: of the prediction by motion,
+ * m²; @lead: (inout): its position; @told: (out): 3×3 information of the prior on the position
+ * there, 1/m². FALSE, and @lead and @told unchanged: there is no such prior. */
+gboolean ndt_localizer_step_lead (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
+    const double variance[3], double lead[3], double told[3][3]);
 /* Logs once that they were not finite. */
 void ndt_localizer_tell_extra (NdtLocalizer *localizer);
 /* The factor of the body's pose as one of its sensor's. @sensor: its pose where the body is at the
@@ -174,6 +185,10 @@ gboolean ndt_localizer_step_align (NdtLocalizer *localizer, NdtLocalizerStep *st
 /* Returns TRUE where the velocity from the scan before is not credible. With a prior in the
  * objective its influence on the pose is no motion, and the velocity before is used. */
 gboolean ndt_localizer_step_is_doubtful (const NdtLocalizerStep *step);
+/* Once the tracker is updated: along axes on which a prior leads the velocity is the one @before,
+ * corrected by the gain. */
+void ndt_localizer_step_lead_velocity (
+    NdtLocalizer *localizer, const NdtLocalizerStep *step, const NdtTracker *before);
 /* Once the status is known: of a scan that is not tracking σ and @drift are of all that its place
  * could be. */
 void ndt_localizer_step_settle_drift (NdtLocalizer *localizer, NdtLocalizerStep *step);

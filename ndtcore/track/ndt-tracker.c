@@ -168,6 +168,25 @@ ndt_tracker_hold (
     guess->held_orientation[i] = q[i];
 }
 
+/* Range of priors beside the prediction, metres. Of those whose standard deviations are known what
+ * is not known of the motion is no contradiction. */
+#define KNOWN_SIGMAS 3.0
+
+static double
+ndt_tracker_get_limit (
+    const NdtTracker *tracker, const NdtTrackerInput *input, const NdtTrackerGuess *guess)
+{
+  static const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0};
+  const double seconds = guess->elapsed;
+  const double limit = NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * seconds * seconds;
+  const NdtDriftStep step = {.seconds = seconds > 0 ? seconds : NDT_TRACKER_NO_TIME};
+  if (!input->is_known || guess->prediction != NDT_TRACKER_FROM_VELOCITY)
+    return limit;
+  const double sigma = sqrt (ndt_drift_predict (&tracker->drift, &step, x) +
+                             ndt_drift_predict (&tracker->drift, &step, y));
+  return fmax (limit, KNOWN_SIGMAS * sigma);
+}
+
 void
 ndt_tracker_predict (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtTrackerGuess *guess)
@@ -234,8 +253,7 @@ ndt_tracker_predict (
                                                    NDT_TRACKER_REACH, 4, since_good);
   /* A prior beyond the range of motion is wrong; several in a row, and the stream may be wrong. */
   if (holds && (!leads || is_near))
-    ndt_tracker_hold (&input->prior,
-        NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * guess->elapsed * guess->elapsed,
+    ndt_tracker_hold (&input->prior, ndt_tracker_get_limit (tracker, input, guess),
         leads ? course.orientation : guess->pose.orientation, guess);
   guess->is_doubted = guess->is_apart && tracker->n_apart + 1 >= NDT_TRACKER_MAX_APART;
   if (!guess->has_own)
