@@ -159,7 +159,7 @@ ndt_tracker_hold (
   guess->direction[1] = y / length;
   double e = guess->direction[0] * (prior->position[0] - p[0]) +
              guess->direction[1] * (prior->position[1] - p[1]);
-  guess->is_apart = fabs (e) > limit;
+  guess->is_apart = guess->is_beyond = fabs (e) > limit;
   if (guess->is_apart)
     e = limit * limit / e;
   for (int i = 0; i < 2; i++)
@@ -168,23 +168,26 @@ ndt_tracker_hold (
     guess->held_orientation[i] = q[i];
 }
 
-/* Range of priors beside the prediction, metres. Of those whose standard deviations are known what
- * is not known of the motion is no contradiction. */
+/* Standard deviations of the motion within which a prior whose own are known takes part although it
+ * is out of range: of a velocity that is not known yet. */
 #define KNOWN_SIGMAS 3.0
 
-static double
-ndt_tracker_get_limit (
-    const NdtTracker *tracker, const NdtTrackerInput *input, const NdtTrackerGuess *guess)
+/* Makes the prior part of the objective, along the heading of @orientation. */
+static void
+ndt_tracker_hold_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
+    const double orientation[4], NdtTrackerGuess *guess)
 {
   static const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0};
-  const double seconds = guess->elapsed;
-  const double limit = NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * seconds * seconds;
-  const NdtDriftStep step = {.seconds = seconds > 0 ? seconds : NDT_TRACKER_NO_TIME};
-  if (!input->is_known || guess->prediction != NDT_TRACKER_FROM_VELOCITY)
-    return limit;
+  const double t = guess->elapsed;
+  const NdtDriftStep step = {.seconds = t > 0 ? t : NDT_TRACKER_NO_TIME};
+  const double reach = NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * t * t;
+  ndt_tracker_hold (&input->prior, reach, orientation, guess);
+  if (!guess->is_apart || !input->is_known || guess->prediction != NDT_TRACKER_FROM_VELOCITY)
+    return;
   const double sigma = sqrt (ndt_drift_predict (&tracker->drift, &step, x) +
                              ndt_drift_predict (&tracker->drift, &step, y));
-  return fmax (limit, KNOWN_SIGMAS * sigma);
+  ndt_tracker_hold (&input->prior, fmax (reach, KNOWN_SIGMAS * sigma), orientation, guess);
+  guess->is_beyond = 1;
 }
 
 void
@@ -253,8 +256,8 @@ ndt_tracker_predict (
                                                    NDT_TRACKER_REACH, 4, since_good);
   /* A prior beyond the range of motion is wrong; several in a row, and the stream may be wrong. */
   if (holds && (!leads || is_near))
-    ndt_tracker_hold (&input->prior, ndt_tracker_get_limit (tracker, input, guess),
-        leads ? course.orientation : guess->pose.orientation, guess);
+    ndt_tracker_hold_prior (
+        tracker, input, leads ? course.orientation : guess->pose.orientation, guess);
   guess->is_doubted = guess->is_apart && tracker->n_apart + 1 >= NDT_TRACKER_MAX_APART;
   if (!guess->has_own)
     return;
@@ -660,7 +663,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   }
 
   if (guess->is_held)
-    tracker->n_apart = guess->is_apart && !guess->is_doubted ? tracker->n_apart + 1 : 0;
+    tracker->n_apart = guess->is_beyond && !guess->is_doubted ? tracker->n_apart + 1 : 0;
   tracker->has_pose =
       guess->prediction != NDT_TRACKER_FROM_NOTHING && outcome != NDT_OUTCOME_UNCERTAIN && !waits;
   if (outcome <= NDT_OUTCOME_DOUBTFUL || (outcome <= NDT_OUTCOME_DEGRADED && !carries))

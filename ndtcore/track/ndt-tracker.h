@@ -55,7 +55,7 @@ typedef enum {
  * @velocity_at: of the later of the two, ns
  * @scan_time: from the one to the other, ns; 0 where @velocity is per scan
  * @mean_quality: running mean of ndt_tracker_quality() over good scans, @n_good of them
- * @n_apart: scans in a row whose prior was apart (NdtTrackerGuess)
+ * @n_apart: scans in a row whose prior was beyond (NdtTrackerGuess)
  * @mean_nvtl: the same of NVTL alone
  * @n_unconfirmed: further scans that have to agree with motion from a new place before it is
  *   accepted
@@ -156,7 +156,8 @@ typedef struct {
  * @elapsed: seconds since the scan before, 0 where that is not known
  * @is_held: a prior is part of the objective: its distance from the line through @held across
  *   @direction, x and y in the map, the latter a unit vector along the heading of @held_orientation
- * @is_apart: and it is out of the range of motion from @pose
+ * @is_beyond: and it is out of the range of motion from @pose …
+ * @is_apart: … and of what is not known of that
  * @is_doubted: and so were those of the scans before: the body may be at the prior
  */
 typedef struct {
@@ -171,6 +172,7 @@ typedef struct {
   int32_t coasts;
   double elapsed;
   int32_t is_held;
+  int32_t is_beyond;
   int32_t is_apart;
   int32_t is_doubted;
   double held[2];

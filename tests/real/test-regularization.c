@@ -25,6 +25,7 @@
  * @bias: and all of those from %N_TRUE on
  * @ignores_drops: no scan is doubted for its scores
  * @turn: of priors, but for the first one, rad
+ * @is_factor: priors are factors by their covariance, and not by the scale
  */
 typedef struct {
   double noise;
@@ -34,6 +35,7 @@ typedef struct {
   double bias;
   gboolean ignores_drops;
   double turn;
+  gboolean is_factor;
 } Run;
 
 /**
@@ -74,6 +76,7 @@ localize (const Drive *drive, const Run *run, guint seed)
   guint row = 0;
   ndt_localizer_params_init (&params);
   params.regularization_scale = run->scale;
+  params.prior_factor = run->is_factor;
   params.deskew = drive->point_times[0] != NULL;
   if (run->ignores_drops)
     params.score_drop = 0;
@@ -83,6 +86,8 @@ localize (const Drive *drive, const Run *run, guint seed)
     NdtObservation o = {.points = ndt_cloud_view_xyz_f32 (drive->scans[i], drive->sizes[i]),
         .time = drive->times[i],
         .has_prior = i == 0 || run->noise >= 0,
+        .has_prior_stddev = i > 0 && run->is_factor,
+        .prior_stddev = {NOISE, NOISE, NOISE},
         .point_times = {(const guint8 *)drive->point_times[i], sizeof (float), NDT_TIME_F32},
         .time_on_points = PERIOD};
     NdtLocalization l;
@@ -111,12 +116,14 @@ localize (const Drive *drive, const Run *run, guint seed)
       g_test_message ("  scan %u: %.3f m, %s, %s", i, metres, ndt_track_status_to_string (l.status),
           ndt_prediction_to_string (l.prediction));
   }
-  g_test_message ("noise %g m, scale %g, outliers %g m, start %g m off, bias %g m%s, turned by %g: "
-                  "mean %.3f m, "
-                  "worst %.3f m, %.3f m in the end, %u off, %u of them and %u of %u tracking",
+  g_test_message (
+      "noise %g m, scale %g, outliers %g m, start %g m off, bias %g m%s, turned by %g%s: "
+      "mean %.3f m, "
+      "worst %.3f m, %.3f m in the end, %u off, %u of them and %u of %u tracking",
       run->noise, run->scale, run->outlier, run->start, run->bias,
-      run->ignores_drops ? ", score-drop 0" : "", run->turn, errors.mean, errors.worst, errors.late,
-      errors.n_off, errors.n_wrong, errors.n_tracking, drive->n);
+      run->ignores_drops ? ", score-drop 0" : "", run->turn, run->is_factor ? ", factors" : "",
+      errors.mean, errors.worst, errors.late, errors.n_off, errors.n_wrong, errors.n_tracking,
+      drive->n);
   return errors;
 }
 
@@ -228,6 +235,39 @@ test_deskewed (void)
   free_drive (&drive);
 }
 
+/* Priors that say how far they are off. Alone the last of 50 scans would be 60 m off. */
+static void
+test_factors (void)
+{
+  static const double starts[] = {-12, -6, -3, 3, 6, 12};
+  Starts sum = {0};
+  Drive drive = {0};
+  simulate_drive (&drive, NDT_SIM_WORLD_TUNNEL, 14, FALSE);
+  for (guint seed = 1; seed <= get_n_seeds (); seed++) {
+    const Run held = {NOISE, .is_factor = TRUE},
+              outliers = {NOISE, .outlier = 20, .is_factor = TRUE};
+    const Errors h = localize (&drive, &held, seed), o = localize (&drive, &outliers, seed);
+    g_assert_cmpfloat (h.worst, <, 3 * NOISE);
+    g_assert_cmpfloat (h.mean, <, 0.5 * NOISE);
+    g_assert_cmpuint (h.n_tracking, ==, drive.n);
+    g_assert_cmpfloat (o.worst, <, 3 * NOISE);
+    g_assert_cmpuint (o.n_tracking, ==, drive.n);
+    for (guint i = 0; i < G_N_ELEMENTS (starts); i++) {
+      const Run run = {NOISE, .start = starts[i], .is_factor = TRUE};
+      const Errors e = localize (&drive, &run, seed);
+      sum.n++;
+      sum.n_wrong += e.n_wrong;
+      sum.n_late += e.late >= 2;
+      sum.n_lasting += e.n_row > N_ROW;
+    }
+  }
+  /* That of the false start itself, and in one of two drives another one. */
+  g_assert_cmpuint (sum.n_wrong, <=, 3 * sum.n / 2);
+  g_assert_cmpuint (sum.n_late, ==, 0);
+  g_assert_cmpuint (sum.n_lasting, ==, 0);
+  free_drive (&drive);
+}
+
 /* Where scans tell all, priors that are half a metre off, or much more now and then, move poses by
  * millimetres. */
 static void
@@ -268,6 +308,7 @@ main (int argc, char *argv[])
   g_test_add_data_func ("/regularization/tunnel", GINT_TO_POINTER (FALSE), test_open);
   g_test_add_data_func ("/regularization/highway", GINT_TO_POINTER (TRUE), test_open);
   g_test_add_func ("/regularization/deskewed", test_deskewed);
+  g_test_add_func ("/regularization/factors", test_factors);
   g_test_add_func ("/regularization/kitti", test_kitti);
   return g_test_run ();
 }
