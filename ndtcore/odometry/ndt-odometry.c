@@ -152,6 +152,17 @@ ndt_odometry_get_points (const NdtOdometry *odometry, guint *n_points, NdtPose *
   return odometry->points;
 }
 
+gboolean
+ndt_odometry_get_velocity (const NdtOdometry *odometry, double velocity[6])
+{
+  NdtCourse course = {0};
+  if (!odometry->has_velocity || odometry->time < 0)
+    return FALSE;
+  ndt_course_set_velocity (&course, &odometry->params.sensor_pose, odometry->velocity);
+  memcpy (velocity, course.velocity, sizeof (course.velocity));
+  return TRUE;
+}
+
 guint
 ndt_odometry_get_n_cells (const NdtOdometry *odometry)
 {

@@ -112,6 +112,9 @@ gboolean ndt_odometry_process (
  * (transfer none): packed x, y, z; valid until the next call. */
 const float *ndt_odometry_get_points (
     const NdtOdometry *odometry, guint *n_points, NdtPose *sensor);
+/* Velocity of the body in the last scan, a twist per second. FALSE where it is not known: of the
+ * first scan, and of scans whose times are not. */
+gboolean ndt_odometry_get_velocity (const NdtOdometry *odometry, double velocity[6]);
 /* Gives the backend the map of all scans so far. Points are ordered by the map that the backend
  * has, so that bits depend on when it was given: state is saved after this alone, and a run that is
  * to equal one which is restored calls it at the same scans. FALSE without an error: there is no

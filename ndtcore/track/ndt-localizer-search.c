@@ -3,10 +3,14 @@
 #include <string.h>
 
 #include "ndt-localizer-step.h"
+#include "ndtcore/base/ndt-memory.h"
 #include "ndtcore/math/ndt-mount.h"
 
 /* Scans that are followed at most where nobody waits for the result. */
 #define MOST_SCANS 64
+
+/* Of these a search is given so many points at most. */
+#define MOST_POINTS 65536
 
 /* A search that found nothing is made again at once, then after twice as many scans each time. */
 #define FIRST_REST 3
@@ -103,7 +107,7 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
     ndt_drift_spread (&tracker->open_drift, apart);
   else
     tracker->open_drift = tracker->drift;
-  localizer->course.has_pose = FALSE;
+  localizer->course = result.course;
   localizer->jump = 0;
   localizer->is_found = TRUE;
   localizer->refuted_below = 0;
@@ -174,6 +178,7 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
       .has_velocity = tracker->has_anchor && tracker->has_anchor_velocity,
       .has_upright = tracker->has_anchor,
       .upright = tracker->anchor,
+      .filter = ndt_localizer_get_filter (localizer),
   };
   memcpy (task.velocity, tracker->anchor_velocity, sizeof (task.velocity));
   task.has_area = ndt_tracker_get_area (tracker, &step->input, &task.around, task.area.stddev) != 0;
@@ -193,7 +198,45 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
   return TRUE;
 }
 
-/* Adds the scan in the step's slot to what is searched. */
+/* Copies the points in the step's slot. */
+static gboolean
+copy_slot (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, NdtRelocalizerScan *scan,
+    GError **error)
+{
+  scan->xyz = g_try_new (float, 3 * (gsize)n);
+  if (!scan->xyz)
+    return ndt_refuse_memory (error, "the %u points of a scan", n);
+  return ndt_backend_get_scan (localizer->backend, step->slot, scan->xyz, n, &scan->n, error);
+}
+
+/* Copies the points as the sensor saw them, with their times: all, or every third, fifth, and so on
+ * of many. An even step would leave out rings. */
+static gboolean
+copy_raw (const NdtObservation *observation, NdtRelocalizerScan *scan, GError **error)
+{
+  const NdtCloudView *points = &observation->points;
+  const gsize step = points->n_points > MOST_POINTS ? (points->n_points / MOST_POINTS + 1) | 1 : 1;
+  const gsize n = (points->n_points + step - 1) / step;
+  scan->xyz = g_try_new (float, 3 * n);
+  scan->times = g_try_new (float, n);
+  if (!scan->xyz || !scan->times)
+    return ndt_refuse_memory (error, "the %" G_GSIZE_FORMAT " points of a scan", n);
+  for (gsize i = 0; i < n; i++) {
+    double p[3];
+    ndt_cloud_view_get (points, step * i, p);
+    for (guint k = 0; k < 3; k++)
+      scan->xyz[3 * i + k] = (float)p[k];
+    scan->times[i] = (float)(ndt_time_view_get (&observation->point_times, step * i) -
+                             observation->time_on_points);
+  }
+  scan->n = (guint)n;
+  scan->has_velocity = observation->has_velocity;
+  memcpy (scan->velocity, observation->velocity, sizeof (scan->velocity));
+  return TRUE;
+}
+
+/* Adds the scan to what is searched: that in the step's slot, of @n points, where its motion is
+ * known, or has no part. One compensated by a velocity from itself alone may be by a false one. */
 static gboolean
 add_scan (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, GError **error)
 {
@@ -201,16 +244,16 @@ add_scan (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, GError
       .time = step->input.time,
       .has_odometry = step->input.has_odometry != 0,
       .odometry = step->input.odometry,
+      .has_velocity = step->has_motion,
   };
-  g_autofree float *xyz = g_try_new (float, 3 * (gsize)n);
-  if (!xyz) {
-    g_set_error_literal (
-        error, NDT_ERROR, NDT_ERROR_NO_MEMORY, "There is not the memory for the points of a scan");
+  const gboolean is_raw =
+      localizer->params.deskew && !step->has_motion && ndt_localizer_has_times (step->observation);
+  memcpy (scan.velocity, step->course.velocity, sizeof (scan.velocity));
+  if (!(is_raw ? copy_raw (step->observation, &scan, error)
+               : copy_slot (localizer, step, n, &scan, error))) {
+    ndt_relocalizer_scan_clear (&scan);
     return FALSE;
   }
-  if (!ndt_backend_get_scan (localizer->backend, step->slot, xyz, n, &scan.n, error))
-    return FALSE;
-  scan.xyz = g_steal_pointer (&xyz);
   ndt_relocalizer_add (localizer->relocalizer, &scan);
   return TRUE;
 }

@@ -23,11 +23,20 @@
 /* What is found within this of a stream that goes on, metres, is its own place. */
 #define SAME_PLACE 1.0
 
+/* How often a scan is compensated anew at most. */
+#define MAX_PASSES 2
+
 #define SECOND 1e9
 
-/* The worker's: where the body is by the scans so far. */
+/* The worker's: where the body is by the scans so far. The first one, where nothing tells its
+ * velocity, waits for the second. */
 typedef struct {
   NdtRelocalizerTask task;
+  NdtRelocalizerMotion *motion;
+  NdtCourse course; /* of the scan that is looked at, where its motion is compensated here … */
+  NdtCourse last;   /* … and of the one before */
+  gboolean has_first;
+  NdtRelocalizerScan first; /* that waits */
   guint n_scans;
   gboolean failed;
   NdtRelocation result;
@@ -66,7 +75,7 @@ static void
 item_free (gpointer data)
 {
   Item *item = data;
-  g_free (item->scan.xyz);
+  ndt_relocalizer_scan_clear (&item->scan);
   g_free (item);
 }
 
@@ -108,18 +117,24 @@ static void
 take_pose (Chain *chain, const NdtRelocalizerScan *scan, const NdtPose *sensor)
 {
   NdtRelocation *result = &chain->result;
-  const NdtPose body = ndt_mount_body_of_sensor (get_mount (chain), sensor);
+  NdtPose body = ndt_mount_body_of_sensor (get_mount (chain), sensor);
+  if (chain->course.has_velocity)
+    body = ndt_course_move (&chain->course, &body, -chain->course.middle);
   result->has_velocity = chain->n_scans > 0 && scan->time > result->time && result->time >= 0;
   if (result->has_velocity) {
     NdtPose step;
     ndt_pose_between (&result->pose, &body, &step);
     ndt_pose_log (&step, result->velocity);
     result->velocity_time = scan->time - result->time;
+    /* More accurate than between the poses at the ends. */
+    for (guint i = 0; i < 6 && chain->course.has_step; i++)
+      result->velocity[i] = chain->course.velocity[i] * (double)result->velocity_time / SECOND;
   }
   result->pose = body;
   result->time = scan->time;
   result->has_odometry = scan->has_odometry;
   result->odometry = scan->odometry;
+  chain->last = result->course = chain->course;
   chain->n_scans++;
 }
 
@@ -192,6 +207,7 @@ follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *sca
   const double seconds = scan->time > last->time && last->time >= 0
                              ? (double)(scan->time - last->time) / SECOND
                              : NO_TIME;
+  const double *velocity = ndt_relocalizer_motion_get (chain->motion);
   NdtPose guesses[3];
   guint n = 0;
   if (scan->has_odometry && last->has_odometry) {
@@ -202,9 +218,12 @@ follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *sca
   if (last->has_velocity)
     guesses[n++] =
         extrapolate (&last->pose, last->velocity, seconds * SECOND / (double)last->velocity_time);
-  else if (task->has_velocity)
-    guesses[n++] = extrapolate (&last->pose, task->velocity, seconds);
+  else if (velocity || task->has_velocity)
+    guesses[n++] = extrapolate (&last->pose, velocity ? velocity : task->velocity, seconds);
   guesses[n++] = last->pose;
+  /* In its middle. */
+  for (guint i = 0; i < n && chain->course.has_velocity; i++)
+    guesses[i] = ndt_course_move (&chain->course, &guesses[i], chain->course.middle);
   const NdtPose first = guesses[0];
   for (guint i = 0; i < n; i++)
     guesses[i] = ndt_mount_sensor_of_body (get_mount (chain), &guesses[i]);
@@ -221,17 +240,42 @@ follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *sca
          !r->is_ambiguous && fits (relocalizer, chain, r);
 }
 
+/* The velocity since the scan before, on the map, is better than the one that the scan was
+ * compensated by. */
+static gboolean
+compensate_anew (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r,
+    gboolean *fits_still, GError **error)
+{
+  *fits_still = TRUE;
+  for (guint pass = 0; chain->course.half > 0 && *fits_still; pass++) {
+    const NdtPose sensor = r->pose, body = ndt_mount_body_of_sensor (get_mount (chain), &sensor);
+    const gboolean changes = ndt_course_continue (&chain->course, &chain->last, &body);
+    if (chain->course.has_velocity)
+      ndt_relocalizer_motion_set (chain->motion, chain->course.velocity);
+    if (!changes || pass == MAX_PASSES)
+      break;
+    if (!ndt_relocalizer_motion_move (chain->motion, &chain->course, error) ||
+        !ndt_register (relocalizer->backend, 0, &chain->task.registration, NDT_SEARCH_LOCAL,
+            &sensor, 1, r, error))
+      return FALSE;
+    *fits_still = fits (relocalizer, chain, r);
+  }
+  return TRUE;
+}
+
 /* FALSE without an error where the scan does not go on from those before it. */
 static gboolean
 look_at (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan, GError **error)
 {
-  static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
-  const NdtCloudView view = ndt_cloud_view_xyz_f32 (scan->xyz, scan->n);
   NdtRegistration r;
-  if (!ndt_backend_set_scan (relocalizer->backend, 0, &view, &no_filter, error))
+  gboolean fits_still;
+  if (!ndt_relocalizer_motion_set_scan (
+          chain->motion, relocalizer->backend, scan, &chain->course, error))
     return FALSE;
   if (!(chain->n_scans == 0 ? find_first (relocalizer, chain, &r, error)
                             : follow (relocalizer, chain, scan, &r, error)))
+    return FALSE;
+  if (!compensate_anew (relocalizer, chain, &r, &fits_still, error) || !fits_still)
     return FALSE;
   take_pose (chain, scan, &r.pose);
   chain->result.found = chain->n_scans >= NDT_RELOCALIZER_SCANS;
@@ -330,6 +374,31 @@ look_at_anyhow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerS
          look_at (relocalizer, chain, scan, NULL);
 }
 
+/* Takes @scan where it has to wait for the next one. FALSE where a scan does not go on from those
+ * before it. */
+static gboolean
+go_on (NdtRelocalizer *relocalizer, Chain *chain, NdtRelocalizerScan *scan)
+{
+  if (chain->n_scans == 0)
+    ndt_relocalizer_motion_take (chain->motion, scan);
+  if (scan->times && chain->n_scans == 0 && !chain->has_first &&
+      !ndt_relocalizer_motion_get (chain->motion)) {
+    chain->has_first = TRUE;
+    chain->first = *scan;
+    scan->xyz = NULL;
+    scan->times = NULL;
+    return TRUE;
+  }
+  if (chain->has_first) {
+    const gboolean ok = look_at_anyhow (relocalizer, chain, &chain->first);
+    ndt_relocalizer_scan_clear (&chain->first);
+    chain->has_first = FALSE;
+    if (!ok)
+      return FALSE;
+  }
+  return look_at_anyhow (relocalizer, chain, scan);
+}
+
 /* ---- The thread ---- */
 
 static void
@@ -342,9 +411,15 @@ clear_task (NdtRelocalizerTask *task)
 static void
 begin_chain (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerTask *task)
 {
+  static const NdtPose no_mount = NDT_POSE_IDENTITY;
+  NdtRelocalizerMotion *motion = chain->motion;
   clear_task (&chain->task);
+  ndt_relocalizer_scan_clear (&chain->first);
   memset (chain, 0, sizeof (*chain));
   chain->task = *task;
+  chain->motion = motion;
+  ndt_relocalizer_motion_begin (
+      motion, task->registration.has_mount ? &task->registration.mount : &no_mount, &task->filter);
   chain->task.registration.regularization.scale = 0;
   choose_backend (relocalizer);
   chain->failed = !set_map (relocalizer, task->map);
@@ -379,7 +454,7 @@ static gpointer
 run (gpointer data)
 {
   NdtRelocalizer *relocalizer = data;
-  Chain chain = {.failed = TRUE};
+  Chain chain = {.failed = TRUE, .motion = ndt_relocalizer_motion_new ()};
   guint job = 0;
   g_mutex_lock (&relocalizer->lock);
   while (!relocalizer->quits) {
@@ -398,7 +473,7 @@ run (gpointer data)
       g_mutex_unlock (&relocalizer->lock);
       if (begins)
         begin_chain (relocalizer, &chain, &task);
-      if (!chain.failed && !look_at_anyhow (relocalizer, &chain, &item->scan)) {
+      if (!chain.failed && !go_on (relocalizer, &chain, &item->scan)) {
         chain.failed = TRUE;
         chain.result.found = FALSE;
       }
@@ -414,6 +489,8 @@ run (gpointer data)
   }
   g_mutex_unlock (&relocalizer->lock);
   clear_task (&chain.task);
+  ndt_relocalizer_scan_clear (&chain.first);
+  ndt_relocalizer_motion_free (chain.motion);
   use (relocalizer, relocalizer->cpu);
   return NULL;
 }

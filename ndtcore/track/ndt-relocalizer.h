@@ -2,6 +2,7 @@
 /* Looks for a stream that is lost, in a thread of its own: docs/tracking.md, "Recovery". */
 #pragma once
 
+#include "ndt-relocalizer-motion.h"
 #include "ndtcore/registration/ndt-registration.h"
 
 G_BEGIN_DECLS
@@ -24,6 +25,7 @@ typedef struct _NdtRelocalizer NdtRelocalizer;
  * @is_questioned: … and counts there: what is within a metre of it is not found again
  * @has_velocity: @velocity is that of the body before, a twist per second
  * @has_upright: the body is turned as @upright but for its yaw and some 30 degrees
+ * @filter: of scans that are given as their sensor saw them
  */
 typedef struct {
   NdtVoxelMap *map;
@@ -41,31 +43,19 @@ typedef struct {
   double velocity[6];
   gboolean has_upright;
   NdtPose upright;
+  NdtScanFilter filter;
 } NdtRelocalizerTask;
-
-/**
- * NdtRelocalizerScan:
- * @xyz: (transfer full): packed points in the sensor's frame, thinned; g_free
- * @n: of these
- * @time: nanoseconds; −1: not known
- * @has_odometry: @odometry belongs to the scan
- */
-typedef struct {
-  float *xyz;
-  guint n;
-  gint64 time;
-  gboolean has_odometry;
-  NdtPose odometry;
-} NdtRelocalizerScan;
 
 /**
  * NdtRelocation:
  * @found: the scans agree on a place
  * @time: of the last scan …
- * @pose: … and of the body then
+ * @pose: … and of the body then; of scans whose motion was compensated before they were added, in
+ *   their middle
  * @has_odometry: @odometry is that of the last scan
  * @has_velocity: @velocity is a twist from the scan before the last to it, over @velocity_time
  *   nanoseconds
+ * @course: of the last scan, where its motion was compensated by the search; all 0 elsewhere
  * @is_ambiguous: the first scan fits several places alike
  * @runner_up: of it, see NdtRegistration
  * @fit: of the last scan that was looked at, where it is
@@ -81,6 +71,7 @@ typedef struct {
   gboolean has_velocity;
   double velocity[6];
   gint64 velocity_time;
+  NdtCourse course;
   gboolean is_ambiguous;
   double runner_up;
   double fit;
