@@ -17,13 +17,6 @@
 /* Most repetitions of compensation and alignment of a scan. */
 #define MAX_PASSES 2
 
-gboolean
-ndt_localizer_has_times (const NdtObservation *observation)
-{
-  return observation->point_times.data && observation->points.n_points > 0 &&
-         observation->time >= 0;
-}
-
 /* Sets the motion as known before the alignment. */
 static void
 begin_course (const NdtLocalizer *localizer, const NdtObservation *observation,

@@ -109,7 +109,12 @@ ndt_localizer_step_is_deskewed (const NdtLocalizerStep *step)
 }
 
 /* Returns TRUE where the observation has times of points. */
-gboolean ndt_localizer_has_times (const NdtObservation *observation);
+static inline gboolean
+ndt_localizer_has_times (const NdtObservation *observation)
+{
+  return observation->point_times.data && observation->points.n_points > 0 &&
+         observation->time >= 0;
+}
 
 /* Least ratio of the qualities in two places at which a scan does not distinguish them. */
 #define NDT_LOCALIZER_AS_GOOD 0.9

@@ -3,6 +3,7 @@
 #include "gpu-device.h"
 #include "gpu-scene.h"
 #include "ndtcore/track/ndt-localizer.h"
+#include "ndtcore/track/ndt-relocalizer.h"
 #include "ndtcore/odometry/ndt-moving-scan.h"
 
 #define SPAN 0.1
@@ -439,6 +440,75 @@ test_sanitize (void)
   check_points (cuda, cpu, LOCKED_DOUBLES, NDT_TIME_F64, 700);
 }
 
+/* A search in the background of a stream on @backend, of scans as their sensor saw them. */
+static NdtRelocation
+search (NdtBackend *backend, const Scene *s, float *const records[N_SCANS])
+{
+  NdtRelocalizer *relocalizer = ndt_relocalizer_new (backend);
+  /* The street repeats itself every 14 m. */
+  NdtRelocalizerTask task = {.map = s->map,
+      .has_area = TRUE,
+      .around = pose_at (s, 0),
+      .area = {.stddev = {0.5, 0.5, 0.1, 0, 0, 0.1}},
+      .least_fit = 0.6,
+      .filter = {1, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f}};
+  NdtRelocation found;
+  ndt_registration_params_init (&task.registration);
+  ndt_relocalizer_begin (relocalizer, &task);
+  for (guint i = 0; i < NDT_RELOCALIZER_SCANS; i++) {
+    NdtRelocalizerScan scan = {.xyz = g_new (float, 3 * N_POINTS),
+        .times = g_new (float, N_POINTS),
+        .n = N_POINTS,
+        .time = (gint64)(1e9 * SPAN * i)};
+    for (guint k = 0; k < N_POINTS; k++) {
+      memcpy (scan.xyz + 3 * k, records[i] + 5 * k, 3 * sizeof (float));
+      scan.times[k] = records[i][5 * k + 4];
+    }
+    ndt_relocalizer_add (relocalizer, &scan);
+  }
+  g_assert_true (ndt_relocalizer_get (relocalizer, TRUE, &found));
+  g_assert_null (ndt_relocalizer_take_failure (relocalizer));
+  ndt_relocalizer_free (relocalizer);
+  return found;
+}
+
+/* The velocity of two scans is found by the CPU, the place by the stream's device, in the same
+ * bits each time. */
+static void
+test_search (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  g_autoptr (NdtBackend) cpu = open_cpu ();
+  Scene s = scene_new (60, 120000, 1, 2, NULL);
+  float *records[N_SCANS];
+  for (guint i = 0; i < N_SCANS; i++) {
+    records[i] = g_new (float, 5 * N_POINTS);
+    take_scan (&s, i, records[i]);
+  }
+  const NdtPose truth = pose_at (&s, SPAN * (NDT_RELOCALIZER_SCANS - 1));
+  const NdtRelocation a = search (cpu, &s, records);
+  double metres, radians;
+  ndt_pose_difference (&a.pose, &truth, &metres, &radians);
+  g_test_message ("%.4f m and %.4f rad off", metres, radians);
+  g_assert_true (a.found && a.has_velocity && a.course.has_velocity);
+  /* As test_localize(); 12 m/s are 1.2 m in a scan. */
+  g_assert_cmpfloat (metres, <, 0.05);
+  g_assert_cmpfloat (fabs (a.course.velocity[0] - 12), <, 0.5);
+  for (guint k = 0; k < 2 && cuda; k++) {
+    const NdtRelocation b = search (cuda, &s, records), c = search (cuda, &s, records);
+    ndt_pose_difference (&a.pose, &b.pose, &metres, &radians);
+    g_test_message ("backends %.3g m and %.3g rad apart", metres, radians);
+    g_assert_true (b.found);
+    g_assert_cmpfloat (metres, <, 1e-3);
+    g_assert_cmpfloat (radians, <, 1e-4);
+    g_assert_cmpmem (&b.pose, sizeof (b.pose), &c.pose, sizeof (c.pose));
+    g_assert_cmpmem (b.velocity, sizeof (b.velocity), c.velocity, sizeof (c.velocity));
+  }
+  for (guint i = 0; i < N_SCANS; i++)
+    g_free (records[i]);
+  scene_clear (&s);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -448,6 +518,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gpu/motion/counters", test_counters);
   g_test_add_func ("/gpu/motion/failures", test_failures);
   g_test_add_func ("/gpu/motion/localize", test_localize);
+  g_test_add_func ("/gpu/motion/search", test_search);
   g_test_add_func ("/gpu/motion/sanitize", test_sanitize);
   return g_test_run ();
 }
