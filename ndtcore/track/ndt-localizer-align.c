@@ -129,7 +129,7 @@ static gboolean
 is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtTracker *tracker = &localizer->tracker;
-  return (tracker->follows && tracker->n_good == 1 && !tracker->has_velocity &&
+  return (tracker->follows && tracker->n_since_start == 1 && !tracker->has_velocity &&
              tracker->n_unconfirmed == 0) ||
          (step->has_course && tracker->has_anchor && !tracker->is_anchor_good &&
              tracker->n_against == 1) ||
@@ -248,19 +248,41 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
   return TRUE;
 }
 
-/* Restores the registration before a search that found nothing better. */
+/**
+ * Alignment:
+ * @has_factor, @has_extra: what else than the scan is part of it
+ *
+ * What a search may replace.
+ */
+typedef struct {
+  NdtRegistration registration;
+  gboolean is_complete;
+  gint32 has_factor;
+  gboolean has_extra;
+} Alignment;
+
+static Alignment
+get_alignment (const NdtLocalizerStep *step)
+{
+  const Alignment alignment = {
+      step->out.registration, step->is_complete, step->factor.is_set, step->has_extra};
+  return alignment;
+}
+
+/* Restores the alignment before a search that found nothing better. */
 static void
-restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtRegistration *before,
-    gboolean is_complete)
+restore (NdtLocalizer *localizer, NdtLocalizerStep *step, const Alignment *before)
 {
   const guint32 evaluations = step->out.registration.evaluations;
   const guint32 n_starts = step->out.registration.n_starts;
   const double passes = step->out.registration.passes;
-  step->out.registration = *before;
+  step->out.registration = before->registration;
   step->out.registration.evaluations = evaluations;
   step->out.registration.passes = passes;
   step->out.registration.n_starts = n_starts;
-  step->is_complete = is_complete;
+  step->is_complete = before->is_complete;
+  step->factor.is_set = before->has_factor;
+  step->has_extra = before->has_extra;
   ndt_localizer_step_judge (localizer, step);
 }
 
@@ -290,13 +312,12 @@ search_guesses (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 static gboolean
 search_from_far (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
-  const NdtRegistration before = step->out.registration;
-  const gboolean is_complete = step->is_complete;
+  const Alignment before = get_alignment (step);
   const double rate = ndt_localizer_step_rate (localizer, step);
   if (!search_guesses (localizer, step, error))
     return FALSE;
   if (rate > ndt_localizer_step_rate (localizer, step))
-    restore (localizer, step, &before, is_complete);
+    restore (localizer, step, &before);
   return TRUE;
 }
 
@@ -351,8 +372,7 @@ static gboolean
 try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, gboolean *is_at_prior, GError **error)
 {
   NdtRegistration *registration = &step->out.registration;
-  const NdtRegistration before = *registration;
-  const gboolean is_complete = step->is_complete;
+  const Alignment before = get_alignment (step);
   const NdtTrackerGuess guess = step->guess;
   const NdtPose *prior = &step->input.prior;
   const NdtPose turned = ndt_tracker_turn_prior (prior, &guess.pose);
@@ -366,11 +386,11 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, gboolean *is_at_prio
     return FALSE;
   *is_at_prior = step->reason == NDT_REASON_NONE &&
                  ndt_localizer_get_quality (registration) >=
-                     NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (&before);
+                     NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (&before.registration);
   if (*is_at_prior)
     return TRUE;
   step->guess = guess;
-  restore (localizer, step, &before, is_complete);
+  restore (localizer, step, &before);
   return TRUE;
 }
 
@@ -408,7 +428,7 @@ search_start (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   const double kept = get_kept_passes (localizer, step) + LEAST_PASSES;
   if (!register_again (localizer, step, NDT_SEARCH_LOCAL, kept, step->guesses, 1, error))
     return FALSE;
-  const NdtRegistration near = *registration;
+  const Alignment near = get_alignment (step);
   const gboolean is_found = is_nearest (localizer, step);
   if (is_found && !is_first_scan (localizer, step) && !is_contradicted (localizer, step) &&
       !localizer->was_open)
@@ -418,9 +438,9 @@ search_start (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   const gboolean is_near =
       step->reason == NDT_REASON_NONE && ndt_localizer_step_is_near (localizer, step);
   if (is_found && !is_near &&
-      ndt_localizer_get_quality (&near) >=
+      ndt_localizer_get_quality (&near.registration) >=
           NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (registration))
-    restore (localizer, step, &near, TRUE);
+    restore (localizer, step, &near);
   return TRUE;
 }
 
@@ -509,8 +529,8 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
 {
   const NdtLocalizerParams *params = &localizer->params;
   NdtRegistration *registration = &step->out.registration;
-  const NdtRegistration still = *registration;
-  const gboolean is_complete = step->is_complete;
+  const Alignment alignment = get_alignment (step);
+  const NdtRegistration still = alignment.registration;
   NdtPose sensor = still.pose;
   const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
   const double most = get_most_passes (localizer, step) - still.passes - MOVED_PASSES;
@@ -537,7 +557,7 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   }
   step->course.has_velocity = FALSE;
   memset (step->course.velocity, 0, sizeof (step->course.velocity));
-  restore (localizer, step, &still, is_complete);
+  restore (localizer, step, &alignment);
   return move_scan (localizer, &step->course, error);
 }
 

@@ -375,7 +375,7 @@ ndt_tracker_take_velocity (
     /* Of two velocities that contradict each other the slower one has the smaller error of
      * prediction. With a prior in the objective neither is used, since its influence on the pose is
      * no motion. */
-    const int32_t is_first = guess->is_held && tracker->n_good <= FIRST_VELOCITIES;
+    const int32_t is_first = guess->is_held && tracker->n_since_start <= FIRST_VELOCITIES;
     if (!is_first && (faster >= 0 || guess->is_held) &&
         !ndt_course_is_credible (velocity, elapsed, last, 1e-9 * (double)(time - last_time)))
       return;
@@ -602,6 +602,8 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     tracker->has_initial = tracker->n_tries = 0;
     /* A running mean over about ten scans adapts to the surroundings. */
     tracker->n_good = starts ? 1 : tracker->n_good + 1;
+    tracker->n_since_start =
+        starts ? 1 : tracker->n_since_start + (tracker->n_since_start < INT32_MAX);
     tracker->mean_quality +=
         (quality - tracker->mean_quality) / (tracker->n_good < 10 ? tracker->n_good : 10);
     tracker->mean_nvtl +=
@@ -611,6 +613,9 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     tracker->n_skipped++;
     /* A scan that could not be aligned is no evidence against the pose. */
     tracker->n_against += outcome <= NDT_OUTCOME_DEGRADED;
+    /* Along a road that was open scans in a row have to tell where the body is. */
+    if (outcome <= NDT_OUTCOME_DEGRADED)
+      tracker->n_closed = 0;
     if (starts && outcome <= NDT_OUTCOME_FAILED)
       ndt_tracker_set_anchor (
           tracker, input, &guess->pose, fmax (tracker->initial_stddev[0], NARROW_START), 0);

@@ -54,7 +54,9 @@ typedef enum {
  *   where @velocity_time is 0
  * @velocity_at: of the later of the two, ns
  * @scan_time: from the one to the other, ns; 0 where @velocity is per scan
- * @mean_quality: running mean of ndt_tracker_quality() over good scans, @n_good of them
+ * @mean_quality: running mean of ndt_tracker_quality() over good scans, @n_good of them; scores of
+ *   another map or place begin anew
+ * @n_since_start: good scans since a start, with its own
  * @n_apart: scans in a row whose prior was beyond (NdtTrackerGuess)
  * @mean_nvtl: the same of NVTL alone
  * @n_unconfirmed: further scans that have to agree with motion from a new place before it is
@@ -104,6 +106,7 @@ typedef struct {
   int64_t velocity_at;
   int64_t scan_time;
   int32_t n_good;
+  int32_t n_since_start;
   int32_t n_apart;
   double mean_quality;
   double mean_nvtl;

@@ -110,6 +110,27 @@ test_road (void)
     }
 }
 
+/* Scans in a row have to tell where along the road it is: one that does not fit is none of them.
+ * One that could not be aligned says nothing. */
+static void
+test_road_misfit (void)
+{
+  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_DOUBTFUL, NDT_OUTCOME_UNCERTAIN,
+      NDT_OUTCOME_DEGRADED, NDT_OUTCOME_FAILED, NDT_OUTCOME_UNUSABLE};
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  for (guint i = 0; i < G_N_ELEMENTS (outcomes); i++) {
+    g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
+    NdtTracker *tracker = &localizer->tracker;
+    const NdtTrackerInput input = {.time = observe (20).time};
+    NdtTrackerGuess guess;
+    tracker->n_open = 5;
+    tracker->n_closed = 2;
+    ndt_tracker_predict (tracker, &input, &guess);
+    ndt_tracker_update (tracker, &input, &guess, outcomes[i], &truths[20], 2, 0.9, 10);
+    g_assert_cmpint (tracker->n_closed, ==, outcomes[i] <= NDT_OUTCOME_DEGRADED ? 0 : 2);
+  }
+}
+
 /* What could not be aligned is no evidence that the stream's place fits worse than another one. */
 static void
 test_no_evidence (void)
@@ -237,6 +258,7 @@ main (int argc, char *argv[])
   make_stream ();
   g_test_add_func ("/localizer-search/middle", test_middle);
   g_test_add_func ("/localizer-search/road", test_road);
+  g_test_add_func ("/localizer-search/road-misfit", test_road_misfit);
   g_test_add_func ("/localizer-search/no-evidence", test_no_evidence);
   g_test_add_func ("/localizer-search/no-delay", test_no_delay);
   g_test_add_func ("/localizer-search/area-of-start", test_area_of_start);

@@ -387,6 +387,46 @@ test_doubt (void)
   }
 }
 
+/* Of the first scans after a start each velocity replaces the one before, credible or not; not
+ * after a change of the map, which other scores begin with, nor after a search. */
+static void
+test_first_velocities (void)
+{
+  for (guint kind = 0; kind < 3; kind++) {
+    NdtTracker tracker = start_tracking ();
+    NdtPose pose = drive (0.3);
+    guint i = 3;
+    if (kind > 0)
+      for (; i < 10; i++) {
+        const NdtTrackerInput input = {.time = 100 * (gint64)i * MS};
+        NdtTrackerGuess guess;
+        pose = drive (0.1 * i);
+        ndt_tracker_predict (&tracker, &input, &guess);
+        ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &pose, 2, 0.9, 3);
+      }
+    if (kind == 1)
+      tracker.n_good = 0;
+    else if (kind == 2)
+      ndt_tracker_relocate (
+          &tracker, &tracker.pose, tracker.time, NULL, tracker.velocity, tracker.velocity_time);
+    tracker.n_unconfirmed = 0;
+    const double before = tracker.velocity[0];
+    const double off[6] = {0.6};
+    NdtTrackerInput input = {.time = 100 * (gint64)i * MS, .has_prior = 1, .holds = 1};
+    NdtTrackerGuess guess;
+    const NdtPose truth = drive (0.1 * i);
+    ndt_pose_retract (&truth, off, &pose);
+    input.prior = pose;
+    ndt_tracker_predict (&tracker, &input, &guess);
+    g_assert_true (guess.is_held);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &pose, 2, 0.9, 3);
+    if (kind == 0)
+      g_assert_cmpfloat (fabs (tracker.velocity[0] - before), >, 0.3);
+    else
+      g_assert_cmpfloat_with_epsilon (tracker.velocity[0], before, 1e-9);
+  }
+}
+
 static void
 test_not_tracking (void)
 {
@@ -518,6 +558,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/regularization/registration", test_registration);
   g_test_add_func ("/regularization/tracking", test_tracking);
   g_test_add_func ("/regularization/doubt", test_doubt);
+  g_test_add_func ("/regularization/first-velocities", test_first_velocities);
   g_test_add_func ("/regularization/not-tracking", test_not_tracking);
   g_test_add_func ("/regularization/localizer", test_localizer);
   return g_test_run ();
