@@ -292,6 +292,44 @@ ndt_harness_count_messages (GstBus *bus, GstMessageType type, const gchar *text)
   return n;
 }
 
+/* Warnings of a failure, of all that there are of scans too. */
+static gint
+count_failures (GstElement *element, const gchar *text)
+{
+  gint n = 0;
+  for (;;) {
+    g_autoptr (GError) warning = ndt_harness_error (element, GST_MESSAGE_WARNING);
+    if (!warning)
+      return n;
+    if (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED)) {
+      fail_unless (text && strstr (warning->message, text), "%s", warning->message);
+      n++;
+    }
+  }
+}
+
+void
+ndt_harness_start (
+    GstHarness *h, const gchar *search_backend, const gchar *warning, NdtHarnessStart *start)
+{
+  g_autoptr (GstStructure) stats = NULL;
+  gst_harness_set_live (h, FALSE);
+  for (guint i = 0; i < NDT_HARNESS_N_START; i++) {
+    GstBuffer *scan = ndt_room_scan (i);
+    GST_BUFFER_PTS (scan) = i * 100 * GST_MSECOND;
+    GST_BUFFER_DURATION (scan) = 100 * GST_MSECOND;
+    g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 100 * GST_MSECOND);
+    start->status[i] = ndt_harness_estimate (out)->status;
+    start->poses[i] = ndt_harness_pose_of (out);
+  }
+  g_object_get (h->element, "stats", &stats, NULL);
+  fail_unless_equals_string (gst_structure_get_string (stats, "search-backend"), search_backend);
+  fail_unless_equals_uint64 (ndt_harness_count (h, "fallbacks"), 0);
+  fail_unless_equals_int (count_failures (h->element, warning), warning ? 1 : 0);
+  ndt_harness_free (h);
+}
+
 void
 ndt_harness_wait_for_eos (GstElement *pipeline)
 {

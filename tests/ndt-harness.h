@@ -33,6 +33,18 @@ void ndt_harness_add_priors (GstPad *pad);
 /* Push a scan and return it as pulled from the source pad, or its status. */
 GstBuffer *ndt_harness_pass (GstHarness *h, GstBuffer *scan);
 GstPoseStatus ndt_harness_pass_status (GstHarness *h, GstBuffer *scan);
+/* What the first scans of a stream without a pose came to. */
+#define NDT_HARNESS_N_START 24
+typedef struct {
+  GstPoseStatus status[NDT_HARNESS_N_START];
+  NdtPose poses[NDT_HARNESS_N_START];
+} NdtHarnessStart;
+
+/* Localizes the room's first scans, ten a second, of a source that is not live, with an element
+ * that has no pose, whose backend does not fail, and frees the harness. @search_backend: of its
+ * stats then; @warning: (nullable): of the one failure that it has warned of; NULL: of none */
+void ndt_harness_start (
+    GstHarness *h, const gchar *search_backend, const gchar *warning, NdtHarnessStart *start);
 /* A count in stats. */
 guint64 ndt_harness_count (GstHarness *h, const gchar *name);
 /* The next message of a type and, for element messages, name; NULL where there is none. Other

@@ -288,55 +288,17 @@ GST_END_TEST
 
 /* ---- A search in the background ---- */
 
-#define N_START 24
-
-typedef struct {
-  GstPoseStatus status[N_START];
-  NdtPose poses[N_START];
-} Start;
-
-/* Warnings of a failure, of all that there are of scans too. */
-static guint
-count_failures (GstElement *element, const gchar *text)
-{
-  guint n = 0;
-  for (;;) {
-    g_autoptr (GError) warning = ndt_harness_error (element, GST_MESSAGE_WARNING);
-    if (!warning)
-      return n;
-    if (g_error_matches (warning, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED)) {
-      fail_unless (text && strstr (warning->message, text), "%s", warning->message);
-      n++;
-    }
-  }
-}
-
-/* Scans without a pose, of a source that is not live. */
 static void
-start_without_a_pose (gint backend, Start *start, const gchar *search_backend, const gchar *warning)
+start_without_a_pose (
+    gint backend, NdtHarnessStart *start, const gchar *search_backend, const gchar *warning)
 {
-  GstHarness *h = ndt_harness_new ("backend", backend, NULL);
-  g_autoptr (GstStructure) stats = NULL;
-  gst_harness_set_live (h, FALSE);
-  for (guint i = 0; i < N_START; i++) {
-    GstBuffer *scan = ndt_room_scan (i);
-    GST_BUFFER_PTS (scan) = i * 100 * GST_MSECOND;
-    g_autoptr (GstBuffer) out = ndt_harness_pass (h, scan);
-    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 100 * GST_MSECOND);
-    start->status[i] = ndt_harness_estimate (out)->status;
-    start->poses[i] = ndt_harness_pose_of (out);
-  }
-  g_object_get (h->element, "stats", &stats, NULL);
-  fail_unless_equals_string (gst_structure_get_string (stats, "search-backend"), search_backend);
-  fail_unless_equals_uint64 (ndt_harness_count (h, "fallbacks"), 0);
-  fail_unless_equals_int (count_failures (h->element, warning), warning ? 1 : 0);
-  ndt_harness_free (h);
+  ndt_harness_start (ndt_harness_new ("backend", backend, NULL), search_backend, warning, start);
 }
 
 static void
-assert_same_start (const Start *a, const Start *b)
+assert_same_start (const NdtHarnessStart *a, const NdtHarnessStart *b)
 {
-  for (guint i = 0; i < N_START; i++) {
+  for (guint i = 0; i < NDT_HARNESS_N_START; i++) {
     fail_unless_equals_int (a->status[i], b->status[i]);
     fail_unless (memcmp (&a->poses[i], &b->poses[i], sizeof (NdtPose)) == 0, "scan %u", i);
   }
@@ -346,7 +308,7 @@ assert_same_start (const Start *a, const Start *b)
  * CPU, whenever the device fails in the background, of which there is one warning. */
 GST_START_TEST (test_search_fails)
 {
-  Start cpu, start;
+  NdtHarnessStart cpu, start;
   start_without_a_pose (2 /* cpu */, &cpu, "cpu", NULL);
   fail_unless_equals_int (cpu.status[0], GST_POSE_STATUS_INITIALIZING);
   fail_unless_equals_int (cpu.status[3], GST_POSE_STATUS_TRACKING);
