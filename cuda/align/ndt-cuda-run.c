@@ -39,7 +39,7 @@ choose_shape (const NdtCudaBackend *cuda, const NdtCudaScan *scan, guint n_start
   shape.methods = methods;
   shape.lanes = choose_lanes (cuda, scan);
   if (shape.size == 0) {
-    const guint processors = cuda->is_background ? share : (guint)cuda->limits.n_processors;
+    const guint processors = ndt_cuda_share_get_left (cuda);
     /* Few starts have multiprocessors of their own. With many, several blocks run on one, which
      * leaves no shared memory to cache voxels, and gains more than that costs. */
     const gboolean many = 4 * n_starts >= processors || cuda->limits.max_shared < 131072;
@@ -214,12 +214,18 @@ add_terms (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtAlignParams *params, 
   return TRUE;
 }
 
+static guint
+count_blocks (const NdtCudaShape *shape, guint n_starts)
+{
+  return (guint)shape->size * (shape->grid ? 1 : n_starts);
+}
+
 /* Memory of each block for the values of terms. */
 static gboolean
 reserve_scalars (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, guint n_starts,
     GError **error)
 {
-  const gsize n_blocks = (gsize)shape->size * (shape->grid ? 1 : n_starts);
+  const gsize n_blocks = count_blocks (shape, n_starts);
   if (!job->terms)
     return TRUE;
   if (!ndt_cuda_device_reserve (
@@ -251,6 +257,8 @@ launch (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError
     return FALSE;
   job->results = cuda->results.data;
   job->ticket = cuda->ticket;
+  const guint n_blocks = count_blocks (shape, job->n_starts);
+  ndt_cuda_tell (NDT_CUDA_MOMENT_BEFORE, n_blocks);
   const cudaError_t status = ndt_cuda_inject_failure ("launch")
                                  ? cudaErrorLaunchFailure
                                  : ndt_cuda_align_launch (job, shape, cuda->stream);
@@ -261,6 +269,7 @@ launch (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError
     (void)cudaGetLastError (); /* clears cudaErrorNotReady */
   }
   ndt_cuda_count_launch (&cuda->memory, 1);
+  ndt_cuda_tell (NDT_CUDA_MOMENT_LAUNCHED, n_blocks);
   return TRUE;
 }
 
@@ -295,6 +304,8 @@ launch_and_wait (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shap
   const gboolean ok = launch (cuda, job, shape, error) &&
                       wait (cuda, cuda->ticket, job->n_starts == 1 ? 0 : -1, &missed, error);
   ndt_cuda_share_end (cuda);
+  if (ok)
+    ndt_cuda_tell (NDT_CUDA_MOMENT_DONE, count_blocks (shape, job->n_starts));
   return ok;
 }
 

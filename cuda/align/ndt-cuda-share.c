@@ -22,8 +22,9 @@ ndt_cuda_share_leave (NdtCudaBackend *cuda)
   g_mutex_unlock (&share_lock);
 }
 
-guint
-ndt_cuda_share_get (const NdtCudaBackend *cuda, guint times)
+/* @times: of equal shares; 0: not shared with others that are not in the background */
+static guint
+get_share (const NdtCudaBackend *cuda, guint times)
 {
   const gint64 now = g_get_monotonic_time ();
   const guint n_processors = (guint)cuda->limits.n_processors;
@@ -45,7 +46,20 @@ ndt_cuda_share_get (const NdtCudaBackend *cuda, guint times)
     return MAX (n_processors / 2 / n_background, 1);
   /* One that was alone in the background when its launch began has more than its part of the half.
    */
-  return MIN (times * n_processors / n, n_processors - MIN (occupied, n_processors / 2));
+  const guint left = n_processors - MIN (occupied, n_processors / 2);
+  return times > 0 ? MIN (times * n_processors / n, left) : left;
+}
+
+guint
+ndt_cuda_share_get (const NdtCudaBackend *cuda, guint times)
+{
+  return get_share (cuda, times);
+}
+
+guint
+ndt_cuda_share_get_left (const NdtCudaBackend *cuda)
+{
+  return get_share (cuda, 0);
 }
 
 guint

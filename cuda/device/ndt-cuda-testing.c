@@ -8,6 +8,24 @@
 static const gchar *testing[NDT_CUDA_TESTING_LIMITS + 1]; /* atomic, of interned strings */
 static gint n_calls; /* atomic; calls since a failure was requested */
 
+static NdtCudaWatch launch_watch; /* atomic, and written after its data */
+static gpointer watch_data;
+
+void
+ndt_cuda_testing_watch (NdtCudaWatch watch, gpointer user_data)
+{
+  watch_data = user_data;
+  __atomic_store_n (&launch_watch, watch, __ATOMIC_RELEASE);
+}
+
+void
+ndt_cuda_tell (NdtCudaMoment moment, guint n_blocks)
+{
+  const NdtCudaWatch watch = __atomic_load_n (&launch_watch, __ATOMIC_ACQUIRE);
+  if (watch)
+    watch (moment, n_blocks, watch_data);
+}
+
 void
 ndt_cuda_testing_set (NdtCudaTesting what, const gchar *value)
 {

@@ -38,6 +38,24 @@ const gchar *ndt_cuda_testing_get (NdtCudaTesting what);
 /* Returns TRUE where this call shall fail by NDT_CUDA_TESTING_FAIL. @kind: "alloc" or "launch". */
 gboolean ndt_cuda_inject_failure (const gchar *kind);
 
+/* When a thread tells of a launch of alignments or of a search. */
+typedef enum {
+  NDT_CUDA_MOMENT_BEFORE, /* nothing is on the device yet; the last look whether it is cancelled was
+                           * before that */
+  NDT_CUDA_MOMENT_LAUNCHED, /* it is, and is not waited for yet */
+  NDT_CUDA_MOMENT_DONE, /* it has ended; nothing of the result has been looked at. Not of waiting
+                           scans */
+} NdtCudaMoment;
+
+/* @n_blocks: of the launch */
+typedef void (*NdtCudaWatch) (NdtCudaMoment moment, guint n_blocks, gpointer user_data);
+/* @watch is called in the thread that launches, of all backends, without a lock; it may use other
+ * backends, whose launches it is told of as well, and cancel the one that launches. NULL: none.
+ * While nothing is launched. */
+__attribute__ ((visibility ("default"))) void ndt_cuda_testing_watch (
+    NdtCudaWatch watch, gpointer user_data);
+void ndt_cuda_tell (NdtCudaMoment moment, guint n_blocks);
+
 /* Free bytes of the current thread's device; 0: not known. */
 __attribute__ ((visibility ("default"))) guint64 ndt_cuda_testing_get_free_memory (void);
 

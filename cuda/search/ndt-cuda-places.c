@@ -151,6 +151,7 @@ launch (const NdtCudaPlaces *places, NdtCudaMemory *memory, const NdtCudaSearchJ
   const cudaStream_t stream = on->stream;
   const int n_blocks = CLAMP (on->most_blocks, 1, places->n_blocks);
   guint32 n_launches = 0;
+  ndt_cuda_tell (NDT_CUDA_MOMENT_BEFORE, (guint)n_blocks);
   cudaError_t status = cudaMemsetAsync (job->state, 0, sizeof (*job->state), stream);
   /* Counts end with a part of 16 bytes. */
   if (status == cudaSuccess)
@@ -162,9 +163,11 @@ launch (const NdtCudaPlaces *places, NdtCudaMemory *memory, const NdtCudaSearchJ
   if (!ndt_cuda_check_launch (memory, status, "launch of a search", error))
     return FALSE;
   ndt_cuda_count_launch (memory, n_launches);
+  ndt_cuda_tell (NDT_CUDA_MOMENT_LAUNCHED, (guint)n_blocks);
   ndt_cuda_count_synchronization (memory);
   if (!ndt_cuda_check (memory, cudaStreamSynchronize (stream), "search of a map", error))
     return FALSE;
+  ndt_cuda_tell (NDT_CUDA_MOMENT_DONE, (guint)n_blocks);
   ndt_cuda_count_download (memory, sizeof (*job->result));
   if (job->result->stops[0] || job->result->stops[1]) {
     g_set_error_literal (error, NDT_ERROR, NDT_ERROR_CANCELLED, "Cancelled");

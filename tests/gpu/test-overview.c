@@ -234,6 +234,67 @@ test_cancelled_within (void)
   clear_yard (&yard);
 }
 
+#ifdef HAVE_NDT_CUDA
+static void
+cancel_on_device (NdtCudaMoment moment, guint n_blocks, gpointer backend)
+{
+  if (moment != NDT_CUDA_MOMENT_LAUNCHED)
+    ndt_backend_cancel (backend, moment == NDT_CUDA_MOMENT_BEFORE);
+}
+
+/* A search that is cancelled only while it is on the device ends there, and its places are of no
+ * use. */
+static void
+test_cancelled_on_device (void)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  g_autoptr (NdtWorkers) workers = ndt_workers_new (1);
+  g_autoptr (GError) error = NULL;
+  Yard yard = make_yard (1);
+  Places places = {0};
+  ndt_cuda_testing_watch (cancel_on_device, cuda);
+  g_assert_false (ndt_overview_search (yard.overview, cuda, workers, yard.scan, N_YARD, MOST,
+      places.places, &places.n, &places.n_nodes, &error));
+  ndt_cuda_testing_watch (NULL, NULL);
+  g_assert_error (error, NDT_ERROR, NDT_ERROR_CANCELLED);
+  assert_same (cuda, yard.overview, yard.scan, N_YARD, TRUE);
+  clear_yard (&yard);
+}
+
+static void
+count_blocks (NdtCudaMoment moment, guint n_blocks, gpointer most)
+{
+  *(guint *)most = MAX (*(guint *)most, n_blocks);
+}
+
+/* A search in the background has a block on half of the multiprocessors, two have one on a quarter
+ * each. */
+static void
+test_shares (void)
+{
+  static const guint expected[] = {64, 32, 16};
+  TEST_CUDA (LIMITS, "64:166912:8:64:128");
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  Yard yard = make_yard (2);
+  NdtBackend *backends[3] = {cuda};
+  for (guint i = 0; i < G_N_ELEMENTS (expected) && cuda; i++) {
+    guint most = 0;
+    if (i > 0)
+      backends[i] = open_background (cuda);
+    ndt_cuda_testing_watch (count_blocks, &most);
+    assert_same (backends[i], yard.overview, yard.scan, N_YARD, TRUE);
+    ndt_cuda_testing_watch (NULL, NULL);
+    g_assert_cmpuint (most, ==, expected[i]);
+  }
+  for (guint i = 1; i < G_N_ELEMENTS (expected) && cuda; i++)
+    ndt_backend_close (backends[i]);
+  TEST_CUDA (LIMITS, NULL);
+  clear_yard (&yard);
+}
+#endif
+
 /* Within a budget a search keeps no memory, and finds the same again. */
 static void
 test_budget (void)
@@ -385,6 +446,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/gpu/overview/budget", test_budget);
   g_test_add_func ("/gpu/overview/background", test_background);
 #ifdef HAVE_NDT_CUDA
+  g_test_add_func ("/gpu/overview/cancelled-on-device", test_cancelled_on_device);
+  g_test_add_func ("/gpu/overview/shares", test_shares);
   g_test_add_func ("/gpu/overview/freed", test_freed);
 #endif
   g_test_add_func ("/gpu/overview/town", test_town);
