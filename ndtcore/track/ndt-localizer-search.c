@@ -230,13 +230,11 @@ copy_raw (const NdtObservation *observation, NdtRelocalizerScan *scan, GError **
                              observation->time_on_points);
   }
   scan->n = (guint)n;
-  scan->has_velocity = observation->has_velocity;
-  memcpy (scan->velocity, observation->velocity, sizeof (scan->velocity));
   return TRUE;
 }
 
-/* Adds the scan to what is searched: that in the step's slot, of @n points, where its motion is
- * known, or has no part. One compensated by a velocity from itself alone may be by a false one. */
+/* Adds the scan to what is searched: that in the step's slot, of @n points, where its motion has no
+ * part. The velocity by which the stream has compensated it may be what has led it astray. */
 static gboolean
 add_scan (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, GError **error)
 {
@@ -244,11 +242,10 @@ add_scan (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, GError
       .time = step->input.time,
       .has_odometry = step->input.has_odometry != 0,
       .odometry = step->input.odometry,
-      .has_velocity = step->has_motion,
+      .has_velocity = step->observation->has_velocity,
   };
-  const gboolean is_raw =
-      localizer->params.deskew && !step->has_motion && ndt_localizer_has_times (step->observation);
-  memcpy (scan.velocity, step->course.velocity, sizeof (scan.velocity));
+  const gboolean is_raw = localizer->params.deskew && ndt_localizer_has_times (step->observation);
+  memcpy (scan.velocity, step->observation->velocity, sizeof (scan.velocity));
   if (!(is_raw ? copy_raw (step->observation, &scan, error)
                : copy_slot (localizer, step, n, &scan, error))) {
     ndt_relocalizer_scan_clear (&scan);

@@ -95,11 +95,17 @@ save (const gchar *path, const TrustDrive *drive)
 /* The sensor turns on the spot: each column is fired from where it is then. */
 static void
 cast_spinning (const NdtSimWorld *world, const NdtSimScanner *scanner, const TrustSim *sim,
-    double end, const double at[3], double heading, TrustDrive *drive, guint i)
+    double end, TrustDrive *drive, guint i)
 {
+  const gboolean is_carried = sim->carried != 0 && i >= sim->n / 2;
+  const double spin = is_carried ? sim->spin_then : sim->spin;
+  const NdtSimPathPoint spot =
+      ndt_sim_path_at (world->path, sim->start + (is_carried ? sim->carried : 0), 0);
+  const double at[3] = {spot.x, spot.y, 1.8};
+  ndt_pose_from_rpy (at, 0, 0, spot.heading + spin * end, &drive->truths[i]);
   for (guint c = 0; c < sim->columns; c++) {
     const double since = PERIOD * c / sim->columns;
-    const double yaw = heading + sim->spin * (end - PERIOD + since);
+    const double yaw = spot.heading + spin * (end - PERIOD + since);
     for (guint r = 0; r < RINGS; r++) {
       double beam[3];
       NdtSimHit hit;
@@ -128,8 +134,9 @@ cast_spinning (const NdtSimWorld *world, const NdtSimScanner *scanner, const Tru
 TrustDrive *
 trust_drive_simulate (const TrustSim *sim, const gchar *cache)
 {
-  g_autofree gchar *name = g_strdup_printf ("drive-%d-%u-%u-%u-%g-%g-%g", sim->kind, sim->seed,
-      sim->n, sim->columns, sim->speed, sim->start, sim->spin);
+  g_autofree gchar *name =
+      g_strdup_printf ("drive-%d-%u-%u-%u-%g-%g-%g-%g-%g", sim->kind, sim->seed, sim->n,
+          sim->columns, sim->speed, sim->start, sim->spin, sim->carried, sim->spin_then);
   g_autofree gchar *path = g_build_filename (cache, name, NULL);
   TrustDrive *drive = drive_new (sim->n);
   drive->period = sim->spin != 0 ? PERIOD : 0;
@@ -151,16 +158,13 @@ trust_drive_simulate (const TrustSim *sim, const gchar *cache)
   g_autoptr (NdtSimMotion) motion = ndt_sim_motion_new (world->path, &driver, sim->start);
   g_autoptr (NdtSimScanner) scanner = ndt_sim_scanner_new (world, motion, motion, &sensor, 1);
   g_autofree NdtSimReturn *returns = g_new (NdtSimReturn, sim->columns * RINGS);
-  const NdtSimPathPoint spot = ndt_sim_path_at (world->path, sim->start, 0);
   for (guint i = 0; i < sim->n; i++) {
     const double start = PERIOD * i, end = start + PERIOD;
     drive->scans[i] = g_new (float, 3 * sim->columns * RINGS);
     drive->times[i] = (gint64)llround (SECOND * end);
     if (sim->spin != 0) {
-      const double at[3] = {spot.x, spot.y, 1.8};
       drive->point_times[i] = g_new (float, sim->columns *RINGS);
-      cast_spinning (world, scanner, sim, end, at, spot.heading, drive, i);
-      ndt_pose_from_rpy (at, 0, 0, spot.heading + sim->spin * end, &drive->truths[i]);
+      cast_spinning (world, scanner, sim, end, drive, i);
       continue;
     }
     ndt_sim_scanner_cast (scanner, i, start, end, returns);

@@ -38,6 +38,9 @@ typedef struct {
  * @speed: m/s; 0: the world's own
  * @start: metres along the path
  * @spin: rad/s about the vertical axis on the spot, with distortion and point times; 0: drives
+ * @carried: metres along the path that the spinning sensor is carried by before scan n/2, from
+ * where on it spins by …
+ * @spin_then: … rad/s
  */
 typedef struct {
   NdtSimWorldKind kind;
@@ -47,6 +50,8 @@ typedef struct {
   double speed;
   double start;
   double spin;
+  double carried;
+  double spin_then;
 } TrustSim;
 
 /* The functions below read results of earlier runs from the folder @cache, or write theirs to it.

@@ -42,10 +42,12 @@ trust_inputs_free (TrustInputs *inputs)
 /* ---- Inputs ---- */
 
 static const TrustDrive *
-get_sim (TrustInputs *inputs, gint world, guint seed, guint n, double spin)
+get_sim (TrustInputs *inputs, gint world, guint seed, guint n, double spin, double carried,
+    double spin_then)
 {
-  const TrustSim sim = {(NdtSimWorldKind)world, seed, n, COLUMNS, 0, 31.0 * seed, spin};
-  gchar *key = g_strdup_printf ("%d-%u-%u-%g", world, seed, n, spin);
+  const TrustSim sim = {
+      (NdtSimWorldKind)world, seed, n, COLUMNS, 0, 31.0 * seed, spin, carried, spin_then};
+  gchar *key = g_strdup_printf ("%d-%u-%u-%g-%g-%g", world, seed, n, spin, carried, spin_then);
   TrustDrive *drive = g_hash_table_lookup (inputs->drives, key);
   if (drive) {
     g_free (key);
@@ -74,7 +76,8 @@ get_recorded (TrustInputs *inputs, gint which)
 const TrustDrive *
 trust_inputs_get_drive (TrustInputs *inputs, gint which, guint seed, guint n)
 {
-  return which >= TRUST_KITTI ? get_recorded (inputs, which) : get_sim (inputs, which, seed, n, 0);
+  return which >= TRUST_KITTI ? get_recorded (inputs, which)
+                              : get_sim (inputs, which, seed, n, 0, 0, 0);
 }
 
 const GArray *
@@ -429,7 +432,7 @@ unusable (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust
 static gboolean
 spin (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
 {
-  const TrustDrive *drive = get_sim (inputs, row->world, seed, 60, G_PI / 2);
+  const TrustDrive *drive = get_sim (inputs, row->world, seed, 60, G_PI / 2, 0, 0);
   const GArray *points = trust_inputs_get_map (inputs, row->world, seed);
   trust_case_init (trust, drive, points, row->resolution);
   trust->params.deskew = TRUE;
@@ -437,6 +440,20 @@ spin (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
   trust->has_initial = !(row->a < 0);
   if (row->a > 0)
     move_start (trust, seed, row->a);
+  return TRUE;
+}
+
+/* The same from the exact first pose, and carried by 20 m in the middle, from where on it turns by
+ * so much a second, with a velocity that is false then. */
+static gboolean
+spin_carried (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  const TrustDrive *drive = get_sim (inputs, row->world, seed, 80, G_PI / 2, 20, row->a);
+  const GArray *points = trust_inputs_get_map (inputs, row->world, seed);
+  trust_case_init (trust, drive, points, row->resolution);
+  trust->params.deskew = TRUE;
+  trust->seed = seed;
+  trust->since = 40;
   return TRUE;
 }
 
@@ -550,6 +567,13 @@ const TrustRow trust_rows[] = {
     {"spin/town 2 off 8 m", spin, NDT_SIM_WORLD_TOWN, 2, 8, BOTH | TRUST_BACK, 3},
     {"spin/town 2 without a start", spin, NDT_SIM_WORLD_TOWN, 2, -1, BOTH | TRUST_BACK, 3},
     {"spin/hall 1 without a start", spin, NDT_SIM_WORLD_HALL, 1, -1, WRONG},
+    {"spin/town 2 carried", spin_carried, NDT_SIM_WORLD_TOWN, 2, G_PI / 2, BOTH | TRUST_BACK, 3},
+    {"spin/town 2 carried back", spin_carried, NDT_SIM_WORLD_TOWN, 2, -G_PI / 2, BOTH | TRUST_BACK,
+        3},
+    {"spin/town 1 carried back", spin_carried, NDT_SIM_WORLD_TOWN, 1, -G_PI / 2, BOTH | TRUST_BACK,
+        3},
+    {"spin/hall 1 carried back", spin_carried, NDT_SIM_WORLD_HALL, 1, -G_PI / 2, WRONG},
+    {"spin/hall 2 carried back", spin_carried, NDT_SIM_WORLD_HALL, 2, -G_PI / 2, WRONG},
     {"few/12 of town", few_points, NDT_SIM_WORLD_TOWN, 2, 12, WRONG},
     {"few/50 of town", few_points, NDT_SIM_WORLD_TOWN, 2, 50, WRONG},
     {"few/100 of town", few_points, NDT_SIM_WORLD_TOWN, 2, 100, WRONG},

@@ -407,6 +407,41 @@ test_unknown (gconstpointer data)
   pace = 1;
 }
 
+/* A body that is tracked is carried away, from where on it drives backwards: the velocity of the
+ * stream is false, by which no scan fits on the map. */
+static void
+test_carried (void)
+{
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  const guint n_before = 6, first = 15, searched = NDT_RELOCALIZER_SCANS;
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_assert_true (ndt_backend_set_map (backend, map, NULL));
+  g_autoptr (NdtLocalizer) localizer = new_localizer (backend, TRUE, FALSE);
+  NdtLocalizerParams params;
+  ndt_localizer_params_init (&params);
+  params.deskew = TRUE;
+  params.max_sigma = 0; /* as in new_localizer() */
+  g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+  for (guint i = 0; i < n_before + searched + 2; i++) {
+    const gboolean is_carried = i >= n_before;
+    const guint index = is_carried ? first + i - n_before : i;
+    pace = is_carried ? -1 : 1;
+    g_autofree Scan *scan = measure (index, FALSE);
+    const NdtObservation observation = observe (scan, i);
+    NdtLocalization l;
+    g_assert_true (ndt_localizer_process (localizer, &observation, &l, NULL));
+    g_test_message (
+        "scan %u: %s, %.3f m", i, ndt_track_status_to_string (l.status), error_of (&l, index));
+    const gboolean is_away = is_carried && i < n_before + searched;
+    g_assert_cmpint (l.status == NDT_TRACK_TRACKING, ==, !is_away);
+    g_assert_cmpint (l.searched, ==, i == n_before + searched);
+    /* As test_unknown(), where the stream goes on. */
+    if (is_carried && !is_away)
+      g_assert_cmpfloat (error_of (&l, index), <, 0.04);
+  }
+  pace = 1;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -418,6 +453,7 @@ main (int argc, char **argv)
   g_test_add_func ("/localizer/motion/searched", test_searched);
   g_test_add_data_func ("/localizer/motion/unknown", GINT_TO_POINTER (FALSE), test_unknown);
   g_test_add_data_func ("/localizer/motion/unknown-mounted", GINT_TO_POINTER (TRUE), test_unknown);
+  g_test_add_func ("/localizer/motion/carried", test_carried);
   g_test_add_func ("/localizer/motion/still", test_still);
   g_test_add_func ("/localizer/motion/same", test_same);
   g_test_add_data_func ("/localizer/motion/stamps", GINT_TO_POINTER (TRUE), test_stamps);
