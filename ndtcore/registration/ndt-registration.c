@@ -197,16 +197,21 @@ add_extra (const NdtRegistrationParams *params, const NdtPose *pose, double leng
                       ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
 }
 
-/* The variance by clusters is so many times what their gradients give … */
-#define SPREAD_SCALE 0.85
-/* … and 1 + (this / points of a voxel, mean)² times that: voxels of few points have errors of their
- * own, which clusters share, so that their gradients do not show them. */
-#define SPREAD_SPARSE 7.5
-/* What is known without clusters, a multiple of the information, is worth so many clusters. */
-#define SPREAD_CURVATURE 18.0
-#define SPREAD_PRIOR 2.0
+/* The variance of the gradient is so many times what clusters give … */
+#define SPREAD_SCALE 0.8
+/* … of which their gradients count 1 + (this / points of a voxel, mean)² times: voxels of few
+ * points have errors of their own, which clusters share, so that their gradients do not show
+ * them … */
+#define SPREAD_SPARSE 12.5
+/* … and the information so many times, as that of errors that all clusters have in common … */
+#define SPREAD_COMMON 0.35
+/* … and, of n clusters, (this / n)² times their dispersion: of few clusters the mean of the six
+ * directions is known better than each of them. */
+#define SPREAD_FEW 10.0
 /* Parameters that were fitted to the clusters. */
 #define SPREAD_PARAMETERS 6
+/* The variance, a multiple of the information, where there are no more clusters than these. */
+#define SPREAD_LONE 18.0
 
 /* out = a b. */
 static void
@@ -220,27 +225,43 @@ multiply (const double a[36], const double b[36], double out[36])
     }
 }
 
+/* Mean over the six coordinates of Σ g² of the clusters as a multiple of the information: 1 where
+ * points are independent and the score is their likelihood. */
+static double
+get_dispersion (const NdtAlignResult *result)
+{
+  double sum = 0;
+  for (guint i = 0; i < 6; i++) {
+    const double information = -result->sums.hessian[NDT_H6 (i, i)];
+    if (information > 0)
+      sum += result->spread[NDT_H6 (i, i)] / information;
+  }
+  return sum / 6;
+}
+
 /* Replaces @inverse, P of the information with that of penalties, by P V P, V the variance of the
- * gradient: that of penalties, and of the scan, @scan, a constant times the information; of the
- * scan's, the more clusters there are, what these differ by. Rotations are in rad times @length;
- * @density: mean number of points of the map's voxels. */
+ * gradient: that of penalties, and of the scan, by what its clusters differ by and by its
+ * information, @scan. Rotations are in rad times @length; @density: mean number of points of the
+ * map's voxels. */
 static void
 put_clusters (const NdtRegistrationParams *params, const NdtAlignResult *result,
     const double scan[36], const double all[36], double length, double density, double inverse[36])
 {
-  const guint n = result->n_clusters;
-  const double w = n > SPREAD_PARAMETERS ? n / (n + SPREAD_PRIOR) : 0;
+  const double n = result->n_clusters, few = SPREAD_FEW / MAX (n, 1);
   const double sparse = density > 0 ? SPREAD_SPARSE / density : 0;
-  const double scale =
-      w > 0 ? w * SPREAD_SCALE * (1 + sparse * sparse) * n / (n - SPREAD_PARAMETERS) : 0;
-  const double rest = n > 0 ? SPREAD_CURVATURE * (1 - w) : params->clustering;
+  double by_clusters = 0, by_information = n > 0 ? SPREAD_LONE : params->clustering;
   double variance[36], half[36];
+  if (n > SPREAD_PARAMETERS) {
+    const double scale = SPREAD_SCALE * n / (n - SPREAD_PARAMETERS);
+    by_clusters = scale * (1 + sparse * sparse);
+    by_information = scale * (SPREAD_COMMON + few * few * get_dispersion (result));
+  }
   for (guint i = 0; i < 6; i++)
     for (guint j = 0; j < 6; j++) {
       const guint at = 6 * i + j;
-      variance[at] = params->clustering * (all[at] - scan[at]) + rest * scan[at];
-      if (w > 0)
-        variance[at] += scale * result->spread[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] /
+      variance[at] = params->clustering * (all[at] - scan[at]) + by_information * scan[at];
+      if (by_clusters > 0)
+        variance[at] += by_clusters * result->spread[i <= j ? NDT_H6 (i, j) : NDT_H6 (j, i)] /
                         ((i < 3 ? 1 : length) * (j < 3 ? 1 : length));
     }
   multiply (inverse, variance, half);

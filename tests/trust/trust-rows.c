@@ -490,7 +490,7 @@ fine_leaves (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *tr
 
 #define WRONG TRUST_NOT_WRONG
 #define BOTH (TRUST_NOT_WRONG | TRUST_NOT_SHY)
-#define CALM (TRUST_NOT_WRONG | TRUST_CALM | TRUST_NEES)
+#define CALM (TRUST_NOT_WRONG | TRUST_CALM | TRUST_NEES | TRUST_ELLIPSE)
 
 const TrustRow trust_rows[] = {
     {"place/other town 2", other_map, NDT_SIM_WORLD_TOWN, 2, .bounds = WRONG},
@@ -595,14 +595,17 @@ const TrustRow trust_rows[] = {
     {"calm/tunnel 0.5", undisturbed, NDT_SIM_WORLD_TUNNEL, 0.5, 1, CALM, .n_seeds = 2},
     {"calm/tunnel 1", undisturbed, NDT_SIM_WORLD_TUNNEL, 1, 1, CALM},
     {"calm/tunnel 2", undisturbed, NDT_SIM_WORLD_TUNNEL, 2, 1, CALM},
-    {"calm/highway 0.5", undisturbed, NDT_SIM_WORLD_HIGHWAY, 0.5, 1, CALM, .n_seeds = 2},
-    {"calm/highway 1", undisturbed, NDT_SIM_WORLD_HIGHWAY, 1, 1, CALM, .known = TRUST_NEES},
-    {"calm/highway 2", undisturbed, NDT_SIM_WORLD_HIGHWAY, 2, 1, CALM, .known = TRUST_NEES},
+    {"calm/highway 0.5", undisturbed, NDT_SIM_WORLD_HIGHWAY, 0.5, 1, CALM, .n_seeds = 2,
+        .known = TRUST_ELLIPSE},
+    {"calm/highway 1", undisturbed, NDT_SIM_WORLD_HIGHWAY, 1, 1, CALM,
+        .known = TRUST_NEES | TRUST_ELLIPSE},
+    {"calm/highway 2", undisturbed, NDT_SIM_WORLD_HIGHWAY, 2, 1, CALM,
+        .known = TRUST_NEES | TRUST_ELLIPSE},
     {"calm/KITTI 0.5", undisturbed, TRUST_KITTI, 0.5, .bounds = CALM, .n_seeds = 1},
     {"calm/KITTI 1", undisturbed, TRUST_KITTI, 1, .bounds = CALM, .n_seeds = 1},
     {"calm/KITTI 2", undisturbed, TRUST_KITTI, 2, .bounds = CALM, .n_seeds = 1},
-    {"calm/BALM 0.5", undisturbed, TRUST_BALM, 0.5, .bounds = CALM},
-    {"calm/BALM 1", undisturbed, TRUST_BALM, 1, .bounds = CALM},
+    {"calm/BALM 0.5", undisturbed, TRUST_BALM, 0.5, .bounds = CALM, .known = TRUST_ELLIPSE},
+    {"calm/BALM 1", undisturbed, TRUST_BALM, 1, .bounds = CALM, .known = TRUST_ELLIPSE},
     {"calm/BALM 2", undisturbed, TRUST_BALM, 2, .bounds = CALM},
 };
 const guint trust_n_rows = G_N_ELEMENTS (trust_rows);

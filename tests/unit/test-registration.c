@@ -230,9 +230,46 @@ test_clusters (void)
   g_assert_true (ndt_register_complete (f.backend, 0, &f.params, &known, &doubled, NULL));
   for (guint i = 0; i < 6; i++) {
     g_assert_cmpfloat (clustered.covariance[7 * i], >, 0);
-    /* A part of it is the curvature's. */
+    /* A part of it is the information's. */
     g_assert_cmpfloat (doubled.covariance[7 * i], >, 100 * clustered.covariance[7 * i]);
     g_assert_cmpfloat (doubled.covariance[7 * i], <, 1000 * clustered.covariance[7 * i]);
+  }
+  tear_down (&f);
+}
+
+/* Clusters whose gradients have three times the information in every direction: the covariance is a
+ * multiple of the information's inverse, by docs/mathematics.md. Of few clusters it is larger. */
+static void
+test_dispersion (void)
+{
+  static const struct {
+    guint n;
+    double by_clusters, by_information, few;
+  } cases[] = {{6, 0, 18, 0}, {7, 5.6, 1.96, 100 / 49.0}, {20, 16 / 14.0, 5.6 / 14, 0.25},
+      {1006, 0.8048, 0.28168, 100 / 1012036.0}};
+  Fixture f;
+  set_up (&f, NDT_TEST_YARD, 0.4, 60000, 3000);
+  const NdtStart start = {.guess = f.truth, .approach = 0};
+  NdtAlignResult known;
+  double share, density;
+  ndt_backend_get_map_density (f.backend, &share, &density);
+  g_assert_cmpfloat (density, >, 6);
+  g_assert_true (ndt_backend_align (f.backend, 0, &f.params.align, &start, 1, &known, NULL));
+  for (guint i = 0; i < 21; i++)
+    known.spread[i] = -3 * known.sums.hessian[i];
+  NdtRegistration plain = {.pose = known.pose};
+  g_assert_true (ndt_register_complete (f.backend, 0, &f.params, &known, &plain, NULL));
+  f.params.clustering = 8;
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++) {
+    NdtRegistration clustered = {.pose = known.pose};
+    known.n_clusters = cases[c].n;
+    g_assert_true (ndt_register_complete (f.backend, 0, &f.params, &known, &clustered, NULL));
+    const double sparse = 1 + 12.5 / density * 12.5 / density;
+    const double factor =
+        3 * cases[c].by_clusters * (sparse + cases[c].few) + cases[c].by_information;
+    for (guint i = 0; i < 36; i++)
+      g_assert_cmpfloat_with_epsilon (clustered.covariance[i], factor * plain.covariance[i],
+          1e-9 * factor * sqrt (plain.covariance[7 * (i / 6)] * plain.covariance[7 * (i % 6)]));
   }
   tear_down (&f);
 }
@@ -645,6 +682,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/registration/guesses", test_guesses);
   g_test_add_func ("/registration/laplace", test_laplace);
   g_test_add_func ("/registration/clusters", test_clusters);
+  g_test_add_func ("/registration/dispersion", test_dispersion);
   g_test_add_func ("/registration/corridor", test_corridor);
   g_test_add_func ("/registration/degenerate-body", test_degenerate_body);
   g_test_add_func ("/registration/fixed", test_fixed);
