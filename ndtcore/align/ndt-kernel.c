@@ -123,23 +123,28 @@ cache_reset (NdtChunkCache *cache, guint64 tag)
 }
 
 /* The list of a cell, found or made; NDT_CHUNK_LISTS where the cache is full, with cells without
- * points. Where two cells have the same slot, the later one replaces the other, which is listed
- * again when it recurs. */
+ * points. */
 static guint
 find_list (const NdtKernelArgs *args, const gint32 cell[3], NdtChunkCache *cache)
 {
   const guint32 hash = (guint32)cell[0] * 0x9e3779b1u + (guint32)cell[1] * 0x85ebca77u +
                        (guint32)cell[2] * 0xc2b2ae3du;
-  guint16 *slot = &cache->slots[(hash ^ hash >> 15) >> 8 & (NDT_CHUNK_LISTS - 1)];
-  if (*slot < cache->n_lists && memcmp (cache->lists[*slot].cell, cell, 3 * sizeof (gint32)) == 0)
-    return *slot;
+  guint32 at = (hash ^ hash >> 15) >> 8;
+  /* There are more slots than lists. */
+  for (;; at++) {
+    const guint found = cache->slots[at &= NDT_CHUNK_SLOTS - 1];
+    if (found >= cache->n_lists)
+      break;
+    if (memcmp (cache->lists[found].cell, cell, 3 * sizeof (gint32)) == 0)
+      return found;
+  }
   if (cache->n_lists == NDT_CHUNK_LISTS || cache->n_groups + NDT_LIST_GROUPS > NDT_CHUNK_GROUPS)
     return NDT_CHUNK_LISTS;
   NdtCellList *list = &cache->lists[cache->n_lists];
   memcpy (list->cell, cell, sizeof (list->cell));
   gather_candidates (args, cache, list);
-  *slot = (guint16)cache->n_lists++;
-  return *slot;
+  cache->slots[at] = (guint16)cache->n_lists;
+  return cache->n_lists++;
 }
 
 /* The points of a chunk in the map: lever arms, cells relative to the level's origin, positions
@@ -241,8 +246,9 @@ gather_pairs (const NdtKernelArgs *args, const float *x, const float *y, const f
 }
 
 /* Vectors that are worked on side by side: what a loop leaves to the next stays in the first-level
- * cache, and the processor has several of them in flight, as a loop's body is short. */
-#define BLOCK_VECTORS 8
+ * cache, and the processor has several of them in flight, as a loop's body is short. Of four lanes
+ * what is left would be written and read as often as it is used: one, which stays in registers. */
+#define BLOCK_VECTORS (VEC_LANES > 4 ? 8 : 1)
 
 /* VEC_LANES pairs: inverse covariances, these by the distances, terms (of the score before the
  * second loop: squares of Mahalanobis distances). */

@@ -12,7 +12,8 @@ G_BEGIN_DECLS
 
 #define NDT_MAX_NEIGHBOURS 27
 #define NDT_CHUNK_PAIRS (NDT_CHUNK * NDT_MAX_NEIGHBOURS)
-#define NDT_CHUNK_LISTS (2 * NDT_CHUNK) /* a power of two */
+#define NDT_CHUNK_LISTS (2 * NDT_CHUNK)
+#define NDT_CHUNK_SLOTS (2 * NDT_CHUNK_LISTS) /* a power of two */
 /* Candidates of a group, the lanes of the widest vector. Vectors read past the end of a list. */
 #define NDT_LANES 16
 #define NDT_LIST_GROUPS ((NDT_MAX_NEIGHBOURS + NDT_LANES - 1) / NDT_LANES)
@@ -54,7 +55,7 @@ typedef struct {
  * @tag: of map, level and extent of the neighbourhoods; 0: empty
  * @cells: of each point at the last evaluation, an array an axis
  * @list_of: list of each of @cells
- * @slots: lists by the hash of their cell; stale where not below @n_lists
+ * @slots: lists by the hash of their cell, or behind that; none where not below @n_lists
  * @lists: the last one is no cell's
  *
  * Candidates of the cells of a chunk's points. A pose changes little between evaluations, so that
@@ -66,7 +67,7 @@ typedef struct {
   guint n_groups;
   gint32 cells[3][NDT_CHUNK];
   guint16 list_of[NDT_CHUNK];
-  guint16 slots[NDT_CHUNK_LISTS];
+  guint16 slots[NDT_CHUNK_SLOTS];
   NdtCellList lists[NDT_CHUNK_LISTS + 1];
   NdtCandidates groups[NDT_CHUNK_GROUPS];
 } NdtChunkCache;
