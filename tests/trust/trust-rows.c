@@ -41,6 +41,15 @@ trust_inputs_free (TrustInputs *inputs)
 
 /* ---- Inputs ---- */
 
+static void
+keep_drive (TrustInputs *inputs, gchar *key, TrustDrive *drive)
+{
+  for (guint i = 0; i < drive->n; i++)
+    for (guint k = 0; k < 3; k++)
+      drive->truths[i].position[k] += inputs->moved;
+  g_hash_table_insert (inputs->drives, key, drive);
+}
+
 static const TrustDrive *
 get_sim (TrustInputs *inputs, gint world, guint seed, guint n, double spin, double carried,
     double spin_then)
@@ -54,7 +63,7 @@ get_sim (TrustInputs *inputs, gint world, guint seed, guint n, double spin, doub
     return drive;
   }
   drive = trust_drive_simulate (&sim, inputs->cache);
-  g_hash_table_insert (inputs->drives, key, drive);
+  keep_drive (inputs, key, drive);
   return drive;
 }
 
@@ -68,7 +77,7 @@ get_recorded (TrustInputs *inputs, gint which)
   if (!drive) {
     drive = trust_drive_read (folder, which == TRUST_ROBOT, which == TRUST_ROBOT ? 2 : 1);
     if (drive)
-      g_hash_table_insert (inputs->drives, g_strdup (folder), drive);
+      keep_drive (inputs, g_strdup (folder), drive);
   }
   return drive;
 }
@@ -99,6 +108,8 @@ trust_inputs_get_map (TrustInputs *inputs, gint which, guint seed)
   } else {
     points = trust_map_simulate ((NdtSimWorldKind)which, seed, inputs->cache);
   }
+  for (guint i = 0; points && i < 3 * points->len; i++)
+    ((float *)(gpointer)points->data)[i] += (float)inputs->moved;
   if (points)
     g_hash_table_insert (inputs->maps, key, points);
   else

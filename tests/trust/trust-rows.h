@@ -11,6 +11,7 @@ typedef struct {
   gchar *cache;
   GHashTable *drives;
   GHashTable *maps;
+  double moved; /* metres along x, y and z of drives and maps, so that cells lie otherwise */
 } TrustInputs;
 
 typedef enum {
