@@ -259,6 +259,35 @@ trust_drive_read (const gchar *folder, guint first, guint step)
   return drive;
 }
 
+TrustDrive *
+trust_drive_turn (const TrustDrive *drive, double spin)
+{
+  TrustDrive *turned = drive_new (drive->n);
+  turned->period = 0.5 * PERIOD;
+  for (guint i = 0; i < drive->n; i++) {
+    const guint n = turned->sizes[i] = drive->sizes[i];
+    const double heading = spin * 1e-9 * (double)(drive->times[i] - drive->times[0]);
+    const double turn[6] = {0, 0, 0, 0, 0, heading};
+    turned->times[i] = drive->times[i];
+    ndt_pose_retract (&drive->truths[i], turn, &turned->truths[i]);
+    turned->scans[i] = g_new (float, 3 * (gsize)n + 1);
+    turned->point_times[i] = g_new (float, (gsize)n + 1);
+    for (guint k = 0; k < n; k++) {
+      const float *p = drive->scans[i] + 3 * k;
+      float *q = turned->scans[i] + 3 * k;
+      const double x = (double)p[0], y = (double)p[1];
+      /* Behind it at first; where it is then, the azimuth is the one that it turns by. */
+      const double since = PERIOD * atan2 (y, x) / (2 * G_PI);
+      const double yaw = heading + spin * since;
+      q[0] = (float)(cos (yaw) * x + sin (yaw) * y);
+      q[1] = (float)(cos (yaw) * y - sin (yaw) * x);
+      q[2] = p[2];
+      turned->point_times[i][k] = (float)(since + 0.5 * PERIOD);
+    }
+  }
+  return turned;
+}
+
 GArray *
 trust_map_read (const gchar *folder, const gchar *file)
 {

@@ -63,6 +63,9 @@ GArray *trust_map_simulate (NdtSimWorldKind kind, guint seed, const gchar *cache
 /* Every @step-th scan from @first on of a folder of NDT_TEST_DATA, with its poses.txt. NULL where
  * it is missing. */
 TrustDrive *trust_drive_read (const gchar *folder, guint first, guint step);
+/* The same scans as a sensor would see them that also turns by @spin rad/s about its own axis, and
+ * fires its columns by their azimuth in a tenth of a second, of which @times are the middle. */
+TrustDrive *trust_drive_turn (const TrustDrive *drive, double spin);
 /* Points of a PCD file of such a folder. */
 GArray *trust_map_read (const gchar *folder, const gchar *file);
 /* Points of a drive's own scans at their true poses, thinned to 0.1 m, 0.5 m to 60 m away. */
