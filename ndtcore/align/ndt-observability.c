@@ -107,3 +107,27 @@ ndt_observability (const NdtSums *sums, double d2, NdtObservability *out)
   for (int i = 0; i < 3; i++)
     out->information[i] = s[i][i] > 0 ? s[i][i] : 0;
 }
+
+int
+ndt_observability_turn (const NdtSums *sums, const double axis[3], double turn[3])
+{
+  double l[3][3] = {{0}};
+  if (!factorize_rotation (sums, l))
+    return 0;
+  for (int i = 0; i < 3; i++) {
+    turn[i] = 0;
+    for (int k = 0; k < 3; k++)
+      turn[i] -= curvature (sums, k, 3 + i) * axis[k];
+  }
+  for (int i = 0; i < 3; i++) {
+    for (int k = 0; k < i; k++)
+      turn[i] -= l[i][k] * turn[k];
+    turn[i] /= l[i][i];
+  }
+  for (int i = 2; i >= 0; i--) {
+    for (int k = i + 1; k < 3; k++)
+      turn[i] -= l[k][i] * turn[k];
+    turn[i] /= l[i][i];
+  }
+  return 1;
+}

@@ -37,3 +37,6 @@ ndt_observability_count_open (const NdtObservability *seen)
 
 /* @sums: of the score at the pose; @d2: of the score (NdtGauss). */
 void ndt_observability (const NdtSums *sums, double d2, NdtObservability *out);
+/* The rotation, rad for each metre, that keeps the score highest where the position moves along
+ * @axis. Returns 0 where the score does not determine one. */
+int ndt_observability_turn (const NdtSums *sums, const double axis[3], double turn[3]);

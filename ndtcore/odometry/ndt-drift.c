@@ -137,11 +137,15 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
         excess > 0 && !(is_open && (step->open > 0 || is_led || predicted > LOCAL * LOCAL))
             ? excess / NDT_DRIFT_CLUSTERING
             : 0;
+    /* Errors of profiles on the way are correlated: what those before told is not told again. */
+    const double profile = is_open && k == step->profile_axis
+                               ? fmax (step->profile_information - 1 / predicted - information, 0)
+                               : 0;
     const int is_weak =
         step->open == 0 && !step->by_odometry && seen->information[k] < WEAK * seen->flat;
     const double feigned = is_weak ? FEIGNED : 0;
     /* The variance of a mixture: the scan tells its place, or the prediction is all there is. */
-    const double p = (1 - feigned) / (1 / predicted + information) + feigned * predicted;
+    const double p = (1 - feigned) / (1 / predicted + information + profile) + feigned * predicted;
     double speed = sqrt (velocity) + ACCELERATION * step->seconds;
     if (speed > UNKNOWN_SPEED)
       speed = UNKNOWN_SPEED;
@@ -157,9 +161,11 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     }
     if (is_open) {
       const double d = u[0] * shift[0] + u[1] * shift[1] + u[2] * shift[2];
-      const double left = 1 / (1 + predicted * information);
+      const double left = 1 / (1 + predicted * (information + profile));
+      const double beyond = profile > 0 ? predicted * profile * step->profile_at : 0;
+      /* To the mean of the prediction, the alignment and the profile. */
       for (int i = 0; i < 3; i++)
-        shift[i] -= left * d * u[i];
+        shift[i] -= left * (d - beyond) * u[i];
     }
     add (next.position, u, p);
     add (next.velocity, u, speed * speed);

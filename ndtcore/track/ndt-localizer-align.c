@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndtcore/align/ndt-profile.h"
 #include "ndtcore/base/ndt-tuning.h"
 #include "ndtcore/expression/ndt-expr-terms.h"
 #include "ndtcore/math/ndt-formulas.h"
@@ -179,12 +180,15 @@ get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
              : most * (step->has_course ? MOVING_PASSES : 1);
 }
 
-/* Passes of the alignment from the prediction. By odometry it is near, and all are for it. */
+/* Passes of the alignment from the prediction. By odometry it is near, and all are for it, but
+ * those of the profile along a road. */
 static double
 get_local_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const double most = get_most_passes (localizer, step);
-  return step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY ? most : MIN (most, LOCAL_PASSES);
+  if (step->guess.prediction != NDT_TRACKER_FROM_ODOMETRY)
+    return MIN (most, LOCAL_PASSES);
+  return localizer->was_open && most > NDT_PROFILE_PASSES ? most - NDT_PROFILE_PASSES : most;
 }
 
 /* Returns TRUE where that many more passes may be made. */
@@ -611,6 +615,9 @@ align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 gboolean
 ndt_localizer_step_align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
-  return !step->tried || (align (localizer, step, error) &&
-                             (!step->has_course || align_moving (localizer, step, error)));
+  if (step->tried && (!align (localizer, step, error) ||
+                         (step->has_course && !align_moving (localizer, step, error))))
+    return FALSE;
+  step->may_profile = has_passes (localizer, step, NDT_PROFILE_PASSES);
+  return TRUE;
 }

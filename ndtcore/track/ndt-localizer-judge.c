@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ndt-localizer-step.h"
+#include "ndtcore/align/ndt-profile.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/math/ndt-mount.h"
 
@@ -451,10 +452,41 @@ ndt_localizer_step_lead_velocity (
   }
 }
 
+/* Along the weakest axis, where it is open and odometry has led there with a greater standard
+ * deviation than this, metres, the score over some cells is looked at. */
+#define PROFILE_LEAST 0.1
+
+static gboolean
+add_profile (NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtDriftStep *from,
+    gdouble *passes, GError **error)
+{
+  const NdtRegistration *registration = &step->out.registration;
+  const NdtObservability *seen = &registration->observability;
+  NdtProfile profile;
+  gint weakest = 0;
+  for (gint k = 1; k < 3; k++)
+    if (seen->information[k] < seen->information[weakest])
+      weakest = k;
+  const double *u = seen->axes[weakest];
+  if (!from->by_odometry || step->guess.far ||
+      seen->information[weakest] >= NDT_OBSERVABILITY_OPEN * seen->flat ||
+      ndt_drift_predict (&localizer->tracker.drift, from, u) <= PROFILE_LEAST * PROFILE_LEAST ||
+      !step->may_profile)
+    return TRUE;
+  if (!ndt_profile_along (localizer->backend, step->slot, &localizer->params.registration.align,
+          &registration->pose, u, &profile, error))
+    return FALSE;
+  *passes += NDT_PROFILE_PASSES;
+  from->profile_axis = weakest;
+  from->profile_at = profile.at;
+  from->profile_information = profile.information;
+  return TRUE;
+}
+
 /* Updates the variance of the position. Along directions that the scan leaves open the pose is that
  * of the prediction. */
-void
-ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
+gboolean
+ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   NdtTracker *tracker = &localizer->tracker;
   const NdtTrackerGuess *guess = &step->guess;
@@ -491,18 +523,22 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step)
   if (!step->tried || step->reason != NDT_REASON_NONE) {
     out->sigma = ndt_drift_skip (&tracker->drift, &from);
   } else {
+    /* A result in another place is not moved towards the prediction. */
+    const gboolean moves =
+        !step->jumps && (fuses || !guess->is_held) && localizer->params.max_sigma > 0;
     for (guint i = 0; i < 3; i++)
       shift[i] = before[i] = body.position[i] - lead[i];
     if (from.is_led && !from.by_odometry && from.seconds > 0)
       set_led (step, &tracker->drift, &from);
+    if (moves && !add_profile (localizer, step, &from, &out->registration.passes, error))
+      return FALSE;
     out->sigma = ndt_drift_take (
         &tracker->drift, &from, &out->registration.observability, shift, out->sigma_axis);
-    /* A result in another place is not moved towards the prediction. */
-    const gboolean moves = !step->jumps && (fuses || !guess->is_held);
-    for (guint i = 0; i < 3 && moves && localizer->params.max_sigma > 0; i++)
+    for (guint i = 0; i < 3 && moves; i++)
       out->registration.pose.position[i] += shift[i] - before[i];
   }
   step->drift = tracker->drift;
+  return TRUE;
 }
 
 void

@@ -187,7 +187,8 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
     tracker->n_closed = 0;
   }
-  ndt_localizer_step_drift (localizer, step);
+  if (!ndt_localizer_step_drift (localizer, step, error))
+    return FALSE;
   if (step->jumps)
     localizer->jump = step->out.innovation;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);

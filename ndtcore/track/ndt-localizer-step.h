@@ -61,6 +61,7 @@ struct _NdtLocalizer {
  * by which the velocity follows the pose there, 1/s (ndt_drift_get_gain())
  * @base: pose of the body from which the stream continues
  * @is_complete: @registration has its covariance
+ * @may_profile: there are passes left for the score along an open axis
  *
  * State of a scan, for the functions below, which are called in their order.
  */
@@ -92,6 +93,7 @@ typedef struct {
   double gain[3];
   NdtAlignResult result;
   gboolean is_complete;
+  gboolean may_profile;
   NdtLocalization out;
 } NdtLocalizerStep;
 
@@ -181,7 +183,7 @@ gboolean ndt_localizer_score_no_ground (NdtLocalizer *localizer, guint slot, con
 double ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Updates the variance of the position. Along directions that the scan leaves open the
  * registration's pose is that of the prediction. */
-void ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step);
+gboolean ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error);
 /* Parameters of the scan's registration, with the regularization of its sensor's pose. */
 NdtRegistrationParams ndt_localizer_step_get_params (
     const NdtLocalizer *localizer, const NdtLocalizerStep *step);

@@ -638,6 +638,10 @@ const TrustRow trust_rows[] = {
         .known = TRUST_ELLIPSE},
     {"calm/highway 1", undisturbed, NDT_SIM_WORLD_HIGHWAY, 1, 1, CALM,
         .known = TRUST_NEES | TRUST_ELLIPSE},
+    /* The alignments follow odometry along the road: by these alone it is 0.5 to 0.8 m off for 25
+     * scans. */
+    {"calm/highway 1 flat", undisturbed, NDT_SIM_WORLD_HIGHWAY, 1, 1, CALM, .n_seeds = 1,
+        .seed = 52, .known = TRUST_NEES | TRUST_ELLIPSE},
     {"calm/highway 2", undisturbed, NDT_SIM_WORLD_HIGHWAY, 2, 1, CALM,
         .known = TRUST_NEES | TRUST_ELLIPSE},
     {"calm/KITTI 0.5", undisturbed, TRUST_KITTI, 0.5, .bounds = CALM, .n_seeds = 1},

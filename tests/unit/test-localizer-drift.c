@@ -49,7 +49,7 @@ begin (NdtLocalizer *localizer)
 static double
 settle_step (NdtLocalizer *localizer, gint32 status, NdtLocalizerStep *step)
 {
-  ndt_localizer_step_drift (localizer, step);
+  g_assert_true (ndt_localizer_step_drift (localizer, step, NULL));
   localizer->tracker.status = status;
   ndt_localizer_step_settle_drift (localizer, step);
   localizer->tracker.pose = step->out.registration.pose;
