@@ -14,6 +14,9 @@ import warnings
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 NDT_MAP = sys.argv[1]
 ROOT = os.environ["NDT_TEST_ROOT"]
 DATA = os.environ.get("NDT_TEST_DATA", os.path.join(ROOT, "..", "shared", "data"))
@@ -469,19 +472,7 @@ def main():
             return 0
         print("1..1\nnot ok 1 - no folder", DATA)
         return 1
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
-    failed = 0
-    print(f"1..{len(tests)}")
-    for i, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {i} - {name}", flush=True)
-        except Exception as error:  # an error of one test is not the end of the others
-            import traceback
-            traceback.print_exc()
-            failed += 1
-            print(f"not ok {i} - {name}: {error}", flush=True)
-    return failed > 0
+    return tap.run(tap.named(globals()))
 
 
 sys.exit(main())

@@ -13,6 +13,9 @@ import tempfile
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 NDT_MAP = sys.argv[1]
 CI = os.environ.get("CI") == "true"
 FOLDER = tempfile.TemporaryDirectory(prefix="import-")
@@ -234,18 +237,4 @@ def test_usage():
         assert "ndt-map import" in run("import", *arguments, status=2)
 
 
-def main():
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
-    failed = False
-    print(f"1..{len(tests)}")
-    for i, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {i} - {name}", flush=True)
-        except Exception as error:  # an error of one test is not the end of the others
-            failed = True
-            print(f"not ok {i} - {name}\n# " + repr(error).replace("\\n", "\n# "), flush=True)
-    return failed
-
-
-sys.exit(main())
+sys.exit(tap.run(tap.named(globals())))

@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 NDT_MAP = sys.argv[1]
 FOLDER = tempfile.TemporaryDirectory(prefix="ndtmap-")
 
@@ -114,18 +117,4 @@ def test_picture():
     return None
 
 
-def main():
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
-    failed = False
-    print(f"1..{len(tests)}")
-    for i, (name, test) in enumerate(tests, 1):
-        try:
-            directive = test()
-            print(f"ok {i} - {name}" + (f" # {directive}" if directive else ""), flush=True)
-        except Exception as error:  # an error of one test is not the end of the others
-            failed = True
-            print(f"not ok {i} - {name}\n# " + repr(error).replace("\\n", "\n# "), flush=True)
-    return failed
-
-
-sys.exit(main())
+sys.exit(tap.run(tap.named(globals())))

@@ -14,6 +14,9 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstPointCloud", "1.0")
 from gi.repository import Gst, GstPointCloud  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 SCANS = 20
 # Where the drive begins, and places in the same streets that it does not come to.
 RIGHT = "0,0,1.8"
@@ -75,21 +78,13 @@ def test_thresholds():
 def main():
     Gst.init(None)
     tests = test_scores, test_thresholds
-    print(f"1..{len(tests)}")
-    failed = False
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         subprocess.run([os.environ["NDT_MAP"], "simulate", "town.pcd"], check=True,
                        stdout=subprocess.DEVNULL)
-        for number, test in enumerate(tests, 1):
-            try:
-                test()
-                print(f"ok {number} - {test.__name__}")
-            except AssertionError as error:
-                failed = True
-                print(f"# {error}\nnot ok {number} - {test.__name__}")
+        status = tap.run(tests)
         os.chdir("/")
-    return failed
+    return status
 
 
 sys.exit(main())

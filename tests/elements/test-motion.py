@@ -14,6 +14,9 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstPointCloud", "1.0")
 from gi.repository import GLib, Gst, GstPointCloud  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 # A drive at up to 20 m/s and 50 degrees a second; a scan takes 0.1 s.
 SOURCE = ("lidartestsrc seed=3 rings=32 columns=512 speed=20 lateral-acceleration=4 "
           "longitudinal-acceleration=3")
@@ -274,22 +277,12 @@ def mount(work):
 
 def main():
     Gst.init(None)
-    tests = [("deskew", deskew), ("coarse sensors", coarse), ("late stamps", late), ("first", first), ("odometry", by_odometry), ("mount", mount), ("no times", without_times), ("pointclouddeskew by poses", by_poses),
-             ("pointclouddeskew by file", by_file), ("pointclouddeskew passes", passes)]
-    print(f"1..{len(tests)}")
-    failed = 0
+    tests = (deskew, coarse, late, first, by_odometry, mount, without_times, by_poses,
+             by_file, passes)
     with tempfile.TemporaryDirectory() as work:
         subprocess.run([os.environ["NDT_MAP"], "simulate", "--seed=3", "--map-spacing=0.2",
                         f"{work}/map.pcd"], check=True, stdout=subprocess.DEVNULL)
-        for number, (name, test) in enumerate(tests, 1):
-            try:
-                test(work)
-                print(f"ok {number} - {name}")
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                print(f"# {error}\nnot ok {number} - {name}")
-            sys.stdout.flush()
-    return 1 if failed else 0
+        return tap.run(tests, work)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ import filecmp
 import os
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
 
 TOOL, SCANS = map(os.path.abspath, sys.argv[1:])
 os.environ["PATH"] = os.path.dirname(SCANS) + ":" + os.environ["PATH"]
@@ -224,21 +226,5 @@ def merge(work):
         assert "cannot be joined" in text and not os.path.exists(f"{work}/x.pcd"), text
 
 
-def main():
-    checks = (simulated, kitti, crop, merge)
-    print(f"1..{len(checks)}")
-    failed = False
-    for number, check in enumerate(checks, 1):
-        with tempfile.TemporaryDirectory() as work:
-            try:
-                skip = check(work)
-                print(f"ok {number} {check.__name__}" + (f" # {skip}" if skip else ""))
-            except AssertionError as error:
-                failed = True
-                print(f"not ok {number} {check.__name__}")
-                print("# " + repr(error).replace("\\n", "\n").replace("\n", "\n# "))
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run((simulated, kitti, crop, merge), in_folders=True))

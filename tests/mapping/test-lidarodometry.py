@@ -15,6 +15,9 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstPointCloud", "1.0")
 from gi.repository import GLib, Gst, GstPointCloud  # noqa: E402
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 SOURCE = "lidartestsrc seed=7 rings=32 columns=512 speed=10 noise-seed=3"
 ROLES = (GstPointCloud.PoseRole.ODOMETRY, GstPointCloud.PoseRole.GROUND_TRUTH)
 
@@ -147,19 +150,10 @@ def refused(_):
 def main():
     Gst.init(None)
     checks = (still, moving, mounted, localized, replaced, refused)
-    print(f"1..{len(checks)}")
-    failed = False
     with tempfile.TemporaryDirectory() as work:
         subprocess.run([os.environ["NDT_MAP"], "simulate", "--seed=7", f"{work}/map.pcd"], check=True,
                        stdout=subprocess.DEVNULL)
-        for number, check in enumerate(checks, 1):
-            try:
-                check(work)
-                print(f"ok {number} {check.__name__}")
-            except AssertionError as error:
-                failed = True
-                print(f"not ok {number} {check.__name__}\n# {error!r}")
-    return 1 if failed else 0
+        return tap.run(checks, work)
 
 
 if __name__ == "__main__":

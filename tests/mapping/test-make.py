@@ -11,10 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
 
 TOOL = sys.argv[1]
 
@@ -216,21 +218,5 @@ def refused(work):
     assert "enough points" in tool("make", "-o", f"{work}/x", f"{work}/few.pcd", status=1)
 
 
-def main():
-    checks = (simulated, kitti, given, resumed, refused)
-    print(f"1..{len(checks)}")
-    failed = False
-    for number, check in enumerate(checks, 1):
-        with tempfile.TemporaryDirectory() as work:
-            try:
-                skip = check(work)
-                print(f"ok {number} {check.__name__}" + (f" # {skip}" if skip else ""))
-            except AssertionError as error:
-                failed = True
-                print(f"not ok {number} {check.__name__}")
-                print("# " + str(error).replace("\n", "\n# "))
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run((simulated, kitti, given, resumed, refused), in_folders=True))

@@ -9,12 +9,14 @@ import filecmp
 import os
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "record"))
 import geodesy  # noqa: E402
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
 
 TOOL, SCANS = map(os.path.abspath, sys.argv[1:])
 # As it is installed: beside ndt-map, or in PATH.
@@ -343,21 +345,5 @@ def too_large(work):
     assert done.returncode == 1 and "256 MiB" in done.stderr, (done.returncode, done.stdout, done.stderr)
 
 
-def main():
-    checks = (attached, foreign, receiver, capture, refused, too_large)
-    print(f"1..{len(checks)}")
-    failed = False
-    for number, check in enumerate(checks, 1):
-        with tempfile.TemporaryDirectory() as work:
-            try:
-                skip = check(work)
-                print(f"ok {number} {check.__name__}" + (f" # {skip}" if skip else ""))
-            except AssertionError as error:
-                failed = True
-                print(f"not ok {number} {check.__name__}")
-                print("# " + str(error).replace("\\n", "\n").replace("\n", "\n# "))
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run((attached, foreign, receiver, capture, refused, too_large), in_folders=True))

@@ -15,6 +15,9 @@ import tempfile
 import numpy as np
 import yaml
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 TOOL = sys.argv[1]
 DATA = os.path.join(os.environ.get("NDT_TEST_DATA", "../shared/data"), "seq_kitti_drive0005")
 # x, y, z (m), roll, pitch, yaw (degrees)
@@ -204,18 +207,9 @@ def main():
         print("1..0 # SKIP seq_kitti_drive0005 is missing: set NDT_TEST_DATA")
         return 0
     tests = (in_a_map, without_a_map, late, little_in_common, wrong_usage)
-    print(f"1..{len(tests)}")
-    failed = 0
     with tempfile.TemporaryDirectory() as work:
         split(work)
-        for i, test in enumerate(tests, 1):
-            try:
-                test(work)
-                print(f"ok {i} {test.__name__}", flush=True)
-            except AssertionError as error:
-                failed += 1
-                print(f"# {error!r}\nnot ok {i} {test.__name__}", flush=True)
-    return 1 if failed else 0
+        return tap.run(tests, work)
 
 
 if __name__ == "__main__":

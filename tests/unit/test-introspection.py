@@ -18,6 +18,9 @@ except (ImportError, ValueError) as error:
     sys.exit(0)
 from gi.repository import GstPointCloud
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 Gst.init(None)
 
 KITTI = "pointcloud/x-raw, format=XYZI_F32LE, framerate=10/1"
@@ -188,18 +191,4 @@ def test_since():
         assert "version" in node.attrib or node.get("name").endswith("get_type"), node.attrib
 
 
-def main():
-    tests = [(name, function) for name, function in globals().items() if name.startswith("test_")]
-    print(f"1..{len(tests)}")
-    failed = 0
-    for i, (name, function) in enumerate(tests):
-        try:
-            function()
-            print(f"ok {i + 1} {name}", flush=True)
-        except Exception as error:  # pylint: disable=broad-except
-            failed += 1
-            print(f"not ok {i + 1} {name}\n# {type(error).__name__}: {error}", flush=True)
-    return failed != 0
-
-
-sys.exit(main())
+sys.exit(tap.run(tap.named(globals())))

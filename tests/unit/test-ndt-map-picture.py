@@ -14,6 +14,9 @@ import zlib
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 NDT_MAP = sys.argv[1]
 FOLDER = tempfile.TemporaryDirectory(prefix="ndt-map-picture-")
 MARGIN = 56  # pixels around the map, as of ndt-picture.c
@@ -171,14 +174,4 @@ def test_refused():
     assert not os.path.exists(path("x.png"))
 
 
-tests = [test for name, test in list(globals().items()) if name.startswith("test_")]
-print(f"1..{len(tests)}")
-failed = 0
-for number, test in enumerate(tests, 1):
-    try:
-        test()
-        print(f"ok {number} - {test.__name__}")
-    except AssertionError as error:
-        failed = 1
-        print(f"not ok {number} - {test.__name__}: {error!r}")
-sys.exit(failed)
+sys.exit(tap.run(tap.named(globals())))

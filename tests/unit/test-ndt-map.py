@@ -14,6 +14,9 @@ import tempfile
 
 import numpy as np
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap  # noqa: E402
+
 NDT_MAP = sys.argv[1]
 FOLDER = tempfile.mkdtemp(prefix="ndt-map-")
 rng = np.random.default_rng(1)
@@ -351,20 +354,6 @@ def test_failures():
         assert os.listdir(path(folder)) == []
 
 
-def main():
-    tests = [(name, body) for name, body in globals().items() if name.startswith("test_")]
-    print(f"1..{len(tests)}")
-    failed = False
-    for i, (name, body) in enumerate(tests, 1):
-        try:
-            directive = body()
-            print(f"ok {i} {name[5:]}" + (f" # {directive}" if directive else ""))
-        except Exception as error:  # a failed test is a line, whatever failed
-            failed = True
-            print(f"not ok {i} {name[5:]}")
-            print("# " + repr(error).replace("\\n", "\n# "), flush=True)
-    subprocess.run(["rm", "-r", FOLDER], check=True)
-    sys.exit(failed)
-
-
-main()
+status = tap.run(tap.named(globals()))
+subprocess.run(["rm", "-r", FOLDER], check=True)
+sys.exit(status)
