@@ -18,6 +18,7 @@ struct _NdtRelocalizerMotion {
   gint64 time; /* … then */
   gboolean has_velocity;
   double velocity[6];
+  gboolean is_given_up; /* scans are taken as they are */
 };
 
 void
@@ -57,7 +58,13 @@ ndt_relocalizer_motion_begin (
   end_odometry (motion);
   motion->mount = *mount;
   motion->filter = *filter;
-  motion->has_odometry = motion->has_velocity = FALSE;
+  motion->has_odometry = motion->has_velocity = motion->is_given_up = FALSE;
+}
+
+void
+ndt_relocalizer_motion_give_up (NdtRelocalizerMotion *motion)
+{
+  motion->is_given_up = TRUE;
 }
 
 void
@@ -146,7 +153,7 @@ ndt_relocalizer_motion_set_scan (NdtRelocalizerMotion *motion, NdtBackend *backe
     return ndt_backend_set_scan (backend, 0, &points, &no_filter, error);
   if (!ndt_moving_scan_set (motion->moving, backend, 0, &points, &times, &span, error))
     return FALSE;
-  if (span.n_points == 0)
+  if (span.n_points == 0 || motion->is_given_up)
     return ndt_backend_set_scan (backend, 0, &points, &motion->filter, error);
   ndt_course_init (course, &span, scan->time, 0);
   course->has_velocity = motion->has_velocity;

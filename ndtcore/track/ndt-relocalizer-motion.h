@@ -45,12 +45,14 @@ void ndt_relocalizer_motion_begin (
  * scans that are as their sensor saw them, the alignment with the one before: at the same velocity
  * both are bent alike. */
 void ndt_relocalizer_motion_take (NdtRelocalizerMotion *motion, const NdtRelocalizerScan *scan);
+/* From now on scans are taken as they are: they may have been compensated before. */
+void ndt_relocalizer_motion_give_up (NdtRelocalizerMotion *motion);
 /* A velocity that the scans have on the map. */
 void ndt_relocalizer_motion_set (NdtRelocalizerMotion *motion, const double velocity[6]);
 /* (nullable): of the body, a twist per second; NULL: not known. */
 const double *ndt_relocalizer_motion_get (const NdtRelocalizerMotion *motion);
 /* Sets the scan in slot 0 of @backend, compensated to its middle where the velocity is known.
- * @course: (out): of the scan; all 0 where it has no times. */
+ * @course: (out): of the scan; all 0 where it has no times, and where it is taken as it is. */
 gboolean ndt_relocalizer_motion_set_scan (NdtRelocalizerMotion *motion, NdtBackend *backend,
     const NdtRelocalizerScan *scan, NdtCourse *course, GError **error);
 /* The same again, by another velocity of the course. */

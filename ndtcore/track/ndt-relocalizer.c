@@ -240,6 +240,23 @@ follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *sca
          !r->is_ambiguous && fits (relocalizer, chain, r);
 }
 
+/* Compensated it was not found: a scan whose points have times may have been compensated before,
+ * and then fits better as it is. */
+static gboolean
+find_as_it_is (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan,
+    NdtRegistration *r, GError **error)
+{
+  const NdtRelocation compensated = chain->result;
+  ndt_relocalizer_motion_give_up (chain->motion);
+  if (!ndt_relocalizer_motion_set_scan (
+          chain->motion, relocalizer->backend, scan, &chain->course, error))
+    return FALSE;
+  if (find_first (relocalizer, chain, r, error) && chain->result.fit > compensated.fit)
+    return TRUE;
+  chain->result = compensated;
+  return FALSE;
+}
+
 /* The velocity since the scan before, on the map, is better than the one that the scan was
  * compensated by. */
 static gboolean
@@ -267,14 +284,22 @@ compensate_anew (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r,
 static gboolean
 look_at (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *scan, GError **error)
 {
+  g_autoptr (GError) failure = NULL;
   NdtRegistration r;
   gboolean fits_still;
   if (!ndt_relocalizer_motion_set_scan (
           chain->motion, relocalizer->backend, scan, &chain->course, error))
     return FALSE;
-  if (!(chain->n_scans == 0 ? find_first (relocalizer, chain, &r, error)
-                            : follow (relocalizer, chain, scan, &r, error)))
-    return FALSE;
+  if (!(chain->n_scans == 0 ? find_first (relocalizer, chain, &r, &failure)
+                            : follow (relocalizer, chain, scan, &r, &failure))) {
+    if (failure) {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return FALSE;
+    }
+    if (chain->n_scans > 0 || !chain->course.has_velocity || chain->task.is_questioned ||
+        !find_as_it_is (relocalizer, chain, scan, &r, error))
+      return FALSE;
+  }
   if (!compensate_anew (relocalizer, chain, &r, &fits_still, error) || !fits_still)
     return FALSE;
   take_pose (chain, scan, &r.pose);

@@ -24,6 +24,7 @@ typedef struct {
 
 static NdtVoxelMap *map;
 static double pace = 1;
+static gboolean is_compensated; /* to the scan's middle, but the points have times */
 
 /* Around the yard's middle. */
 static NdtPose
@@ -60,7 +61,8 @@ measure (guint index, gboolean mounted)
     ndt_pose_invert (&middle, &inverse);
     ndt_pose_transform_point (&inverse, world, p);
     scan->times[i] = (float)(SPAN * (0.5 + atan2 (p[1], p[0]) / (2 * G_PI)));
-    const NdtPose sensor = sensor_at (SPAN * index + (double)scan->times[i], mounted);
+    const NdtPose sensor =
+        is_compensated ? middle : sensor_at (SPAN * index + (double)scan->times[i], mounted);
     ndt_pose_invert (&sensor, &inverse);
     ndt_pose_transform_point (&inverse, world, p);
     for (guint k = 0; k < 3; k++)
@@ -442,6 +444,33 @@ test_carried (void)
   pace = 1;
 }
 
+/* Scans that were compensated before, though their points have times, as clouds of others: the
+ * search does not find them compensated twice, and takes them as they are. */
+static void
+test_twice (void)
+{
+  const NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
+  const guint first = 15, searched = first + NDT_RELOCALIZER_SCANS;
+  g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+  g_assert_true (ndt_backend_set_map (backend, map, NULL));
+  g_autoptr (NdtLocalizer) localizer = new_localizer (backend, TRUE, FALSE);
+  ndt_localizer_reset (localizer);
+  pace = 2;
+  is_compensated = TRUE;
+  for (guint i = first; i <= searched; i++) {
+    g_autofree Scan *scan = measure (i, FALSE);
+    const NdtObservation observation = observe (scan, i);
+    NdtLocalization l;
+    g_assert_true (ndt_localizer_process (localizer, &observation, &l, NULL));
+    g_assert_cmpint (l.searched, ==, i == searched);
+    /* The scans are of their middle, half a scan's way before. */
+    if (l.searched)
+      g_assert_cmpfloat (error_of (&l, i), <, 0.5 * pace * SPEED * SPAN);
+  }
+  pace = 1;
+  is_compensated = FALSE;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -454,6 +483,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/localizer/motion/unknown", GINT_TO_POINTER (FALSE), test_unknown);
   g_test_add_data_func ("/localizer/motion/unknown-mounted", GINT_TO_POINTER (TRUE), test_unknown);
   g_test_add_func ("/localizer/motion/carried", test_carried);
+  g_test_add_func ("/localizer/motion/twice", test_twice);
   g_test_add_func ("/localizer/motion/still", test_still);
   g_test_add_func ("/localizer/motion/same", test_same);
   g_test_add_data_func ("/localizer/motion/stamps", GINT_TO_POINTER (TRUE), test_stamps);
