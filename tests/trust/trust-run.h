@@ -28,6 +28,7 @@ typedef struct _TrustCase TrustCase;
  * @change: (nullable): writes a modified scan of at most as many points, and returns their number
  * @is_counted: (nullable): where the truth lies in the map and the scan determines the pose; NULL:
  *   everywhere
+ * @is_determined: of the scans that are right only those count that leave no direction open
  * @tolerance: factor on the limits of right and wrong; 0: 1
  * @reference: standard deviations of the truth, metres and rad; 0: it is exact
  * @since: scans before this are not measured for recovery
@@ -47,6 +48,7 @@ struct _TrustCase {
   gboolean *is_late;
   guint (*change) (const TrustCase *trust, guint at, const float *in, guint n, float *out);
   gboolean (*is_counted) (const TrustCase *trust, guint at);
+  gboolean is_determined;
   guint seed;
   guint since;
   double tolerance;
