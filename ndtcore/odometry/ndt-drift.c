@@ -16,6 +16,9 @@
  * standard deviation is below this, metres. */
 #define LOCAL 0.5
 
+/* And only this share of it beside a prior that leads. */
+#define LED 0.1
+
 /* Along an axis with less than WEAK times the information that flat surfaces feign this share of
  * scans fits beside its place: their information is feigned as well. Not by odometry, which does
  * not lead to another place. */
@@ -133,10 +136,11 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     const double open = step->open > 0 ? step->open : NDT_OBSERVABILITY_OPEN;
     const int is_open = seen->information[k] < open * seen->flat;
     const int is_led = is_open && step->is_led, is_filtered = is_led && !step->by_odometry;
-    const double information =
-        excess > 0 && !(is_open && (step->open > 0 || is_led || predicted > LOCAL * LOCAL))
-            ? excess / NDT_DRIFT_CLUSTERING
-            : 0;
+    /* Alignments begin where motion leads, and find the maximum there whatever a prior says. */
+    const double known = is_led ? predict_motion (drift, step, u) : predicted;
+    const double information = excess > 0 && !(is_open && (step->open > 0 || known > LOCAL * LOCAL))
+                                   ? (is_led ? LED : 1) * excess / NDT_DRIFT_CLUSTERING
+                                   : 0;
     /* Errors of profiles on the way are correlated: what those before told is not told again. */
     const double profile = is_open && k == step->profile_axis
                                ? fmax (step->profile_information - 1 / predicted - information, 0)

@@ -28,7 +28,8 @@ typedef struct {
  * @by_odometry: the prediction is by odometry, and otherwise by constant velocity
  * @way: metres from the scan before to the prediction
  * @prior: 3×3 information on the position, 1/m², of a prior that is part of the objective; 0: none
- * @is_led: motion and that prior lead along open axes, where the scan has no weight
+ * @is_led: motion and that prior lead along open axes, where the scan has little
+ *   weight, and none as long as motion alone does not lead well
  * @open: an axis is open whose information is below this many times what flat surfaces feign, and
  *   the scan has no weight along it; 0: NDT_OBSERVABILITY_OPEN, and it has little
  * @profile_axis: index of the axis of @profile_information …

@@ -240,34 +240,56 @@ add_terms (
   return TRUE;
 }
 
+/* What a prior by the regularization's scale tells: the way along the heading. */
+static void
+add_along (const NdtLocalizerStep *step, double stddev, Sum *sum)
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  const double *along = guess->direction;
+  double information[6][6] = {{0}}, off = 0;
+  NdtPose mean = guess->pose;
+  for (guint i = 0; i < 2; i++)
+    off += along[i] * (step->input.prior.position[i] - guess->pose.position[i]);
+  for (guint i = 0; i < 2; i++) {
+    mean.position[i] += off * along[i];
+    for (guint j = 0; j < 2; j++)
+      information[i][j] = along[i] * along[j] / (stddev * stddev);
+  }
+  add (sum, &mean, information);
+}
+
 gboolean
-ndt_localizer_step_lead (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
+ndt_localizer_step_lead (const NdtLocalizer *localizer, const NdtLocalizerStep *step, double stddev,
     const double variance[3], double lead[3], double told[3][3])
 {
   const NdtTrackerGuess *guess = &step->guess;
   const NdtExtraTerms *terms = localizer->params.registration.align.terms;
   const gboolean by_factor = localizer->params.prior_factor && step->observation->has_prior_stddev;
   const gboolean by_terms = terms && ndt_expr_terms_get_poses (terms) & NDT_EXPR_TERMS_PRIOR;
-  double x[6] = {0};
-  if (!guess->is_held || guess->is_apart || !(by_factor || by_terms))
+  const gboolean by_scale = localizer->params.regularization_scale > 0;
+  double x[6] = {0}, information[3][3];
+  if (!guess->is_held || guess->is_apart || !(by_factor || by_terms || by_scale))
     return FALSE;
   for (guint n = 0; n < (by_terms ? LEAD_STEPS : 1); n++) {
     Sum sum = {.around = guess->pose};
     if (by_factor) {
-      double stddev[6] = {0};
-      memcpy (stddev, step->observation->prior_stddev, 3 * sizeof (double));
-      add_diagonal (&sum, &step->input.prior, stddev);
+      double position[6] = {0};
+      memcpy (position, step->observation->prior_stddev, 3 * sizeof (double));
+      add_diagonal (&sum, &step->input.prior, position);
     }
-    if (by_terms && !add_terms (localizer, step, x, &sum) && !by_factor)
+    if (by_scale)
+      add_along (step, stddev, &sum);
+    if (by_terms && !add_terms (localizer, step, x, &sum) && !sum.is_set)
       return FALSE;
     for (guint i = 0; i < 3; i++) {
-      memcpy (told[i], sum.information[i], 3 * sizeof (double));
+      memcpy (information[i], sum.information[i], sizeof (information[i]));
       sum.information[i][i] += 1 / variance[i];
     }
     solve (&sum, x);
   }
   for (guint i = 0; i < 3; i++)
     lead[i] = guess->pose.position[i] + x[i];
+  memcpy (told, information, sizeof (information));
   return TRUE;
 }
 

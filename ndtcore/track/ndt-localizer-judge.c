@@ -335,9 +335,9 @@ get_start_stddev (const NdtLocalizerStep *step)
   return MAX (known, START_STDDEV);
 }
 
-/* Where motion and a prior lead whose standard deviations are known: along directions that the scan
- * leaves open the alignment does not weigh them, since what it feigns there outweighs both. FALSE
- * where motion alone leads. @told: 3×3 information of the prior on the position, 1/m². */
+/* Where motion and a prior lead: along directions that the scan leaves open the alignment does not
+ * weigh them, since what it feigns there outweighs both. FALSE where motion alone leads. @told: 3×3
+ * information of the prior on the position, 1/m². */
 static gboolean
 lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
     const NdtDriftStep *from, double lead[3], double told[3][3])
@@ -347,23 +347,15 @@ lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
     const double u[3] = {i == 0, i == 1, i == 2};
     variance[i] = ndt_drift_predict (&localizer->tracker.drift, from, u);
   }
-  return ndt_localizer_step_lead (localizer, step, variance, lead, told);
+  return ndt_localizer_step_lead (localizer, step, get_start_stddev (step), variance, lead, told);
 }
 
 /* Sets what a prior that is part of the objective adds to motion. Its errors are those of a start
  * at least, which remain over many scans. */
 static void
-add_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step, const double told[3][3],
-    NdtDriftStep *from)
+add_prior (const double told[3][3], NdtDriftStep *from)
 {
-  const double known = get_start_stddev (step);
   double scale[3];
-  /* Its weight in the objective is no variance. */
-  if (localizer->params.regularization_scale > 0) {
-    for (guint i = 0; i < 3; i++)
-      from->prior[i][i] = 1 / (known * known);
-    return;
-  }
   for (guint i = 0; i < 3; i++)
     scale[i] = 1 / MAX (START_STDDEV * sqrt (told[i][i]), 1);
   for (guint i = 0; i < 3; i++)
@@ -510,7 +502,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   memcpy (lead, led->position, sizeof (lead));
   const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead, told);
   if (guess->is_held && !resets)
-    add_prior (localizer, step, told, &from);
+    add_prior (told, &from);
   from.is_led = fuses && !step->jumps;
   for (guint i = 0; i < 3; i++)
     shift[i] = body.position[i] - led->position[i];

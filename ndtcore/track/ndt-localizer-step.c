@@ -20,7 +20,6 @@ get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
   const gboolean by_terms = terms && ndt_expr_terms_get_poses (terms) & NDT_EXPR_TERMS_PRIOR;
   input.holds =
       localizer->params.regularization_scale > 0 || localizer->params.prior_factor || by_terms;
-  input.is_known = by_terms || (localizer->params.prior_factor && observation->has_prior_stddev);
   return input;
 }
 

@@ -160,12 +160,12 @@ NdtPose ndt_localizer_step_get_sensor (
 /* The values of the extra terms. */
 void ndt_localizer_step_get_extra (
     const NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtExtraValues *extra);
-/* Where motion and a prior of the objective whose standard deviations are known, by themselves or
- * by the extra terms, lead the body along the map's axes. @variance: of the prediction by motion,
- * m²; @lead: (inout): its position; @told: (out): 3×3 information of the prior on the position
- * there, 1/m². FALSE, and @lead and @told unchanged: there is no such prior. */
+/* Where motion and a prior of the objective lead the body along the map's axes. @stddev: of a prior
+ * by the regularization's scale, whose weight is no variance; @variance: of the prediction by
+ * motion, m²; @lead: (inout): its position; @told: (out): 3×3 information of the prior on the
+ * position there, 1/m². FALSE, and @lead and @told unchanged: there is no prior. */
 gboolean ndt_localizer_step_lead (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
-    const double variance[3], double lead[3], double told[3][3]);
+    double stddev, const double variance[3], double lead[3], double told[3][3]);
 /* Logs once that they were not finite. */
 void ndt_localizer_tell_extra (NdtLocalizer *localizer);
 /* The factor of the body's pose as one of its sensor's. @sensor: its pose where the body is at the

@@ -168,9 +168,9 @@ ndt_tracker_hold (
     guess->held_orientation[i] = q[i];
 }
 
-/* Standard deviations of the motion within which a prior whose own are known takes part although it
- * is out of range: of a velocity that is not known yet. */
-#define KNOWN_SIGMAS 3.0
+/* Standard deviations of the motion within which a prior takes part although it is out of range: of
+ * a velocity that is not known well yet. */
+#define MOTION_SIGMAS 4.0
 
 /* Makes the prior part of the objective, along the heading of @orientation. */
 static void
@@ -182,11 +182,11 @@ ndt_tracker_hold_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
   const NdtDriftStep step = {.seconds = t > 0 ? t : NDT_TRACKER_NO_TIME};
   const double reach = NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * t * t;
   ndt_tracker_hold (&input->prior, reach, orientation, guess);
-  if (!guess->is_apart || !input->is_known || guess->prediction != NDT_TRACKER_FROM_VELOCITY)
+  if (!guess->is_apart || guess->prediction != NDT_TRACKER_FROM_VELOCITY)
     return;
   const double sigma = sqrt (ndt_drift_predict (&tracker->drift, &step, x) +
                              ndt_drift_predict (&tracker->drift, &step, y));
-  ndt_tracker_hold (&input->prior, fmax (reach, KNOWN_SIGMAS * sigma), orientation, guess);
+  ndt_tracker_hold (&input->prior, fmax (reach, MOTION_SIGMAS * sigma), orientation, guess);
   guess->is_beyond = 1;
 }
 

@@ -131,15 +131,13 @@ typedef struct {
   NdtDrift open_drift;
 } NdtTracker;
 
-/* @holds: priors are part of the objective, and not guesses, where there is a prediction by motion;
- * @is_known: … and their standard deviations are known.
+/* @holds: priors are part of the objective, and not guesses, where there is a prediction by motion.
  */
 typedef struct {
   int64_t time;
   int32_t has_prior;
   int32_t has_odometry;
   int32_t holds;
-  int32_t is_known;
   NdtPose prior;
   NdtPose odometry;
 } NdtTrackerInput;

@@ -25,6 +25,7 @@
  * @bias: and all of those from %N_TRUE on
  * @ignores_drops: no scan is doubted for its scores
  * @turn: of priors, but for the first one, rad
+ * @passes: bound of a scan's, where it is not the default
  * @is_factor: priors are factors by their covariance, and not by the scale
  */
 typedef struct {
@@ -35,6 +36,7 @@ typedef struct {
   double bias;
   gboolean ignores_drops;
   double turn;
+  double passes;
   gboolean is_factor;
 } Run;
 
@@ -77,6 +79,8 @@ localize (const Drive *drive, const Run *run, guint seed)
   ndt_localizer_params_init (&params);
   params.regularization_scale = run->scale;
   params.prior_factor = run->is_factor;
+  if (run->passes > 0)
+    params.max_search_passes = run->passes;
   params.deskew = drive->point_times[0] != NULL;
   if (run->ignores_drops)
     params.score_drop = 0;
@@ -203,14 +207,11 @@ test_open (gconstpointer data)
                   "%u scans with outliers tracking",
       sum.n, sum.n_wrong, sum.n_late, sum.n_lasting, sum.n_off, sum.n_turned_off, n_tracking,
       n_scans);
-  /* What is asked for of undisturbed drives. */
-  g_assert_cmpuint (n_tracking, >=, n_scans - n_scans / 200);
-  /* Of the false start, and until a second prior says so; noise of a prior may hide that it
-   * contradicts motion. The highway's direction is not always open, so that a false start fits. */
-  if (!on_highway) {
-    g_assert_cmpuint (sum.n_wrong, <=, 5 * sum.n / 2);
-    g_assert_cmpuint (sum.n_lasting, ==, 0);
-  }
+  g_assert_cmpuint (n_tracking, ==, n_scans);
+  /* Of the false start. The highway's direction is not always open, so that it may fit in the next
+   * scan as well. */
+  g_assert_cmpuint (sum.n_wrong, <=, on_highway ? 2 * sum.n : 5 * sum.n / 4);
+  g_assert_cmpuint (sum.n_lasting, ==, 0);
   /* Velocities between positions with the noise of priors may be metres a second off: one drive in
    * twenty takes longer. */
   g_assert_cmpuint (sum.n_late, <=, sum.n / 20);
@@ -219,19 +220,22 @@ test_open (gconstpointer data)
   free_drive (&drive);
 }
 
-/* Nor is their noise motion that no vehicle can have, where motion is compensated. */
+/* Nor is their noise motion that no vehicle can have, where motion is compensated; nor does it
+ * depend on some alignments more or less at the start. */
 static void
 test_deskewed (void)
 {
-  static const Run held = {NOISE, 0.01, 0, 0};
+  static const double passes[] = {20, 28, 36};
   Drive drive = {0};
   simulate_drive (&drive, NDT_SIM_WORLD_TUNNEL, 14, TRUE);
-  for (guint seed = 1; seed <= get_n_seeds (); seed++) {
-    const Errors h = localize (&drive, &held, seed);
-    g_assert_cmpfloat (h.worst, <, 2);
-    g_assert_cmpfloat (h.mean, <, NOISE);
-    g_assert_cmpuint (h.n_tracking, ==, drive.n);
-  }
+  for (guint seed = 1; seed <= get_n_seeds (); seed++)
+    for (guint i = 0; i < G_N_ELEMENTS (passes); i++) {
+      const Run held = {NOISE, 0.01, .passes = passes[i]};
+      const Errors h = localize (&drive, &held, seed);
+      g_assert_cmpfloat (h.worst, <, 2);
+      g_assert_cmpfloat (h.mean, <, NOISE);
+      g_assert_cmpuint (h.n_tracking, ==, drive.n);
+    }
   free_drive (&drive);
 }
 
