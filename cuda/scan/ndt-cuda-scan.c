@@ -162,6 +162,7 @@ prepare (NdtCudaScan *to, guint n_out, NdtCudaThinner *thinner, NdtCudaMemory *m
   job->counts = job->slot_of + n;
   job->kept = job->counts + n_blocks;
   job->sample = sample;
+  job->early = thinner->early;
   job->n_raw = n;
   job->leaf_size = leaf_size;
   if (leaf_size > 0 && n > 0) {
@@ -421,6 +422,8 @@ ndt_cuda_thinner_init (NdtCudaThinner *thinner, NdtCudaMemory *memory, int prior
     if (status == cudaSuccess)
       status = cudaEventCreateWithFlags (&thinner->raw[i].read, cudaEventDisableTiming);
   }
+  if (status == cudaSuccess)
+    status = ndt_cuda_thin_is_early (&thinner->early);
   thinner->alone = TRUE;
   return ndt_cuda_check (memory, status, "a stream for uploads", error);
 }

@@ -62,6 +62,7 @@ typedef struct {
  * @copy_stream: of uploads of raw scans, so that one is copied while another is thinned or aligned
  * @alone: no other backend of the process had begun an alignment on the device within a millisecond
  *   when this one last began one
+ * @early: as of NdtCudaThin
  *
  * Memory for uploads and thinning, shared by all scans of a stream. Set up by
  * ndt_cuda_thinner_init().
@@ -73,6 +74,7 @@ typedef struct {
   NdtCudaBuffer scratch;
   NdtCudaBuffer leaves;
   gboolean alone;
+  gint32 early;
 } NdtCudaThinner;
 
 gboolean ndt_cuda_thinner_init (

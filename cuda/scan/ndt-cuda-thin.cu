@@ -23,16 +23,22 @@ load (const NdtCudaThin &thin, const uint8_t *axis, uint32_t i)
   return thin.is_double ? (float)*(const double *)p : *(const float *)p;
 }
 
-__device__ __forceinline__ int
-sum_over_group (uint32_t group, uint32_t leader, int value)
+/* Between two kernels of which the second may be launched before the first one ends: the first one
+ * lets it, once all of its blocks have begun, and the second one waits for the end. Without effect
+ * where they are launched one after the other. */
+__device__ __forceinline__ void
+let_next_begin ()
 {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_add_sync (group, value);
-#else
-  int sum = 0;
-  for (uint32_t rest = group; rest; rest &= rest - 1)
-    sum += __shfl_sync (group, value, __ffs ((int)rest) - 1);
-  return sum;
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void
+wait_for_previous ()
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
@@ -84,6 +90,7 @@ __launch_bounds__ (INSERT) insert (const __grid_constant__ NdtCudaThin thin)
   const uint32_t lane = threadIdx.x % 32;
   float p[3] = {0, 0, 0};
   bool keep = false;
+  let_next_begin ();
   if (i < (thin.n_raw + BLOCK - 1) / BLOCK)
     thin.counts[i] = 0;
   const uint8_t *staged = STAGED ? stage (thin) + lane * thin.stride : NULL;
@@ -116,37 +123,45 @@ __launch_bounds__ (INSERT) insert (const __grid_constant__ NdtCudaThin thin)
       offset[k] = ndt_leaf_offset (p[k], index[k], thin.leaf_size, inverse_leaf);
     }
   }
+  /* Consecutive points of a ring are often in one leaf: the warp adds up each run of these before
+   * the atomic operations. Looking for all points of a leaf takes longer than it saves. */
+  const uint64_t key = ndt_block_key (index[0], index[1], index[2]);
   const uint32_t kept = __ballot_sync (0xffffffffu, keep);
-  if (keep) {
-    /* Consecutive points of a ring are often in one leaf: the warp adds those up before the atomic
-     * operation. */
-    const uint64_t key = ndt_block_key (index[0], index[1], index[2]);
-    const uint32_t group = __match_any_sync (kept, (unsigned long long)key);
-    const uint32_t leader = __ffs ((int)group) - 1;
-    int sum[3] = {0, 0, 0};
-    if (!thin.sample)
-      for (int k = 0; k < 3; k++)
-        sum[k] = sum_over_group (group, leader, offset[k]);
-    if (lane == leader) {
-      const uint32_t mask = (1u << (64 - thin.leaf_shift)) - 1;
-      slot = ndt_block_hash (key, thin.leaf_shift);
-      for (;;) {
-        const uint64_t found = atomicCAS (
-            (unsigned long long *)&thin.leaves[slot].not_key, 0ull, (unsigned long long)~key);
-        if (found == 0 || found == ~key)
-          break;
-        slot = (slot + 1) & mask;
+  const uint64_t key_before = __shfl_up_sync (0xffffffffu, key, 1);
+  const bool begins = lane == 0 || !keep || !(kept >> (lane - 1) & 1) || key_before != key;
+  const uint32_t begin = __ballot_sync (0xffffffffu, begins);
+  const uint32_t later = begin & (0xfffffffeu << lane);
+  const uint32_t last = later ? (uint32_t)__ffs ((int)later) - 2 : 31;
+  if (!thin.sample)
+    for (uint32_t h = 1; __any_sync (0xffffffffu, lane + h <= last); h *= 2)
+#pragma unroll
+      for (int k = 0; k < 3; k++) {
+        const int32_t sum = __shfl_down_sync (0xffffffffu, offset[k], h);
+        offset[k] += lane + h <= last ? sum : 0;
       }
-      NdtCudaLeaf *leaf = &thin.leaves[slot];
-      atomicMax (&leaf->not_first, ~i);
-      if (!thin.sample) {
-        atomicAdd (&leaf->n, (uint32_t)__popc (group));
-        for (int k = 0; k < 3; k++)
-          atomicAdd ((unsigned long long *)&leaf->sum[k], (unsigned long long)(long long)sum[k]);
-      }
+  if (keep && begins) {
+    const uint32_t mask = (1u << (64 - thin.leaf_shift)) - 1;
+    slot = ndt_block_hash (key, thin.leaf_shift);
+    for (;;) {
+      const uint64_t found = atomicCAS (
+          (unsigned long long *)&thin.leaves[slot].not_key, 0ull, (unsigned long long)~key);
+      if (found == 0 || found == ~key)
+        break;
+      slot = (slot + 1) & mask;
     }
-    slot = __shfl_sync (group, slot, (int)leader);
+    NdtCudaLeaf *leaf = &thin.leaves[slot];
+    atomicMax (&leaf->not_first, ~i);
+    if (!thin.sample) {
+      atomicAdd (&leaf->n, last - lane + 1);
+      for (int k = 0; k < 3; k++)
+        atomicAdd ((unsigned long long *)&leaf->sum[k], (unsigned long long)(long long)offset[k]);
+    }
   }
+  /* All of a run have the slot of its first one, the last that begins one at or before them. */
+  __syncwarp ();
+  const int first = 31 - __clz ((int)(begin & (0xffffffffu >> (31 - lane))));
+  const uint32_t of_run = __shfl_sync (0xffffffffu, slot, first);
+  slot = keep ? of_run : slot;
   if (i < thin.n_raw)
     thin.slot_of[i] = slot;
 }
@@ -213,6 +228,7 @@ block_rank (bool stays)
 __global__ void
 __launch_bounds__ (BLOCK) emit (const __grid_constant__ NdtCudaThin thin)
 {
+  wait_for_previous ();
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   const uint32_t slot = i < thin.n_raw ? thin.slot_of[i] : NONE;
   const bool stays = slot != NONE && (!thin.leaves || thin.leaves[slot].not_first == ~i);
@@ -307,6 +323,15 @@ __launch_bounds__ (BLOCK) emit_sample (const __grid_constant__ NdtCudaThin thin)
 }
 
 cudaError_t
+ndt_cuda_thin_is_early (int32_t *early)
+{
+  cudaFuncAttributes attributes;
+  const cudaError_t e = cudaFuncGetAttributes (&attributes, emit);
+  *early = e == cudaSuccess && attributes.ptxVersion >= 90;
+  return e;
+}
+
+cudaError_t
 ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream)
 {
   const uint32_t n_blocks = (thin->n_raw + BLOCK - 1) / BLOCK;
@@ -319,7 +344,17 @@ ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream)
     count<<<n_blocks, BLOCK, 0, stream>>> (*thin);
     emit_sample<<<n_blocks, BLOCK, 0, stream>>> (*thin);
   } else {
-    emit<<<n_blocks, BLOCK, 0, stream>>> (*thin);
+    /* On multiprocessors before all points are in their leaves. */
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3 (n_blocks);
+    config.blockDim = dim3 (BLOCK);
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = thin->early ? 1 : 0;
+    cudaLaunchKernelEx (&config, emit, *thin);
   }
   return cudaGetLastError ();
 }

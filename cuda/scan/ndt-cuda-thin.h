@@ -45,6 +45,7 @@ typedef struct {
  * @kept: of a sample: scratch, as @counts
  * @staged: records of floats x, y, z that begin with x, of at most NDT_CUDA_THIN_RECORD bytes, a
  *   multiple of 4; @x is aligned to 16 bytes
+ * @early: of ndt_cuda_thin_is_early(), for the current device
  *
  * Members of the filter as in NdtScanFilter.
  */
@@ -71,6 +72,7 @@ typedef struct {
   int32_t sample;
   uint32_t *kept;
   int32_t staged;
+  int32_t early;
 } NdtCudaThin;
 
 #define NDT_CUDA_THIN_RECORD 32
@@ -78,6 +80,9 @@ typedef struct {
 #define NDT_CUDA_THIN_BLOCK 1024
 #define NDT_CUDA_THIN_LAUNCHES(sample) ((sample) ? 3 : 2)
 
+/* Whether kernels may be launched before the one ahead of them ends: from compute capability 9.0
+ * on, and of code that was compiled for it, which then waits. */
+cudaError_t ndt_cuda_thin_is_early (int32_t *early);
 cudaError_t ndt_cuda_thin_launch (const NdtCudaThin *thin, cudaStream_t stream);
 
 #ifdef __cplusplus
