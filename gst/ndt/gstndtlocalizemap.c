@@ -18,11 +18,34 @@
 #define MOVE_SCANS 10
 /* A scan that is looked for farther away than this fraction has to wait for the tiles there. */
 #define JUMP_FRACTION 0.5
+/* A map is sparse where less than this share of its points lie in voxels. A scan sees more of flat
+ * surfaces, whose cells have the fewest points, than the whole map has, and fits by less than is
+ * expected of the share. */
+#define SPARSE_SHARE 0.9
 
 static gdouble
 get_distance (const gdouble a[2], const gdouble b[2])
 {
   return hypot (a[0] - b[0], a[1] - b[1]);
+}
+
+void
+gst_ndt_localize_check_map (GstNdtLocalize *self, const NdtVoxelMap *map)
+{
+  const NdtVoxelMapParams *params = ndt_voxel_map_get_params (map);
+  const guint64 n = ndt_voxel_map_get_n_points (map);
+  const guint64 n_used = ndt_voxel_map_get_level (map, 0)->n_points;
+  const gboolean is_sparse = n_used > 0 && (gdouble)n_used < SPARSE_SHARE * (gdouble)n;
+
+  if (is_sparse && !self->has_sparse_map)
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
+        ("The map is sparse for cells of %g m: %.0f %% of its %" G_GUINT64_FORMAT
+         " points lie in cells with fewer than %u and are left out, so that scans may be rejected "
+         "(bad-fit): set resolution=%g, or use a denser map.",
+            params->resolution, 100 - 100 * (gdouble)n_used / (gdouble)n, n, params->min_points,
+            2 * params->resolution),
+        (NULL));
+  self->has_sparse_map = is_sparse;
 }
 
 /* The map that the next scan is aligned with. FALSE where it is the one before, with a warning. */
@@ -39,6 +62,7 @@ change_map (GstNdtLocalize *self, NdtVoxelMap *map, const gchar *location)
   }
   gst_ndt_localize_report_failure (self);
   gst_ndt_stats_map (self->stats, map);
+  gst_ndt_localize_check_map (self, map);
   return TRUE;
 }
 

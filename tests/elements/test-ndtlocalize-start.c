@@ -214,6 +214,24 @@ GST_START_TEST (test_ambiguous)
 }
 GST_END_TEST;
 
+/* A map with too few points for its cells is warned of, with the property to change: the room has
+ * a point in 0.15 x 0.15 m. */
+GST_START_TEST (test_sparse_map)
+{
+  static const double resolutions[] = {0.3, 0.6, 1};
+  g_autofree gchar *initial = ndt_harness_pose (0);
+  for (guint i = 0; i < G_N_ELEMENTS (resolutions); i++) {
+    GstHarness *h = ndt_harness_new ("resolution", resolutions[i], "initial-pose", initial, NULL);
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+    g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+    const gboolean is_sparse = warning && strstr (warning->message, "The map is sparse for cells");
+    fail_unless_equals_int (is_sparse, i == 0);
+    fail_unless (!is_sparse || strstr (warning->message, "set resolution=0.6"));
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST;
+
 /* Lists that are no uncertainty are refused: while playing the value before stays, at the start it
  * is an error. */
 GST_START_TEST (test_refused)
@@ -299,6 +317,7 @@ ndtlocalize_start_suite (void)
   tcase_add_test (tc, test_priors);
   tcase_add_test (tc, test_pose_pad);
   tcase_add_test (tc, test_ambiguous);
+  tcase_add_test (tc, test_sparse_map);
   tcase_add_test (tc, test_refused);
   tcase_add_test (tc, test_no_pose);
   tcase_add_test (tc, test_no_pose_no_place);
