@@ -14,27 +14,21 @@ get_free_memory (void)
 }
 
 /* After the first alignment nothing is allocated, one synchronization an alignment, and nothing
- * goes up or down while it iterates. Device memory stays as it is. */
-static void
-check_counters (guint n)
+ * goes up or down while it iterates. Returns whether device memory stayed as it was: a leak of 100
+ * bytes an alignment takes 1 MB, and other processes on the device may take more. */
+static gboolean
+count_some (NdtBackend *cuda, const Scene *s, GRand *rand, guint n)
 {
-  g_autoptr (NdtBackend) cuda = open_cuda (0);
-  if (!cuda)
-    return;
   g_autoptr (GError) error = NULL;
-  Scene s = scene_new (40, 30000, 1000, 2, NULL);
-  const NdtCloudView view = scene_view (&s);
-  GRand *rand = g_rand_new_with_seed (8);
+  const NdtCloudView view = scene_view (s);
   NdtBackendCounters before, after;
-  NdtStart start = {.guess = s.truth, .approach = 0};
+  NdtStart start = {.guess = s->truth, .approach = 0};
   NdtAlignResult result;
-  scene_give (cuda, &s);
-  scene_align (cuda, &start, 1, &result);
   ndt_backend_get_counters (cuda, &before);
   const guint64 n_free = get_free_memory ();
   for (guint i = 0; i < n; i++) {
     ndt_backend_cancel (cuda, FALSE); /* as an element says after each batch: no command */
-    start.guess = scene_guess (&s, rand, 0.2, 0.02);
+    start.guess = scene_guess (s, rand, 0.2, 0.02);
     g_assert_true (ndt_backend_set_scan (cuda, 0, &view, &no_filter, &error));
     scene_align (cuda, &start, 1, &result);
     g_assert_cmpint (result.stop, ==, NDT_STOP_CONVERGED);
@@ -45,13 +39,30 @@ check_counters (guint n)
   g_assert_cmpuint (after.allocations, ==, before.allocations);
   g_assert_cmpuint (after.device_bytes, ==, before.device_bytes);
   g_assert_cmpuint (after.host_bytes, ==, before.host_bytes);
-  g_assert_cmpuint (
-      get_free_memory (), >=, n_free - MIN (n_free, 1 << 20)); /* a leak of 100 bytes */
   g_assert_cmpuint (after.synchronizations - before.synchronizations, ==, n);
   g_assert_cmpuint (after.launches - before.launches, ==, n);
   g_assert_cmpuint (after.uploads - before.uploads, ==, n);
-  g_assert_cmpuint (after.upload_bytes - before.upload_bytes, ==, (guint64)n * s.n * 12);
+  g_assert_cmpuint (after.upload_bytes - before.upload_bytes, ==, (guint64)n * s->n * 12);
   g_assert_cmpuint (after.downloads - before.downloads, ==, n);
+  return get_free_memory () >= n_free - MIN (n_free, 1 << 20);
+}
+
+static void
+check_counters (guint n)
+{
+  g_autoptr (NdtBackend) cuda = open_cuda (0);
+  if (!cuda)
+    return;
+  Scene s = scene_new (40, 30000, 1000, 2, NULL);
+  GRand *rand = g_rand_new_with_seed (8);
+  const NdtStart start = {.guess = s.truth, .approach = 0};
+  NdtAlignResult result;
+  gboolean stayed = FALSE;
+  scene_give (cuda, &s);
+  scene_align (cuda, &start, 1, &result);
+  for (guint round = 0; round < 5 && !stayed; round++)
+    stayed = count_some (cuda, &s, rand, n);
+  g_assert_true (stayed);
   g_rand_free (rand);
   scene_clear (&s);
 }

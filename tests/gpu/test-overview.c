@@ -347,24 +347,29 @@ test_background (void)
 }
 
 #ifdef HAVE_NDT_CUDA
-/* Closing frees the copy of the map and what a search takes. */
+/* Closing frees the copy of the map and what a search takes. Other processes on the device may take
+ * memory meanwhile; what is not freed is missing each time. */
 static void
 test_freed (void)
 {
   Yard yard = make_yard (2);
   guint64 n_free = 0;
-  for (guint i = 0; i < 4; i++) {
+  guint n_same = 0;
+  for (guint i = 0; i < 8 && n_same < 2; i++) {
     g_autoptr (NdtBackend) cuda = open_cuda (0);
-    if (!cuda)
-      break;
-    /* The first time the driver loads the kernels. */
-    if (i == 1)
-      n_free = ndt_cuda_testing_get_free_memory ();
+    if (!cuda) {
+      clear_yard (&yard);
+      return;
+    }
     assert_same (cuda, yard.overview, yard.scan, N_YARD, TRUE);
     g_clear_pointer (&cuda, ndt_backend_close);
-    if (i > 1)
-      g_assert_cmpuint (ndt_cuda_testing_get_free_memory (), >=, n_free - MIN (n_free, 1 << 20));
+    const guint64 left = ndt_cuda_testing_get_free_memory ();
+    /* The first time the driver loads the kernels. */
+    if (i > 0 && left >= n_free - MIN (n_free, 1 << 20))
+      n_same++;
+    n_free = left;
   }
+  g_assert_cmpuint (n_same, ==, 2);
   clear_yard (&yard);
 }
 #endif
