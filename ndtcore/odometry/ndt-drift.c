@@ -25,6 +25,10 @@
 #define WEAK 2.2
 #define FEIGNED 0.02
 
+/* The part of a profile's variance that it has in common with those on the way before it: no
+ * number of them tells the position better than to that. */
+#define COMMON 0.5
+
 static double
 along (const double m[3][3], const double u[3])
 {
@@ -141,10 +145,11 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     const double information = excess > 0 && !(is_open && (step->open > 0 || known > LOCAL * LOCAL))
                                    ? (is_led ? LED : 1) * excess / NDT_DRIFT_CLUSTERING
                                    : 0;
-    /* Errors of profiles on the way are correlated: what those before told is not told again. */
-    const double profile = is_open && k == step->profile_axis
-                               ? fmax (step->profile_information - 1 / predicted - information, 0)
-                               : 0;
+    /* What profiles before told is not told again. */
+    const double profile =
+        is_open && k == step->profile_axis
+            ? fmax (step->profile_information / COMMON - 1 / predicted - information, 0)
+            : 0;
     const int is_weak =
         step->open == 0 && !step->by_odometry && seen->information[k] < WEAK * seen->flat;
     const double feigned = is_weak ? FEIGNED : 0;
