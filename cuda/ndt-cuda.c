@@ -150,7 +150,8 @@ cuda_search_overview (NdtBackend *backend, NdtOverview *overview, const NdtOverv
   ndt_cuda_align_stop (backend);
   if (!ndt_cuda_enter (cuda, error) || !refuse_cancelled (cuda, error))
     return FALSE;
-  on.most_blocks = (int)ndt_cuda_share_begin (cuda);
+  on.most_blocks = (int)ndt_cuda_share_get (cuda, 1);
+  ndt_cuda_share_begin (cuda, (guint)on.most_blocks);
   const gboolean ok =
       ndt_cuda_places_find (&cuda->places, &cuda->memory, &on, overview, task, found, done, error);
   ndt_cuda_share_end (cuda);

@@ -153,9 +153,9 @@ guint ndt_cuda_share_get (const NdtCudaBackend *cuda, guint times);
 /* Of one in the background its share, of another one all that those in the background leave: for
  * launches whose blocks wait for those of a small team, so that two of them only take longer. */
 guint ndt_cuda_share_get_left (const NdtCudaBackend *cuda);
-/* Tells other backends that this one begins to use the device, and returns its share, in
- * multiprocessors; one in the background tells them its end as well. */
-guint ndt_cuda_share_begin (NdtCudaBackend *cuda);
+/* Tells other backends that this one begins to use the device; one in the background tells them
+ * the blocks of its launch, and its end as well. */
+void ndt_cuda_share_begin (NdtCudaBackend *cuda, guint n_blocks);
 void ndt_cuda_share_end (NdtCudaBackend *cuda);
 
 /* The largest power of two that exceeds neither. */

@@ -300,7 +300,9 @@ static gboolean
 launch_and_wait (NdtCudaBackend *cuda, NdtCudaJob *job, const NdtCudaShape *shape, GError **error)
 {
   gboolean missed;
-  ndt_cuda_share_begin (cuda);
+  /* Passes have more blocks than that, of some µs each. */
+  ndt_cuda_share_begin (
+      cuda, job->evaluate ? ndt_cuda_share_get (cuda, 1) : count_blocks (shape, job->n_starts));
   const gboolean ok = launch (cuda, job, shape, error) &&
                       wait (cuda, cuda->ticket, job->n_starts == 1 ? 0 : -1, &missed, error);
   ndt_cuda_share_end (cuda);

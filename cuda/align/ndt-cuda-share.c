@@ -44,9 +44,9 @@ get_share (const NdtCudaBackend *cuda, guint times)
   g_mutex_unlock (&share_lock);
   if (cuda->is_background)
     return MAX (n_processors / 2 / n_background, 1);
-  /* One that was alone in the background when its launch began has more than its part of the half.
-   */
-  const guint left = n_processors - MIN (occupied, n_processors / 2);
+  /* More than half are occupied where a launch began before others were in the background, and by
+   * the least grids of many: then a small part of the device, for which it has to wait. */
+  const guint left = n_processors - MIN (occupied, n_processors - MAX (n_processors / 8, 1));
   return times > 0 ? MIN (times * n_processors / n, left) : left;
 }
 
@@ -62,14 +62,12 @@ ndt_cuda_share_get_left (const NdtCudaBackend *cuda)
   return get_share (cuda, 0);
 }
 
-guint
-ndt_cuda_share_begin (NdtCudaBackend *cuda)
+void
+ndt_cuda_share_begin (NdtCudaBackend *cuda, guint n_blocks)
 {
-  const guint share = ndt_cuda_share_get (cuda, 1);
   __atomic_store_n (&cuda->began_at, g_get_monotonic_time (), __ATOMIC_RELAXED);
   if (cuda->is_background)
-    g_atomic_int_set (&cuda->occupied, (gint)share);
-  return share;
+    g_atomic_int_set (&cuda->occupied, (gint)n_blocks);
 }
 
 void

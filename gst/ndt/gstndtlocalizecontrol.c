@@ -466,7 +466,8 @@ gst_ndt_localize_wants_map (GstNdtMapRequest *request, gpointer user_data)
   memcpy (request->position,
       self->changes.has_initial_pose ? self->changes.initial_pose.position : self->position,
       sizeof request->position);
-  request->is_searched = !self->settings.initial_pose && !self->settings.pose_file;
+  request->is_searched = !self->map && request->radius == 0 && self->settings.params.search_map &&
+                         !self->settings.initial_pose && !self->settings.pose_file;
   GST_OBJECT_UNLOCK (self);
   return running;
 }

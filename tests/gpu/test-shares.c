@@ -125,7 +125,8 @@ test_background (void)
   scene_clear (&s);
 }
 
-/* Several in the background have that half together. */
+/* Several in the background have that half together; their least grids, of 16 blocks, may take more
+ * of it, which others then leave them. */
 static void
 test_backgrounds (void)
 {
@@ -141,6 +142,12 @@ test_backgrounds (void)
     g_assert_cmpuint (beside.blocks[0], ==, HALF / 2);
     g_assert_cmpuint (beside.blocks[1], ==, HALF / 2);
     g_assert_cmpuint (beside.blocks[2], ==, HALF);
+
+    g_autoptr (NdtBackend) c = open_background (cuda, &s);
+    Beside least = {.backends = {b, c, cuda}, .n_backends = 3, .starts = starts, .n_starts = 1};
+    align (&least, a, 1);
+    for (guint i = 0; i < 4; i++)
+      g_assert_cmpuint (least.blocks[i], ==, N_PROCESSORS / 4);
   }
   scene_clear (&s);
 }
