@@ -492,6 +492,7 @@ gst_ndt_localize_finalize (GObject *object)
   gst_ndt_settings_clear (&self->settings);
   g_free (self->map);
   g_free (self->used_map);
+  g_free (self->sparse_map);
   g_clear_pointer (&self->digest, gst_ndt_digest_free);
   G_OBJECT_CLASS (gst_ndt_localize_parent_class)->finalize (object);
 }

@@ -219,7 +219,6 @@ gst_ndt_localize_take_first_map (GstNdtLocalize *self)
   }
   gst_ndt_localize_report_failure (self);
   gst_ndt_stats_map (self->stats, map);
-  self->has_sparse_map = FALSE;
   gst_ndt_localize_check_map (self, map);
   GST_INFO_OBJECT (self, "map \"%s\": %u voxels of %g m from %" G_GUINT64_FORMAT " points",
       location, ndt_voxel_map_get_level (map, 0)->n_voxels,

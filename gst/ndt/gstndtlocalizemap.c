@@ -35,17 +35,16 @@ gst_ndt_localize_check_map (GstNdtLocalize *self, const NdtVoxelMap *map)
   const NdtVoxelMapParams *params = ndt_voxel_map_get_params (map);
   const guint64 n = ndt_voxel_map_get_n_points (map);
   const guint64 n_used = ndt_voxel_map_get_level (map, 0)->n_points;
-  const gboolean is_sparse = n_used > 0 && (gdouble)n_used < SPARSE_SHARE * (gdouble)n;
 
-  if (is_sparse && !self->has_sparse_map)
-    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
-        ("The map is sparse for cells of %g m: %.0f %% of its %" G_GUINT64_FORMAT
-         " points lie in cells with fewer than %u and are left out, so that scans may be rejected "
-         "(bad-fit): set resolution=%g, or use a denser map.",
-            params->resolution, 100 - 100 * (gdouble)n_used / (gdouble)n, n, params->min_points,
-            2 * params->resolution),
-        (NULL));
-  self->has_sparse_map = is_sparse;
+  g_clear_pointer (&self->sparse_map, g_free);
+  if (n_used == 0 || (gdouble)n_used >= SPARSE_SHARE * (gdouble)n)
+    return;
+  self->sparse_map = g_strdup_printf ("the map is sparse for cells of %g m, %.0f %% of its points "
+                                      "lie in cells with fewer than %u and are left out: set "
+                                      "resolution=%g, or use a map with more points",
+      params->resolution, 100 - 100 * (gdouble)n_used / (gdouble)n, params->min_points,
+      2 * params->resolution);
+  GST_INFO_OBJECT (self, "%s", self->sparse_map);
 }
 
 /* The map that the next scan is aligned with. FALSE where it is the one before, with a warning. */

@@ -175,7 +175,7 @@ struct _GstNdtLocalize {
   GstNdtCompensation compensation;
   guint64 sequence;
   gboolean has_map;        /* the engine has one of this run */
-  gboolean has_sparse_map; /* and that was said */
+  gchar *sparse_map;       /* (nullable): what warnings of scans that do not fit say of it */
   gchar *used_map;         /* where it comes from */
   gdouble used_resolution; /* of its finest voxels, metres */
   gboolean has_told_map;   /* downstream */

@@ -129,7 +129,9 @@ gst_ndt_localize_warn_rejected (GstNdtLocalize *self, guint64 sequence, const Gs
   g_autofree gchar *what = why ? say_what (sequence, localization) : NULL;
   if (!what)
     return;
-  g_autofree gchar *text = g_strconcat (why, "; ", gst_pose_reason_get_advice (meta->reason), NULL);
+  const gboolean is_sparse = localization->reason == NDT_REASON_BAD_FIT && self->sparse_map;
+  g_autofree gchar *text = g_strconcat (why, "; ", gst_pose_reason_get_advice (meta->reason),
+      is_sparse ? "; " : NULL, self->sparse_map, NULL);
   gst_ndt_localize_warn_about_scan (self, sequence, what, text);
 }
 
