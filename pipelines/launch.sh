@@ -42,19 +42,23 @@ bar ()
 # the progress that rosbagsrc reports, or of the scans in CSV of TOTAL.
 show ()
 {
-  local line status n shown=-1
+  local line status n shown=-1 part=
   trap '' INT TERM
   while true; do
     status=0
     IFS= read -r -t 0.5 line || status=$?
-    if [ $status -gt 128 ]; then # nothing was said
+    if [ $status -gt 128 ]; then # nothing was said, or the begin of a line
+      part+=$line
       [ -t 1 ] && [ $# -eq 2 ] && [ -f "$1" ] || continue
       n=$(wc -l <"$1")
       n=$((n > 0 ? n - 1 : 0))
       [ $n -ne $shown ] && bar $((n >= $2 ? 100 : n * 100 / $2)) "$n of $2 scans"
       shown=$n
       [ $n -lt $2 ] || shift 2
-    elif [ $status -ne 0 ]; then
+      continue
+    fi
+    line=$part$line part=
+    if [ $status -ne 0 ]; then
       break
     elif [[ $line =~ ^Progress:\ \(replay\)\ ([0-9]+)\.[0-9]\ %,\ (.*)$ ]]; then
       [ ! -t 1 ] || bar "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"

@@ -245,6 +245,14 @@ def test_environment():
     assert [line.startswith(BUILD) for line in found.split()] == [True] * 5, found
 
 
+def test_lines_in_parts():
+    """A line that comes in parts, as from a pipeline that is slow, is shown as one."""
+    output = run("bash", "-c", f". '{PIPELINES}/launch.sh'; {{ printf '/P/E: summ'; sleep 0.8; "
+                 "printf 'ary = scans=1\\ lost=0\\n'; printf 'WARN'; sleep 0.8; "
+                 "printf 'ING: late\\n'; } | show")
+    assert output == "localizer: scans=1 lost=0\nWARNING: late\n", output
+
+
 def test_scripts_explain_themselves():
     for script in ("kitti.sh", "pcd-folder.sh"):
         output = run(os.path.join(PIPELINES, script), status=2)
