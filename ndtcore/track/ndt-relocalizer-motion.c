@@ -11,14 +11,12 @@ struct _NdtRelocalizerMotion {
   NdtPose mount;
   NdtScanFilter filter;
   NdtMovingScan *moving;
-  NdtBackend *backend;   /* of @odometry */
-  NdtOdometry *odometry; /* of scans as their sensor saw them, until the velocity is known */
-  gboolean has_odometry; /* of the scan before … */
-  NdtPose pose;
-  gint64 time; /* … then */
   gboolean has_velocity;
   double velocity[6];
   gboolean is_given_up; /* scans are taken as they are */
+  GMutex lock;          /* guards what follows */
+  NdtBackend *backend;  /* of two scans that are being aligned; replaced by their thread alone */
+  gboolean is_cancelled;
 };
 
 void
@@ -33,32 +31,35 @@ ndt_relocalizer_motion_new (void)
 {
   NdtRelocalizerMotion *motion = g_new0 (NdtRelocalizerMotion, 1);
   motion->moving = ndt_moving_scan_new ();
+  g_mutex_init (&motion->lock);
   return motion;
-}
-
-static void
-end_odometry (NdtRelocalizerMotion *motion)
-{
-  g_clear_pointer (&motion->odometry, ndt_odometry_free);
-  g_clear_pointer (&motion->backend, ndt_backend_close);
 }
 
 void
 ndt_relocalizer_motion_free (NdtRelocalizerMotion *motion)
 {
-  end_odometry (motion);
   ndt_moving_scan_free (motion->moving);
+  g_mutex_clear (&motion->lock);
   g_free (motion);
+}
+
+void
+ndt_relocalizer_motion_cancel (NdtRelocalizerMotion *motion, gboolean cancelled)
+{
+  g_mutex_lock (&motion->lock);
+  motion->is_cancelled = cancelled;
+  if (motion->backend)
+    ndt_backend_cancel (motion->backend, cancelled);
+  g_mutex_unlock (&motion->lock);
 }
 
 void
 ndt_relocalizer_motion_begin (
     NdtRelocalizerMotion *motion, const NdtPose *mount, const NdtScanFilter *filter)
 {
-  end_odometry (motion);
   motion->mount = *mount;
   motion->filter = *filter;
-  motion->has_odometry = motion->has_velocity = motion->is_given_up = FALSE;
+  motion->has_velocity = motion->is_given_up = FALSE;
 }
 
 void
@@ -72,7 +73,6 @@ ndt_relocalizer_motion_set (NdtRelocalizerMotion *motion, const double velocity[
 {
   motion->has_velocity = TRUE;
   memcpy (motion->velocity, velocity, sizeof (motion->velocity));
-  end_odometry (motion);
 }
 
 const double *
@@ -87,57 +87,83 @@ get_times (const NdtRelocalizerScan *scan)
   return (NdtTimeView){(const guint8 *)(gconstpointer)scan->times, sizeof (float), NDT_TIME_F32};
 }
 
-/* One thread of the CPU: two scans are soon aligned. */
+/* One thread of the CPU: two scans are soon aligned. FALSE without memory. */
 static gboolean
-begin_odometry (NdtRelocalizerMotion *motion)
+open_backend (NdtRelocalizerMotion *motion)
 {
   NdtBackendConfig config = NDT_BACKEND_CONFIG_DEFAULT;
-  NdtOdometryParams params;
   config.n_threads = 1;
-  ndt_odometry_params_init (&params);
-  params.sensor_pose = motion->mount;
-  params.min_range = MAX (params.min_range, (double)motion->filter.min_range);
-  if (motion->filter.max_range > motion->filter.min_range)
-    params.max_range = MIN (params.max_range, (double)motion->filter.max_range);
-  motion->backend = ndt_backend_open_cpu (&config, NULL);
-  motion->odometry = motion->backend ? ndt_odometry_new (motion->backend, &params, NULL) : NULL;
-  return motion->odometry != NULL;
+  NdtBackend *backend = ndt_backend_open_cpu (&config, NULL);
+  g_mutex_lock (&motion->lock);
+  motion->backend = backend;
+  if (backend)
+    ndt_backend_cancel (backend, motion->is_cancelled);
+  g_mutex_unlock (&motion->lock);
+  return backend != NULL;
 }
 
-/* Without memory, as of a scan that does not fit the one before, there is no velocity. */
 static void
-align (NdtRelocalizerMotion *motion, const NdtRelocalizerScan *scan)
+close_backend (NdtRelocalizerMotion *motion)
+{
+  g_mutex_lock (&motion->lock);
+  NdtBackend *backend = g_steal_pointer (&motion->backend);
+  g_mutex_unlock (&motion->lock);
+  ndt_backend_close (backend);
+}
+
+/* Alignments are cancelled by their backend; a map is built without one. */
+static gboolean
+process (NdtRelocalizerMotion *motion, NdtOdometry *odometry, const NdtRelocalizerScan *scan,
+    double v[6])
 {
   const NdtOdometryScan in = {.points = ndt_cloud_view_xyz_f32 (scan->xyz, scan->n),
       .time = scan->time,
       .point_times = get_times (scan)};
   NdtOdometryResult result;
-  double velocity[6];
-  if (!motion->odometry && !begin_odometry (motion)) {
-    end_odometry (motion);
+  g_mutex_lock (&motion->lock);
+  const gboolean is_cancelled = motion->is_cancelled;
+  g_mutex_unlock (&motion->lock);
+  return !is_cancelled && ndt_odometry_process (odometry, &in, &result, NULL) &&
+         (result.status == NDT_ODOMETRY_STARTED ||
+             ((result.status == NDT_ODOMETRY_TRACKED || result.status == NDT_ODOMETRY_DEGRADED) &&
+                 ndt_odometry_get_velocity (odometry, v)));
+}
+
+/* Without memory, as of a scan that does not fit the one before, there is no velocity. */
+static void
+align (
+    NdtRelocalizerMotion *motion, const NdtRelocalizerScan *before, const NdtRelocalizerScan *scan)
+{
+  NdtOdometryParams params;
+  double velocity[6] = {0};
+  ndt_odometry_params_init (&params);
+  params.sensor_pose = motion->mount;
+  params.min_range = MAX (params.min_range, (double)motion->filter.min_range);
+  if (motion->filter.max_range > motion->filter.min_range)
+    params.max_range = MIN (params.max_range, (double)motion->filter.max_range);
+  if (!open_backend (motion))
     return;
-  }
-  if (ndt_odometry_process (motion->odometry, &in, &result, NULL) &&
-      (result.status == NDT_ODOMETRY_TRACKED || result.status == NDT_ODOMETRY_DEGRADED) &&
-      ndt_odometry_get_velocity (motion->odometry, velocity))
+  NdtOdometry *odometry = ndt_odometry_new (motion->backend, &params, NULL);
+  if (odometry && process (motion, odometry, before, velocity) &&
+      process (motion, odometry, scan, velocity))
     ndt_relocalizer_motion_set (motion, velocity);
+  g_clear_pointer (&odometry, ndt_odometry_free);
+  close_backend (motion);
 }
 
 void
-ndt_relocalizer_motion_take (NdtRelocalizerMotion *motion, const NdtRelocalizerScan *scan)
+ndt_relocalizer_motion_take (
+    NdtRelocalizerMotion *motion, const NdtRelocalizerScan *before, const NdtRelocalizerScan *scan)
 {
   double velocity[6];
   if (scan->has_velocity)
     ndt_relocalizer_motion_set (motion, scan->velocity);
-  else if (motion->has_odometry && scan->has_odometry &&
+  else if (before && before->has_odometry && scan->has_odometry &&
            ndt_course_get_velocity (
-               &motion->pose, motion->time, &scan->odometry, scan->time, velocity))
+               &before->odometry, before->time, &scan->odometry, scan->time, velocity))
     ndt_relocalizer_motion_set (motion, velocity);
-  else if (scan->times && !motion->has_velocity)
-    align (motion, scan);
-  motion->has_odometry = scan->has_odometry;
-  motion->pose = scan->odometry;
-  motion->time = scan->time;
+  else if (before && before->times && scan->times)
+    align (motion, before, scan);
 }
 
 gboolean

@@ -33,7 +33,7 @@ typedef struct {
 /* Frees and clears what the scan owns. */
 void ndt_relocalizer_scan_clear (NdtRelocalizerScan *scan);
 
-/* Not thread-safe. */
+/* Not thread-safe, but for cancelling. */
 typedef struct _NdtRelocalizerMotion NdtRelocalizerMotion;
 
 NdtRelocalizerMotion *ndt_relocalizer_motion_new (void);
@@ -43,8 +43,12 @@ void ndt_relocalizer_motion_begin (
     NdtRelocalizerMotion *motion, const NdtPose *mount, const NdtScanFilter *filter);
 /* Takes what the scan tells of the velocity: its own, the odometry since the one before, or, of
  * scans that are as their sensor saw them, the alignment with the one before: at the same velocity
- * both are bent alike. */
-void ndt_relocalizer_motion_take (NdtRelocalizerMotion *motion, const NdtRelocalizerScan *scan);
+ * both are bent alike. @before: (nullable) */
+void ndt_relocalizer_motion_take (
+    NdtRelocalizerMotion *motion, const NdtRelocalizerScan *before, const NdtRelocalizerScan *scan);
+/* Any thread: ndt_relocalizer_motion_take() ends soon and aligns nothing, until this is called with
+ * FALSE. */
+void ndt_relocalizer_motion_cancel (NdtRelocalizerMotion *motion, gboolean cancelled);
 /* From now on scans are taken as they are: they may have been compensated before. */
 void ndt_relocalizer_motion_give_up (NdtRelocalizerMotion *motion);
 /* A velocity that the scans have on the map. */

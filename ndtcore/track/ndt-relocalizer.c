@@ -32,7 +32,7 @@
  * velocity, waits for the second. */
 typedef struct {
   NdtRelocalizerTask task;
-  NdtRelocalizerMotion *motion;
+  NdtRelocalizerMotion *motion; /* of the relocalizer */
   NdtCourse course; /* of the scan that is looked at, where its motion is compensated here … */
   NdtCourse last;   /* … and of the one before */
   gboolean has_first;
@@ -49,6 +49,7 @@ typedef struct {
 
 struct _NdtRelocalizer {
   GThread *thread;
+  NdtRelocalizerMotion *motion; /* the thread's, but for cancelling */
   NdtBackend *cpu;
   GMutex opening; /* held where a backend is opened beside @stream, and where that is replaced */
   NdtBackend *stream;
@@ -58,7 +59,7 @@ struct _NdtRelocalizer {
   gboolean is_other;   /* … which is of another stream than that of @backend */
   GError *failure;
   gboolean is_at_work; /* the thread uses @backend … */
-  gboolean is_stopped; /* … which is cancelled */
+  gboolean is_stopped; /* … which is cancelled, as the motion is */
   GCond changed;
   GQueue items;            /* of Item, that are to be looked at */
   NdtRelocalizerTask task; /* of job */
@@ -405,7 +406,7 @@ static gboolean
 go_on (NdtRelocalizer *relocalizer, Chain *chain, NdtRelocalizerScan *scan)
 {
   if (chain->n_scans == 0)
-    ndt_relocalizer_motion_take (chain->motion, scan);
+    ndt_relocalizer_motion_take (chain->motion, chain->has_first ? &chain->first : NULL, scan);
   if (scan->times && chain->n_scans == 0 && !chain->has_first &&
       !ndt_relocalizer_motion_get (chain->motion)) {
     chain->has_first = TRUE;
@@ -472,6 +473,7 @@ set_at_work (NdtRelocalizer *relocalizer, gboolean is_at_work)
   if (is_at_work && relocalizer->is_stopped) {
     relocalizer->is_stopped = FALSE;
     ndt_backend_cancel (relocalizer->backend, FALSE);
+    ndt_relocalizer_motion_cancel (relocalizer->motion, FALSE);
   }
 }
 
@@ -479,7 +481,7 @@ static gpointer
 run (gpointer data)
 {
   NdtRelocalizer *relocalizer = data;
-  Chain chain = {.failed = TRUE, .motion = ndt_relocalizer_motion_new ()};
+  Chain chain = {.failed = TRUE, .motion = relocalizer->motion};
   guint job = 0;
   g_mutex_lock (&relocalizer->lock);
   while (!relocalizer->quits) {
@@ -515,7 +517,6 @@ run (gpointer data)
   g_mutex_unlock (&relocalizer->lock);
   clear_task (&chain.task);
   ndt_relocalizer_scan_clear (&chain.first);
-  ndt_relocalizer_motion_free (chain.motion);
   use (relocalizer, relocalizer->cpu);
   return NULL;
 }
@@ -529,6 +530,7 @@ ndt_relocalizer_new (NdtBackend *stream)
   g_mutex_init (&relocalizer->opening);
   g_cond_init (&relocalizer->changed);
   g_queue_init (&relocalizer->items);
+  relocalizer->motion = ndt_relocalizer_motion_new ();
   config.n_threads = 1;
   relocalizer->cpu = relocalizer->backend = ndt_backend_open_cpu (&config, NULL);
   ndt_relocalizer_set_stream (relocalizer, stream);
@@ -575,6 +577,7 @@ drop (NdtRelocalizer *relocalizer)
   if (relocalizer->is_at_work && !relocalizer->is_stopped) {
     relocalizer->is_stopped = TRUE;
     ndt_backend_cancel (relocalizer->backend, TRUE);
+    ndt_relocalizer_motion_cancel (relocalizer->motion, TRUE);
   }
   g_cond_broadcast (&relocalizer->changed);
   relocalizer->n_added = relocalizer->n_done = 0;
@@ -591,6 +594,7 @@ ndt_relocalizer_free (NdtRelocalizer *relocalizer)
   g_mutex_unlock (&relocalizer->lock);
   if (relocalizer->thread)
     g_thread_join (relocalizer->thread);
+  ndt_relocalizer_motion_free (relocalizer->motion);
   ndt_backend_close (relocalizer->cpu);
   g_clear_error (&relocalizer->failure);
   g_mutex_clear (&relocalizer->lock);

@@ -471,6 +471,58 @@ test_twice (void)
   is_compensated = FALSE;
 }
 
+/* ---- The motion of a search ---- */
+
+/* One as a search is given it. */
+static NdtRelocalizerScan
+give (guint index, gboolean has_odometry)
+{
+  g_autofree Scan *scan = measure (index, FALSE);
+  NdtRelocalizerScan out = {.xyz = g_memdup2 (scan->points, sizeof (scan->points)),
+      .times = g_memdup2 (scan->times, sizeof (scan->times)),
+      .n = N_POINTS,
+      .time = observe (scan, index).time,
+      .has_odometry = has_odometry};
+  for (guint i = 0; i < N_POINTS; i++)
+    out.times[i] -= (float)SPAN;
+  if (has_odometry)
+    out.odometry = body_at (SPAN * (index + 1));
+  return out;
+}
+
+/* Two scans tell the velocity, but not once that is cancelled, until it is allowed again; their
+ * odometry tells it without them. */
+static void
+test_cancelled (void)
+{
+  static const NdtPose no_mount = NDT_POSE_IDENTITY;
+  static const NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
+  NdtBackend *backend = ndt_backend_open_cpu (&(NdtBackendConfig){-1, 1, 0}, NULL);
+  NdtRelocalizerMotion *motion = ndt_relocalizer_motion_new ();
+  pace = 0.25;
+  for (guint k = 0; k < 4; k++) {
+    NdtRelocalizerScan first = give (0, k >= 2), second = give (1, k >= 2);
+    NdtCourse course;
+    ndt_relocalizer_motion_begin (motion, &no_mount, &filter);
+    ndt_relocalizer_motion_cancel (motion, k % 2 == 0);
+    ndt_relocalizer_motion_take (motion, NULL, &first);
+    g_assert_null (ndt_relocalizer_motion_get (motion));
+    ndt_relocalizer_motion_take (motion, &first, &second);
+    const double *velocity = ndt_relocalizer_motion_get (motion);
+    g_assert_true ((velocity != NULL) == (k > 0));
+    /* Of scans that are bent alike, that of two with 1 cm of noise is good to some 10 %. */
+    if (velocity)
+      g_assert_cmpfloat (fabs (velocity[0] - pace * SPEED), <, 0.2 * pace * SPEED);
+    g_assert_true (ndt_relocalizer_motion_set_scan (motion, backend, &second, &course, NULL));
+    g_assert_true (course.has_velocity == (velocity != NULL));
+    ndt_relocalizer_scan_clear (&first);
+    ndt_relocalizer_scan_clear (&second);
+  }
+  pace = 1;
+  ndt_relocalizer_motion_free (motion);
+  ndt_backend_close (backend);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -488,6 +540,7 @@ main (int argc, char **argv)
   g_test_add_func ("/localizer/motion/same", test_same);
   g_test_add_data_func ("/localizer/motion/stamps", GINT_TO_POINTER (TRUE), test_stamps);
   g_test_add_data_func ("/localizer/motion/stamps-only", GINT_TO_POINTER (FALSE), test_stamps);
+  g_test_add_func ("/localizer/motion/cancelled", test_cancelled);
   const int result = g_test_run ();
   ndt_voxel_map_unref (map);
   return result;
