@@ -472,8 +472,9 @@ spin_recorded (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *
   trust->params.deskew = TRUE;
   /* The vehicle's own motion bends the scans that the map is made of: at up to 13.6 m/s what is 5 m
    * to the left and to the right by 0.34 m each, as a turn by 4° does, and compensation takes that
-   * out. */
-  trust->tolerance = 4;
+   * out. Where all that fixes the position is on one side it is off by these 0.34 m. */
+  trust->tolerance = 1.7;
+  trust->turn_tolerance = 4;
   trust->initial = turned->truths[0];
   trust->has_initial = !(row->a < 0);
   if (row->a > 0)

@@ -193,8 +193,10 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
     const gboolean tracks = l.status == NDT_TRACK_TRACKING;
     const gboolean counts = !trust->is_counted || trust->is_counted (trust, i);
     const double k = trust->tolerance > 0 ? trust->tolerance : 1;
-    const gboolean wrong = metres > k * WRONG_METRES || radians > k * WRONG_RADIANS;
-    const gboolean right = metres <= k * RIGHT_METRES && radians <= k * RIGHT_RADIANS && l.has_pose;
+    const double k_turn = trust->turn_tolerance > 0 ? trust->turn_tolerance : k;
+    const gboolean wrong = metres > k * WRONG_METRES || radians > k_turn * WRONG_RADIANS;
+    const gboolean right =
+        metres <= k * RIGHT_METRES && radians <= k_turn * RIGHT_RADIANS && l.has_pose;
     get_error (truth, &l.registration.pose, e);
     const double *c = l.registration.covariance;
     const double out = l.has_pose ? mahalanobis (c, 6, 2, e) : -1;

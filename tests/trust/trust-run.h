@@ -30,6 +30,7 @@ typedef struct _TrustCase TrustCase;
  *   everywhere
  * @is_determined: of the scans that are right only those count that leave no direction open
  * @tolerance: factor on the limits of right and wrong; 0: 1
+ * @turn_tolerance: factor on those of the angle; 0: @tolerance
  * @reference: standard deviations of the truth, metres and rad; 0: it is exact
  * @since: scans before this are not measured for recovery
  * @scans: (nullable): receives a line a scan of the row @name: docs/testing.md
@@ -52,6 +53,7 @@ struct _TrustCase {
   guint seed;
   guint since;
   double tolerance;
+  double turn_tolerance;
   double reference[2];
   double a, b, c;
   FILE *scans;
