@@ -183,8 +183,10 @@ ndt_relocalizer_motion_set_scan (NdtRelocalizerMotion *motion, NdtBackend *backe
     return ndt_backend_set_scan (backend, 0, &points, &motion->filter, error);
   ndt_course_init (course, &span, scan->time, 0);
   course->has_velocity = motion->has_velocity;
-  if (motion->has_velocity)
+  if (motion->has_velocity) {
+    course->velocity_time = course->time;
     memcpy (course->velocity, motion->velocity, sizeof (course->velocity));
+  }
   return ndt_relocalizer_motion_move (motion, course, error);
 }
 

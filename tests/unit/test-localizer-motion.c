@@ -515,6 +515,7 @@ test_cancelled (void)
       g_assert_cmpfloat (fabs (velocity[0] - pace * SPEED), <, 0.2 * pace * SPEED);
     g_assert_true (ndt_relocalizer_motion_set_scan (motion, backend, &second, &course, NULL));
     g_assert_true (course.has_velocity == (velocity != NULL));
+    g_assert_cmpint (course.velocity_time, ==, velocity ? course.time : 0);
     ndt_relocalizer_scan_clear (&first);
     ndt_relocalizer_scan_clear (&second);
   }
