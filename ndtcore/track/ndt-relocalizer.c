@@ -40,6 +40,8 @@ typedef struct {
   guint n_scans;
   gboolean failed;
   NdtRelocation result;
+  gint64
+      pose_time; /* of the pose of @result: of the scan's middle where its velocity is not known */
 } Chain;
 
 typedef struct {
@@ -118,15 +120,18 @@ static void
 take_pose (Chain *chain, const NdtRelocalizerScan *scan, const NdtPose *sensor)
 {
   NdtRelocation *result = &chain->result;
+  const gint64 before = chain->pose_time;
   NdtPose body = ndt_mount_body_of_sensor (get_mount (chain), sensor);
   if (chain->course.has_velocity)
     body = ndt_course_move (&chain->course, &body, -chain->course.middle);
-  result->has_velocity = chain->n_scans > 0 && scan->time > result->time && result->time >= 0;
+  const gboolean in_middle = chain->course.half > 0 && !chain->course.has_velocity;
+  chain->pose_time = in_middle && scan->time >= 0 ? chain->course.time : scan->time;
+  result->has_velocity = chain->n_scans > 0 && result->time >= 0 && chain->pose_time > before;
   if (result->has_velocity) {
     NdtPose step;
     ndt_pose_between (&result->pose, &body, &step);
     ndt_pose_log (&step, result->velocity);
-    result->velocity_time = scan->time - result->time;
+    result->velocity_time = chain->pose_time - before;
     /* More accurate than between the poses at the ends. */
     for (guint i = 0; i < 6 && chain->course.has_step; i++)
       result->velocity[i] = chain->course.velocity[i] * (double)result->velocity_time / SECOND;
@@ -205,8 +210,8 @@ follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *sca
 {
   const NdtRelocalizerTask *task = &chain->task;
   const NdtRelocation *last = &chain->result;
-  const double seconds = scan->time > last->time && last->time >= 0
-                             ? (double)(scan->time - last->time) / SECOND
+  const double seconds = scan->time > chain->pose_time && chain->pose_time >= 0
+                             ? (double)(scan->time - chain->pose_time) / SECOND
                              : NO_TIME;
   const double *velocity = ndt_relocalizer_motion_get (chain->motion);
   NdtPose guesses[3];

@@ -53,8 +53,8 @@ typedef struct {
  * @pose: … and of the body then; of scans whose motion was compensated before they were added, in
  *   their middle
  * @has_odometry: @odometry is that of the last scan
- * @has_velocity: @velocity is a twist from the scan before the last to it, over @velocity_time
- *   nanoseconds
+ * @has_velocity: @velocity is a twist from the scan before the last to it, or from its middle where
+ *   its own velocity was not known, over @velocity_time nanoseconds
  * @course: of the last scan, where its motion was compensated by the search; all 0 elsewhere
  * @is_ambiguous: the first scan fits several places alike
  * @runner_up: of it, see NdtRegistration

@@ -524,6 +524,50 @@ test_cancelled (void)
   ndt_backend_close (backend);
 }
 
+/* Leaves 75 points, and counts times from the scan's start. */
+static void
+begin_at_start (NdtRelocalizerScan *scan, gboolean is_thinned)
+{
+  scan->time -= G_GINT64_CONSTANT (100000000);
+  for (guint i = 0; i < scan->n; i++)
+    scan->times[i] += (float)SPAN;
+  for (guint i = 0; is_thinned && i < 75; i++) {
+    memcpy (scan->xyz + 3 * i, scan->xyz + 120 * i, 3 * sizeof (float));
+    scan->times[i] = scan->times[40 * i];
+  }
+  scan->n = is_thinned ? 75 : scan->n;
+}
+
+/* Of the first of two scans there are too few points to align the second with it, so that it is
+ * found as it is, in its middle, 0.07 s after its stamp, and the second at its stamp: the velocity
+ * between them is that on the map, over the time that lies between. */
+static void
+test_few (void)
+{
+  NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
+  NdtRelocalizerTask task = {
+      .map = map, .least_fit = 0.5, .has_area = TRUE, .area = {.stddev = {1, 1, 0.3, 0, 0, 0.1}}};
+  NdtRelocation r;
+  pace = 0.25;
+  task.around = body_at (SPAN);
+  ndt_registration_params_init (&task.registration);
+  ndt_relocalizer_begin (relocalizer, &task);
+  for (guint i = 0; i < 2; i++) {
+    NdtRelocalizerScan scan = give (i, FALSE);
+    begin_at_start (&scan, i == 0);
+    ndt_relocalizer_add (relocalizer, &scan);
+  }
+  g_assert_true (ndt_relocalizer_get (relocalizer, TRUE, &r));
+  g_assert_true (r.has_velocity);
+  const double seconds = 1e-9 * (double)r.velocity_time, speed = r.velocity[0] / seconds;
+  g_test_message (
+      "%.3f s, %.3f m/s, %.3f rad/s, fit %.2f", seconds, speed, r.velocity[5] / seconds, r.fit);
+  /* So few points are good to some cm, and the middles are 0.5 m apart. */
+  g_assert_cmpfloat (fabs (speed - pace * SPEED), <, 0.2 * pace * SPEED);
+  ndt_relocalizer_free (relocalizer);
+  pace = 1;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -542,6 +586,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/localizer/motion/stamps", GINT_TO_POINTER (TRUE), test_stamps);
   g_test_add_data_func ("/localizer/motion/stamps-only", GINT_TO_POINTER (FALSE), test_stamps);
   g_test_add_func ("/localizer/motion/cancelled", test_cancelled);
+  g_test_add_func ("/localizer/motion/few", test_few);
   const int result = g_test_run ();
   ndt_voxel_map_unref (map);
   return result;
