@@ -253,6 +253,8 @@ find_as_it_is (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerSc
     NdtRegistration *r, GError **error)
 {
   const NdtRelocation compensated = chain->result;
+  chain->result.is_ambiguous = FALSE;
+  chain->result.runner_up = 0;
   ndt_relocalizer_motion_give_up (chain->motion);
   if (!ndt_relocalizer_motion_set_scan (
           chain->motion, relocalizer->backend, scan, &chain->course, error))

@@ -568,6 +568,38 @@ test_few (void)
   pace = 1;
 }
 
+/* Bent by a velocity that it does not have a scan is anywhere; as it is it fits around one place,
+ * which has no rival. */
+static void
+test_bent (void)
+{
+  NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
+  NdtRelocalizerTask task = {.map = map,
+      .least_fit = 0.95,
+      .anywhere = TRUE,
+      .has_area = TRUE,
+      .area = {.stddev = {1, 1, 0.3, 0, 0, 0.1}}};
+  NdtRelocation r;
+  pace = 0.25;
+  is_compensated = TRUE;
+  task.around = body_at (0.5 * SPAN);
+  ndt_registration_params_init (&task.registration);
+  ndt_relocalizer_begin (relocalizer, &task);
+  NdtRelocalizerScan scan = give (0, FALSE);
+  scan.has_velocity = TRUE;
+  scan.velocity[1] = 30;
+  scan.velocity[5] = 12;
+  ndt_relocalizer_add (relocalizer, &scan);
+  g_assert_true (ndt_relocalizer_get (relocalizer, TRUE, &r));
+  g_assert_cmpint (r.time, ==, G_GINT64_CONSTANT (100000000));
+  g_assert_false (r.course.has_velocity);
+  g_assert_false (r.is_ambiguous);
+  g_assert_cmpfloat (r.runner_up, ==, 0);
+  ndt_relocalizer_free (relocalizer);
+  is_compensated = FALSE;
+  pace = 1;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -587,6 +619,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/localizer/motion/stamps-only", GINT_TO_POINTER (FALSE), test_stamps);
   g_test_add_func ("/localizer/motion/cancelled", test_cancelled);
   g_test_add_func ("/localizer/motion/few", test_few);
+  g_test_add_func ("/localizer/motion/bent", test_bent);
   const int result = g_test_run ();
   ndt_voxel_map_unref (map);
   return result;
