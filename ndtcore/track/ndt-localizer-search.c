@@ -209,25 +209,35 @@ copy_slot (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, NdtRe
   return ndt_backend_get_scan (localizer->backend, step->slot, scan->xyz, n, &scan->n, error);
 }
 
-/* Copies the points as the sensor saw them, with their times: all, or every third, fifth, and so on
- * of many. An even step would leave out rings. */
+gsize
+ndt_localizer_pick_point (gsize group, gsize size)
+{
+  guint32 bits = (guint32)group; /* mixed as by MurmurHash3 at its end */
+  bits = (bits ^ (bits >> 16)) * 0x85ebca6bu;
+  bits = (bits ^ (bits >> 13)) * 0xc2b2ae35u;
+  return size * group + (bits ^ (bits >> 16)) % size;
+}
+
+/* Copies the points as the sensor saw them, with their times: all, or one of each two, three, and
+ * so on of many. */
 static gboolean
 copy_raw (const NdtObservation *observation, NdtRelocalizerScan *scan, GError **error)
 {
   const NdtCloudView *points = &observation->points;
-  const gsize step = points->n_points > MOST_POINTS ? (points->n_points / MOST_POINTS + 1) | 1 : 1;
+  const gsize step = MAX ((points->n_points + MOST_POINTS - 1) / MOST_POINTS, 1);
   const gsize n = (points->n_points + step - 1) / step;
   scan->xyz = g_try_new (float, 3 * n);
   scan->times = g_try_new (float, n);
   if (!scan->xyz || !scan->times)
     return ndt_refuse_memory (error, "the %" G_GSIZE_FORMAT " points of a scan", n);
   for (gsize i = 0; i < n; i++) {
+    const gsize at = MIN (ndt_localizer_pick_point (i, step), points->n_points - 1);
     double p[3];
-    ndt_cloud_view_get (points, step * i, p);
+    ndt_cloud_view_get (points, at, p);
     for (guint k = 0; k < 3; k++)
       scan->xyz[3 * i + k] = (float)p[k];
-    scan->times[i] = (float)(ndt_time_view_get (&observation->point_times, step * i) -
-                             observation->time_on_points);
+    scan->times[i] =
+        (float)(ndt_time_view_get (&observation->point_times, at) - observation->time_on_points);
   }
   scan->n = (guint)n;
   return TRUE;

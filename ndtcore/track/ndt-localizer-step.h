@@ -208,6 +208,10 @@ gboolean ndt_localizer_relocate (NdtLocalizer *localizer, GError **error);
  * the one that runs. */
 gboolean ndt_localizer_step_search (
     NdtLocalizer *localizer, const NdtLocalizerStep *step, GError **error);
+/* Index of the point that is taken of a scan's group of @size points in a row: another one of each,
+ * since the same one of each would be that of some rings alone where points come column by column.
+ */
+gsize ndt_localizer_pick_point (gsize group, gsize size);
 /* The result's reason, where there was nothing to start from, is the search's. */
 void ndt_localizer_explain_search (const NdtLocalizer *localizer, NdtLocalization *out);
 /* Returns TRUE where there is one: it is asked for, and the map is in the host's memory. */

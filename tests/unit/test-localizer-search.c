@@ -251,6 +251,29 @@ test_priors (void)
   }
 }
 
+/* Of each ring of a scan whose points come column by column about as many points are taken, in
+ * whatever groups. */
+static void
+test_rings (void)
+{
+  static const guint rings[] = {16, 20, 32, 40, 48, 63, 64, 70, 80, 96, 128, 210};
+  for (gsize size = 1; size <= 16; size++) {
+    for (guint k = 0; k < G_N_ELEMENTS (rings); k++) {
+      const gsize n_columns = 2048, n = rings[k] * n_columns / size;
+      g_autofree guint *taken = g_new0 (guint, rings[k]);
+      for (gsize i = 0; i < n; i++) {
+        const gsize at = ndt_localizer_pick_point (i, size);
+        g_assert_cmpuint (at / size, ==, i);
+        taken[at % rings[k]]++;
+      }
+      for (guint ring = 0; ring < rings[k]; ring++) {
+        g_assert_cmpuint (taken[ring], >=, n_columns / size / 2);
+        g_assert_cmpuint (taken[ring], <=, n_columns / size * 2);
+      }
+    }
+  }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -263,6 +286,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-search/no-delay", test_no_delay);
   g_test_add_func ("/localizer-search/area-of-start", test_area_of_start);
   g_test_add_func ("/localizer-search/priors", test_priors);
+  g_test_add_func ("/localizer-search/rings", test_rings);
   const int result = g_test_run ();
   free_stream ();
   return result;
