@@ -45,6 +45,7 @@ ndt_profile_along (NdtBackend *backend, guint slot, const NdtAlignParams *params
   memset (out, 0, sizeof (*out));
   if (!ndt_backend_evaluate (backend, slot, params, 0, NDT_KIND_SCORE, sensor, 1, &middle, error))
     return FALSE;
+  out->passes = 1;
   if (!(middle.score > 0) || !ndt_observability_turn (&middle, axis, turn))
     return TRUE;
   for (guint i = 0; i < N_PLACES - 1; i++) {
@@ -59,6 +60,7 @@ ndt_profile_along (NdtBackend *backend, guint slot, const NdtAlignParams *params
   if (!ndt_backend_evaluate (
           backend, slot, params, 0, NDT_KIND_SCORE, places, N_PLACES - 1, sums, error))
     return FALSE;
+  out->passes = N_PLACES;
   for (guint i = 0; i < N_PLACES; i++)
     y[i] = i == 2 ? middle.score : sums[i < 2 ? i : i - 1].score;
   fit_parabola (y, &curvature, &slope, &variance);

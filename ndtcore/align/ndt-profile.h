@@ -6,17 +6,19 @@
 
 G_BEGIN_DECLS
 
-/* Passes over the scan that ndt_profile_along() takes. */
+/* Passes over the scan that ndt_profile_along() takes at most. */
 #define NDT_PROFILE_PASSES 5
 
 /**
  * NdtProfile:
  * @at: from the pose to the maximum along the axis, metres
  * @information: on the position there, 1/m²; 0: the score has no such maximum
+ * @passes: over the scan that it took
  */
 typedef struct {
   double at;
   double information;
+  guint passes;
 } NdtProfile;
 
 /**

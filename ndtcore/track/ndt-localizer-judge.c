@@ -468,7 +468,7 @@ add_profile (NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtDriftStep
   if (!ndt_profile_along (localizer->backend, step->slot, &localizer->params.registration.align,
           &registration->pose, u, &profile, error))
     return FALSE;
-  *passes += NDT_PROFILE_PASSES;
+  *passes += profile.passes;
   from->profile_axis = weakest;
   from->profile_at = profile.at;
   from->profile_information = profile.information;

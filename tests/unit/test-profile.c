@@ -71,6 +71,7 @@ test_place (void)
     g_assert_true (ndt_profile_along (backend, 0, &params, &sensor, along, &profile, &error));
     g_assert_no_error (error);
     g_assert_cmpfloat (profile.information, >, 0);
+    g_assert_cmpuint (profile.passes, ==, NDT_PROFILE_PASSES);
     g_test_message (
         "at %.2f: %.3f, sigma %.3f", 0.3 * i, profile.at, 1 / sqrt (profile.information));
     g_assert_cmpfloat (fabs (0.3 * i + profile.at), <, 3 / sqrt (profile.information));
@@ -92,6 +93,20 @@ test_flat (void)
     g_test_message ("at %.2f: %.3f, information %.3f", 0.3 * i, profile.at, profile.information);
     g_assert_cmpfloat (profile.information, <, 1);
   }
+}
+
+/* Where the scan meets no voxel one pass shows that. */
+static void
+test_nothing (void)
+{
+  static const NdtAlignParams params = NDT_ALIGN_PARAMS_DEFAULT;
+  static const double along[3] = {1, 0, 0};
+  static const NdtPose sensor = {{0, 0, 1000}, {0, 0, 0, 1}};
+  g_autoptr (NdtBackend) backend = open_road (0.4);
+  NdtProfile profile;
+  g_assert_true (ndt_profile_along (backend, 0, &params, &sensor, along, &profile, NULL));
+  g_assert_cmpfloat (profile.information, ==, 0);
+  g_assert_cmpuint (profile.passes, ==, 1);
 }
 
 /* The rotation goes with the position where the scan lies to one side. */
@@ -147,6 +162,7 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/profile/place", test_place);
   g_test_add_func ("/profile/flat", test_flat);
+  g_test_add_func ("/profile/nothing", test_nothing);
   g_test_add_func ("/profile/turn", test_turn);
   g_test_add_func ("/profile/mean", test_mean);
   return g_test_run ();
