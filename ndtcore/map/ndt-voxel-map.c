@@ -213,7 +213,7 @@ ndt_voxel_map_get_made (
     NdtVoxelMap *map, NdtVoxelMapMake make, GDestroyNotify release, GError **error)
 {
   g_mutex_lock (&map->making);
-  if (!map->made) {
+  if (!map->made && make) {
     map->release_made = release;
     map->made = make (map, error);
   }

@@ -366,16 +366,10 @@ reader_progress (gdouble fraction, gpointer user_data)
 {
 }
 
-static gpointer
-make_nothing (const NdtVoxelMap *map, GError **error)
-{
-  return NULL;
-}
-
 static gboolean
 has_overview (NdtVoxelMap *map)
 {
-  return ndt_voxel_map_get_made (map, make_nothing, NULL, NULL) != NULL;
+  return ndt_voxel_map_get_made (map, NULL, NULL, NULL) != NULL;
 }
 
 /* Two elements with the same map have one in memory; what a search of it needs is made once it was

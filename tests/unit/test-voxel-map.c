@@ -363,12 +363,21 @@ test_shared (void)
   }
 }
 
+static float
+get_height (const NdtVoxelMap *map)
+{
+  return ndt_voxel_map_get_level (map, 0)->voxels->mean[2];
+}
+
+/* @data: heights of the voxel of the one map and of the other. */
 static gpointer
 share_often (gpointer data)
 {
+  const float *heights = data;
   for (guint i = 0; i < 2000; i++) {
-    g_autoptr (NdtVoxelMap) map = make_shared (2, i % 3 == 0 ? 0.01 : 0);
-    g_assert_cmpuint (ndt_voxel_map_get_n_points (map), ==, 6);
+    const gboolean is_lifted = i % 3 == 0;
+    g_autoptr (NdtVoxelMap) map = make_shared (2, is_lifted ? 0.01 : 0);
+    g_assert_cmpfloat (get_height (map), ==, heights[is_lifted]);
   }
   return NULL;
 }
@@ -378,8 +387,14 @@ static void
 test_share_threads (void)
 {
   GThread *threads[4];
+  float heights[2];
+  for (guint k = 0; k < 2; k++) {
+    g_autoptr (NdtVoxelMap) map = make_shared (2, 0.01 * k);
+    heights[k] = get_height (map);
+  }
+  g_assert_cmpfloat (heights[0], <, heights[1]);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    threads[i] = g_thread_new ("share", share_often, NULL);
+    threads[i] = g_thread_new ("share", share_often, heights);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
     g_thread_join (threads[i]);
 }
