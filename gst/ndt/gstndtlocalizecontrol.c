@@ -219,7 +219,7 @@ gst_ndt_localize_take_first_map (GstNdtLocalize *self)
   }
   gst_ndt_localize_report_failure (self);
   gst_ndt_stats_map (self->stats, map);
-  gst_ndt_localize_check_map (self, map);
+  gst_ndt_localize_check_map (self, map, location);
   GST_INFO_OBJECT (self, "map \"%s\": %u voxels of %g m from %" G_GUINT64_FORMAT " points",
       location, ndt_voxel_map_get_level (map, 0)->n_voxels,
       ndt_voxel_map_get_params (map)->resolution, (guint64)ndt_voxel_map_get_n_points (map));

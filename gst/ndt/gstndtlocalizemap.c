@@ -7,6 +7,7 @@
 #include "gstndtlocalizecontrol.h"
 #include "gstndtlocalizelast.h"
 #include "gstndtlocalizereport.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 
 #define GST_CAT_DEFAULT gst_ndt_localize_debug
 
@@ -29,8 +30,19 @@ get_distance (const gdouble a[2], const gdouble b[2])
   return hypot (a[0] - b[0], a[1] - b[1]);
 }
 
+/* An .ndtmap is of one resolution. */
+static gchar *
+say_resolution (const gchar *location, gdouble resolution)
+{
+  if (ndt_map_image_is_image (location))
+    return g_strdup_printf ("make the .ndtmap by ndt-map convert --resolution %g and set "
+                            "resolution=%g with it",
+        resolution, resolution);
+  return g_strdup_printf ("set resolution=%g", resolution);
+}
+
 void
-gst_ndt_localize_check_map (GstNdtLocalize *self, const NdtVoxelMap *map)
+gst_ndt_localize_check_map (GstNdtLocalize *self, const NdtVoxelMap *map, const gchar *location)
 {
   const NdtVoxelMapParams *params = ndt_voxel_map_get_params (map);
   const guint64 n = ndt_voxel_map_get_n_points (map);
@@ -39,11 +51,11 @@ gst_ndt_localize_check_map (GstNdtLocalize *self, const NdtVoxelMap *map)
   g_clear_pointer (&self->sparse_map, g_free);
   if (n_used == 0 || (gdouble)n_used >= SPARSE_SHARE * (gdouble)n)
     return;
+  g_autofree gchar *advice = say_resolution (location, 2 * params->resolution);
   self->sparse_map = g_strdup_printf ("the map is sparse for cells of %g m, %.0f %% of its points "
-                                      "lie in cells with fewer than %u and are left out: set "
-                                      "resolution=%g, or use a map with more points",
-      params->resolution, 100 - 100 * (gdouble)n_used / (gdouble)n, params->min_points,
-      2 * params->resolution);
+                                      "lie in cells with fewer than %u and are left out: %s, or "
+                                      "use a map with more points",
+      params->resolution, 100 - 100 * (gdouble)n_used / (gdouble)n, params->min_points, advice);
   GST_INFO_OBJECT (self, "%s", self->sparse_map);
 }
 
@@ -61,7 +73,7 @@ change_map (GstNdtLocalize *self, NdtVoxelMap *map, const gchar *location)
   }
   gst_ndt_localize_report_failure (self);
   gst_ndt_stats_map (self->stats, map);
-  gst_ndt_localize_check_map (self, map);
+  gst_ndt_localize_check_map (self, map, location);
   return TRUE;
 }
 

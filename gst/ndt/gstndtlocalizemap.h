@@ -10,8 +10,9 @@ G_BEGIN_DECLS
 /* The map that scans are aligned with from now on comes from there. */
 void gst_ndt_localize_note_map (
     GstNdtLocalize *self, const NdtVoxelMap *map, const gchar *location);
-/* Warns of a map that is sparse for its cells, once for maps in a row that are. */
-void gst_ndt_localize_check_map (GstNdtLocalize *self, const NdtVoxelMap *map);
+/* Notes whether the map, which comes from there, is sparse for its cells. */
+void gst_ndt_localize_check_map (
+    GstNdtLocalize *self, const NdtVoxelMap *map, const gchar *location);
 /* Sends the event "ndt-map", unless it was sent since the map changed: before the first scan that
  * is aligned with it, and again once its checksums are known. */
 void gst_ndt_localize_tell_map (GstNdtLocalize *self);

@@ -8,8 +8,11 @@
 
 #include "gst/ndt/engine/gstndtmaploader.h"
 #include "gst/ndt/gstndtlocalize.h"
+#include "gst/ndt/gstndtlocalizemap.h"
 #include "ndtcore/base/ndt-error.h"
+#include "ndtcore/cloudfile/ndt-map-image.h"
 #include "tests/ndt-harness.h"
+#include "tests/ndt-tiles.h"
 #include "tests/ndt-wait.h"
 
 /* What a change of state may take, whatever the map. The least of some is asked for, since others
@@ -399,6 +402,47 @@ GST_START_TEST (test_shared)
 }
 GST_END_TEST
 
+/* ---- Sparse maps ---- */
+
+/* 100 points, @n_used of them in one cell, the others alone. */
+static NdtVoxelMap *
+make_map (guint n_used)
+{
+  const NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  float xyz[300];
+  for (guint i = 0; i < G_N_ELEMENTS (xyz); i++)
+    xyz[i] = (float)g_rand_double_range (rand, 0.2, 1.8);
+  for (guint i = n_used; i < 100; i++)
+    xyz[3 * i] += (float)(10 * i);
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (xyz, 100);
+  return ndt_voxel_map_new (&params, &points, NULL);
+}
+
+/* What is said of a sparse map names the resolution to set; an .ndtmap has to be made again with
+ * that. */
+GST_START_TEST (test_sparse)
+{
+  GstElement *element = gst_element_factory_make ("ndtlocalize", NULL);
+  GstNdtLocalize *self = (GstNdtLocalize *)element;
+  g_autofree gchar *folder = g_dir_make_tmp ("ndt-sparse-XXXXXX", NULL);
+  g_autofree gchar *image = g_build_filename (folder, "sparse.ndtmap", NULL);
+  g_autoptr (NdtVoxelMap) sparse = make_map (89);
+  g_autoptr (NdtVoxelMap) dense = make_map (91);
+  fail_unless (ndt_map_image_write (image, sparse, NULL, NULL));
+  gst_ndt_localize_check_map (self, sparse, ndt_room_map ());
+  fail_unless (strstr (self->sparse_map, ": set resolution=4, or"), "%s", self->sparse_map);
+  gst_ndt_localize_check_map (self, dense, ndt_room_map ());
+  fail_unless (self->sparse_map == NULL);
+  gst_ndt_localize_check_map (self, sparse, image);
+  fail_unless (strstr (self->sparse_map,
+                   ": make the .ndtmap by ndt-map convert --resolution 4 and set resolution=4"),
+      "%s", self->sparse_map);
+  gst_object_unref (element);
+  ndt_test_remove_folder (folder);
+}
+GST_END_TEST
+
 static Suite *
 ndtlocalize_opening_suite (void)
 {
@@ -415,6 +459,7 @@ ndtlocalize_opening_suite (void)
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_watch);
   tcase_add_test (tc, test_shared);
+  tcase_add_test (tc, test_sparse);
   return s;
 }
 
