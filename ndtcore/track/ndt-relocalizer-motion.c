@@ -7,6 +7,11 @@
 #include "ndtcore/odometry/ndt-moving-scan.h"
 #include "ndtcore/odometry/ndt-odometry.h"
 
+/* A velocity that was given is one that the map has not confirmed: wheels slip. As if it was known
+ * so many nanoseconds before, any change to the velocity between two poses on the map is credible.
+ */
+#define GIVEN_AGE 10000000000
+
 struct _NdtRelocalizerMotion {
   NdtPose mount;
   NdtScanFilter filter;
@@ -184,7 +189,7 @@ ndt_relocalizer_motion_set_scan (NdtRelocalizerMotion *motion, NdtBackend *backe
   ndt_course_init (course, &span, scan->time, 0);
   course->has_velocity = motion->has_velocity;
   if (motion->has_velocity) {
-    course->velocity_time = course->time;
+    course->velocity_time = course->time - GIVEN_AGE;
     memcpy (course->velocity, motion->velocity, sizeof (course->velocity));
   }
   return ndt_relocalizer_motion_move (motion, course, error);
