@@ -111,8 +111,8 @@ NdtVoxelMap *ndt_voxel_map_share (NdtVoxelMap *map);
 
 typedef gpointer (*NdtVoxelMapMake) (const NdtVoxelMap *map, GError **error);
 /* What @make makes of a map: by the first call, for which others wait; it is the map's and freed
- * with it by @release. All calls have the same @make, or NULL: then nothing is made, and @release is
- * not used. NULL with its error, and the next call makes it. Any thread. */
+ * with it by @release. All calls have the same @make, or NULL: then nothing is made, and @release
+ * is not used. NULL with its error, and the next call makes it. Any thread. */
 gpointer ndt_voxel_map_get_made (
     NdtVoxelMap *map, NdtVoxelMapMake make, GDestroyNotify release, GError **error);
 const NdtVoxelMapParams *ndt_voxel_map_get_params (const NdtVoxelMap *map);
