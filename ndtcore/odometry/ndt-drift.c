@@ -68,14 +68,6 @@ ndt_drift_widen (NdtDrift *drift, double stddev)
   }
 }
 
-/* Covariance of position and velocity along @u before the step. */
-static double
-get_cross (const NdtDrift *drift, const double u[3])
-{
-  const double cross = along (drift->cross, u);
-  return cross > 0 ? cross : sqrt (along (drift->position, u) * along (drift->velocity, u));
-}
-
 /* Variance of the position along @u after the step, without the prior. */
 static double
 predict_motion (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
@@ -112,11 +104,13 @@ ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const double
   return predict (drift, step, u);
 }
 
-/* Covariance of position and velocity along @u after the step. */
+/* Covariance of position and velocity along @u after the step. Where that before it is not known, 0
+ * is the least that it tells of the velocity: with a gain by less than the covariance the variance
+ * that remains is at most the one that is given. */
 static double
 predict_cross (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
 {
-  return get_cross (drift, u) + along (drift->velocity, u) * step->seconds;
+  return along (drift->cross, u) + along (drift->velocity, u) * step->seconds;
 }
 
 double
@@ -139,7 +133,7 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     const double excess = seen->information[k] - seen->flat;
     const double open = step->open > 0 ? step->open : NDT_OBSERVABILITY_OPEN;
     const int is_open = seen->information[k] < open * seen->flat;
-    const int is_led = is_open && step->is_led, is_filtered = is_led && !step->by_odometry;
+    const int is_led = is_open && step->is_led, is_filtered = is_led && step->is_filtered;
     /* Alignments begin where motion leads, and find the maximum there whatever a prior says. */
     const double known = is_led ? predict_motion (drift, step, u) : predicted;
     const double information = excess > 0 && !(is_open && (step->open > 0 || known > LOCAL * LOCAL))
@@ -158,9 +152,12 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     double speed = sqrt (velocity) + ACCELERATION * step->seconds;
     if (speed > UNKNOWN_SPEED)
       speed = UNKNOWN_SPEED;
-    /* The velocity from two positions has their variances. */
-    if (!is_filtered && step->seconds > 0 && sqrt (p + before) < speed * step->seconds)
+    /* The velocity from two positions has their variances, and the error of the second one. */
+    if (!is_filtered && step->seconds > 0 && sqrt (p + before) < speed * step->seconds) {
       speed = sqrt (p + before) / step->seconds;
+      if (is_led && !step->by_odometry)
+        add (next.cross, u, p / step->seconds);
+    }
     if (is_filtered) {
       /* The prior tells of the velocity what it tells of the position. */
       const double motion = predict_motion (drift, step, u), cross = predict_cross (drift, step, u);

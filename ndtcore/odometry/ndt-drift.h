@@ -13,8 +13,8 @@
  * NdtDrift:
  * @position: 3×3 variance of the position, m², in the map
  * @velocity: 3×3 variance of the velocity, m²/s²
- * @cross: 3×3 covariance of both, m²/s, along axes on which priors lead; elsewhere 0, and they are
- *   taken for correlated fully
+ * @cross: 3×3 covariance of both, m²/s, along axes on which a prior leads; elsewhere 0: it is not
+ *   known, and a prediction takes them for correlated fully
  */
 typedef struct {
   double position[3][3];
@@ -30,6 +30,8 @@ typedef struct {
  * @prior: 3×3 information on the position, 1/m², of a prior that is part of the objective; 0: none
  * @is_led: motion and that prior lead along open axes, where the scan has little
  *   weight, and none as long as motion alone does not lead well
+ * @is_filtered: and there the caller corrects the velocity of the scan before by
+ *   ndt_drift_get_gain(); otherwise it is that from one position to the next
  * @open: an axis is open whose information is below this many times what flat surfaces feign, and
  *   the scan has no weight along it; 0: NDT_OBSERVABILITY_OPEN, and it has little
  * @profile_axis: index of the axis of @profile_information …
@@ -45,6 +47,7 @@ typedef struct {
   double way;
   double prior[3][3];
   int is_led;
+  int is_filtered;
   double open;
   int profile_axis;
   double profile_information;
@@ -62,7 +65,8 @@ void ndt_drift_widen (NdtDrift *drift, double stddev);
 double ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3]);
 
 /* Metres a second by which the velocity along a unit vector changes for each metre that the scan's
- * pose is off the prediction: as of a Kalman filter. */
+ * pose is off the prediction: as of a Kalman filter, where they are not known to be correlated of
+ * one in which they are not. */
 double ndt_drift_get_gain (const NdtDrift *drift, const NdtDriftStep *step, const double u[3]);
 
 /* Adds a scan. @shift: (inout): from the prediction to the alignment, metres in the map; it is

@@ -405,7 +405,13 @@ open_drift (NdtTracker *tracker, const NdtLocalizerStep *step, const NdtDriftSte
     ndt_drift_widen (drift, NDT_LOCALIZER_NEW_PLACE);
 }
 
-/* Sets the axes on which a prior leads. */
+static gboolean
+has_timed_velocity (const NdtTracker *tracker)
+{
+  return tracker->has_velocity && tracker->velocity_time > 0;
+}
+
+/* Sets the axes on which a prior corrects the velocity. */
 static void
 set_led (NdtLocalizerStep *step, const NdtDrift *drift, const NdtDriftStep *from)
 {
@@ -424,8 +430,7 @@ ndt_localizer_step_lead_velocity (
   NdtTracker *tracker = &localizer->tracker;
   const NdtTrackerGuess *guess = &step->guess;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
-  if (!guess->coasts || !before->has_velocity || !(before->velocity_time > 0) ||
-      !tracker->has_velocity || !(tracker->velocity_time > 0))
+  if (step->n_led == 0 || !has_timed_velocity (tracker))
     return;
   const double was = 1e-9 * (double)before->velocity_time;
   const double is = 1e-9 * (double)tracker->velocity_time;
@@ -504,6 +509,8 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   if (guess->is_held && !resets)
     add_prior (told, &from);
   from.is_led = fuses && !step->jumps;
+  from.is_filtered = from.is_led && !from.by_odometry && from.seconds > 0 && guess->coasts &&
+                     has_timed_velocity (tracker);
   for (guint i = 0; i < 3; i++)
     shift[i] = body.position[i] - led->position[i];
   open_drift (tracker, step, &from, shift);
@@ -520,7 +527,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
         !step->jumps && (fuses || !guess->is_held) && localizer->params.max_sigma > 0;
     for (guint i = 0; i < 3; i++)
       shift[i] = before[i] = body.position[i] - lead[i];
-    if (from.is_led && !from.by_odometry && from.seconds > 0)
+    if (from.is_filtered)
       set_led (step, &tracker->drift, &from);
     if (moves && !add_profile (localizer, step, &from, &out->registration.passes, error))
       return FALSE;

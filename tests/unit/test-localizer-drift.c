@@ -201,6 +201,58 @@ test_distortion (void)
   }
 }
 
+/* Nothing along x, all of the rest. */
+static const NdtObservability corridor = {
+    {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0.5 * FLAT, 1e3 * FLAT, 1e3 * FLAT}, FLAT};
+
+/* After a jump the velocity is unknown, and so is what it has to do with the position: a prior of
+ * 0.4 m tells of it no more than a Kalman filter finds of independent ones. */
+static void
+test_unknown_velocity (void)
+{
+  static const double stddevs[] = {0.4, 1, 3};
+  NdtDriftStep step = {.seconds = 0.1, .is_led = 1, .is_filtered = 1};
+  step.prior[0][0] = 1 / (0.4 * 0.4);
+  for (guint i = 0; i < G_N_ELEMENTS (stddevs); i++) {
+    const double p = stddevs[i] * stddevs[i], t = step.seconds;
+    double shift[3] = {0}, axis[3];
+    NdtDrift drift;
+    ndt_drift_reset (&drift, 0.01);
+    ndt_drift_widen (&drift, stddevs[i]);
+    const double v = drift.velocity[0][0];
+    const double gain = ndt_drift_get_gain (&drift, &step, corridor.axes[0]);
+    ndt_drift_take (&drift, &step, &corridor, shift, axis);
+    /* By the gain for each metre off the prediction, of which the prior tells that share. */
+    const double motion = p + v * t * t, off = motion + 1 / step.prior[0][0];
+    g_assert_cmpfloat (gain, <=, v * t / motion);
+    g_assert_cmpfloat (drift.velocity[0][0], >=, v - v * t * v * t / off);
+    g_assert_cmpfloat (drift.velocity[0][0], <, v);
+  }
+}
+
+/* Where nothing corrects the velocity it is that from one position to the next, whatever a prior
+ * tells. */
+static void
+test_velocity_of_positions (void)
+{
+  NdtDriftStep step = {.seconds = 0.1, .is_led = 1};
+  double shift[3] = {0}, axis[3];
+  NdtDrift drift;
+  step.prior[0][0] = 1 / (0.4 * 0.4);
+  ndt_drift_reset (&drift, 2.9);
+  const double before = drift.position[0][0];
+  ndt_drift_take (&drift, &step, &corridor, shift, axis);
+  g_assert_cmpfloat (drift.position[0][0], <=, 0.4 * 0.4);
+  const double between = (drift.position[0][0] + before) / (step.seconds * step.seconds);
+  g_assert_cmpfloat_with_epsilon (drift.velocity[0][0], MIN (between, 20 * 20), 1e-9);
+  g_assert_cmpfloat (drift.cross[0][0], ==, 0);
+  /* That from a second one, which is known to 0.4 m as well, has its error. */
+  ndt_drift_take (&drift, &step, &corridor, shift, axis);
+  const double v = drift.velocity[0][0];
+  g_assert_cmpfloat (v, <, 2.01 * 0.4 * 0.4 / (step.seconds * step.seconds));
+  g_assert_cmpfloat_with_epsilon (drift.cross[0][0], drift.position[0][0] / step.seconds, 1e-9);
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -211,6 +263,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-drift/jump", test_jump);
   g_test_add_func ("/localizer-drift/carried", test_carried);
   g_test_add_func ("/localizer-drift/distortion", test_distortion);
+  g_test_add_func ("/localizer-drift/unknown-velocity", test_unknown_velocity);
+  g_test_add_func ("/localizer-drift/velocity-of-positions", test_velocity_of_positions);
   const int result = g_test_run ();
   free_stream ();
   return result;

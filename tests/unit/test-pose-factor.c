@@ -297,6 +297,66 @@ test_localizer (void)
   corridor_clear (&c);
 }
 
+/* The drive of before with priors as factors and along the heading, of which one scan's, after the
+ * start, is metres ahead or behind: it makes the first velocities wrong. Returns how many of the
+ * scans of six drives are tracking. */
+static guint
+count_tracking (Corridor *c, gboolean by_factor, guint wrong, double ahead)
+{
+  enum { N = 25, N_SEEDS = 6 };
+  guint n_tracking = 0;
+  for (guint seed = 0; seed < N_SEEDS; seed++) {
+    g_autoptr (GRand) rand = g_rand_new_with_seed (3 + seed);
+    g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (c->backend);
+    NdtLocalizerParams params;
+    guint n_off = 0;
+    ndt_localizer_params_init (&params);
+    params.prior_factor = by_factor;
+    params.regularization_scale = by_factor ? 0 : 0.01;
+    g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+    for (guint i = 0; i < N; i++) {
+      const double position[3] = {-18 + 0.5 * i, -0.3, 1.1};
+      NdtLocalization l;
+      NdtPose body;
+      ndt_pose_from_rpy (position, 0, 0, 0.02, &body);
+      g_autofree float *scan = ndt_test_scene_scan (NDT_TEST_CORRIDOR, &body, 1500, 20 + i);
+      NdtObservation o = {.points = ndt_cloud_view_xyz_f32 (scan, 1500),
+          .time = 100 * (gint64)i * G_GINT64_CONSTANT (1000000),
+          .has_prior = TRUE,
+          .prior = body,
+          .has_prior_stddev = by_factor && i > 0};
+      for (guint k = 0; k < 2 && i > 0; k++) {
+        o.prior_stddev[k] = 0.5;
+        o.prior.position[k] += 0.5 * ndt_test_normal (rand);
+      }
+      if (i == wrong)
+        o.prior.position[0] += ahead;
+      g_assert_true (ndt_localizer_process (localizer, &o, &l, NULL));
+      /* Three standard deviations of a prior. */
+      const gboolean is_off = fabs (l.registration.pose.position[0] - position[0]) > 3 * 0.5;
+      n_off = is_off && l.status == NDT_TRACK_TRACKING ? n_off + 1 : 0;
+      g_assert_cmpuint (n_off, <=, 3);
+      n_tracking += l.status == NDT_TRACK_TRACKING;
+    }
+  }
+  g_test_message ("%s, %+.0f m at scan %u: %u of %u are tracking",
+      by_factor ? "factor" : "along the heading", ahead, wrong, n_tracking, N * N_SEEDS);
+  return n_tracking;
+}
+
+static void
+test_wrong_prior (void)
+{
+  Corridor c;
+  corridor_init (&c);
+  /* Of 150: a wrong start costs some scans, and not the drive. */
+  for (guint wrong = 1; wrong <= 3; wrong += 2)
+    for (gint ahead = -12; ahead <= 12; ahead += 12)
+      for (guint by_factor = 0; by_factor < 2; by_factor++)
+        g_assert_cmpuint (count_tracking (&c, by_factor, wrong, ahead), >, ahead ? 60 : 149);
+  corridor_clear (&c);
+}
+
 /* Walls alone do not tell the height; a planar robot keeps that of its start. The sensor is on a
  * mount: what is said of the body's pose is said of the sensor's. */
 static void
@@ -348,6 +408,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/pose-factor/refused", test_refused);
   g_test_add_func ("/pose-factor/registration", test_registration);
   g_test_add_func ("/pose-factor/localizer", test_localizer);
+  g_test_add_func ("/pose-factor/wrong-prior", test_wrong_prior);
   g_test_add_func ("/pose-factor/start-height", test_start_height);
   return g_test_run ();
 }
