@@ -117,12 +117,14 @@ get_outcome (const NdtLocalizerStep *step)
 #define CLOSING_STEP 0.15
 
 /* Does the scan agree with the motion of those before it? One on its way from a wrong place to
- * another one does not. */
+ * another one does not. A prior that takes part tells the place itself, and its noise is no motion.
+ */
 static gboolean
 agrees (const NdtLocalizerStep *step)
 {
-  const double seconds = step->guess.elapsed > 0 ? step->guess.elapsed : NDT_TRACKER_NO_TIME;
-  return step->guess.prediction != NDT_TRACKER_FROM_VELOCITY ||
+  const NdtTrackerGuess *guess = &step->guess;
+  const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
+  return (guess->is_held && !guess->is_apart) || guess->prediction != NDT_TRACKER_FROM_VELOCITY ||
          step->out.innovation <= CLOSING_STEP + 0.5 * NDT_TRACKER_ACCELERATION * seconds * seconds;
 }
 
