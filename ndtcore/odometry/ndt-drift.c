@@ -19,6 +19,9 @@
 /* And only this share of it beside a prior that leads. */
 #define LED 0.1
 
+/* A prior leads along axes where its information is more than this share of that of motion. */
+#define LEADS 0.01
+
 /* Along an axis with less than WEAK times the information that flat surfaces feign this share of
  * scans fits beside its place: their information is feigned as well. Not by odometry, which does
  * not lead to another place. */
@@ -113,6 +116,14 @@ predict_cross (const NdtDrift *drift, const NdtDriftStep *step, const double u[3
   return along (drift->cross, u) + along (drift->velocity, u) * step->seconds;
 }
 
+int
+ndt_drift_is_led (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
+{
+  /* At a start the variance is that of the prior itself. */
+  return step->is_led &&
+         (step->seconds == 0 || along (step->prior, u) * predict_motion (drift, step, u) > LEADS);
+}
+
 double
 ndt_drift_get_gain (const NdtDrift *drift, const NdtDriftStep *step, const double u[3])
 {
@@ -133,7 +144,8 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     const double excess = seen->information[k] - seen->flat;
     const double open = step->open > 0 ? step->open : NDT_OBSERVABILITY_OPEN;
     const int is_open = seen->information[k] < open * seen->flat;
-    const int is_led = is_open && step->is_led, is_filtered = is_led && step->is_filtered;
+    const int is_led = is_open && ndt_drift_is_led (drift, step, u);
+    const int is_filtered = is_led && step->is_filtered;
     /* Alignments begin where motion leads, and find the maximum there whatever a prior says. */
     const double known = is_led ? predict_motion (drift, step, u) : predicted;
     const double information = excess > 0 && !(is_open && (step->open > 0 || known > LOCAL * LOCAL))

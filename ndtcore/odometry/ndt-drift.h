@@ -28,8 +28,9 @@ typedef struct {
  * @by_odometry: the prediction is by odometry, and otherwise by constant velocity
  * @way: metres from the scan before to the prediction
  * @prior: 3×3 information on the position, 1/m², of a prior that is part of the objective; 0: none
- * @is_led: motion and that prior lead along open axes, where the scan has little
- *   weight, and none as long as motion alone does not lead well
+ * @is_led: motion and that prior lead along open axes of which it tells something
+ *   (ndt_drift_is_led()): there the scan has little weight, and none as long as motion alone does
+ *   not lead well
  * @is_filtered: and there the caller corrects the velocity of the scan before by
  *   ndt_drift_get_gain(); otherwise it is that from one position to the next
  * @open: an axis is open whose information is below this many times what flat surfaces feign, and
@@ -63,6 +64,9 @@ void ndt_drift_widen (NdtDrift *drift, double stddev);
 
 /* Variance of the prediction along a unit vector, m². */
 double ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3]);
+
+/* Returns 1 where motion and the prior lead along a unit vector, if it is open. */
+int ndt_drift_is_led (const NdtDrift *drift, const NdtDriftStep *step, const double u[3]);
 
 /* Metres a second by which the velocity along a unit vector changes for each metre that the scan's
  * pose is off the prediction: as of a Kalman filter, where they are not known to be correlated of

@@ -417,7 +417,8 @@ set_led (NdtLocalizerStep *step, const NdtDrift *drift, const NdtDriftStep *from
 {
   const NdtObservability *seen = &step->out.registration.observability;
   for (guint k = 0; k < 3; k++)
-    if (seen->information[k] < NDT_OBSERVABILITY_OPEN * seen->flat) {
+    if (seen->information[k] < NDT_OBSERVABILITY_OPEN * seen->flat &&
+        ndt_drift_is_led (drift, from, seen->axes[k])) {
       memcpy (step->led[step->n_led], seen->axes[k], sizeof (step->led[0]));
       step->gain[step->n_led++] = ndt_drift_get_gain (drift, from, seen->axes[k]);
     }

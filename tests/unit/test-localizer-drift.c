@@ -230,6 +230,34 @@ test_unknown_velocity (void)
   }
 }
 
+/* A prior that tells the way along x takes nothing from what scans tell across, where that is open
+ * as well. */
+static void
+test_led_axis (void)
+{
+  /* Open, with a standard deviation of 0.13 m each that surfaces do not feign. */
+  const double open = FLAT + NDT_DRIFT_CLUSTERING / (0.13 * 0.13);
+  const NdtObservability seen = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {open, open, 100 * FLAT}, FLAT};
+  double sigma[2][2];
+  g_assert_cmpfloat (open, <, NDT_OBSERVABILITY_OPEN * FLAT);
+  for (int is_led = 0; is_led < 2; is_led++) {
+    NdtDriftStep step = {.seconds = 0.1, .is_led = is_led, .is_filtered = is_led};
+    double shift[3] = {0.3, 0.3, 0}, axis[3];
+    NdtDrift drift;
+    step.prior[0][0] = 1 / (0.4 * 0.4);
+    ndt_drift_reset (&drift, 0.1);
+    for (guint k = 0; k < 3; k++)
+      drift.velocity[k][k] = 0.01;
+    ndt_drift_take (&drift, &step, &seen, shift, axis);
+    g_assert_cmpint (ndt_drift_is_led (&drift, &step, seen.axes[0]), ==, is_led);
+    g_assert_cmpint (ndt_drift_is_led (&drift, &step, seen.axes[1]), ==, 0);
+    for (guint k = 0; k < 2; k++)
+      sigma[is_led][k] = sqrt (drift.position[k][k]);
+  }
+  g_assert_cmpfloat (sigma[1][0], >, 1.05 * sigma[0][0]);
+  g_assert_cmpfloat (sigma[1][1], ==, sigma[0][1]);
+}
+
 /* Where nothing corrects the velocity it is that from one position to the next, whatever a prior
  * tells. */
 static void
@@ -264,6 +292,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-drift/carried", test_carried);
   g_test_add_func ("/localizer-drift/distortion", test_distortion);
   g_test_add_func ("/localizer-drift/unknown-velocity", test_unknown_velocity);
+  g_test_add_func ("/localizer-drift/led-axis", test_led_axis);
   g_test_add_func ("/localizer-drift/velocity-of-positions", test_velocity_of_positions);
   const int result = g_test_run ();
   free_stream ();
