@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ndtcore/math/ndt-formulas.h"
+
 /* Standard deviations of a velocity that has not been measured, m/s, and of its change, m/s². */
 #define UNKNOWN_SPEED 20.0
 #define ACCELERATION 2.0
@@ -68,6 +70,19 @@ ndt_drift_widen (NdtDrift *drift, double stddev)
     drift->position[i][i] += stddev * stddev;
     for (int j = 0; j < 3; j++)
       drift->velocity[i][j] = i == j ? UNKNOWN_SPEED * UNKNOWN_SPEED : 0;
+  }
+}
+
+void
+ndt_drift_set_prior (NdtDriftStep *step, const double told[3][3], double least)
+{
+  const double m[6] = {told[0][0], told[0][1], told[0][2], told[1][1], told[1][2], told[2][2]};
+  double values[3], v[9];
+  ndt_eigen3 (m, values, v);
+  memset (step->prior, 0, sizeof (step->prior));
+  for (int k = 0; k < 3; k++) {
+    const double u[3] = {v[k], v[3 + k], v[6 + k]};
+    add (step->prior, u, fmin (fmax (values[k], 0), 1 / (least * least)));
   }
 }
 

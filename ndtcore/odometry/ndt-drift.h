@@ -62,6 +62,10 @@ void ndt_drift_reset (NdtDrift *drift, double stddev);
  * velocity unknown. */
 void ndt_drift_widen (NdtDrift *drift, double stddev);
 
+/* Sets the prior's information to @told, 1/m², of a standard deviation of at least @least metres
+ * along each direction. */
+void ndt_drift_set_prior (NdtDriftStep *step, const double told[3][3], double least);
+
 /* Variance of the prediction along a unit vector, m². */
 double ndt_drift_predict (const NdtDrift *drift, const NdtDriftStep *step, const double u[3]);
 

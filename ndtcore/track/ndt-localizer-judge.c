@@ -350,19 +350,6 @@ lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
   return ndt_localizer_step_lead (localizer, step, get_start_stddev (step), variance, lead, told);
 }
 
-/* Sets what a prior that is part of the objective adds to motion. Its errors are those of a start
- * at least, which remain over many scans. */
-static void
-add_prior (const double told[3][3], NdtDriftStep *from)
-{
-  double scale[3];
-  for (guint i = 0; i < 3; i++)
-    scale[i] = 1 / MAX (START_STDDEV * sqrt (told[i][i]), 1);
-  for (guint i = 0; i < 3; i++)
-    for (guint j = 0; j < 3; j++)
-      from->prior[i][j] = scale[i] * scale[j] * told[i][j];
-}
-
 /* Of a prior and of motion that contradict each other the result is led by the nearer one. */
 static gboolean
 agrees_with_motion (const NdtTrackerGuess *guess, const NdtPose *body)
@@ -507,8 +494,9 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   }
   memcpy (lead, led->position, sizeof (lead));
   const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead, told);
+  /* Its errors are those of a start at least, which remain over many scans. */
   if (guess->is_held && !resets)
-    add_prior (told, &from);
+    ndt_drift_set_prior (&from, told, START_STDDEV);
   from.is_led = fuses && !step->jumps;
   from.is_filtered = from.is_led && !from.by_odometry && from.seconds > 0 && guess->coasts &&
                      has_timed_velocity (tracker);

@@ -230,6 +230,31 @@ test_unknown_velocity (void)
   }
 }
 
+/* A prior counts as one of 0.4 m along each direction that it tells better, whichever that is in
+ * the map. */
+static void
+test_least_prior (void)
+{
+  for (guint i = 0; i < 8; i++) {
+    const double angle = i * G_PI / 8, along = 1 / (0.1 * 0.1), across = 1 / (2.0 * 2.0);
+    const double u[3] = {cos (angle), sin (angle), 0}, v[3] = {-u[1], u[0], 0};
+    double told[3][3], back[2] = {0, 0};
+    NdtDriftStep step = {.seconds = 0.1};
+    for (guint k = 0; k < 3; k++)
+      for (guint m = 0; m < 3; m++)
+        told[k][m] = along * u[k] * u[m] + across * v[k] * v[m];
+    ndt_drift_set_prior (&step, told, 0.4);
+    for (guint k = 0; k < 3; k++)
+      for (guint m = 0; m < 3; m++) {
+        back[0] += u[k] * step.prior[k][m] * u[m];
+        back[1] += v[k] * step.prior[k][m] * v[m];
+      }
+    g_assert_cmpfloat_with_epsilon (1 / sqrt (back[0]), 0.4, 1e-9);
+    g_assert_cmpfloat_with_epsilon (1 / sqrt (back[1]), 2, 1e-9);
+    g_assert_cmpfloat_with_epsilon (step.prior[2][2], 0, 1e-9);
+  }
+}
+
 /* A prior that tells the way along x takes nothing from what scans tell across, where that is open
  * as well. */
 static void
@@ -292,6 +317,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-drift/carried", test_carried);
   g_test_add_func ("/localizer-drift/distortion", test_distortion);
   g_test_add_func ("/localizer-drift/unknown-velocity", test_unknown_velocity);
+  g_test_add_func ("/localizer-drift/least-prior", test_least_prior);
   g_test_add_func ("/localizer-drift/led-axis", test_led_axis);
   g_test_add_func ("/localizer-drift/velocity-of-positions", test_velocity_of_positions);
   const int result = g_test_run ();
