@@ -89,6 +89,24 @@ trust_inputs_get_drive (TrustInputs *inputs, gint which, guint seed, guint n)
                               : get_sim (inputs, which, seed, n, 0, 0, 0);
 }
 
+/* Removes the points of a hall's walls and roof that lie on their outer faces, 0.3 m behind those
+ * that scans see. */
+static void
+remove_outside (GArray *points)
+{
+  static const float least[3] = {-24.32f, -4.15f, -1}, most[3] = {24.38f, 69.15f, 8.65f};
+  float *p = (float *)(gpointer)points->data;
+  guint n = 0;
+  for (guint i = 0; i < points->len; i++) {
+    gboolean inside = TRUE;
+    for (guint k = 0; k < 3; k++)
+      inside = inside && p[3 * i + k] > least[k] && p[3 * i + k] < most[k];
+    if (inside)
+      memmove (p + 3 * n++, p + 3 * i, 3 * sizeof (float));
+  }
+  g_array_set_size (points, n);
+}
+
 const GArray *
 trust_inputs_get_map (TrustInputs *inputs, gint which, guint seed)
 {
@@ -107,6 +125,8 @@ trust_inputs_get_map (TrustInputs *inputs, gint which, guint seed)
     points = even ? trust_map_of_drive (even) : NULL;
   } else {
     points = trust_map_simulate ((NdtSimWorldKind)which, seed, inputs->cache);
+    if (inputs->inside && which == NDT_SIM_WORLD_HALL)
+      remove_outside (points);
   }
   for (guint i = 0; points && i < 3 * points->len; i++)
     ((float *)(gpointer)points->data)[i] += (float)inputs->moved;

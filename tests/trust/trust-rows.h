@@ -11,7 +11,8 @@ typedef struct {
   gchar *cache;
   GHashTable *drives;
   GHashTable *maps;
-  double moved; /* metres along x, y and z of drives and maps, so that cells lie otherwise */
+  double moved;    /* metres along x, y and z of drives and maps, so that cells lie otherwise */
+  gboolean inside; /* maps of halls without the outer faces of walls and roof */
 } TrustInputs;
 
 typedef enum {

@@ -11,7 +11,7 @@
 static gchar *only, *cache, *scans_path;
 static gint first_seed = 1, n_seeds, leaf_percent = -1, most_passes = -1;
 static double moved;
-static gboolean as_json, verbose, check;
+static gboolean as_json, verbose, check, inside;
 
 static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &only,
                                            "Rows whose names begin so, separated by ';'", "NAME"},
@@ -21,6 +21,8 @@ static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &onl
     {"cache", 'c', 0, G_OPTION_ARG_FILENAME, &cache, "Where simulated scans are kept", "FOLDER"},
     {"leaf", 'l', 0, G_OPTION_ARG_INT, &leaf_percent, "Leaves, as a percentage of a cell", "N"},
     {"moved", 0, 0, G_OPTION_ARG_DOUBLE, &moved, "Maps and drives are moved so far (0)", "METRES"},
+    {"inside", 0, 0, G_OPTION_ARG_NONE, &inside, "Maps of halls end at the faces that scans see",
+        NULL},
     {"passes", 0, 0, G_OPTION_ARG_INT, &most_passes, "Bound of a scan's passes, 0: none", "N"},
     {"json", 'j', 0, G_OPTION_ARG_NONE, &as_json, "Prints JSON", NULL},
     {"check", 'k', 0, G_OPTION_ARG_NONE, &check, "Ends with 1 where a bound is missed", NULL},
@@ -164,6 +166,7 @@ main (int argc, char *argv[])
     cache = g_build_filename (g_get_tmp_dir (), "ndt-trust", NULL);
   TrustInputs *inputs = trust_inputs_new (cache);
   inputs->moved = moved;
+  inputs->inside = inside;
   FILE *scans = scans_path ? fopen (scans_path, "w") : NULL;
   for (guint i = 0; i < trust_n_rows; i++) {
     const TrustRow *row = &trust_rows[i];
