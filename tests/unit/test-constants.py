@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""docs/constants.md and the sources have the same constants with the same values.
+"""docs/constants.md, docs/constants-devices.md and the sources have the same constants with the same values.
 
     test-constants.py SOURCE-ROOT             TAP
-    test-constants.py SOURCE-ROOT --update    writes the values of the sources into the page
+    test-constants.py SOURCE-ROOT --update    writes the values of the sources into the pages
 
-A section of the page that is headed by the name of a file ("### `ndtcore/…`") has a table whose
+A section of a page that is headed by the name of a file ("### `ndtcore/…`") has a table whose
 first two columns are constants of that file and their values. A section of its own has those that
-follow from something else, by file. In the folders of ROOMS each #define of a number is on the page,
+follow from something else, by file. In the folders of ROOMS each #define of a number is on a page,
 in the one or in the other; elsewhere most are of formats, and a file has its constants there where a
 section names it.
 """
@@ -15,7 +15,7 @@ import os
 import re
 import sys
 
-PAGE = 'docs/constants.md'
+PAGES = ('docs/constants.md', 'docs/constants-devices.md')
 HEADER = 'ndtcore/base/ndt-tuning.h'
 DEFINE = re.compile(r'^#define ([A-Z][A-Z0-9_]*)[ \t]+(\S.*?)[ \t]*(?:/\*.*)?$', re.MULTILINE)
 ROW = re.compile(r'^\| `([A-Z][A-Z0-9_]*)` \| `([^`]*)` \|')
@@ -112,11 +112,15 @@ def update(root, lines):
 
 def main():
     root = sys.argv[1]
-    with open(os.path.join(root, PAGE), encoding='utf-8') as file:
-        lines = file.read().split('\n')
+    lines = []
+    for page in PAGES:
+        with open(os.path.join(root, page), encoding='utf-8') as file:
+            of_page = file.read().split('\n')
+        if '--update' in sys.argv:
+            with open(os.path.join(root, page), 'w', encoding='utf-8') as file:
+                file.write('\n'.join(update(root, of_page)))
+        lines += of_page
     if '--update' in sys.argv:
-        with open(os.path.join(root, PAGE), 'w', encoding='utf-8') as file:
-            file.write('\n'.join(update(root, lines)))
         return 0
     wrong, missing = check(root, lines)
     # The check finds what it is for.
@@ -134,7 +138,7 @@ def main():
     print('1..3')
     for number, (name, faults) in enumerate((('values', wrong), ('rows', missing)), 1):
         for fault in faults:
-            print(f'# {PAGE}: {fault}')
+            print(f'# {" and ".join(PAGES)}: {fault}')
         print(f'{"not ok" if faults else "ok"} {number} {name}')
     print(f'{"ok" if finds and n_rows > 50 else "not ok"} 3 rules')
     return 1 if wrong or missing or not finds else 0
