@@ -42,7 +42,7 @@ typedef gboolean (*TrustPrepare) (
  * @bounds: of TrustBound
  * @back: seconds
  * @known: bounds that it is known to miss, see docs/tracking.md
- * @n_seeds: 0: the number on the command line
+ * @n_seeds: the most of the command line's seeds; 0: all of them
  * @seed: the only one; 0: those on the command line
  */
 struct _TrustRow {

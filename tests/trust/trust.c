@@ -16,8 +16,8 @@ static gboolean as_json, verbose, check, inside;
 static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &only,
                                            "Rows whose names begin so, separated by ';'", "NAME"},
     {"seeds", 's', 0, G_OPTION_ARG_INT, &n_seeds,
-        "Seeds of each row (2); NDT_TRUST_SEEDS counts before it", "N"},
-    {"first", 'f', 0, G_OPTION_ARG_INT, &first_seed, "First of these (1)", "N"},
+        "The last of these (2); NDT_TRUST_SEEDS counts before it", "N"},
+    {"first", 'f', 0, G_OPTION_ARG_INT, &first_seed, "The first seed of each row (1)", "N"},
     {"cache", 'c', 0, G_OPTION_ARG_FILENAME, &cache, "Where simulated scans are kept", "FOLDER"},
     {"leaf", 'l', 0, G_OPTION_ARG_INT, &leaf_percent, "Leaves, as a percentage of a cell", "N"},
     {"moved", 0, 0, G_OPTION_ARG_DOUBLE, &moved, "Maps and drives are moved so far (0)", "METRES"},
@@ -170,11 +170,13 @@ main (int argc, char *argv[])
   FILE *scans = scans_path ? fopen (scans_path, "w") : NULL;
   for (guint i = 0; i < trust_n_rows; i++) {
     const TrustRow *row = &trust_rows[i];
-    const guint n = row->n_seeds ? MIN (row->n_seeds, (guint)n_seeds) : (guint)n_seeds;
+    const guint first = (guint)first_seed;
+    const guint last =
+        row->n_seeds ? MIN (first + row->n_seeds - 1, (guint)n_seeds) : (guint)n_seeds;
     Sum sum = {0};
     if (!is_asked_for (row->name))
       continue;
-    for (guint seed = (guint)first_seed; seed <= n; seed++) {
+    for (guint seed = first; seed <= last; seed++) {
       TrustCase trust;
       TrustResult result;
       memset (&trust, 0, sizeof (trust));
