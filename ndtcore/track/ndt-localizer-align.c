@@ -132,7 +132,7 @@ is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
   const NdtTracker *tracker = &localizer->tracker;
   return (tracker->follows && tracker->n_since_start == 1 && !tracker->has_velocity &&
              tracker->n_unconfirmed == 0) ||
-         (step->has_course && tracker->has_anchor && !tracker->is_anchor_good &&
+         (step->has_course && tracker->anchor.is_set && !tracker->anchor.is_accepted &&
              tracker->n_against == 1) ||
          is_first_scan (localizer, step);
 }

@@ -115,9 +115,9 @@ is_upright (const NdtLocalizer *localizer, const NdtPose *body)
   const NdtTracker *tracker = &localizer->tracker;
   double a[3], b[3];
   const double up[3] = {0, 0, 1};
-  if (!tracker->has_anchor)
+  if (!tracker->anchor.is_set)
     return TRUE;
-  ndt_quat_rotate (tracker->anchor.orientation, up, a);
+  ndt_quat_rotate (tracker->anchor.pose.orientation, up, a);
   ndt_quat_rotate (body->orientation, up, b);
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (MAX_TILT);
 }

@@ -41,8 +41,8 @@ ndt_localizer_may_be_at (
   /* Of a start that did not fit all else is a rival; so is, of a place to which no motion leads,
    * what the map does not have, where the body may have left it, and the rest of a road that is
    * open. */
-  const gboolean has_rival = !tracker->is_anchor_good ||
-                             tracker->anchor_overlap < NDT_LOCALIZER_SMALL_OVERLAP ||
+  const gboolean has_rival = !tracker->anchor.is_accepted ||
+                             tracker->anchor.overlap < NDT_LOCALIZER_SMALL_OVERLAP ||
                              tracker->n_open > 0;
   return !has_rival || ndt_tracker_reaches (tracker, input, body);
 }
@@ -79,7 +79,7 @@ ndt_localizer_relocate (NdtLocalizer *localizer, GError **error)
     return TRUE;
   const NdtTrackerInput then = {
       .time = result.time, .has_odometry = result.has_odometry, .odometry = result.odometry};
-  if (result.found && tracker->is_anchor_good &&
+  if (result.found && tracker->anchor.is_accepted &&
       !ndt_localizer_may_be_at (localizer, &then, &result.pose)) {
     result.found = FALSE;
     result.is_ambiguous = TRUE;
@@ -175,12 +175,12 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
       .anywhere = !step->is_questioned,
       .least_fit = NDT_LOCALIZER_AREA_FIT * params->min_start_fit,
       .least_quality = tracker->n_good > 0 ? NDT_LOCALIZER_AS_GOOD * tracker->mean_quality : 0,
-      .has_velocity = tracker->has_anchor && tracker->has_anchor_velocity,
-      .has_upright = tracker->has_anchor,
-      .upright = tracker->anchor,
+      .has_velocity = tracker->anchor.is_set && tracker->anchor.has_velocity,
+      .has_upright = tracker->anchor.is_set,
+      .upright = tracker->anchor.pose,
       .filter = ndt_localizer_get_filter (localizer),
   };
-  memcpy (task.velocity, tracker->anchor_velocity, sizeof (task.velocity));
+  memcpy (task.velocity, tracker->anchor.velocity, sizeof (task.velocity));
   task.has_area = ndt_tracker_get_area (tracker, &step->input, &task.around, task.area.stddev) != 0;
   task.area.n_candidates = 0;
   task.area.seed += (guint64)tracker->n_skipped;

@@ -175,70 +175,61 @@ judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   return TRUE;
 }
 
-/* Completes the alignment and updates the tracker, so that the next scan can be predicted. */
-gboolean
-ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+/* What the compensation of an accepted scan tells of the motion, which is more accurate than the
+ * way between two poses. A rejected scan gives no velocity. */
+static void
+take_course (NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  const gboolean is_accepted = step->reason == NDT_REASON_NONE;
+  localizer->course.has_pose = FALSE;
+  if (!step->has_course || !(is_accepted || (step->dropped && tracker->follows)))
+    return;
+  localizer->course = step->course;
+  if (!step->course.has_velocity || !(tracker->has_velocity || is_accepted))
+    return;
+  tracker->has_velocity = TRUE;
+  memcpy (tracker->velocity, step->course.velocity, sizeof (tracker->velocity));
+  tracker->velocity_time = 1000000000;
+  if (!step->course.is_doubtful)
+    tracker->velocity_at = step->input.time;
+}
+
+/* The reason and the status, once the tracker is updated: of a scan that fits it may still not be
+ * known how it moves, whether the place is confirmed, and whether a direction is open. */
+static gboolean
+decide (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   NdtTracker *tracker = &localizer->tracker;
   NdtLocalization *out = &step->out;
-  if (!ndt_localizer_step_align (localizer, step, error))
-    return FALSE;
-  out->deskewed = step->tried && ndt_localizer_step_is_deskewed (step);
-  if (step->tried && step->reason == NDT_REASON_NONE && step->jumps) {
-    tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
-    tracker->n_closed = 0;
-  }
-  if (!ndt_localizer_step_drift (localizer, step, error))
-    return FALSE;
-  if (step->jumps)
-    localizer->jump = step->out.innovation;
-  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
-  if (ndt_tracker_starts (&step->guess))
-    memcpy (tracker->initial_stddev, step->search.stddev, sizeof (tracker->initial_stddev));
-  const NdtTracker before = *tracker;
-  ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
-      out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);
-  step->base = tracker->pose;
-  localizer->course.has_pose = FALSE;
-  /* A rejected scan gives no velocity either. */
-  if (step->has_course &&
-      (step->reason == NDT_REASON_NONE || (step->dropped && tracker->follows))) {
-    localizer->course = step->course;
-    if (step->course.has_velocity && (tracker->has_velocity || step->reason == NDT_REASON_NONE)) {
-      /* More accurate than between the poses at the ends. */
-      tracker->has_velocity = TRUE;
-      memcpy (tracker->velocity, step->course.velocity, sizeof (tracker->velocity));
-      tracker->velocity_time = 1000000000;
-      if (!step->course.is_doubtful)
-        tracker->velocity_at = step->input.time;
-    }
-  }
-  if (step->reason == NDT_REASON_NONE)
-    ndt_localizer_step_lead_velocity (localizer, step, &before);
-  if (step->reason == NDT_REASON_NONE && !localizer->has_planar) {
-    localizer->has_planar = TRUE;
-    localizer->planar = body;
-  }
   out->reason = step->reason;
+  if (step->reason != NDT_REASON_NONE)
+    return TRUE;
   /* The pose in the scan's middle is good, and tracking continues from it; but the pose at the
    * scan's time, and the points, are compensated by the velocity of another scan. */
-  if (step->reason == NDT_REASON_NONE && step->has_course &&
-      ndt_localizer_step_is_doubtful (step)) {
+  if (step->has_course && ndt_localizer_step_is_doubtful (step)) {
     out->reason = NDT_REASON_IMPLAUSIBLE_MOTION;
     tracker->status = NDT_TRACKER_DEGRADED;
+  } else if (tracker->n_unconfirmed > 0) {
+    out->reason = step->guess.coasts || step->input.has_odometry ? NDT_REASON_IMPLAUSIBLE_MOTION
+                                                                 : NDT_REASON_STALE_PREDICTION;
+  } else if (localizer->params.max_sigma > 0) {
+    return judge_open (localizer, step, error);
   }
-  if (step->reason == NDT_REASON_NONE && out->reason == NDT_REASON_NONE) {
-    if (tracker->n_unconfirmed > 0)
-      out->reason = step->guess.coasts || step->input.has_odometry ? NDT_REASON_IMPLAUSIBLE_MOTION
-                                                                   : NDT_REASON_STALE_PREDICTION;
-    else if (localizer->params.max_sigma > 0 && !judge_open (localizer, step, error))
-      return FALSE;
-  }
+  return TRUE;
+}
+
+/* What remains for the next scans, once the status is known. */
+static void
+settle (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *body)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  NdtLocalization *out = &step->out;
   if (tracker->status == NDT_TRACKER_TRACKING) {
     tracker->closed_quality = tracker->mean_quality;
     if (!step->is_questioned)
-      ndt_tracker_accept (tracker, &step->input, &body, out->overlap);
-    tracker->anchor_overlap = out->overlap;
+      ndt_tracker_accept (tracker, &step->input, body, out->overlap);
+    tracker->anchor.overlap = out->overlap;
   }
   out->status = (NdtTrackStatus)tracker->status;
   ndt_localizer_step_settle_drift (localizer, step);
@@ -256,6 +247,43 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
       (out->previous_status == NDT_TRACK_LOST || out->previous_status == NDT_TRACK_DEGRADED ||
           out->previous_status == NDT_TRACK_SKIPPED);
   out->has_pose = out->prediction != NDT_PREDICTION_NONE;
+}
+
+/* Completes the alignment and updates the tracker, so that the next scan can be predicted. */
+gboolean
+ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  NdtTracker *tracker = &localizer->tracker;
+  NdtLocalization *out = &step->out;
+  if (!ndt_localizer_step_align (localizer, step, error))
+    return FALSE;
+  const gboolean is_accepted = step->reason == NDT_REASON_NONE;
+  out->deskewed = step->tried && ndt_localizer_step_is_deskewed (step);
+  if (step->tried && is_accepted && step->jumps) {
+    tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
+    tracker->n_closed = 0;
+  }
+  if (!ndt_localizer_step_drift (localizer, step, error))
+    return FALSE;
+  if (step->jumps)
+    localizer->jump = out->innovation;
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+  if (ndt_tracker_starts (&step->guess))
+    memcpy (tracker->initial_stddev, step->search.stddev, sizeof (tracker->initial_stddev));
+  const NdtTracker before = *tracker;
+  ndt_tracker_update (tracker, &step->input, &step->guess, get_outcome (step), &body,
+      out->registration.nvtl, out->registration.matched_ratio, localizer->params.max_skips);
+  step->base = tracker->pose;
+  take_course (localizer, step);
+  if (is_accepted)
+    ndt_localizer_step_lead_velocity (localizer, step, &before);
+  if (is_accepted && !localizer->has_planar) {
+    localizer->has_planar = TRUE;
+    localizer->planar = body;
+  }
+  if (!decide (localizer, step, error))
+    return FALSE;
+  settle (localizer, step, &body);
   return ndt_localizer_step_search (localizer, step, error);
 }
 

@@ -11,7 +11,7 @@ ndt_tracker_reset (NdtTracker *tracker)
   tracker->time = tracker->good_time = -1;
 }
 
-static void
+void
 ndt_tracker_difference (const NdtPose *a, const NdtPose *b, double *metres, double *radians)
 {
   double d2 = 0, dot = 0;
@@ -61,8 +61,7 @@ ndt_tracker_turn_prior (const NdtPose *prior, const NdtPose *pose)
   return turned;
 }
 
-/* @pose moved by the increment of odometry. */
-static NdtPose
+NdtPose
 ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *after)
 {
   const NdtPose inverse = ndt_pose_inverse (before);
@@ -109,20 +108,6 @@ ndt_tracker_coast (const NdtTracker *tracker, int64_t time, NdtTrackerGuess *gue
   guess->coasts = 1;
 }
 
-/* Longest extrapolation by the velocity that the stream had when it was last accepted, seconds. */
-#define SEARCH_COAST 5.0
-
-/* Where the anchor's velocity leads in so many seconds. */
-static NdtPose
-ndt_tracker_extrapolate_anchor (const NdtTracker *tracker, double seconds)
-{
-  double twist[6];
-  for (int i = 0; i < 6; i++)
-    twist[i] = seconds * tracker->anchor_velocity[i];
-  const NdtPose way = ndt_pose_from_twist (twist);
-  return ndt_pose_mul (&tracker->anchor, &way);
-}
-
 /* Extrapolates the last good pose by the velocity, or, where that was discarded since, the last
  * accepted one by that which it had. 0 where there is none. */
 static int
@@ -134,14 +119,7 @@ ndt_tracker_get_course (const NdtTracker *tracker, int64_t time, NdtPose *course
         (double)(time - tracker->good_time) / (double)tracker->velocity_time);
     return 1;
   }
-  const double since = 1e-9 * (double)(time - tracker->anchor_time);
-  /* The velocity along a direction that was open is not known from scans. */
-  if (tracker->has_velocity || tracker->n_open > 0 || !tracker->has_anchor ||
-      !tracker->is_anchor_good || !tracker->has_anchor_velocity || tracker->anchor_time < 0 ||
-      !(since > 0) || since > SEARCH_COAST)
-    return 0;
-  *course = ndt_tracker_extrapolate_anchor (tracker, since);
-  return 1;
+  return !tracker->has_velocity && ndt_tracker_extrapolate_anchor (tracker, time, course);
 }
 
 void
@@ -190,6 +168,82 @@ ndt_tracker_hold_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
   guess->is_beyond = 1;
 }
 
+/* A pose that was set, or a start that is tried again. */
+static void
+ndt_tracker_propose_start (const NdtTracker *tracker, const NdtTrackerInput *input,
+    int32_t by_odometry, NdtTrackerGuess *guess)
+{
+  guess->prediction = NDT_TRACKER_FROM_INITIAL;
+  guess->far = 1;
+  guess->pose = tracker->initial;
+  /* A repeated start is of an earlier scan, and is moved by odometry if the heading is known. */
+  if (tracker->n_tries > 0 && by_odometry && tracker->initial_stddev[5] < NDT_TRACKER_HEADING)
+    guess->pose = ndt_tracker_move (&tracker->initial, &tracker->odometry, &input->odometry);
+  /* A prior of this scan is more recent than an initial pose. The stream's state is ignored after
+   * a pose set by hand. */
+  if (input->has_prior)
+    ndt_tracker_add_guess (guess, &input->prior);
+}
+
+/* The first guess: a prior, odometry, or constant velocity. @odometry: (inout): where odometry
+ * leads, if there is some. */
+static void
+ndt_tracker_propose (const NdtTracker *tracker, const NdtTrackerInput *input, int32_t by_odometry,
+    NdtPose *odometry, NdtTrackerGuess *guess)
+{
+  /* With a regularization the prediction by motion from an accepted pose has precedence over the
+   * prior. */
+  const int32_t is_held =
+      input->holds && guess->has_own && tracker->follows && tracker->n_against == 0;
+  if (input->has_prior && !is_held) {
+    guess->prediction = NDT_TRACKER_FROM_PRIOR;
+    guess->far = tracker->status != NDT_TRACKER_TRACKING;
+    guess->pose = input->prior;
+  } else if (guess->has_own && by_odometry) {
+    guess->prediction = NDT_TRACKER_FROM_ODOMETRY;
+    guess->pose = *odometry;
+  } else if (guess->has_own) {
+    guess->prediction = NDT_TRACKER_FROM_VELOCITY;
+    guess->pose = guess->own;
+    /* There is no velocity after a start, nor after a long time. */
+    guess->far = !guess->coasts;
+  }
+  if (guess->prediction == NDT_TRACKER_FROM_NOTHING && tracker->has_pose) {
+    /* Lost: the last pose, moved by odometry where there is some. */
+    guess->is_lost = guess->has_own = guess->far = 1;
+    guess->prediction = by_odometry ? NDT_TRACKER_FROM_ODOMETRY : NDT_TRACKER_FROM_VELOCITY;
+    guess->pose = guess->own =
+        by_odometry ? ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry)
+                    : tracker->pose;
+    *odometry = guess->pose;
+  }
+}
+
+/* The others, for a search. @odometry, @course: nullable */
+static void
+ndt_tracker_propose_others (const NdtTracker *tracker, const NdtTrackerInput *input,
+    const NdtPose *odometry, const NdtPose *course, NdtTrackerGuess *guess)
+{
+  if (input->has_prior && input->holds) {
+    const NdtPose turned =
+        ndt_tracker_turn_prior (&input->prior, odometry ? odometry : &guess->own);
+    ndt_tracker_add_guess (guess, &input->prior);
+    ndt_tracker_add_guess (guess, &turned);
+  }
+  if (odometry)
+    ndt_tracker_add_guess (guess, odometry);
+  if (input->has_odometry && tracker->has_good_odometry && tracker->scans_since_good > 0) {
+    const NdtPose pose =
+        ndt_tracker_move (&tracker->good_pose, &tracker->good_odometry, &input->odometry);
+    ndt_tracker_add_guess (guess, &pose);
+  }
+  ndt_tracker_add_guess (guess, &guess->own);
+  if ((!guess->coasts || tracker->scans_since_good > 0) && course)
+    ndt_tracker_add_guess (guess, course);
+  if (tracker->has_good)
+    ndt_tracker_add_guess (guess, &tracker->good_pose);
+}
+
 void
 ndt_tracker_predict (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtTrackerGuess *guess)
@@ -204,46 +258,11 @@ ndt_tracker_predict (
     if (by_odometry)
       odometry = ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry);
   }
-
   if (tracker->has_initial && !(tracker->n_tries > 0 && input->has_prior)) {
-    guess->prediction = NDT_TRACKER_FROM_INITIAL;
-    guess->far = 1;
-    guess->pose = tracker->initial;
-    /* A repeated start is of an earlier scan, and is moved by odometry if the heading is known. */
-    if (tracker->n_tries > 0 && by_odometry && tracker->initial_stddev[5] < NDT_TRACKER_HEADING)
-      guess->pose = ndt_tracker_move (&tracker->initial, &tracker->odometry, &input->odometry);
-    /* A prior of this scan is more recent than an initial pose. The stream's state is ignored after
-     * a pose set by hand. */
-    if (input->has_prior)
-      ndt_tracker_add_guess (guess, &input->prior);
+    ndt_tracker_propose_start (tracker, input, by_odometry, guess);
     return;
   }
-  /* With a regularization the prediction by motion from an accepted pose has precedence over the
-   * prior. */
-  const int32_t holds = input->has_prior && input->holds;
-  if (input->has_prior &&
-      !(holds && guess->has_own && tracker->follows && tracker->n_against == 0)) {
-    guess->prediction = NDT_TRACKER_FROM_PRIOR;
-    guess->far = tracker->status != NDT_TRACKER_TRACKING;
-    guess->pose = input->prior;
-  } else if (guess->has_own && by_odometry) {
-    guess->prediction = NDT_TRACKER_FROM_ODOMETRY;
-    guess->pose = odometry;
-  } else if (guess->has_own) {
-    guess->prediction = NDT_TRACKER_FROM_VELOCITY;
-    guess->pose = guess->own;
-    /* There is no velocity after a start, nor after a long time. */
-    guess->far = !guess->coasts;
-  }
-  if (guess->prediction == NDT_TRACKER_FROM_NOTHING && tracker->has_pose) {
-    /* Lost: the last pose, moved by odometry where there is some. */
-    guess->is_lost = guess->has_own = guess->far = 1;
-    guess->prediction = by_odometry ? NDT_TRACKER_FROM_ODOMETRY : NDT_TRACKER_FROM_VELOCITY;
-    guess->pose = guess->own =
-        by_odometry ? ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry)
-                    : tracker->pose;
-    odometry = guess->pose;
-  }
+  ndt_tracker_propose (tracker, input, by_odometry, &odometry, guess);
   NdtPose course = tracker->good_pose;
   const int32_t has_course = ndt_tracker_get_course (tracker, input->time, &course);
   const double since_good = tracker->good_time >= 0 && input->time > tracker->good_time
@@ -255,7 +274,7 @@ ndt_tracker_predict (
   const int32_t is_near = tracker->has_good && ndt_tracker_is_near (&input->prior, &course,
                                                    NDT_TRACKER_REACH, 4, since_good);
   /* A prior beyond the range of motion is wrong; several in a row, and the stream may be wrong. */
-  if (holds && (!leads || is_near))
+  if (input->has_prior && input->holds && (!leads || is_near))
     ndt_tracker_hold_prior (
         tracker, input, leads ? course.orientation : guess->pose.orientation, guess);
   guess->is_doubted = guess->is_apart && tracker->n_apart + 1 >= NDT_TRACKER_MAX_APART;
@@ -264,24 +283,8 @@ ndt_tracker_predict (
   /* A guess that contradicts the motion may be right, or the motion may be. */
   if (ndt_tracker_jumps (guess, &guess->pose))
     guess->far = 1;
-  if (holds) {
-    const NdtPose turned =
-        ndt_tracker_turn_prior (&input->prior, by_odometry ? &odometry : &guess->own);
-    ndt_tracker_add_guess (guess, &input->prior);
-    ndt_tracker_add_guess (guess, &turned);
-  }
-  if (by_odometry)
-    ndt_tracker_add_guess (guess, &odometry);
-  if (input->has_odometry && tracker->has_good_odometry && tracker->scans_since_good > 0) {
-    const NdtPose pose =
-        ndt_tracker_move (&tracker->good_pose, &tracker->good_odometry, &input->odometry);
-    ndt_tracker_add_guess (guess, &pose);
-  }
-  ndt_tracker_add_guess (guess, &guess->own);
-  if ((!guess->coasts || tracker->scans_since_good > 0) && has_course)
-    ndt_tracker_add_guess (guess, &course);
-  if (tracker->has_good)
-    ndt_tracker_add_guess (guess, &tracker->good_pose);
+  ndt_tracker_propose_others (
+      tracker, input, by_odometry ? &odometry : NULL, has_course ? &course : NULL, guess);
 }
 
 double
@@ -289,9 +292,6 @@ ndt_tracker_quality (double nvtl, double matched_ratio)
 {
   return nvtl * matched_ratio;
 }
-
-/* Largest error of odometry, as a fraction: three standard deviations of a bad one. */
-#define ODOMETRY_ERROR 0.15
 
 int
 ndt_tracker_follows (const NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose)
@@ -301,8 +301,9 @@ ndt_tracker_follows (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
   if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY) {
     double way, turn;
     ndt_tracker_difference (&tracker->pose, &guess->pose, &way, &turn);
-    if (ndt_tracker_is_near (pose, &guess->pose, NDT_TRACKER_FOLLOW + ODOMETRY_ERROR * way,
-            NDT_TRACKER_FOLLOW_TURN + ODOMETRY_ERROR * turn, 0))
+    if (ndt_tracker_is_near (pose, &guess->pose,
+            NDT_TRACKER_FOLLOW + NDT_TRACKER_ODOMETRY_ERROR * way,
+            NDT_TRACKER_FOLLOW_TURN + NDT_TRACKER_ODOMETRY_ERROR * turn, 0))
       return 1;
     if (!guess->far)
       return 0;
@@ -407,124 +408,6 @@ ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
   tracker->scans_since_good = 0;
 }
 
-/* Largest standard deviation of a start without an uncertainty, metres. */
-#define NARROW_START 1.0
-
-static void
-ndt_tracker_set_anchor (NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose,
-    double stddev, int32_t is_good)
-{
-  tracker->has_anchor = 1;
-  tracker->is_anchor_good = is_good;
-  tracker->anchor = *pose;
-  tracker->anchor_time = input->time;
-  tracker->has_anchor_odometry = input->has_odometry;
-  tracker->anchor_odometry = input->odometry;
-  tracker->anchor_stddev = stddev;
-  tracker->has_anchor_velocity = tracker->has_velocity && tracker->velocity_time > 0;
-  for (int i = 0; i < 6 && tracker->has_anchor_velocity; i++)
-    tracker->anchor_velocity[i] =
-        i < 3 ? tracker->velocity[i] / (1e-9 * (double)tracker->velocity_time) : 0;
-}
-
-void
-ndt_tracker_accept (
-    NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose, double overlap)
-{
-  ndt_tracker_set_anchor (tracker, input, pose, 0.5, 1);
-  tracker->anchor_overlap = overlap;
-}
-
-/* Metres and rad beyond the motion; the least speed, m/s, and how much faster than at the anchor a
- * body may be. */
-#define REACH_METRES 3.0
-#define REACH_RADIANS 0.5
-#define REACH_SPEED 3.0
-#define REACH_FASTER 1.5
-
-/* Seconds since the anchor. */
-static double
-ndt_tracker_since_anchor (const NdtTracker *tracker, const NdtTrackerInput *input)
-{
-  return tracker->anchor_time >= 0 && input->time > tracker->anchor_time
-             ? 1e-9 * (double)(input->time - tracker->anchor_time)
-             : NDT_TRACKER_NO_TIME * tracker->n_skipped;
-}
-
-/* A start without an uncertainty that has not fitted for this long is wrong, seconds. */
-#define START_PATIENCE 1.5
-
-/* Returns 1 where the anchor is such a start. */
-static int
-ndt_tracker_is_refuted (const NdtTracker *tracker, const NdtTrackerInput *input)
-{
-  return !tracker->is_anchor_good && tracker->anchor_stddev <= NARROW_START &&
-         ndt_tracker_since_anchor (tracker, input) > START_PATIENCE;
-}
-
-int
-ndt_tracker_reaches (const NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose)
-{
-  const double seconds = ndt_tracker_since_anchor (tracker, input);
-  const double *v = tracker->anchor_velocity;
-  double speed = REACH_SPEED, way, turn;
-  if (!tracker->has_anchor)
-    return 1;
-  if (ndt_tracker_is_refuted (tracker, input))
-    return 0;
-  if (tracker->has_anchor_odometry && input->has_odometry) {
-    const NdtPose led =
-        ndt_tracker_move (&tracker->anchor, &tracker->anchor_odometry, &input->odometry);
-    ndt_tracker_difference (&tracker->anchor, &led, &way, &turn);
-    return ndt_tracker_is_near (
-        pose, &led, REACH_METRES + ODOMETRY_ERROR * way, REACH_RADIANS + ODOMETRY_ERROR * turn, 0);
-  }
-  if (!tracker->is_anchor_good && !tracker->has_anchor_velocity)
-    speed = 0; /* what a start may be off by has no motion */
-  else if (tracker->is_anchor_good && (!tracker->has_anchor_velocity || tracker->n_open > 0))
-    speed = NDT_TRACKER_MAX_SPEED;
-  else if (tracker->has_anchor_velocity)
-    speed = fmax (speed, REACH_FASTER * sqrt (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
-  return ndt_tracker_is_near (pose, &tracker->anchor, REACH_METRES + REACH_FASTER * speed * seconds,
-      REACH_RADIANS + NDT_TRACKER_MAX_TURN * seconds, 0);
-}
-
-/* Growth of the searched region, m/s. */
-#define SEARCH_SPEED 5.0
-/* Largest standard deviation of the searched region, metres. */
-#define SEARCH_STDDEV 12.0
-/* Errors of odometry: a fraction of the distance, and rad a second. */
-#define SEARCH_DRIFT 0.1
-#define SEARCH_TURN 0.02
-
-int
-ndt_tracker_get_area (
-    const NdtTracker *tracker, const NdtTrackerInput *input, NdtPose *around, double stddev[6])
-{
-  const double since = ndt_tracker_since_anchor (tracker, input);
-  double metres, radians, xy, yaw = 1.5;
-  /* A start without an uncertainty is contradicted by each place in which it does not lie: all of
-   * the map may have rivals of these. */
-  if (!tracker->has_anchor || (!tracker->is_anchor_good && tracker->anchor_stddev <= NARROW_START))
-    return 0;
-  *around = tracker->anchor;
-  if (tracker->has_anchor_velocity && since < SEARCH_COAST)
-    *around = ndt_tracker_extrapolate_anchor (tracker, since);
-  xy = tracker->anchor_stddev + (tracker->is_anchor_good ? SEARCH_SPEED * since : 0);
-  if (tracker->has_anchor_odometry && input->has_odometry) {
-    *around = ndt_tracker_move (&tracker->anchor, &tracker->anchor_odometry, &input->odometry);
-    ndt_tracker_difference (around, &tracker->anchor, &metres, &radians);
-    /* After a second without a match at its prediction odometry is wrong or has slipped. */
-    xy = tracker->anchor_stddev + SEARCH_DRIFT * metres +
-         (tracker->n_against > 10 ? SEARCH_SPEED * (since - 1) : 0);
-    yaw = tracker->n_against > 10 ? 1.5 : 0.2 + SEARCH_TURN * since;
-  }
-  xy = xy > SEARCH_STDDEV ? SEARCH_STDDEV : xy;
-  for (int i = 0; i < 6; i++)
-    stddev[i] = i < 2 ? xy : i == 2 ? 0.3 : i == 5 ? yaw : 0;
-  return 1;
-}
-
 void
 ndt_tracker_relocate (NdtTracker *tracker, const NdtPose *pose, int64_t time,
     const NdtPose *odometry, const double velocity[6], int64_t velocity_time)
@@ -569,6 +452,122 @@ ndt_tracker_believes (const NdtTrackerGuess *guess, NdtTrackerOutcome outcome)
          (outcome == NDT_OUTCOME_UNUSABLE || guess->prediction == NDT_TRACKER_FROM_ODOMETRY);
 }
 
+/* The status after a scan that was predicted, by the one before it and by what came of it:
+ * docs/tracking.md, "States and outcomes". What depends on more than these two is in
+ * ndt_tracker_next_status(). */
+enum {
+  T = NDT_TRACKER_TRACKING,
+  D = NDT_TRACKER_DEGRADED,
+  L = NDT_TRACKER_LOST,
+  S = NDT_TRACKER_SKIPPED
+};
+static const int32_t next_status[][NDT_OUTCOME_UNUSABLE + 1] = {
+    /* GOOD, DOUBTFUL, UNCERTAIN, DEGRADED, FAILED, UNUSABLE */
+    [NDT_TRACKER_INITIALIZING] = {T, D, D, D, L, S},
+    [NDT_TRACKER_TRACKING] = {T, D, D, D, S, S},
+    [NDT_TRACKER_DEGRADED] = {T, D, D, D, S, S},
+    [NDT_TRACKER_LOST] = {T, D, D, D, L, S},
+    [NDT_TRACKER_SKIPPED] = {T, D, D, D, S, S},
+};
+
+/* For the state, with the scan that it is after counted. */
+static int32_t
+ndt_tracker_next_status (const NdtTracker *tracker, const NdtTrackerGuess *guess,
+    NdtTrackerOutcome outcome, uint32_t max_skips)
+{
+  if (guess->prediction == NDT_TRACKER_FROM_NOTHING)
+    return tracker->has_good || tracker->status == NDT_TRACKER_LOST ? NDT_TRACKER_LOST
+                                                                    : NDT_TRACKER_INITIALIZING;
+  if (outcome == NDT_OUTCOME_GOOD)
+    return tracker->n_unconfirmed > 0 ? NDT_TRACKER_DEGRADED : NDT_TRACKER_TRACKING;
+  if (guess->is_lost || (uint32_t)tracker->n_against > max_skips)
+    return NDT_TRACKER_LOST;
+  return next_status[tracker->status][outcome];
+}
+
+/* A running mean over about ten scans adapts to the surroundings. */
+static double
+ndt_tracker_mean (double mean, double value, int32_t n)
+{
+  return mean + (value - mean) / (n < 10 ? n : 10);
+}
+
+/* A scan that is where motion or a start leads, or confirms a place. */
+static void
+ndt_tracker_take_good (NdtTracker *tracker, const NdtTrackerInput *input,
+    const NdtTrackerGuess *guess, const NdtPose *pose, double nvtl, double quality)
+{
+  const int32_t starts = ndt_tracker_starts (guess);
+  /* What scans in another place told of an open road, and how that was found, is over. */
+  if (starts)
+    tracker->n_closed = tracker->is_from_far = 0;
+  ndt_tracker_take_pose (tracker, input, guess, pose);
+  tracker->follows = 1;
+  tracker->n_against = 0;
+  tracker->n_unconfirmed -= tracker->n_unconfirmed > 0;
+  tracker->n_skipped = tracker->n_unconfirmed > 0 ? tracker->n_skipped + 1 : 0;
+  tracker->has_initial = tracker->n_tries = 0;
+  tracker->n_good = starts ? 1 : tracker->n_good + 1;
+  tracker->n_since_start =
+      starts ? 1 : tracker->n_since_start + (tracker->n_since_start < INT32_MAX);
+  tracker->mean_quality = ndt_tracker_mean (tracker->mean_quality, quality, tracker->n_good);
+  tracker->mean_nvtl = ndt_tracker_mean (tracker->mean_nvtl, nvtl, tracker->n_good);
+  tracker->level = tracker->mean_quality;
+}
+
+/* A scan that is rejected, or could not be aligned. @carries: the motion is continued. */
+static void
+ndt_tracker_take_rejected (NdtTracker *tracker, const NdtTrackerInput *input,
+    const NdtTrackerGuess *guess, NdtTrackerOutcome outcome, const NdtPose *pose, double quality,
+    int32_t carries)
+{
+  tracker->n_skipped++;
+  /* A scan that could not be aligned is no evidence against the pose. Along a road that was open
+   * scans in a row have to tell where the body is. */
+  if (outcome <= NDT_OUTCOME_DEGRADED) {
+    tracker->n_against++;
+    tracker->n_closed = 0;
+  }
+  if (ndt_tracker_starts (guess) && outcome <= NDT_OUTCOME_FAILED)
+    ndt_tracker_reject_start (tracker, input, &guess->pose);
+  tracker->level = tracker->mean_quality;
+  if (outcome == NDT_OUTCOME_DOUBTFUL) {
+    tracker->follows = ndt_tracker_follows (tracker, guess, pose);
+    if (tracker->follows) {
+      ndt_tracker_take_pose (tracker, input, guess, pose);
+      tracker->level = quality;
+      tracker->n_against = 0;
+    }
+  } else if (outcome < NDT_OUTCOME_FAILED) {
+    tracker->follows = carries;
+    tracker->has_velocity = tracker->has_velocity && tracker->n_against <= NDT_TRACKER_CARRY;
+  }
+}
+
+/* Whether the start, of which this scan gave no pose, is tried again with the next one. */
+static void
+ndt_tracker_keep_start (NdtTracker *tracker, const NdtTrackerGuess *guess,
+    NdtTrackerOutcome outcome, int32_t waits, uint32_t max_skips)
+{
+  /* One set by hand is kept for the next scan that can be aligned; others, and searches around one,
+   * for as many scans as they are tried. */
+  const int32_t again =
+      outcome == NDT_OUTCOME_UNCERTAIN ||
+      (waits && (guess->prediction == NDT_TRACKER_FROM_PRIOR || tracker->n_tries > 0));
+  if (outcome != NDT_OUTCOME_UNUSABLE)
+    tracker->has_initial = 0;
+  if (again && (uint32_t)++tracker->n_tries <= max_skips) {
+    tracker->has_initial = 1;
+    tracker->initial = guess->pose;
+  } else if (again) {
+    tracker->has_initial = 0;
+    tracker->status = NDT_TRACKER_LOST;
+    tracker->n_good = 0;
+  }
+  if (!tracker->has_initial)
+    tracker->n_tries = 0;
+}
+
 void
 ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const NdtTrackerGuess *guess,
     NdtTrackerOutcome outcome, const NdtPose *pose, double nvtl, double matched_ratio,
@@ -576,12 +575,9 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
 {
   const double quality = ndt_tracker_quality (nvtl, matched_ratio);
   const int32_t starts = ndt_tracker_starts (guess);
-  /* A start whose scan could not be aligned gives no pose. One set by hand is kept; others are kept
-   * for as many scans as they are tried. */
+  /* A start whose scan could not be aligned gives no pose. */
   const int32_t waits = starts && !guess->has_own && outcome == NDT_OUTCOME_UNUSABLE;
-  const int32_t again =
-      outcome == NDT_OUTCOME_UNCERTAIN ||
-      (waits && (guess->prediction == NDT_TRACKER_FROM_PRIOR || tracker->n_tries > 0));
+  /* For some scans the motion is continued from an accepted pose even where scans are rejected. */
   const int32_t carries = tracker->follows && !guess->far &&
                           (guess->prediction == NDT_TRACKER_FROM_ODOMETRY ||
                               (guess->prediction == NDT_TRACKER_FROM_VELOCITY && guess->coasts &&
@@ -589,83 +585,16 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   tracker->scans_since_good++;
   if (starts)
     tracker->n_against = 0;
-  if (outcome == NDT_OUTCOME_GOOD) {
-    /* What scans in another place told of an open road, and how that was found, is over. */
-    if (starts)
-      tracker->n_closed = tracker->is_from_far = 0;
-    ndt_tracker_take_pose (tracker, input, guess, pose);
-    tracker->follows = 1;
-    tracker->n_against = 0;
-    tracker->n_unconfirmed -= tracker->n_unconfirmed > 0;
-    tracker->status = tracker->n_unconfirmed > 0 ? NDT_TRACKER_DEGRADED : NDT_TRACKER_TRACKING;
-    tracker->n_skipped = tracker->n_unconfirmed > 0 ? tracker->n_skipped + 1 : 0;
-    tracker->has_initial = tracker->n_tries = 0;
-    /* A running mean over about ten scans adapts to the surroundings. */
-    tracker->n_good = starts ? 1 : tracker->n_good + 1;
-    tracker->n_since_start =
-        starts ? 1 : tracker->n_since_start + (tracker->n_since_start < INT32_MAX);
-    tracker->mean_quality +=
-        (quality - tracker->mean_quality) / (tracker->n_good < 10 ? tracker->n_good : 10);
-    tracker->mean_nvtl +=
-        (nvtl - tracker->mean_nvtl) / (tracker->n_good < 10 ? tracker->n_good : 10);
-    tracker->level = tracker->mean_quality;
-  } else {
-    tracker->n_skipped++;
-    /* A scan that could not be aligned is no evidence against the pose. */
-    tracker->n_against += outcome <= NDT_OUTCOME_DEGRADED;
-    /* Along a road that was open scans in a row have to tell where the body is. */
-    if (outcome <= NDT_OUTCOME_DEGRADED)
-      tracker->n_closed = 0;
-    if (starts && outcome <= NDT_OUTCOME_FAILED)
-      ndt_tracker_set_anchor (
-          tracker, input, &guess->pose, fmax (tracker->initial_stddev[0], NARROW_START), 0);
-    tracker->level = tracker->mean_quality;
-    if (outcome == NDT_OUTCOME_DOUBTFUL) {
-      tracker->follows = ndt_tracker_follows (tracker, guess, pose);
-      if (tracker->follows) {
-        ndt_tracker_take_pose (tracker, input, guess, pose);
-        tracker->level = quality;
-        tracker->n_against = 0;
-      }
-    } else if (outcome < NDT_OUTCOME_FAILED) {
-      /* For some scans the motion is continued from an accepted pose even where scans are rejected.
-       */
-      tracker->follows = carries;
-      tracker->has_velocity = tracker->has_velocity && tracker->n_against <= NDT_TRACKER_CARRY;
-    }
-    if (guess->prediction == NDT_TRACKER_FROM_NOTHING)
-      tracker->status = tracker->has_good || tracker->status == NDT_TRACKER_LOST
-                            ? NDT_TRACKER_LOST
-                            : NDT_TRACKER_INITIALIZING;
-    else if ((uint32_t)tracker->n_against > max_skips ||
-             (guess->is_lost && outcome != NDT_OUTCOME_GOOD))
-      tracker->status = NDT_TRACKER_LOST;
-    else if (outcome <= NDT_OUTCOME_DEGRADED)
-      tracker->status = NDT_TRACKER_DEGRADED;
-    else if (outcome == NDT_OUTCOME_FAILED && tracker->status != NDT_TRACKER_TRACKING &&
-             tracker->status != NDT_TRACKER_DEGRADED && tracker->status != NDT_TRACKER_SKIPPED)
-      tracker->status = NDT_TRACKER_LOST; /* a start without any pair */
-    else
-      tracker->status = NDT_TRACKER_SKIPPED;
-    /* Scores may differ in the place where it is found. */
-    if (tracker->status == NDT_TRACKER_LOST)
-      tracker->n_good = tracker->follows = tracker->has_velocity = 0;
-    /* An initial pose is kept for the next scan that can be aligned. */
-    if (outcome != NDT_OUTCOME_UNUSABLE)
-      tracker->has_initial = 0;
-    /* Repeats the search around an uncertain start; an unreliable result is not used for
-     * predictions. */
-    if (again && (uint32_t)++tracker->n_tries <= max_skips) {
-      tracker->has_initial = 1;
-      tracker->initial = guess->pose;
-    } else if (again) {
-      tracker->has_initial = 0;
-      tracker->status = NDT_TRACKER_LOST;
-      tracker->n_good = 0;
-    }
-    if (!tracker->has_initial)
-      tracker->n_tries = 0;
-  }
+  if (outcome == NDT_OUTCOME_GOOD)
+    ndt_tracker_take_good (tracker, input, guess, pose, nvtl, quality);
+  else
+    ndt_tracker_take_rejected (tracker, input, guess, outcome, pose, quality, carries);
+  tracker->status = ndt_tracker_next_status (tracker, guess, outcome, max_skips);
+  /* Scores may differ in the place where it is found. */
+  if (tracker->status == NDT_TRACKER_LOST)
+    tracker->n_good = tracker->follows = tracker->has_velocity = 0;
+  if (outcome != NDT_OUTCOME_GOOD)
+    ndt_tracker_keep_start (tracker, guess, outcome, waits, max_skips);
 
   if (guess->is_held)
     tracker->n_apart = guess->is_beyond && !guess->is_doubted ? tracker->n_apart + 1 : 0;

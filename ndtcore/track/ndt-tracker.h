@@ -35,6 +35,30 @@ typedef enum {
 } NdtTrackerOutcome;
 
 /**
+ * NdtTrackerAnchor:
+ * @is_set: there is one
+ * @is_accepted: @pose was accepted; otherwise it is of a start that was rejected
+ * @pose: of the last accepted scan, or of that start …
+ * @time: … ns …
+ * @stddev: … and its standard deviation, metres
+ * @has_odometry: @odometry belongs to it
+ * @has_velocity: @velocity of the body at that time is known, a twist per second without rotation
+ * @overlap: of the scan that it was accepted with, see NdtLocalization
+ */
+typedef struct {
+  int32_t is_set;
+  int32_t is_accepted;
+  NdtPose pose;
+  int64_t time;
+  double stddev;
+  int32_t has_odometry;
+  NdtPose odometry;
+  int32_t has_velocity;
+  double velocity[6];
+  double overlap;
+} NdtTrackerAnchor;
+
+/**
  * NdtTracker:
  * @status: NDT_TRACKER_…
  * @n_skipped: consecutive scans that were not good
@@ -67,14 +91,7 @@ typedef enum {
  * @n_to_close: … and that still have to …
  * @is_from_far: … at a place that a search has found, and not where motion led …
  * @closed_quality: … and @mean_quality before
- * @has_anchor: @anchor is the last accepted pose, or a start without one; around it a lost stream
- *   is searched for, see ndt_tracker_get_area() …
- * @is_anchor_good: … it was accepted
- * @anchor_overlap: of the scan that it was accepted with, see NdtLocalization
- * @anchor_odometry: … belongs to it, if @has_anchor_odometry
- * @anchor_stddev: its standard deviation, metres
- * @anchor_velocity: of the body at that time, a twist per second without rotation, if
- *   @has_anchor_velocity
+ * @anchor: around it a lost stream is searched for
  * @drift: variance of the position, if it is where the scans say
  * @open_drift: the same, of all that it could be: of scans that were not accepted since the last
  *   one that was, nothing counts but what tells one place from all others
@@ -117,16 +134,7 @@ typedef struct {
   int32_t n_to_close;
   int32_t is_from_far;
   double closed_quality;
-  int32_t has_anchor;
-  int32_t is_anchor_good;
-  double anchor_overlap;
-  NdtPose anchor;
-  int64_t anchor_time;
-  int32_t has_anchor_odometry;
-  NdtPose anchor_odometry;
-  double anchor_stddev;
-  int32_t has_anchor_velocity;
-  double anchor_velocity[6];
+  NdtTrackerAnchor anchor;
   NdtDrift drift;
   NdtDrift open_drift;
 } NdtTracker;
@@ -208,6 +216,9 @@ typedef struct {
 /* Rejected scans in a row before a prediction by velocity is discarded. */
 #define NDT_TRACKER_CARRY 2
 
+/* Largest error of odometry, as a fraction: three standard deviations of a bad one. */
+#define NDT_TRACKER_ODOMETRY_ERROR 0.15
+
 /* Largest standard deviation of a heading, rad, with which odometry is used. */
 #define NDT_TRACKER_HEADING 0.5
 
@@ -219,6 +230,10 @@ typedef struct {
 #define NDT_TRACKER_SAME_TURN 0.1
 
 void ndt_tracker_reset (NdtTracker *tracker);
+/* Metres and rad between two poses. */
+void ndt_tracker_difference (const NdtPose *a, const NdtPose *b, double *metres, double *radians);
+/* @pose moved by the increment of odometry. */
+NdtPose ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *after);
 /* Returns 1 where @pose is within @metres, and the effect of acceleration, of the prediction by
  * motion. */
 int ndt_tracker_is_near (
@@ -247,18 +262,26 @@ int ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess
  * at its prediction and is no worse than the scan before. */
 int ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
     const NdtPose *pose, double nvtl, double matched_ratio);
+/* ---- The anchor: ndt-tracker-anchor.c ---- */
+
+/* Makes the pose of a scan that is TRACKING the anchor. @overlap: see NdtLocalization. */
+void ndt_tracker_accept (
+    NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose, double overlap);
+/* Makes a start that was rejected the anchor. */
+void ndt_tracker_reject_start (
+    NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *start);
+/* Where the velocity leads that the body had when it was last accepted; 0 where it does not. */
+int ndt_tracker_extrapolate_anchor (const NdtTracker *tracker, int64_t time, NdtPose *pose);
+/* Returns 1 where a body that was at the anchor can have got to @pose by the time of @input. */
+int ndt_tracker_reaches (
+    const NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose);
 /* The region to be searched where the predictions fail: around the last accepted pose, moved by
  * odometry, or as far as the time allows; or around a start that did not fit and has an
  * uncertainty. 0 where there is none. */
 int ndt_tracker_get_area (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtPose *around, double stddev[6]);
 
-/* Makes the pose of a scan that is TRACKING the anchor. @overlap: see NdtLocalization. */
-void ndt_tracker_accept (
-    NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose, double overlap);
-/* Returns 1 where a body that was at the anchor can have got to @pose by the time of @input. */
-int ndt_tracker_reaches (
-    const NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *pose);
+/* ---- States and outcomes ---- */
 
 /* Sets the pose that a search has found: @pose at @time, with the odometry then, and the velocity
  * as a twist over @velocity_time nanoseconds; both nullable. The next scan has to confirm it. */

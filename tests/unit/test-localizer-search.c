@@ -206,7 +206,7 @@ test_area_of_start (void)
     off.position[0] = 103;
     ndt_tracker_predict (&tracker, &input, &guess);
     ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DEGRADED, &off, 2, 0.9, 3);
-    g_assert_false (tracker.is_anchor_good);
+    g_assert_false (tracker.anchor.is_accepted);
     off.position[0] = 102.9;
     g_assert_true (ndt_tracker_reaches (&tracker, &later, &off));
     off.position[0] = 103.1;
