@@ -11,27 +11,6 @@ ndt_tracker_reset (NdtTracker *tracker)
   tracker->time = tracker->good_time = -1;
 }
 
-void
-ndt_tracker_difference (const NdtPose *a, const NdtPose *b, double *metres, double *radians)
-{
-  double d2 = 0, dot = 0;
-  for (int i = 0; i < 3; i++)
-    d2 += (a->position[i] - b->position[i]) * (a->position[i] - b->position[i]);
-  for (int i = 0; i < 4; i++)
-    dot += a->orientation[i] * b->orientation[i];
-  *metres = sqrt (d2);
-  *radians = 2 * acos (fabs (dot) < 1 ? fabs (dot) : 1);
-}
-
-int
-ndt_tracker_is_near (
-    const NdtPose *pose, const NdtPose *own, double metres, double radians, double elapsed)
-{
-  double m, r;
-  ndt_tracker_difference (pose, own, &m, &r);
-  return m <= metres + 0.5 * NDT_TRACKER_ACCELERATION * elapsed * elapsed && r <= radians;
-}
-
 /* Returns 1 where the pose is out of the range of constant velocity. */
 static int
 ndt_tracker_jumps (const NdtTrackerGuess *guess, const NdtPose *pose)
@@ -59,14 +38,6 @@ ndt_tracker_turn_prior (const NdtPose *prior, const NdtPose *pose)
   for (int i = 0; i < 4; i++)
     turned.orientation[i] = pose->orientation[i];
   return turned;
-}
-
-NdtPose
-ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *after)
-{
-  const NdtPose inverse = ndt_pose_inverse (before);
-  const NdtPose increment = ndt_pose_mul (&inverse, after);
-  return ndt_pose_mul (pose, &increment);
 }
 
 static NdtPose

@@ -4,6 +4,8 @@
  * outcomes. */
 #pragma once
 
+#include <math.h>
+
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/odometry/ndt-course.h"
 #include "ndtcore/odometry/ndt-drift.h"
@@ -229,15 +231,40 @@ typedef struct {
 #define NDT_TRACKER_SAME 0.5
 #define NDT_TRACKER_SAME_TURN 0.1
 
-void ndt_tracker_reset (NdtTracker *tracker);
 /* Metres and rad between two poses. */
-void ndt_tracker_difference (const NdtPose *a, const NdtPose *b, double *metres, double *radians);
-/* @pose moved by the increment of odometry. */
-NdtPose ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *after);
+static inline void
+ndt_tracker_difference (const NdtPose *a, const NdtPose *b, double *metres, double *radians)
+{
+  double d2 = 0, dot = 0;
+  for (int i = 0; i < 3; i++)
+    d2 += (a->position[i] - b->position[i]) * (a->position[i] - b->position[i]);
+  for (int i = 0; i < 4; i++)
+    dot += a->orientation[i] * b->orientation[i];
+  *metres = sqrt (d2);
+  *radians = 2 * acos (fabs (dot) < 1 ? fabs (dot) : 1);
+}
+
 /* Returns 1 where @pose is within @metres, and the effect of acceleration, of the prediction by
  * motion. */
-int ndt_tracker_is_near (
-    const NdtPose *pose, const NdtPose *own, double metres, double radians, double elapsed);
+static inline int
+ndt_tracker_is_near (
+    const NdtPose *pose, const NdtPose *own, double metres, double radians, double elapsed)
+{
+  double m, r;
+  ndt_tracker_difference (pose, own, &m, &r);
+  return m <= metres + 0.5 * NDT_TRACKER_ACCELERATION * elapsed * elapsed && r <= radians;
+}
+
+/* @pose moved by the increment of odometry. */
+static inline NdtPose
+ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *after)
+{
+  const NdtPose inverse = ndt_pose_inverse (before);
+  const NdtPose increment = ndt_pose_mul (&inverse, after);
+  return ndt_pose_mul (pose, &increment);
+}
+
+void ndt_tracker_reset (NdtTracker *tracker);
 /* The position of a prior with the orientation of @pose, for priors from GNSS, which may have no
  * yaw. */
 NdtPose ndt_tracker_turn_prior (const NdtPose *prior, const NdtPose *pose);
