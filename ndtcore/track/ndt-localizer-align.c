@@ -25,9 +25,9 @@ begin_course (const NdtLocalizer *localizer, const NdtObservation *observation,
 {
   const NdtTracker *tracker = &localizer->tracker;
   ndt_course_init (course, span, observation->time, observation->time_on_points);
-  const gboolean by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY && !guess->far;
-  if (by_odometry || (guess->coasts && (guess->prediction == NDT_TRACKER_FROM_ODOMETRY ||
-                                           guess->prediction == NDT_TRACKER_FROM_VELOCITY)))
+  const gboolean by_odometry = guess->prediction == NDT_PREDICTION_ODOMETRY && !guess->far;
+  if (by_odometry || (guess->coasts && (guess->prediction == NDT_PREDICTION_ODOMETRY ||
+                                           guess->prediction == NDT_PREDICTION_CONSTANT_VELOCITY)))
     course->has_velocity = ndt_course_get_velocity (&tracker->pose, tracker->time,
         by_odometry ? &guess->pose : &guess->own, observation->time, course->velocity);
   if (!course->has_velocity && observation->has_velocity) {
@@ -141,8 +141,8 @@ is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 static const NdtCourse *
 get_last_course (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
-  const gboolean starts = step->guess.prediction == NDT_TRACKER_FROM_INITIAL ||
-                          localizer->tracker.status == NDT_TRACKER_LOST;
+  const gboolean starts = step->guess.prediction == NDT_PREDICTION_INITIAL ||
+                          localizer->tracker.status == NDT_TRACK_LOST;
   return starts || !localizer->course.has_pose ? NULL : &localizer->course;
 }
 
@@ -161,7 +161,7 @@ static gboolean
 is_contradicted (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtTrackerGuess *guess = &step->guess;
-  return (guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->coasts &&
+  return (guess->prediction == NDT_PREDICTION_PRIOR && guess->coasts &&
              localizer->tracker.n_against == 0 &&
              !ndt_tracker_is_near (
                  &guess->pose, &guess->own, NDT_TRACKER_REACH, 4, guess->elapsed)) ||
@@ -186,7 +186,7 @@ static double
 get_local_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const double most = get_most_passes (localizer, step);
-  if (step->guess.prediction != NDT_TRACKER_FROM_ODOMETRY)
+  if (step->guess.prediction != NDT_PREDICTION_ODOMETRY)
     return MIN (most, LOCAL_PASSES);
   return localizer->was_open && most > NDT_PROFILE_PASSES ? most - NDT_PROFILE_PASSES : most;
 }
@@ -418,7 +418,7 @@ is_nearest (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   return step->reason == NDT_REASON_NONE && !step->jumps &&
          ndt_observability_count_open (&step->out.registration.observability) == 0 &&
-         (step->guess.prediction != NDT_TRACKER_FROM_INITIAL ||
+         (step->guess.prediction != NDT_PREDICTION_INITIAL ||
              ndt_localizer_step_is_near (localizer, step));
 }
 

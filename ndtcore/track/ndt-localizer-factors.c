@@ -149,7 +149,7 @@ ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *
   step->first = localizer->planar;
   if (params->prior_factor && guess->is_held && !guess->is_apart && observation->has_prior_stddev)
     add_diagonal (&sum, &step->input.prior, observation->prior_stddev);
-  if (params->odometry_factor && guess->prediction == NDT_TRACKER_FROM_ODOMETRY)
+  if (params->odometry_factor && guess->prediction == NDT_PREDICTION_ODOMETRY)
     add_odometry (localizer, step, &sum);
   if (params->planar && localizer->has_planar)
     add_planar (localizer, step, &sum);
@@ -187,7 +187,7 @@ ndt_localizer_step_get_extra (
   extra->weight = NDT_DRIFT_CLUSTERING;
   if (guess->is_held && !guess->is_apart)
     extra->has |= NDT_EXPR_TERMS_PRIOR;
-  if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY)
+  if (guess->prediction == NDT_PREDICTION_ODOMETRY)
     extra->has |= NDT_EXPR_TERMS_ODOMETRY;
   if (step->has_first)
     extra->has |= NDT_EXPR_TERMS_FIRST;

@@ -155,7 +155,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
       !is_upright (localizer, &body))
     return NDT_REASON_IMPLAUSIBLE_MOTION;
   if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
-    if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
+    if (step->guess.prediction == NDT_PREDICTION_INITIAL && !step->is_wide &&
         !is_start (step, &body))
       return NDT_REASON_IMPLAUSIBLE_MOTION;
     step->jumps = !starts && !follows && !is_close (tracker, step, &body);
@@ -164,7 +164,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
     return !starts && !follows && has_fallen (tracker, step) ? misfit : NDT_REASON_NONE;
   }
   /* Points outside of the map are no evidence against a start whose result is near it. */
-  if (step->guess.prediction == NDT_TRACKER_FROM_INITIAL && !step->is_wide &&
+  if (step->guess.prediction == NDT_PREDICTION_INITIAL && !step->is_wide &&
       out->overlap >= LEAST_OVERLAP && out->fit >= SAME_NVTL * out->overlap &&
       near_guess (step, &body))
     return NDT_REASON_NONE;
@@ -181,7 +181,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
    * that leads there is evidence as well. */
   const gboolean is_held = step->input.holds && step->input.has_prior;
   const gboolean by_odometry =
-      step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY && !step->guess.far;
+      step->guess.prediction == NDT_PREDICTION_ODOMETRY && !step->guess.far;
   step->dropped = (!is_held && !by_odometry && has_fallen (tracker, step)) ||
                   ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
                       registration->nvtl, registration->matched_ratio);
@@ -198,7 +198,7 @@ question (const NdtLocalizer *localizer, NdtLocalizerStep *step)
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (ndt_tracker_starts (&step->guess) || step->is_wide || tracker->n_unconfirmed > 0 ||
       tracker->n_open > 0 || (step->input.holds && step->input.has_prior) ||
-      (step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY && !step->guess.far) ||
+      (step->guess.prediction == NDT_PREDICTION_ODOMETRY && !step->guess.far) ||
       !ndt_tracker_follows (tracker, &step->guess, &body))
     return;
   step->dropped = ndt_localizer_get_quality (&step->out.registration) < localizer->refuted_below;
@@ -329,7 +329,7 @@ get_start_stddev (const NdtLocalizerStep *step)
 {
   const double *stddev = step->search.stddev, *prior = step->observation->prior_stddev;
   double known = MAX (stddev[0], stddev[1]);
-  if (step->guess.prediction != NDT_TRACKER_FROM_INITIAL && step->observation->has_prior_stddev &&
+  if (step->guess.prediction != NDT_PREDICTION_INITIAL && step->observation->has_prior_stddev &&
       prior[0] >= 0 && prior[1] >= 0 && isfinite (prior[0] + prior[1]))
     known = MAX (prior[0], prior[1]);
   return MAX (known, START_STDDEV);
@@ -355,8 +355,7 @@ static gboolean
 agrees_with_motion (const NdtTrackerGuess *guess, const NdtPose *body)
 {
   double metres, own;
-  if (guess->prediction != NDT_TRACKER_FROM_PRIOR || !guess->far || !guess->has_own ||
-      !guess->coasts)
+  if (guess->prediction != NDT_PREDICTION_PRIOR || !guess->far || !guess->has_own || !guess->coasts)
     return FALSE;
   ndt_pose_difference (body, &guess->pose, &metres, NULL);
   ndt_pose_difference (body, &guess->own, &own, NULL);
@@ -479,14 +478,14 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   NdtDriftStep from = {
       .seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME,
-      .by_odometry = guess->prediction == NDT_TRACKER_FROM_ODOMETRY,
+      .by_odometry = guess->prediction == NDT_PREDICTION_ODOMETRY,
   };
   double shift[3], before[3], lead[3], told[3][3] = {{0}};
   const gboolean agrees = agrees_with_motion (guess, &body);
   const NdtPose *led = agrees ? &guess->own : &guess->pose;
   ndt_pose_difference (led, &tracker->pose, &from.way, NULL);
   const gboolean resets =
-      !agrees && (ndt_tracker_starts (guess) || guess->prediction == NDT_TRACKER_FROM_PRIOR);
+      !agrees && (ndt_tracker_starts (guess) || guess->prediction == NDT_PREDICTION_PRIOR);
   if (resets) {
     ndt_drift_reset (&tracker->drift, get_start_stddev (step));
     tracker->open_drift = tracker->drift;
@@ -534,7 +533,7 @@ ndt_localizer_step_settle_drift (NdtLocalizer *localizer, NdtLocalizerStep *step
 {
   NdtTracker *tracker = &localizer->tracker;
   NdtLocalization *out = &step->out;
-  if (tracker->status == NDT_TRACKER_TRACKING) {
+  if (tracker->status == NDT_TRACK_TRACKING) {
     tracker->open_drift = tracker->drift;
     return;
   }
@@ -568,7 +567,7 @@ static void
 add_distortion (const NdtLocalizerStep *step, double c[36])
 {
   const gboolean by_odometry =
-      step->guess.prediction == NDT_TRACKER_FROM_ODOMETRY && !step->guess.far;
+      step->guess.prediction == NDT_PREDICTION_ODOMETRY && !step->guess.far;
   const gboolean own = !step->guess.coasts && !by_odometry && !step->observation->has_velocity;
   const double metres = own ? OWN_VELOCITY : WRONG_VELOCITY * step->out.innovation;
   const double turn = own ? OWN_TURN : 0;

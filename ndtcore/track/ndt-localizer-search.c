@@ -155,7 +155,7 @@ static gboolean
 is_in_trouble (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const gint32 status = localizer->tracker.status;
-  return step->is_questioned || status == NDT_TRACKER_LOST || status == NDT_TRACKER_INITIALIZING ||
+  return step->is_questioned || status == NDT_TRACK_LOST || status == NDT_TRACK_INITIALIZING ||
          step->reason == NDT_REASON_BAD_FIT || step->reason == NDT_REASON_WEAK_OVERLAP ||
          step->reason == NDT_REASON_NO_MAP;
 }

@@ -31,7 +31,7 @@ ndt_localizer_predict (
   NdtTrackerGuess guess;
   ndt_tracker_predict (&localizer->tracker, &input, &guess);
   *pose = guess.pose;
-  return (NdtPrediction)guess.prediction;
+  return guess.prediction;
 }
 
 /* Sets the region around the guess that is searched. FALSE where the search from far covers it, or
@@ -45,7 +45,7 @@ get_search (const NdtLocalizer *localizer, const NdtObservation *observation,
   *search = localizer->params.start;
   if (!ndt_tracker_starts (guess))
     return FALSE;
-  if (guess->prediction == NDT_TRACKER_FROM_PRIOR)
+  if (guess->prediction == NDT_PREDICTION_PRIOR)
     stddev = observation->has_prior_stddev ? observation->prior_stddev : NULL;
   else
     stddev = tracker->n_tries > 0 ? tracker->initial_stddev : NULL;
@@ -63,10 +63,10 @@ ndt_localizer_step_predict (
   memset (step, 0, sizeof (*step));
   step->observation = observation;
   step->slot = slot;
-  step->out.previous_status = (NdtTrackStatus)tracker->status;
+  step->out.previous_status = tracker->status;
   step->input = get_input (localizer, observation);
   ndt_tracker_predict (tracker, &step->input, &step->guess);
-  step->out.prediction = (NdtPrediction)step->guess.prediction;
+  step->out.prediction = step->guess.prediction;
   step->out.searched = localizer->is_found;
   step->out.guess = step->guess.pose;
   if (observation->deadline > 0 && g_get_monotonic_time () > observation->deadline)
@@ -83,22 +83,22 @@ get_outcome (const NdtLocalizerStep *step)
 {
   switch (step->reason) {
   case NDT_REASON_NONE:
-    return NDT_OUTCOME_GOOD;
+    return NDT_OUTCOME_ACCEPTED;
   case NDT_REASON_IMPLAUSIBLE_MOTION:
-    return NDT_OUTCOME_DEGRADED;
+    return NDT_OUTCOME_REJECTED;
   case NDT_REASON_BAD_FIT:
   case NDT_REASON_WEAK_OVERLAP:
     if (step->out.registration.stop == NDT_STOP_NOT_FINITE)
-      return NDT_OUTCOME_FAILED;
+      return NDT_OUTCOME_NO_POSE;
     return step->is_wide   ? NDT_OUTCOME_UNCERTAIN
-           : step->dropped ? NDT_OUTCOME_DOUBTFUL
-                           : NDT_OUTCOME_DEGRADED;
+           : step->dropped ? NDT_OUTCOME_FELL
+                           : NDT_OUTCOME_REJECTED;
   case NDT_REASON_AMBIGUOUS:
     return NDT_OUTCOME_UNCERTAIN;
   case NDT_REASON_NO_MAP:
-    return step->is_wide ? NDT_OUTCOME_UNCERTAIN : NDT_OUTCOME_FAILED;
+    return step->is_wide ? NDT_OUTCOME_UNCERTAIN : NDT_OUTCOME_NO_POSE;
   default:
-    return NDT_OUTCOME_UNUSABLE;
+    return NDT_OUTCOME_NOT_ALIGNED;
   }
 }
 
@@ -124,7 +124,8 @@ agrees (const NdtLocalizerStep *step)
 {
   const NdtTrackerGuess *guess = &step->guess;
   const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
-  return (guess->is_held && !guess->is_apart) || guess->prediction != NDT_TRACKER_FROM_VELOCITY ||
+  return (guess->is_held && !guess->is_apart) ||
+         guess->prediction != NDT_PREDICTION_CONSTANT_VELOCITY ||
          step->out.innovation <= CLOSING_STEP + 0.5 * NDT_TRACKER_ACCELERATION * seconds * seconds;
 }
 
@@ -171,7 +172,7 @@ judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
       out->reason = NDT_REASON_STALE_PREDICTION;
   }
   if (out->reason != NDT_REASON_NONE)
-    tracker->status = NDT_TRACKER_DEGRADED;
+    tracker->status = NDT_TRACK_DEGRADED;
   return TRUE;
 }
 
@@ -209,7 +210,7 @@ decide (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
    * scan's time, and the points, are compensated by the velocity of another scan. */
   if (step->has_course && ndt_localizer_step_is_doubtful (step)) {
     out->reason = NDT_REASON_IMPLAUSIBLE_MOTION;
-    tracker->status = NDT_TRACKER_DEGRADED;
+    tracker->status = NDT_TRACK_DEGRADED;
   } else if (tracker->n_unconfirmed > 0) {
     out->reason = step->guess.coasts || step->input.has_odometry ? NDT_REASON_IMPLAUSIBLE_MOTION
                                                                  : NDT_REASON_STALE_PREDICTION;
@@ -225,13 +226,13 @@ settle (NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *body)
 {
   NdtTracker *tracker = &localizer->tracker;
   NdtLocalization *out = &step->out;
-  if (tracker->status == NDT_TRACKER_TRACKING) {
+  if (tracker->status == NDT_TRACK_TRACKING) {
     tracker->closed_quality = tracker->mean_quality;
     if (!step->is_questioned)
       ndt_tracker_accept (tracker, &step->input, body, out->overlap);
     tracker->anchor.overlap = out->overlap;
   }
-  out->status = (NdtTrackStatus)tracker->status;
+  out->status = tracker->status;
   ndt_localizer_step_settle_drift (localizer, step);
   ndt_localizer_explain_search (localizer, out);
   ndt_localizer_step_explain (localizer, step);
@@ -299,7 +300,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
     const NdtRegistrationParams registration_params =
         ndt_localizer_step_get_params (localizer, step);
     /* Before the covariance, for which a device sums the clusters meanwhile. */
-    if (outcome <= NDT_OUTCOME_DEGRADED)
+    if (outcome <= NDT_OUTCOME_REJECTED)
       ndt_localizer_step_follow_rays (localizer, step, &sensor);
     /* On FALSE there is a covariance as well, for a caller that delivers the scan. */
     ok = step->is_complete || ndt_register_complete (localizer->backend, step->slot,
@@ -307,13 +308,13 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
     const NdtPose pose = ndt_localizer_step_get_pose (localizer, step);
     registration->pose = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
     ndt_localizer_step_add_drift (step, registration);
-    if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_DEGRADED &&
+    if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_REJECTED &&
         !ndt_localizer_score_no_ground (
             localizer, step->slot, &sensor, &registration->pose, &step->out, ok ? error : NULL))
       return FALSE;
     registration->pose = pose;
   }
-  if (outcome > NDT_OUTCOME_DEGRADED) {
+  if (outcome > NDT_OUTCOME_REJECTED) {
     registration->score = registration->transformation_probability = registration->nvtl =
         registration->matched_ratio = 0;
     registration->pose = step->base;

@@ -122,7 +122,7 @@ ndt_localizer_forget_scores (NdtLocalizer *localizer)
 NdtTrackStatus
 ndt_localizer_get_status (const NdtLocalizer *localizer)
 {
-  return (NdtTrackStatus)localizer->tracker.status;
+  return localizer->tracker.status;
 }
 
 static gboolean

@@ -131,7 +131,7 @@ ndt_tracker_hold_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
   const NdtDriftStep step = {.seconds = t > 0 ? t : NDT_TRACKER_NO_TIME};
   const double reach = NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * t * t;
   ndt_tracker_hold (&input->prior, reach, orientation, guess);
-  if (!guess->is_apart || guess->prediction != NDT_TRACKER_FROM_VELOCITY)
+  if (!guess->is_apart || guess->prediction != NDT_PREDICTION_CONSTANT_VELOCITY)
     return;
   const double sigma = sqrt (ndt_drift_predict (&tracker->drift, &step, x) +
                              ndt_drift_predict (&tracker->drift, &step, y));
@@ -144,7 +144,7 @@ static void
 ndt_tracker_propose_start (const NdtTracker *tracker, const NdtTrackerInput *input,
     int32_t by_odometry, NdtTrackerGuess *guess)
 {
-  guess->prediction = NDT_TRACKER_FROM_INITIAL;
+  guess->prediction = NDT_PREDICTION_INITIAL;
   guess->far = 1;
   guess->pose = tracker->initial;
   /* A repeated start is of an earlier scan, and is moved by odometry if the heading is known. */
@@ -167,22 +167,22 @@ ndt_tracker_propose (const NdtTracker *tracker, const NdtTrackerInput *input, in
   const int32_t is_held =
       input->holds && guess->has_own && tracker->follows && tracker->n_against == 0;
   if (input->has_prior && !is_held) {
-    guess->prediction = NDT_TRACKER_FROM_PRIOR;
-    guess->far = tracker->status != NDT_TRACKER_TRACKING;
+    guess->prediction = NDT_PREDICTION_PRIOR;
+    guess->far = tracker->status != NDT_TRACK_TRACKING;
     guess->pose = input->prior;
   } else if (guess->has_own && by_odometry) {
-    guess->prediction = NDT_TRACKER_FROM_ODOMETRY;
+    guess->prediction = NDT_PREDICTION_ODOMETRY;
     guess->pose = *odometry;
   } else if (guess->has_own) {
-    guess->prediction = NDT_TRACKER_FROM_VELOCITY;
+    guess->prediction = NDT_PREDICTION_CONSTANT_VELOCITY;
     guess->pose = guess->own;
     /* There is no velocity after a start, nor after a long time. */
     guess->far = !guess->coasts;
   }
-  if (guess->prediction == NDT_TRACKER_FROM_NOTHING && tracker->has_pose) {
+  if (guess->prediction == NDT_PREDICTION_NONE && tracker->has_pose) {
     /* Lost: the last pose, moved by odometry where there is some. */
     guess->is_lost = guess->has_own = guess->far = 1;
-    guess->prediction = by_odometry ? NDT_TRACKER_FROM_ODOMETRY : NDT_TRACKER_FROM_VELOCITY;
+    guess->prediction = by_odometry ? NDT_PREDICTION_ODOMETRY : NDT_PREDICTION_CONSTANT_VELOCITY;
     guess->pose = guess->own =
         by_odometry ? ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry)
                     : tracker->pose;
@@ -223,7 +223,7 @@ ndt_tracker_predict (
   const int32_t by_odometry = input->has_odometry && tracker->has_odometry;
   NdtPose odometry = none.pose;
   *guess = none;
-  guess->has_own = tracker->status != NDT_TRACKER_LOST && tracker->has_pose;
+  guess->has_own = tracker->status != NDT_TRACK_LOST && tracker->has_pose;
   if (guess->has_own) {
     ndt_tracker_coast (tracker, input->time, guess);
     if (by_odometry)
@@ -241,7 +241,7 @@ ndt_tracker_predict (
                                 : 0;
   /* A prior that is both guess and part of the objective would outweigh all other guesses. So it is
    * part of the objective only near the prediction from good scans, with their heading. */
-  const int32_t leads = guess->prediction == NDT_TRACKER_FROM_PRIOR && guess->has_own;
+  const int32_t leads = guess->prediction == NDT_PREDICTION_PRIOR && guess->has_own;
   const int32_t is_near = tracker->has_good && ndt_tracker_is_near (&input->prior, &course,
                                                    NDT_TRACKER_REACH, 4, since_good);
   /* A prior beyond the range of motion is wrong; several in a row, and the stream may be wrong. */
@@ -269,7 +269,7 @@ ndt_tracker_follows (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
 {
   if (!tracker->follows || !guess->has_own)
     return 0;
-  if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY) {
+  if (guess->prediction == NDT_PREDICTION_ODOMETRY) {
     double way, turn;
     ndt_tracker_difference (&tracker->pose, &guess->pose, &way, &turn);
     if (ndt_tracker_is_near (pose, &guess->pose,
@@ -282,7 +282,7 @@ ndt_tracker_follows (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
   if (guess->coasts)
     return ndt_tracker_is_near (
         pose, &guess->own, NDT_TRACKER_FOLLOW, NDT_TRACKER_FOLLOW_TURN, guess->elapsed);
-  if (guess->prediction == NDT_TRACKER_FROM_ODOMETRY && !guess->is_lost)
+  if (guess->prediction == NDT_PREDICTION_ODOMETRY && !guess->is_lost)
     return 0;
   /* The velocity is not known. */
   const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
@@ -302,7 +302,7 @@ int
 ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
     const NdtPose *pose, double nvtl, double matched_ratio)
 {
-  if (tracker->n_good == 0 || guess->prediction == NDT_TRACKER_FROM_INITIAL || fraction <= 0)
+  if (tracker->n_good == 0 || guess->prediction == NDT_PREDICTION_INITIAL || fraction <= 0)
     return 0;
   const double least =
       ndt_tracker_follows (tracker, guess, pose) ? fraction : ndt_tracker_half (fraction);
@@ -364,8 +364,8 @@ ndt_tracker_take_pose (NdtTracker *tracker, const NdtTrackerInput *input,
     const NdtTrackerGuess *guess, const NdtPose *pose)
 {
   /* A step across a jump gives no velocity. */
-  const int32_t continues = tracker->has_good && tracker->status != NDT_TRACKER_LOST &&
-                            guess->prediction != NDT_TRACKER_FROM_INITIAL &&
+  const int32_t continues = tracker->has_good && tracker->status != NDT_TRACK_LOST &&
+                            guess->prediction != NDT_PREDICTION_INITIAL &&
                             tracker->n_unconfirmed < NDT_TRACKER_CONFIRM &&
                             !ndt_tracker_jumps (guess, pose);
   if (continues)
@@ -384,7 +384,7 @@ ndt_tracker_relocate (NdtTracker *tracker, const NdtPose *pose, int64_t time,
     const NdtPose *odometry, const double velocity[6], int64_t velocity_time)
 {
   const NdtPose none = {{0, 0, 0}, {0, 0, 0, 1}};
-  tracker->status = NDT_TRACKER_DEGRADED;
+  tracker->status = NDT_TRACK_DEGRADED;
   tracker->n_against = tracker->has_initial = tracker->n_tries = 0;
   tracker->has_pose = tracker->has_good = tracker->follows = 1;
   tracker->pose = tracker->good_pose = *pose;
@@ -405,8 +405,8 @@ ndt_tracker_relocate (NdtTracker *tracker, const NdtPose *pose, int64_t time,
 int
 ndt_tracker_starts (const NdtTrackerGuess *guess)
 {
-  return guess->prediction == NDT_TRACKER_FROM_INITIAL ||
-         (guess->prediction == NDT_TRACKER_FROM_PRIOR && !guess->has_own);
+  return guess->prediction == NDT_PREDICTION_INITIAL ||
+         (guess->prediction == NDT_PREDICTION_PRIOR && !guess->has_own);
 }
 
 /* Returns 1 where the stream continues from the guess of a scan that was not aligned. A prior or
@@ -417,43 +417,38 @@ ndt_tracker_believes (const NdtTrackerGuess *guess, NdtTrackerOutcome outcome)
 {
   if (!guess->has_own)
     return 1;
-  if (guess->prediction == NDT_TRACKER_FROM_INITIAL)
-    return outcome == NDT_OUTCOME_UNUSABLE;
+  if (guess->prediction == NDT_PREDICTION_INITIAL)
+    return outcome == NDT_OUTCOME_NOT_ALIGNED;
   return !guess->far &&
-         (outcome == NDT_OUTCOME_UNUSABLE || guess->prediction == NDT_TRACKER_FROM_ODOMETRY);
+         (outcome == NDT_OUTCOME_NOT_ALIGNED || guess->prediction == NDT_PREDICTION_ODOMETRY);
 }
 
 /* The status after a scan that was predicted, by the one before it and by what came of it:
  * docs/tracking.md, "States and outcomes". What depends on more than these two is in
  * ndt_tracker_next_status(). */
-enum {
-  T = NDT_TRACKER_TRACKING,
-  D = NDT_TRACKER_DEGRADED,
-  L = NDT_TRACKER_LOST,
-  S = NDT_TRACKER_SKIPPED
-};
-static const int32_t next_status[][NDT_OUTCOME_UNUSABLE + 1] = {
-    /* GOOD, DOUBTFUL, UNCERTAIN, DEGRADED, FAILED, UNUSABLE */
-    [NDT_TRACKER_INITIALIZING] = {T, D, D, D, L, S},
-    [NDT_TRACKER_TRACKING] = {T, D, D, D, S, S},
-    [NDT_TRACKER_DEGRADED] = {T, D, D, D, S, S},
-    [NDT_TRACKER_LOST] = {T, D, D, D, L, S},
-    [NDT_TRACKER_SKIPPED] = {T, D, D, D, S, S},
+enum { T = NDT_TRACK_TRACKING, D = NDT_TRACK_DEGRADED, L = NDT_TRACK_LOST, S = NDT_TRACK_SKIPPED };
+static const uint8_t next_status[][NDT_OUTCOME_NOT_ALIGNED + 1] = {
+    /* ACCEPTED, FELL, UNCERTAIN, REJECTED, NO_POSE, NOT_ALIGNED */
+    [NDT_TRACK_INITIALIZING] = {T, D, D, D, L, S},
+    [NDT_TRACK_TRACKING] = {T, D, D, D, S, S},
+    [NDT_TRACK_DEGRADED] = {T, D, D, D, S, S},
+    [NDT_TRACK_LOST] = {T, D, D, D, L, S},
+    [NDT_TRACK_SKIPPED] = {T, D, D, D, S, S},
 };
 
 /* For the state, with the scan that it is after counted. */
-static int32_t
+static NdtTrackStatus
 ndt_tracker_next_status (const NdtTracker *tracker, const NdtTrackerGuess *guess,
     NdtTrackerOutcome outcome, uint32_t max_skips)
 {
-  if (guess->prediction == NDT_TRACKER_FROM_NOTHING)
-    return tracker->has_good || tracker->status == NDT_TRACKER_LOST ? NDT_TRACKER_LOST
-                                                                    : NDT_TRACKER_INITIALIZING;
-  if (outcome == NDT_OUTCOME_GOOD)
-    return tracker->n_unconfirmed > 0 ? NDT_TRACKER_DEGRADED : NDT_TRACKER_TRACKING;
+  if (guess->prediction == NDT_PREDICTION_NONE)
+    return tracker->has_good || tracker->status == NDT_TRACK_LOST ? NDT_TRACK_LOST
+                                                                  : NDT_TRACK_INITIALIZING;
+  if (outcome == NDT_OUTCOME_ACCEPTED)
+    return tracker->n_unconfirmed > 0 ? NDT_TRACK_DEGRADED : NDT_TRACK_TRACKING;
   if (guess->is_lost || (uint32_t)tracker->n_against > max_skips)
-    return NDT_TRACKER_LOST;
-  return next_status[tracker->status][outcome];
+    return NDT_TRACK_LOST;
+  return (NdtTrackStatus)next_status[tracker->status][outcome];
 }
 
 /* A running mean over about ten scans adapts to the surroundings. */
@@ -465,7 +460,7 @@ ndt_tracker_mean (double mean, double value, int32_t n)
 
 /* A scan that is where motion or a start leads, or confirms a place. */
 static void
-ndt_tracker_take_good (NdtTracker *tracker, const NdtTrackerInput *input,
+ndt_tracker_take_accepted (NdtTracker *tracker, const NdtTrackerInput *input,
     const NdtTrackerGuess *guess, const NdtPose *pose, double nvtl, double quality)
 {
   const int32_t starts = ndt_tracker_starts (guess);
@@ -495,21 +490,21 @@ ndt_tracker_take_rejected (NdtTracker *tracker, const NdtTrackerInput *input,
   tracker->n_skipped++;
   /* A scan that could not be aligned is no evidence against the pose. Along a road that was open
    * scans in a row have to tell where the body is. */
-  if (outcome <= NDT_OUTCOME_DEGRADED) {
+  if (outcome <= NDT_OUTCOME_REJECTED) {
     tracker->n_against++;
     tracker->n_closed = 0;
   }
-  if (ndt_tracker_starts (guess) && outcome <= NDT_OUTCOME_FAILED)
+  if (ndt_tracker_starts (guess) && outcome <= NDT_OUTCOME_NO_POSE)
     ndt_tracker_reject_start (tracker, input, &guess->pose);
   tracker->level = tracker->mean_quality;
-  if (outcome == NDT_OUTCOME_DOUBTFUL) {
+  if (outcome == NDT_OUTCOME_FELL) {
     tracker->follows = ndt_tracker_follows (tracker, guess, pose);
     if (tracker->follows) {
       ndt_tracker_take_pose (tracker, input, guess, pose);
       tracker->level = quality;
       tracker->n_against = 0;
     }
-  } else if (outcome < NDT_OUTCOME_FAILED) {
+  } else if (outcome < NDT_OUTCOME_NO_POSE) {
     tracker->follows = carries;
     tracker->has_velocity = tracker->has_velocity && tracker->n_against <= NDT_TRACKER_CARRY;
   }
@@ -524,15 +519,15 @@ ndt_tracker_keep_start (NdtTracker *tracker, const NdtTrackerGuess *guess,
    * for as many scans as they are tried. */
   const int32_t again =
       outcome == NDT_OUTCOME_UNCERTAIN ||
-      (waits && (guess->prediction == NDT_TRACKER_FROM_PRIOR || tracker->n_tries > 0));
-  if (outcome != NDT_OUTCOME_UNUSABLE)
+      (waits && (guess->prediction == NDT_PREDICTION_PRIOR || tracker->n_tries > 0));
+  if (outcome != NDT_OUTCOME_NOT_ALIGNED)
     tracker->has_initial = 0;
   if (again && (uint32_t)++tracker->n_tries <= max_skips) {
     tracker->has_initial = 1;
     tracker->initial = guess->pose;
   } else if (again) {
     tracker->has_initial = 0;
-    tracker->status = NDT_TRACKER_LOST;
+    tracker->status = NDT_TRACK_LOST;
     tracker->n_good = 0;
   }
   if (!tracker->has_initial)
@@ -547,33 +542,33 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   const double quality = ndt_tracker_quality (nvtl, matched_ratio);
   const int32_t starts = ndt_tracker_starts (guess);
   /* A start whose scan could not be aligned gives no pose. */
-  const int32_t waits = starts && !guess->has_own && outcome == NDT_OUTCOME_UNUSABLE;
+  const int32_t waits = starts && !guess->has_own && outcome == NDT_OUTCOME_NOT_ALIGNED;
   /* For some scans the motion is continued from an accepted pose even where scans are rejected. */
   const int32_t carries = tracker->follows && !guess->far &&
-                          (guess->prediction == NDT_TRACKER_FROM_ODOMETRY ||
-                              (guess->prediction == NDT_TRACKER_FROM_VELOCITY && guess->coasts &&
-                                  tracker->n_against < NDT_TRACKER_CARRY));
+                          (guess->prediction == NDT_PREDICTION_ODOMETRY ||
+                              (guess->prediction == NDT_PREDICTION_CONSTANT_VELOCITY &&
+                                  guess->coasts && tracker->n_against < NDT_TRACKER_CARRY));
   tracker->scans_since_good++;
   if (starts)
     tracker->n_against = 0;
-  if (outcome == NDT_OUTCOME_GOOD)
-    ndt_tracker_take_good (tracker, input, guess, pose, nvtl, quality);
+  if (outcome == NDT_OUTCOME_ACCEPTED)
+    ndt_tracker_take_accepted (tracker, input, guess, pose, nvtl, quality);
   else
     ndt_tracker_take_rejected (tracker, input, guess, outcome, pose, quality, carries);
   tracker->status = ndt_tracker_next_status (tracker, guess, outcome, max_skips);
   /* Scores may differ in the place where it is found. */
-  if (tracker->status == NDT_TRACKER_LOST)
+  if (tracker->status == NDT_TRACK_LOST)
     tracker->n_good = tracker->follows = tracker->has_velocity = 0;
-  if (outcome != NDT_OUTCOME_GOOD)
+  if (outcome != NDT_OUTCOME_ACCEPTED)
     ndt_tracker_keep_start (tracker, guess, outcome, waits, max_skips);
 
   if (guess->is_held)
     tracker->n_apart = guess->is_beyond && !guess->is_doubted ? tracker->n_apart + 1 : 0;
   tracker->has_pose =
-      guess->prediction != NDT_TRACKER_FROM_NOTHING && outcome != NDT_OUTCOME_UNCERTAIN && !waits;
-  if (outcome <= NDT_OUTCOME_DOUBTFUL || (outcome <= NDT_OUTCOME_DEGRADED && !carries))
+      guess->prediction != NDT_PREDICTION_NONE && outcome != NDT_OUTCOME_UNCERTAIN && !waits;
+  if (outcome <= NDT_OUTCOME_FELL || (outcome <= NDT_OUTCOME_REJECTED && !carries))
     tracker->pose = *pose;
-  else if (outcome <= NDT_OUTCOME_DEGRADED)
+  else if (outcome <= NDT_OUTCOME_REJECTED)
     tracker->pose = guess->pose;
   else
     tracker->pose = ndt_tracker_believes (guess, outcome) ? guess->pose : guess->own;

@@ -9,31 +9,26 @@
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/odometry/ndt-course.h"
 #include "ndtcore/odometry/ndt-drift.h"
+#include "ndt-localizer.h"
 
-/* Values of NdtTrackStatus and NdtPrediction (ndt-localizer.h), which this header cannot include.
+/**
+ * NdtTrackerOutcome:
+ * @NDT_OUTCOME_ACCEPTED: aligned, and it fits where it is expected, or to a place to be confirmed
+ * @NDT_OUTCOME_FELL: aligned, scores pass but fell against those of the scans before
+ * @NDT_OUTCOME_UNCERTAIN: searched for around a start, and not found reliably
+ * @NDT_OUTCOME_REJECTED: aligned, a score is below its threshold, or no motion leads there
+ * @NDT_OUTCOME_NO_POSE: aligned to nothing: no pairs, not finite
+ * @NDT_OUTCOME_NOT_ALIGNED: too few points, late, or no start
+ *
+ * What came of a scan, by its reason; from the best to the worst.
  */
-enum {
-  NDT_TRACKER_INITIALIZING,
-  NDT_TRACKER_TRACKING,
-  NDT_TRACKER_DEGRADED,
-  NDT_TRACKER_LOST,
-  NDT_TRACKER_SKIPPED
-};
-enum {
-  NDT_TRACKER_FROM_NOTHING,
-  NDT_TRACKER_FROM_INITIAL,
-  NDT_TRACKER_FROM_VELOCITY,
-  NDT_TRACKER_FROM_ODOMETRY,
-  NDT_TRACKER_FROM_PRIOR
-};
-
 typedef enum {
-  NDT_OUTCOME_GOOD,      /* aligned, scores pass */
-  NDT_OUTCOME_DOUBTFUL,  /* aligned, scores pass but fell against those of the scans before */
-  NDT_OUTCOME_UNCERTAIN, /* searched for around a start, and not found reliably */
-  NDT_OUTCOME_DEGRADED,  /* aligned, a score is below its threshold */
-  NDT_OUTCOME_FAILED,    /* no pose: no pairs, not finite */
-  NDT_OUTCOME_UNUSABLE   /* not aligned: too few points, or no start */
+  NDT_OUTCOME_ACCEPTED,
+  NDT_OUTCOME_FELL,
+  NDT_OUTCOME_UNCERTAIN,
+  NDT_OUTCOME_REJECTED,
+  NDT_OUTCOME_NO_POSE,
+  NDT_OUTCOME_NOT_ALIGNED
 } NdtTrackerOutcome;
 
 /**
@@ -62,7 +57,7 @@ typedef struct {
 
 /**
  * NdtTracker:
- * @status: NDT_TRACKER_…
+ * @status: after the last scan
  * @n_skipped: consecutive scans that were not good
  * @n_against: of these, since a scan that agreed with motion, or a new start: too many make the
  *   state LOST
@@ -100,7 +95,7 @@ typedef struct {
  * @level: quality that the next scan's is compared with, to decide on a search from far
  */
 typedef struct {
-  int32_t status;
+  NdtTrackStatus status;
   int32_t n_skipped;
   int32_t n_against;
   int32_t has_initial;
@@ -156,7 +151,7 @@ typedef struct {
 
 /**
  * NdtTrackerGuess:
- * @prediction: NDT_TRACKER_FROM_…
+ * @prediction: what @pose comes from
  * @far: the guess may be far off: search with all candidates, and from @others
  * @pose: identity where there is none
  * @n_others: number of @others, alternatives to @pose
@@ -172,7 +167,7 @@ typedef struct {
  * @is_doubted: and so were those of the scans before: the body may be at the prior
  */
 typedef struct {
-  int32_t prediction;
+  NdtPrediction prediction;
   int32_t far;
   NdtPose pose;
   int32_t n_others;

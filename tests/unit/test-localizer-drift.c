@@ -20,7 +20,7 @@ make_step (NdtLocalizer *localizer, double along, NdtLocalizerStep *step)
   memset (step, 0, sizeof (*step));
   step->observation = &observation;
   step->tried = TRUE;
-  step->guess.prediction = NDT_TRACKER_FROM_VELOCITY;
+  step->guess.prediction = NDT_PREDICTION_CONSTANT_VELOCITY;
   step->guess.has_own = step->guess.coasts = TRUE;
   step->guess.elapsed = 0.1;
   step->guess.pose = identity;
@@ -77,11 +77,11 @@ test_open (void)
   begin (localizer);
   /* 20 m/s, the standard deviation of a velocity that nothing is known of. */
   for (guint i = 0; i < 10; i++)
-    add_step (localizer, 0.5, NDT_TRACKER_DEGRADED, &step);
+    add_step (localizer, 0.5, NDT_TRACK_DEGRADED, &step);
   g_assert_cmpfloat_with_epsilon (step.out.sigma, 20, 1);
   for (guint i = 0; i < 4; i++) {
     double axis[3];
-    g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACKER_DEGRADED, &step), >, 20);
+    g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACK_DEGRADED, &step), >, 20);
     g_assert_cmpfloat (sqrt (c[0]), >=, step.out.sigma);
     /* As roads bend. */
     g_assert_cmpfloat (sqrt (c[7]), <, 0.5 * step.out.sigma);
@@ -96,9 +96,9 @@ test_open (void)
     else
       g_assert_cmpfloat (own, <, i == 2 ? most : 0.4 * most);
   }
-  g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACKER_TRACKING, &step), <, 0.2);
+  g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACK_TRACKING, &step), <, 0.2);
   g_assert_cmpfloat (sqrt (c[0]), <, 0.2);
-  g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACKER_DEGRADED, &step), <, 0.5);
+  g_assert_cmpfloat (add_step (localizer, 1.5, NDT_TRACK_DEGRADED, &step), <, 0.5);
 }
 
 /* What roads do not have tells the place, accepted or not. */
@@ -110,10 +110,10 @@ test_no_road (void)
   NdtLocalizerStep step;
   begin (localizer);
   for (guint i = 0; i < 5; i++)
-    add_step (localizer, 0.5, NDT_TRACKER_DEGRADED, &step);
+    add_step (localizer, 0.5, NDT_TRACK_DEGRADED, &step);
   g_assert_cmpfloat (step.out.sigma, >, 5);
   g_assert_cmpfloat (
-      add_step (localizer, 2 * NDT_LOCALIZER_NO_ROAD, NDT_TRACKER_DEGRADED, &step), <, 0.1);
+      add_step (localizer, 2 * NDT_LOCALIZER_NO_ROAD, NDT_TRACK_DEGRADED, &step), <, 0.1);
 }
 
 /* A place that no motion leads to may be the right one, or the prediction: until it is confirmed
@@ -127,21 +127,21 @@ test_jump (void)
   NdtLocalizerStep step;
   const double *c = step.out.registration.covariance;
   begin (localizer);
-  g_assert_cmpfloat (add_step (localizer, 20, NDT_TRACKER_TRACKING, &step), <, 0.1);
+  g_assert_cmpfloat (add_step (localizer, 20, NDT_TRACK_TRACKING, &step), <, 0.1);
   make_step (localizer, 20, &step);
   step.jumps = TRUE;
   step.out.registration.pose.position[1] += 12;
   tracker->n_unconfirmed = NDT_TRACKER_CONFIRM;
-  settle_step (localizer, NDT_TRACKER_DEGRADED, &step);
+  settle_step (localizer, NDT_TRACK_DEGRADED, &step);
   for (guint i = 0; i < 2; i++) {
     g_assert_cmpfloat (sqrt (c[7]), >=, 12);
     g_assert_cmpfloat (step.out.sigma, >=, 12);
     g_assert_cmpfloat (fabs (step.out.sigma_axis[1]), >, 0.99);
     tracker->n_unconfirmed = 1;
-    add_step (localizer, 20, NDT_TRACKER_DEGRADED, &step);
+    add_step (localizer, 20, NDT_TRACK_DEGRADED, &step);
   }
   tracker->n_unconfirmed = 0;
-  g_assert_cmpfloat (add_step (localizer, 20, NDT_TRACKER_TRACKING, &step), <, 0.1);
+  g_assert_cmpfloat (add_step (localizer, 20, NDT_TRACK_TRACKING, &step), <, 0.1);
   g_assert_cmpfloat (sqrt (c[7]), <, 0.1);
 }
 

@@ -14,7 +14,7 @@ make_step (NdtLocalizer *localizer, guint i, NdtObservation *o, NdtLocalizerStep
   step->observation = o;
   step->input.time = o->time;
   step->tried = TRUE;
-  step->guess.prediction = NDT_TRACKER_FROM_VELOCITY;
+  step->guess.prediction = NDT_PREDICTION_CONSTANT_VELOCITY;
   step->out.registration.pose = truths[i];
   step->out.registration.nvtl = 2;
   step->out.registration.matched_ratio = 0.9;
@@ -28,7 +28,7 @@ make_localizer (NdtBackend *backend)
   NdtLocalizer *localizer = ndt_localizer_new (backend);
   const NdtTrackerInput input = {.time = observe (19).time};
   ndt_tracker_accept (&localizer->tracker, &input, &truths[19], 1);
-  localizer->tracker.status = NDT_TRACKER_TRACKING;
+  localizer->tracker.status = NDT_TRACK_TRACKING;
   return localizer;
 }
 
@@ -101,10 +101,10 @@ test_road (void)
       /* A start is no place that a search has found. */
       const NdtTrackerInput input = {.time = observe (23).time};
       NdtTrackerGuess guess = {
-          .prediction = NDT_TRACKER_FROM_INITIAL, .far = TRUE, .pose = truths[23]};
+          .prediction = NDT_PREDICTION_INITIAL, .far = TRUE, .pose = truths[23]};
       localizer->tracker.n_closed = 2;
       ndt_tracker_update (
-          &localizer->tracker, &input, &guess, NDT_OUTCOME_GOOD, &truths[23], 2, 0.9, 10);
+          &localizer->tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &truths[23], 2, 0.9, 10);
       g_assert_false (tracker->is_from_far);
       g_assert_cmpint (tracker->n_closed, ==, 0);
     }
@@ -115,8 +115,8 @@ test_road (void)
 static void
 test_road_misfit (void)
 {
-  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_DOUBTFUL, NDT_OUTCOME_UNCERTAIN,
-      NDT_OUTCOME_DEGRADED, NDT_OUTCOME_FAILED, NDT_OUTCOME_UNUSABLE};
+  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_FELL, NDT_OUTCOME_UNCERTAIN,
+      NDT_OUTCOME_REJECTED, NDT_OUTCOME_NO_POSE, NDT_OUTCOME_NOT_ALIGNED};
   g_autoptr (NdtBackend) backend = open_backend (1);
   for (guint i = 0; i < G_N_ELEMENTS (outcomes); i++) {
     g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
@@ -127,7 +127,7 @@ test_road_misfit (void)
     tracker->n_closed = 2;
     ndt_tracker_predict (tracker, &input, &guess);
     ndt_tracker_update (tracker, &input, &guess, outcomes[i], &truths[20], 2, 0.9, 10);
-    g_assert_cmpint (tracker->n_closed, ==, outcomes[i] <= NDT_OUTCOME_DEGRADED ? 0 : 2);
+    g_assert_cmpint (tracker->n_closed, ==, outcomes[i] <= NDT_OUTCOME_REJECTED ? 0 : 2);
   }
 }
 
@@ -177,7 +177,7 @@ test_no_delay (void)
     localizer->has_failure = TRUE;
     make_step (localizer, 20, &o, &step);
     step.reason = NDT_REASON_BAD_FIT;
-    localizer->tracker.status = NDT_TRACKER_DEGRADED;
+    localizer->tracker.status = NDT_TRACK_DEGRADED;
     search (localizer, &step);
     g_assert_cmpuint (ndt_relocalizer_count (localizer->relocalizer), ==, questioned);
     g_assert_cmpuint (localizer->n_rest, ==, questioned ? 0 : 23);
@@ -205,7 +205,7 @@ test_area_of_start (void)
       tracker.initial_stddev[k] = wide ? 5 : 0;
     off.position[0] = 103;
     ndt_tracker_predict (&tracker, &input, &guess);
-    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DEGRADED, &off, 2, 0.9, 3);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_REJECTED, &off, 2, 0.9, 3);
     g_assert_false (tracker.anchor.is_accepted);
     off.position[0] = 102.9;
     g_assert_true (ndt_tracker_reaches (&tracker, &later, &off));
@@ -239,7 +239,7 @@ test_priors (void)
   }
   for (guint i = 0; i < 30; i++) {
     NdtObservation o = observe (i);
-    const gboolean is_tracking = i < 3, is_lost = localizer->tracker.status == NDT_TRACKER_LOST;
+    const gboolean is_tracking = i < 3, is_lost = localizer->tracker.status == NDT_TRACK_LOST;
     o.has_prior = TRUE;
     o.prior = truths[i];
     if (!is_tracking)

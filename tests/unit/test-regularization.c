@@ -277,7 +277,7 @@ start_tracking (void)
         .time = 100 * i * MS, .has_prior = i == 0, .prior = pose, .holds = 1};
     NdtTrackerGuess guess;
     ndt_tracker_predict (&tracker, &input, &guess);
-    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &pose, 2, 0.9, 3);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
   }
   return tracker;
 }
@@ -319,7 +319,7 @@ test_tracking (void)
       NdtTrackerInput input = prior_at (ahead[i], left, TRUE);
       ndt_tracker_predict (&tracker, &input, &guess);
       /* Motion leads, and nothing across the heading pulls. */
-      g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_VELOCITY);
+      g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
       g_assert_false (guess.far);
       ndt_pose_difference (&guess.pose, &own, &metres, &radians);
       g_assert_cmpfloat (metres, <, 1e-9);
@@ -341,7 +341,7 @@ test_tracking (void)
       /* Otherwise a prior leads, as ever. */
       input.holds = 0;
       ndt_tracker_predict (&tracker, &input, &guess);
-      g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
+      g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
       g_assert_false (guess.is_held);
       ndt_pose_difference (&guess.pose, &input.prior, &metres, &radians);
       g_assert_cmpfloat (metres, <, 1e-9);
@@ -354,7 +354,7 @@ test_tracking (void)
   other.odometry = drive (0.2);
   with_odometry.odometry = drive (0.3);
   ndt_tracker_predict (&other, &with_odometry, &guess);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_ODOMETRY);
   g_assert_cmpfloat_with_epsilon (pull_of (&guess), 1, 0.005);
 }
 
@@ -375,8 +375,8 @@ test_doubt (void)
       if (other == 2 && i % 2 == 0)
         input.has_prior = 0;
       ndt_tracker_predict (&tracker, &input, &guess);
-      ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &pose, 2, 0.9, 3);
-      g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_VELOCITY);
+      ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
+      g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
       if (guess.is_doubted) {
         const guint n_priors = other == 2 ? (i - 3) / 2 + 1 : i - 2;
         g_assert_cmpuint (n_priors % 5, ==, 0);
@@ -402,7 +402,7 @@ test_first_velocities (void)
         NdtTrackerGuess guess;
         pose = drive (0.1 * i);
         ndt_tracker_predict (&tracker, &input, &guess);
-        ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &pose, 2, 0.9, 3);
+        ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
       }
     if (kind == 1)
       tracker.n_good = 0;
@@ -419,7 +419,7 @@ test_first_velocities (void)
     input.prior = pose;
     ndt_tracker_predict (&tracker, &input, &guess);
     g_assert_true (guess.is_held);
-    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &pose, 2, 0.9, 3);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
     if (kind == 0)
       g_assert_cmpfloat (fabs (tracker.velocity[0] - before), >, 0.3);
     else
@@ -437,14 +437,14 @@ test_not_tracking (void)
   /* Nothing is known: a prior leads and holds. */
   ndt_tracker_reset (&tracker);
   ndt_tracker_predict (&tracker, &input, &guess);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
   g_assert_true (guess.far);
   g_assert_cmpfloat_with_epsilon (pull_of (&guess), 1, 1e-3);
   /* A pose set by hand leads alone; the prior is another guess. */
   tracker.has_initial = 1;
   tracker.initial = drive (0);
   ndt_tracker_predict (&tracker, &input, &guess);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_INITIAL);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_INITIAL);
   g_assert_false (guess.is_held);
   g_assert_cmpint (guess.n_others, ==, 1);
   /* Where the last scan is not believed, the prior leads, among others, and holds them where it is
@@ -453,11 +453,11 @@ test_not_tracking (void)
   const NdtPose astray = drive (5);
   const NdtTrackerInput without = {.time = 300 * MS};
   ndt_tracker_predict (&tracker, &without, &guess);
-  ndt_tracker_update (&tracker, &without, &guess, NDT_OUTCOME_DEGRADED, &astray, 1, 0.5, 3);
+  ndt_tracker_update (&tracker, &without, &guess, NDT_OUTCOME_REJECTED, &astray, 1, 0.5, 3);
   NdtTrackerInput next = input;
   next.time = 400 * MS;
   ndt_tracker_predict (&tracker, &next, &guess);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
   g_assert_true (guess.far);
   g_assert_true (guess.is_held);
   g_assert_false (guess.is_apart);
@@ -473,7 +473,7 @@ test_not_tracking (void)
   g_assert_cmpfloat_with_epsilon (guess.direction[1], sin (0.5), 1e-3);
   next.prior = drive (3.4);
   ndt_tracker_predict (&tracker, &next, &guess);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
   g_assert_false (guess.is_held);
   g_assert_false (guess.is_apart);
   /* A body on its nose has no heading. */

@@ -393,23 +393,23 @@ test_relocate (void)
   const NdtPose pose = {{10, 20, 0}, {0, 0, 0, 1}}, next = {{12, 20, 0}, {0, 0, 0, 1}};
   const double velocity[6] = {2, 0, 0, 0, 0, 0};
   ndt_tracker_reset (&tracker);
-  tracker.status = NDT_TRACKER_LOST;
+  tracker.status = NDT_TRACK_LOST;
   ndt_tracker_relocate (&tracker, &pose, 200, NULL, velocity, 100);
   ndt_tracker_predict (&tracker, &input, &guess);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_VELOCITY);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
   g_assert_false (guess.far);
   g_assert_cmpfloat (fabs (guess.pose.position[0] - 12), <, 1e-9);
-  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &next, 2, 1, 3);
-  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_TRACKING);
+  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &next, 2, 1, 3);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACK_TRACKING);
   /* By odometry, where there is some; a scan that does not fit confirms nothing. */
   ndt_tracker_relocate (&tracker, &pose, 200, &next, NULL, 0);
   input.has_odometry = 1;
   input.odometry = (NdtPose){{15, 20, 0}, {0, 0, 0, 1}};
   ndt_tracker_predict (&tracker, &input, &guess);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_ODOMETRY);
   g_assert_cmpfloat (fabs (guess.pose.position[0] - 13), <, 1e-9);
-  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DEGRADED, &next, 1, 1, 3);
-  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_DEGRADED);
+  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_REJECTED, &next, 1, 1, 3);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACK_DEGRADED);
 }
 
 int

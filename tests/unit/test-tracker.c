@@ -8,18 +8,6 @@
 
 #define MS G_GINT64_CONSTANT (1000000)
 
-/* The header repeats values of ndt-localizer.h. */
-G_STATIC_ASSERT ((int)NDT_TRACKER_INITIALIZING == (int)NDT_TRACK_INITIALIZING);
-G_STATIC_ASSERT ((int)NDT_TRACKER_TRACKING == (int)NDT_TRACK_TRACKING);
-G_STATIC_ASSERT ((int)NDT_TRACKER_DEGRADED == (int)NDT_TRACK_DEGRADED);
-G_STATIC_ASSERT ((int)NDT_TRACKER_LOST == (int)NDT_TRACK_LOST);
-G_STATIC_ASSERT ((int)NDT_TRACKER_SKIPPED == (int)NDT_TRACK_SKIPPED);
-G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_NOTHING == (int)NDT_PREDICTION_NONE);
-G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_INITIAL == (int)NDT_PREDICTION_INITIAL);
-G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_VELOCITY == (int)NDT_PREDICTION_CONSTANT_VELOCITY);
-G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_ODOMETRY == (int)NDT_PREDICTION_ODOMETRY);
-G_STATIC_ASSERT ((int)NDT_TRACKER_FROM_PRIOR == (int)NDT_PREDICTION_PRIOR);
-
 static const NdtPose start = {{100, -50, 2}, {0, 0, 0, 1}};
 
 /* Where constant body velocity leads from start in s seconds: 10 m/s in a bend, climbing. */
@@ -64,8 +52,8 @@ start_tracking (gint64 time)
   NdtTracker tracker;
   const NdtTrackerInput input = {.time = time, .has_prior = 1, .prior = start};
   ndt_tracker_reset (&tracker);
-  step (&tracker, &input, NDT_OUTCOME_GOOD, &start);
-  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_TRACKING);
+  step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &start);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACK_TRACKING);
   return tracker;
 }
 
@@ -77,9 +65,9 @@ test_nothing (void)
   ndt_tracker_reset (&tracker);
   for (guint i = 0; i < 20; i++) {
     /* Odometry alone places nothing on the map. */
-    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
-    g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_NOTHING);
-    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_INITIALIZING);
+    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_NOT_ALIGNED, &start);
+    g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_NONE);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACK_INITIALIZING);
     g_assert_false (tracker.has_pose);
   }
 }
@@ -93,8 +81,8 @@ test_constant_velocity (void)
   for (guint i = 1; i < G_N_ELEMENTS (times); i++) {
     const NdtTrackerInput input = {.time = times[i] * MS};
     const NdtPose truth = drive ((double)times[i] / 1000);
-    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
-    g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_VELOCITY);
+    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
+    g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
     /* No velocity at first: it stands, or is somewhere else. */
     g_assert_cmpint (guess.far, ==, i == 1);
     assert_pose (&guess.pose, i == 1 ? &start : &truth);
@@ -111,7 +99,7 @@ test_without_times (void)
     const NdtPose truth = drive (0.1 * i);
     const gboolean skip = i == 4 || i == 7 || i == 8;
     const NdtTrackerGuess guess =
-        step (&tracker, &input, skip ? NDT_OUTCOME_UNUSABLE : NDT_OUTCOME_GOOD, &truth);
+        step (&tracker, &input, skip ? NDT_OUTCOME_NOT_ALIGNED : NDT_OUTCOME_ACCEPTED, &truth);
     assert_pose (&guess.pose, i == 1 ? &start : &truth);
   }
 }
@@ -120,7 +108,7 @@ test_without_times (void)
 static void
 test_skipped (void)
 {
-  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_UNUSABLE, NDT_OUTCOME_FAILED};
+  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_NOT_ALIGNED, NDT_OUTCOME_NO_POSE};
   for (guint o = 0; o < 2; o++) {
     NdtTracker tracker = start_tracking (0);
     for (guint i = 1; i < 12; i++) {
@@ -129,9 +117,9 @@ test_skipped (void)
       const NdtPose truth = drive ((double)ms / 1000);
       const gboolean skip = i == 4 || i == 7 || i == 8;
       const NdtTrackerGuess guess =
-          step (&tracker, &input, skip ? outcomes[o] : NDT_OUTCOME_GOOD, &truth);
+          step (&tracker, &input, skip ? outcomes[o] : NDT_OUTCOME_ACCEPTED, &truth);
       assert_pose (&guess.pose, i == 1 ? &start : &truth);
-      g_assert_cmpint (tracker.status, ==, skip ? NDT_TRACKER_SKIPPED : NDT_TRACKER_TRACKING);
+      g_assert_cmpint (tracker.status, ==, skip ? NDT_TRACK_SKIPPED : NDT_TRACK_TRACKING);
       g_assert_cmpint (tracker.n_skipped, ==, skip ? (i == 8 ? 2 : 1) : 0);
     }
   }
@@ -147,19 +135,19 @@ test_bad_clock (void)
     for (guint k = 1; k <= 2; k++) {
       const NdtTrackerInput input = {.time = 100 * k * MS};
       const NdtPose truth = drive (0.1 * k);
-      step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+      step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
     }
     const NdtTrackerInput input = {.time = bad[i] < 0 ? -1 : bad[i] * MS};
     const NdtPose expected = drive (0.3);
     NdtTrackerGuess guess = predict (&tracker, &input);
     assert_pose (&guess.pose, &expected);
-    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &expected, 2, 0.9, 3);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &expected, 2, 0.9, 3);
     /* It recovers with the clock: one velocity from a bad stamp, 6 m/s too slow, and some scans
      * that are not believed after it. */
     for (guint k = 4; k <= 9; k++) {
       const NdtTrackerInput next = {.time = 100 * k * MS};
       const NdtPose truth = drive (0.1 * k);
-      guess = step (&tracker, &next, NDT_OUTCOME_GOOD, &truth);
+      guess = step (&tracker, &next, NDT_OUTCOME_ACCEPTED, &truth);
     }
     const NdtPose last = drive (0.9);
     assert_pose (&guess.pose, &last);
@@ -176,7 +164,7 @@ test_late_stamps (void)
     for (guint i = 1; i <= 40; i++) {
       const NdtTrackerInput input = {.time = (100 * i + (i % 2 == first ? 80 : 0)) * MS};
       const NdtPose truth = drive (0.1 * i);
-      const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+      const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
       double metres;
       ndt_pose_difference (&guess.pose, &truth, &metres, NULL);
       if (i > 3)
@@ -198,7 +186,7 @@ test_acceleration (void)
     twist[5] = i % 2 ? 0.2 : -0.2;
     const NdtPose move = ndt_pose_from_twist (twist);
     at = ndt_pose_mul (&at, &move);
-    step (&tracker, &input, NDT_OUTCOME_GOOD, &at);
+    step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &at);
     for (guint k = 0; k < 6; k++)
       g_assert_cmpfloat_with_epsilon (tracker.velocity[k], twist[k], 1e-9);
   }
@@ -210,7 +198,7 @@ test_odometry (void)
   /* Odometry starts anywhere, turned; only increments count. */
   const NdtPose frame = {{-7, 8, 9}, {0.5, 0.5, -0.5, 0.5}};
   NdtTracker tracker = start_tracking (0);
-  gint expected = NDT_TRACKER_FROM_VELOCITY; /* the first scan had none */
+  gint expected = NDT_PREDICTION_CONSTANT_VELOCITY; /* the first scan had none */
   NdtPose at = start;
   for (guint i = 1; i < 14; i++) {
     /* A path that constant velocity does not know. */
@@ -222,11 +210,11 @@ test_odometry (void)
         .time = 100 * i * MS, .has_odometry = !missing, .odometry = ndt_pose_mul (&frame, &at)};
     const gboolean skip = i == 9 || i == 10;
     const NdtTrackerGuess guess =
-        step (&tracker, &input, skip ? NDT_OUTCOME_FAILED : NDT_OUTCOME_GOOD, &at);
-    g_assert_cmpint (guess.prediction, ==, missing ? NDT_TRACKER_FROM_VELOCITY : expected);
-    if (guess.prediction == NDT_TRACKER_FROM_ODOMETRY)
+        step (&tracker, &input, skip ? NDT_OUTCOME_NO_POSE : NDT_OUTCOME_ACCEPTED, &at);
+    g_assert_cmpint (guess.prediction, ==, missing ? NDT_PREDICTION_CONSTANT_VELOCITY : expected);
+    if (guess.prediction == NDT_PREDICTION_ODOMETRY)
       assert_pose (&guess.pose, &at);
-    expected = missing ? NDT_TRACKER_FROM_VELOCITY : NDT_TRACKER_FROM_ODOMETRY;
+    expected = missing ? NDT_PREDICTION_CONSTANT_VELOCITY : NDT_PREDICTION_ODOMETRY;
   }
 }
 
@@ -258,13 +246,13 @@ test_precedence (void)
   NdtTracker tracker = start_tracking (0);
   NdtTrackerInput input = {.time = 100 * MS, .has_odometry = 1, .odometry = start};
   const NdtPose truth = drive (0.1), next = drive (0.2), near = beside (&next, 1.5);
-  step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+  step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
   input.time = 200 * MS;
   input.has_prior = 1;
   input.prior = near;
 
   NdtTrackerGuess guess = predict (&tracker, &input);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
   g_assert_false (guess.far); /* tracking: a prior near by is as good as a prediction */
   assert_pose (&guess.pose, &near);
   g_assert_true (has_other (&guess, &next) && has_other (&guess, &truth));
@@ -272,7 +260,7 @@ test_precedence (void)
   /* One that is not what the stream does: that may be right as well. */
   input.prior = beside (&next, 5);
   guess = predict (&tracker, &input);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_PRIOR);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
   g_assert_true (guess.far);
   assert_pose (&guess.pose, &input.prior);
   g_assert_true (has_other (&guess, &next) && has_other (&guess, &truth));
@@ -281,7 +269,7 @@ test_precedence (void)
   tracker.has_initial = 1;
   tracker.initial = initial;
   guess = predict (&tracker, &input);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_INITIAL);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_INITIAL);
   g_assert_true (guess.far);
   assert_pose (&guess.pose, &initial);
   g_assert_cmpint (guess.n_others, ==, 1);
@@ -291,16 +279,16 @@ test_precedence (void)
   input.has_prior = 0;
   input.odometry = beside (&start, 1);
   guess = predict (&tracker, &input);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_ODOMETRY);
   g_assert_false (guess.far);
   g_assert_true (has_other (&guess, &next));
   input.odometry = beside (&start, 10);
   guess = predict (&tracker, &input);
-  g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+  g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_ODOMETRY);
   g_assert_true (guess.far);
   g_assert_true (has_other (&guess, &next));
   input.has_odometry = 0;
-  g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_TRACKER_FROM_VELOCITY);
+  g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
 }
 
 /* Ten scans on the way. */
@@ -311,7 +299,7 @@ drive_ten (void)
   for (guint i = 1; i < 10; i++) {
     const NdtTrackerInput input = {.time = 100 * i * MS};
     const NdtPose truth = drive (0.1 * i);
-    step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+    step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
   }
   return tracker;
 }
@@ -320,7 +308,7 @@ drive_ten (void)
 static void
 test_bad_guess (void)
 {
-  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_FAILED, NDT_OUTCOME_UNUSABLE};
+  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_NO_POSE, NDT_OUTCOME_NOT_ALIGNED};
   for (guint o = 0; o < 2; o++)
     for (guint odometry = 0; odometry < 2; odometry++) {
       NdtTracker tracker = drive_ten ();
@@ -334,7 +322,7 @@ test_bad_guess (void)
       input.prior = beside (&next, 100);
       input.odometry = beside (&start, 500);
       step (&tracker, &input, outcomes[o], &input.prior);
-      g_assert_cmpint (tracker.status, ==, NDT_TRACKER_SKIPPED);
+      g_assert_cmpint (tracker.status, ==, NDT_TRACK_SKIPPED);
       assert_pose (&tracker.pose, &next);
       input.time = 1100 * MS;
       input.has_prior = 0;
@@ -370,7 +358,7 @@ test_jump (void)
   NdtTracker tracker = drive_ten ();
   const NdtPose there = {{300, 0, 0}, {0, 0, 0, 1}};
   NdtTrackerInput input = {.time = 1000 * MS, .has_prior = 1, .prior = there};
-  step (&tracker, &input, NDT_OUTCOME_GOOD, &there);
+  step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &there);
   input.time = 1100 * MS;
   input.has_prior = 0;
   const NdtTrackerGuess guess = predict (&tracker, &input);
@@ -387,14 +375,14 @@ test_start_after_waiting (void)
     NdtTrackerInput input = {.time = 0};
     ndt_tracker_reset (&tracker);
     for (guint i = 0; i < 60; i++)
-      step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
+      step (&tracker, &input, NDT_OUTCOME_NOT_ALIGNED, &start);
     tracker.has_initial = !by_prior;
     tracker.initial = start;
     input.has_prior = (int32_t)by_prior;
     input.prior = start;
     for (guint i = 1; i <= 4; i++) {
-      step (&tracker, &input, NDT_OUTCOME_DEGRADED, &start);
-      g_assert_cmpint (tracker.status, ==, i <= 3 ? NDT_TRACKER_DEGRADED : NDT_TRACKER_LOST);
+      step (&tracker, &input, NDT_OUTCOME_REJECTED, &start);
+      g_assert_cmpint (tracker.status, ==, i <= 3 ? NDT_TRACK_DEGRADED : NDT_TRACK_LOST);
       input.has_prior = 0;
     }
   }
@@ -421,10 +409,9 @@ test_doubtful (void)
             ndt_tracker_suspects (&tracker, &guess, 0.8, &truth, 2, 0.7), ==, i == 10 || jumps);
         g_assert_false (ndt_tracker_suspects (&tracker, &guess, 0, &truth, 0, 0));
       }
-      ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DOUBTFUL, &truth, 2, 0.7, 3);
+      ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_FELL, &truth, 2, 0.7, 3);
       g_assert_cmpint (tracker.n_skipped, ==, (int32_t)i - 9);
-      g_assert_cmpint (
-          tracker.status, ==, jumps && i >= 13 ? NDT_TRACKER_LOST : NDT_TRACKER_DEGRADED);
+      g_assert_cmpint (tracker.status, ==, jumps && i >= 13 ? NDT_TRACK_LOST : NDT_TRACK_DEGRADED);
       /* They do not lower what is asked for. */
       g_assert_cmpfloat (tracker.mean_quality, ==, mean);
       if (jumps && i == 13)
@@ -446,17 +433,17 @@ test_doubtful_with_odometry (void)
     for (guint i = 1; i <= 3; i++) {
       input.time = 1000 * i * MS;
       input.odometry = truth = drive (i);
-      step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+      step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
     }
     const double level = tracker.level;
     input.time = 4000 * MS;
     truth = input.odometry = drive (4);
     const NdtPose pose = is_off ? beside (&truth, 3) : truth;
     const NdtTrackerGuess guess = predict (&tracker, &input);
-    g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+    g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_ODOMETRY);
     g_assert_false (guess.far);
     g_assert_true (guess.coasts);
-    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DOUBTFUL, &pose, 0.7, 0.8, 3);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_FELL, &pose, 0.7, 0.8, 3);
     g_assert_cmpint (tracker.follows, ==, !is_off);
     g_assert_cmpfloat_with_epsilon (tracker.level, is_off ? level : 0.56, 1e-12);
     g_assert_cmpint (tracker.scans_since_good, ==, is_off ? 1 : 0);
@@ -467,10 +454,10 @@ test_doubtful_with_odometry (void)
     for (guint i = 1; i <= 3; i++) {
       input.time = 1000 * i * MS;
       truth = drive (i);
-      step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+      step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
     }
     input.time = 4000 * MS;
-    step (&tracker, &input, NDT_OUTCOME_DOUBTFUL, &pose);
+    step (&tracker, &input, NDT_OUTCOME_FELL, &pose);
     g_assert_true (tracker.follows);
   }
 }
@@ -480,7 +467,7 @@ static void
 test_initial_waits (void)
 {
   static const NdtTrackerOutcome outcomes[] = {
-      NDT_OUTCOME_GOOD, NDT_OUTCOME_DEGRADED, NDT_OUTCOME_FAILED};
+      NDT_OUTCOME_ACCEPTED, NDT_OUTCOME_REJECTED, NDT_OUTCOME_NO_POSE};
   for (guint o = 0; o < G_N_ELEMENTS (outcomes); o++) {
     NdtTracker tracker;
     const NdtTrackerInput input = {.time = 0};
@@ -488,11 +475,11 @@ test_initial_waits (void)
     tracker.has_initial = 1;
     tracker.initial = start;
     for (guint i = 0; i < 30; i++)
-      g_assert_cmpint (step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start).prediction, ==,
-          NDT_TRACKER_FROM_INITIAL);
+      g_assert_cmpint (step (&tracker, &input, NDT_OUTCOME_NOT_ALIGNED, &start).prediction, ==,
+          NDT_PREDICTION_INITIAL);
     g_assert_cmpint (
-        step (&tracker, &input, outcomes[o], &start).prediction, ==, NDT_TRACKER_FROM_INITIAL);
-    g_assert_cmpint (predict (&tracker, &input).prediction, !=, NDT_TRACKER_FROM_INITIAL);
+        step (&tracker, &input, outcomes[o], &start).prediction, ==, NDT_PREDICTION_INITIAL);
+    g_assert_cmpint (predict (&tracker, &input).prediction, !=, NDT_PREDICTION_INITIAL);
   }
 }
 
@@ -505,29 +492,28 @@ test_prior_waits (void)
     NdtTracker tracker;
     NdtTrackerInput input = {.time = 0, .has_prior = 1, .prior = start};
     ndt_tracker_reset (&tracker);
-    step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
-    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_SKIPPED);
+    step (&tracker, &input, NDT_OUTCOME_NOT_ALIGNED, &start);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACK_SKIPPED);
     input.has_prior = (int32_t)again;
     input.prior = beside (&start, 5);
     for (guint i = 1; i < 3; i++) {
-      const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
-      g_assert_cmpint (
-          guess.prediction, ==, again ? NDT_TRACKER_FROM_PRIOR : NDT_TRACKER_FROM_INITIAL);
+      const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_NOT_ALIGNED, &start);
+      g_assert_cmpint (guess.prediction, ==, again ? NDT_PREDICTION_PRIOR : NDT_PREDICTION_INITIAL);
       g_assert_false (guess.has_own);
       g_assert_true (guess.far);
       assert_pose (&guess.pose, again ? &input.prior : &start);
-      g_assert_cmpint (tracker.status, ==, NDT_TRACKER_SKIPPED);
+      g_assert_cmpint (tracker.status, ==, NDT_TRACK_SKIPPED);
     }
     const NdtTracker before = tracker;
-    step (&tracker, &input, NDT_OUTCOME_GOOD, &start);
-    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_TRACKING);
+    step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &start);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACK_TRACKING);
     g_assert_cmpint (tracker.n_tries, ==, 0);
     g_assert_cmpint (predict (&tracker, &input).has_own, ==, 1);
     tracker = before;
-    step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
-    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
+    step (&tracker, &input, NDT_OUTCOME_NOT_ALIGNED, &start);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACK_LOST);
     input.has_prior = 0;
-    g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_TRACKER_FROM_NOTHING);
+    g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_PREDICTION_NONE);
   }
 }
 
@@ -535,7 +521,7 @@ test_prior_waits (void)
 static void
 test_start_moves (void)
 {
-  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_UNUSABLE, NDT_OUTCOME_UNCERTAIN};
+  static const NdtTrackerOutcome outcomes[] = {NDT_OUTCOME_NOT_ALIGNED, NDT_OUTCOME_UNCERTAIN};
   for (guint o = 0; o < G_N_ELEMENTS (outcomes); o++)
     for (guint known = 0; known < 2; known++) {
       NdtTracker tracker;
@@ -560,32 +546,32 @@ test_lost (void)
   for (guint i = 1; i <= 3; i++) {
     const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = start};
     const NdtPose truth = drive (0.1 * i);
-    step (&tracker, &input, NDT_OUTCOME_GOOD, &truth);
+    step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
   }
   /* Three may say that it is elsewhere, the fourth is one too many; scans that meet nothing say
    * nothing. */
   for (guint i = 4; i <= 10; i++) {
     const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = start};
-    step (&tracker, &input, i % 2 ? NDT_OUTCOME_FAILED : NDT_OUTCOME_DEGRADED, &start);
+    step (&tracker, &input, i % 2 ? NDT_OUTCOME_NO_POSE : NDT_OUTCOME_REJECTED, &start);
     g_assert_cmpint (tracker.status, ==,
-        i == 10 ? NDT_TRACKER_LOST
-        : i % 2 ? NDT_TRACKER_SKIPPED
-                : NDT_TRACKER_DEGRADED);
+        i == 10 ? NDT_TRACK_LOST
+        : i % 2 ? NDT_TRACK_SKIPPED
+                : NDT_TRACK_DEGRADED);
   }
   /* It is looked for where odometry leads, from far; that alone does not end it. */
   for (guint i = 11; i <= 30; i++) {
     const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = start};
-    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_UNUSABLE, &start);
-    g_assert_cmpint (guess.prediction, ==, NDT_TRACKER_FROM_ODOMETRY);
+    const NdtTrackerGuess guess = step (&tracker, &input, NDT_OUTCOME_NOT_ALIGNED, &start);
+    g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_ODOMETRY);
     g_assert_true (guess.far && guess.is_lost);
-    g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
+    g_assert_cmpint (tracker.status, ==, NDT_TRACK_LOST);
   }
   /* A prior that does not fit leaves it lost; one that fits ends it, without velocity across. */
   NdtTrackerInput input = {.time = 4000 * MS, .has_prior = 1, .prior = back};
-  g_assert_true (step (&tracker, &input, NDT_OUTCOME_FAILED, &back).far);
-  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
-  step (&tracker, &input, NDT_OUTCOME_GOOD, &back);
-  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_TRACKING);
+  g_assert_true (step (&tracker, &input, NDT_OUTCOME_NO_POSE, &back).far);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACK_LOST);
+  step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &back);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACK_TRACKING);
   g_assert_cmpint (tracker.n_skipped, ==, 0);
   input.time = 4100 * MS;
   input.has_prior = 0;
@@ -604,8 +590,8 @@ test_max_skips (void)
     for (guint i = 1; i <= 50; i++) {
       const NdtTrackerGuess guess = predict (&tracker, &input);
       ndt_tracker_update (
-          &tracker, &input, &guess, NDT_OUTCOME_DEGRADED, &start, 2, 0.9, limits[l]);
-      g_assert_cmpint (tracker.status, ==, i > limits[l] ? NDT_TRACKER_LOST : NDT_TRACKER_DEGRADED);
+          &tracker, &input, &guess, NDT_OUTCOME_REJECTED, &start, 2, 0.9, limits[l]);
+      g_assert_cmpint (tracker.status, ==, i > limits[l] ? NDT_TRACK_LOST : NDT_TRACK_DEGRADED);
     }
   }
 }
@@ -617,8 +603,8 @@ test_failed_start (void)
   NdtTracker tracker;
   const NdtTrackerInput input = {.time = 0, .has_prior = 1, .prior = start};
   ndt_tracker_reset (&tracker);
-  step (&tracker, &input, NDT_OUTCOME_FAILED, &start);
-  g_assert_cmpint (tracker.status, ==, NDT_TRACKER_LOST);
+  step (&tracker, &input, NDT_OUTCOME_NO_POSE, &start);
+  g_assert_cmpint (tracker.status, ==, NDT_TRACK_LOST);
 }
 
 static void
@@ -628,7 +614,7 @@ test_dropped (void)
   const NdtTrackerInput input = {.time = -1};
   for (guint i = 0; i < 9; i++) {
     const NdtTrackerGuess guess = predict (&tracker, &input);
-    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &start, 4, 0.5, 3);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &start, 4, 0.5, 3);
   }
   /* Ten scans: (2 · 0.9 + 9 · 4 · 0.5) / 10. */
   NdtTrackerGuess guess = predict (&tracker, &input);
@@ -641,14 +627,14 @@ test_dropped (void)
   g_assert_true (ndt_tracker_dropped (&tracker, &guess, 0.5, &elsewhere, 2, 0.742));
   g_assert_false (ndt_tracker_dropped (&tracker, &guess, 0, &elsewhere, 0, 0));
   /* Bad scans do not lower the mean. */
-  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_DEGRADED, &start, 0, 0, 3);
+  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_REJECTED, &start, 0, 0, 3);
   g_assert_cmpfloat_with_epsilon (tracker.mean_quality, 1.98, 1e-12);
   /* A pose set by hand may lead to where scans score otherwise, and there begins another mean. */
   tracker.has_initial = 1;
   tracker.initial = start;
   guess = predict (&tracker, &input);
   g_assert_false (ndt_tracker_dropped (&tracker, &guess, 0.5, &start, 1, 0.5));
-  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_GOOD, &start, 1, 0.5, 3);
+  ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &start, 1, 0.5, 3);
   g_assert_cmpfloat_with_epsilon (tracker.mean_quality, 0.5, 1e-12);
 }
 
