@@ -86,7 +86,7 @@ set_scan (NdtMapMaker *maker, guint key, GError **error)
 static double
 quality (const NdtRegistration *registration)
 {
-  const double fit = registration->nvtl * registration->matched_ratio;
+  const double fit = ndt_registration_get_quality (registration);
   return isfinite (fit) && registration->stop != NDT_STOP_NOT_FINITE ? fit : 0;
 }
 

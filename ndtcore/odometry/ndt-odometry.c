@@ -309,7 +309,7 @@ set_scan (NdtOdometry *odometry, const NdtOdometryScan *scan, NdtCourse *course,
 static double
 quality (const NdtRegistration *registration)
 {
-  const double fit = registration->nvtl * registration->matched_ratio;
+  const double fit = ndt_registration_get_quality (registration);
   return isfinite (fit) && registration->stop != NDT_STOP_NOT_FINITE ? fit : 0;
 }
 

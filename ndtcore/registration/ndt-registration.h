@@ -180,6 +180,14 @@ gboolean ndt_register_complete (NdtBackend *backend, guint slot,
     const NdtRegistrationParams *params, const NdtAlignResult *result, NdtRegistration *out,
     GError **error);
 
+/* NVTL times matched ratio: the mean contribution of all points. It compares places, since the
+ * score counts a point once for each of its voxels. */
+static inline double
+ndt_registration_get_quality (const NdtRegistration *registration)
+{
+  return registration->nvtl * registration->matched_ratio;
+}
+
 /* Sets the fixed covariance of a body's pose, for a pose without an alignment. */
 void ndt_registration_set_fixed_covariance (
     NdtRegistration *registration, const NdtRegistrationParams *params, const NdtPose *body);

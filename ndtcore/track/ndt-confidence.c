@@ -21,15 +21,6 @@
 /* A scan that does not fit by the rules of the status is at most as likely right as not. */
 #define MOST_MISFIT 0.5
 
-/* The reasons that say that the scan does not fit where it is. The bound of the fit follows the
- * stream's own scans, so that a fit which is good for a start may be one of these. */
-static gboolean
-is_misfit (NdtReason reason)
-{
-  return reason == NDT_REASON_BAD_FIT || reason == NDT_REASON_WEAK_OVERLAP ||
-         reason == NDT_REASON_NO_MAP;
-}
-
 /* Share of a normal distribution within ±x standard deviations. */
 static double
 within (double x)
@@ -52,7 +43,9 @@ ndt_confidence (const NdtLocalization *localization, double *confidence)
   /* What scans leave open they do not tell from what they hold. */
   const double open = localization->sigma > 0 ? within (RIGHT / localization->sigma) : 1;
   *confidence = open / (1 + exp (-z));
-  if (is_misfit (localization->reason))
+  /* The bound of the fit follows the stream's own scans, so that a fit which is good for a start
+   * may be one of these. */
+  if (ndt_reason_is_misfit (localization->reason))
     *confidence = MIN (*confidence, MOST_MISFIT);
   return TRUE;
 }

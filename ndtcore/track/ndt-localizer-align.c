@@ -352,13 +352,13 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     if (!search_from_far (localizer, step, error))
       return FALSE;
     /* The runner-up of their result is the place found before, or that one's runner-up. */
-    const double quality = ndt_localizer_get_quality (registration);
+    const double quality = ndt_registration_get_quality (registration);
     double metres, radians;
     ndt_pose_difference (&registration->pose, &around.pose, &metres, &radians);
     const gboolean is_same = metres <= NDT_TRACKER_SAME && radians <= NDT_TRACKER_SAME_TURN;
     if (quality > 0) {
       registration->runner_up =
-          ndt_localizer_get_quality (&around) / quality * (is_same ? around.runner_up : 1);
+          ndt_registration_get_quality (&around) / quality * (is_same ? around.runner_up : 1);
       registration->is_ambiguous =
           (is_same && around.is_ambiguous) || registration->runner_up >= NDT_AMBIGUOUS;
     }
@@ -389,8 +389,8 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, gboolean *is_at_prio
   if (!register_again (localizer, step, NDT_SEARCH_FAR, 0, sensors, n, error))
     return FALSE;
   *is_at_prior = step->reason == NDT_REASON_NONE &&
-                 ndt_localizer_get_quality (registration) >=
-                     NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (&before.registration);
+                 ndt_registration_get_quality (registration) >=
+                     NDT_LOCALIZER_AS_GOOD * ndt_registration_get_quality (&before.registration);
   if (*is_at_prior)
     return TRUE;
   step->guess = guess;
@@ -442,8 +442,8 @@ search_start (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   const gboolean is_near =
       step->reason == NDT_REASON_NONE && ndt_localizer_step_is_near (localizer, step);
   if (is_found && !is_near &&
-      ndt_localizer_get_quality (&near.registration) >=
-          NDT_LOCALIZER_AS_GOOD * ndt_localizer_get_quality (registration))
+      ndt_registration_get_quality (&near.registration) >=
+          NDT_LOCALIZER_AS_GOOD * ndt_registration_get_quality (registration))
     restore (localizer, step, &near);
   return TRUE;
 }
@@ -553,8 +553,8 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
   if (!move_scan (localizer, &step->course, error) ||
       !register_again (localizer, step, NDT_SEARCH_LOCAL, 0, &sensor, 1, error))
     return FALSE;
-  if (has_aligned (step) && registration->nvtl * registration->matched_ratio >
-                                MIN_GAIN * still.nvtl * still.matched_ratio) {
+  if (has_aligned (step) && ndt_registration_get_quality (registration) >
+                                MIN_GAIN * ndt_registration_get_quality (&still)) {
     step->course.pose =
         ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &registration->pose);
     return TRUE;

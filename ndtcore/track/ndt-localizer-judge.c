@@ -19,12 +19,6 @@ ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerSt
              : body;
 }
 
-double
-ndt_localizer_get_quality (const NdtRegistration *registration)
-{
-  return ndt_tracker_quality (registration->nvtl, registration->matched_ratio);
-}
-
 /* The reason by the thresholds that are set; NDT_REASON_NONE where all are met. */
 static NdtReason
 judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration)
@@ -60,9 +54,6 @@ judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration
 /* Range of an alignment from the prediction by motion, metres and rad. */
 #define CLOSE_METRES 2.5
 #define CLOSE_TURN 0.35
-
-/* Largest tilt of the body against that of the last accepted pose, rad. */
-#define MAX_TILT 0.5
 
 /* With an NVTL of at least this fraction of the usual one only the overlap is small. */
 #define SAME_NVTL 0.95
@@ -110,16 +101,9 @@ is_close (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose
 
 /* Returns TRUE where the tilt is plausible. */
 static gboolean
-is_upright (const NdtLocalizer *localizer, const NdtPose *body)
+is_upright (const NdtTracker *tracker, const NdtPose *body)
 {
-  const NdtTracker *tracker = &localizer->tracker;
-  double a[3], b[3];
-  const double up[3] = {0, 0, 1};
-  if (!tracker->anchor.is_set)
-    return TRUE;
-  ndt_quat_rotate (tracker->anchor.pose.orientation, up, a);
-  ndt_quat_rotate (body->orientation, up, b);
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (MAX_TILT);
+  return !tracker->anchor.is_set || ndt_tracker_is_upright (body, &tracker->anchor.pose);
 }
 
 /* A result in another place has to fit as well as the stream's scans; at a jump NVTL alone as well,
@@ -128,7 +112,7 @@ static gboolean
 has_fallen (const NdtTracker *tracker, const NdtLocalizerStep *step)
 {
   const NdtRegistration *registration = &step->out.registration;
-  return (tracker->n_good > 0 && ndt_localizer_get_quality (registration) <
+  return (tracker->n_good > 0 && ndt_registration_get_quality (registration) <
                                      NDT_LOCALIZER_AS_GOOD * tracker->mean_quality) ||
          (step->jumps && registration->nvtl < SAME_NVTL * tracker->mean_nvtl);
 }
@@ -152,7 +136,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
                    : follows ? params->min_fit
                              : params->min_start_fit;
   if (!ndt_tracker_starts (&step->guess) && !follows && !is_close (tracker, step, &body) &&
-      !is_upright (localizer, &body))
+      !is_upright (tracker, &body))
     return NDT_REASON_IMPLAUSIBLE_MOTION;
   if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
     if (step->guess.prediction == NDT_PREDICTION_INITIAL && !step->is_wide &&
@@ -201,7 +185,7 @@ question (const NdtLocalizer *localizer, NdtLocalizerStep *step)
       (step->guess.prediction == NDT_PREDICTION_ODOMETRY && !step->guess.far) ||
       !ndt_tracker_follows (tracker, &step->guess, &body))
     return;
-  step->dropped = ndt_localizer_get_quality (&step->out.registration) < localizer->refuted_below;
+  step->dropped = ndt_registration_get_quality (&step->out.registration) < localizer->refuted_below;
   step->is_questioned = !step->dropped && has_fallen (tracker, step);
   if (step->dropped)
     step->reason = NDT_REASON_BAD_FIT;
@@ -219,7 +203,7 @@ ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step)
   step->dropped = step->jumps = step->is_questioned = FALSE;
   step->out.fit = step->out.overlap = 0;
   if (localizer->fit.expected > 0 && registration->max_nvtl > 0) {
-    step->out.fit = ndt_localizer_get_quality (registration) /
+    step->out.fit = ndt_registration_get_quality (registration) /
                     (registration->max_nvtl * localizer->fit.expected);
     step->out.overlap = registration->matched_ratio / share;
   }
@@ -237,7 +221,7 @@ get_needed_fit (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
   const NdtLocalizerParams *params = &localizer->params;
   const NdtTracker *tracker = &localizer->tracker;
   const NdtRegistration *r = &step->out.registration;
-  const double quality = ndt_localizer_get_quality (r);
+  const double quality = ndt_registration_get_quality (r);
   const double pairs[][2] = {
       {r->transformation_probability, params->tp_threshold},
       {r->nvtl, params->nvtl_threshold},
@@ -316,7 +300,7 @@ ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *
   const NdtRegistration *registration = &step->out.registration;
   if (registration->n_starts == 0 || registration->stop == NDT_STOP_NOT_FINITE)
     return -1;
-  return ndt_localizer_get_quality (registration) *
+  return ndt_registration_get_quality (registration) *
          (ndt_tracker_follows (&localizer->tracker, &step->guess, &body) ? 1
                                                                          : NDT_LOCALIZER_AS_GOOD);
 }

@@ -156,8 +156,7 @@ is_in_trouble (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const gint32 status = localizer->tracker.status;
   return step->is_questioned || status == NDT_TRACK_LOST || status == NDT_TRACK_INITIALIZING ||
-         step->reason == NDT_REASON_BAD_FIT || step->reason == NDT_REASON_WEAK_OVERLAP ||
-         step->reason == NDT_REASON_NO_MAP;
+         ndt_reason_is_misfit (step->reason);
 }
 
 static gboolean
@@ -275,8 +274,7 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
   /* A scan that could not be aligned is no evidence: late, of few points, none of them on the map.
    */
   if (step->tried && step->reason != NDT_REASON_TOO_FEW_POINTS && step->reason != NDT_REASON_NO_MAP)
-    localizer->quality =
-        ndt_tracker_quality (step->out.registration.nvtl, step->out.registration.matched_ratio);
+    localizer->quality = ndt_registration_get_quality (&step->out.registration);
   /* The mean of the fit adapts to another place before the search is over. */
   const gboolean goes_on = n_added > 0 && localizer->is_questioned;
   guint n = 0;

@@ -144,7 +144,7 @@ judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
   NdtTracker *tracker = &localizer->tracker;
   NdtLocalization *out = &step->out;
-  const gboolean as_good = ndt_localizer_get_quality (&out->registration) >=
+  const gboolean as_good = ndt_registration_get_quality (&out->registration) >=
                            NDT_LOCALIZER_AS_GOOD * tracker->closed_quality;
   const gboolean is_place = out->fit >= NDT_LOCALIZER_AREA_FIT * localizer->params.min_start_fit;
   /* Along an open direction every place fits, and motion may be wrong from its start on. Of priors

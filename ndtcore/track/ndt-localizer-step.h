@@ -136,8 +136,6 @@ ndt_localizer_has_times (const NdtObservation *observation)
  * @sensor (ndt_residual_off_map()); 0 where the map is not in the host's memory. */
 gboolean ndt_localizer_get_off_map (
     NdtLocalizer *localizer, guint slot, const NdtPose *sensor, double *off, GError **error);
-/* NVTL times matched ratio. */
-double ndt_localizer_get_quality (const NdtRegistration *registration);
 /* The body's pose at the observation's time, by the current registration. */
 NdtPose ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step);
 /* Sets the reason why the registration is rejected, if it is, and its numbers. */

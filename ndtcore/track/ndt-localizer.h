@@ -63,6 +63,14 @@ typedef enum {
   NDT_N_REASONS /*< skip >*/
 } NdtReason;
 
+/* The reasons that say that the scan does not fit where it is. */
+static inline gboolean
+ndt_reason_is_misfit (NdtReason reason)
+{
+  return reason == NDT_REASON_BAD_FIT || reason == NDT_REASON_WEAK_OVERLAP ||
+         reason == NDT_REASON_NO_MAP;
+}
+
 typedef enum {
   NDT_PREDICTION_NONE,
   NDT_PREDICTION_INITIAL,

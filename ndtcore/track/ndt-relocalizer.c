@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "ndt-fit.h"
+#include "ndt-tracker.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/math/ndt-mount.h"
-
-/* Tilt of the body against what it was, rad. */
-#define MAX_TILT 0.5
 
 /* A body whose motion nothing tells is looked for so far around, metres and rad, and by so much
  * more a second. */
@@ -17,8 +15,6 @@
 #define FOLLOW_SPEED 5.0
 #define FOLLOW_YAW 0.3
 #define FOLLOW_TURN 1.0
-/* Seconds between scans without times. */
-#define NO_TIME 0.1
 
 /* What is found within this of a stream that goes on, metres, is its own place. */
 #define SAME_PLACE 1.0
@@ -89,7 +85,7 @@ static gboolean
 fits (NdtRelocalizer *relocalizer, Chain *chain, const NdtRegistration *r)
 {
   const NdtRelocalizerTask *task = &chain->task;
-  const double quality = r->nvtl * r->matched_ratio;
+  const double quality = ndt_registration_get_quality (r);
   double share, density;
   ndt_backend_get_map_density (relocalizer->backend, &share, &density);
   const double expected = ndt_fit_expected (task->registration.align.outlier_ratio,
@@ -99,15 +95,9 @@ fits (NdtRelocalizer *relocalizer, Chain *chain, const NdtRegistration *r)
   if (r->stop == NDT_STOP_NOT_FINITE || r->n_pairs == 0 || fit < task->least_fit ||
       quality < task->least_quality)
     return FALSE;
-  if (!task->has_upright)
-    return TRUE;
-  const double up[3] = {0, 0, 1};
   const NdtPose body = ndt_mount_body_of_sensor (
       task->registration.has_mount ? &task->registration.mount : NULL, &r->pose);
-  double a[3], b[3];
-  ndt_quat_rotate (task->upright.orientation, up, a);
-  ndt_quat_rotate (body.orientation, up, b);
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (MAX_TILT);
+  return !task->has_upright || ndt_tracker_is_upright (&body, &task->upright);
 }
 
 static const NdtPose *
@@ -150,8 +140,9 @@ static gboolean
 has_rival (const NdtRelocalizerTask *task, const NdtRegistration *r)
 {
   const gboolean is_like = r->runner_up >= NDT_AMBIGUOUS;
-  return r->is_ambiguous && !(is_like && task->least_quality > 0 &&
-                                r->runner_up * r->nvtl * r->matched_ratio < task->least_quality);
+  return r->is_ambiguous &&
+         !(is_like && task->least_quality > 0 &&
+             r->runner_up * ndt_registration_get_quality (r) < task->least_quality);
 }
 
 /* Is the place where the scan fits that of the stream, if that goes on? */
@@ -177,7 +168,7 @@ find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r, GErro
       if (is_of_stream (chain, r) && task->is_questioned)
         return FALSE;
       if (task->has_stream && !is_of_stream (chain, r))
-        chain->result.elsewhere = r->nvtl * r->matched_ratio;
+        chain->result.elsewhere = ndt_registration_get_quality (r);
       if (!has_rival (task, r))
         return TRUE;
     }
@@ -212,7 +203,7 @@ follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *sca
   const NdtRelocation *last = &chain->result;
   const double seconds = scan->time > chain->pose_time && chain->pose_time >= 0
                              ? (double)(scan->time - chain->pose_time) / SECOND
-                             : NO_TIME;
+                             : NDT_TRACKER_NO_TIME;
   const double *velocity = ndt_relocalizer_motion_get (chain->motion);
   NdtPose guesses[3];
   guint n = 0;

@@ -208,6 +208,9 @@ typedef struct {
 /* Seconds from scan to scan where they have no times. */
 #define NDT_TRACKER_NO_TIME 0.1
 
+/* Largest tilt of a body against what it was, rad. */
+#define NDT_TRACKER_MAX_TILT 0.5
+
 /* Scans, with this one, that have to agree on a new place. */
 #define NDT_TRACKER_CONFIRM 2
 /* Rejected scans in a row before a prediction by velocity is discarded. */
@@ -257,6 +260,17 @@ ndt_tracker_move (const NdtPose *pose, const NdtPose *before, const NdtPose *aft
   const NdtPose inverse = ndt_pose_inverse (before);
   const NdtPose increment = ndt_pose_mul (&inverse, after);
   return ndt_pose_mul (pose, &increment);
+}
+
+/* Returns 1 where the body is as upright as it was at @before. */
+static inline int
+ndt_tracker_is_upright (const NdtPose *pose, const NdtPose *before)
+{
+  const double up[3] = {0, 0, 1};
+  double a[3], b[3];
+  ndt_quat_rotate (before->orientation, up, a);
+  ndt_quat_rotate (pose->orientation, up, b);
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] >= cos (NDT_TRACKER_MAX_TILT);
 }
 
 void ndt_tracker_reset (NdtTracker *tracker);
