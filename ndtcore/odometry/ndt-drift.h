@@ -6,7 +6,7 @@
 #include "ndtcore/align/ndt-observability.h"
 
 /* Errors of points of one surface are correlated: variances are this many times those of
- * independent points. Measured on KITTI and BALM (docs/tracking.md). */
+ * independent points. Measured on KITTI and BALM (docs/tracking-figures.md). */
 #define NDT_DRIFT_CLUSTERING 8.0
 
 /**

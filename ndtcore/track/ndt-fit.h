@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The fit of a scan, as a fraction of the value expected on its map. docs/tracking.md has the
- * measurements. */
+/* The fit of a scan, as a fraction of the value expected on its map. docs/tracking-figures.md has
+ * the measurements. */
 #pragma once
 
 #include <glib.h>

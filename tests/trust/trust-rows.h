@@ -41,7 +41,7 @@ typedef gboolean (*TrustPrepare) (
  * @a: of @prepare
  * @bounds: of TrustBound
  * @back: seconds
- * @known: bounds that it is known to miss, see docs/tracking.md
+ * @known: bounds that it is known to miss, see docs/tracking-figures.md
  * @n_seeds: the most of the command line's seeds; 0: all of them
  * @seed: the only one; 0: those on the command line
  */

@@ -90,7 +90,7 @@ judge (const TrustRow *row, const Sum *s)
   if (s->n_back < s->n_runs || s->back > row->back + 0.001)
     missed |= TRUST_BACK;
   /* Half and twice 6 are what is asked for; errors of one drive are correlated, and what is
-   * missed of it is in docs/tracking.md. */
+   * missed of it is in docs/tracking-figures.md. */
   if (s->nees < 2.4 * s->n_runs || s->nees > 13.5 * s->n_runs)
     missed |= TRUST_NEES;
   /* 90 % is what is asked for, of many drives; of one that is off by one error all along a large
