@@ -64,14 +64,14 @@ ndt_localizer_step_get_params (const NdtLocalizer *localizer, const NdtLocalizer
   }
   if (step->has_extra)
     ndt_localizer_step_get_extra (localizer, step, &r->extra);
-  if (!guess->is_held || !(localizer->params.regularization_scale > 0))
+  if (!guess->has_prior_term || !(localizer->params.regularization_scale > 0))
     return params;
   NdtPose body = guess->pose;
-  memcpy (body.orientation, guess->held_orientation, sizeof (body.orientation));
+  memcpy (body.orientation, guess->prior_orientation, sizeof (body.orientation));
   const NdtPose sensor = ndt_localizer_step_get_sensor (localizer, step, &body);
   r->scale = localizer->params.regularization_scale;
   for (guint i = 0; i < 2; i++) {
-    r->target[i] = sensor.position[i] + guess->held[i] - guess->pose.position[i];
+    r->target[i] = sensor.position[i] + guess->prior_at[i] - guess->pose.position[i];
     r->direction[i] = guess->direction[i];
   }
   return params;
@@ -130,7 +130,7 @@ static gboolean
 is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtTracker *tracker = &localizer->tracker;
-  return (tracker->follows && tracker->n_since_start == 1 && !tracker->has_velocity &&
+  return (tracker->in_gate && tracker->n_since_start == 1 && !tracker->has_velocity &&
              tracker->n_unconfirmed == 0) ||
          (step->has_course && tracker->anchor.is_set && !tracker->anchor.is_accepted &&
              tracker->n_against == 1) ||
@@ -165,7 +165,7 @@ is_contradicted (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
              localizer->tracker.n_against == 0 &&
              !ndt_tracker_is_near (
                  &guess->pose, &guess->own, NDT_TRACKER_REACH, 4, guess->elapsed)) ||
-         guess->is_doubted || (guess->is_held && guess->has_own && !guess->coasts);
+         guess->is_prior_tried || (guess->has_prior_term && guess->has_own && !guess->coasts);
 }
 
 /* Bound of the scan's passes; 0: none. */
@@ -385,7 +385,7 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, gboolean *is_at_prio
   /* One guess where both are the same. */
   const guint n =
       ndt_tracker_is_near (prior, &turned, NDT_TRACKER_SAME, NDT_TRACKER_SAME_TURN, 0) ? 1 : 2;
-  ndt_tracker_hold (prior, INFINITY, guess.pose.orientation, &step->guess);
+  ndt_tracker_add_prior_term (prior, INFINITY, guess.pose.orientation, &step->guess);
   if (!register_again (localizer, step, NDT_SEARCH_FAR, 0, sensors, n, error))
     return FALSE;
   *is_at_prior = step->reason == NDT_REASON_NONE &&
@@ -400,14 +400,14 @@ try_prior (NdtLocalizer *localizer, NdtLocalizerStep *step, gboolean *is_at_prio
 
 /* Returns TRUE where the alignment from the guess is to be repeated from far. */
 static gboolean
-is_suspect (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+needs_search (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtRegistration *registration = &step->out.registration;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (step->reason != NDT_REASON_NONE || step->jumps)
     return TRUE;
   return step->out.fit < localizer->params.min_start_fit &&
-         ndt_tracker_suspects (&localizer->tracker, &step->guess, localizer->params.score_drop,
+         ndt_tracker_needs_search (&localizer->tracker, &step->guess, localizer->params.score_drop,
              &body, registration->nvtl, registration->matched_ratio);
 }
 
@@ -473,7 +473,7 @@ go_on (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   if (registration->stop != NDT_STOP_ITERATION_LIMIT || registration->evaluations < LOCAL_PASSES ||
       !(get_most_passes (localizer, step) > get_local_passes (localizer, step)))
     return TRUE;
-  if (!is_suspect (localizer, step) || nearly_fits (localizer, step))
+  if (!needs_search (localizer, step) || nearly_fits (localizer, step))
     return register_again (localizer, step, NDT_SEARCH_LOCAL, 0, &end, 1, error);
   step->guesses[0] = end;
   return TRUE;
@@ -499,12 +499,12 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
       return TRUE;
     if (!go_on (localizer, step, error))
       return FALSE;
-    const gboolean is_suspected = is_suspect (localizer, step);
+    const gboolean searches = needs_search (localizer, step);
     gboolean is_at_prior = FALSE;
-    if (step->guess.is_doubted && has_passes (localizer, step, LEAST_PASSES) &&
+    if (step->guess.is_prior_tried && has_passes (localizer, step, LEAST_PASSES) &&
         !try_prior (localizer, step, &is_at_prior, error))
       return FALSE;
-    if (is_at_prior || !is_suspected || !has_passes (localizer, step, LEAST_PASSES))
+    if (is_at_prior || !searches || !has_passes (localizer, step, LEAST_PASSES))
       return TRUE;
     /* It is found first how it moves. */
     if (has_no_motion (localizer, step) && nearly_fits (localizer, step))
@@ -570,7 +570,7 @@ align_by_itself (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error
 gboolean
 ndt_localizer_step_is_doubtful (const NdtLocalizerStep *step)
 {
-  return step->course.is_doubtful && !step->guess.is_held;
+  return step->course.is_doubtful && !step->guess.has_prior_term;
 }
 
 /* An alignment gives a velocity; where it differs from the one that the points were compensated by,

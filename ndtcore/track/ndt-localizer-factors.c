@@ -147,7 +147,8 @@ ndt_localizer_step_set_factor (const NdtLocalizer *localizer, NdtLocalizerStep *
   step->has_extra = params->registration.align.terms != NULL;
   step->has_first = localizer->has_planar;
   step->first = localizer->planar;
-  if (params->prior_factor && guess->is_held && !guess->is_apart && observation->has_prior_stddev)
+  if (params->prior_factor && guess->has_prior_term && !guess->is_apart &&
+      observation->has_prior_stddev)
     add_diagonal (&sum, &step->input.prior, observation->prior_stddev);
   if (params->odometry_factor && guess->prediction == NDT_PREDICTION_ODOMETRY)
     add_odometry (localizer, step, &sum);
@@ -185,7 +186,7 @@ ndt_localizer_step_get_extra (
   memset (extra, 0, sizeof (*extra));
   /* As of factors. */
   extra->weight = NDT_DRIFT_CLUSTERING;
-  if (guess->is_held && !guess->is_apart)
+  if (guess->has_prior_term && !guess->is_apart)
     extra->has |= NDT_EXPR_TERMS_PRIOR;
   if (guess->prediction == NDT_PREDICTION_ODOMETRY)
     extra->has |= NDT_EXPR_TERMS_ODOMETRY;
@@ -268,7 +269,7 @@ ndt_localizer_step_lead (const NdtLocalizer *localizer, const NdtLocalizerStep *
   const gboolean by_terms = terms && ndt_expr_terms_get_poses (terms) & NDT_EXPR_TERMS_PRIOR;
   const gboolean by_scale = localizer->params.regularization_scale > 0;
   double x[6] = {0}, information[3][3];
-  if (!guess->is_held || guess->is_apart || !(by_factor || by_terms || by_scale))
+  if (!guess->has_prior_term || guess->is_apart || !(by_factor || by_terms || by_scale))
     return FALSE;
   for (guint n = 0; n < (by_terms ? LEAD_STEPS : 1); n++) {
     Sum sum = {.around = guess->pose};

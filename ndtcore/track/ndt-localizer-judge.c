@@ -95,7 +95,7 @@ is_close (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose
   if (step->input.has_prior && metres <= START_REACH)
     return TRUE;
   ndt_pose_difference (body, &step->guess.pose, &metres, &radians);
-  return tracker->follows && tracker->n_unconfirmed == 0 && metres <= CLOSE_METRES &&
+  return tracker->in_gate && tracker->n_unconfirmed == 0 && metres <= CLOSE_METRES &&
          radians <= CLOSE_TURN;
 }
 
@@ -126,33 +126,33 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   const NdtRegistration *registration = &step->out.registration;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   const gboolean starts = ndt_tracker_starts (&step->guess) || step->is_wide;
-  const gboolean follows = !starts && ndt_tracker_follows (tracker, &step->guess, &body);
+  const gboolean in_gate = !starts && ndt_tracker_in_gate (tracker, &step->guess, &body);
   NdtLocalization *out = &step->out;
   const NdtReason misfit =
       out->overlap < NDT_LOCALIZER_SMALL_OVERLAP ? NDT_REASON_WEAK_OVERLAP : NDT_REASON_BAD_FIT;
   /* A scan that confirms a new place has to meet the bound of that place. */
-  out->fit_bound = follows && tracker->n_unconfirmed > 0
+  out->fit_bound = in_gate && tracker->n_unconfirmed > 0
                        ? NDT_LOCALIZER_AREA_FIT * params->min_start_fit
-                   : follows ? params->min_fit
+                   : in_gate ? params->min_fit
                              : params->min_start_fit;
-  if (!ndt_tracker_starts (&step->guess) && !follows && !is_close (tracker, step, &body) &&
+  if (!ndt_tracker_starts (&step->guess) && !in_gate && !is_close (tracker, step, &body) &&
       !is_upright (tracker, &body))
     return NDT_REASON_IMPLAUSIBLE_MOTION;
   if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
     if (step->guess.prediction == NDT_PREDICTION_INITIAL && !step->is_wide &&
         !is_start (step, &body))
       return NDT_REASON_IMPLAUSIBLE_MOTION;
-    step->jumps = !starts && !follows && !is_close (tracker, step, &body);
+    step->jumps = !starts && !in_gate && !is_close (tracker, step, &body);
     if (step->jumps && !ndt_localizer_may_be_at (localizer, &step->input, &body))
       return NDT_REASON_IMPLAUSIBLE_MOTION;
-    return !starts && !follows && has_fallen (tracker, step) ? misfit : NDT_REASON_NONE;
+    return !starts && !in_gate && has_fallen (tracker, step) ? misfit : NDT_REASON_NONE;
   }
   /* Points outside of the map are no evidence against a start whose result is near it. */
   if (step->guess.prediction == NDT_PREDICTION_INITIAL && !step->is_wide &&
       out->overlap >= LEAST_OVERLAP && out->fit >= SAME_NVTL * out->overlap &&
       near_guess (step, &body))
     return NDT_REASON_NONE;
-  if (!follows || tracker->n_unconfirmed > 0)
+  if (!in_gate || tracker->n_unconfirmed > 0)
     return misfit;
   /* Only the overlap is small. An alignment that was cut is no evidence for that. */
   if (tracker->n_good > 0 && registration->stop != NDT_STOP_ITERATION_LIMIT &&
@@ -163,10 +163,10 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   /* A fit below that of a start counts where it is that of the scans before. With a prior in the
    * objective the place is known from elsewhere, along roads whose fit says little; and odometry
    * that leads there is evidence as well. */
-  const gboolean is_held = step->input.holds && step->input.has_prior;
+  const gboolean has_term = step->input.prior_in_objective && step->input.has_prior;
   const gboolean by_odometry =
       step->guess.prediction == NDT_PREDICTION_ODOMETRY && !step->guess.far;
-  step->dropped = (!is_held && !by_odometry && has_fallen (tracker, step)) ||
+  step->dropped = (!has_term && !by_odometry && has_fallen (tracker, step)) ||
                   ndt_tracker_dropped (tracker, &step->guess, params->score_drop, &body,
                       registration->nvtl, registration->matched_ratio);
   return step->dropped ? NDT_REASON_BAD_FIT : NDT_REASON_NONE;
@@ -181,9 +181,9 @@ question (const NdtLocalizer *localizer, NdtLocalizerStep *step)
   const NdtTracker *tracker = &localizer->tracker;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (ndt_tracker_starts (&step->guess) || step->is_wide || tracker->n_unconfirmed > 0 ||
-      tracker->n_open > 0 || (step->input.holds && step->input.has_prior) ||
+      tracker->n_open > 0 || (step->input.prior_in_objective && step->input.has_prior) ||
       (step->guess.prediction == NDT_PREDICTION_ODOMETRY && !step->guess.far) ||
-      !ndt_tracker_follows (tracker, &step->guess, &body))
+      !ndt_tracker_in_gate (tracker, &step->guess, &body))
     return;
   step->dropped = ndt_registration_get_quality (&step->out.registration) < localizer->refuted_below;
   step->is_questioned = !step->dropped && has_fallen (tracker, step);
@@ -301,7 +301,7 @@ ndt_localizer_step_rate (const NdtLocalizer *localizer, const NdtLocalizerStep *
   if (registration->n_starts == 0 || registration->stop == NDT_STOP_NOT_FINITE)
     return -1;
   return ndt_registration_get_quality (registration) *
-         (ndt_tracker_follows (&localizer->tracker, &step->guess, &body) ? 1
+         (ndt_tracker_in_gate (&localizer->tracker, &step->guess, &body) ? 1
                                                                          : NDT_LOCALIZER_AS_GOOD);
 }
 
@@ -478,7 +478,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   memcpy (lead, led->position, sizeof (lead));
   const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead, told);
   /* Its errors are those of a start at least, which remain over many scans. */
-  if (guess->is_held && !resets)
+  if (guess->has_prior_term && !resets)
     ndt_drift_set_prior (&from, told, START_STDDEV);
   from.is_led = fuses && !step->jumps;
   from.is_filtered = from.is_led && !from.by_odometry && from.seconds > 0 && guess->coasts &&
@@ -496,7 +496,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   } else {
     /* A result in another place is not moved towards the prediction. */
     const gboolean moves =
-        !step->jumps && (fuses || !guess->is_held) && localizer->params.max_sigma > 0;
+        !step->jumps && (fuses || !guess->has_prior_term) && localizer->params.max_sigma > 0;
     for (guint i = 0; i < 3; i++)
       shift[i] = before[i] = body.position[i] - lead[i];
     if (from.is_filtered)

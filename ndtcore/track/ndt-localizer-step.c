@@ -18,7 +18,7 @@ get_input (const NdtLocalizer *localizer, const NdtObservation *observation)
   input.has_odometry = observation->has_odometry && ndt_pose_normalize (&input.odometry);
   const NdtExtraTerms *terms = localizer->params.registration.align.terms;
   const gboolean by_terms = terms && ndt_expr_terms_get_poses (terms) & NDT_EXPR_TERMS_PRIOR;
-  input.holds =
+  input.prior_in_objective =
       localizer->params.regularization_scale > 0 || localizer->params.prior_factor || by_terms;
   return input;
 }
@@ -124,7 +124,7 @@ agrees (const NdtLocalizerStep *step)
 {
   const NdtTrackerGuess *guess = &step->guess;
   const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
-  return (guess->is_held && !guess->is_apart) ||
+  return (guess->has_prior_term && !guess->is_apart) ||
          guess->prediction != NDT_PREDICTION_CONSTANT_VELOCITY ||
          step->out.innovation <= CLOSING_STEP + 0.5 * NDT_TRACKER_ACCELERATION * seconds * seconds;
 }
@@ -149,7 +149,7 @@ judge_open (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
   const gboolean is_place = out->fit >= NDT_LOCALIZER_AREA_FIT * localizer->params.min_start_fit;
   /* Along an open direction every place fits, and motion may be wrong from its start on. Of priors
    * one may be wrong, two in a row are not both. */
-  if (step->guess.is_apart && (tracker->n_apart > 1 || step->guess.is_doubted) &&
+  if (step->guess.is_apart && (tracker->n_apart > 1 || step->guess.is_prior_tried) &&
       ndt_observability_count_open (&out->registration.observability) > 0) {
     const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
     double metres;
@@ -184,7 +184,7 @@ take_course (NdtLocalizer *localizer, const NdtLocalizerStep *step)
   NdtTracker *tracker = &localizer->tracker;
   const gboolean is_accepted = step->reason == NDT_REASON_NONE;
   localizer->course.has_pose = FALSE;
-  if (!step->has_course || !(is_accepted || (step->dropped && tracker->follows)))
+  if (!step->has_course || !(is_accepted || (step->dropped && tracker->in_gate)))
     return;
   localizer->course = step->course;
   if (!step->course.has_velocity || !(tracker->has_velocity || is_accepted))

@@ -94,7 +94,7 @@ ndt_tracker_get_course (const NdtTracker *tracker, int64_t time, NdtPose *course
 }
 
 void
-ndt_tracker_hold (
+ndt_tracker_add_prior_term (
     const NdtPose *prior, double limit, const double orientation[4], NdtTrackerGuess *guess)
 {
   const double *q = orientation, *p = guess->pose.position;
@@ -103,7 +103,7 @@ ndt_tracker_hold (
   /* There is no heading where the x axis is vertical. */
   if (length < 1e-3)
     return;
-  guess->is_held = 1;
+  guess->has_prior_term = 1;
   guess->direction[0] = x / length;
   guess->direction[1] = y / length;
   double e = guess->direction[0] * (prior->position[0] - p[0]) +
@@ -112,9 +112,9 @@ ndt_tracker_hold (
   if (guess->is_apart)
     e = limit * limit / e;
   for (int i = 0; i < 2; i++)
-    guess->held[i] = p[i] + e * guess->direction[i];
+    guess->prior_at[i] = p[i] + e * guess->direction[i];
   for (int i = 0; i < 4; i++)
-    guess->held_orientation[i] = q[i];
+    guess->prior_orientation[i] = q[i];
 }
 
 /* Standard deviations of the motion within which a prior takes part although it is out of range: of
@@ -123,19 +123,20 @@ ndt_tracker_hold (
 
 /* Makes the prior part of the objective, along the heading of @orientation. */
 static void
-ndt_tracker_hold_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
+ndt_tracker_gate_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
     const double orientation[4], NdtTrackerGuess *guess)
 {
   static const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0};
   const double t = guess->elapsed;
   const NdtDriftStep step = {.seconds = t > 0 ? t : NDT_TRACKER_NO_TIME};
   const double reach = NDT_TRACKER_REACH + 0.5 * NDT_TRACKER_ACCELERATION * t * t;
-  ndt_tracker_hold (&input->prior, reach, orientation, guess);
+  ndt_tracker_add_prior_term (&input->prior, reach, orientation, guess);
   if (!guess->is_apart || guess->prediction != NDT_PREDICTION_CONSTANT_VELOCITY)
     return;
   const double sigma = sqrt (ndt_drift_predict (&tracker->drift, &step, x) +
                              ndt_drift_predict (&tracker->drift, &step, y));
-  ndt_tracker_hold (&input->prior, fmax (reach, MOTION_SIGMAS * sigma), orientation, guess);
+  ndt_tracker_add_prior_term (
+      &input->prior, fmax (reach, MOTION_SIGMAS * sigma), orientation, guess);
   guess->is_beyond = 1;
 }
 
@@ -164,9 +165,9 @@ ndt_tracker_propose (const NdtTracker *tracker, const NdtTrackerInput *input, in
 {
   /* With a regularization the prediction by motion from an accepted pose has precedence over the
    * prior. */
-  const int32_t is_held =
-      input->holds && guess->has_own && tracker->follows && tracker->n_against == 0;
-  if (input->has_prior && !is_held) {
+  const int32_t is_term =
+      input->prior_in_objective && guess->has_own && tracker->in_gate && tracker->n_against == 0;
+  if (input->has_prior && !is_term) {
     guess->prediction = NDT_PREDICTION_PRIOR;
     guess->far = tracker->status != NDT_TRACK_TRACKING;
     guess->pose = input->prior;
@@ -195,7 +196,7 @@ static void
 ndt_tracker_propose_others (const NdtTracker *tracker, const NdtTrackerInput *input,
     const NdtPose *odometry, const NdtPose *course, NdtTrackerGuess *guess)
 {
-  if (input->has_prior && input->holds) {
+  if (input->has_prior && input->prior_in_objective) {
     const NdtPose turned =
         ndt_tracker_turn_prior (&input->prior, odometry ? odometry : &guess->own);
     ndt_tracker_add_guess (guess, &input->prior);
@@ -245,10 +246,10 @@ ndt_tracker_predict (
   const int32_t is_near = tracker->has_good && ndt_tracker_is_near (&input->prior, &course,
                                                    NDT_TRACKER_REACH, 4, since_good);
   /* A prior beyond the range of motion is wrong; several in a row, and the stream may be wrong. */
-  if (input->has_prior && input->holds && (!leads || is_near))
-    ndt_tracker_hold_prior (
+  if (input->has_prior && input->prior_in_objective && (!leads || is_near))
+    ndt_tracker_gate_prior (
         tracker, input, leads ? course.orientation : guess->pose.orientation, guess);
-  guess->is_doubted = guess->is_apart && tracker->n_apart + 1 >= NDT_TRACKER_MAX_APART;
+  guess->is_prior_tried = guess->is_apart && tracker->n_apart + 1 >= NDT_TRACKER_MAX_APART;
   if (!guess->has_own)
     return;
   /* A guess that contradicts the motion may be right, or the motion may be. */
@@ -265,30 +266,29 @@ ndt_tracker_quality (double nvtl, double matched_ratio)
 }
 
 int
-ndt_tracker_follows (const NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose)
+ndt_tracker_in_gate (const NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose)
 {
-  if (!tracker->follows || !guess->has_own)
+  if (!tracker->in_gate || !guess->has_own)
     return 0;
   if (guess->prediction == NDT_PREDICTION_ODOMETRY) {
     double way, turn;
     ndt_tracker_difference (&tracker->pose, &guess->pose, &way, &turn);
     if (ndt_tracker_is_near (pose, &guess->pose,
-            NDT_TRACKER_FOLLOW + NDT_TRACKER_ODOMETRY_ERROR * way,
-            NDT_TRACKER_FOLLOW_TURN + NDT_TRACKER_ODOMETRY_ERROR * turn, 0))
+            NDT_TRACKER_GATE + NDT_TRACKER_ODOMETRY_ERROR * way,
+            NDT_TRACKER_GATE_TURN + NDT_TRACKER_ODOMETRY_ERROR * turn, 0))
       return 1;
     if (!guess->far)
       return 0;
   }
   if (guess->coasts)
     return ndt_tracker_is_near (
-        pose, &guess->own, NDT_TRACKER_FOLLOW, NDT_TRACKER_FOLLOW_TURN, guess->elapsed);
+        pose, &guess->own, NDT_TRACKER_GATE, NDT_TRACKER_GATE_TURN, guess->elapsed);
   if (guess->prediction == NDT_PREDICTION_ODOMETRY && !guess->is_lost)
     return 0;
   /* The velocity is not known. */
   const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
-  return ndt_tracker_is_near (pose, &guess->own,
-      NDT_TRACKER_FOLLOW + NDT_TRACKER_MAX_SPEED * seconds,
-      NDT_TRACKER_FOLLOW_TURN + NDT_TRACKER_MAX_TURN * seconds, 0);
+  return ndt_tracker_is_near (pose, &guess->own, NDT_TRACKER_GATE + NDT_TRACKER_MAX_SPEED * seconds,
+      NDT_TRACKER_GATE_TURN + NDT_TRACKER_MAX_TURN * seconds, 0);
 }
 
 /* Half-way from a fraction to all. */
@@ -305,16 +305,16 @@ ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess, do
   if (tracker->n_good == 0 || guess->prediction == NDT_PREDICTION_INITIAL || fraction <= 0)
     return 0;
   const double least =
-      ndt_tracker_follows (tracker, guess, pose) ? fraction : ndt_tracker_half (fraction);
+      ndt_tracker_in_gate (tracker, guess, pose) ? fraction : ndt_tracker_half (fraction);
   return ndt_tracker_quality (nvtl, matched_ratio) < least * tracker->mean_quality;
 }
 
 int
-ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
+ndt_tracker_needs_search (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
     const NdtPose *pose, double nvtl, double matched_ratio)
 {
   const double level =
-      ndt_tracker_follows (tracker, guess, pose) ? tracker->level : tracker->mean_quality;
+      ndt_tracker_in_gate (tracker, guess, pose) ? tracker->level : tracker->mean_quality;
   return tracker->n_good > 0 && fraction > 0 &&
          ndt_tracker_quality (nvtl, matched_ratio) < ndt_tracker_half (fraction) * level;
 }
@@ -347,8 +347,8 @@ ndt_tracker_take_velocity (
     /* Of two velocities that contradict each other the slower one has the smaller error of
      * prediction. With a prior in the objective neither is used, since its influence on the pose is
      * no motion. */
-    const int32_t is_first = guess->is_held && tracker->n_since_start <= FIRST_VELOCITIES;
-    if (!is_first && (faster >= 0 || guess->is_held) &&
+    const int32_t is_first = guess->has_prior_term && tracker->n_since_start <= FIRST_VELOCITIES;
+    if (!is_first && (faster >= 0 || guess->has_prior_term) &&
         !ndt_course_is_credible (velocity, elapsed, last, 1e-9 * (double)(time - last_time)))
       return;
   }
@@ -386,7 +386,7 @@ ndt_tracker_relocate (NdtTracker *tracker, const NdtPose *pose, int64_t time,
   const NdtPose none = {{0, 0, 0}, {0, 0, 0, 1}};
   tracker->status = NDT_TRACK_DEGRADED;
   tracker->n_against = tracker->has_initial = tracker->n_tries = 0;
-  tracker->has_pose = tracker->has_good = tracker->follows = 1;
+  tracker->has_pose = tracker->has_good = tracker->in_gate = 1;
   tracker->pose = tracker->good_pose = *pose;
   tracker->time = tracker->good_time = time;
   tracker->has_odometry = tracker->has_good_odometry = odometry != 0;
@@ -413,7 +413,7 @@ ndt_tracker_starts (const NdtTrackerGuess *guess)
  * odometry that could not be aligned is discarded; a pose set by hand is kept for the next scan
  * that can be aligned. */
 static int
-ndt_tracker_believes (const NdtTrackerGuess *guess, NdtTrackerOutcome outcome)
+ndt_tracker_keeps_guess (const NdtTrackerGuess *guess, NdtTrackerOutcome outcome)
 {
   if (!guess->has_own)
     return 1;
@@ -468,7 +468,7 @@ ndt_tracker_take_accepted (NdtTracker *tracker, const NdtTrackerInput *input,
   if (starts)
     tracker->n_closed = tracker->is_from_far = 0;
   ndt_tracker_take_pose (tracker, input, guess, pose);
-  tracker->follows = 1;
+  tracker->in_gate = 1;
   tracker->n_against = 0;
   tracker->n_unconfirmed -= tracker->n_unconfirmed > 0;
   tracker->n_skipped = tracker->n_unconfirmed > 0 ? tracker->n_skipped + 1 : 0;
@@ -498,14 +498,14 @@ ndt_tracker_take_rejected (NdtTracker *tracker, const NdtTrackerInput *input,
     ndt_tracker_reject_start (tracker, input, &guess->pose);
   tracker->level = tracker->mean_quality;
   if (outcome == NDT_OUTCOME_FELL) {
-    tracker->follows = ndt_tracker_follows (tracker, guess, pose);
-    if (tracker->follows) {
+    tracker->in_gate = ndt_tracker_in_gate (tracker, guess, pose);
+    if (tracker->in_gate) {
       ndt_tracker_take_pose (tracker, input, guess, pose);
       tracker->level = quality;
       tracker->n_against = 0;
     }
   } else if (outcome < NDT_OUTCOME_NO_POSE) {
-    tracker->follows = carries;
+    tracker->in_gate = carries;
     tracker->has_velocity = tracker->has_velocity && tracker->n_against <= NDT_TRACKER_CARRY;
   }
 }
@@ -544,7 +544,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   /* A start whose scan could not be aligned gives no pose. */
   const int32_t waits = starts && !guess->has_own && outcome == NDT_OUTCOME_NOT_ALIGNED;
   /* For some scans the motion is continued from an accepted pose even where scans are rejected. */
-  const int32_t carries = tracker->follows && !guess->far &&
+  const int32_t carries = tracker->in_gate && !guess->far &&
                           (guess->prediction == NDT_PREDICTION_ODOMETRY ||
                               (guess->prediction == NDT_PREDICTION_CONSTANT_VELOCITY &&
                                   guess->coasts && tracker->n_against < NDT_TRACKER_CARRY));
@@ -558,12 +558,12 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   tracker->status = ndt_tracker_next_status (tracker, guess, outcome, max_skips);
   /* Scores may differ in the place where it is found. */
   if (tracker->status == NDT_TRACK_LOST)
-    tracker->n_good = tracker->follows = tracker->has_velocity = 0;
+    tracker->n_good = tracker->in_gate = tracker->has_velocity = 0;
   if (outcome != NDT_OUTCOME_ACCEPTED)
     ndt_tracker_keep_start (tracker, guess, outcome, waits, max_skips);
 
-  if (guess->is_held)
-    tracker->n_apart = guess->is_beyond && !guess->is_doubted ? tracker->n_apart + 1 : 0;
+  if (guess->has_prior_term)
+    tracker->n_apart = guess->is_beyond && !guess->is_prior_tried ? tracker->n_apart + 1 : 0;
   tracker->has_pose =
       guess->prediction != NDT_PREDICTION_NONE && outcome != NDT_OUTCOME_UNCERTAIN && !waits;
   if (outcome <= NDT_OUTCOME_FELL || (outcome <= NDT_OUTCOME_REJECTED && !carries))
@@ -571,7 +571,7 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
   else if (outcome <= NDT_OUTCOME_REJECTED)
     tracker->pose = guess->pose;
   else
-    tracker->pose = ndt_tracker_believes (guess, outcome) ? guess->pose : guess->own;
+    tracker->pose = ndt_tracker_keeps_guess (guess, outcome) ? guess->pose : guess->own;
   tracker->time = input->time;
   /* Where odometry is missing on a scan, increments start again with the next. */
   tracker->has_odometry = input->has_odometry;

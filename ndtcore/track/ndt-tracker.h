@@ -69,7 +69,7 @@ typedef struct {
  * @pose: the base of the next prediction
  * @time: of @pose, ns; −1: unknown
  * @has_odometry: @odometry belongs to @pose
- * @follows: the last aligned scan is good, or agrees with motion from one that was
+ * @in_gate: the last aligned scan is good, or in the gate of a prediction from one that was
  * @good_pose: of the last scan that did so, if @has_good; @good_odometry belongs to it
  * @velocity: body twist from one good scan to the next (m, rad) over @velocity_time ns; per scan
  *   where @velocity_time is 0
@@ -107,7 +107,7 @@ typedef struct {
   int64_t time;
   int32_t has_odometry;
   NdtPose odometry;
-  int32_t follows;
+  int32_t in_gate;
   int32_t has_good;
   NdtPose good_pose;
   int64_t good_time;
@@ -136,13 +136,14 @@ typedef struct {
   NdtDrift open_drift;
 } NdtTracker;
 
-/* @holds: priors are part of the objective, and not guesses, where there is a prediction by motion.
+/* @prior_in_objective: priors are part of the objective, and not guesses, where there is a
+ * prediction by motion.
  */
 typedef struct {
   int64_t time;
   int32_t has_prior;
   int32_t has_odometry;
-  int32_t holds;
+  int32_t prior_in_objective;
   NdtPose prior;
   NdtPose odometry;
 } NdtTrackerInput;
@@ -160,11 +161,13 @@ typedef struct {
  * @own: the prediction by motion from the scan before, without prior and odometry; that scan's pose
  *   where there is no motion … @coasts: … and whether it is by constant velocity
  * @elapsed: seconds since the scan before, 0 where that is not known
- * @is_held: a prior is part of the objective: its distance from the line through @held across
- *   @direction, x and y in the map, the latter a unit vector along the heading of @held_orientation
+ * @has_prior_term: a prior is part of the objective: its distance from the line through @prior_at
+ * across
+ *   @direction, x and y in the map, the latter a unit vector along the heading of
+ * @prior_orientation
  * @is_beyond: and it is out of the range of motion from @pose …
  * @is_apart: … and of what is not known of that
- * @is_doubted: and so were those of the scans before: the body may be at the prior
+ * @is_prior_tried: and so were those of the scans before: the body may be at the prior
  */
 typedef struct {
   NdtPrediction prediction;
@@ -177,13 +180,13 @@ typedef struct {
   NdtPose own;
   int32_t coasts;
   double elapsed;
-  int32_t is_held;
+  int32_t has_prior_term;
   int32_t is_beyond;
   int32_t is_apart;
-  int32_t is_doubted;
-  double held[2];
+  int32_t is_prior_tried;
+  double prior_at[2];
   double direction[2];
-  double held_orientation[4];
+  double prior_orientation[4];
 } NdtTrackerGuess;
 
 /* A velocity is used for this long after the last good scan, or for one and a half times the
@@ -198,8 +201,8 @@ typedef struct {
 /* A pose is away from the prediction of constant velocity if it is farther than the range of an
  * alignment, metres, and the effect of acceleration, m/s², in the time. */
 #define NDT_TRACKER_REACH 2.0
-#define NDT_TRACKER_FOLLOW 0.5
-#define NDT_TRACKER_FOLLOW_TURN 0.2
+#define NDT_TRACKER_GATE 0.5
+#define NDT_TRACKER_GATE_TURN 0.2
 #define NDT_TRACKER_ACCELERATION 10.0
 
 /* Largest velocity of a body whose velocity is not known, m/s and rad/s. */
@@ -279,7 +282,7 @@ void ndt_tracker_reset (NdtTracker *tracker);
 NdtPose ndt_tracker_turn_prior (const NdtPose *prior, const NdtPose *pose);
 /* Makes the prior part of the objective, along the heading of @orientation. The influence of one
  * farther than @limit from the guess decreases with the distance. */
-void ndt_tracker_hold (
+void ndt_tracker_add_prior_term (
     const NdtPose *prior, double limit, const double orientation[4], NdtTrackerGuess *guess);
 void ndt_tracker_predict (
     const NdtTracker *tracker, const NdtTrackerInput *input, NdtTrackerGuess *guess);
@@ -287,7 +290,7 @@ void ndt_tracker_predict (
 double ndt_tracker_quality (double nvtl, double matched_ratio);
 /* Returns 1 where the pose agrees with the prediction: by odometry, where there is some, since
  * constant velocity is metres off after a second. */
-int ndt_tracker_follows (
+int ndt_tracker_in_gate (
     const NdtTracker *tracker, const NdtTrackerGuess *guess, const NdtPose *pose);
 /* Returns 1 where the quality has fallen below that of the stream's good scans: by @score_drop at
  * the prediction, by half as much elsewhere. Not after a pose set by hand, where scores may differ.
@@ -296,8 +299,8 @@ int ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess
     const NdtPose *pose, double nvtl, double matched_ratio);
 /* Returns 1 where an alignment from the guess is to be repeated from far; not for one that dropped
  * at its prediction and is no worse than the scan before. */
-int ndt_tracker_suspects (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
-    const NdtPose *pose, double nvtl, double matched_ratio);
+int ndt_tracker_needs_search (const NdtTracker *tracker, const NdtTrackerGuess *guess,
+    double fraction, const NdtPose *pose, double nvtl, double matched_ratio);
 /* ---- The anchor: ndt-tracker-anchor.c ---- */
 
 /* Makes the pose of a scan that is TRACKING the anchor. @overlap: see NdtLocalization. */

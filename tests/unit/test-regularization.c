@@ -274,7 +274,7 @@ start_tracking (void)
   for (guint i = 0; i < 3; i++) {
     const NdtPose pose = drive (0.1 * i);
     const NdtTrackerInput input = {
-        .time = 100 * i * MS, .has_prior = i == 0, .prior = pose, .holds = 1};
+        .time = 100 * i * MS, .has_prior = i == 0, .prior = pose, .prior_in_objective = 1};
     NdtTrackerGuess guess;
     ndt_tracker_predict (&tracker, &input, &guess);
     ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
@@ -286,7 +286,8 @@ start_tracking (void)
 static NdtTrackerInput
 prior_at (double ahead, double left, gboolean holds)
 {
-  NdtTrackerInput input = {.time = 300 * MS, .has_prior = 1, .prior = drive (0.3), .holds = holds};
+  NdtTrackerInput input = {
+      .time = 300 * MS, .has_prior = 1, .prior = drive (0.3), .prior_in_objective = holds};
   input.prior.position[0] += ahead * cos (0.5) - left * sin (0.5);
   input.prior.position[1] += ahead * sin (0.5) + left * cos (0.5);
   return input;
@@ -297,8 +298,9 @@ static double
 pull_of (const NdtTrackerGuess *guess)
 {
   const NdtPose pose = drive (0.3);
-  const double dx = guess->held[0] - pose.position[0], dy = guess->held[1] - pose.position[1];
-  g_assert_true (guess->is_held);
+  const double dx = guess->prior_at[0] - pose.position[0],
+               dy = guess->prior_at[1] - pose.position[1];
+  g_assert_true (guess->has_prior_term);
   g_assert_cmpfloat_with_epsilon (guess->direction[0], cos (0.5), 1e-3);
   g_assert_cmpfloat_with_epsilon (guess->direction[1], sin (0.5), 1e-3);
   return guess->direction[0] * dx + guess->direction[1] * dy;
@@ -328,7 +330,7 @@ test_tracking (void)
       g_assert_cmpfloat_with_epsilon (
           pull_of (&guess), expected, 0.005 * (fabs (expected) + left * 0.01) + 1e-9);
       g_assert_cmpint (guess.is_apart, ==, fabs (ahead[i]) > limit);
-      g_assert_false (guess.is_doubted);
+      g_assert_false (guess.is_prior_tried);
       /* It is where it is looked for if scores fall. */
       ndt_pose_difference (&guess.pose, &input.prior, &metres, NULL);
       gboolean is_tried = metres < NDT_TRACKER_SAME;
@@ -339,10 +341,10 @@ test_tracking (void)
       g_assert_true (is_tried);
 
       /* Otherwise a prior leads, as ever. */
-      input.holds = 0;
+      input.prior_in_objective = 0;
       ndt_tracker_predict (&tracker, &input, &guess);
       g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
-      g_assert_false (guess.is_held);
+      g_assert_false (guess.has_prior_term);
       ndt_pose_difference (&guess.pose, &input.prior, &metres, &radians);
       g_assert_cmpfloat (metres, <, 1e-9);
     }
@@ -366,7 +368,8 @@ test_doubt (void)
     NdtTracker tracker = start_tracking ();
     guint n_doubted = 0;
     for (guint i = 3; i < 30; i++) {
-      NdtTrackerInput input = {.time = 100 * (gint64)i * MS, .has_prior = 1, .holds = 1};
+      NdtTrackerInput input = {
+          .time = 100 * (gint64)i * MS, .has_prior = 1, .prior_in_objective = 1};
       NdtTrackerGuess guess;
       const NdtPose pose = drive (0.1 * i);
       input.prior = drive (0.1 * i + 1); /* 10 m ahead */
@@ -377,7 +380,7 @@ test_doubt (void)
       ndt_tracker_predict (&tracker, &input, &guess);
       ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
       g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
-      if (guess.is_doubted) {
+      if (guess.is_prior_tried) {
         const guint n_priors = other == 2 ? (i - 3) / 2 + 1 : i - 2;
         g_assert_cmpuint (n_priors % 5, ==, 0);
         n_doubted++;
@@ -412,13 +415,13 @@ test_first_velocities (void)
     tracker.n_unconfirmed = 0;
     const double before = tracker.velocity[0];
     const double off[6] = {0.6};
-    NdtTrackerInput input = {.time = 100 * (gint64)i * MS, .has_prior = 1, .holds = 1};
+    NdtTrackerInput input = {.time = 100 * (gint64)i * MS, .has_prior = 1, .prior_in_objective = 1};
     NdtTrackerGuess guess;
     const NdtPose truth = drive (0.1 * i);
     ndt_pose_retract (&truth, off, &pose);
     input.prior = pose;
     ndt_tracker_predict (&tracker, &input, &guess);
-    g_assert_true (guess.is_held);
+    g_assert_true (guess.has_prior_term);
     ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
     if (kind == 0)
       g_assert_cmpfloat (fabs (tracker.velocity[0] - before), >, 0.3);
@@ -445,7 +448,7 @@ test_not_tracking (void)
   tracker.initial = drive (0);
   ndt_tracker_predict (&tracker, &input, &guess);
   g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_INITIAL);
-  g_assert_false (guess.is_held);
+  g_assert_false (guess.has_prior_term);
   g_assert_cmpint (guess.n_others, ==, 1);
   /* Where the last scan is not believed, the prior leads, among others, and holds them where it is
    * near the course so far. */
@@ -459,7 +462,7 @@ test_not_tracking (void)
   ndt_tracker_predict (&tracker, &next, &guess);
   g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
   g_assert_true (guess.far);
-  g_assert_true (guess.is_held);
+  g_assert_true (guess.has_prior_term);
   g_assert_false (guess.is_apart);
   g_assert_cmpint (guess.n_others, >, 0);
   ndt_pose_difference (&guess.pose, &next.prior, &metres, NULL);
@@ -468,13 +471,13 @@ test_not_tracking (void)
   const double turn[6] = {0, 0, 0, 0, 0, G_PI / 2};
   ndt_pose_retract (&input.prior, turn, &next.prior);
   ndt_tracker_predict (&tracker, &next, &guess);
-  g_assert_true (guess.is_held);
+  g_assert_true (guess.has_prior_term);
   g_assert_cmpfloat_with_epsilon (guess.direction[0], cos (0.5), 1e-3);
   g_assert_cmpfloat_with_epsilon (guess.direction[1], sin (0.5), 1e-3);
   next.prior = drive (3.4);
   ndt_tracker_predict (&tracker, &next, &guess);
   g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_PRIOR);
-  g_assert_false (guess.is_held);
+  g_assert_false (guess.has_prior_term);
   g_assert_false (guess.is_apart);
   /* A body on its nose has no heading. */
   tracker = start_tracking ();
@@ -482,7 +485,7 @@ test_not_tracking (void)
   ndt_pose_from_rpy (position, 0, G_PI / 2, 0, &tracker.pose);
   tracker.has_velocity = 0;
   ndt_tracker_predict (&tracker, &input, &guess);
-  g_assert_false (guess.is_held);
+  g_assert_false (guess.has_prior_term);
 }
 
 /* ---- A stream ---- */

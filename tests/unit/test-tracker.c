@@ -403,11 +403,11 @@ test_doubtful (void)
         truth = beside (&truth, 3);
       if (i < 13) {
         /* The mean is 1.8. Where motion leads they are no worse than the scan before. */
-        g_assert_false (ndt_tracker_suspects (&tracker, &guess, 0.8, &truth, 2, 0.82));
-        g_assert_true (ndt_tracker_suspects (&tracker, &guess, 0.8, &truth, 2, 0.6));
+        g_assert_false (ndt_tracker_needs_search (&tracker, &guess, 0.8, &truth, 2, 0.82));
+        g_assert_true (ndt_tracker_needs_search (&tracker, &guess, 0.8, &truth, 2, 0.6));
         g_assert_cmpint (
-            ndt_tracker_suspects (&tracker, &guess, 0.8, &truth, 2, 0.7), ==, i == 10 || jumps);
-        g_assert_false (ndt_tracker_suspects (&tracker, &guess, 0, &truth, 0, 0));
+            ndt_tracker_needs_search (&tracker, &guess, 0.8, &truth, 2, 0.7), ==, i == 10 || jumps);
+        g_assert_false (ndt_tracker_needs_search (&tracker, &guess, 0, &truth, 0, 0));
       }
       ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_FELL, &truth, 2, 0.7, 3);
       g_assert_cmpint (tracker.n_skipped, ==, (int32_t)i - 9);
@@ -444,7 +444,7 @@ test_doubtful_with_odometry (void)
     g_assert_false (guess.far);
     g_assert_true (guess.coasts);
     ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_FELL, &pose, 0.7, 0.8, 3);
-    g_assert_cmpint (tracker.follows, ==, !is_off);
+    g_assert_cmpint (tracker.in_gate, ==, !is_off);
     g_assert_cmpfloat_with_epsilon (tracker.level, is_off ? level : 0.56, 1e-12);
     g_assert_cmpint (tracker.scans_since_good, ==, is_off ? 1 : 0);
 
@@ -458,7 +458,7 @@ test_doubtful_with_odometry (void)
     }
     input.time = 4000 * MS;
     step (&tracker, &input, NDT_OUTCOME_FELL, &pose);
-    g_assert_true (tracker.follows);
+    g_assert_true (tracker.in_gate);
   }
 }
 
