@@ -156,7 +156,7 @@ is_in_trouble (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const gint32 status = localizer->tracker.status;
   return step->is_questioned || status == NDT_TRACK_LOST || status == NDT_TRACK_INITIALIZING ||
-         ndt_reason_is_misfit (step->reason);
+         ndt_reason_is_misfit (step->reason) || step->reason == NDT_REASON_IMPLAUSIBLE_MOTION;
 }
 
 static gboolean

@@ -185,6 +185,22 @@ test_no_delay (void)
   }
 }
 
+/* What fits where nothing led, as a scan of a start that did not fit does elsewhere, is looked for
+ * at once: the search on the whole map alone can find it. */
+static void
+test_elsewhere (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
+  NdtObservation o;
+  NdtLocalizerStep step;
+  make_step (localizer, 20, &o, &step);
+  step.reason = NDT_REASON_IMPLAUSIBLE_MOTION;
+  localizer->tracker.status = NDT_TRACK_DEGRADED;
+  search (localizer, &step);
+  g_assert_cmpuint (ndt_relocalizer_count (localizer->relocalizer), ==, 1);
+}
+
 /* A start that did not fit is searched around where it has an uncertainty, and else not at all:
  * a place in its neighbourhood may have rivals in the rest of the map. Nor does time take it
  * further away than it may be off. */
@@ -284,6 +300,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-search/road-misfit", test_road_misfit);
   g_test_add_func ("/localizer-search/no-evidence", test_no_evidence);
   g_test_add_func ("/localizer-search/no-delay", test_no_delay);
+  g_test_add_func ("/localizer-search/elsewhere", test_elsewhere);
   g_test_add_func ("/localizer-search/area-of-start", test_area_of_start);
   g_test_add_func ("/localizer-search/priors", test_priors);
   g_test_add_func ("/localizer-search/rings", test_rings);
