@@ -47,7 +47,7 @@ static const Row rows[] = {
     {"BALM", OWN, TRUST_BALM, 0, 0.5, 24, 0, FALSE},
     {"robot", OWN, TRUST_ROBOT, 0, 1, 24, 0, TRUE},
     {"robot", OWN, TRUST_ROBOT, 0, 2, 20, 0, FALSE},
-    {"hall", OWN, NDT_SIM_WORLD_HALL, 0, 1, 24, 0, FALSE},
+    {"hall", OWN, NDT_SIM_WORLD_HALL, 0, 1, 24, 20, TRUE},
     {"hall", OWN, NDT_SIM_WORLD_HALL, 0, 2, 23, 0, FALSE},
     {"town in other towns", OTHER, NDT_SIM_WORLD_TOWN, NDT_SIM_WORLD_TOWN, 2, 0, 0, FALSE},
     {"town in other towns", OTHER, NDT_SIM_WORLD_TOWN, NDT_SIM_WORLD_TOWN, 1, 0, 0, FALSE},
