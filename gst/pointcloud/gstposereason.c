@@ -22,8 +22,7 @@ gst_pose_reason_get_advice (GstPoseReason reason)
   case GST_POSE_REASON_NO_MAP:
     return "check initial-pose and map-location";
   case GST_POSE_REASON_NO_START:
-    return "set initial-pose, or give a scan a pose of role prior; map-search has found no place "
-           "that fits";
+    return "set initial-pose, give a scan a pose of role prior, or leave map-search on and wait";
   case GST_POSE_REASON_WEAK_OVERLAP:
     return "check whether the map covers the place";
   case GST_POSE_REASON_STALE_PREDICTION:
@@ -35,9 +34,11 @@ gst_pose_reason_get_advice (GstPoseReason reason)
     return "scans say nothing of the way there; give it odometry or poses of role prior, or set "
            "max-sigma";
   case GST_POSE_REASON_AMBIGUOUS:
-    return "say better where it starts, or check whether the map is of there";
+    return "say better where it starts by initial-pose, or check whether map-location is of there "
+           "and sensor-pose says how the sensor is turned";
   case GST_POSE_REASON_IMPLAUSIBLE_MOTION:
-    return "stamp scans by the sensor's clock, not by arrival, and check the odometry";
+    return "check initial-pose, priors and odometry, and stamp scans by the sensor's clock, not by "
+           "arrival";
   case GST_POSE_REASON_TOO_FEW_POINTS:
     return "check min-range, max-range and the sensor, or set min-points";
   default:
@@ -93,7 +94,7 @@ gst_pose_meta_describe_reason (const GstPoseMeta *meta)
     return g_strdup_printf (
         "the next best place fits %.2f as well as it, above %.2f", value, bound);
   case GST_POSE_REASON_IMPLAUSIBLE_MOTION:
-    return g_strdup_printf ("it fits %.1f m from where motion leads", value);
+    return g_strdup_printf ("it fits %.1f m from where it was expected", value);
   case GST_POSE_REASON_TOO_FEW_POINTS:
     return g_strdup_printf ("it has %.0f finite points in range, below %.0f", value, bound);
   default:

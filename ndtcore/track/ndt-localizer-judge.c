@@ -238,6 +238,22 @@ get_needed_fit (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
   return step->out.fit_bound;
 }
 
+/* How far a scan is from where it was expected, metres: while a start is not confirmed, how far the
+ * first scan was from that. */
+static double
+get_misplaced (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
+{
+  const NdtTracker *tracker = &localizer->tracker;
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+  double metres;
+  if (!tracker->anchor.is_set || tracker->anchor.is_accepted)
+    return tracker->n_unconfirmed > 0 ? localizer->jump : step->out.innovation;
+  if (localizer->jump > 0)
+    return localizer->jump;
+  ndt_pose_difference (&body, &tracker->anchor.pose, &metres, NULL);
+  return metres;
+}
+
 void
 ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step)
 {
@@ -274,7 +290,7 @@ ndt_localizer_step_explain (NdtLocalizer *localizer, NdtLocalizerStep *step)
     bound = NDT_AMBIGUOUS;
     break;
   case NDT_REASON_IMPLAUSIBLE_MOTION:
-    value = localizer->tracker.n_unconfirmed > 0 ? localizer->jump : out->innovation;
+    value = get_misplaced (localizer, step);
     bound = CLOSE_METRES;
     break;
   case NDT_REASON_TOO_FEW_POINTS:
@@ -334,16 +350,19 @@ lead_by_prior (const NdtLocalizer *localizer, const NdtLocalizerStep *step,
   return ndt_localizer_step_lead (localizer, step, get_start_stddev (step), variance, lead, told);
 }
 
-/* Of a prior and of motion that contradict each other the result is led by the nearer one. */
-static gboolean
-agrees_with_motion (const NdtTrackerGuess *guess, const NdtPose *body)
+/* Of a prior and of motion that contradict each other the result is led by the nearer one. NULL
+ * where that is the prior, or where the guess is no prior. */
+static const NdtPose *
+get_nearer_motion (const NdtTrackerGuess *guess, const NdtPose *body)
 {
   double metres, own;
-  if (guess->prediction != NDT_PREDICTION_PRIOR || !guess->far || !guess->has_own || !guess->coasts)
-    return FALSE;
+  const NdtPose *motion = guess->has_odometry ? &guess->odometry : &guess->own;
+  if (guess->prediction != NDT_PREDICTION_PRIOR || !guess->far || !guess->has_own ||
+      !(guess->coasts || guess->has_odometry))
+    return NULL;
   ndt_pose_difference (body, &guess->pose, &metres, NULL);
-  ndt_pose_difference (body, &guess->own, &own, NULL);
-  return own < metres;
+  ndt_pose_difference (body, motion, &own, NULL);
+  return own < metres ? motion : NULL;
 }
 
 /* A scan that is not accepted tells little of its place, however well it fits there: along a road
@@ -460,13 +479,14 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   const NdtTrackerGuess *guess = &step->guess;
   NdtLocalization *out = &step->out;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+  const NdtPose *motion = get_nearer_motion (guess, &body);
+  const gboolean agrees = motion != NULL;
+  const NdtPose *led = agrees ? motion : &guess->pose;
   NdtDriftStep from = {
       .seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME,
-      .by_odometry = guess->prediction == NDT_PREDICTION_ODOMETRY,
+      .by_odometry = guess->prediction == NDT_PREDICTION_ODOMETRY || motion == &guess->odometry,
   };
   double shift[3], before[3], lead[3], told[3][3] = {{0}};
-  const gboolean agrees = agrees_with_motion (guess, &body);
-  const NdtPose *led = agrees ? &guess->own : &guess->pose;
   ndt_pose_difference (led, &tracker->pose, &from.way, NULL);
   const gboolean resets =
       !agrees && (ndt_tracker_starts (guess) || guess->prediction == NDT_PREDICTION_PRIOR);

@@ -150,7 +150,8 @@ ndt_localizer_drop_search (NdtLocalizer *localizer)
   forget (localizer);
 }
 
-/* Is it to be looked for? */
+/* Is it to be looked for? Scans that fit away from a start that did not confirm it have rivals
+ * (ndt_localizer_may_be_at()), which the search on the whole map alone tells apart. */
 static gboolean
 is_in_trouble (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {

@@ -266,7 +266,9 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   }
   if (!ndt_localizer_step_drift (localizer, step, error))
     return FALSE;
-  if (step->jumps)
+  if (ndt_tracker_starts (&step->guess))
+    localizer->jump = step->reason == NDT_REASON_IMPLAUSIBLE_MOTION ? out->innovation : 0;
+  else if (step->jumps)
     localizer->jump = out->innovation;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (ndt_tracker_starts (&step->guess))
@@ -285,7 +287,10 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   if (!decide (localizer, step, error))
     return FALSE;
   settle (localizer, step, &body);
-  return ndt_localizer_step_search (localizer, step, error);
+  if (!ndt_localizer_step_search (localizer, step, error))
+    return FALSE;
+  out->is_searched_for = ndt_relocalizer_count (localizer->relocalizer) > 0;
+  return TRUE;
 }
 
 gboolean

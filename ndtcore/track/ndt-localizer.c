@@ -119,6 +119,12 @@ ndt_localizer_forget_scores (NdtLocalizer *localizer)
   localizer->refuted_below = 0; /* a quality, too */
 }
 
+void
+ndt_localizer_forget_map (NdtLocalizer *localizer)
+{
+  ndt_localizer_drop_search (localizer);
+}
+
 NdtTrackStatus
 ndt_localizer_get_status (const NdtLocalizer *localizer)
 {

@@ -225,6 +225,7 @@ typedef struct {
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: it is TRACKING after a scan that was not
  * @searched: the guess is what a search of the map has found
+ * @is_searched_for: the map is searched for this scan, or for one before it, in the background
  * @deskewed: motion was compensated
  * @upload_time: nanoseconds for setting the scan in the backend: filtering, copying, the begin of
  *   an upload …
@@ -258,6 +259,7 @@ typedef struct {
   guint n_skipped;
   gboolean relocalized;
   gboolean searched;
+  gboolean is_searched_for;
   gboolean deskewed;
   gint64 upload_time;
   gint64 align_time;
@@ -301,6 +303,9 @@ GError *ndt_localizer_take_search_failure (NdtLocalizer *localizer);
 void ndt_localizer_reset (NdtLocalizer *localizer);
 /* For another map: resets averages, since scores on different maps are not comparable. */
 void ndt_localizer_forget_scores (NdtLocalizer *localizer);
+/* The backend has another map, or other tiles of it: gives up the search in the background, whose
+ * result would be of the one before. */
+void ndt_localizer_forget_map (NdtLocalizer *localizer);
 /* The guess of @observation if it were the next scan, without what a search finds until then; the
  * identity with NDT_PREDICTION_NONE. */
 NdtPrediction ndt_localizer_predict (

@@ -183,11 +183,12 @@ ndt_tracker_propose (const NdtTracker *tracker, const NdtTrackerInput *input, in
   if (guess->prediction == NDT_PREDICTION_NONE && tracker->has_pose) {
     /* Lost: the last pose, moved by odometry where there is some. */
     guess->is_lost = guess->has_own = guess->far = 1;
+    guess->has_odometry = by_odometry;
     guess->prediction = by_odometry ? NDT_PREDICTION_ODOMETRY : NDT_PREDICTION_CONSTANT_VELOCITY;
     guess->pose = guess->own =
         by_odometry ? ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry)
                     : tracker->pose;
-    *odometry = guess->pose;
+    *odometry = guess->odometry = guess->pose;
   }
 }
 
@@ -227,8 +228,10 @@ ndt_tracker_predict (
   guess->has_own = tracker->status != NDT_TRACK_LOST && tracker->has_pose;
   if (guess->has_own) {
     ndt_tracker_coast (tracker, input->time, guess);
+    guess->has_odometry = by_odometry;
     if (by_odometry)
-      odometry = ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry);
+      guess->odometry = odometry =
+          ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry);
   }
   if (tracker->has_initial && !(tracker->n_tries > 0 && input->has_prior)) {
     ndt_tracker_propose_start (tracker, input, by_odometry, guess);
@@ -270,14 +273,15 @@ ndt_tracker_in_gate (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
 {
   if (!tracker->in_gate || !guess->has_own)
     return 0;
-  if (guess->prediction == NDT_PREDICTION_ODOMETRY) {
+  /* Also where a prior is the guess: it may be wrong, and both lead there. */
+  if (guess->has_odometry) {
     double way, turn;
-    ndt_tracker_difference (&tracker->pose, &guess->pose, &way, &turn);
-    if (ndt_tracker_is_near (pose, &guess->pose,
+    ndt_tracker_difference (&tracker->pose, &guess->odometry, &way, &turn);
+    if (ndt_tracker_is_near (pose, &guess->odometry,
             NDT_TRACKER_GATE + NDT_TRACKER_ODOMETRY_ERROR * way,
             NDT_TRACKER_GATE_TURN + NDT_TRACKER_ODOMETRY_ERROR * turn, 0))
       return 1;
-    if (!guess->far)
+    if (guess->prediction == NDT_PREDICTION_ODOMETRY && !guess->far)
       return 0;
   }
   if (guess->coasts)

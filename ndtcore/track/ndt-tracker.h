@@ -160,6 +160,8 @@ typedef struct {
  * @has_own: @own is set
  * @own: the prediction by motion from the scan before, without prior and odometry; that scan's pose
  *   where there is no motion … @coasts: … and whether it is by constant velocity
+ * @has_odometry: @odometry is where odometry leads from the scan before, also where a prior is the
+ *   guess
  * @elapsed: seconds since the scan before, 0 where that is not known
  * @has_prior_term: a prior is part of the objective: its distance from the line through @prior_at
  * across
@@ -179,6 +181,8 @@ typedef struct {
   int32_t has_own;
   NdtPose own;
   int32_t coasts;
+  int32_t has_odometry;
+  NdtPose odometry;
   double elapsed;
   int32_t has_prior_term;
   int32_t is_beyond;

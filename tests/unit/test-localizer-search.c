@@ -290,6 +290,55 @@ test_rings (void)
   }
 }
 
+/* What was searched for in one map says nothing of another one: with the result of the first scans
+ * the fourth would be localized. */
+static void
+test_other_map (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  for (guint changes = 0; changes < 2; changes++) {
+    ndt_localizer_reset (localizer);
+    for (guint i = 0; i <= NDT_RELOCALIZER_SCANS; i++) {
+      const NdtObservation o = observe (i);
+      if (i == NDT_RELOCALIZER_SCANS && changes)
+        ndt_localizer_forget_map (localizer);
+      const NdtLocalization l = process (localizer, &o);
+      const gboolean is_found = i == NDT_RELOCALIZER_SCANS && !changes;
+      g_assert_cmpuint (l.status, ==, is_found ? NDT_TRACK_TRACKING : NDT_TRACK_INITIALIZING);
+      g_assert_cmpint (l.is_searched_for, ==, !is_found);
+    }
+    g_assert_cmpuint (ndt_relocalizer_count (localizer->relocalizer), ==, changes);
+  }
+}
+
+/* Scans fit where the body is, which is too far from the start: the search that confirms it begins
+ * with the first of them. */
+static void
+test_start_aside (void)
+{
+  static const double aside[6] = {3.6, 0, 0, 0, 0, 0};
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  NdtPose start;
+  ndt_pose_retract (&truths[0], aside, &start);
+  g_assert_true (ndt_localizer_set_initial_pose (localizer, &start));
+  for (guint i = 0; i <= NDT_RELOCALIZER_SCANS; i++) {
+    const NdtObservation o = observe (i);
+    const NdtLocalization l = process (localizer, &o);
+    if (i == 0) {
+      double metres;
+      ndt_pose_difference (&l.registration.pose, &truths[0], &metres, NULL);
+      g_assert_cmpfloat (metres, <, 0.05);
+      g_assert_cmpuint (l.reason, ==, NDT_REASON_IMPLAUSIBLE_MOTION);
+      /* Of the start, not of motion. */
+      g_assert_cmpfloat_with_epsilon (l.reason_value, aside[0], 0.05);
+    }
+    if (i == NDT_RELOCALIZER_SCANS)
+      assert_tracks (&l, &truths[i]);
+  }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -304,6 +353,8 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-search/area-of-start", test_area_of_start);
   g_test_add_func ("/localizer-search/priors", test_priors);
   g_test_add_func ("/localizer-search/rings", test_rings);
+  g_test_add_func ("/localizer-search/other-map", test_other_map);
+  g_test_add_func ("/localizer-search/start-aside", test_start_aside);
   const int result = g_test_run ();
   free_stream ();
   return result;

@@ -176,6 +176,7 @@ gst_ndt_engine_set_map (GstNdtEngine *engine, NdtVoxelMap *map, GError **error)
     return FALSE;
   }
   g_clear_pointer (&previous, ndt_voxel_map_unref);
+  ndt_localizer_forget_map (engine->localizer);
   return TRUE;
 }
 
