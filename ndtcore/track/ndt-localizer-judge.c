@@ -246,7 +246,7 @@ get_misplaced (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
   const NdtTracker *tracker = &localizer->tracker;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   double metres;
-  if (!tracker->anchor.is_set || tracker->anchor.is_accepted)
+  if (!ndt_tracker_is_start_refuted (tracker))
     return tracker->n_unconfirmed > 0 ? localizer->jump : step->out.innovation;
   if (localizer->jump > 0)
     return localizer->jump;

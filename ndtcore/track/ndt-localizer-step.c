@@ -268,7 +268,7 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
     return FALSE;
   if (ndt_tracker_starts (&step->guess))
     localizer->jump = step->reason == NDT_REASON_IMPLAUSIBLE_MOTION ? out->innovation : 0;
-  else if (step->jumps)
+  else if (step->jumps && !ndt_tracker_is_start_refuted (tracker))
     localizer->jump = out->innovation;
   const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
   if (ndt_tracker_starts (&step->guess))

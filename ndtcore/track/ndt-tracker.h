@@ -313,6 +313,12 @@ void ndt_tracker_accept (
 /* Makes a start that was rejected the anchor. */
 void ndt_tracker_reject_start (
     NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *start);
+/* Returns 1 where the stream's start was rejected, and no scan has been TRACKING since. */
+static inline int
+ndt_tracker_is_start_refuted (const NdtTracker *tracker)
+{
+  return tracker->anchor.is_set && !tracker->anchor.is_accepted;
+}
 /* Where the velocity leads that the body had when it was last accepted; 0 where it does not. */
 int ndt_tracker_extrapolate_anchor (const NdtTracker *tracker, int64_t time, NdtPose *pose);
 /* Returns 1 where a body that was at the anchor can have got to @pose by the time of @input. */
