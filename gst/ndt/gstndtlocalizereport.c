@@ -123,6 +123,39 @@ say_what (guint64 sequence, const NdtLocalization *localization)
              : NULL;
 }
 
+/* The fit expects points half a cell apart; with fewer than one a cell it is below its bounds in
+ * place as well. */
+#define MOST_LEAF 1.0
+/* Of a map in tiles this part of its radius is in memory all around the vehicle (docs/maps.md). */
+#define TILES_REACH 0.875
+/* Scans with a smaller overlap reach beyond it. */
+#define WHOLE_OVERLAP 0.9
+
+/* Properties that may be the cause of a misfit, each as "; what to set". */
+static gchar *
+say_settings (const GstNdtLocalize *self, const NdtLocalization *localization)
+{
+  const gdouble leaf = (gdouble)self->params.filter.leaf_size;
+  const gdouble range = (gdouble)self->params.filter.max_range;
+  const gdouble reach = TILES_REACH * self->tiles.radius;
+  GString *text = g_string_new (NULL);
+
+  if (!ndt_reason_is_misfit (localization->reason))
+    return g_string_free (text, FALSE);
+  if (localization->reason == NDT_REASON_BAD_FIT && self->sparse_map)
+    g_string_append_printf (text, "; %s", self->sparse_map);
+  if (leaf > MOST_LEAF * self->used_resolution)
+    g_string_append_printf (text,
+        "; scan-leaf-size=%g leaves too few points for cells of %g m: leave it at -1", leaf,
+        self->used_resolution);
+  if (self->tiles.tiles && (range <= 0 || range > reach) && localization->overlap < WHOLE_OVERLAP)
+    g_string_append_printf (text,
+        "; of the map only what lies within map-radius=%g is in memory: set max-range to %g or "
+        "less",
+        self->tiles.radius, reach);
+  return g_string_free (text, FALSE);
+}
+
 void
 gst_ndt_localize_warn_rejected (GstNdtLocalize *self, guint64 sequence, const GstPoseMeta *meta,
     const NdtLocalization *localization)
@@ -131,9 +164,9 @@ gst_ndt_localize_warn_rejected (GstNdtLocalize *self, guint64 sequence, const Gs
   g_autofree gchar *what = why ? say_what (sequence, localization) : NULL;
   if (!what)
     return;
-  const gboolean is_sparse = localization->reason == NDT_REASON_BAD_FIT && self->sparse_map;
-  g_autofree gchar *text = g_strconcat (why, "; ", gst_pose_reason_get_advice (meta->reason),
-      is_sparse ? "; " : NULL, self->sparse_map, NULL);
+  g_autofree gchar *settings = say_settings (self, localization);
+  g_autofree gchar *text =
+      g_strconcat (why, "; ", gst_pose_reason_get_advice (meta->reason), settings, NULL);
   gst_ndt_localize_warn_about_scan (self, sequence, what, text);
 }
 

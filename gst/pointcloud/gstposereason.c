@@ -24,7 +24,7 @@ gst_pose_reason_get_advice (GstPoseReason reason)
   case GST_POSE_REASON_NO_START:
     return "set initial-pose, give a scan a pose of role prior, or leave map-search on and wait";
   case GST_POSE_REASON_WEAK_OVERLAP:
-    return "check whether the map covers the place";
+    return "check whether map-location covers the place, and whether initial-pose is right";
   case GST_POSE_REASON_STALE_PREDICTION:
     return "wait for scans that agree, or give it odometry or poses of role prior";
   case GST_POSE_REASON_TOO_LATE:
@@ -40,7 +40,7 @@ gst_pose_reason_get_advice (GstPoseReason reason)
     return "check initial-pose, priors and odometry, and stamp scans by the sensor's clock, not by "
            "arrival";
   case GST_POSE_REASON_TOO_FEW_POINTS:
-    return "check min-range, max-range and the sensor, or set min-points";
+    return "check min-range, max-range, scan-leaf-size and the sensor, or set min-points";
   default:
     return "";
   }

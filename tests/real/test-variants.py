@@ -134,7 +134,19 @@ def wrong_priors(drive):
         assert count(rows) == len(rows), f"{path}: {count(rows)} of {len(rows)}\n{said}"
 
 
-TESTS = (starts_aside, no_start, upside_down, wrong_priors)
+def settings(drive):
+    """Scans that do not fit for a property's sake: the warning names it."""
+    _, said = drive.run(f"initial-pose={drive.start()} resolution=1 scan-leaf-size=5", n=6)
+    assert "scan-leaf-size=5" in said, said
+    tiles = os.path.join(drive.work, "tiles")
+    subprocess.run([os.environ["NDT_MAP"], "tile", "--size", "10", "--output", tiles, drive.map],
+                   check=True, stdout=subprocess.DEVNULL)
+    drive.map = tiles
+    _, said = drive.run(f"initial-pose={drive.start((6, 0, 0))} map-radius=8", n=6)
+    assert "set max-range to 7" in said, said
+
+
+TESTS = (starts_aside, no_start, upside_down, wrong_priors, settings)
 DRIVES = (("seq_kitti_drive0005", "map_even_0.25.pcd", 5), ("seq_balm_os0", "map_even_0.20.pcd", 1))
 
 
