@@ -27,9 +27,11 @@ typedef struct {
  * @axis: a unit vector in the map; one of the scan's #NdtObservability
  *
  * Along surfaces that a scan slides on the score has a maximum wherever an alignment ends, since
- * each voxel's points lie best about its mean, and its curvature there says nothing. Over some
- * cells these maxima are noise, and what remains of the surfaces' shape is a parabola: it is fitted
- * to the score at five places, the rotation following.
+ * each voxel's points lie best about its mean, and its curvature there says nothing. Over two cells
+ * these maxima are noise, and what remains is the maximum by the surfaces' shape: its middle is
+ * taken of the sum of best terms (#NdtSums.nvtl) at five places, the rotation following. The score
+ * itself counts a point once for each of its voxels, of which there are more where walls are cut by
+ * borders of cells, so that its maxima are where that is.
  *
  * Returns: FALSE with an error of the backend
  */

@@ -32,7 +32,7 @@
 
 /* The part of a profile's variance that it has in common with those on the way before it: no
  * number of them tells the position better than to that. */
-#define COMMON 0.5
+#define COMMON 0.7
 
 static double
 along (const double m[3][3], const double u[3])
@@ -159,23 +159,24 @@ ndt_drift_take (NdtDrift *drift, const NdtDriftStep *step, const NdtObservabilit
     const double excess = seen->information[k] - seen->flat;
     const double open = step->open > 0 ? step->open : NDT_OBSERVABILITY_OPEN;
     const int is_open = seen->information[k] < open * seen->flat;
+    /* The score's maximum beside a profile is noise. */
+    const int is_measured = is_open && k == step->profile_axis && step->profile_information > 0;
     const int is_led = is_open && ndt_drift_is_led (drift, step, u);
     const int is_filtered = is_led && step->is_filtered;
     /* Alignments begin where motion leads, and find the maximum there whatever a prior says. */
     const double known = is_led ? predict_motion (drift, step, u) : predicted;
-    const double information = excess > 0 && !(is_open && (step->open > 0 || known > LOCAL * LOCAL))
-                                   ? (is_led ? LED : 1) * excess / NDT_DRIFT_CLUSTERING
-                                   : 0;
-    /* What profiles before told is not told again. */
-    const double profile =
-        is_open && k == step->profile_axis
-            ? fmax (step->profile_information / COMMON - 1 / predicted - information, 0)
+    const double information =
+        excess > 0 && !is_measured && !(is_open && (step->open > 0 || known > LOCAL * LOCAL))
+            ? (is_led ? LED : 1) * excess / NDT_DRIFT_CLUSTERING
             : 0;
+    const double profile = is_measured ? step->profile_information : 0;
+    const double least = is_measured ? fmin (COMMON / profile, predicted) : 0;
     const int is_weak =
         step->open == 0 && !step->by_odometry && seen->information[k] < WEAK * seen->flat;
     const double feigned = is_weak ? FEIGNED : 0;
     /* The variance of a mixture: the scan tells its place, or the prediction is all there is. */
-    const double p = (1 - feigned) / (1 / predicted + information + profile) + feigned * predicted;
+    const double p =
+        fmax ((1 - feigned) / (1 / predicted + information + profile) + feigned * predicted, least);
     double speed = sqrt (velocity) + ACCELERATION * step->seconds;
     if (speed > UNKNOWN_SPEED)
       speed = UNKNOWN_SPEED;

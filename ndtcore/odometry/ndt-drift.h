@@ -36,8 +36,8 @@ typedef struct {
  * @open: an axis is open whose information is below this many times what flat surfaces feign, and
  *   the scan has no weight along it; 0: NDT_OBSERVABILITY_OPEN, and it has little
  * @profile_axis: index of the axis of @profile_information …
- * @profile_information: 1/m², of the score over some cells along that axis (NdtProfile), and not at
- *   the alignment; used where the axis is open, as far as it exceeds what is known; 0: none …
+ * @profile_information: 1/m², of the score over two cells along that axis (NdtProfile): used where
+ *   the axis is open, and that of the alignment is not; 0: none …
  * @profile_at: … metres along the axis from the alignment to the place that it tells
  *
  * The step from the scan before to the prediction of this one.

@@ -439,10 +439,8 @@ ndt_localizer_step_lead_velocity (
   }
 }
 
-/* Along the weakest axis, where it is open and odometry has led there with a greater standard
- * deviation than this, metres, the score over some cells is looked at. */
-#define PROFILE_LEAST 0.1
-
+/* Along the weakest axis, where it is open and odometry has led there, the score over two cells is
+ * looked at. */
 static gboolean
 add_profile (NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtDriftStep *from,
     gdouble *passes, GError **error)
@@ -456,9 +454,7 @@ add_profile (NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtDriftStep
       weakest = k;
   const double *u = seen->axes[weakest];
   if (!from->by_odometry || step->guess.far ||
-      seen->information[weakest] >= NDT_OBSERVABILITY_OPEN * seen->flat ||
-      ndt_drift_predict (&localizer->tracker.drift, from, u) <= PROFILE_LEAST * PROFILE_LEAST ||
-      !step->may_profile)
+      seen->information[weakest] >= NDT_OBSERVABILITY_OPEN * seen->flat || !step->may_profile)
     return TRUE;
   if (!ndt_profile_along (localizer->backend, step->slot, &localizer->params.registration.align,
           &registration->pose, u, &profile, error))

@@ -44,9 +44,11 @@ trust_inputs_free (TrustInputs *inputs)
 static void
 keep_drive (TrustInputs *inputs, gchar *key, TrustDrive *drive)
 {
+  const double origin[3] = {inputs->moved, inputs->moved, inputs->moved};
+  NdtPose from;
+  ndt_pose_from_rpy (origin, 0, 0, inputs->turned, &from);
   for (guint i = 0; i < drive->n; i++)
-    for (guint k = 0; k < 3; k++)
-      drive->truths[i].position[k] += inputs->moved;
+    ndt_pose_compose (&from, &drive->truths[i], &drive->truths[i]);
   g_hash_table_insert (inputs->drives, key, drive);
 }
 
@@ -128,8 +130,13 @@ trust_inputs_get_map (TrustInputs *inputs, gint which, guint seed)
     if (inputs->inside && which == NDT_SIM_WORLD_HALL)
       remove_outside (points);
   }
-  for (guint i = 0; points && i < 3 * points->len; i++)
-    ((float *)(gpointer)points->data)[i] += (float)inputs->moved;
+  for (guint i = 0; points && i < points->len; i++) {
+    float *p = (float *)(gpointer)points->data + 3 * i;
+    const double x = (double)p[0], y = (double)p[1];
+    p[0] = (float)(cos (inputs->turned) * x - sin (inputs->turned) * y + inputs->moved);
+    p[1] = (float)(sin (inputs->turned) * x + cos (inputs->turned) * y + inputs->moved);
+    p[2] += (float)inputs->moved;
+  }
   if (points)
     g_hash_table_insert (inputs->maps, key, points);
   else

@@ -12,6 +12,7 @@ typedef struct {
   GHashTable *drives;
   GHashTable *maps;
   double moved;    /* metres along x, y and z of drives and maps, so that cells lie otherwise */
+  double turned;   /* rad about the vertical axis through the origin, of both, likewise */
   gboolean inside; /* maps of halls without the outer faces of walls and roof */
 } TrustInputs;
 

@@ -10,7 +10,7 @@
 
 static gchar *only, *cache, *scans_path;
 static gint first_seed = 1, n_seeds, leaf_percent = -1, most_passes = -1;
-static double moved;
+static double moved, turned;
 static gboolean as_json, verbose, check, inside;
 
 static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &only,
@@ -21,6 +21,8 @@ static const GOptionEntry entries[] = {{"row", 'r', 0, G_OPTION_ARG_STRING, &onl
     {"cache", 'c', 0, G_OPTION_ARG_FILENAME, &cache, "Where simulated scans are kept", "FOLDER"},
     {"leaf", 'l', 0, G_OPTION_ARG_INT, &leaf_percent, "Leaves, as a percentage of a cell", "N"},
     {"moved", 0, 0, G_OPTION_ARG_DOUBLE, &moved, "Maps and drives are moved so far (0)", "METRES"},
+    {"turned", 0, 0, G_OPTION_ARG_DOUBLE, &turned, "And turned about the vertical axis (0)",
+        "DEGREES"},
     {"inside", 0, 0, G_OPTION_ARG_NONE, &inside, "Maps of halls end at the faces that scans see",
         NULL},
     {"passes", 0, 0, G_OPTION_ARG_INT, &most_passes, "Bound of a scan's passes, 0: none", "N"},
@@ -166,6 +168,7 @@ main (int argc, char *argv[])
     cache = g_build_filename (g_get_tmp_dir (), "ndt-trust", NULL);
   TrustInputs *inputs = trust_inputs_new (cache);
   inputs->moved = moved;
+  inputs->turned = turned * G_PI / 180;
   inputs->inside = inside;
   FILE *scans = scans_path ? fopen (scans_path, "w") : NULL;
   for (guint i = 0; i < trust_n_rows; i++) {
