@@ -139,6 +139,7 @@ say_settings (const GstNdtLocalize *self, const NdtLocalization *localization)
   const gdouble range = (gdouble)self->params.filter.max_range;
   const gdouble reach = TILES_REACH * self->tiles.radius;
   GString *text = g_string_new (NULL);
+  GstNdtSummary summary;
 
   if (!ndt_reason_is_misfit (localization->reason))
     return g_string_free (text, FALSE);
@@ -153,6 +154,10 @@ say_settings (const GstNdtLocalize *self, const NdtLocalization *localization)
         "; of the map only what lies within map-radius=%g is in memory: set max-range to %g or "
         "less",
         self->tiles.radius, reach);
+  gst_ndt_stats_get_summary (self->stats, &summary);
+  if (localization->prediction == NDT_PREDICTION_CONSTANT_VELOCITY &&
+      summary.status[GST_POSE_STATUS_TRACKING] > 0)
+    g_string_append (text, "; where the sensor turns or speeds up between scans, give it odometry");
   return g_string_free (text, FALSE);
 }
 

@@ -146,7 +146,13 @@ def settings(drive):
     assert "set max-range to 7" in said, said
 
 
-TESTS = (starts_aside, no_start, upside_down, wrong_priors, settings)
+def lost_in_a_turn(drive):
+    """BALM turns by up to 90 degrees from scan to scan, KITTI drives straight."""
+    _, said = drive.run(f"initial-pose={drive.start()}")
+    assert ("give it odometry" in said) == (drive.rate == 1), said
+
+
+TESTS = (starts_aside, no_start, upside_down, wrong_priors, settings, lost_in_a_turn)
 DRIVES = (("seq_kitti_drive0005", "map_even_0.25.pcd", 5), ("seq_balm_os0", "map_even_0.20.pcd", 1))
 
 
