@@ -92,7 +92,6 @@ typedef struct {
  * @drift: variance of the position, if it is where the scans say
  * @open_drift: the same, of all that it could be: of scans that were not accepted since the last
  *   one that was, nothing counts but what tells one place from all others
- * @level: quality that the next scan's is compared with, to decide on a search from far
  */
 typedef struct {
   NdtTrackStatus status;
@@ -124,7 +123,6 @@ typedef struct {
   int32_t n_apart;
   double mean_quality;
   double mean_nvtl;
-  double level;
   int32_t n_unconfirmed;
   int32_t n_open;
   int32_t n_closed;
@@ -301,10 +299,11 @@ int ndt_tracker_in_gate (
  */
 int ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
     const NdtPose *pose, double nvtl, double matched_ratio);
-/* Returns 1 where an alignment from the guess is to be repeated from far; not for one that dropped
- * at its prediction and is no worse than the scan before. */
-int ndt_tracker_needs_search (const NdtTracker *tracker, const NdtTrackerGuess *guess,
-    double fraction, const NdtPose *pose, double nvtl, double matched_ratio);
+/* Returns 1 where an alignment from the guess is to be repeated from far: where it has fallen half
+ * as far. */
+int ndt_tracker_needs_search (
+    const NdtTracker *tracker, double fraction, double nvtl, double matched_ratio);
+
 /* ---- The anchor: ndt-tracker-anchor.c ---- */
 
 /* Makes the pose of a scan that is TRACKING the anchor. @overlap: see NdtLocalization. */
