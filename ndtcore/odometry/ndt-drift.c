@@ -250,6 +250,16 @@ ndt_drift_spread (NdtDrift *drift, const double apart[3])
       drift->position[i][j] += apart[i] * apart[j];
 }
 
+void
+ndt_drift_contradict (NdtDrift *drift, const double apart[3], double seconds)
+{
+  memset (drift->cross, 0, sizeof (drift->cross));
+  ndt_drift_spread (drift, apart);
+  for (int i = 0; i < 3 && seconds > 0; i++)
+    for (int j = 0; j < 3; j++)
+      drift->velocity[i][j] += apart[i] * apart[j] / (seconds * seconds);
+}
+
 /* The largest axis is that of the 64th power: a second variance of 0.9 of the largest leaves 0.1 %
  * of its axis. */
 #define SQUARINGS 6

@@ -88,5 +88,8 @@ double ndt_drift_skip (NdtDrift *drift, const NdtDriftStep *step);
 /* The body may also be @apart from where it is said to be, metres in the map: adds the second
  * moment of that, the covariance of a mixture of both. */
 void ndt_drift_spread (NdtDrift *drift, const double apart[3]);
+/* Two predictions for a step of so many @seconds that contradict each other, @apart in metres: the
+ * position is that of a mixture of both, and so is the velocity. */
+void ndt_drift_contradict (NdtDrift *drift, const double apart[3], double seconds);
 /* The largest standard deviation of the position, metres, and its @axis. */
 double ndt_drift_get_sigma (const NdtDrift *drift, double axis[3]);

@@ -356,7 +356,8 @@ static const NdtPose *
 get_nearer_motion (const NdtTrackerGuess *guess, const NdtPose *body)
 {
   double metres, own;
-  const NdtPose *motion = guess->has_odometry ? &guess->odometry : &guess->own;
+  const NdtPose *motion =
+      guess->has_odometry && !guess->ignores_odometry ? &guess->odometry : &guess->own;
   if (guess->prediction != NDT_PREDICTION_PRIOR || !guess->far || !guess->has_own ||
       !(guess->coasts || guess->has_odometry))
     return NULL;
@@ -439,6 +440,16 @@ ndt_localizer_step_lead_velocity (
   }
 }
 
+/* Odometry, and what contradicts it by a distance of @apart, metres in the map: where scans leave
+ * no direction open they tell what is right, and otherwise either may be. */
+static void
+contradict (NdtTracker *tracker, const double apart[3], double seconds)
+{
+  ndt_drift_contradict (&tracker->drift, apart, seconds);
+  ndt_drift_contradict (&tracker->open_drift, apart, seconds);
+  tracker->is_odometry_off = TRUE;
+}
+
 /* Along the weakest axis, where it is open and odometry has led there, the score over two cells is
  * looked at. */
 static gboolean
@@ -466,6 +477,21 @@ add_profile (NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtDriftStep
   return TRUE;
 }
 
+/* Returns TRUE where a scan that leaves no direction open is where odometry leads, metres. */
+#define ODOMETRY_AGREES 0.05
+static gboolean
+confirms_odometry (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose *body)
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  double metres, way;
+  if (!guess->has_odometry || guess->contradicts || step->jumps ||
+      ndt_observability_count_open (&step->out.registration.observability) > 0)
+    return FALSE;
+  ndt_pose_difference (body, &guess->odometry, &metres, NULL);
+  ndt_pose_difference (&guess->odometry, &tracker->pose, &way, NULL);
+  return metres <= ODOMETRY_AGREES + NDT_TRACKER_ODOMETRY_ERROR * way;
+}
+
 /* Updates the variance of the position. Along directions that the scan leaves open the pose is that
  * of the prediction. */
 gboolean
@@ -489,7 +515,13 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   if (resets) {
     ndt_drift_reset (&tracker->drift, get_start_stddev (step));
     tracker->open_drift = tracker->drift;
+    tracker->is_odometry_off = FALSE;
     from.seconds = 0;
+  }
+  if (guess->contradicts && !resets && !tracker->is_odometry_off) {
+    for (guint i = 0; i < 3; i++)
+      shift[i] = guess->odometry.position[i] - guess->own.position[i];
+    contradict (tracker, shift, from.seconds);
   }
   memcpy (lead, led->position, sizeof (lead));
   const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead, told);
@@ -523,6 +555,8 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
         &tracker->drift, &from, &out->registration.observability, shift, out->sigma_axis);
     for (guint i = 0; i < 3 && moves; i++)
       out->registration.pose.position[i] += shift[i] - before[i];
+    if (confirms_odometry (tracker, step, &body))
+      tracker->is_odometry_off = FALSE;
   }
   step->drift = tracker->drift;
   return TRUE;

@@ -140,6 +140,36 @@ ndt_tracker_gate_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
   guess->is_beyond = 1;
 }
 
+/* Standard deviations of the velocity by which odometry may differ from it. */
+#define CONTRADICTION 2.0
+
+/* Returns 1 where odometry leads to where a body with the velocity so far does not get, neither in
+ * the time nor in that of the scan before, as stamps may be wrong: a pose that is repeated, a
+ * reset, wheels that slip. */
+static int
+ndt_tracker_contradicts (const NdtTracker *tracker, const NdtTrackerGuess *guess)
+{
+  double u[3], way, by_odometry, apart, radians, variance = 0;
+  if (!guess->has_odometry || !guess->coasts)
+    return 0;
+  ndt_tracker_difference (&guess->odometry, &guess->own, &apart, &radians);
+  ndt_tracker_difference (&guess->own, &tracker->pose, &way, &radians);
+  ndt_tracker_difference (&guess->odometry, &tracker->pose, &by_odometry, &radians);
+  for (int i = 0; i < 3; i++)
+    u[i] = apart > 0 ? (guess->odometry.position[i] - guess->own.position[i]) / apart : 0;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      variance += u[i] * tracker->drift.velocity[i][j] * u[j];
+  const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
+  const double metres = NDT_TRACKER_GATE + NDT_TRACKER_ODOMETRY_ERROR * fmax (way, by_odometry) +
+                        CONTRADICTION * seconds * sqrt (fmax (variance, 0));
+  const double ratio =
+      tracker->velocity_time > 0 ? (double)tracker->scan_time / (double)tracker->velocity_time : 1;
+  const NdtPose same = ndt_tracker_extrapolate (tracker, &tracker->pose, ratio);
+  return !ndt_tracker_is_near (&guess->odometry, &guess->own, metres, 4, seconds) &&
+         !ndt_tracker_is_near (&guess->odometry, &same, metres, 4, seconds);
+}
+
 /* A pose that was set, or a start that is tried again. */
 static void
 ndt_tracker_propose_start (const NdtTracker *tracker, const NdtTrackerInput *input,
@@ -171,7 +201,7 @@ ndt_tracker_propose (const NdtTracker *tracker, const NdtTrackerInput *input, in
     guess->prediction = NDT_PREDICTION_PRIOR;
     guess->far = tracker->status != NDT_TRACK_TRACKING;
     guess->pose = input->prior;
-  } else if (guess->has_own && by_odometry) {
+  } else if (guess->has_own && by_odometry && !guess->ignores_odometry) {
     guess->prediction = NDT_PREDICTION_ODOMETRY;
     guess->pose = *odometry;
   } else if (guess->has_own) {
@@ -232,6 +262,8 @@ ndt_tracker_predict (
     if (by_odometry)
       guess->odometry = odometry =
           ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry);
+    guess->contradicts = ndt_tracker_contradicts (tracker, guess);
+    guess->ignores_odometry = guess->contradicts || (tracker->is_odometry_off && guess->coasts);
   }
   if (tracker->has_initial && !(tracker->n_tries > 0 && input->has_prior)) {
     ndt_tracker_propose_start (tracker, input, by_odometry, guess);

@@ -92,6 +92,8 @@ typedef struct {
  * @drift: variance of the position, if it is where the scans say
  * @open_drift: the same, of all that it could be: of scans that were not accepted since the last
  *   one that was, nothing counts but what tells one place from all others
+ * @is_odometry_off: odometry contradicted the motion before it, and no scan that leaves no
+ * direction open has agreed with it since
  */
 typedef struct {
   NdtTrackStatus status;
@@ -132,6 +134,7 @@ typedef struct {
   NdtTrackerAnchor anchor;
   NdtDrift drift;
   NdtDrift open_drift;
+  int32_t is_odometry_off;
 } NdtTracker;
 
 /* @prior_in_objective: priors are part of the objective, and not guesses, where there is a
@@ -161,6 +164,8 @@ typedef struct {
  * @has_odometry: @odometry is where odometry leads from the scan before, also where a prior is the
  *   guess
  * @elapsed: seconds since the scan before, 0 where that is not known
+ * @contradicts: no change of velocity that a body makes explains that …
+ * @ignores_odometry: … or none did before, and odometry is one of @others
  * @has_prior_term: a prior is part of the objective: its distance from the line through @prior_at
  * across
  *   @direction, x and y in the map, the latter a unit vector along the heading of
@@ -182,6 +187,8 @@ typedef struct {
   int32_t has_odometry;
   NdtPose odometry;
   double elapsed;
+  int32_t contradicts;
+  int32_t ignores_odometry;
   int32_t has_prior_term;
   int32_t is_beyond;
   int32_t is_apart;

@@ -537,6 +537,20 @@ undisturbed (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *tr
   return TRUE;
 }
 
+/* Odometry whose steps are @a times as long; 0: from a third of the drive on it stays where it is;
+ * above 2: in the middle it jumps by so many metres. */
+static gboolean
+bad_odometry (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
+{
+  if (!begin (inputs, row, seed, N_SCANS, trust))
+    return FALSE;
+  trust_case_add_odometry (trust, 0.02, 0.1 * G_PI / 180, seed);
+  const double factor = row->a > 0 && row->a <= 2 ? row->a : 1;
+  const guint at = row->a == 0 ? trust->n / 3 : row->a > 2 ? trust->n / 2 : trust->n;
+  trust_case_spoil_odometry (trust, factor, at, row->a > 2 ? row->a : 0);
+  return TRUE;
+}
+
 /* Neither odometry nor priors where the scan leaves the way open. */
 static gboolean
 open_way (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *trust)
@@ -655,6 +669,11 @@ const TrustRow trust_rows[] = {
     {"gone/off the map", unusable, NDT_SIM_WORLD_TOWN, 2, 2, BOTH | TRUST_BACK, 0},
     {"robot/alone 1", undisturbed, TRUST_ROBOT, 1, 0, BOTH, .n_seeds = 1, .known = TRUST_NOT_SHY},
     {"robot/odometry 1", undisturbed, TRUST_ROBOT, 1, 1, BOTH},
+    {"odometry/tunnel 1 stops", bad_odometry, NDT_SIM_WORLD_TUNNEL, 1, 0, BOTH},
+    {"odometry/highway 2 stops", bad_odometry, NDT_SIM_WORLD_HIGHWAY, 2, 0, WRONG},
+    {"odometry/tunnel 1 jumps", bad_odometry, NDT_SIM_WORLD_TUNNEL, 1, 10, BOTH},
+    {"odometry/tunnel 2 1.1", bad_odometry, NDT_SIM_WORLD_TUNNEL, 2, 1.1, WRONG, .known = WRONG},
+    {"odometry/highway 1 jumps", bad_odometry, NDT_SIM_WORLD_HIGHWAY, 1, 10, WRONG},
     {"leaf/KITTI 1", fine_leaves, TRUST_KITTI, 1, .bounds = CALM, .n_seeds = 1,
         .known = TRUST_NEES},
     {"calm/town 0.5", undisturbed, NDT_SIM_WORLD_TOWN, 0.5, .bounds = CALM, .n_seeds = 2},

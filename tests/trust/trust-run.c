@@ -53,6 +53,28 @@ trust_case_add_odometry (TrustCase *trust, double translation, double rotation, 
 }
 
 void
+trust_case_spoil_odometry (TrustCase *trust, double factor, guint at, double jump)
+{
+  NdtPose last = trust->odometry[0];
+  for (guint i = 1; i < trust->n; i++) {
+    NdtPose step;
+    double twist[6];
+    ndt_pose_invert (&last, &step);
+    last = trust->odometry[i];
+    ndt_pose_compose (&step, &last, &step);
+    ndt_pose_log (&step, twist);
+    for (guint k = 0; k < 3; k++)
+      twist[k] *= factor;
+    twist[0] += i == at ? jump : 0;
+    ndt_pose_exp (twist, &step);
+    trust->odometry[i] = trust->odometry[i - 1];
+    if (i < at || jump > 0)
+      ndt_pose_compose (&trust->odometry[i - 1], &step, &trust->odometry[i]);
+    ndt_pose_normalize (&trust->odometry[i]);
+  }
+}
+
+void
 trust_case_cut (TrustCase *trust, guint at, guint n)
 {
   const gint64 gap = trust->times[at + n] - trust->times[at];
