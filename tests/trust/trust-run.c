@@ -53,23 +53,19 @@ trust_case_add_odometry (TrustCase *trust, double translation, double rotation, 
 }
 
 void
-trust_case_spoil_odometry (TrustCase *trust, double factor, guint at, double jump)
+trust_case_spoil_odometry (TrustCase *trust, guint at, double jump)
 {
-  NdtPose last = trust->odometry[0];
-  for (guint i = 1; i < trust->n; i++) {
-    NdtPose step;
-    double twist[6];
-    ndt_pose_invert (&last, &step);
-    last = trust->odometry[i];
-    ndt_pose_compose (&step, &last, &step);
-    ndt_pose_log (&step, twist);
-    for (guint k = 0; k < 3; k++)
-      twist[k] *= factor;
-    twist[0] += i == at ? jump : 0;
-    ndt_pose_exp (twist, &step);
-    trust->odometry[i] = trust->odometry[i - 1];
-    if (i < at || jump > 0)
-      ndt_pose_compose (&trust->odometry[i - 1], &step, &trust->odometry[i]);
+  const double twist[6] = {jump};
+  NdtPose from, ahead;
+  ndt_pose_invert (&trust->odometry[at], &from);
+  ndt_pose_exp (twist, &ahead);
+  ndt_pose_compose (&trust->odometry[at], &ahead, &ahead);
+  for (guint i = at + 1; i < trust->n; i++) {
+    NdtPose way;
+    ndt_pose_compose (&from, &trust->odometry[i], &way);
+    trust->odometry[i] = trust->odometry[at];
+    if (jump > 0)
+      ndt_pose_compose (&ahead, &way, &trust->odometry[i]);
     ndt_pose_normalize (&trust->odometry[i]);
   }
 }

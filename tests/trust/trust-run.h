@@ -110,9 +110,8 @@ void trust_case_init (
 void trust_case_clear (TrustCase *trust);
 /* Noise of steps: a fraction of their length, and rad. */
 void trust_case_add_odometry (TrustCase *trust, double translation, double rotation, guint seed);
-/* Its steps have @factor times their length, and from scan @at on it stays where it is; or, with
- * @jump, it is that many metres further ahead from there on. */
-void trust_case_spoil_odometry (TrustCase *trust, double factor, guint at, double jump);
+/* From the scan after @at on it is @jump metres further ahead; 0: it stays where it is. */
+void trust_case_spoil_odometry (TrustCase *trust, guint at, double jump);
 /* Removes @n scans from @at on; the times of the others are as if these had not been driven. */
 void trust_case_cut (TrustCase *trust, guint at, guint n);
 
