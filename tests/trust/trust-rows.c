@@ -668,7 +668,6 @@ const TrustRow trust_rows[] = {
     {"robot/odometry 1", undisturbed, TRUST_ROBOT, 1, 1, BOTH},
     {"odometry/tunnel 1 stops", bad_odometry, NDT_SIM_WORLD_TUNNEL, 1, 0, BOTH},
     {"odometry/highway 2 stops", bad_odometry, NDT_SIM_WORLD_HIGHWAY, 2, 0, WRONG},
-    {"odometry/tunnel 1 jumps", bad_odometry, NDT_SIM_WORLD_TUNNEL, 1, 10, BOTH},
     {"odometry/highway 1 jumps", bad_odometry, NDT_SIM_WORLD_HIGHWAY, 1, 10, WRONG},
     {"leaf/KITTI 1", fine_leaves, TRUST_KITTI, 1, .bounds = CALM, .n_seeds = 1,
         .known = TRUST_NEES},
