@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a localizer does about a stream that is lost: docs/tracking.md, "Recovery". */
+#include <math.h>
 #include <string.h>
 
 #include "ndt-localizer-step.h"
@@ -12,9 +13,10 @@
 /* Of these a search is given so many points at most. */
 #define MOST_POINTS 65536
 
-/* A search that found nothing is made again at once, then after twice as many scans each time. */
-#define FIRST_REST 3
-#define MOST_REST 48
+/* A search that found nothing is made again at once, then after twice as long each time, seconds of
+ * the stream. */
+#define FIRST_REST 0.3
+#define MOST_REST 4.8
 
 /* A scan whose fit fell at its prediction is looked for at least so far around, metres. */
 #define QUESTIONED_STDDEV 2.5
@@ -54,9 +56,9 @@ take_failure (NdtLocalizer *localizer, const NdtRelocation *result)
 {
   localizer->has_failure = TRUE;
   localizer->failure = *result;
-  localizer->n_rest = localizer->n_failed == 0
-                          ? 0
-                          : MIN (FIRST_REST << MIN (localizer->n_failed - 1, 8), MOST_REST);
+  localizer->rest = localizer->n_failed == 0
+                        ? 0
+                        : MIN (ldexp (FIRST_REST, MIN ((int)localizer->n_failed - 1, 8)), MOST_REST);
   localizer->n_failed++;
 }
 
@@ -138,7 +140,8 @@ ndt_localizer_explain_search (const NdtLocalizer *localizer, NdtLocalization *ou
 static void
 forget (NdtLocalizer *localizer)
 {
-  localizer->n_failed = localizer->n_rest = 0;
+  localizer->n_failed = 0;
+  localizer->rest = 0;
   localizer->has_failure = localizer->is_found = FALSE;
   localizer->refuted_below = 0;
 }
@@ -174,6 +177,7 @@ begin (NdtLocalizer *localizer, const NdtLocalizerStep *step)
       .area = params->start,
       .anywhere = !step->is_questioned,
       .least_fit = NDT_LOCALIZER_AREA_FIT * params->min_start_fit,
+      .least_follow_fit = params->min_start_fit,
       .least_quality = tracker->n_good > 0 ? NDT_LOCALIZER_AS_GOOD * tracker->mean_quality : 0,
       .has_velocity = tracker->anchor.is_set && tracker->anchor.has_velocity,
       .has_upright = tracker->anchor.is_set,
@@ -265,10 +269,20 @@ add_scan (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, GError
   return TRUE;
 }
 
+/* Seconds since the scan before. */
+static double
+get_elapsed (NdtLocalizer *localizer, gint64 time)
+{
+  const gint64 before = localizer->last_time;
+  localizer->last_time = time;
+  return before >= 0 && time > before ? 1e-9 * (double)(time - before) : NDT_TRACKER_NO_TIME;
+}
+
 gboolean
 ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step, GError **error)
 {
   const NdtTracker *tracker = &localizer->tracker;
+  const double elapsed = get_elapsed (localizer, step->input.time);
   const guint n_added = ndt_relocalizer_count (localizer->relocalizer);
   const gboolean in_order = step->tried && step->reason == NDT_REASON_NONE &&
                             tracker->n_unconfirmed == 0 && !step->is_questioned;
@@ -305,11 +319,13 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
   if (n_added == 0) {
     /* Searches for scans that counted looked only around them: no failure on all of the map. */
     if (localizer->is_questioned && !step->is_questioned) {
-      localizer->n_failed = localizer->n_rest = 0;
+      localizer->n_failed = 0;
+      localizer->rest = 0;
       localizer->has_failure = localizer->is_questioned = FALSE;
     }
-    if (localizer->n_rest > 0) {
-      localizer->n_rest--;
+    /* Half a scan: times are no multiples of each other. */
+    if (localizer->rest > 0.5 * NDT_TRACKER_NO_TIME) {
+      localizer->rest -= elapsed;
       return TRUE;
     }
     if (!begin (localizer, step))

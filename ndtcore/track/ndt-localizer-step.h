@@ -30,7 +30,8 @@ struct _NdtLocalizer {
   NdtRelocalizer *relocalizer;
   gboolean is_live;
   guint n_failed; /* searches in a row that found nothing … */
-  guint n_rest;   /* … and scans that the next one waits for */
+  double rest;    /* … and seconds of the stream that the next one waits for */
+  gint64 last_time; /* of the last scan, ns; −1: unknown */
   gboolean has_failure;
   NdtRelocation failure;  /* the last of them */
   gboolean is_found;      /* the next scan starts from what a search has found */

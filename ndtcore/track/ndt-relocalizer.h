@@ -19,7 +19,9 @@ typedef struct _NdtRelocalizer NdtRelocalizer;
  * @registration: of the localizer
  * @has_area: first around @around, as far as @area says
  * @anywhere: then on all of the map
- * @least_fit: what a scan's fit has to reach (NdtLocalization)
+ * @least_fit: what the first scan's fit has to reach (NdtLocalization): the best of many places is
+ *   one that fits by chance as well
+ * @least_follow_fit: and that of the scans after it, which motion leads to one place
  * @least_quality: and its NVTL times matched ratio; 0: no bound
  * @has_stream: the stream goes on at @stream …
  * @is_questioned: … and counts there: what is within a metre of it is not found again
@@ -35,6 +37,7 @@ typedef struct {
   NdtPoseSearch area;
   gboolean anywhere;
   double least_fit;
+  double least_follow_fit;
   double least_quality;
   gboolean has_stream;
   NdtPose stream;
