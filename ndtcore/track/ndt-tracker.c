@@ -317,8 +317,10 @@ ndt_tracker_in_gate (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
       return 0;
   }
   if (guess->coasts)
-    return ndt_tracker_is_near (
-        pose, &guess->own, NDT_TRACKER_GATE, NDT_TRACKER_GATE_TURN, guess->elapsed);
+    return ndt_tracker_is_near (pose, &guess->own, NDT_TRACKER_GATE,
+        NDT_TRACKER_GATE_TURN +
+            0.5 * NDT_TRACKER_TURN_ACCELERATION * guess->elapsed * guess->elapsed,
+        guess->elapsed);
   if (guess->prediction == NDT_PREDICTION_ODOMETRY && !guess->is_lost)
     return 0;
   /* The velocity is not known. */

@@ -213,6 +213,8 @@ typedef struct {
 #define NDT_TRACKER_GATE 0.5
 #define NDT_TRACKER_GATE_TURN 0.2
 #define NDT_TRACKER_ACCELERATION 10.0
+/* The same of a turn, rad/s²: a body that begins or ends a turn between two scans. */
+#define NDT_TRACKER_TURN_ACCELERATION 2.0
 
 /* Largest velocity of a body whose velocity is not known, m/s and rad/s. */
 #define NDT_TRACKER_MAX_SPEED 40.0

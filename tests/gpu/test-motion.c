@@ -451,6 +451,7 @@ search (NdtBackend *backend, const Scene *s, float *const records[N_SCANS])
       .around = pose_at (s, 0),
       .area = {.stddev = {0.5, 0.5, 0.1, 0, 0, 0.1}},
       .least_fit = 0.6,
+      .least_follow_fit = 0.6,
       .filter = {1, 0, FALSE, {0, 0, 0}, {0, 0, 0}, 0.5f}};
   NdtRelocation found;
   ndt_registration_params_init (&task.registration);

@@ -544,8 +544,11 @@ static void
 test_few (void)
 {
   NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
-  NdtRelocalizerTask task = {
-      .map = map, .least_fit = 0.5, .has_area = TRUE, .area = {.stddev = {1, 1, 0.3, 0, 0, 0.1}}};
+  NdtRelocalizerTask task = {.map = map,
+      .least_fit = 0.5,
+      .least_follow_fit = 0.5,
+      .has_area = TRUE,
+      .area = {.stddev = {1, 1, 0.3, 0, 0, 0.1}}};
   NdtRelocation r;
   pace = 0.25;
   task.around = body_at (SPAN);
@@ -575,6 +578,7 @@ test_bent (void)
   NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
   NdtRelocalizerTask task = {.map = map,
       .least_fit = 0.95,
+      .least_follow_fit = 0.9,
       .anywhere = TRUE,
       .has_area = TRUE,
       .area = {.stddev = {1, 1, 0.3, 0, 0, 0.1}}};
@@ -611,6 +615,7 @@ test_slip (void)
     NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
     NdtRelocalizerTask task = {.map = map,
         .least_fit = 0.95,
+        .least_follow_fit = 0.9,
         .has_area = TRUE,
         .around = body_at (SPAN * (first + 1)),
         .area = {.stddev = {1, 1, 0.3, 0, 0, 0.2}}};

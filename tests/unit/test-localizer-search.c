@@ -173,14 +173,15 @@ test_no_delay (void)
   for (guint questioned = 0; questioned < 2; questioned++) {
     localizer->is_questioned = questioned > 0;
     localizer->n_failed = 4;
-    localizer->n_rest = 24;
+    localizer->rest = 2.4;
+    localizer->last_time = -1;
     localizer->has_failure = TRUE;
     make_step (localizer, 20, &o, &step);
     step.reason = NDT_REASON_BAD_FIT;
     localizer->tracker.status = NDT_TRACK_DEGRADED;
     search (localizer, &step);
     g_assert_cmpuint (ndt_relocalizer_count (localizer->relocalizer), ==, questioned);
-    g_assert_cmpuint (localizer->n_rest, ==, questioned ? 0 : 23);
+    g_assert_cmpfloat_with_epsilon (localizer->rest, questioned ? 0 : 2.3, 1e-12);
     g_assert_cmpint (localizer->has_failure, ==, !questioned);
   }
 }
@@ -199,6 +200,31 @@ test_elsewhere (void)
   localizer->tracker.status = NDT_TRACK_DEGRADED;
   search (localizer, &step);
   g_assert_cmpuint (ndt_relocalizer_count (localizer->relocalizer), ==, 1);
+}
+
+/* Searches rest for a time of the stream, whatever its rate. */
+static void
+test_rest (void)
+{
+  static const guint ms[] = {100, 400, 1000}, n_resting[] = {6, 2, 1};
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  for (guint k = 0; k < G_N_ELEMENTS (ms); k++) {
+    g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
+    guint n = 0;
+    localizer->n_failed = 2;
+    localizer->rest = 0.6;
+    localizer->last_time = 0;
+    while (ndt_relocalizer_count (localizer->relocalizer) == 0) {
+      NdtObservation o;
+      NdtLocalizerStep step;
+      make_step (localizer, 20, &o, &step);
+      step.input.time = ms[k] * ++n * MS;
+      step.reason = NDT_REASON_BAD_FIT;
+      localizer->tracker.status = NDT_TRACK_LOST;
+      search (localizer, &step);
+    }
+    g_assert_cmpuint (n, ==, n_resting[k] + 1);
+  }
 }
 
 /* A start that did not fit is searched around where it has an uncertainty, and else not at all:
@@ -350,6 +376,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-search/no-evidence", test_no_evidence);
   g_test_add_func ("/localizer-search/no-delay", test_no_delay);
   g_test_add_func ("/localizer-search/elsewhere", test_elsewhere);
+  g_test_add_func ("/localizer-search/rest", test_rest);
   g_test_add_func ("/localizer-search/area-of-start", test_area_of_start);
   g_test_add_func ("/localizer-search/priors", test_priors);
   g_test_add_func ("/localizer-search/rings", test_rings);

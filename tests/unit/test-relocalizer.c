@@ -11,7 +11,8 @@
 static NdtRelocalizerTask
 make_task (void)
 {
-  NdtRelocalizerTask task = {.map = yard_map, .anywhere = TRUE, .least_fit = 0.95};
+  NdtRelocalizerTask task = {
+      .map = yard_map, .anywhere = TRUE, .least_fit = 0.95, .least_follow_fit = 0.9};
   ndt_registration_params_init (&task.registration);
   return task;
 }
@@ -123,6 +124,35 @@ test_disagree (void)
   g_assert_false (r.found);
   g_assert_cmpfloat (r.fit, >, 0.9);
   ndt_relocalizer_free (relocalizer);
+}
+
+/* The first scan is the best of many places, and has to fit by more than those that go on from it,
+ * a part of whose points the map does not have. */
+static void
+test_followers (void)
+{
+  for (guint is_strict = 0; is_strict < 2; is_strict++) {
+    NdtRelocalizer *relocalizer = ndt_relocalizer_new (NULL);
+    NdtRelocalizerTask task = make_task ();
+    NdtRelocation r;
+    ndt_relocalizer_begin (relocalizer, &task);
+    add (relocalizer, 10, 1, FALSE);
+    g_assert_true (ndt_relocalizer_get (relocalizer, TRUE, &r));
+    task.least_fit = 0.97 * r.fit;
+    task.least_follow_fit = is_strict ? task.least_fit : 0.8 * r.fit;
+    ndt_relocalizer_begin (relocalizer, &task);
+    for (guint i = 10; i < 13; i++) {
+      NdtRelocalizerScan scan = make_scan (i, FALSE);
+      for (guint k = 0; i > 10 && k < N_POINTS; k += 12)
+        scan.xyz[3 * k + 2] += 1000;
+      ndt_relocalizer_add (relocalizer, &scan);
+    }
+    g_assert_true (ndt_relocalizer_get (relocalizer, TRUE, &r));
+    g_assert_cmpint (r.found, ==, !is_strict);
+    if (!is_strict)
+      assert_at (&r, 12);
+    ndt_relocalizer_free (relocalizer);
+  }
 }
 
 /* Around a pose alone. */
@@ -420,6 +450,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/relocalizer/finds", test_finds);
   g_test_add_func ("/relocalizer/repeats", test_repeats);
   g_test_add_func ("/relocalizer/disagree", test_disagree);
+  g_test_add_func ("/relocalizer/followers", test_followers);
   g_test_add_func ("/relocalizer/area", test_area);
   g_test_add_func ("/relocalizer/ends", test_ends);
   g_test_add_func ("/relocalizer/device", test_device);

@@ -489,6 +489,33 @@ test_doubtful_with_odometry (void)
   }
 }
 
+/* Once a second a body may have begun a turn since the scan before, ten times a second it has
+ * not. */
+static void
+test_turns (void)
+{
+  static const double turns[] = {0.15, 0.3, 1.1, 1.3};
+  for (guint slow = 0; slow < 2; slow++)
+    for (guint k = 0; k < G_N_ELEMENTS (turns); k++) {
+      NdtTracker tracker = start_tracking (0);
+      NdtTrackerInput input = {0};
+      NdtPose turned;
+      const gint64 time = (slow ? 1000 : 100) * MS;
+      const double delta[6] = {0, 0, 0, 0, 0, turns[k]};
+      for (guint i = 1; i <= 3; i++) {
+        const NdtPose truth = drive (i);
+        input.time = i * time;
+        step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
+      }
+      input.time = 4 * time;
+      const NdtTrackerGuess guess = predict (&tracker, &input);
+      g_assert_true (guess.coasts);
+      ndt_pose_retract (&guess.own, delta, &turned);
+      g_assert_cmpint (
+          ndt_tracker_in_gate (&tracker, &guess, &turned), ==, turns[k] < (slow ? 1.2 : 0.21));
+    }
+}
+
 /* An initial pose waits while scans cannot be tried, and is used once. */
 static void
 test_initial_waits (void)
@@ -685,6 +712,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/tracker/start-after-waiting", test_start_after_waiting);
   g_test_add_func ("/tracker/doubtful", test_doubtful);
   g_test_add_func ("/tracker/doubtful-with-odometry", test_doubtful_with_odometry);
+  g_test_add_func ("/tracker/turns", test_turns);
   g_test_add_func ("/tracker/initial-waits", test_initial_waits);
   g_test_add_func ("/tracker/prior-waits", test_prior_waits);
   g_test_add_func ("/tracker/start-moves", test_start_moves);
