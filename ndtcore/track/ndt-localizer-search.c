@@ -56,9 +56,10 @@ take_failure (NdtLocalizer *localizer, const NdtRelocation *result)
 {
   localizer->has_failure = TRUE;
   localizer->failure = *result;
-  localizer->rest = localizer->n_failed == 0
-                        ? 0
-                        : MIN (ldexp (FIRST_REST, MIN ((int)localizer->n_failed - 1, 8)), MOST_REST);
+  localizer->rest =
+      localizer->n_failed == 0
+          ? 0
+          : MIN (ldexp (FIRST_REST, MIN ((int)localizer->n_failed - 1, 8)), MOST_REST);
   localizer->n_failed++;
 }
 

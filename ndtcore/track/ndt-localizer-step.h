@@ -29,8 +29,8 @@ struct _NdtLocalizer {
   gint64 upload_times[NDT_MAX_SCANS];
   NdtRelocalizer *relocalizer;
   gboolean is_live;
-  guint n_failed; /* searches in a row that found nothing … */
-  double rest;    /* … and seconds of the stream that the next one waits for */
+  guint n_failed;   /* searches in a row that found nothing … */
+  double rest;      /* … and seconds of the stream that the next one waits for */
   gint64 last_time; /* of the last scan, ns; −1: unknown */
   gboolean has_failure;
   NdtRelocation failure;  /* the last of them */

@@ -92,7 +92,8 @@ fits (NdtRelocalizer *relocalizer, Chain *chain, const NdtRegistration *r)
       ndt_backend_get_resolution (relocalizer->backend), share, density);
   const double fit = expected > 0 && r->max_nvtl > 0 ? quality / (r->max_nvtl * expected) : 0;
   chain->result.fit = fit;
-  if (r->stop == NDT_STOP_NOT_FINITE || r->n_pairs == 0 || fit < (chain->n_scans > 0 ? task->least_follow_fit : task->least_fit) ||
+  if (r->stop == NDT_STOP_NOT_FINITE || r->n_pairs == 0 ||
+      fit < (chain->n_scans > 0 ? task->least_follow_fit : task->least_fit) ||
       quality < task->least_quality)
     return FALSE;
   const NdtPose body = ndt_mount_body_of_sensor (
