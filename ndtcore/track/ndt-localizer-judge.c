@@ -613,11 +613,18 @@ add_distortion (const NdtLocalizerStep *step, double c[36])
   }
 }
 
+/* Along an axis with less than so many times the information that flat surfaces feign, what is
+ * beside these is a part of the scan, and an error of where it lies in its cells does not average:
+ * the least standard deviation, in cells. */
+#define WEAK 2.2
+#define WEAK_STDDEV 0.03
+
 /* Raises the covariance of the position along each axis: by as much as the stream's variance
  * exceeds that of the curvature alone, since flat surfaces feign some of it; along an open axis to
  * the stream's variance, which is then carried from scan to scan. */
 void
-ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration)
+ndt_localizer_step_add_drift (
+    const NdtLocalizerStep *step, double cell, NdtRegistration *registration)
 {
   const NdtObservability *seen = &registration->observability;
   const double sigma = step->out.sigma;
@@ -637,6 +644,8 @@ ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *reg
             (step->is_open ? NDT_LOCALIZER_NO_ROAD : NDT_OBSERVABILITY_OPEN) * seen->flat)
       known *= given * seen->information[k] / NDT_DRIFT_CLUSTERING;
     known += across * across;
+    if (seen->information[k] < WEAK * seen->flat)
+      known = MAX (known, WEAK_STDDEV * WEAK_STDDEV * cell * cell);
     for (guint i = 0; i < 3 && known > given; i++)
       for (guint j = 0; j < 3; j++)
         c[6 * i + j] += (known - given) * u[i] * u[j];

@@ -299,6 +299,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
   const NdtLocalizerParams *params = &localizer->params;
   NdtRegistration *registration = &step->out.registration;
   const NdtTrackerOutcome outcome = get_outcome (step);
+  const double cell = ndt_backend_get_resolution (localizer->backend);
   gboolean ok = TRUE;
   if (step->tried) {
     const NdtPose sensor = registration->pose;
@@ -312,7 +313,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
                                   &registration_params, &step->result, registration, error);
     const NdtPose pose = ndt_localizer_step_get_pose (localizer, step);
     registration->pose = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
-    ndt_localizer_step_add_drift (step, registration);
+    ndt_localizer_step_add_drift (step, cell, registration);
     if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_REJECTED &&
         !ndt_localizer_score_no_ground (
             localizer, step->slot, &sensor, &registration->pose, &step->out, ok ? error : NULL))
@@ -324,7 +325,7 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
         registration->matched_ratio = 0;
     registration->pose = step->base;
     ndt_registration_set_fixed_covariance (registration, &params->registration, &step->base);
-    ndt_localizer_step_add_drift (step, registration);
+    ndt_localizer_step_add_drift (step, cell, registration);
   }
   return ok;
 }

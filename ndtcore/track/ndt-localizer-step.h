@@ -198,8 +198,10 @@ void ndt_localizer_step_lead_velocity (
 /* Once the status is known: of a scan that is not tracking σ and @drift are of all that its place
  * could be. */
 void ndt_localizer_step_settle_drift (NdtLocalizer *localizer, NdtLocalizerStep *step);
-/* Raises the registration's covariance to the variance of the position. */
-void ndt_localizer_step_add_drift (const NdtLocalizerStep *step, NdtRegistration *registration);
+/* Raises the registration's covariance to the variance of the position. @cell: of the map, metres.
+ */
+void ndt_localizer_step_add_drift (
+    const NdtLocalizerStep *step, double cell, NdtRegistration *registration);
 
 /* Before a scan is predicted: takes what a search has found. FALSE with NDT_ERROR_CANCELLED. */
 gboolean ndt_localizer_relocate (NdtLocalizer *localizer, GError **error);

@@ -53,7 +53,8 @@ settle_step (NdtLocalizer *localizer, gint32 status, NdtLocalizerStep *step)
   localizer->tracker.status = status;
   ndt_localizer_step_settle_drift (localizer, step);
   localizer->tracker.pose = step->out.registration.pose;
-  ndt_localizer_step_add_drift (step, &step->out.registration);
+  ndt_localizer_step_add_drift (
+      step, ndt_backend_get_resolution (localizer->backend), &step->out.registration);
   return step->out.sigma;
 }
 
@@ -171,6 +172,26 @@ test_carried (void)
   g_assert_cmpuint (n_tracking, <, 40);
 }
 
+/* Where few surfaces are across an axis its variance is at least that of where these lie in their
+ * cells, however small the stream's is; where many are it is not. */
+static void
+test_weak (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  for (guint is_weak = 0; is_weak < 2; is_weak++) {
+    NdtLocalizerStep step;
+    double *c = step.out.registration.covariance;
+    make_step (localizer, is_weak ? 2 : 3, &step);
+    const double before[2] = {c[0], c[7]};
+    memset (&step.drift, 0, sizeof (step.drift));
+    ndt_localizer_step_add_drift (&step, 10, &step.out.registration);
+    g_assert_cmpfloat (before[0], <, 0.3 * 0.3);
+    g_assert_cmpfloat_with_epsilon (c[0], is_weak ? 0.3 * 0.3 : before[0], 1e-12);
+    g_assert_cmpfloat (c[7], ==, before[1]);
+  }
+}
+
 /* What compensation by a wrong velocity leaves is an error of the scan itself: it is added once,
  * and not scaled by what is known of the stream's position, which is information / (information −
  * FLAT) times what the curvature alone says, here twice. */
@@ -189,7 +210,7 @@ test_distortion (void)
     for (guint k = 0; k < 3; k++)
       step.drift.position[k][k] = k == 0 ? 2 * c[0] : c[7 * k];
     step.out.sigma = 0.02;
-    ndt_localizer_step_add_drift (&step, &step.out.registration);
+    ndt_localizer_step_add_drift (&step, 0, &step.out.registration);
     if (!deskewed) {
       g_assert_cmpfloat_with_epsilon (c[0], NDT_DRIFT_CLUSTERING / FLAT, 1e-9);
       memcpy (still, c, sizeof (still));
@@ -315,6 +336,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-drift/no-road", test_no_road);
   g_test_add_func ("/localizer-drift/jump", test_jump);
   g_test_add_func ("/localizer-drift/carried", test_carried);
+  g_test_add_func ("/localizer-drift/weak", test_weak);
   g_test_add_func ("/localizer-drift/distortion", test_distortion);
   g_test_add_func ("/localizer-drift/unknown-velocity", test_unknown_velocity);
   g_test_add_func ("/localizer-drift/least-prior", test_least_prior);
