@@ -124,13 +124,16 @@ is_first_scan (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
   return ndt_tracker_starts (&step->guess) && localizer->tracker.n_tries == 0;
 }
 
-/* Returns TRUE for the two scans of a start, the second of which finds the velocity. */
+/* Returns TRUE for the two scans of a start, the second of which finds the velocity. Where scans
+ * are compensated by it the first one may be rejected. */
 static gboolean
 is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtTracker *tracker = &localizer->tracker;
   return (tracker->in_gate && tracker->n_since_start == 1 && !tracker->has_velocity &&
              tracker->n_unconfirmed == 0) ||
+         (step->has_course && tracker->anchor.is_set && !tracker->anchor.is_accepted &&
+             tracker->n_against == 1) ||
          is_first_scan (localizer, step);
 }
 
@@ -400,10 +403,12 @@ static gboolean
 needs_search (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtRegistration *registration = &step->out.registration;
-  return step->reason != NDT_REASON_NONE || step->jumps ||
-         (step->out.fit < localizer->params.min_start_fit &&
-             ndt_tracker_needs_search (&localizer->tracker, localizer->params.score_drop,
-                 registration->nvtl, registration->matched_ratio));
+  const NdtPose body = ndt_localizer_step_get_pose (localizer, step);
+  if (step->reason != NDT_REASON_NONE || step->jumps)
+    return TRUE;
+  return step->out.fit < localizer->params.min_start_fit &&
+         ndt_tracker_needs_search (&localizer->tracker, &step->guess, localizer->params.score_drop,
+             &body, registration->nvtl, registration->matched_ratio);
 }
 
 /* Of the places around a start that fit, or around the scan after it, the nearest is it, unless the
@@ -418,17 +423,29 @@ is_nearest (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 }
 
 /* The scans of a start take a search, whose end beside the start is better than that of an
- * alignment from the start itself. The second scan is not searched for where the alignment is the
- * nearest place. */
+ * alignment from the start itself; where it is elsewhere, and the alignment fits about as well, the
+ * latter is used. The second scan is not searched for where the alignment is the nearest place. */
 static gboolean
 search_start (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
 {
+  NdtRegistration *registration = &step->out.registration;
   const double kept = get_kept_passes (localizer, step) + LEAST_PASSES;
   if (!register_again (localizer, step, NDT_SEARCH_LOCAL, kept, step->guesses, 1, error))
     return FALSE;
-  return (is_nearest (localizer, step) && !is_first_scan (localizer, step) &&
-             !is_contradicted (localizer, step) && !localizer->was_open) ||
-         search_guesses (localizer, step, error);
+  const Alignment near = get_alignment (step);
+  const gboolean is_found = is_nearest (localizer, step);
+  if (is_found && !is_first_scan (localizer, step) && !is_contradicted (localizer, step) &&
+      !localizer->was_open)
+    return TRUE;
+  if (!search_guesses (localizer, step, error))
+    return FALSE;
+  const gboolean is_near =
+      step->reason == NDT_REASON_NONE && ndt_localizer_step_is_near (localizer, step);
+  if (is_found && !is_near &&
+      ndt_registration_get_quality (&near.registration) >=
+          NDT_LOCALIZER_AS_GOOD * ndt_registration_get_quality (registration))
+    restore (localizer, step, &near);
+  return TRUE;
 }
 
 /* Extra terms that are not finite on the way make the alignment so: it is made without them. */
@@ -488,6 +505,9 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
         !try_prior (localizer, step, &is_at_prior, error))
       return FALSE;
     if (is_at_prior || !searches || !has_passes (localizer, step, LEAST_PASSES))
+      return TRUE;
+    /* It is found first how it moves. */
+    if (has_no_motion (localizer, step) && nearly_fits (localizer, step))
       return TRUE;
   } else if (is_starting (localizer, step)) {
     return search_start (localizer, step, error);
@@ -578,6 +598,17 @@ align_moving (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
       ndt_observability_count_open (&step->out.registration.observability) == 0 &&
       !align_by_itself (localizer, step, error))
     return FALSE;
+  if (!has_no_motion (localizer, step) || !step->tried || step->is_wide ||
+      is_nearest (localizer, step) || !has_passes (localizer, step, LEAST_PASSES))
+    return TRUE;
+  if (!search_from_far (localizer, step, error))
+    return FALSE;
+  /* The velocity of the next scan is from where this one was found. */
+  if (has_aligned (step)) {
+    step->course.has_pose = TRUE;
+    step->course.pose = ndt_mount_body_of_sensor (
+        ndt_localizer_get_mount (localizer), &step->out.registration.pose);
+  }
   return TRUE;
 }
 

@@ -348,12 +348,13 @@ ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess, do
 }
 
 int
-ndt_tracker_needs_search (
-    const NdtTracker *tracker, double fraction, double nvtl, double matched_ratio)
+ndt_tracker_needs_search (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
+    const NdtPose *pose, double nvtl, double matched_ratio)
 {
+  const double level =
+      ndt_tracker_in_gate (tracker, guess, pose) ? tracker->level : tracker->mean_quality;
   return tracker->n_good > 0 && fraction > 0 &&
-         ndt_tracker_quality (nvtl, matched_ratio) <
-             ndt_tracker_half (fraction) * tracker->mean_quality;
+         ndt_tracker_quality (nvtl, matched_ratio) < ndt_tracker_half (fraction) * level;
 }
 
 /* Velocities after a start, with a prior in the objective, of which each replaces the one before:
@@ -515,6 +516,7 @@ ndt_tracker_take_accepted (NdtTracker *tracker, const NdtTrackerInput *input,
       starts ? 1 : tracker->n_since_start + (tracker->n_since_start < INT32_MAX);
   tracker->mean_quality = ndt_tracker_mean (tracker->mean_quality, quality, tracker->n_good);
   tracker->mean_nvtl = ndt_tracker_mean (tracker->mean_nvtl, nvtl, tracker->n_good);
+  tracker->level = tracker->mean_quality;
 }
 
 /* A scan that is rejected, or could not be aligned. @carries: the motion is continued. */
@@ -532,10 +534,12 @@ ndt_tracker_take_rejected (NdtTracker *tracker, const NdtTrackerInput *input,
   }
   if (ndt_tracker_starts (guess) && outcome <= NDT_OUTCOME_NO_POSE)
     ndt_tracker_reject_start (tracker, input, &guess->pose);
+  tracker->level = tracker->mean_quality;
   if (outcome == NDT_OUTCOME_FELL) {
     tracker->in_gate = ndt_tracker_in_gate (tracker, guess, pose);
     if (tracker->in_gate) {
       ndt_tracker_take_pose (tracker, input, guess, pose);
+      tracker->level = quality;
       tracker->n_against = 0;
     }
   } else if (outcome < NDT_OUTCOME_NO_POSE) {

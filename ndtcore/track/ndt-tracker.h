@@ -94,6 +94,7 @@ typedef struct {
  *   one that was, nothing counts but what tells one place from all others
  * @is_odometry_off: odometry contradicted the motion before it, and no scan that leaves no
  * direction open has agreed with it since
+ * @level: quality that the next scan's is compared with, to decide on a search from far
  */
 typedef struct {
   NdtTrackStatus status;
@@ -125,6 +126,7 @@ typedef struct {
   int32_t n_apart;
   double mean_quality;
   double mean_nvtl;
+  double level;
   int32_t n_unconfirmed;
   int32_t n_open;
   int32_t n_closed;
@@ -308,11 +310,10 @@ int ndt_tracker_in_gate (
  */
 int ndt_tracker_dropped (const NdtTracker *tracker, const NdtTrackerGuess *guess, double fraction,
     const NdtPose *pose, double nvtl, double matched_ratio);
-/* Returns 1 where an alignment from the guess is to be repeated from far: where it has fallen half
- * as far. */
-int ndt_tracker_needs_search (
-    const NdtTracker *tracker, double fraction, double nvtl, double matched_ratio);
-
+/* Returns 1 where an alignment from the guess is to be repeated from far; not for one that dropped
+ * at its prediction and is no worse than the scan before. */
+int ndt_tracker_needs_search (const NdtTracker *tracker, const NdtTrackerGuess *guess,
+    double fraction, const NdtPose *pose, double nvtl, double matched_ratio);
 /* ---- The anchor: ndt-tracker-anchor.c ---- */
 
 /* Makes the pose of a scan that is TRACKING the anchor. @overlap: see NdtLocalization. */

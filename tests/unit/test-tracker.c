@@ -433,11 +433,12 @@ test_doubtful (void)
       if (jumps)
         truth = beside (&truth, 3);
       if (i < 13) {
-        /* The mean is 1.8. */
-        g_assert_false (ndt_tracker_needs_search (&tracker, 0.8, 2, 0.82));
-        g_assert_true (ndt_tracker_needs_search (&tracker, 0.8, 2, 0.6));
-        g_assert_true (ndt_tracker_needs_search (&tracker, 0.8, 2, 0.7));
-        g_assert_false (ndt_tracker_needs_search (&tracker, 0, 0, 0));
+        /* The mean is 1.8. Where motion leads they are no worse than the scan before. */
+        g_assert_false (ndt_tracker_needs_search (&tracker, &guess, 0.8, &truth, 2, 0.82));
+        g_assert_true (ndt_tracker_needs_search (&tracker, &guess, 0.8, &truth, 2, 0.6));
+        g_assert_cmpint (
+            ndt_tracker_needs_search (&tracker, &guess, 0.8, &truth, 2, 0.7), ==, i == 10 || jumps);
+        g_assert_false (ndt_tracker_needs_search (&tracker, &guess, 0, &truth, 0, 0));
       }
       ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_FELL, &truth, 2, 0.7, 3);
       g_assert_cmpint (tracker.n_skipped, ==, (int32_t)i - 9);
@@ -451,7 +452,8 @@ test_doubtful (void)
 }
 
 /* Once a second, constant velocity may be metres off; odometry is not: a wall that a scan is
- * aligned with there is not where the body went. */
+ * aligned with there is not where the body went, and its score is not what the next ones are held
+ * to. */
 static void
 test_doubtful_with_odometry (void)
 {
@@ -464,6 +466,7 @@ test_doubtful_with_odometry (void)
       input.odometry = truth = drive (i);
       step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
     }
+    const double level = tracker.level;
     input.time = 4000 * MS;
     truth = input.odometry = drive (4);
     const NdtPose pose = is_off ? beside (&truth, 3) : truth;
@@ -473,6 +476,7 @@ test_doubtful_with_odometry (void)
     g_assert_true (guess.coasts);
     ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_FELL, &pose, 0.7, 0.8, 3);
     g_assert_cmpint (tracker.in_gate, ==, !is_off);
+    g_assert_cmpfloat_with_epsilon (tracker.level, is_off ? level : 0.56, 1e-12);
     g_assert_cmpint (tracker.scans_since_good, ==, is_off ? 1 : 0);
 
     /* Alone it may well have gone there. */
