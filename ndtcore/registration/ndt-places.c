@@ -35,6 +35,8 @@
 #define OFF_MAP_WEIGHT 3.0
 #define OFF_MAP_TIMES 10.0
 #define OFF_MAP_MOST 0.08
+/* In larger cells than this, metres, those of another building do not lie off the map either. */
+#define OFF_MAP_CELL 1.0
 
 static gboolean
 are_near (const NdtPose *a, const NdtPose *b, double metres, double radians)
@@ -92,10 +94,11 @@ pick_places (
  * the map. A scan fits nearly as well in another place of the same kind, but there many of its
  * points lie off the map, of which the mean of the fit tells little; in its own next to none. */
 static double
-compare (const NdtPlacesRules *rules, const NdtAlignResult *place, double quality, double off)
+compare (const NdtPlacesRules *rules, const NdtAlignResult *place, double quality, double off,
+    double resolution)
 {
   const double ratio = ndt_places_quality (place) / quality;
-  if (!rules->get_off_map || ratio < NDT_AMBIGUOUS)
+  if (!rules->get_off_map || ratio < NDT_AMBIGUOUS || resolution > OFF_MAP_CELL)
     return ratio;
   const double more = rules->get_off_map (&place->pose, rules->data) - OFF_MAP_TIMES * off;
   return ratio - CLAMP (OFF_MAP_WEIGHT * more, 0, OFF_MAP_MOST);
@@ -153,7 +156,7 @@ look_around (NdtBackend *backend, const NdtAlignParams *params, const NdtPlacesR
   for (guint i = 1; i <= PROBES && quality > 0; i++)
     if (is_elsewhere (&results[i].pose, winner, resolution) &&
         (!rules->is_within || rules->is_within (&results[i].pose, rules->data)))
-      *runner_up = MAX (*runner_up, compare (rules, &results[i], quality, off));
+      *runner_up = MAX (*runner_up, compare (rules, &results[i], quality, off, resolution));
   return TRUE;
 }
 
@@ -194,7 +197,7 @@ ndt_places_choose (NdtBackend *backend, guint slot, const NdtAlignParams *params
   const double off = rules->get_off_map ? rules->get_off_map (&best->pose, rules->data) : 0;
   for (guint i = 0; i < n_places; i++)
     if (is_elsewhere (&finals[i].pose, &best->pose, resolution))
-      *runner_up = MAX (*runner_up, compare (rules, &finals[i], quality, off));
+      *runner_up = MAX (*runner_up, compare (rules, &finals[i], quality, off, resolution));
   gboolean is_confirmed = FALSE;
   if (*runner_up < NDT_AMBIGUOUS &&
       !look_around (backend, params, rules, &best->pose, off, runner_up, evaluations, error))

@@ -53,6 +53,8 @@ static const Row rows[] = {
     {"town in other towns", OTHER, NDT_SIM_WORLD_TOWN, NDT_SIM_WORLD_TOWN, 1, 0, 0, FALSE},
     {"hall in other halls", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 2, 0, 0, FALSE},
     {"hall in other halls", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 1, 0, 0, FALSE},
+    /* Four of them lie on the map in large cells, with a second place that does not. */
+    {"halls in large cells", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 2, 0, 0, TRUE, 75},
     /* Of the racks of another hall it has a fit of 1.03, and the second place 0.868 of that. */
     {"one of a hall in another", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 1, 0, 0, TRUE, 2,
         3},
