@@ -7,6 +7,7 @@
 #include "ndtcore/align/ndt-profile.h"
 #include "ndtcore/math/ndt-formulas.h"
 #include "ndtcore/math/ndt-mount.h"
+#include "ndtcore/registration/ndt-faces.h"
 
 NdtPose
 ndt_localizer_step_get_pose (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
@@ -653,4 +654,26 @@ ndt_localizer_step_add_drift (
   registration->covariance[35] += turn * turn;
   /* An error of this scan alone, beside the stream's. */
   add_distortion (step, registration->covariance);
+}
+
+/* Raises it where walls of the map have a face that the scan does not see. A scan that moves within
+ * itself is bent where it is not compensated, and these are the points as the sensor saw them. */
+void
+ndt_localizer_step_add_faces (
+    const NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *sensor)
+{
+  const NdtLocalizerParams *params = &localizer->params;
+  NdtRegistration *registration = &step->out.registration;
+  double shift[3];
+  if (registration->covariance_kind != NDT_POSE_COVARIANCE_LAPLACE ||
+      ndt_localizer_step_is_deskewed (step))
+    return;
+  g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (localizer->backend);
+  if (!map)
+    return;
+  const NdtGauss gauss = ndt_gauss (
+      params->registration.align.outlier_ratio, ndt_voxel_map_get_params (map)->resolution);
+  if (ndt_faces_get_shift (map, &step->observation->points, sensor,
+          (double)params->filter.min_range, (double)params->filter.max_range, gauss.d2, shift))
+    ndt_faces_raise (shift, registration->covariance);
 }

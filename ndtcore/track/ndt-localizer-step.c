@@ -314,6 +314,8 @@ ndt_localizer_step_complete (NdtLocalizer *localizer, NdtLocalizerStep *step, GE
     const NdtPose pose = ndt_localizer_step_get_pose (localizer, step);
     registration->pose = ndt_mount_body_of_sensor (ndt_localizer_get_mount (localizer), &sensor);
     ndt_localizer_step_add_drift (step, cell, registration);
+    if (outcome <= NDT_OUTCOME_REJECTED)
+      ndt_localizer_step_add_faces (localizer, step, &sensor);
     if (params->no_ground_margin > 0 && outcome <= NDT_OUTCOME_REJECTED &&
         !ndt_localizer_score_no_ground (
             localizer, step->slot, &sensor, &registration->pose, &step->out, ok ? error : NULL))

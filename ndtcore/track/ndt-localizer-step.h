@@ -202,6 +202,9 @@ void ndt_localizer_step_settle_drift (NdtLocalizer *localizer, NdtLocalizerStep 
  */
 void ndt_localizer_step_add_drift (
     const NdtLocalizerStep *step, double cell, NdtRegistration *registration);
+/* @sensor: where the scan was aligned. */
+void ndt_localizer_step_add_faces (
+    const NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *sensor);
 
 /* Before a scan is predicted: takes what a search has found. FALSE with NDT_ERROR_CANCELLED. */
 gboolean ndt_localizer_relocate (NdtLocalizer *localizer, GError **error);

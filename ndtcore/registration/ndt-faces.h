@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Walls of a map with two faces closer together than a cell, of which a scan sees the nearer one.
+ * docs/tracking.md, "Walls with two faces", has the measurements. */
+#pragma once
+
+#include "ndtcore/map/ndt-voxel-map.h"
+#include "ndtcore/math/ndt-pose.h"
+
+G_BEGIN_DECLS
+
+/**
+ * ndt_faces_get_shift:
+ * @map: its finest level is looked at
+ * @points: of the scan, in the sensor's frame
+ * @sensor: its pose in the map, an optimum of the score
+ * @min_range: of points that count, metres
+ * @max_range: likewise; 0: no limit
+ * @d2: of the objective (#NdtGauss)
+ * @shift: metres, map frame
+ *
+ * Where points lie on the farther one of two faces, or about the mean of both, the score's maximum
+ * is beside the true pose, and its curvature there does not show it. @shift is the step of Newton's
+ * method that the score would take if these points were drawn to the nearer face instead, the
+ * rotation held, of a sample of the points.
+ *
+ * Returns: FALSE where it is less than a twentieth of a cell; @shift is 0 then
+ */
+gboolean ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points,
+    const NdtPose *sensor, double min_range, double max_range, double d2, double shift[3]);
+
+/* Raises the variance along @shift, in a 6×6 covariance that begins with the position, to its
+ * square. */
+void ndt_faces_raise (const double shift[3], double covariance[36]);
+
+G_END_DECLS

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Walls of a map with two faces closer than a cell: how far a pose is drawn to the farther one. */
+#include <math.h>
+#include <string.h>
+
+#include "ndtcore/registration/ndt-faces.h"
+#include "tests/ndt-scene.h"
+
+enum { N_MAP = 300000, N_SCAN = 16384 };
+#define RESOLUTION 2.0
+#define D2 0.5
+
+/* A room from −9 to 9 m along y and 0 to 6 m high, whose walls along x are at −@wall and @wall; of
+ * the second one the map has another face, @behind it. */
+static double
+get_plane (guint side, double wall)
+{
+  const double planes[] = {-wall, wall, -9, 9, 0, 6};
+  return planes[side];
+}
+
+static NdtVoxelMap *
+make_map (double wall, double behind)
+{
+  g_autoptr (GArray) xyz = g_array_new (FALSE, FALSE, sizeof (float));
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_autoptr (GError) error = NULL;
+  NdtVoxelMapParams params = NDT_VOXEL_MAP_PARAMS_DEFAULT;
+  params.resolution = RESOLUTION;
+  for (guint i = 0; i < N_MAP; i++) {
+    const guint side = i % 7, axis = side < 6 ? side / 2 : 0;
+    float p[3];
+    if (side == 6 && behind == 0)
+      continue;
+    for (guint k = 0; k < 3; k++)
+      p[k] =
+          (float)g_rand_double_range (rand, get_plane (2 * k, wall), get_plane (2 * k + 1, wall));
+    p[axis] = (float)((side < 6 ? get_plane (side, wall) : wall + behind) +
+                      0.01 * ndt_test_normal (rand));
+    g_array_append_vals (xyz, p, 3);
+  }
+  const NdtCloudView view =
+      ndt_cloud_view_xyz_f32 ((const float *)(gpointer)xyz->data, xyz->len / 3);
+  NdtVoxelMap *map = ndt_voxel_map_new (&params, &view, &error);
+  g_assert_no_error (error);
+  return map;
+}
+
+/* Points of the faces that are seen from @sensor: of the second wall alone along x, as where the
+ * first one is hidden. */
+static float *
+make_scan (double wall, const double sensor[3])
+{
+  float *points = g_new (float, 3 * N_SCAN);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (4);
+  for (guint i = 0; i < N_SCAN;) {
+    double u[3], range = INFINITY, length = 0;
+    guint hit = 0;
+    for (guint k = 0; k < 3; k++) {
+      u[k] = ndt_test_normal (rand);
+      length += u[k] * u[k];
+    }
+    for (guint side = 0; side < 6; side++) {
+      const double t = (get_plane (side, wall) - sensor[side / 2]) / u[side / 2];
+      if (t > 0 && t < range) {
+        range = t;
+        hit = side;
+      }
+    }
+    if (hit == 0 || range * sqrt (length) < 1.5)
+      continue;
+    for (guint k = 0; k < 3; k++)
+      points[3 * i + k] = (float)(range * u[k] + 0.01 * ndt_test_normal (rand));
+    i++;
+  }
+  return points;
+}
+
+static void
+test_shift (void)
+{
+  /* A pose off by @off along x, and what is asked for. */
+  static const struct {
+    double wall, behind, off, shift;
+  } cases[] = {
+      /* Both faces in a cell, whose mean is in their middle. */
+      {10.2, 0.3, 0.15, -0.15},
+      /* A border of cells between them: on the farther one, and in place. */
+      {9.85, 0.3, 0.3, -0.3},
+      {9.85, 0.3, 0, 0},
+      /* One face, in place and not. */
+      {10.2, 0, 0, 0},
+      {9.85, 0, 0, 0},
+      {9.85, 0, 0.3, 0},
+      /* The second face is beyond another room. */
+      {9.85, 1.6, 0, 0},
+      {9.85, 1.6, 1.6, 0},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const double place[3] = {2, 1, 1.7};
+    g_autoptr (NdtVoxelMap) map = make_map (cases[i].wall, cases[i].behind);
+    g_autofree float *scan = make_scan (cases[i].wall, place);
+    const NdtCloudView points = ndt_cloud_view_xyz_f32 (scan, N_SCAN);
+    const NdtPose pose = {{place[0] + cases[i].off, place[1], place[2]}, {0, 0, 0, 1}};
+    double shift[3], again[3];
+    const gboolean found = ndt_faces_get_shift (map, &points, &pose, 0, 0, D2, shift);
+    g_test_message ("case %u: %.3f %.3f %.3f", i, shift[0], shift[1], shift[2]);
+    g_assert_cmpint (found, ==, cases[i].shift != 0);
+    /* Where the wall meets the others its voxels are of several surfaces, and keep the pose. */
+    g_assert_cmpfloat (shift[0], <=, 0.6 * cases[i].shift);
+    g_assert_cmpfloat (shift[0], >=, 1.1 * cases[i].shift);
+    g_assert_cmpfloat (fabs (shift[1]), <, 0.03);
+    g_assert_cmpfloat (fabs (shift[2]), <, 0.03);
+    ndt_faces_get_shift (map, &points, &pose, 0, 0, D2, again);
+    g_assert_cmpmem (shift, sizeof (shift), again, sizeof (again));
+    /* None of the points counts. */
+    g_assert_false (ndt_faces_get_shift (map, &points, &pose, 100, 0, D2, shift));
+    g_assert_false (ndt_faces_get_shift (map, &points, &pose, 0, 1, D2, shift));
+  }
+}
+
+static void
+test_odd_input (void)
+{
+  g_autoptr (NdtVoxelMap) map = make_map (10.2, 0.3);
+  const float odd[] = {NAN, 0, 0, 1e30f, 0, 0, INFINITY, 1, 1, 8.2f, 0, 0};
+  NdtPose pose = {{2, 1, 1.7}, {0, 0, 0, 1}};
+  double shift[3];
+  for (guint n = 0; n <= 4; n++) {
+    const NdtCloudView points = ndt_cloud_view_xyz_f32 (odd, n);
+    g_assert_false (ndt_faces_get_shift (map, &points, &pose, 0, 0, D2, shift));
+    g_assert_cmpfloat (shift[0], ==, 0);
+  }
+  pose.position[0] = 1e300;
+  const NdtCloudView points = ndt_cloud_view_xyz_f32 (odd, 4);
+  g_assert_false (ndt_faces_get_shift (map, &points, &pose, 0, 0, D2, shift));
+}
+
+static void
+test_raise (void)
+{
+  static const double shift[] = {0.3, -0.4, 0};
+  for (guint large = 0; large < 2; large++) {
+    double c[36] = {0}, before[36], given = 0;
+    for (guint k = 0; k < 6; k++)
+      c[7 * k] = large ? 1 : 0.01;
+    c[5] = c[30] = 0.002;
+    memcpy (before, c, sizeof (c));
+    ndt_faces_raise (shift, c);
+    if (large) {
+      g_assert_cmpmem (c, sizeof (c), before, sizeof (before));
+      continue;
+    }
+    /* 0.5 m along the shift, and as before across it and beside. */
+    for (guint i = 0; i < 2; i++)
+      for (guint j = 0; j < 2; j++)
+        given += shift[i] * c[6 * i + j] * shift[j] / 0.25;
+    g_assert_cmpfloat (fabs (given - 0.25), <, 1e-12);
+    g_assert_cmpfloat (fabs (0.64 * c[0] + 0.36 * c[7] + 0.48 * (c[1] + c[6]) - 0.01), <, 1e-12);
+    for (guint i = 0; i < 36; i++)
+      if (i % 6 > 1 || i / 6 > 1)
+        g_assert_cmpfloat (c[i], ==, before[i]);
+  }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/faces/shift", test_shift);
+  g_test_add_func ("/faces/odd-input", test_odd_input);
+  g_test_add_func ("/faces/raise", test_raise);
+  return g_test_run ();
+}
