@@ -15,6 +15,7 @@ struct _NdtVoxelMap {
   guint n_levels;
   NdtVoxelLevel levels[NDT_MAX_LEVELS];
   guint64 *steep;
+  gint faces; /* atomic */
   NdtInstructions instructions;
   guint64 n_points;
   double min[3];
@@ -126,6 +127,12 @@ guint64 *
 ndt_voxel_map_get_steep (const NdtVoxelMap *map)
 {
   return map->steep;
+}
+
+gint *
+ndt_voxel_map_get_faces (NdtVoxelMap *map)
+{
+  return &map->faces;
 }
 
 static gsize

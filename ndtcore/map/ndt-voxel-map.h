@@ -124,7 +124,9 @@ gint64 ndt_voxel_level_find (const NdtVoxelLevel *level, gint32 x, gint32 y, gin
 /* For ndt_map_rays(): a word for each slot of the finest level's blocks, to be read and written
  * atomically, 0 until a ray comes to the block. */
 guint64 *ndt_voxel_map_get_steep (const NdtVoxelMap *map);
-/* For the same: ndt_instructions_choose() when the map was made. */
+/* For ndt_faces_are_in(): what it has found, to be read and written atomically, 0 before. */
+gint *ndt_voxel_map_get_faces (NdtVoxelMap *map);
+/* For ndt_map_rays(): ndt_instructions_choose() when the map was made. */
 NdtInstructions ndt_voxel_map_get_instructions (const NdtVoxelMap *map);
 /* Finite points that the map was made from. */
 guint64 ndt_voxel_map_get_n_points (const NdtVoxelMap *map);

@@ -7,7 +7,7 @@
 #include "ndtcore/math/ndt-formulas.h"
 
 /* Points that are looked at, and the table of their voxels, a power of two. */
-#define N_POINTS 1024
+#define N_POINTS 2048
 #define N_SLOTS (2 * N_POINTS)
 /* Nearer points are of the vehicle, metres. */
 #define LEAST_RANGE 1.0
@@ -42,6 +42,13 @@
 #define LEAST_COSINE 0.1
 /* Eigenvalues of the curvature below this fraction of the largest are feigned by flat surfaces. */
 #define LEAST_CURVATURE 0.02
+/* Of the flat voxels of a map so many have a face before them or behind them, or such a standard
+ * deviation that they may have both. */
+#define FACES_SHARE 0.02
+#define BOTH_SHARE 0.6
+/* Voxels of a map that are looked at, and flat ones at least. */
+#define N_VOXELS 4096
+#define LEAST_FLAT 20
 /* Less is within what the clusters of a scan differ by, cells. */
 #define LEAST_SHIFT 0.05
 
@@ -128,7 +135,7 @@ get_plane (const NdtVoxel *voxel, Plane *plane)
 static Group *
 find_group (Groups *groups, guint32 voxel)
 {
-  guint at = voxel * 2654435761u >> 21; /* of N_SLOTS */
+  guint at = voxel * 2654435761u >> 20; /* of N_SLOTS */
   while (groups->slots[at]) {
     Group *group = &groups->groups[groups->slots[at] - 1];
     if (group->voxel == voxel)
@@ -250,6 +257,37 @@ find_front (const NdtVoxelLevel *level, const NdtVoxel *voxel, const Plane *plan
   return best;
 }
 
+enum { NO_FACES = 1, HAS_FACES };
+
+gboolean
+ndt_faces_are_in (NdtVoxelMap *map)
+{
+  const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
+  gint *known = ndt_voxel_map_get_faces (map), state = g_atomic_int_get (known);
+  const double r = level->resolution;
+  const guint32 step = 1 + level->n_voxels / N_VOXELS;
+  guint n_flat = 0, n_faces = 0, n_both = 0;
+  for (guint32 i = 0; i < level->n_voxels && state == 0; i += step) {
+    Plane plane;
+    get_plane (&level->voxels[i], &plane);
+    const double sigma = 1 / sqrt (plane.across);
+    if (plane.along > FLAT / (r * r) || sigma > BOTH_MOST)
+      continue;
+    n_flat++;
+    n_both += sigma >= BOTH_LEAST;
+    n_faces +=
+        sigma <= THIN_CELLS * r && (find_front (level, &level->voxels[i], &plane, 1) != 0 ||
+                                       find_front (level, &level->voxels[i], &plane, -1) != 0);
+  }
+  if (state == 0) {
+    state = n_flat >= LEAST_FLAT && (n_faces > FACES_SHARE * n_flat || n_both > BOTH_SHARE * n_flat)
+                ? HAS_FACES
+                : NO_FACES;
+    g_atomic_int_set (known, state);
+  }
+  return state == HAS_FACES;
+}
+
 /* Metres along the normal from where the points of a group are to the face that they belong to. */
 static double
 find_offset (const NdtVoxelLevel *level, const Group *group, const double origin[3], Plane *plane)
@@ -279,7 +317,8 @@ find_offset (const NdtVoxelLevel *level, const Group *group, const double origin
   if (variance > BOTH_SCAN * sigma * sigma)
     return 0;
   const double half = sqrt (sigma * sigma - MAX (variance, 0));
-  return away > 0 ? -half : half;
+  const double beyond = away > 0 ? mean : -mean;
+  return (away > 0 ? -1 : 1) * (half + MAX (beyond, 0));
 }
 
 /* Of a surface that across it: along it that of its other voxels, which are not looked at, makes up
@@ -311,7 +350,7 @@ ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points, const N
     if (!(fabs (origin[k]) < NDT_KEY_LIMIT * r))
       return FALSE;
   }
-  /* 78 kB: allocated, its pages would be new ones each time. */
+  /* 160 kB: allocated, its pages would be new ones each time. */
   Groups groups;
   groups.n = 0;
   memset (groups.slots, 0, sizeof (groups.slots));

@@ -8,6 +8,10 @@
 
 G_BEGIN_DECLS
 
+/* Whether a map has many such walls, by a sample of the voxels of its finest level: once a map, by
+ * the first call. Any thread. */
+gboolean ndt_faces_are_in (NdtVoxelMap *map);
+
 /**
  * ndt_faces_get_shift:
  * @map: its finest level is looked at

@@ -669,7 +669,7 @@ ndt_localizer_step_add_faces (
       ndt_localizer_step_is_deskewed (step))
     return;
   g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (localizer->backend);
-  if (!map)
+  if (!map || !ndt_faces_are_in (map))
     return;
   const NdtGauss gauss = ndt_gauss (
       params->registration.align.outlier_ratio, ndt_voxel_map_get_params (map)->resolution);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ndtcore/registration/ndt-faces.h"
+#include "ndtcore/track/ndt-localizer.h"
 #include "tests/ndt-scene.h"
 
 enum { N_MAP = 300000, N_SCAN = 16384 };
@@ -119,6 +120,52 @@ test_shift (void)
   }
 }
 
+/* Only maps that have many such walls are looked at. */
+static void
+test_maps (void)
+{
+  static const struct {
+    double wall, behind;
+    gboolean has_faces;
+  } cases[] = {{9.85, 0.3, TRUE}, {9.85, 0, FALSE}, {9.85, 1.6, FALSE}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (NdtVoxelMap) map = make_map (cases[i].wall, cases[i].behind);
+    g_assert_cmpint (ndt_faces_are_in (map), ==, cases[i].has_faces);
+    g_assert_cmpint (ndt_faces_are_in (map), ==, cases[i].has_faces);
+  }
+}
+
+/* A scan that is aligned on the farther face says that it may be as far off as that. */
+static void
+test_localizer (void)
+{
+  const NdtBackendConfig config = {-1, 1, 0};
+  const double place[3] = {2, 1, 1.7};
+  g_autofree float *scan = make_scan (9.85, place);
+  for (guint two = 0; two < 2; two++) {
+    g_autoptr (NdtVoxelMap) map = make_map (9.85, two ? 0.3 : 0);
+    g_autoptr (NdtBackend) backend = ndt_backend_open_cpu (&config, NULL);
+    g_assert_true (ndt_backend_set_map (backend, map, NULL));
+    g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+    g_autoptr (GError) error = NULL;
+    NdtLocalizerParams params;
+    ndt_localizer_params_init (&params);
+    g_assert_true (ndt_localizer_set_params (localizer, &params, &error));
+    const NdtPose start = {{place[0] + 0.3, place[1], place[2]}, {0, 0, 0, 1}};
+    const NdtObservation observation = {.points = ndt_cloud_view_xyz_f32 (scan, N_SCAN)};
+    NdtLocalization l;
+    ndt_localizer_set_initial_pose (localizer, &start);
+    g_assert_true (ndt_localizer_process (localizer, &observation, &l, &error));
+    const double off = l.registration.pose.position[0] - place[0];
+    const double sigma = sqrt (l.registration.covariance[0]);
+    g_test_message ("%u faces: %.3f m off, sigma %.3f", two + 1, off, sigma);
+    g_assert_cmpfloat (fabs (off), <, two ? 0.35 : 0.03);
+    g_assert_cmpfloat (fabs (off), >, two ? 0.25 : -1);
+    g_assert_cmpfloat (sigma, <, two ? 0.35 : 0.05);
+    g_assert_cmpfloat (sigma, >, two ? 0.15 : 0);
+  }
+}
+
 static void
 test_odd_input (void)
 {
@@ -168,6 +215,8 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/faces/shift", test_shift);
+  g_test_add_func ("/faces/maps", test_maps);
+  g_test_add_func ("/faces/localizer", test_localizer);
   g_test_add_func ("/faces/odd-input", test_odd_input);
   g_test_add_func ("/faces/raise", test_raise);
   return g_test_run ();
