@@ -171,15 +171,24 @@ note_map (NdtBackend *backend, const NdtVoxelMapParams *params, NdtVoxelMap *map
   backend->map = map ? ndt_voxel_map_ref (map) : NULL;
   g_mutex_unlock (&backend->map_lock);
   g_clear_pointer (&before, ndt_voxel_map_unref);
-  const double in_voxels = map ? (double)ndt_voxel_map_get_level (map, 0)->n_points : 0;
-  double share = 1, density = 100;
-  if (in_voxels > 0) {
-    share = in_voxels / (double)ndt_voxel_map_get_n_points (map);
-    density = in_voxels / (double)ndt_voxel_map_get_level (map, 0)->n_voxels;
+  guint fit_level = 0;
+  double greatest = 0;
+  for (guint l = 0; l < NDT_MAX_LEVELS; l++) {
+    const NdtVoxelLevel *level = map ? ndt_voxel_map_get_level (map, l) : NULL;
+    double share = 1, density = 100;
+    if (level && level->n_points > 0) {
+      share = (double)level->n_points / (double)ndt_voxel_map_get_n_points (map);
+      density = (double)level->n_points / (double)level->n_voxels;
+    }
+    if ((l == 0 || level) && greatest < NDT_LEAST_SHARE && share > greatest) {
+      greatest = share;
+      fit_level = l;
+    }
+    g_atomic_int_set (&backend->share_ppm[l], (gint)(share * 1e6));
+    g_atomic_int_set (&backend->density_milli[l], (gint)MIN (density * 1e3, G_MAXINT));
   }
+  g_atomic_int_set (&backend->fit_level, (gint)fit_level);
   g_atomic_int_set (&backend->resolution_um, (gint)MIN (params->resolution * 1e6, G_MAXINT));
-  g_atomic_int_set (&backend->share_ppm, (gint)(share * 1e6));
-  g_atomic_int_set (&backend->density_milli, (gint)MIN (density * 1e3, G_MAXINT));
   if (!ndt_log_wants (backend->log, NDT_LOG_INFO))
     return;
   if (!map) {
@@ -254,8 +263,19 @@ ndt_backend_get_resolution (const NdtBackend *backend)
 void
 ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density)
 {
-  *share = g_atomic_int_get (&backend->share_ppm) * 1e-6;
-  *density = g_atomic_int_get (&backend->density_milli) * 1e-3;
+  *share = g_atomic_int_get (&backend->share_ppm[0]) * 1e-6;
+  *density = g_atomic_int_get (&backend->density_milli[0]) * 1e-3;
+}
+
+guint
+ndt_backend_get_fit_level (
+    const NdtBackend *backend, double *resolution, double *share, double *density)
+{
+  const gint level = g_atomic_int_get (&backend->fit_level);
+  *resolution = ndt_backend_get_resolution (backend) * (1 << level);
+  *share = g_atomic_int_get (&backend->share_ppm[level]) * 1e-6;
+  *density = g_atomic_int_get (&backend->density_milli[level]) * 1e-3;
+  return (guint)level;
 }
 
 gboolean

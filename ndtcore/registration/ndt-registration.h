@@ -73,6 +73,8 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @nvtl: mean over matched points of their best term; 0 without one
  * @max_nvtl: the value that @nvtl cannot exceed at the map's resolution, −d1
  * @matched_ratio: points with a pair / points, 0 to 1
+ * @fit_nvtl, @fit_max_nvtl, @fit_matched_ratio: the same at the level of the map by which the fit
+ * is judged, of ndt_fit_measure(); 0 before
  * @n_points: points of the thinned scan
  * @n_pairs: pairs at @pose
  * @iterations: steps from the guess to @pose
@@ -106,6 +108,9 @@ typedef struct {
   double nvtl;
   double max_nvtl;
   double matched_ratio;
+  double fit_nvtl;
+  double fit_max_nvtl;
+  double fit_matched_ratio;
   guint32 n_points;
   guint64 n_pairs;
   guint32 iterations;

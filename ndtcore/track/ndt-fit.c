@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/registration/ndt-search.h"
 
 /* Steps of the integral; from 200 on the first three digits do not change. */
 #define STEPS 400
@@ -34,13 +35,45 @@ ndt_fit_expected (double outlier_ratio, double resolution, double share, double 
   return share * sqrt (estimated_term (d2, MAX (density, 6)) * pow (1 + d2, -1.5));
 }
 
-void
-ndt_fit_model_set (
-    NdtFitModel *model, double outlier_ratio, double resolution, double share, double density)
+gboolean
+ndt_fit_measure (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    NdtRegistration *registration, GError **error)
 {
+  double resolution, share, density;
+  NdtSums sums;
+  const guint level = ndt_backend_get_fit_level (backend, &resolution, &share, &density);
+  registration->fit_nvtl = registration->nvtl;
+  registration->fit_max_nvtl = registration->max_nvtl;
+  registration->fit_matched_ratio = registration->matched_ratio;
+  if (level == 0 || registration->stop == NDT_STOP_NOT_FINITE || registration->n_pairs == 0)
+    return TRUE;
+  if (!ndt_backend_evaluate (
+          backend, slot, params, level, NDT_KIND_SCORE, &registration->pose, 1, &sums, error))
+    return FALSE;
+  registration->passes += ndt_search_weigh (registration->n_points, registration->n_points);
+  registration->fit_nvtl = sums.n_matched > 0 ? sums.nvtl / (double)sums.n_matched : 0;
+  registration->fit_max_nvtl = -ndt_gauss (params->outlier_ratio, resolution).d1;
+  registration->fit_matched_ratio = (double)sums.n_matched / registration->n_points;
+  return TRUE;
+}
+
+void
+ndt_fit_model_set (NdtFitModel *model, const NdtBackend *backend, double outlier_ratio)
+{
+  double resolution, share, density;
+  ndt_backend_get_fit_level (backend, &resolution, &share, &density);
   if (model->outlier_ratio == outlier_ratio && model->resolution == resolution &&
       model->share == share && model->density == density)
     return;
   *model = (NdtFitModel){outlier_ratio, resolution, share, density,
       ndt_fit_expected (outlier_ratio, resolution, share, density)};
+}
+
+double
+ndt_fit_of (const NdtFitModel *model, const NdtRegistration *registration)
+{
+  return model->expected > 0 && registration->fit_max_nvtl > 0
+             ? registration->fit_nvtl * registration->fit_matched_ratio /
+                   (registration->fit_max_nvtl * model->expected)
+             : 0;
 }

@@ -3,7 +3,7 @@
  * the measurements. */
 #pragma once
 
-#include <glib.h>
+#include "ndtcore/registration/ndt-registration.h"
 
 G_BEGIN_DECLS
 
@@ -24,6 +24,22 @@ G_BEGIN_DECLS
  */
 double ndt_fit_expected (double outlier_ratio, double resolution, double share, double density);
 
+/**
+ * ndt_fit_measure:
+ * @backend: with the scan in @slot
+ * @params: of the alignment
+ * @registration: of that scan, @pose of the sensor
+ *
+ * Sets the numbers that the fit is computed from (@fit_nvtl, @fit_max_nvtl, @fit_matched_ratio).
+ * On a map that is sparse for its cells they are those of a coarser level
+ * (ndt_backend_get_fit_level()), for which the scan is evaluated once more, which is counted in
+ * @passes.
+ *
+ * Returns: FALSE with the error of the evaluation
+ */
+gboolean ndt_fit_measure (NdtBackend *backend, guint slot, const NdtAlignParams *params,
+    NdtRegistration *registration, GError **error);
+
 /* Cache: @expected and the arguments that it was computed from. */
 typedef struct {
   double outlier_ratio;
@@ -33,7 +49,9 @@ typedef struct {
   double expected;
 } NdtFitModel;
 
-void ndt_fit_model_set (
-    NdtFitModel *model, double outlier_ratio, double resolution, double share, double density);
+/* For the map of the backend. */
+void ndt_fit_model_set (NdtFitModel *model, const NdtBackend *backend, double outlier_ratio);
+/* Fit of a registration that was measured; 0 where nothing is expected. */
+double ndt_fit_of (const NdtFitModel *model, const NdtRegistration *registration);
 
 G_END_DECLS

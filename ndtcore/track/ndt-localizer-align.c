@@ -175,9 +175,13 @@ get_most_passes (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
   const double most = localizer->params.max_search_passes;
   if (step->is_wide || !(most > 0) || !ndt_localizer_can_search (localizer))
     return 0;
-  return is_starting (localizer, step) || is_contradicted (localizer, step)
-             ? most * (step->has_course ? MORE_MOVING_PASSES : MORE_PASSES)
-             : most * (step->has_course ? MOVING_PASSES : 1);
+  const double factor = is_starting (localizer, step) || is_contradicted (localizer, step)
+                            ? (step->has_course ? MORE_MOVING_PASSES : MORE_PASSES)
+                            : (step->has_course ? MOVING_PASSES : 1);
+  double resolution, share, density;
+  const guint level = ndt_backend_get_fit_level (localizer->backend, &resolution, &share, &density);
+  /* One for the fit of the last alignment: ndt_fit_measure(). */
+  return level > 0 ? MAX (most * factor - 1, 1) : most * factor;
 }
 
 /* Passes of the alignment from the prediction. By odometry it is near, and all are for it, but
@@ -219,6 +223,17 @@ ndt_localizer_step_begin (
       localizer->backend, step->slot, &params, &step->guesses[0], n_following, error);
 }
 
+/* Judges a registration that was made just now. */
+static gboolean
+judge (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
+{
+  if (!ndt_fit_measure (localizer->backend, step->slot, &localizer->params.registration.align,
+          &step->out.registration, error))
+    return FALSE;
+  ndt_localizer_step_judge (localizer, step);
+  return TRUE;
+}
+
 /* Replaces the registration, with all but @kept of the passes that are left. The runner-up of a
  * search remains valid. */
 static gboolean
@@ -248,8 +263,7 @@ register_again (NdtLocalizer *localizer, NdtLocalizerStep *step, NdtSearch searc
     registration->is_ambiguous = before.is_ambiguous;
   }
   step->is_complete = TRUE;
-  ndt_localizer_step_judge (localizer, step);
-  return TRUE;
+  return judge (localizer, step, error);
 }
 
 /**
@@ -346,7 +360,8 @@ search_around (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
           &step->search, registration, error))
     return FALSE;
   step->is_complete = TRUE;
-  ndt_localizer_step_judge (localizer, step);
+  if (!judge (localizer, step, error))
+    return FALSE;
   if (step->guess.n_others > 0) {
     const NdtRegistration around = *registration;
     if (!search_from_far (localizer, step, error))
@@ -492,8 +507,8 @@ align (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **error)
     if (step->has_extra && registration->stop == NDT_STOP_NOT_FINITE) {
       if (!align_without_extra (localizer, step, error))
         return FALSE;
-    } else {
-      ndt_localizer_step_judge (localizer, step);
+    } else if (!judge (localizer, step, error)) {
+      return FALSE;
     }
     if (step->reason == NDT_REASON_TOO_FEW_POINTS)
       return TRUE;

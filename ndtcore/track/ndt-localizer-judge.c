@@ -34,7 +34,7 @@ judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration
   if (registration->transformation_probability < params->tp_threshold ||
       registration->nvtl < params->nvtl_threshold ||
       registration->nvtl < params->nvtl_threshold_fraction * registration->max_nvtl ||
-      registration->matched_ratio < params->matched_ratio_threshold)
+      registration->fit_matched_ratio < params->matched_ratio_threshold)
     return NDT_REASON_BAD_FIT;
   return NDT_REASON_NONE;
 }
@@ -197,17 +197,13 @@ void
 ndt_localizer_step_judge (NdtLocalizer *localizer, NdtLocalizerStep *step)
 {
   const NdtRegistration *registration = &step->out.registration;
-  double share, density;
-  ndt_backend_get_map_density (localizer->backend, &share, &density);
-  ndt_fit_model_set (&localizer->fit, localizer->params.registration.align.outlier_ratio,
-      ndt_backend_get_resolution (localizer->backend), share, density);
+  ndt_fit_model_set (
+      &localizer->fit, localizer->backend, localizer->params.registration.align.outlier_ratio);
   step->dropped = step->jumps = step->is_questioned = FALSE;
-  step->out.fit = step->out.overlap = 0;
-  if (localizer->fit.expected > 0 && registration->max_nvtl > 0) {
-    step->out.fit = ndt_registration_get_quality (registration) /
-                    (registration->max_nvtl * localizer->fit.expected);
-    step->out.overlap = registration->matched_ratio / share;
-  }
+  step->out.fit = ndt_fit_of (&localizer->fit, registration);
+  step->out.overlap = localizer->fit.expected > 0 && registration->fit_max_nvtl > 0
+                          ? registration->fit_matched_ratio / localizer->fit.share
+                          : 0;
   step->reason = judge_scores (localizer, registration);
   if (step->reason == NDT_REASON_NONE)
     step->reason = judge_fit (localizer, step);
@@ -227,7 +223,7 @@ get_needed_fit (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
       {r->transformation_probability, params->tp_threshold},
       {r->nvtl, params->nvtl_threshold},
       {r->nvtl, params->nvtl_threshold_fraction * r->max_nvtl},
-      {r->matched_ratio, params->matched_ratio_threshold},
+      {r->fit_matched_ratio, params->matched_ratio_threshold},
       {step->out.fit, step->out.fit_bound},
       {quality, NDT_LOCALIZER_AS_GOOD * tracker->mean_quality},
       {quality, localizer->refuted_below},

@@ -96,7 +96,7 @@ typedef enum {
  * @tp_threshold: smallest transformation probability of a TRACKING scan; 0: no check
  * @nvtl_threshold: smallest NVTL; 0: no check
  * @nvtl_threshold_fraction: the same as a fraction of the maximum −d1, [0, 1]
- * @matched_ratio_threshold: smallest matched ratio, [0, 1]
+ * @matched_ratio_threshold: smallest matched ratio, of the level by which the fit is judged, [0, 1]
  * @min_fit: smallest fit (NdtLocalization) of a TRACKING scan that is at its prediction, unless
  *   only its overlap with the map is small …
  * @min_start_fit: … and of one that is elsewhere, or of a start. 0: no check

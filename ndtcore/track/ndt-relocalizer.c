@@ -86,11 +86,9 @@ fits (NdtRelocalizer *relocalizer, Chain *chain, const NdtRegistration *r)
 {
   const NdtRelocalizerTask *task = &chain->task;
   const double quality = ndt_registration_get_quality (r);
-  double share, density;
-  ndt_backend_get_map_density (relocalizer->backend, &share, &density);
-  const double expected = ndt_fit_expected (task->registration.align.outlier_ratio,
-      ndt_backend_get_resolution (relocalizer->backend), share, density);
-  const double fit = expected > 0 && r->max_nvtl > 0 ? quality / (r->max_nvtl * expected) : 0;
+  NdtFitModel model = {0};
+  ndt_fit_model_set (&model, relocalizer->backend, task->registration.align.outlier_ratio);
+  const double fit = ndt_fit_of (&model, r);
   chain->result.fit = fit;
   if (r->stop == NDT_STOP_NOT_FINITE || r->n_pairs == 0 ||
       fit < (chain->n_scans > 0 ? task->least_follow_fit : task->least_fit) ||
@@ -99,6 +97,13 @@ fits (NdtRelocalizer *relocalizer, Chain *chain, const NdtRegistration *r)
   const NdtPose body = ndt_mount_body_of_sensor (
       task->registration.has_mount ? &task->registration.mount : NULL, &r->pose);
   return !task->has_upright || ndt_tracker_is_upright (&body, &task->upright);
+}
+
+/* Takes what the fit is computed from. */
+static gboolean
+measure (NdtRelocalizer *relocalizer, const Chain *chain, NdtRegistration *r, GError **error)
+{
+  return ndt_fit_measure (relocalizer->backend, 0, &chain->task.registration.align, r, error);
 }
 
 static const NdtPose *
@@ -163,7 +168,8 @@ find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r, GErro
   const NdtRelocalizerTask *task = &chain->task;
   if (task->has_area) {
     if (!ndt_register_around (
-            relocalizer->backend, 0, &task->registration, &task->around, &task->area, r, error))
+            relocalizer->backend, 0, &task->registration, &task->around, &task->area, r, error) ||
+        !measure (relocalizer, chain, r, error))
       return FALSE;
     if (fits (relocalizer, chain, r)) {
       if (is_of_stream (chain, r) && task->is_questioned)
@@ -175,7 +181,8 @@ find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r, GErro
     }
   }
   if (!task->anywhere ||
-      !ndt_register_anywhere (relocalizer->backend, 0, &task->registration, r, error))
+      !ndt_register_anywhere (relocalizer->backend, 0, &task->registration, r, error) ||
+      !measure (relocalizer, chain, r, error))
     return FALSE;
   chain->result.is_ambiguous = r->is_ambiguous;
   chain->result.runner_up = r->runner_up;
@@ -226,7 +233,8 @@ follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *sca
   for (guint i = 0; i < n; i++)
     guesses[i] = ndt_mount_sensor_of_body (get_mount (chain), &guesses[i]);
   if (!ndt_register (
-          relocalizer->backend, 0, &task->registration, NDT_SEARCH_FAR, guesses, n, r, error))
+          relocalizer->backend, 0, &task->registration, NDT_SEARCH_FAR, guesses, n, r, error) ||
+      !measure (relocalizer, chain, r, error))
     return FALSE;
   if (fits (relocalizer, chain, r))
     return TRUE;
@@ -235,7 +243,7 @@ follow (NdtRelocalizer *relocalizer, Chain *chain, const NdtRelocalizerScan *sca
   const NdtPoseSearch search = {.stddev = {xy, xy, 0.3, 0, 0, yaw}};
   return ndt_register_around (
              relocalizer->backend, 0, &task->registration, &first, &search, r, error) &&
-         !r->is_ambiguous && fits (relocalizer, chain, r);
+         measure (relocalizer, chain, r, error) && !r->is_ambiguous && fits (relocalizer, chain, r);
 }
 
 /* Compensated it was not found: a scan whose points have times may have been compensated before,
@@ -273,7 +281,8 @@ compensate_anew (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r,
       break;
     if (!ndt_relocalizer_motion_move (chain->motion, &chain->course, error) ||
         !ndt_register (relocalizer->backend, 0, &chain->task.registration, NDT_SEARCH_LOCAL,
-            &sensor, 1, r, error))
+            &sensor, 1, r, error) ||
+        !measure (relocalizer, chain, r, error))
       return FALSE;
     *fits_still = fits (relocalizer, chain, r);
   }

@@ -188,17 +188,18 @@ search (const Row *row, NdtBackend *backend, const TrustDrive *drive, guint at, 
   NdtScanFilter filter = NDT_SCAN_FILTER_NONE;
   const double tolerance = row->world == TRUST_ROBOT ? 3 : 1;
   const double since = now ();
-  double metres, radians, share, density;
+  double metres, radians, resolution, share, density;
+  NdtFitModel model = {0};
   filter.leaf_size = (float)(0.5 * row->resolution);
   ndt_registration_params_init (&params);
   if (!ndt_backend_set_scan (backend, 0, &view, &filter, &error) ||
-      !ndt_register_anywhere (backend, 0, &params, &r, &error))
+      !ndt_register_anywhere (backend, 0, &params, &r, &error) ||
+      !ndt_fit_measure (backend, 0, &params.align, &r, &error))
     g_error ("%s", error->message);
   const double seconds = now () - since;
-  ndt_backend_get_map_density (backend, &share, &density);
-  const double expected = ndt_fit_expected (
-      params.align.outlier_ratio, ndt_backend_get_resolution (backend), share, density);
-  const double fit = r.n_pairs > 0 ? r.nvtl * r.matched_ratio / (r.max_nvtl * expected) : 0;
+  ndt_backend_get_fit_level (backend, &resolution, &share, &density);
+  ndt_fit_model_set (&model, backend, params.align.outlier_ratio);
+  const double fit = r.n_pairs > 0 ? ndt_fit_of (&model, &r) : 0;
   const gboolean found = !r.is_ambiguous && fit >= get_least_fit ();
   ndt_pose_difference (&r.pose, &drive->truths[at], &metres, &radians);
   const gboolean right =
@@ -227,7 +228,7 @@ search (const Row *row, NdtBackend *backend, const TrustDrive *drive, guint at, 
              "%u unexplained, %u pierced\n",
         at, right ? "right" : "wrong", found ? "found" : "-", fit, r.runner_up,
         r.is_ambiguous ? ", ambiguous" : "", metres, radians * 180 / G_PI, 1e3 * seconds,
-        r.matched_ratio, share, rays.n, rays.n_unexplained, rays.n_pierced);
+        r.fit_matched_ratio, share, rays.n, rays.n_unexplained, rays.n_pierced);
   }
 }
 
