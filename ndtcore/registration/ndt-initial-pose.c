@@ -298,9 +298,8 @@ ndt_initial_pose_search (NdtBackend *backend, guint slot, const NdtAlignParams *
   if (!candidates)
     return FALSE;
   const guint n_picked = pick_starts (candidates, n, mount, around, search, resolution, picked);
-  const NdtPlacesRules rules = {.is_within = is_within, .data = &area};
-  if (!ndt_places_choose (backend, slot, params, picked, n_picked, &rules, best, runner_up,
-          is_ambiguous, evaluations, error))
+  if (!ndt_places_choose (backend, slot, params, picked, n_picked, is_within, &area, best,
+          runner_up, is_ambiguous, evaluations, error))
     return FALSE;
   if (ndt_places_quality (best) > 0)
     return TRUE;

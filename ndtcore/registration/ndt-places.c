@@ -29,15 +29,6 @@
 #define RING_DIRECTIONS 8
 #define PROBES (1 + RINGS * RING_DIRECTIONS)
 
-/* What each share of points off the map at the best place adds to the fit of the others there, and
- * what each share of them at another place, beyond this many times the one at the best, takes off;
- * and at most. */
-#define OFF_MAP_WEIGHT 3.0
-#define OFF_MAP_TIMES 10.0
-#define OFF_MAP_MOST 0.08
-/* In larger cells than this, metres, those of another building do not lie off the map either. */
-#define OFF_MAP_CELL 1.0
-
 static gboolean
 are_near (const NdtPose *a, const NdtPose *b, double metres, double radians)
 {
@@ -90,20 +81,6 @@ pick_places (
   return n_picked;
 }
 
-/* The fit at a place that is not the best one, as a fraction of that at the best, where @off is off
- * the map. A scan fits nearly as well in another place of the same kind, but there many of its
- * points lie off the map, of which the mean of the fit tells little; in its own next to none. */
-static double
-compare (const NdtPlacesRules *rules, const NdtAlignResult *place, double quality, double off,
-    double resolution)
-{
-  const double ratio = ndt_places_quality (place) / quality;
-  if (!rules->get_off_map || ratio < NDT_AMBIGUOUS || resolution > OFF_MAP_CELL)
-    return ratio;
-  const double more = rules->get_off_map (&place->pose, rules->data) - OFF_MAP_TIMES * off;
-  return ratio - CLAMP (OFF_MAP_WEIGHT * more, 0, OFF_MAP_MOST);
-}
-
 static const guint32 approaches[2] = {3, 1}; /* the two that differ most */
 
 /* Returns TRUE where alignments of the sample from around @pose end there. */
@@ -135,8 +112,9 @@ confirm (NdtBackend *backend, const NdtAlignParams *params, const NdtPose *pose,
  * the sample is also aligned from around the result, and its fit in other places is compared with
  * that at the result. */
 static gboolean
-look_around (NdtBackend *backend, const NdtAlignParams *params, const NdtPlacesRules *rules,
-    const NdtPose *winner, double off, double *runner_up, guint32 *evaluations, GError **error)
+look_around (NdtBackend *backend, const NdtAlignParams *params, NdtPlacesWithin is_within,
+    gconstpointer data, const NdtPose *winner, double *runner_up, guint32 *evaluations,
+    GError **error)
 {
   const double resolution = ndt_backend_get_resolution (backend);
   const double turn[6] = {0, 0, 0, 0, 0, G_PI};
@@ -155,15 +133,16 @@ look_around (NdtBackend *backend, const NdtAlignParams *params, const NdtPlacesR
   const double quality = ndt_places_quality (&results[0]);
   for (guint i = 1; i <= PROBES && quality > 0; i++)
     if (is_elsewhere (&results[i].pose, winner, resolution) &&
-        (!rules->is_within || rules->is_within (&results[i].pose, rules->data)))
-      *runner_up = MAX (*runner_up, compare (rules, &results[i], quality, off, resolution));
+        (!is_within || is_within (&results[i].pose, data)))
+      *runner_up = MAX (*runner_up, ndt_places_quality (&results[i]) / quality);
   return TRUE;
 }
 
 gboolean
 ndt_places_choose (NdtBackend *backend, guint slot, const NdtAlignParams *params,
-    const NdtPose *picked, guint n_picked, const NdtPlacesRules *rules, NdtAlignResult *best,
-    double *runner_up, gboolean *is_ambiguous, guint32 *evaluations, GError **error)
+    const NdtPose *picked, guint n_picked, NdtPlacesWithin is_within, gconstpointer data,
+    NdtAlignResult *best, double *runner_up, gboolean *is_ambiguous, guint32 *evaluations,
+    GError **error)
 {
   const double resolution = ndt_backend_get_resolution (backend);
   NdtStart starts[2 * NDT_PLACES_MOST_STARTS];
@@ -194,19 +173,16 @@ ndt_places_choose (NdtBackend *backend, guint slot, const NdtAlignParams *params
   const double quality = ndt_places_quality (best);
   if (!(quality > 0)) /* no pair, there or elsewhere */
     return TRUE;
-  const double off = rules->get_off_map ? rules->get_off_map (&best->pose, rules->data) : 0;
   for (guint i = 0; i < n_places; i++)
     if (is_elsewhere (&finals[i].pose, &best->pose, resolution))
-      *runner_up = MAX (*runner_up, compare (rules, &finals[i], quality, off, resolution));
+      *runner_up = MAX (*runner_up, ndt_places_quality (&finals[i]) / quality);
   gboolean is_confirmed = FALSE;
   if (*runner_up < NDT_AMBIGUOUS &&
-      !look_around (backend, params, rules, &best->pose, off, runner_up, evaluations, error))
+      !look_around (backend, params, is_within, data, &best->pose, runner_up, evaluations, error))
     return FALSE;
   if (*runner_up < NDT_AMBIGUOUS &&
       !confirm (backend, params, &best->pose, resolution, &is_confirmed, evaluations, error))
     return FALSE;
-  if (*runner_up > 0)
-    *runner_up += MIN (OFF_MAP_WEIGHT * off, OFF_MAP_MOST);
-  *is_ambiguous = !is_confirmed || *runner_up >= NDT_AMBIGUOUS;
+  *is_ambiguous = !is_confirmed;
   return TRUE;
 }

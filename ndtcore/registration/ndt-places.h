@@ -9,19 +9,8 @@ G_BEGIN_DECLS
 
 #define NDT_PLACES_MOST_STARTS 64
 
-/**
- * NdtPlacesRules:
- * @is_within: (nullable): whether a pose is within the searched region; places outside are not
- *   compared
- * @get_off_map: (nullable): the share of the scan's points that lie off the map at a pose
- *   (ndt_residual_off_map()): what tells places of the same kind apart, in which the scan fits
- * alike
- */
-typedef struct {
-  gboolean (*is_within) (const NdtPose *sensor, gconstpointer data);
-  double (*get_off_map) (const NdtPose *sensor, gconstpointer data);
-  gconstpointer data;
-} NdtPlacesRules;
+/* Returns TRUE where the pose is within the searched region. */
+typedef gboolean (*NdtPlacesWithin) (const NdtPose *sensor, gconstpointer data);
 
 /* NVTL times matched ratio. In the score a point would count once for each voxel around it. */
 double ndt_places_quality (const NdtAlignResult *result);
@@ -30,6 +19,7 @@ double ndt_places_quality (const NdtAlignResult *result);
  * ndt_places_choose:
  * @picked: poses of the sensor to align a sample of the scan from
  * @n_picked: 1 to %NDT_PLACES_MOST_STARTS
+ * @is_within: (nullable): places outside are not compared
  * @best: (out): the alignment of the whole scan with the highest quality; of quality 0 where no
  *   point has a voxel anywhere
  * @runner_up: (out): as of ndt_initial_pose_search()
@@ -39,7 +29,8 @@ double ndt_places_quality (const NdtAlignResult *result);
  * Overwrites the scan of NDT_SEARCH_SLOT.
  */
 gboolean ndt_places_choose (NdtBackend *backend, guint slot, const NdtAlignParams *params,
-    const NdtPose *picked, guint n_picked, const NdtPlacesRules *rules, NdtAlignResult *best,
-    double *runner_up, gboolean *is_ambiguous, guint32 *evaluations, GError **error);
+    const NdtPose *picked, guint n_picked, NdtPlacesWithin is_within, gconstpointer data,
+    NdtAlignResult *best, double *runner_up, gboolean *is_ambiguous, guint32 *evaluations,
+    GError **error);
 
 G_END_DECLS

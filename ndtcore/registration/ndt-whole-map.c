@@ -16,6 +16,10 @@
 /* Edge, in cells, of the cubes of the sample that heights are compared with. */
 #define HEIGHT_LEAF 2.0
 
+/* What each share of points off the map adds to the fit of the second place, and at most. */
+#define OFF_MAP_WEIGHT 3.0
+#define OFF_MAP_MOST 0.08
+
 /* The scan's points in the body's frame. */
 static gboolean
 get_points (
@@ -77,25 +81,14 @@ choose_heights (NdtBackend *backend, guint slot, const NdtAlignParams *params, c
   return TRUE;
 }
 
-/* The scan's points in the body's frame. */
-typedef struct {
-  NdtBackend *backend;
-  const NdtPose *mount;
-  const float *xyz;
-  guint n;
-} Points;
-
-/* 0 where the map is not in the host's memory. */
+/* Of the points at @pose, of the body; 0 where the map is not in the host's memory. */
 static double
-get_off_map (const NdtPose *sensor, gconstpointer data)
+get_off_map (NdtBackend *backend, const float *xyz, guint n_points, const NdtPose *pose)
 {
-  const Points *points = data;
-  const NdtPose body = ndt_mount_body_of_sensor (points->mount, sensor);
-  g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (points->backend);
+  g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (backend);
   double share, density;
-  ndt_backend_get_map_density (points->backend, &share, &density);
-  return map ? ndt_residual_off_map (
-                   ndt_voxel_map_get_level (map, 0), points->xyz, points->n, &body, share)
+  ndt_backend_get_map_density (backend, &share, &density);
+  return map ? ndt_residual_off_map (ndt_voxel_map_get_level (map, 0), xyz, n_points, pose, share)
              : 0;
 }
 
@@ -128,9 +121,16 @@ ndt_whole_map_search (NdtBackend *backend, guint slot, const NdtAlignParams *par
         n > 0 ? places[0].share : 0);
   if (n == 0)
     return TRUE;
-  const Points points = {backend, mount, xyz, n_points};
-  const NdtPlacesRules rules = {.get_off_map = get_off_map, .data = &points};
-  return choose_heights (backend, slot, params, mount, places, n, sensors, evaluations, error) &&
-         ndt_places_choose (backend, slot, params, sensors, n, &rules, best, runner_up,
-             is_ambiguous, evaluations, error);
+  if (!choose_heights (backend, slot, params, mount, places, n, sensors, evaluations, error) ||
+      !ndt_places_choose (backend, slot, params, sensors, n, NULL, NULL, best, runner_up,
+          is_ambiguous, evaluations, error))
+    return FALSE;
+  /* In another place of the same kind a scan fits nearly as well, but of its points several times
+   * as many lie beside the voxels, of which the mean of the fit tells little. */
+  const NdtPose body = ndt_mount_body_of_sensor (mount, &best->pose);
+  const double off = get_off_map (backend, xyz, n_points, &body);
+  if (*runner_up > 0)
+    *runner_up += MIN (OFF_MAP_WEIGHT * off, OFF_MAP_MOST);
+  *is_ambiguous = *is_ambiguous || *runner_up >= NDT_AMBIGUOUS;
+  return TRUE;
 }

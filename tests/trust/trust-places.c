@@ -47,14 +47,12 @@ static const Row rows[] = {
     {"BALM", OWN, TRUST_BALM, 0, 0.5, 24, 0, FALSE},
     {"robot", OWN, TRUST_ROBOT, 0, 1, 24, 0, TRUE},
     {"robot", OWN, TRUST_ROBOT, 0, 2, 20, 0, FALSE},
-    {"hall", OWN, NDT_SIM_WORLD_HALL, 0, 1, 24, 20, TRUE},
+    {"hall", OWN, NDT_SIM_WORLD_HALL, 0, 1, 24, 0, FALSE},
     {"hall", OWN, NDT_SIM_WORLD_HALL, 0, 2, 23, 0, FALSE},
     {"town in other towns", OTHER, NDT_SIM_WORLD_TOWN, NDT_SIM_WORLD_TOWN, 2, 0, 0, FALSE},
     {"town in other towns", OTHER, NDT_SIM_WORLD_TOWN, NDT_SIM_WORLD_TOWN, 1, 0, 0, FALSE},
     {"hall in other halls", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 2, 0, 0, FALSE},
     {"hall in other halls", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 1, 0, 0, FALSE},
-    /* Four of them lie on the map in large cells, with a second place that does not. */
-    {"halls in large cells", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 2, 0, 0, TRUE, 75},
     /* Of the racks of another hall it has a fit of 1.03, and the second place 0.868 of that. */
     {"one of a hall in another", OTHER, NDT_SIM_WORLD_HALL, NDT_SIM_WORLD_HALL, 1, 0, 0, TRUE, 2,
         3},
