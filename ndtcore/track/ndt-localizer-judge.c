@@ -148,10 +148,11 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
       return NDT_REASON_IMPLAUSIBLE_MOTION;
     return !starts && !in_gate && has_fallen (tracker, step) ? misfit : NDT_REASON_NONE;
   }
-  /* Points outside of the map are no evidence against a start whose result is near it. */
+  /* Points outside of the map are no evidence against a start whose result is near it. At its true
+   * pose the others fit by the overlap: where that is above the bound, so is a right scan. */
   if (step->guess.prediction == NDT_PREDICTION_INITIAL && !step->is_wide &&
-      out->overlap >= LEAST_OVERLAP && out->fit >= SAME_NVTL * out->overlap &&
-      near_guess (step, &body))
+      out->overlap >= LEAST_OVERLAP && out->overlap < params->min_start_fit &&
+      out->fit >= SAME_NVTL * out->overlap && near_guess (step, &body))
     return NDT_REASON_NONE;
   if (!in_gate || tracker->n_unconfirmed > 0)
     return misfit;
