@@ -140,17 +140,6 @@ take_pose (Chain *chain, const NdtRelocalizerScan *scan, const NdtPose *sensor)
   chain->n_scans++;
 }
 
-/* Does the scan fit another place within the area about as well? Where the stream's own fit is
- * known one that does not reach it is no rival. */
-static gboolean
-has_rival (const NdtRelocalizerTask *task, const NdtRegistration *r)
-{
-  const gboolean is_like = r->runner_up >= NDT_AMBIGUOUS;
-  return r->is_ambiguous &&
-         !(is_like && task->least_quality > 0 &&
-             r->runner_up * ndt_registration_get_quality (r) < task->least_quality);
-}
-
 /* Is the place where the scan fits that of the stream, if that goes on? */
 static gboolean
 is_of_stream (const Chain *chain, const NdtRegistration *r)
@@ -176,7 +165,7 @@ find_first (NdtRelocalizer *relocalizer, Chain *chain, NdtRegistration *r, GErro
         return FALSE;
       if (task->has_stream && !is_of_stream (chain, r))
         chain->result.elsewhere = ndt_registration_get_quality (r);
-      if (!has_rival (task, r))
+      if (!r->is_ambiguous)
         return TRUE;
     }
   }
