@@ -123,8 +123,7 @@ say_what (guint64 sequence, const NdtLocalization *localization)
              : NULL;
 }
 
-/* The fit expects points half a cell apart; with fewer than one a cell it is below its bounds in
- * place as well. */
+/* The fit expects points half a cell apart; a leaf larger than a cell lowers it. */
 #define MOST_LEAF 1.0
 /* Of a map in tiles this part of its radius is in memory all around the vehicle (docs/maps.md). */
 #define TILES_REACH 0.875

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Walls of a map with two faces closer together than a cell, of which a scan sees the nearer one.
- * docs/tracking.md, "Walls with two faces", has the measurements. */
+ * docs/tracking.md, "Walls with two faces"; docs/tracking-figures.md has the measurements. */
 #pragma once
 
 #include "ndtcore/map/ndt-voxel-map.h"

@@ -5,7 +5,7 @@
 
 #include "ndt-localizer-step.h"
 
-/* A logistic model, fitted to scans with known poses: docs/tracking.md, "Confidence". */
+/* A logistic model, fitted to scans with known poses: docs/tracking-figures.md, "Confidence". */
 #define MODEL_BASE 2.1
 #define MODEL_UNEXPLAINED (-4.0)
 #define MODEL_PIERCED (-9.0)

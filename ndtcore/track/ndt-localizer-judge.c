@@ -448,8 +448,7 @@ contradict (NdtTracker *tracker, const double apart[3], double seconds)
   tracker->is_odometry_off = TRUE;
 }
 
-/* Along the weakest axis, where it is open and odometry has led there, the score over two cells is
- * looked at. */
+/* The profile along the weakest axis, where that is open and odometry has led there. */
 static gboolean
 add_profile (NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtDriftStep *from,
     gdouble *passes, GError **error)

@@ -106,7 +106,7 @@ get_outcome (const NdtLocalizerStep *step)
  * it is not, and more where they fit worse than those before. */
 #define CLOSING 3
 #define CLOSING_WORSE 10
-/* Scans with a greater share of points beside the map do not agree. */
+/* Scans with a greater share of points off the map do not agree. */
 #define CLOSING_OFF_MAP 0.02
 /* In a place that a search has found, and not motion, along a road that was open, only scans count
  * with so many times the information that flat surfaces feign: wrong places have up to 2. */

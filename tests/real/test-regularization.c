@@ -13,7 +13,8 @@
 #define N_TRUE 20
 /* Drives with other noise, from seed 1 on; more by NDT_REGULARIZATION_SEEDS. */
 #define N_SEEDS 5
-/* What docs/tracking.md asks of every drive: no more scans in a row may be wrong and tracking. */
+/* The goal of docs/tracking-figures.md, "What is missed", for every drive: no more scans in a row
+ * may be wrong and tracking. */
 #define N_ROW 3
 
 /**

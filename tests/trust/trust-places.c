@@ -167,7 +167,7 @@ get_scan (TrustInputs *inputs, const Row *row, guint i, TrustDrive **own, guint 
 
 /* ---- Rows ---- */
 
-/* What a search that finds a start takes: docs/tracking.md. */
+/* What a search that finds a start takes: docs/tracking.md, "Recovery". */
 static double
 get_least_fit (void)
 {

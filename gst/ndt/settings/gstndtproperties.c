@@ -237,7 +237,8 @@ static const GstNdtProperty properties[] = {
         "where it does not fit it is searched for with what its alignment leaves of them, and what "
         "they do not suffice for is left to the search of the map in the background. 1.75 times as "
         "many where the scan is compensated, and 3 and 4.5 times as many for the first two scans "
-        "of a start; not without map-search (0 = no bound)",
+        "of a start, and where a prior and motion contradict each other; without map-search there "
+        "is no bound (0 = no bound)",
         GST_NDT_KIND_DOUBLE, AT (params.max_search_passes), PLAYING, GST_NDT_CHANGE_PARAMS, 0, 1e6},
     {"sensor-pose", "Sensor Pose",
         "Where the sensor is on the body (same forms as initial-pose; unset = there is no body). "
