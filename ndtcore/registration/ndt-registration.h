@@ -88,7 +88,7 @@ void ndt_registration_params_init (NdtRegistrationParams *params);
  * @runner_up: of ndt_register_around(): NVTL times matched ratio of the best alignment that ended
  *   elsewhere, as a fraction of this one's (above 1 where a sample fits better there); 0 without
  *   one. Of ndt_register_anywhere() it is raised, by up to 0.08, where more points than usual lie
- *   beside the map's voxels
+ *   off the map
  * @is_ambiguous: of ndt_register_around(): @runner_up is NDT_AMBIGUOUS or more, or too few
  *   alignments from around @pose end there
  * @observability: information of the scan about the position, by direction

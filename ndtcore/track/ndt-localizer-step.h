@@ -133,7 +133,7 @@ ndt_localizer_has_times (const NdtObservation *observation)
  * of the map. */
 #define NDT_LOCALIZER_SMALL_OVERLAP 0.6
 
-/* The share of the points of the scan in a slot that lie beside the map where the sensor is at
+/* The share of the points of the scan in a slot that lie off the map where the sensor is at
  * @sensor (ndt_residual_off_map()); 0 where the map is not in the host's memory. */
 gboolean ndt_localizer_get_off_map (
     NdtLocalizer *localizer, guint slot, const NdtPose *sensor, double *off, GError **error);
