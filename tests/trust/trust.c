@@ -190,7 +190,7 @@ main (int argc, char *argv[])
           trust.params.max_search_passes = most_passes;
         trust.scans = scans;
         trust.name = row->name;
-        trust.seed = seed;
+        trust.seed = row->seed ? row->seed : seed;
         trust_case_run (&trust, verbose, &result);
         add (&sum, &result);
       }
