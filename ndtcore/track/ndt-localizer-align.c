@@ -475,7 +475,13 @@ align_without_extra (NdtLocalizer *localizer, NdtLocalizerStep *step, GError **e
 static gboolean
 nearly_fits (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
-  return step->out.fit >= NDT_LOCALIZER_AS_GOOD * localizer->params.min_start_fit;
+  const NdtTracker *tracker = &localizer->tracker;
+  if (step->out.fit >= NDT_LOCALIZER_AS_GOOD * localizer->params.min_start_fit)
+    return TRUE;
+  /* Where the map lacks a part no scan fits as a start does. */
+  return tracker->in_gate && tracker->n_good > 0 &&
+         ndt_registration_get_quality (&step->out.registration) >=
+             NDT_LOCALIZER_AS_GOOD * tracker->mean_quality;
 }
 
 /* An alignment that was cut goes on where it nearly fits; otherwise its end is the guess of the

@@ -615,6 +615,9 @@ const TrustRow trust_rows[] = {
     {"open/highway 1", open_way, NDT_SIM_WORLD_HIGHWAY, 1, .bounds = WRONG | TRUST_SIGMA},
     {"map/town 2 lacks 30 %", map_blocks, NDT_SIM_WORLD_TOWN, 2, 0.3, BOTH},
     {"map/town 1 lacks 30 %", map_blocks, NDT_SIM_WORLD_TOWN, 1, 0.3, BOTH},
+    /* Scans of which half lies on the map, whose alignment takes more than its ten passes. */
+    {"map/town 2 lacks half", map_blocks, NDT_SIM_WORLD_TOWN, 2, 0.3, BOTH, .n_seeds = 1,
+        .seed = 146},
     {"map/hall 2 ends", map_ends, NDT_SIM_WORLD_HALL, 2, .bounds = BOTH},
     {"map/hall 1 ends", map_ends, NDT_SIM_WORLD_HALL, 1, .bounds = BOTH},
     {"map/town 2 ends", map_ends, NDT_SIM_WORLD_TOWN, 2, .bounds = BOTH},
