@@ -58,6 +58,10 @@ judge_scores (const NdtLocalizer *localizer, const NdtRegistration *registration
 
 /* With an NVTL of at least this fraction of the usual one only the overlap is small. */
 #define SAME_NVTL 0.95
+/* … and what lies on the map fits there by so much of its expected value, or as at first, since the
+ * usual one follows the stream: one that drifts off loses its fit slowly. */
+#define MAPPED_FIT 0.90
+
 /* Returns TRUE where the end of an alignment is within the uncertainty of the start. */
 static gboolean
 is_start (const NdtLocalizerStep *step, const NdtPose *body)
@@ -158,7 +162,9 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
     return misfit;
   /* Only the overlap is small. An alignment that was cut is no evidence for that. */
   if (tracker->n_good > 0 && registration->stop != NDT_STOP_ITERATION_LIMIT &&
-      registration->nvtl >= SAME_NVTL * tracker->mean_nvtl && out->overlap >= LEAST_OVERLAP)
+      registration->nvtl >= SAME_NVTL * tracker->mean_nvtl && out->overlap >= LEAST_OVERLAP &&
+      (out->fit >= MAPPED_FIT * out->overlap ||
+          registration->nvtl >= SAME_NVTL * tracker->first_nvtl))
     return NDT_REASON_NONE;
   if (out->fit < params->min_fit)
     return misfit;

@@ -516,6 +516,8 @@ ndt_tracker_take_accepted (NdtTracker *tracker, const NdtTrackerInput *input,
       starts ? 1 : tracker->n_since_start + (tracker->n_since_start < INT32_MAX);
   tracker->mean_quality = ndt_tracker_mean (tracker->mean_quality, quality, tracker->n_good);
   tracker->mean_nvtl = ndt_tracker_mean (tracker->mean_nvtl, nvtl, tracker->n_good);
+  if (tracker->n_good <= NDT_TRACKER_FIRST)
+    tracker->first_nvtl = tracker->mean_nvtl;
   tracker->level = tracker->mean_quality;
 }
 

@@ -80,6 +80,7 @@ typedef struct {
  * @n_since_start: good scans since a start, with its own
  * @n_apart: scans in a row whose prior was beyond (NdtTrackerGuess)
  * @mean_nvtl: the same of NVTL alone
+ * @first_nvtl: the same over the first scans since a start or a search
  * @n_unconfirmed: further scans that have to agree with motion from a new place before it is
  *   accepted
  * @n_open: scans in a row that are not tracking because a direction is open, or was …
@@ -126,6 +127,7 @@ typedef struct {
   int32_t n_apart;
   double mean_quality;
   double mean_nvtl;
+  double first_nvtl;
   double level;
   int32_t n_unconfirmed;
   int32_t n_open;
@@ -227,6 +229,8 @@ typedef struct {
 /* Largest tilt of a body against what it was, rad. */
 #define NDT_TRACKER_MAX_TILT 0.5
 
+/* Scans since a start or a search over which @first_nvtl is the mean. */
+#define NDT_TRACKER_FIRST 10
 /* Scans, with this one, that have to agree on a new place. */
 #define NDT_TRACKER_CONFIRM 2
 /* Rejected scans in a row before a prediction by velocity is discarded. */
