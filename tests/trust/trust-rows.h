@@ -68,6 +68,10 @@ TrustInputs *trust_inputs_new (const gchar *cache);
 void trust_inputs_free (TrustInputs *inputs);
 /* @which: NdtSimWorldKind or one of those above. Not owned; NULL where data are missing. */
 const TrustDrive *trust_inputs_get_drive (TrustInputs *inputs, gint which, guint seed, guint n);
+/* A simulated drive of @n scans that turns by @spin rad/s from its first scan on; @carried: metres
+ * it is carried in its middle, from where on it turns by @spin_then. Not owned. */
+const TrustDrive *trust_inputs_get_sim (TrustInputs *inputs, gint world, guint seed, guint n,
+    double spin, double carried, double spin_then);
 const GArray *trust_inputs_get_map (TrustInputs *inputs, gint which, guint seed);
 
 G_END_DECLS
