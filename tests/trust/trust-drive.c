@@ -86,8 +86,9 @@ save (const gchar *path, const TrustDrive *drive)
     if (head[1])
       fwrite (drive->point_times[i], sizeof (float), head[0], file);
   }
-  if (fclose (file) == 0)
-    rename (temporary, path);
+  const gboolean is_whole = !ferror (file);
+  if (fclose (file) != 0 || !is_whole || rename (temporary, path) != 0)
+    remove (temporary);
 }
 
 /* ---- Simulation ---- */
