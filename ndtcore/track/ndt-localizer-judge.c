@@ -444,16 +444,6 @@ ndt_localizer_step_lead_velocity (
   }
 }
 
-/* Odometry, and what contradicts it by a distance of @apart, metres in the map: where scans leave
- * no direction open they tell what is right, and otherwise either may be. */
-static void
-contradict (NdtTracker *tracker, const double apart[3], double seconds)
-{
-  ndt_drift_contradict (&tracker->drift, apart, seconds);
-  ndt_drift_contradict (&tracker->open_drift, apart, seconds);
-  tracker->is_odometry_off = TRUE;
-}
-
 /* The profile along the weakest axis, where that is open and odometry has led there. */
 static gboolean
 add_profile (NdtLocalizer *localizer, const NdtLocalizerStep *step, NdtDriftStep *from,
@@ -524,7 +514,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
   if (guess->contradicts && !resets && !tracker->is_odometry_off) {
     for (guint i = 0; i < 3; i++)
       shift[i] = guess->odometry.position[i] - guess->own.position[i];
-    contradict (tracker, shift, from.seconds);
+    ndt_tracker_contradict (tracker, shift, from.seconds);
   }
   memcpy (lead, led->position, sizeof (lead));
   const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead, told);

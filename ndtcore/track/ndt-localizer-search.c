@@ -255,7 +255,7 @@ add_scan (NdtLocalizer *localizer, const NdtLocalizerStep *step, guint n, GError
 {
   NdtRelocalizerScan scan = {
       .time = step->input.time,
-      .has_odometry = step->input.has_odometry != 0,
+      .has_odometry = step->input.has_odometry && !localizer->tracker.is_odometry_off,
       .odometry = step->input.odometry,
       .has_velocity = step->observation->has_velocity,
   };

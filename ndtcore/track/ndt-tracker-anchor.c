@@ -43,7 +43,7 @@ set_anchor (NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *po
   tracker->anchor.is_accepted = is_good;
   tracker->anchor.pose = *pose;
   tracker->anchor.time = input->time;
-  tracker->anchor.has_odometry = input->has_odometry;
+  tracker->anchor.has_odometry = input->has_odometry && !tracker->is_odometry_off;
   tracker->anchor.odometry = input->odometry;
   tracker->anchor.stddev = stddev;
   tracker->anchor.has_velocity = tracker->has_velocity && tracker->velocity_time > 0;
@@ -64,6 +64,15 @@ void
 ndt_tracker_reject_start (NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *start)
 {
   set_anchor (tracker, input, start, fmax (tracker->initial_stddev[0], NARROW_START), 0);
+}
+
+void
+ndt_tracker_contradict (NdtTracker *tracker, const double apart[3], double seconds)
+{
+  ndt_drift_contradict (&tracker->drift, apart, seconds);
+  ndt_drift_contradict (&tracker->open_drift, apart, seconds);
+  tracker->is_odometry_off = 1;
+  tracker->anchor.has_odometry = 0;
 }
 
 /* Metres and rad beyond the motion; the least speed, m/s, and how much faster than at the anchor a

@@ -38,7 +38,7 @@ typedef enum {
  * @pose: of the last accepted scan, or of that start …
  * @time: … ns …
  * @stddev: … and its standard deviation, metres
- * @has_odometry: @odometry belongs to it
+ * @has_odometry: @odometry belongs to it, and has not contradicted the motion then or since
  * @has_velocity: @velocity of the body at that time is known, a twist per second without rotation
  * @overlap: of the scan that it was accepted with, see NdtLocalization
  */
@@ -326,6 +326,10 @@ void ndt_tracker_accept (
 /* Makes a start that was rejected the anchor. */
 void ndt_tracker_reject_start (
     NdtTracker *tracker, const NdtTrackerInput *input, const NdtPose *start);
+/* Odometry, and what contradicts it by a distance of @apart, metres in the map, in so many
+ * @seconds: where scans leave no direction open they tell what is right, and otherwise either may
+ * be. From the anchor on it says nothing of where the body may be. */
+void ndt_tracker_contradict (NdtTracker *tracker, const double apart[3], double seconds);
 /* Returns 1 where the stream's start was rejected, and no scan has been TRACKING since. */
 static inline int
 ndt_tracker_is_start_refuted (const NdtTracker *tracker)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Odometry that contradicts the motion: what it decides until a scan agrees with it. */
+#include "ndtcore/track/ndt-tracker.h"
+
+#include <glib.h>
+
+#define MS G_GINT64_CONSTANT (1000000)
+
+/* 10 m/s along x, a scan each 0.1 s. */
+static NdtPose
+drive (guint scan)
+{
+  const NdtPose pose = {{1.0 * scan, 0, 0}, {0, 0, 0, 1}};
+  return pose;
+}
+
+static NdtTrackerInput
+observe (guint scan, guint odometry)
+{
+  const NdtTrackerInput input = {
+      .time = 100 * scan * MS, .has_odometry = 1, .odometry = drive (odometry)};
+  return input;
+}
+
+static NdtTrackerGuess
+predict (const NdtTracker *tracker, const NdtTrackerInput *input)
+{
+  NdtTrackerGuess guess;
+  ndt_tracker_predict (tracker, input, &guess);
+  return guess;
+}
+
+/* Ten scans that are TRACKING, with right odometry. */
+static void
+begin (NdtTracker *tracker)
+{
+  ndt_tracker_reset (tracker);
+  for (guint i = 0; i < 10; i++) {
+    NdtTrackerInput input = observe (i, i);
+    const NdtPose pose = drive (i);
+    input.has_prior = i == 0;
+    input.prior = pose;
+    const NdtTrackerGuess guess = predict (tracker, &input);
+    ndt_tracker_update (tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
+    ndt_tracker_accept (tracker, &input, &pose, 1);
+  }
+  g_assert_cmpint (tracker->status, ==, NDT_TRACK_TRACKING);
+}
+
+/* It stops while the body goes on: it says nothing of where that may be, and what it said at scans
+ * accepted meanwhile is no beginning of an increment once it is right again. */
+static void
+test_reach (void)
+{
+  for (guint is_accepted = 0; is_accepted < 2; is_accepted++) {
+    const double apart[3] = {-1, 0, 0};
+    const NdtTrackerInput input = observe (50, 9);
+    const NdtPose truth = drive (50), at = drive (10);
+    NdtTracker tracker;
+    NdtPose around;
+    double stddev[6];
+    begin (&tracker);
+    g_assert_false (ndt_tracker_reaches (&tracker, &input, &truth));
+    ndt_tracker_contradict (&tracker, apart, 0.1);
+    if (is_accepted) {
+      const NdtTrackerInput there = observe (10, 9);
+      ndt_tracker_accept (&tracker, &there, &at, 1);
+      tracker.is_odometry_off = 0;
+    }
+    tracker.n_open = 20;
+    g_assert_true (ndt_tracker_reaches (&tracker, &input, &truth));
+    g_assert_true (ndt_tracker_get_area (&tracker, &input, &around, stddev));
+    g_assert_cmpfloat (around.position[0] + 3 * stddev[0], >, truth.position[0]);
+  }
+}
+
+int
+main (int argc, char *argv[])
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/tracker-odometry/reach", test_reach);
+  return g_test_run ();
+}
