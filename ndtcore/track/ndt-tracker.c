@@ -305,8 +305,9 @@ ndt_tracker_in_gate (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
 {
   if (!tracker->in_gate || !guess->has_own)
     return 0;
-  /* Also where a prior is the guess: it may be wrong, and both lead there. */
-  if (guess->has_odometry) {
+  /* Also where a prior is the guess: it may be wrong, and both lead there. Odometry that
+   * contradicts the motion is no evidence, and the gate must not grow with it. */
+  if (guess->has_odometry && !guess->ignores_odometry) {
     double way, turn;
     ndt_tracker_difference (&tracker->pose, &guess->odometry, &way, &turn);
     if (ndt_tracker_is_near (pose, &guess->odometry,

@@ -74,10 +74,26 @@ test_reach (void)
   }
 }
 
+/* After a jump the place that it names, and those about it, need other scans to confirm them. */
+static void
+test_gate (void)
+{
+  const NdtTrackerInput input = observe (10, 109);
+  const NdtPose there = drive (109), beyond = drive (123), truth = drive (10);
+  NdtTracker tracker;
+  begin (&tracker);
+  const NdtTrackerGuess guess = predict (&tracker, &input);
+  g_assert_true (guess.contradicts);
+  g_assert_false (ndt_tracker_in_gate (&tracker, &guess, &there));
+  g_assert_false (ndt_tracker_in_gate (&tracker, &guess, &beyond));
+  g_assert_true (ndt_tracker_in_gate (&tracker, &guess, &truth));
+}
+
 int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/tracker-odometry/reach", test_reach);
+  g_test_add_func ("/tracker-odometry/gate", test_gate);
   return g_test_run ();
 }
