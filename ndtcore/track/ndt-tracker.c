@@ -212,13 +212,14 @@ ndt_tracker_propose (const NdtTracker *tracker, const NdtTrackerInput *input, in
   }
   if (guess->prediction == NDT_PREDICTION_NONE && tracker->has_pose) {
     /* Lost: the last pose, moved by odometry where there is some. */
+    const int32_t leads = by_odometry && !guess->ignores_odometry;
     guess->is_lost = guess->has_own = guess->far = 1;
     guess->has_odometry = by_odometry;
-    guess->prediction = by_odometry ? NDT_PREDICTION_ODOMETRY : NDT_PREDICTION_CONSTANT_VELOCITY;
-    guess->pose = guess->own =
+    *odometry = guess->odometry =
         by_odometry ? ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry)
                     : tracker->pose;
-    *odometry = guess->odometry = guess->pose;
+    guess->prediction = leads ? NDT_PREDICTION_ODOMETRY : NDT_PREDICTION_CONSTANT_VELOCITY;
+    guess->pose = guess->own = leads ? *odometry : tracker->pose;
   }
 }
 
@@ -256,6 +257,7 @@ ndt_tracker_predict (
   NdtPose odometry = none.pose;
   *guess = none;
   guess->has_own = tracker->status != NDT_TRACK_LOST && tracker->has_pose;
+  guess->ignores_odometry = tracker->is_odometry_off;
   if (guess->has_own) {
     ndt_tracker_coast (tracker, input->time, guess);
     guess->has_odometry = by_odometry;
@@ -263,7 +265,7 @@ ndt_tracker_predict (
       guess->odometry = odometry =
           ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry);
     guess->contradicts = ndt_tracker_contradicts (tracker, guess);
-    guess->ignores_odometry = guess->contradicts || (tracker->is_odometry_off && guess->coasts);
+    guess->ignores_odometry = guess->contradicts || tracker->is_odometry_off;
   }
   if (tracker->has_initial && !(tracker->n_tries > 0 && input->has_prior)) {
     ndt_tracker_propose_start (tracker, input, by_odometry, guess);

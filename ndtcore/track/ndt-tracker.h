@@ -162,6 +162,7 @@ typedef struct {
  * @pose: identity where there is none
  * @n_others: number of @others, alternatives to @pose
  * @is_lost: the stream is lost, and @pose is its last pose, moved by odometry where there is some
+ *   that is not off
  * @has_own: @own is set
  * @own: the prediction by motion from the scan before, without prior and odometry; that scan's pose
  *   where there is no motion … @coasts: … and whether it is by constant velocity

@@ -89,11 +89,37 @@ test_gate (void)
   g_assert_true (ndt_tracker_in_gate (&tracker, &guess, &truth));
 }
 
+/* Once the velocity is discarded, or the stream is lost, it is one of several guesses. */
+static void
+test_discarded (void)
+{
+  const double apart[3] = {1, 0, 0};
+  NdtTracker tracker;
+  begin (&tracker);
+  ndt_tracker_contradict (&tracker, apart, 0.1);
+  for (guint i = 10; i < 16; i++) {
+    const NdtTrackerInput input = observe (i, 4 * i);
+    const NdtPose pose = tracker.pose;
+    const NdtTrackerGuess guess = predict (&tracker, &input);
+    gboolean has_odometry = FALSE;
+    for (gint k = 0; k < guess.n_others; k++)
+      has_odometry = has_odometry || guess.others[k].position[0] == guess.odometry.position[0];
+    g_assert_cmpint (guess.prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
+    g_assert_cmpint (guess.coasts, ==, tracker.has_velocity);
+    g_assert_cmpint (guess.far, ==, !guess.coasts);
+    g_assert_true (has_odometry);
+    ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_REJECTED, &pose, 1, 0.5, 3);
+  }
+  g_assert_cmpint (tracker.status, ==, NDT_TRACK_LOST);
+  g_assert_false (tracker.has_velocity);
+}
+
 int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/tracker-odometry/reach", test_reach);
   g_test_add_func ("/tracker-odometry/gate", test_gate);
+  g_test_add_func ("/tracker-odometry/discarded", test_discarded);
   return g_test_run ();
 }
