@@ -130,6 +130,25 @@ say_what (guint64 sequence, const NdtLocalization *localization)
 /* Scans with a smaller overlap reach beyond it. */
 #define WHOLE_OVERLAP 0.9
 
+/* Until when odometry that contradicts the motion is not used. */
+#define ODOMETRY_OFF                                                                               \
+  "its odometry has contradicted the motion, and is not used until a scan that leaves no "         \
+  "direction open agrees with it"
+
+/* What to do about a reason: with odometry none is to be given. */
+static const gchar *
+get_advice (const NdtLocalization *localization)
+{
+  const NdtReason reason = localization->reason;
+  if ((reason == NDT_REASON_DEGENERATE || reason == NDT_REASON_STALE_PREDICTION) &&
+      localization->is_odometry_off)
+    return ODOMETRY_OFF ": check it, or give poses of role prior";
+  if (reason == NDT_REASON_DEGENERATE && localization->prediction == NDT_PREDICTION_ODOMETRY)
+    return "scans say nothing of the way there, and odometry alone is not that exact; give it "
+           "poses of role prior, or set max-sigma";
+  return gst_pose_reason_get_advice ((GstPoseReason)reason);
+}
+
 /* Properties that may be the cause of a misfit, each as "; what to set". */
 static gchar *
 say_settings (const GstNdtLocalize *self, const NdtLocalization *localization)
@@ -154,8 +173,10 @@ say_settings (const GstNdtLocalize *self, const NdtLocalization *localization)
         "less",
         self->tiles.radius, reach);
   gst_ndt_stats_get_summary (self->stats, &summary);
-  if (localization->prediction == NDT_PREDICTION_CONSTANT_VELOCITY &&
-      summary.status[GST_POSE_STATUS_TRACKING] > 0)
+  if (localization->is_odometry_off)
+    g_string_append (text, "; " ODOMETRY_OFF);
+  else if (localization->prediction == NDT_PREDICTION_CONSTANT_VELOCITY &&
+           summary.status[GST_POSE_STATUS_TRACKING] > 0)
     g_string_append (text, "; where the sensor turns or speeds up between scans, give it odometry");
   return g_string_free (text, FALSE);
 }
@@ -169,9 +190,24 @@ gst_ndt_localize_warn_rejected (GstNdtLocalize *self, guint64 sequence, const Gs
   if (!what)
     return;
   g_autofree gchar *settings = say_settings (self, localization);
-  g_autofree gchar *text =
-      g_strconcat (why, "; ", gst_pose_reason_get_advice (meta->reason), settings, NULL);
+  g_autofree gchar *text = g_strconcat (why, "; ", get_advice (localization), settings, NULL);
   gst_ndt_localize_warn_about_scan (self, sequence, what, text);
+}
+
+void
+gst_ndt_localize_warn_odometry (
+    GstNdtLocalize *self, guint64 sequence, const NdtLocalization *localization)
+{
+  if (!(localization->odometry_apart > 0))
+    return;
+  g_autofree gchar *why = g_strdup_printf (
+      "it leads %.1f m from where the sensor's motion so far does; check the poses of role "
+      "odometry and their stamps",
+      localization->odometry_apart);
+  gst_ndt_localize_warn_about_scan (self, sequence,
+      "has odometry that contradicts the motion, and is not used until a scan that leaves no "
+      "direction open agrees with it",
+      why);
 }
 
 void

@@ -30,6 +30,9 @@ void gst_ndt_localize_warn_about_scan (
 /* The same of a result that the user can do something about. */
 void gst_ndt_localize_warn_rejected (GstNdtLocalize *self, guint64 sequence,
     const GstPoseMeta *meta, const NdtLocalization *localization);
+/* The same of the scan with which odometry is found to contradict the motion. */
+void gst_ndt_localize_warn_odometry (
+    GstNdtLocalize *self, guint64 sequence, const NdtLocalization *localization);
 /* What takes effect with a scan. @structure: transfer full. */
 void gst_ndt_localize_post_change (GstNdtLocalize *self, guint64 scan, GstStructure *structure);
 /* Sends the event "sensor-pose", where the property is set, unless it was sent since it changed. */

@@ -403,6 +403,7 @@ push_scan (guint index, const NdtLocalization *localization, gpointer user_data)
   const GstPoseMeta *meta = gst_ndt_estimate_attach (
       buffer, localization, about, batch->taken.scans.map_frame, batch->sensor_frame);
   gst_ndt_stats_localization (self->stats, localization, meta, running_time (self, about->pts));
+  gst_ndt_localize_warn_odometry (self, about->sequence, localization);
   /* Of a buffer that is no scan it is said when it comes, and of one without a map before. */
   if (!malformed && self->has_map)
     gst_ndt_localize_warn_rejected (self, about->sequence, meta, localization);

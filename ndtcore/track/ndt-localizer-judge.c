@@ -515,6 +515,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
     for (guint i = 0; i < 3; i++)
       shift[i] = guess->odometry.position[i] - guess->own.position[i];
     ndt_tracker_contradict (tracker, shift, from.seconds);
+    ndt_pose_difference (&guess->odometry, &guess->own, &out->odometry_apart, NULL);
   }
   memcpy (lead, led->position, sizeof (lead));
   const gboolean fuses = !agrees && lead_by_prior (localizer, step, &from, lead, told);
@@ -551,6 +552,7 @@ ndt_localizer_step_drift (NdtLocalizer *localizer, NdtLocalizerStep *step, GErro
     if (confirms_odometry (tracker, step, &body))
       tracker->is_odometry_off = FALSE;
   }
+  out->is_odometry_off = tracker->is_odometry_off;
   step->drift = tracker->drift;
   return TRUE;
 }

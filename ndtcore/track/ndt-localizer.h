@@ -224,6 +224,9 @@ typedef struct {
  *   where it was not aligned, or the map is not in the host's memory
  * @n_skipped: consecutive scans up to this one that are not TRACKING
  * @relocalized: it is TRACKING after a scan that was not
+ * @is_odometry_off: odometry has contradicted the motion, and is not used until a scan that leaves
+ *   no direction open is where it leads …
+ * @odometry_apart: … and by so many metres, of the scan with which that began; otherwise 0
  * @searched: the guess is what a search of the map has found
  * @is_searched_for: the map is searched for this scan, or for one before it, in the background
  * @deskewed: motion was compensated
@@ -258,6 +261,8 @@ typedef struct {
   double open[3][3];
   guint n_skipped;
   gboolean relocalized;
+  gboolean is_odometry_off;
+  double odometry_apart;
   gboolean searched;
   gboolean is_searched_for;
   gboolean deskewed;

@@ -161,6 +161,32 @@ GST_START_TEST (test_prior_and_odometry)
 }
 GST_END_TEST
 
+/* Odometry that begins anew elsewhere costs nothing where scans tell the place, but is told. */
+GST_START_TEST (test_wrong_odometry)
+{
+  g_autofree gchar *start = ndt_harness_pose (0);
+  GstHarness *h = ndt_harness_new ("initial-pose", start, "batch-size", 1, NULL);
+  for (guint i = 0; i < 10; i++) {
+    NdtPose odometry;
+    ndt_room_pose (i, &odometry);
+    odometry.position[0] += i < 5 ? 0 : 10;
+    g_autoptr (GstBuffer) out =
+        ndt_harness_pass (h, scan_with (i, GST_POSE_ROLE_ODOMETRY, &odometry));
+    fail_unless_equals_int (ndt_harness_estimate (out)->status, GST_POSE_STATUS_TRACKING);
+    assert_near_truth (out, i);
+  }
+  /* Not the first scan, nor that of the jump, nor the one that agrees with it again. */
+  fail_unless_equals_uint64 (ndt_harness_count (h, "predicted-odometry"), 7);
+  g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+  fail_unless (g_str_has_prefix (warning->message, "Scan 5 has odometry that contradicts the "
+                                                   "motion") &&
+                   strstr (warning->message, "it leads 10.0 m from where"),
+      "%s", warning->message);
+  fail_unless (ndt_harness_message (h->element, GST_MESSAGE_WARNING, NULL) == NULL);
+  ndt_harness_free (h);
+}
+GST_END_TEST
+
 GST_START_TEST (test_no_initial_pose)
 {
   GstHarness *h = ndt_harness_new ("map-search", FALSE, NULL);
@@ -554,6 +580,7 @@ ndtlocalize_suite (void)
   tcase_add_test (tc, test_tracks);
   tcase_add_test (tc, test_shared_buffer);
   tcase_add_test (tc, test_prior_and_odometry);
+  tcase_add_test (tc, test_wrong_odometry);
   tcase_add_test (tc, test_no_initial_pose);
   tcase_add_test (tc, test_a_kilometre_away);
   tcase_add_test (tc, test_thresholds);
