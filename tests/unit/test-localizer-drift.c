@@ -172,6 +172,58 @@ test_carried (void)
   g_assert_cmpuint (n_tracking, <, 40);
 }
 
+/* A scan whose odometry leads @off metres from where the velocity does, which is where it fits. */
+static void
+make_odometry_step (NdtLocalizer *localizer, double along, double off, NdtLocalizerStep *step)
+{
+  make_step (localizer, along, step);
+  step->guess.own = step->guess.odometry = step->guess.pose;
+  step->guess.odometry.position[0] += off;
+  step->guess.has_odometry = TRUE;
+  step->guess.contradicts = off != 0;
+}
+
+/* σ holds both the place where contradicting odometry leads and that where the velocity does, and
+ * it is not used until a scan that leaves nothing open agrees with it, or until a start. */
+static void
+test_odometry_off (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+  NdtTracker *tracker = &localizer->tracker;
+  NdtLocalizerStep step;
+  for (guint ends = 0; ends < 2; ends++) {
+    begin (localizer);
+    memset (tracker->drift.velocity, 0, sizeof (tracker->drift.velocity));
+    tracker->open_drift = tracker->drift;
+    tracker->anchor.has_odometry = TRUE;
+    make_odometry_step (localizer, 0.5, 0, &step);
+    g_assert_cmpfloat (settle_step (localizer, NDT_TRACK_DEGRADED, &step), <, 0.2);
+    g_assert_false (step.out.is_odometry_off);
+    g_assert_cmpfloat (step.out.odometry_apart, ==, 0);
+    make_odometry_step (localizer, 0.5, -2, &step);
+    g_assert_cmpfloat (settle_step (localizer, NDT_TRACK_DEGRADED, &step), >, 2);
+    g_assert_true (step.out.is_odometry_off);
+    g_assert_cmpfloat_with_epsilon (step.out.odometry_apart, 2, 1e-9);
+    g_assert_false (tracker->anchor.has_odometry);
+    /* It agrees, along a road; where nothing is open, but in another place; or it leads elsewhere,
+     * 0.5 m where 0.05 m and 15 % of 2.5 m are allowed. */
+    for (guint i = 0; i < 3; i++) {
+      make_odometry_step (localizer, i == 0 ? 0.5 : 100, 0, &step);
+      step.jumps = i == 1;
+      step.guess.odometry.position[0] += i == 2 ? 0.5 : 0;
+      settle_step (localizer, NDT_TRACK_DEGRADED, &step);
+      g_assert_true (tracker->is_odometry_off && step.out.is_odometry_off);
+      g_assert_cmpfloat (step.out.odometry_apart, ==, 0);
+    }
+    make_odometry_step (localizer, ends ? 0.5 : 100, 0, &step);
+    if (ends)
+      step.guess.prediction = NDT_PREDICTION_INITIAL;
+    settle_step (localizer, NDT_TRACK_TRACKING, &step);
+    g_assert_false (tracker->is_odometry_off || step.out.is_odometry_off);
+  }
+}
+
 /* Where few surfaces are across an axis its variance is at least that of where these lie in their
  * cells, however small the stream's is; where many are it is not. */
 static void
@@ -336,6 +388,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-drift/no-road", test_no_road);
   g_test_add_func ("/localizer-drift/jump", test_jump);
   g_test_add_func ("/localizer-drift/carried", test_carried);
+  g_test_add_func ("/localizer-drift/odometry-off", test_odometry_off);
   g_test_add_func ("/localizer-drift/weak", test_weak);
   g_test_add_func ("/localizer-drift/distortion", test_distortion);
   g_test_add_func ("/localizer-drift/unknown-velocity", test_unknown_velocity);
