@@ -142,13 +142,18 @@ ndt_tracker_gate_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
 
 /* Standard deviations of the velocity by which odometry may differ from it. */
 #define CONTRADICTION 2.0
+/* Metres that the velocity is off from scan to scan beside these, where odometry repeats a place:
+ * that has no errors of its own. */
+#define REPEAT 0.02
 
 /* Returns 1 where odometry leads to where a body with the velocity so far does not get, neither in
  * the time nor in that of the scan before, as stamps may be wrong: a pose that is repeated, a
  * reset, wheels that slip. */
 static int
-ndt_tracker_contradicts (const NdtTracker *tracker, const NdtTrackerGuess *guess)
+ndt_tracker_contradicts (
+    const NdtTracker *tracker, const NdtTrackerInput *input, const NdtTrackerGuess *guess)
 {
+  const double *at = input->odometry.position, *before = tracker->odometry.position;
   double u[3], way, by_odometry, apart, radians, variance = 0;
   if (!guess->has_odometry || !guess->coasts)
     return 0;
@@ -161,8 +166,10 @@ ndt_tracker_contradicts (const NdtTracker *tracker, const NdtTrackerGuess *guess
     for (int j = 0; j < 3; j++)
       variance += u[i] * tracker->drift.velocity[i][j] * u[j];
   const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
-  const double metres = NDT_TRACKER_GATE + NDT_TRACKER_ODOMETRY_ERROR * fmax (way, by_odometry) +
-                        CONTRADICTION * seconds * sqrt (fmax (variance, 0));
+  const int32_t repeats = at[0] == before[0] && at[1] == before[1] && at[2] == before[2];
+  const double errors =
+      repeats ? REPEAT : NDT_TRACKER_GATE + NDT_TRACKER_ODOMETRY_ERROR * fmax (way, by_odometry);
+  const double metres = errors + CONTRADICTION * seconds * sqrt (fmax (variance, 0));
   const double ratio =
       tracker->velocity_time > 0 ? (double)tracker->scan_time / (double)tracker->velocity_time : 1;
   const NdtPose same = ndt_tracker_extrapolate (tracker, &tracker->pose, ratio);
@@ -264,7 +271,7 @@ ndt_tracker_predict (
     if (by_odometry)
       guess->odometry = odometry =
           ndt_tracker_move (&tracker->pose, &tracker->odometry, &input->odometry);
-    guess->contradicts = ndt_tracker_contradicts (tracker, guess);
+    guess->contradicts = ndt_tracker_contradicts (tracker, input, guess);
     guess->ignores_odometry = guess->contradicts || tracker->is_odometry_off;
   }
   if (tracker->has_initial && !(tracker->n_tries > 0 && input->has_prior)) {

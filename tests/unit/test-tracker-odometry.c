@@ -8,9 +8,9 @@
 
 /* 10 m/s along x, a scan each 0.1 s. */
 static NdtPose
-drive (guint scan)
+drive (double scan)
 {
-  const NdtPose pose = {{1.0 * scan, 0, 0}, {0, 0, 0, 1}};
+  const NdtPose pose = {{scan, 0, 0}, {0, 0, 0, 1}};
   return pose;
 }
 
@@ -114,6 +114,31 @@ test_discarded (void)
   g_assert_false (tracker.has_velocity);
 }
 
+/* Odometry that stops to the bit, at a speed that no body loses from one scan to the next, and at
+ * one that it does; and odometry that goes on by a millimetre, as of a body that creeps. */
+static void
+test_repeated (void)
+{
+  const double speeds[] = {4, 0.5, 4}, on[] = {0, 0, 0.001};
+  for (guint k = 0; k < G_N_ELEMENTS (speeds); k++) {
+    NdtTracker tracker;
+    NdtTrackerInput input = {0};
+    ndt_tracker_reset (&tracker);
+    for (guint i = 0; i < 10; i++) {
+      const NdtPose pose = drive (0.1 * speeds[k] * i);
+      input = (NdtTrackerInput){.time = 100 * i * MS, .has_odometry = 1, .odometry = pose};
+      input.has_prior = i == 0;
+      input.prior = pose;
+      const NdtTrackerGuess guess = predict (&tracker, &input);
+      g_assert_false (guess.contradicts);
+      ndt_tracker_update (&tracker, &input, &guess, NDT_OUTCOME_ACCEPTED, &pose, 2, 0.9, 3);
+    }
+    input.time += 100 * MS;
+    input.odometry.position[0] += on[k];
+    g_assert_cmpint (predict (&tracker, &input).contradicts, ==, k == 0);
+  }
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -121,5 +146,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/tracker-odometry/reach", test_reach);
   g_test_add_func ("/tracker-odometry/gate", test_gate);
   g_test_add_func ("/tracker-odometry/discarded", test_discarded);
+  g_test_add_func ("/tracker-odometry/repeated", test_repeated);
   return g_test_run ();
 }
