@@ -51,6 +51,8 @@ is_elsewhere (NdtLocalizer *localizer, double ahead, double aside)
     const double delta[6] = {ahead * cos (0.04 * (20 + i)), ahead * sin (0.04 * (20 + i))};
     make_step (localizer, 20 + i, &o, &step);
     step.is_questioned = i == 0;
+    step.input.has_odometry = TRUE;
+    step.input.odometry = truths[20 + i];
     step.out.registration.pose.position[0] += aside;
     ndt_pose_retract (&truths[20 + i], delta, &localizer->tracker.pose);
     search (localizer, &step);
@@ -74,6 +76,19 @@ test_middle (void)
       const gboolean found = is_elsewhere (localizer, ahead[k], aside[m]);
       g_assert_cmpint (found, ==, aside[m] > 0);
     }
+}
+
+/* Odometry that has contradicted the motion does not move scans of a search, nor what it finds. */
+static void
+test_odometry_off (void)
+{
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  for (gint is_off = 0; is_off < 2; is_off++) {
+    g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
+    localizer->tracker.is_odometry_off = is_off;
+    g_assert_true (is_elsewhere (localizer, 0, 2));
+    g_assert_cmpint (localizer->tracker.has_odometry, ==, !is_off);
+  }
 }
 
 /* Along a road that was open a place far from where motion led is one of many that fit: it says so,
@@ -371,6 +386,7 @@ main (int argc, char *argv[])
   g_test_init (&argc, &argv, NULL);
   make_stream ();
   g_test_add_func ("/localizer-search/middle", test_middle);
+  g_test_add_func ("/localizer-search/odometry-off", test_odometry_off);
   g_test_add_func ("/localizer-search/road", test_road);
   g_test_add_func ("/localizer-search/road-misfit", test_road_misfit);
   g_test_add_func ("/localizer-search/no-evidence", test_no_evidence);
