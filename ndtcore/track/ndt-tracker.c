@@ -145,6 +145,8 @@ ndt_tracker_gate_prior (const NdtTracker *tracker, const NdtTrackerInput *input,
 /* Metres that the velocity is off from scan to scan beside these, where odometry repeats a place:
  * that has no errors of its own. */
 #define REPEAT 0.02
+/* And where its last increment was more than this part of the velocity's it knows the latter. */
+#define MOVES 0.5
 
 /* Returns 1 where odometry leads to where a body with the velocity so far does not get, neither in
  * the time nor in that of the scan before, as stamps may be wrong: a pose that is repeated, a
@@ -167,9 +169,12 @@ ndt_tracker_contradicts (
       variance += u[i] * tracker->drift.velocity[i][j] * u[j];
   const double seconds = guess->elapsed > 0 ? guess->elapsed : NDT_TRACKER_NO_TIME;
   const int32_t repeats = at[0] == before[0] && at[1] == before[1] && at[2] == before[2];
+  /* And it said itself before that the body moves so. */
+  const int32_t is_known = repeats && tracker->odometry_way > MOVES * way;
+  const double sigma = is_known ? 0 : sqrt (fmax (variance, 0));
   const double errors =
       repeats ? REPEAT : NDT_TRACKER_GATE + NDT_TRACKER_ODOMETRY_ERROR * fmax (way, by_odometry);
-  const double metres = errors + CONTRADICTION * seconds * sqrt (fmax (variance, 0));
+  const double metres = errors + CONTRADICTION * seconds * sigma;
   const double ratio =
       tracker->velocity_time > 0 ? (double)tracker->scan_time / (double)tracker->velocity_time : 1;
   const NdtPose same = ndt_tracker_extrapolate (tracker, &tracker->pose, ratio);
@@ -439,6 +444,7 @@ ndt_tracker_relocate (NdtTracker *tracker, const NdtPose *pose, int64_t time,
   tracker->time = tracker->good_time = time;
   tracker->has_odometry = tracker->has_good_odometry = odometry != 0;
   tracker->odometry = tracker->good_odometry = odometry ? *odometry : none;
+  tracker->odometry_way = 0;
   tracker->scans_since_good = 0;
   tracker->has_velocity = velocity != 0;
   for (int i = 0; i < 6 && velocity; i++)
@@ -624,6 +630,11 @@ ndt_tracker_update (NdtTracker *tracker, const NdtTrackerInput *input, const Ndt
     tracker->pose = ndt_tracker_keeps_guess (guess, outcome) ? guess->pose : guess->own;
   tracker->time = input->time;
   /* Where odometry is missing on a scan, increments start again with the next. */
+  tracker->odometry_way = 0;
+  if (tracker->has_odometry && input->has_odometry) {
+    double turn;
+    ndt_tracker_difference (&input->odometry, &tracker->odometry, &tracker->odometry_way, &turn);
+  }
   tracker->has_odometry = input->has_odometry;
   tracker->odometry = input->odometry;
 }

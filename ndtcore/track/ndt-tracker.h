@@ -68,7 +68,8 @@ typedef struct {
  * @has_pose: @pose is the best estimate of the last scan's pose
  * @pose: the base of the next prediction
  * @time: of @pose, ns; −1: unknown
- * @has_odometry: @odometry belongs to @pose
+ * @has_odometry: @odometry belongs to @pose …
+ * @odometry_way: … and was so many metres from that of the scan before; 0: not known
  * @in_gate: the last aligned scan is good, or in the gate of a prediction from one that was
  * @good_pose: of the last scan that did so, if @has_good; @good_odometry belongs to it
  * @velocity: body twist from one good scan to the next (m, rad) over @velocity_time ns; per scan
@@ -110,6 +111,7 @@ typedef struct {
   int64_t time;
   int32_t has_odometry;
   NdtPose odometry;
+  double odometry_way;
   int32_t in_gate;
   int32_t has_good;
   NdtPose good_pose;

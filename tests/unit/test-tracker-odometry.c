@@ -136,6 +136,12 @@ test_repeated (void)
     input.time += 100 * MS;
     input.odometry.position[0] += on[k];
     g_assert_cmpint (predict (&tracker, &input).contradicts, ==, k == 0);
+    /* Also where scans do not know the velocity, but odometry did just before. */
+    for (guint i = 0; i < 3; i++)
+      tracker.drift.velocity[i][i] = 20 * 20;
+    g_assert_cmpint (predict (&tracker, &input).contradicts, ==, k == 0);
+    tracker.odometry_way = 0;
+    g_assert_false (predict (&tracker, &input).contradicts);
   }
 }
 
