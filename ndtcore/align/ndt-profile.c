@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ndt-profile.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ndt-observability.h"
@@ -16,6 +17,11 @@
 /* … and where surfaces lie in their cells is an error of so many of these however clear the
  * maximum is. */
 #define LEAST_STDDEV 0.05
+/* The places end a cell from the pose, so that the middle of them is less far off than the maximum,
+ * by more the farther that is: to 0.5 cells by little, and then by up to three times what is beyond
+ * that. */
+#define NEAR 0.5
+#define BEYOND 3.0
 
 /* The middle of what is above the lower one of both ends, by its cube, in steps: the nearer to the
  * maximum the more, since both sides of it may fall differently. 0 where nothing is. */
@@ -66,7 +72,8 @@ ndt_profile_along (NdtBackend *backend, guint slot, const NdtAlignParams *params
   if (!(curvature > 0))
     return TRUE;
   const double noise = SLOPE_NOISE * sqrt (most * middle.nvtl) / curvature;
-  out->at = step * get_middle (y);
-  out->information = 1 / ((noise * noise + LEAST_STDDEV * LEAST_STDDEV) * cell * cell);
+  const double at = STEP * get_middle (y), cut = BEYOND * MAX (fabs (at) - NEAR, 0);
+  out->at = at * cell;
+  out->information = 1 / ((noise * noise + LEAST_STDDEV * LEAST_STDDEV + cut * cut) * cell * cell);
   return TRUE;
 }
