@@ -171,23 +171,17 @@ note_map (NdtBackend *backend, const NdtVoxelMapParams *params, NdtVoxelMap *map
   backend->map = map ? ndt_voxel_map_ref (map) : NULL;
   g_mutex_unlock (&backend->map_lock);
   g_clear_pointer (&before, ndt_voxel_map_unref);
-  guint fit_level = 0;
-  double greatest = 0;
   for (guint l = 0; l < NDT_MAX_LEVELS; l++) {
     const NdtVoxelLevel *level = map ? ndt_voxel_map_get_level (map, l) : NULL;
     double share = 1, density = 100;
     if (level && level->n_points > 0) {
-      share = (double)level->n_points / (double)ndt_voxel_map_get_n_points (map);
+      share = ndt_voxel_map_get_share (map, l);
       density = (double)level->n_points / (double)level->n_voxels;
-    }
-    if ((l == 0 || level) && greatest < NDT_LEAST_SHARE && share > greatest) {
-      greatest = share;
-      fit_level = l;
     }
     g_atomic_int_set (&backend->share_ppm[l], (gint)(share * 1e6));
     g_atomic_int_set (&backend->density_milli[l], (gint)MIN (density * 1e3, G_MAXINT));
   }
-  g_atomic_int_set (&backend->fit_level, (gint)fit_level);
+  g_atomic_int_set (&backend->fit_level, map ? (gint)ndt_voxel_map_get_fit_level (map) : 0);
   g_atomic_int_set (&backend->resolution_um, (gint)MIN (params->resolution * 1e6, G_MAXINT));
   if (!ndt_log_wants (backend->log, NDT_LOG_INFO))
     return;

@@ -309,12 +309,9 @@ double ndt_backend_get_resolution (const NdtBackend *backend);
 /* @share: fraction of that map's points that lie in voxels; @density: mean number of points of a
  *   voxel. 1 and 100 where they are not known, 0 and 0 without a map. Any thread. */
 void ndt_backend_get_map_density (const NdtBackend *backend, double *share, double *density);
-/* The level of that map by which scans are compared with it: the finest that is not sparse, that
- * is, whose voxels have NDT_LEAST_SHARE of the map's points, and otherwise the one with the
- * greatest share: in a sparse level it depends on how surfaces lie in the cells which points of a
- * scan have a voxel. 0 where shares are not known, as of a map that was made on a device.
- * @resolution: edge of its cells, metres; @share, @density: as above, of its voxels. Any thread. */
-#define NDT_LEAST_SHARE 0.8
+/* The level of that map by which scans are compared with it, ndt_voxel_map_get_fit_level(); 0 where
+ * shares are not known, as of a map that was made on a device. @resolution: edge of its cells,
+ * metres; @share, @density: as above, of its voxels. Any thread. */
 guint ndt_backend_get_fit_level (
     const NdtBackend *backend, double *resolution, double *share, double *density);
 /* (transfer full) (nullable): that map; NULL without one, and where it exists on the device alone.

@@ -101,20 +101,26 @@ count_pierced (NdtRays *rays, NdtInstructions instructions)
   return n;
 }
 
-/* How many rays end on no voxel. */
+/* How many rays end on no voxel of @level. */
 static guint
-count_unexplained (const NdtRays *rays)
+count_unexplained (const NdtRays *rays, const NdtVoxelLevel *level)
 {
-  const NdtVoxelLevel *level = rays->level;
+  double shift[3], end[NDT_MAP_RAYS][3];
   gint32 cells[NDT_MAP_RAYS][3];
   guint n = 0;
+  /* From the origin of @level instead of the finest one's. */
+  for (guint k = 0; k < 3; k++)
+    shift[k] = rays->level->resolution * (double)rays->level->origin[k] -
+               level->resolution * (double)level->origin[k];
   for (guint i = 0; i < rays->n; i++) {
-    get_cell (level, rays->end[i], cells[i]);
+    for (guint k = 0; k < 3; k++)
+      end[i][k] = rays->end[i][k] + shift[k];
+    get_cell (level, end[i], cells[i]);
     const guint64 key = ndt_block_key (cells[i][0] >> 2, cells[i][1] >> 2, cells[i][2] >> 2);
     __builtin_prefetch (&level->blocks[ndt_block_hash (key, level->block_shift)]);
   }
   for (guint i = 0; i < rays->n; i++)
-    n += !is_explained (level, cells[i], rays->end[i]);
+    n += !is_explained (level, cells[i], end[i]);
   return n;
 }
 
@@ -182,7 +188,8 @@ ndt_map_rays (const NdtVoxelMap *map, const NdtCloudView *points, const NdtPose 
     choose (&rays, points, sensor, MAX (min_range, LEAST_RANGE),
         max_range > 0 ? MIN (max_range, MOST_RANGE) : MOST_RANGE);
   out->n = rays.n;
-  out->n_unexplained = count_unexplained (&rays);
+  out->n_unexplained =
+      count_unexplained (&rays, ndt_voxel_map_get_level (map, ndt_voxel_map_get_fit_level (map)));
   out->n_pierced = count_pierced (&rays, ndt_voxel_map_get_instructions (map));
 }
 

@@ -24,7 +24,9 @@ typedef struct {
 } NdtMapRays;
 
 /* @points: in the sensor's frame; @sensor: its pose in the map; @min_range, @max_range: of points
- * that count, metres; 0: no limit. Of the finest level of @map. */
+ * that count, metres; 0: no limit. Ends are looked for in the level by which scans are compared
+ * with
+ * @map, ndt_voxel_map_get_fit_level(), and rays pass through voxels of the finest. */
 void ndt_map_rays (const NdtVoxelMap *map, const NdtCloudView *points, const NdtPose *sensor,
     double min_range, double max_range, NdtMapRays *out);
 

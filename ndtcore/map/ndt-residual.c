@@ -50,9 +50,11 @@ ndt_residual_of_point (const NdtVoxelLevel *level, const double p[3])
 }
 
 double
-ndt_residual_off_map (
-    const NdtVoxelLevel *level, const float *xyz, guint n, const NdtPose *pose, double share)
+ndt_residual_off_map (const NdtVoxelMap *map, const float *xyz, guint n, const NdtPose *pose)
 {
+  const guint at = ndt_voxel_map_get_fit_level (map);
+  const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, at);
+  const double share = ndt_voxel_map_get_share (map, at);
   guint n_near = 0, n_off = 0;
   for (guint i = 0; i < n; i++) {
     const float *p = xyz + 3 * (gsize)i;

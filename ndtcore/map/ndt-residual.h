@@ -23,18 +23,18 @@ double ndt_residual_of_point (const NdtVoxelLevel *level, const double p[3]);
 
 /**
  * ndt_residual_off_map:
- * @level: of a map
+ * @map: in the host's memory
  * @xyz: packed points of a thinned scan
  * @n: of these
  * @pose: of their frame in the map
- * @share: of the map's points, those that lie in voxels, 0 to 1
  *
  * The share of the points 2 to 60 m away that are more than three standard deviations from their
- * voxel, and from those beside it, beyond the share of the map's own points that lie in no voxel.
+ * voxel, and from those beside it, beyond the share of the map's own points that lie in no voxel:
+ * of the level by which scans are compared with it, ndt_voxel_map_get_fit_level().
  * In place it is next to 0; a scan that fits a place that only looks like its own has 0.03 and
  * more.
  */
 double ndt_residual_off_map (
-    const NdtVoxelLevel *level, const float *xyz, guint n, const NdtPose *pose, double share);
+    const NdtVoxelMap *map, const float *xyz, guint n, const NdtPose *pose);
 
 G_END_DECLS

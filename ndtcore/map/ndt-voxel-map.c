@@ -98,6 +98,25 @@ ndt_voxel_map_get_level (const NdtVoxelMap *map, guint level)
   return level < map->n_levels ? &map->levels[level] : NULL;
 }
 
+double
+ndt_voxel_map_get_share (const NdtVoxelMap *map, guint level)
+{
+  const guint64 n = map->levels[level].n_points;
+  return n > 0 ? (double)n / (double)map->n_points : 1;
+}
+
+guint
+ndt_voxel_map_get_fit_level (const NdtVoxelMap *map)
+{
+  guint best = 0;
+  for (guint l = 1; l < map->n_levels; l++) {
+    const double greatest = ndt_voxel_map_get_share (map, best);
+    if (greatest < NDT_LEAST_SHARE && ndt_voxel_map_get_share (map, l) > greatest)
+      best = l;
+  }
+  return best;
+}
+
 gint64
 ndt_voxel_level_find (const NdtVoxelLevel *level, gint32 x, gint32 y, gint32 z)
 {

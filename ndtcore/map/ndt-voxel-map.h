@@ -119,6 +119,14 @@ const NdtVoxelMapParams *ndt_voxel_map_get_params (const NdtVoxelMap *map);
 guint ndt_voxel_map_get_n_levels (const NdtVoxelMap *map);
 /* level 0 is the finest; NULL where there is none. */
 const NdtVoxelLevel *ndt_voxel_map_get_level (const NdtVoxelMap *map, guint level);
+/* Fraction of the map's points that lie in voxels of a level; 1 where it is not known. */
+double ndt_voxel_map_get_share (const NdtVoxelMap *map, guint level);
+/* The level by which scans are compared with the map: the finest that is not sparse, that is, whose
+ * voxels have NDT_LEAST_SHARE of the map's points, and otherwise the one with the greatest share:
+ * in a sparse level it depends on how surfaces lie in the cells which points of a scan have a
+ * voxel. */
+#define NDT_LEAST_SHARE 0.8
+guint ndt_voxel_map_get_fit_level (const NdtVoxelMap *map);
 /* Index of the voxel of a cell relative to the level's origin, or -1. */
 gint64 ndt_voxel_level_find (const NdtVoxelLevel *level, gint32 x, gint32 y, gint32 z);
 /* For ndt_map_rays(): a word for each slot of the finest level's blocks, to be read and written

@@ -86,10 +86,7 @@ static double
 get_off_map (NdtBackend *backend, const float *xyz, guint n_points, const NdtPose *pose)
 {
   g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (backend);
-  double share, density;
-  ndt_backend_get_map_density (backend, &share, &density);
-  return map ? ndt_residual_off_map (ndt_voxel_map_get_level (map, 0), xyz, n_points, pose, share)
-             : 0;
+  return map ? ndt_residual_off_map (map, xyz, n_points, pose) : 0;
 }
 
 gboolean

@@ -30,7 +30,6 @@ ndt_localizer_get_off_map (
     NdtLocalizer *localizer, guint slot, const NdtPose *sensor, double *off, GError **error)
 {
   g_autoptr (NdtVoxelMap) map = ndt_backend_ref_map (localizer->backend);
-  double share, density;
   guint n = 0;
   *off = 0;
   if (!map)
@@ -38,9 +37,7 @@ ndt_localizer_get_off_map (
   if (!ndt_backend_get_scan (localizer->backend, slot, NULL, 0, &n, error) ||
       !get_thinned (localizer, slot, n, &n, error))
     return FALSE;
-  ndt_backend_get_map_density (localizer->backend, &share, &density);
-  *off =
-      ndt_residual_off_map (ndt_voxel_map_get_level (map, 0), localizer->thinned, n, sensor, share);
+  *off = ndt_residual_off_map (map, localizer->thinned, n, sensor);
   return TRUE;
 }
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/map/ndt-map-rays.h"
+#include "ndtcore/map/ndt-residual.h"
 #include "ndtcore/track/ndt-fit.h"
 
 #define SPACING 0.25 /* of the map's points on its surfaces, metres */
@@ -161,6 +163,48 @@ test_sparse (void)
   g_assert_cmpfloat (most, >, 1.2);
 }
 
+/* Share of the points of the scan in slot 0 that lie beside the map. */
+static double
+get_off_map (NdtBackend *backend, const NdtVoxelMap *map, const NdtPose *pose)
+{
+  guint n;
+  g_assert_true (ndt_backend_get_scan (backend, 0, NULL, 0, &n, NULL));
+  g_autofree float *xyz = g_new (float, 3 * n);
+  g_assert_true (ndt_backend_get_scan (backend, 0, xyz, n, &n, NULL));
+  return ndt_residual_off_map (map, xyz, n, pose);
+}
+
+/* What lies beside the map is told by the same level: in place next to nothing, wherever surfaces
+ * lie in the cells, and elsewhere much. */
+static void
+test_beside (void)
+{
+  for (guint i = 0; i < 4; i++) {
+    const double shift = 0.137 * i;
+    NdtPose truth;
+    NdtMapRays rays;
+    g_autoptr (NdtVoxelMap) map = make_map (0.5, 3, shift);
+    NdtBackend *backend = open_backend (map, 0.5, shift, &truth);
+    g_autofree float *xyz = g_new (float, 3 * N_ROUND * N_RINGS);
+    guint n;
+    g_assert_true (ndt_backend_get_scan (backend, 0, xyz, N_ROUND * N_RINGS, &n, NULL));
+    const NdtCloudView points = ndt_cloud_view_xyz_f32 (xyz, n);
+    NdtPose wrong = truth;
+    wrong.position[1] += 1.5;
+    ndt_map_rays (map, &points, &truth, 0, 0, &rays);
+    const double off = get_off_map (backend, map, &truth);
+    const double elsewhere = get_off_map (backend, map, &wrong);
+    g_test_message ("moved by %.3f: %u of %u rays, %.3f and elsewhere %.3f off the map", shift,
+        rays.n_unexplained, rays.n, off, elsewhere);
+    g_assert_cmpuint (rays.n, ==, NDT_MAP_RAYS);
+    g_assert_cmpuint (rays.n_unexplained, <, rays.n / 10);
+    /* CLOSING_OFF_MAP, with which it is compared. */
+    g_assert_cmpfloat (off, <, 0.02);
+    g_assert_cmpfloat (elsewhere, >, 0.02);
+    ndt_backend_close (backend);
+  }
+}
+
 /* Of a map that is dense for its cells, or has no coarser level, nothing else is evaluated. */
 static void
 test_finest (void)
@@ -218,6 +262,7 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fit/sparse", test_sparse);
+  g_test_add_func ("/fit/beside", test_beside);
   g_test_add_func ("/fit/finest", test_finest);
   g_test_add_func ("/fit/none", test_none);
   return g_test_run ();

@@ -120,6 +120,7 @@ static NdtMapRays
 follow_slowly (const NdtVoxelMap *map, const float *points, guint n, const NdtPose *sensor)
 {
   const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
+  const NdtVoxelLevel *ends_in = ndt_voxel_map_get_level (map, ndt_voxel_map_get_fit_level (map));
   const double r = level->resolution;
   NdtMapRays rays = {.n = n};
   double rotation[9], o[3];
@@ -130,7 +131,7 @@ follow_slowly (const NdtVoxelMap *map, const float *points, guint n, const NdtPo
     const double p[3] = {
         (double)points[3 * i], (double)points[3 * i + 1], (double)points[3 * i + 2]};
     const double range = sqrt (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
-    double u[3], at[3], d[3];
+    double u[3], at[3], end[3], d[3];
     gint32 cell[3], beside[3];
     gboolean ends = FALSE, pierces = FALSE;
     for (guint k = 0; k < 3; k++) {
@@ -138,12 +139,15 @@ follow_slowly (const NdtVoxelMap *map, const float *points, guint n, const NdtPo
              range;
       at[k] = o[k] + range * u[k];
     }
-    get_cell (level, at, cell);
+    for (guint k = 0; k < 3; k++)
+      end[k] =
+          at[k] + r * (double)level->origin[k] - ends_in->resolution * (double)ends_in->origin[k];
+    get_cell (ends_in, end, cell);
     for (gint k = 0; k < 27; k++) {
       beside[0] = cell[0] + k % 3 - 1;
       beside[1] = cell[1] + k / 3 % 3 - 1;
       beside[2] = cell[2] + k / 9 - 1;
-      const NdtVoxel *voxel = find (level, beside, at, d);
+      const NdtVoxel *voxel = find (ends_in, beside, end, d);
       ends = ends || (voxel && form (voxel, d, d) < 16);
     }
     const double to = range - MAX (1.5 * r, 0.1 * range);
