@@ -432,7 +432,7 @@ fine_leaves (TrustInputs *inputs, const TrustRow *row, guint seed, TrustCase *tr
 
 #define WRONG TRUST_NOT_WRONG
 #define BOTH (TRUST_NOT_WRONG | TRUST_NOT_SHY)
-#define CALM (TRUST_NOT_WRONG | TRUST_CALM | TRUST_NEES | TRUST_ELLIPSE)
+#define CALM (TRUST_NOT_WRONG | TRUST_CALM | TRUST_NEES | TRUST_ELLIPSE | TRUST_RAYS)
 
 const TrustRow trust_rows[] = {
     {"place/other town 2", other_map, NDT_SIM_WORLD_TOWN, 2, .bounds = WRONG},

@@ -25,6 +25,7 @@ typedef enum {
   TRUST_NEES = 1 << 5,      /* 0.4 to 2.25 times the 6 of a covariance that holds */
   TRUST_PASSES = 1 << 6,    /* of all rows: no scan takes more passes than it may */
   TRUST_ELLIPSE = 1 << 7,   /* 75 % of ellipses of 95 % hold the truth, over many seeds 89 % */
+  TRUST_RAYS = 1 << 8,      /* 5 % of the rays at most end on nothing (docs/tracking.md: 2 %) */
 } TrustBound;
 
 typedef struct _TrustRow TrustRow;

@@ -181,7 +181,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
   g_assert_true (ndt_localizer_set_params (localizer, &trust->params, &error));
   if (trust->has_initial)
     ndt_localizer_set_initial_pose (localizer, &trust->initial);
-  guint row = 0, n_mean = 0, n_nees = 0;
+  guint row = 0, n_mean = 0, n_nees = 0, n_rays = 0;
   gint64 back = -1;
   memset (result, 0, sizeof (*result));
   for (guint i = 0; i < trust->n; i++) {
@@ -244,6 +244,10 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
       result->in_ellipse += nees_of (trust, c, e, 2) <= CHI2_95;
       n_nees++;
     }
+    if (right && l.rays.n > 0) {
+      result->unexplained += (double)l.rays.n_unexplained / l.rays.n;
+      n_rays++;
+    }
     if (!tracks || !right)
       back = -1;
     else if (back < 0)
@@ -275,6 +279,7 @@ trust_case_run (const TrustCase *trust, gboolean verbose, TrustResult *result)
   result->mean /= MAX (n_mean, 1);
   result->nees /= MAX (n_nees, 1);
   result->in_ellipse /= MAX (n_nees, 1);
+  result->unexplained /= MAX (n_rays, 1);
   result->passes /= MAX (result->n, 1);
   result->back = back < 0 ? -1 : 1e-9 * (double)(back - trust->times[trust->since]);
 }

@@ -78,6 +78,7 @@ struct _TrustCase {
  * @n_outside: counted scans whose position is more than 3 σ off in x and y
  * @nees: mean of εᵀ C⁻¹ ε of scans that are tracking, C with that of the truth …
  * @in_ellipse: … and the share of them in whose 95 % ellipse of x and y the truth lies
+ * @unexplained: of scans that are right, the mean share of rays that end on nothing
  * @passes: passes over the scan, one over a sample counting for its part, mean of all scans …
  * @most_passes: … and the most
  * @n_costly: scans that take more than they may, trust_case_run()
@@ -99,6 +100,7 @@ typedef struct {
   double back;
   double nees;
   double in_ellipse;
+  double unexplained;
   double passes;
   double most_passes;
   guint n_costly;

@@ -48,7 +48,7 @@ is_asked_for (const gchar *name)
 typedef struct {
   guint n_runs, n, n_wrong, most_wrong, row, n_right, n_right_tracking, n_lost, n_tracking;
   guint n_counted, n_outside, n_sure, n_back, n_costly;
-  double largest, mean, back, nees, in_ellipse, passes, most_passes;
+  double largest, mean, back, nees, in_ellipse, unexplained, passes, most_passes;
 } Sum;
 
 static void
@@ -72,6 +72,7 @@ add (Sum *sum, const TrustResult *r)
   sum->mean += r->mean;
   sum->nees += r->nees;
   sum->in_ellipse += r->in_ellipse;
+  sum->unexplained += r->unexplained;
   sum->passes += r->passes;
   sum->most_passes = MAX (sum->most_passes, r->most_passes);
   sum->n_costly += r->n_costly;
@@ -101,6 +102,8 @@ judge (const TrustRow *row, const Sum *s)
     missed |= TRUST_ELLIPSE;
   if (s->n_outside > 0.01 * s->n_counted || s->n_sure > 0)
     missed |= TRUST_SIGMA;
+  if (s->unexplained > 0.05 * s->n_runs)
+    missed |= TRUST_RAYS;
   missed &= row->bounds;
   if (s->n_costly > 0 && most_passes < 0)
     missed |= TRUST_PASSES;
@@ -111,7 +114,7 @@ static gchar *
 to_words (guint missed)
 {
   static const gchar *const words[] = {
-      " WRONG", " SHY", " SHY", " BACK", " SIGMA", " NEES", " PASSES", " ELLIPSE"};
+      " WRONG", " SHY", " SHY", " BACK", " SIGMA", " NEES", " PASSES", " ELLIPSE", " RAYS"};
   GString *text = g_string_new (NULL);
   for (guint i = 0; i < G_N_ELEMENTS (words); i++)
     if (missed >> i & 1)
