@@ -331,11 +331,11 @@ ndt_tracker_in_gate (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
     if (guess->prediction == NDT_PREDICTION_ODOMETRY && !guess->far)
       return 0;
   }
-  if (guess->coasts)
+  if (guess->coasts) {
+    const double t = fmin (guess->elapsed, NDT_TRACKER_GATE_TIME);
     return ndt_tracker_is_near (pose, &guess->own, NDT_TRACKER_GATE,
-        NDT_TRACKER_GATE_TURN +
-            0.5 * NDT_TRACKER_TURN_ACCELERATION * guess->elapsed * guess->elapsed,
-        guess->elapsed);
+        NDT_TRACKER_GATE_TURN + 0.5 * NDT_TRACKER_TURN_ACCELERATION * t * t, t);
+  }
   if (guess->prediction == NDT_PREDICTION_ODOMETRY && !guess->is_lost)
     return 0;
   /* The velocity is not known. */

@@ -222,6 +222,9 @@ typedef struct {
 #define NDT_TRACKER_ACCELERATION 10.0
 /* The same of a turn, rad/s²: a body that begins or ends a turn between two scans. */
 #define NDT_TRACKER_TURN_ACCELERATION 2.0
+/* In more time than this, seconds, the gate is not wider: a place that is farther off is confirmed
+ * by the scans after it, whatever the body may have done meanwhile. */
+#define NDT_TRACKER_GATE_TIME 1.0
 
 /* Largest velocity of a body whose velocity is not known, m/s and rad/s. */
 #define NDT_TRACKER_MAX_SPEED 40.0
