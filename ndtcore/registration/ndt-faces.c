@@ -318,7 +318,7 @@ find_offset (const NdtVoxelLevel *level, const Group *group, const double origin
     return 0;
   const double half = sqrt (sigma * sigma - MAX (variance, 0));
   const double beyond = away > 0 ? mean : -mean;
-  return (away > 0 ? -1 : 1) * (half + MAX (beyond, 0));
+  return (away > 0 ? -1 : 1) * MAX (half + beyond, 0);
 }
 
 /* Of a surface that across it: along it that of its other voxels, which are not looked at, makes up

@@ -84,8 +84,9 @@ test_shift (void)
   static const struct {
     double wall, behind, off, shift;
   } cases[] = {
-      /* Both faces in a cell, whose mean is in their middle. */
+      /* Both faces in a cell, whose mean is in their middle: there, and in place. */
       {10.2, 0.3, 0.15, -0.15},
+      {10.2, 0.3, 0, 0},
       /* A border of cells between them: on the farther one, and in place. */
       {9.85, 0.3, 0.3, -0.3},
       {9.85, 0.3, 0, 0},
