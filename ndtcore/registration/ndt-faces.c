@@ -380,9 +380,6 @@ ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points, const N
       shift[k] += step * axis[k];
   }
   square = dot (shift, shift);
-  if (g_getenv ("DBG"))
-    g_printerr (
-        "%g %g %g curv %g %g %g\n", shift[0], shift[1], shift[2], values[0], values[1], values[2]);
   if (square >= LEAST_SHIFT * LEAST_SHIFT * r * r)
     return TRUE;
   memset (shift, 0, 3 * sizeof (double));

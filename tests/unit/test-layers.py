@@ -4,12 +4,13 @@
 
     test-layers.py SOURCE-ROOT
 
-Four rules, as tables; add a folder where it belongs:
+Five rules, as tables; add a folder where it belongs:
 - LAYERS: a file of a folder includes headers of its own folder and of those before it in its list.
 - PLAIN: no file of these folders includes a header of GStreamer, gst* files (elements and their
   helpers) of the folder excepted.
 - No circles: files of ndtcore and cuda whose functions call each other's.
 - MAX_FILES: a folder of the product with more sources is divided.
+- QUIET: libraries read no environment and print nothing but by their log.
 """
 import collections
 import os
@@ -54,6 +55,14 @@ LARGE = {
 
 # file: reason. An exception that is not needed fails.
 EXCEPTIONS = {}
+
+# Folders whose files call none of these functions, but for those of TOOLS and of MAY_READ.
+QUIET = ['ndtcore', 'cuda']
+TOOLS = 'ndtcore/tools/'
+LOUD = re.compile(r'\b((?:g_|secure_)?getenv|g_print|g_printerr|printf|puts|perror)\s*\(')
+MAY_READ = {
+    'ndtcore/base/ndt-instructions.c': 'NDT_KERNEL, of tests of each set of instructions',
+}
 
 SOURCES = ('.c', '.h', '.cu', '.cuh', '.cpp')
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
@@ -177,6 +186,23 @@ def check_sizes(root):
     return faults
 
 
+def check_quiet(root):
+    faults = []
+    needed = set()
+    for folder in QUIET:
+        for path in sources(root, folder):
+            if path.startswith(TOOLS):
+                continue
+            with open(os.path.join(root, path), encoding='utf-8') as file:
+                calls = LOUD.findall(COMMENT.sub('', file.read()))
+            needed.update([path] if calls else [])
+            if path not in MAY_READ:
+                faults += [f'{path} calls {call}' for call in calls]
+    faults += [f'{path} is an exception that is not needed'
+               for path in MAY_READ if path not in needed and os.path.exists(os.path.join(root, path))]
+    return faults
+
+
 def check_rules():
     """The rules find what they forbid."""
     import tempfile
@@ -195,7 +221,7 @@ def check_rules():
         for path in EXCEPTIONS:
             write(path, '<gst/gst.h>')
         ok = check_layers(root) == [] and check_plain(root) == [] and check_circles(root) == [] and \
-            check_sizes(root) == []
+            check_sizes(root) == [] and check_quiet(root) == []
         write('ndtcore/base/ndt-b.h', '"ndtcore/align/ndt-a.h"')
         write('gst/mcap/ros/cdr.h', '<gst/gst.h>')
         write('gst/mcap/ros/gstbag.h', '<gst/gst.h>')
@@ -206,16 +232,19 @@ def check_rules():
         for name, other in (('a', 'b'), ('b', 'a')):
             with open(os.path.join(root, f'cuda/ndt-cuda-{name}.c'), 'w', encoding='utf-8') as file:
                 file.write(f'int\nndt_cuda_{name} (int n)\n{{\n  return ndt_cuda_{other} (n);\n}}\n')
+        with open(os.path.join(root, 'ndtcore/base/ndt-b.c'), 'w', encoding='utf-8') as file:
+            file.write('  if (g_getenv ("DEBUG")) /* getenv () */\n    g_printerr ("printf");\n')
         return ok and len(check_layers(root)) == 2 and len(check_plain(root)) == 2 and \
-            len(check_circles(root)) > 0 and len(check_sizes(root)) == 1
+            len(check_circles(root)) > 0 and len(check_sizes(root)) == 1 and \
+            len(check_quiet(root)) == 2
 
 
 def main():
     root = sys.argv[1]
-    print('1..5')
+    print('1..6')
     failed = 0
     tests = [('layers', check_layers), ('plain', check_plain), ('circles', check_circles),
-             ('sizes', check_sizes)]
+             ('sizes', check_sizes), ('quiet', check_quiet)]
     for i, (name, check) in enumerate(tests, 1):
         faults = check(root)
         for fault in faults:
@@ -223,7 +252,7 @@ def main():
         print(f'{"not ok" if faults else "ok"} {i} {name}')
         failed += bool(faults)
     ok = check_rules()
-    print(f'{"ok" if ok else "not ok"} 5 rules')
+    print(f'{"ok" if ok else "not ok"} 6 rules')
     return 1 if failed or not ok else 0
 
 
