@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "ndtcore/math/ndt-formulas.h"
+#include "ndtcore/scan/ndt-scan-filter.h"
 
 /* Points that are looked at, and the table of their voxels, a power of two. */
 #define N_POINTS 2048
 #define N_SLOTS (2 * N_POINTS)
 /* Nearer points are of the vehicle, metres. */
-#define LEAST_RANGE 1.0
+#define LEAST_RANGE 1.0f
 /* A scan that is thinned to half a cell has so many points of a surface in a cell: more of the
  * sample count as these. */
 #define MOST_OF_CELL 4.0
@@ -177,9 +178,10 @@ choose (gsize n_points, gsize n, gsize i)
 /* @origin: the sensor's position from the level's origin. */
 static void
 collect (Groups *groups, const NdtVoxelLevel *level, const NdtCloudView *points,
-    const NdtPose *sensor, const double origin[3], double least, double most, double d2)
+    const NdtScanFilter *filter, const NdtPose *sensor, const double origin[3], double d2)
 {
   const double r = level->resolution;
+  const float least = MAX (filter->min_range, LEAST_RANGE);
   const gsize n = MIN (points->n_points, N_POINTS);
   double rotation[9];
   ndt_pose_get_rotation (sensor, rotation);
@@ -187,14 +189,16 @@ collect (Groups *groups, const NdtVoxelLevel *level, const NdtCloudView *points,
     double p[3], from[3];
     gint32 cell[3];
     ndt_cloud_view_get (points, choose (points->n_points, n, i), p);
-    const double range = sqrt (dot (p, p));
-    if (!(range >= least && range <= most))
+    if (!ndt_scan_keep ((float)p[0], (float)p[1], (float)p[2], least, filter->max_range,
+            filter->use_box, filter->box_min, filter->box_max))
       continue;
+    gboolean in_range = TRUE;
     for (guint k = 0; k < 3; k++) {
       from[k] = origin[k] + dot (rotation + 3 * k, p);
-      cell[k] = (gint32)floor (from[k] / r);
+      in_range = in_range && fabs (from[k]) < NDT_KEY_LIMIT * r;
+      cell[k] = in_range ? (gint32)floor (from[k] / r) : 0;
     }
-    const gint64 at = ndt_voxel_level_find (level, cell[0], cell[1], cell[2]);
+    const gint64 at = in_range ? ndt_voxel_level_find (level, cell[0], cell[1], cell[2]) : -1;
     if (at < 0)
       continue;
     const NdtVoxel *voxel = &level->voxels[at];
@@ -338,8 +342,8 @@ add_curvature (const Group *group, const Plane *plane, double r, double weight, 
 }
 
 gboolean
-ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points, const NdtPose *sensor,
-    double min_range, double max_range, double d2, double shift[3])
+ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points,
+    const NdtScanFilter *filter, const NdtPose *sensor, double d2, double shift[3])
 {
   const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
   const double r = level->resolution;
@@ -354,8 +358,7 @@ ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points, const N
   Groups groups;
   groups.n = 0;
   memset (groups.slots, 0, sizeof (groups.slots));
-  collect (&groups, level, points, sensor, origin, MAX (min_range, LEAST_RANGE),
-      max_range > 0 ? max_range : INFINITY, d2);
+  collect (&groups, level, points, filter, sensor, origin, d2);
   for (guint i = 0; i < groups.n; i++) {
     const Group *group = &groups.groups[i];
     const double weight = MIN (group->n, MOST_OF_CELL) / group->n;

@@ -3,6 +3,7 @@
  * docs/tracking.md, "Walls with two faces"; docs/tracking-figures.md has the measurements. */
 #pragma once
 
+#include "ndtcore/align/ndt-backend.h"
 #include "ndtcore/map/ndt-voxel-map.h"
 #include "ndtcore/math/ndt-pose.h"
 
@@ -16,9 +17,8 @@ gboolean ndt_faces_are_in (NdtVoxelMap *map);
  * ndt_faces_get_shift:
  * @map: its finest level is looked at
  * @points: of the scan, in the sensor's frame
- * @sensor: its pose in the map, an optimum of the score
- * @min_range: of points that count, metres
- * @max_range: likewise; 0: no limit
+ * @filter: of the points that count; its leaves are not used
+ * @sensor: the scan's pose in the map, an optimum of the score
  * @d2: of the objective (#NdtGauss)
  * @shift: metres, map frame
  *
@@ -30,7 +30,7 @@ gboolean ndt_faces_are_in (NdtVoxelMap *map);
  * Returns: FALSE where it is less than a twentieth of a cell; @shift is 0 then
  */
 gboolean ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points,
-    const NdtPose *sensor, double min_range, double max_range, double d2, double shift[3]);
+    const NdtScanFilter *filter, const NdtPose *sensor, double d2, double shift[3]);
 
 /* Raises the variance along @shift, in a 6×6 covariance that begins with the position, to its
  * square. */

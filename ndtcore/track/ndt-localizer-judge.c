@@ -667,7 +667,7 @@ ndt_localizer_step_add_faces (
     return;
   const NdtGauss gauss = ndt_gauss (
       params->registration.align.outlier_ratio, ndt_voxel_map_get_params (map)->resolution);
-  if (ndt_faces_get_shift (map, &step->observation->points, sensor,
-          (double)params->filter.min_range, (double)params->filter.max_range, gauss.d2, shift))
+  if (ndt_faces_get_shift (
+          map, &step->observation->points, &params->filter, sensor, gauss.d2, shift))
     ndt_faces_raise (shift, registration->covariance);
 }

@@ -11,6 +11,8 @@ enum { N_MAP = 300000, N_SCAN = 16384 };
 #define RESOLUTION 2.0
 #define D2 0.5
 
+static const NdtScanFilter none = NDT_SCAN_FILTER_NONE;
+
 /* A room from −9 to 9 m along y and 0 to 6 m high, whose walls along x are at −@wall and @wall; of
  * the second one the map has another face, @behind it. */
 static double
@@ -105,7 +107,7 @@ test_shift (void)
     const NdtCloudView points = ndt_cloud_view_xyz_f32 (scan, N_SCAN);
     const NdtPose pose = {{place[0] + cases[i].off, place[1], place[2]}, {0, 0, 0, 1}};
     double shift[3], again[3];
-    const gboolean found = ndt_faces_get_shift (map, &points, &pose, 0, 0, D2, shift);
+    const gboolean found = ndt_faces_get_shift (map, &points, &none, &pose, D2, shift);
     g_test_message ("case %u: %.3f %.3f %.3f", i, shift[0], shift[1], shift[2]);
     g_assert_cmpint (found, ==, cases[i].shift != 0);
     /* Where the wall meets the others its voxels are of several surfaces, and keep the pose. */
@@ -113,11 +115,20 @@ test_shift (void)
     g_assert_cmpfloat (shift[0], >=, 1.1 * cases[i].shift);
     g_assert_cmpfloat (fabs (shift[1]), <, 0.03);
     g_assert_cmpfloat (fabs (shift[2]), <, 0.03);
-    ndt_faces_get_shift (map, &points, &pose, 0, 0, D2, again);
+    ndt_faces_get_shift (map, &points, &none, &pose, D2, again);
     g_assert_cmpmem (shift, sizeof (shift), again, sizeof (again));
-    /* None of the points counts. */
-    g_assert_false (ndt_faces_get_shift (map, &points, &pose, 100, 0, D2, shift));
-    g_assert_false (ndt_faces_get_shift (map, &points, &pose, 0, 1, D2, shift));
+    /* None of the points counts, nor those of the wall. */
+    for (guint k = 0; k < 3; k++) {
+      NdtScanFilter filter = none;
+      filter.min_range = k == 0 ? 100 : 0;
+      filter.max_range = k == 1 ? 1 : 0;
+      filter.use_box = k == 2;
+      for (guint axis = 0; axis < 3; axis++) {
+        filter.box_min[axis] = -20;
+        filter.box_max[axis] = axis == 0 ? 7 : 20;
+      }
+      g_assert_false (ndt_faces_get_shift (map, &points, &filter, &pose, D2, shift));
+    }
   }
 }
 
@@ -176,12 +187,12 @@ test_odd_input (void)
   double shift[3];
   for (guint n = 0; n <= 4; n++) {
     const NdtCloudView points = ndt_cloud_view_xyz_f32 (odd, n);
-    g_assert_false (ndt_faces_get_shift (map, &points, &pose, 0, 0, D2, shift));
+    g_assert_false (ndt_faces_get_shift (map, &points, &none, &pose, D2, shift));
     g_assert_cmpfloat (shift[0], ==, 0);
   }
   pose.position[0] = 1e300;
   const NdtCloudView points = ndt_cloud_view_xyz_f32 (odd, 4);
-  g_assert_false (ndt_faces_get_shift (map, &points, &pose, 0, 0, D2, shift));
+  g_assert_false (ndt_faces_get_shift (map, &points, &none, &pose, D2, shift));
 }
 
 static void
