@@ -64,11 +64,11 @@ typedef struct {
   float square[6];
 } Group;
 
-typedef struct {
+struct _NdtFaces {
   guint n;
   guint16 slots[N_SLOTS]; /* index + 1 */
   Group groups[N_POINTS];
-} Groups;
+};
 
 /* The direction across a surface, and the inverse variance along it. */
 typedef struct {
@@ -131,20 +131,32 @@ get_plane (const NdtVoxel *voxel, Plane *plane)
   plane->along = trace - plane->across;
 }
 
+NdtFaces *
+ndt_faces_new (void)
+{
+  return g_new (NdtFaces, 1);
+}
+
+void
+ndt_faces_free (NdtFaces *faces)
+{
+  g_free (faces);
+}
+
 /* ---- Sample ---- */
 
 static Group *
-find_group (Groups *groups, guint32 voxel)
+find_group (NdtFaces *faces, guint32 voxel)
 {
   guint at = voxel * 2654435761u >> 20; /* of N_SLOTS */
-  while (groups->slots[at]) {
-    Group *group = &groups->groups[groups->slots[at] - 1];
+  while (faces->slots[at]) {
+    Group *group = &faces->groups[faces->slots[at] - 1];
     if (group->voxel == voxel)
       return group;
     at = (at + 1) % N_SLOTS;
   }
-  Group *group = &groups->groups[groups->n++];
-  groups->slots[at] = (guint16)groups->n;
+  Group *group = &faces->groups[faces->n++];
+  faces->slots[at] = (guint16)faces->n;
   *group = (Group){.voxel = voxel};
   return group;
 }
@@ -177,7 +189,7 @@ choose (gsize n_points, gsize n, gsize i)
 
 /* @origin: the sensor's position from the level's origin. */
 static void
-collect (Groups *groups, const NdtVoxelLevel *level, const NdtCloudView *points,
+collect (NdtFaces *faces, const NdtVoxelLevel *level, const NdtCloudView *points,
     const NdtScanFilter *filter, const NdtPose *sensor, const double origin[3], double d2)
 {
   const double r = level->resolution;
@@ -204,7 +216,7 @@ collect (Groups *groups, const NdtVoxelLevel *level, const NdtCloudView *points,
     const NdtVoxel *voxel = &level->voxels[at];
     for (guint k = 0; k < 3; k++)
       from[k] -= r * cell[k] + (double)voxel->mean[k];
-    add_point (find_group (groups, (guint32)at), voxel, from, d2);
+    add_point (find_group (faces, (guint32)at), voxel, from, d2);
   }
 }
 
@@ -342,7 +354,7 @@ add_curvature (const Group *group, const Plane *plane, double r, double weight, 
 }
 
 gboolean
-ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points,
+ndt_faces_get_shift (NdtFaces *faces, const NdtVoxelMap *map, const NdtCloudView *points,
     const NdtScanFilter *filter, const NdtPose *sensor, double d2, double shift[3])
 {
   const NdtVoxelLevel *level = ndt_voxel_map_get_level (map, 0);
@@ -354,13 +366,11 @@ ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points,
     if (!(fabs (origin[k]) < NDT_KEY_LIMIT * r))
       return FALSE;
   }
-  /* 160 kB: allocated, its pages would be new ones each time. */
-  Groups groups;
-  groups.n = 0;
-  memset (groups.slots, 0, sizeof (groups.slots));
-  collect (&groups, level, points, filter, sensor, origin, d2);
-  for (guint i = 0; i < groups.n; i++) {
-    const Group *group = &groups.groups[i];
+  faces->n = 0;
+  memset (faces->slots, 0, sizeof (faces->slots));
+  collect (faces, level, points, filter, sensor, origin, d2);
+  for (guint i = 0; i < faces->n; i++) {
+    const Group *group = &faces->groups[i];
     const double weight = MIN (group->n, MOST_OF_CELL) / group->n;
     Plane plane;
     double m[6], drawn[3];

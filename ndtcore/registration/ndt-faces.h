@@ -13,8 +13,17 @@ G_BEGIN_DECLS
  * the first call. Any thread. */
 gboolean ndt_faces_are_in (NdtVoxelMap *map);
 
+/* Owns 155 kB, which are reused from scan to scan: more than threads' stacks have room for (musl's
+ * are 128 kB). Not thread-safe. */
+typedef struct _NdtFaces NdtFaces;
+
+NdtFaces *ndt_faces_new (void);
+void ndt_faces_free (NdtFaces *faces);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (NdtFaces, ndt_faces_free)
+
 /**
  * ndt_faces_get_shift:
+ * @faces: memory
  * @map: its finest level is looked at
  * @points: of the scan, in the sensor's frame
  * @filter: of the points that count; its leaves are not used
@@ -29,7 +38,7 @@ gboolean ndt_faces_are_in (NdtVoxelMap *map);
  *
  * Returns: FALSE where it is less than a twentieth of a cell; @shift is 0 then
  */
-gboolean ndt_faces_get_shift (const NdtVoxelMap *map, const NdtCloudView *points,
+gboolean ndt_faces_get_shift (NdtFaces *faces, const NdtVoxelMap *map, const NdtCloudView *points,
     const NdtScanFilter *filter, const NdtPose *sensor, double d2, double shift[3]);
 
 /* Raises the variance along @shift, in a 6×6 covariance that begins with the position, to its

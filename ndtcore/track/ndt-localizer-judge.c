@@ -654,7 +654,7 @@ ndt_localizer_step_add_drift (
  * itself is bent where it is not compensated, and these are the points as the sensor saw them. */
 void
 ndt_localizer_step_add_faces (
-    const NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *sensor)
+    NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *sensor)
 {
   const NdtLocalizerParams *params = &localizer->params;
   NdtRegistration *registration = &step->out.registration;
@@ -667,7 +667,9 @@ ndt_localizer_step_add_faces (
     return;
   const NdtGauss gauss = ndt_gauss (
       params->registration.align.outlier_ratio, ndt_voxel_map_get_params (map)->resolution);
-  if (ndt_faces_get_shift (
-          map, &step->observation->points, &params->filter, sensor, gauss.d2, shift))
+  if (!localizer->faces)
+    localizer->faces = ndt_faces_new ();
+  if (ndt_faces_get_shift (localizer->faces, map, &step->observation->points, &params->filter,
+          sensor, gauss.d2, shift))
     ndt_faces_raise (shift, registration->covariance);
 }

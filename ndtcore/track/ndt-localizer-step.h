@@ -4,6 +4,7 @@
 
 #include "ndtcore/odometry/ndt-course.h"
 #include "ndt-fit.h"
+#include "ndtcore/registration/ndt-faces.h"
 #include "ndtcore/registration/ndt-initial-pose.h"
 #include "ndt-localizer.h"
 #include "ndtcore/odometry/ndt-moving-scan.h"
@@ -21,6 +22,7 @@ struct _NdtLocalizer {
   NdtCourse course; /* of the last scan that had one */
   float *thinned;   /* packed points of a scan */
   guint thinned_capacity;
+  NdtFaces *faces; /* of maps that have such walls */
   NdtFitModel fit;
   gboolean has_planar; /* @planar is where the drive began: its height and tilt */
   NdtPose planar;
@@ -204,7 +206,7 @@ void ndt_localizer_step_add_drift (
     const NdtLocalizerStep *step, double cell, NdtRegistration *registration);
 /* @sensor: where the scan was aligned. */
 void ndt_localizer_step_add_faces (
-    const NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *sensor);
+    NdtLocalizer *localizer, NdtLocalizerStep *step, const NdtPose *sensor);
 
 /* Before a scan is predicted: takes what a search has found. FALSE with NDT_ERROR_CANCELLED. */
 gboolean ndt_localizer_relocate (NdtLocalizer *localizer, GError **error);

@@ -32,6 +32,7 @@ ndt_localizer_free (NdtLocalizer *localizer)
 {
   ndt_relocalizer_free (localizer->relocalizer);
   ndt_moving_scan_free (localizer->moving);
+  g_clear_pointer (&localizer->faces, ndt_faces_free);
   g_free (localizer->thinned);
   g_free (localizer);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Walls of a map with two faces closer than a cell: how far a pose is drawn to the farther one. */
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "ndtcore/registration/ndt-faces.h"
@@ -106,8 +107,9 @@ test_shift (void)
     g_autofree float *scan = make_scan (cases[i].wall, place);
     const NdtCloudView points = ndt_cloud_view_xyz_f32 (scan, N_SCAN);
     const NdtPose pose = {{place[0] + cases[i].off, place[1], place[2]}, {0, 0, 0, 1}};
+    g_autoptr (NdtFaces) faces = ndt_faces_new ();
     double shift[3], again[3];
-    const gboolean found = ndt_faces_get_shift (map, &points, &none, &pose, D2, shift);
+    const gboolean found = ndt_faces_get_shift (faces, map, &points, &none, &pose, D2, shift);
     g_test_message ("case %u: %.3f %.3f %.3f", i, shift[0], shift[1], shift[2]);
     g_assert_cmpint (found, ==, cases[i].shift != 0);
     /* Where the wall meets the others its voxels are of several surfaces, and keep the pose. */
@@ -115,7 +117,7 @@ test_shift (void)
     g_assert_cmpfloat (shift[0], >=, 1.1 * cases[i].shift);
     g_assert_cmpfloat (fabs (shift[1]), <, 0.03);
     g_assert_cmpfloat (fabs (shift[2]), <, 0.03);
-    ndt_faces_get_shift (map, &points, &none, &pose, D2, again);
+    ndt_faces_get_shift (faces, map, &points, &none, &pose, D2, again);
     g_assert_cmpmem (shift, sizeof (shift), again, sizeof (again));
     /* None of the points counts, nor those of the wall. */
     for (guint k = 0; k < 3; k++) {
@@ -127,7 +129,7 @@ test_shift (void)
         filter.box_min[axis] = -20;
         filter.box_max[axis] = axis == 0 ? 7 : 20;
       }
-      g_assert_false (ndt_faces_get_shift (map, &points, &filter, &pose, D2, shift));
+      g_assert_false (ndt_faces_get_shift (faces, map, &points, &filter, &pose, D2, shift));
     }
   }
 }
@@ -178,21 +180,62 @@ test_localizer (void)
   }
 }
 
+typedef struct {
+  NdtFaces *faces;
+  NdtVoxelMap *map;
+  NdtCloudView points;
+  NdtPose pose;
+  gboolean found;
+} Call;
+
+static gpointer
+get_shift (gpointer user_data)
+{
+  Call *call = user_data;
+  double shift[3];
+  call->found =
+      ndt_faces_get_shift (call->faces, call->map, &call->points, &none, &call->pose, D2, shift);
+  return NULL;
+}
+
+/* It runs on the stack of a thread of musl's, 128 kB. */
+static void
+test_stack (void)
+{
+  g_autoptr (NdtVoxelMap) map = make_map (9.85, 0.3);
+  g_autoptr (NdtFaces) faces = ndt_faces_new ();
+  const double place[3] = {2, 1, 1.7};
+  g_autofree float *scan = make_scan (9.85, place);
+  Call call = {.faces = faces,
+      .map = map,
+      .points = ndt_cloud_view_xyz_f32 (scan, N_SCAN),
+      .pose = {{place[0] + 0.3, place[1], place[2]}, {0, 0, 0, 1}}};
+  pthread_attr_t attributes;
+  pthread_t thread;
+  g_assert_cmpint (pthread_attr_init (&attributes), ==, 0);
+  g_assert_cmpint (pthread_attr_setstacksize (&attributes, 128 * 1024), ==, 0);
+  g_assert_cmpint (pthread_create (&thread, &attributes, get_shift, &call), ==, 0);
+  g_assert_cmpint (pthread_join (thread, NULL), ==, 0);
+  pthread_attr_destroy (&attributes);
+  g_assert_true (call.found);
+}
+
 static void
 test_odd_input (void)
 {
   g_autoptr (NdtVoxelMap) map = make_map (10.2, 0.3);
+  g_autoptr (NdtFaces) faces = ndt_faces_new ();
   const float odd[] = {NAN, 0, 0, 1e30f, 0, 0, INFINITY, 1, 1, 8.2f, 0, 0};
   NdtPose pose = {{2, 1, 1.7}, {0, 0, 0, 1}};
   double shift[3];
   for (guint n = 0; n <= 4; n++) {
     const NdtCloudView points = ndt_cloud_view_xyz_f32 (odd, n);
-    g_assert_false (ndt_faces_get_shift (map, &points, &none, &pose, D2, shift));
+    g_assert_false (ndt_faces_get_shift (faces, map, &points, &none, &pose, D2, shift));
     g_assert_cmpfloat (shift[0], ==, 0);
   }
   pose.position[0] = 1e300;
   const NdtCloudView points = ndt_cloud_view_xyz_f32 (odd, 4);
-  g_assert_false (ndt_faces_get_shift (map, &points, &none, &pose, D2, shift));
+  g_assert_false (ndt_faces_get_shift (faces, map, &points, &none, &pose, D2, shift));
 }
 
 static void
@@ -229,6 +272,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/faces/shift", test_shift);
   g_test_add_func ("/faces/maps", test_maps);
   g_test_add_func ("/faces/localizer", test_localizer);
+  g_test_add_func ("/faces/stack", test_stack);
   g_test_add_func ("/faces/odd-input", test_odd_input);
   g_test_add_func ("/faces/raise", test_raise);
   return g_test_run ();
