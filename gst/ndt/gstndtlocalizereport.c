@@ -101,10 +101,10 @@ say_what (guint64 sequence, const NdtLocalization *localization)
   const guint n = localization->n_skipped;
 
   switch (localization->reason) {
-  case NDT_REASON_TOO_FEW_POINTS:
   case NDT_REASON_NO_START:
     /* What the search finds is not known yet: nothing is wrong. */
     return localization->is_searched_for ? NULL : g_strdup (GST_NDT_NOT_ALIGNED);
+  case NDT_REASON_TOO_FEW_POINTS:
   case NDT_REASON_NO_MAP:
   case NDT_REASON_TOO_LATE:
     return g_strdup (GST_NDT_NOT_ALIGNED);

@@ -287,9 +287,12 @@ ndt_localizer_step_finish (NdtLocalizer *localizer, NdtLocalizerStep *step, GErr
   if (!decide (localizer, step, error))
     return FALSE;
   settle (localizer, step, &body);
+  const guint n_searched = ndt_relocalizer_count (localizer->relocalizer);
   if (!ndt_localizer_step_search (localizer, step, error))
     return FALSE;
-  out->is_searched_for = ndt_relocalizer_count (localizer->relocalizer) > 0;
+  /* A search that waits for scans gets nowhere with those that cannot be added. */
+  const guint n = ndt_relocalizer_count (localizer->relocalizer);
+  out->is_searched_for = n > n_searched || n >= NDT_RELOCALIZER_SCANS;
   return TRUE;
 }
 

@@ -228,7 +228,7 @@ typedef struct {
  *   no direction open is where it leads …
  * @odometry_apart: … and by so many metres, of the scan with which that began; otherwise 0
  * @searched: the guess is what a search of the map has found
- * @is_searched_for: the map is searched for this scan, or for one before it, in the background
+ * @is_searched_for: the map is searched in the background, or will be with this scan and others
  * @deskewed: motion was compensated
  * @upload_time: nanoseconds for setting the scan in the backend: filtering, copying, the begin of
  *   an upload …

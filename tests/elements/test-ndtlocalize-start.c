@@ -241,6 +241,30 @@ GST_START_TEST (test_sparse_map)
 }
 GST_END_TEST;
 
+/* A sensor that is covered while the map is searched is worth a warning, with a pose to start from
+ * and without: the scans before are too few for the search, which does not end. */
+GST_START_TEST (test_covered)
+{
+  const NdtPose off = off_pose (0);
+  g_autofree gchar *wrong = ndt_pose_to_string (&off);
+  for (guint with_pose = 0; with_pose < 2; with_pose++) {
+    GstHarness *h =
+        ndt_harness_new ("resolution", 1.0, "initial-pose", with_pose ? wrong : "", NULL);
+    gst_buffer_unref (ndt_harness_pass (h, ndt_room_scan (0)));
+    fail_unless (ndt_harness_error (h->element, GST_MESSAGE_WARNING) == NULL);
+    GstBuffer *covered = ndt_room_scan (1);
+    gst_buffer_set_size (covered, 2 * 3 * sizeof (float));
+    gst_buffer_unref (ndt_harness_pass (h, covered));
+    g_autoptr (GError) warning = ndt_harness_error (h->element, GST_MESSAGE_WARNING);
+    fail_unless (warning != NULL);
+    fail_unless (
+        strstr (warning->message, with_pose ? "it has 2 finite points" : "no pose to start from"),
+        "%s", warning->message);
+    ndt_harness_free (h);
+  }
+}
+GST_END_TEST;
+
 /* Lists that are no uncertainty are refused: while playing the value before stays, at the start it
  * is an error. */
 GST_START_TEST (test_refused)
@@ -327,6 +351,7 @@ ndtlocalize_start_suite (void)
   tcase_add_test (tc, test_pose_pad);
   tcase_add_test (tc, test_ambiguous);
   tcase_add_test (tc, test_sparse_map);
+  tcase_add_test (tc, test_covered);
   tcase_add_test (tc, test_refused);
   tcase_add_test (tc, test_no_pose);
   tcase_add_test (tc, test_no_pose_no_place);
