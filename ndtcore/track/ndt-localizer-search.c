@@ -284,6 +284,9 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
 {
   const NdtTracker *tracker = &localizer->tracker;
   const double elapsed = get_elapsed (localizer, step->input.time);
+  double rest = localizer->rest;
+  /* Of scans that are late or have few points time goes by as well. */
+  localizer->rest = MAX (rest - elapsed, 0);
   const guint n_added = ndt_relocalizer_count (localizer->relocalizer);
   const gboolean in_order = step->tried && step->reason == NDT_REASON_NONE &&
                             tracker->n_unconfirmed == 0 && !step->is_questioned;
@@ -321,14 +324,12 @@ ndt_localizer_step_search (NdtLocalizer *localizer, const NdtLocalizerStep *step
     /* Searches for scans that counted looked only around them: no failure on all of the map. */
     if (localizer->is_questioned && !step->is_questioned) {
       localizer->n_failed = 0;
-      localizer->rest = 0;
+      localizer->rest = rest = 0;
       localizer->has_failure = localizer->is_questioned = FALSE;
     }
     /* Half a scan: times are no multiples of each other. */
-    if (localizer->rest > 0.5 * NDT_TRACKER_NO_TIME) {
-      localizer->rest -= elapsed;
+    if (rest > 0.5 * NDT_TRACKER_NO_TIME)
       return TRUE;
-    }
     if (!begin (localizer, step))
       return TRUE;
   }

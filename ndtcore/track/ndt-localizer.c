@@ -24,6 +24,7 @@ ndt_localizer_new (NdtBackend *backend)
   localizer->relocalizer = ndt_relocalizer_new (backend);
   ndt_localizer_params_init (&localizer->params);
   ndt_tracker_reset (&localizer->tracker);
+  localizer->last_time = -1;
   return localizer;
 }
 
@@ -108,6 +109,7 @@ ndt_localizer_reset (NdtLocalizer *localizer)
 {
   ndt_localizer_drop_search (localizer);
   ndt_tracker_reset (&localizer->tracker);
+  localizer->last_time = -1;
   localizer->course.has_pose = FALSE;
   localizer->has_planar = FALSE;
 }

@@ -242,6 +242,41 @@ test_rest (void)
   }
 }
 
+/* The time of scans that cannot be searched for counts as that of others. */
+static void
+test_rest_without_scans (void)
+{
+  static const NdtReason reasons[] = {
+      NDT_REASON_BAD_FIT, NDT_REASON_TOO_LATE, NDT_REASON_TOO_FEW_POINTS, NDT_REASON_NONE};
+  g_autoptr (NdtBackend) backend = open_backend (1);
+  for (guint k = 0; k < G_N_ELEMENTS (reasons); k++) {
+    g_autoptr (NdtLocalizer) localizer = make_localizer (backend);
+    g_assert_cmpint (localizer->last_time, ==, -1);
+    localizer->rest = 0.6;
+    localizer->last_time = 0;
+    guint n = 0;
+    while (ndt_relocalizer_count (localizer->relocalizer) == 0) {
+      NdtObservation o;
+      NdtLocalizerStep step;
+      make_step (localizer, 20, &o, &step);
+      step.input.time = 100 * ++n * MS;
+      const gboolean is_such = n > 1 && n < 6;
+      step.reason = is_such ? reasons[k] : NDT_REASON_BAD_FIT;
+      /* A road that is open, and a scan that is not tracking, but fits. */
+      const gboolean fits = step.reason == NDT_REASON_NONE;
+      localizer->tracker.status = fits ? NDT_TRACK_DEGRADED : NDT_TRACK_LOST;
+      localizer->tracker.n_unconfirmed = fits ? 1 : 0;
+      if (step.reason == NDT_REASON_TOO_FEW_POINTS) {
+        static const NdtScanFilter no_filter = NDT_SCAN_FILTER_NONE;
+        o.points.n_points = 2;
+        g_assert_true (ndt_backend_set_scan (backend, 0, &o.points, &no_filter, NULL));
+      }
+      search (localizer, &step);
+    }
+    g_assert_cmpuint (n, ==, 7);
+  }
+}
+
 /* A start that did not fit is searched around where it has an uncertainty, and else not at all:
  * a place in its neighbourhood may have rivals in the rest of the map. Nor does time take it
  * further away than it may be off. */
@@ -393,6 +428,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/localizer-search/no-delay", test_no_delay);
   g_test_add_func ("/localizer-search/elsewhere", test_elsewhere);
   g_test_add_func ("/localizer-search/rest", test_rest);
+  g_test_add_func ("/localizer-search/rest-without-scans", test_rest_without_scans);
   g_test_add_func ("/localizer-search/area-of-start", test_area_of_start);
   g_test_add_func ("/localizer-search/priors", test_priors);
   g_test_add_func ("/localizer-search/rings", test_rings);
