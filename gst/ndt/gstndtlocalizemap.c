@@ -197,6 +197,7 @@ gst_ndt_localize_change_map (GstNdtLocalize *self, const GstNdtChanges *changes)
 {
   if (!change_map (self, changes->map, changes->map_location))
     return;
+  gst_ndt_engine_forget_map (self->engine);
   gst_ndt_localize_set_tiles (
       self, changes->tiles, changes->map, changes->radius, changes->position);
   post_map (self, changes->map, changes->map_location, self->sequence);

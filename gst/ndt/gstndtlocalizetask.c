@@ -124,10 +124,8 @@ take_changes (GstNdtLocalize *self, GstNdtBatch *batch)
     gst_ndt_engine_reset (self->engine);
     post_change (self, gst_structure_new_empty ("ndt-reset"));
   }
-  if (taken->changes.map) {
+  if (taken->changes.map)
     gst_ndt_localize_change_map (self, &taken->changes);
-    gst_ndt_engine_forget_scores (self->engine);
-  }
   if (taken->settings) {
     self->has_told_sensor_pose = FALSE;
     set_params (self, &taken->params);

@@ -125,6 +125,7 @@ ndt_localizer_forget_scores (NdtLocalizer *localizer)
 void
 ndt_localizer_forget_map (NdtLocalizer *localizer)
 {
+  ndt_localizer_forget_scores (localizer);
   ndt_localizer_drop_search (localizer);
 }
 

@@ -306,10 +306,11 @@ gboolean ndt_localizer_searches_on_device (const NdtLocalizer *localizer);
 GError *ndt_localizer_take_search_failure (NdtLocalizer *localizer);
 /* Resets poses and averages, not parameters and backend. */
 void ndt_localizer_reset (NdtLocalizer *localizer);
-/* For another map: resets averages, since scores on different maps are not comparable. */
+/* Resets averages, where scores are not comparable with those before. */
 void ndt_localizer_forget_scores (NdtLocalizer *localizer);
-/* The backend has another map, or other tiles of it: gives up the search in the background, whose
- * result would be of the one before. */
+/* The backend has another map: as ndt_localizer_forget_scores(), and gives up the search in the
+ * background, whose result would be of the one before. Other tiles of a map are no other map: they
+ * have its coordinates, and what was found in those before is checked by the scans that follow. */
 void ndt_localizer_forget_map (NdtLocalizer *localizer);
 /* The guess of @observation if it were the next scan, without what a search finds until then; the
  * identity with NDT_PREDICTION_NONE. */

@@ -621,6 +621,42 @@ GST_START_TEST (test_flush)
 }
 GST_END_TEST;
 
+/* A search goes on while tiles come into use: a vehicle that is 25 m on without being seen is found
+ * by the scans that find it where all tiles are in memory. */
+GST_START_TEST (test_search)
+{
+  enum { N_AFTER = 8 };
+  const guint64 n_before = find_first_move ();
+  GstPoseStatus status[2][N_AFTER];
+  for (guint all = 0; all < 2; all++) {
+    g_autofree gchar *pose = pose_at (0);
+    GstHarness *h = ndt_harness_new ("backend", 2 /* cpu */, "map-location", tiles, "map-radius",
+        all ? 1e4 : RADIUS, "initial-pose", pose, NULL);
+    guint64 scan = 0;
+    for (; scan + 2 < n_before; scan++)
+      drive_to (h, NDT_STREET_STEP * (gdouble)scan);
+    fail_unless (take_map_message (h) == NULL);
+    for (guint i = 0; i < N_AFTER; i++, scan++) {
+      const gdouble x = NDT_STREET_STEP * (gdouble)scan + 25;
+      g_autoptr (GstBuffer) out = ndt_harness_pass (h, ndt_street_scan (x));
+      status[all][i] = ndt_harness_estimate (out)->status;
+      if (status[all][i] == GST_POSE_STATUS_TRACKING)
+        assert_found (out, x);
+    }
+    g_autoptr (GstMessage) message = take_map_message (h);
+    fail_unless_equals_int (message != NULL, !all);
+    if (message)
+      fail_unless_equals_uint64 (get_scan (message), n_before);
+    ndt_harness_free (h);
+  }
+  fail_unless_equals_int (status[0][0], GST_POSE_STATUS_DEGRADED);
+  fail_unless_equals_int (status[0][N_AFTER - 1], GST_POSE_STATUS_TRACKING);
+  for (guint i = 0; i < N_AFTER; i++)
+    fail_unless (status[0][i] == status[1][i], "scan %u: %d, with all tiles %d", i, status[0][i],
+        status[1][i]);
+}
+GST_END_TEST;
+
 static gpointer
 stop (gpointer user_data)
 {
@@ -683,6 +719,7 @@ ndtlocalize_tiles_suite (void)
   tcase_add_test (tc, test_last_pose);
   tcase_add_test (tc, test_unreadable);
   tcase_add_test (tc, test_change);
+  tcase_add_test (tc, test_search);
   tcase_add_test (tc, test_flush);
   tcase_add_test (tc, test_stop);
   tcase_add_test (tc, test_live_stop);

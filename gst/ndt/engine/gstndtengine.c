@@ -176,7 +176,6 @@ gst_ndt_engine_set_map (GstNdtEngine *engine, NdtVoxelMap *map, GError **error)
     return FALSE;
   }
   g_clear_pointer (&previous, ndt_voxel_map_unref);
-  ndt_localizer_forget_map (engine->localizer);
   return TRUE;
 }
 
@@ -187,9 +186,9 @@ gst_ndt_engine_reset (GstNdtEngine *engine)
 }
 
 void
-gst_ndt_engine_forget_scores (GstNdtEngine *engine)
+gst_ndt_engine_forget_map (GstNdtEngine *engine)
 {
-  ndt_localizer_forget_scores (engine->localizer);
+  ndt_localizer_forget_map (engine->localizer);
 }
 
 gboolean

@@ -48,8 +48,8 @@ gboolean gst_ndt_engine_set_map (GstNdtEngine *engine, NdtVoxelMap *map, GError 
 void gst_ndt_engine_reset (GstNdtEngine *engine);
 gboolean gst_ndt_engine_set_params (
     GstNdtEngine *engine, const NdtLocalizerParams *params, GError **error);
-/* After another map. */
-void gst_ndt_engine_forget_scores (GstNdtEngine *engine);
+/* After another map; not after other tiles of one. */
+void gst_ndt_engine_forget_map (GstNdtEngine *engine);
 void gst_ndt_engine_set_initial_pose (GstNdtEngine *engine, const NdtPose *pose);
 
 /* As ndt_localizer_set_live(). */
