@@ -208,16 +208,30 @@ start (NdtLocalizer *localizer, guint slot, const NdtObservation *observation, g
   return ok;
 }
 
+/* Whether scans follow one another without other calls in between. Those with motion compensation
+ * are set one by one, after the result before. On a sparse map each is evaluated after its
+ * alignment (ndt_fit_measure()), which ends a device's sequence; only scans that it thins form
+ * none, and are thinned ahead. */
+static gboolean
+are_in_sequence (const NdtLocalizer *localizer)
+{
+  const NdtScanFilter filter = ndt_localizer_get_filter (localizer);
+  const gboolean is_thinned =
+      filter.leaf_size > 0 || filter.min_range > 0 || filter.max_range > 0 || filter.use_box;
+  double resolution, share, density;
+  return !localizer->params.deskew && (is_thinned || ndt_backend_get_fit_level (localizer->backend,
+                                                         &resolution, &share, &density) == 0);
+}
+
 /* A result is completed and delivered while the next scan is aligned, which is not part of the
- * alignment's time. Scans with motion compensation are set one by one, after the result before: the
- * alignment of one has no following scans. */
+ * alignment's time. */
 static gboolean
 process_overlapped (NdtLocalizer *localizer, const NdtObservation *observations, guint n,
     NdtLocalizationFunc func, gpointer user_data, GError **error)
 {
   NdtLocalizerStep steps[2];
-  const gboolean are_set = !localizer->params.deskew;
-  gboolean begun = start (localizer, 0, &observations[0], are_set ? n - 1 : 0, &steps[0], error);
+  const gboolean follow = are_in_sequence (localizer);
+  gboolean begun = start (localizer, 0, &observations[0], follow ? n - 1 : 0, &steps[0], error);
   for (guint i = 0; i < n && begun; i++) {
     NdtLocalizerStep *step = &steps[i % 2];
     const gint64 since = now ();
@@ -225,7 +239,7 @@ process_overlapped (NdtLocalizer *localizer, const NdtObservation *observations,
       return FALSE;
     step->out.align_time += now () - since;
     if (i + 1 < n)
-      begun = start (localizer, i + 1, &observations[i + 1], are_set ? n - 2 - i : 0,
+      begun = start (localizer, i + 1, &observations[i + 1], follow ? n - 2 - i : 0,
           &steps[(i + 1) % 2], error);
     ndt_localizer_step_complete (localizer, step, NULL);
     func (i, &step->out, user_data);

@@ -138,6 +138,84 @@ test_errors (void)
   }
 }
 
+/* A backend that aligns between begin and end by itself, as a device does. */
+static struct {
+  const NdtBackendClass *klass;
+  guint slot;
+  NdtAlignParams params;
+  NdtStart start;
+  guint n_following[NDT_MAX_SCANS];
+} begun;
+
+static gboolean
+begin_itself (NdtBackend *backend, guint slot, const NdtAlignParams *align, const NdtStart *start,
+    guint n_following, GError **error)
+{
+  (void)backend, (void)error;
+  begun.slot = slot;
+  begun.params = *align;
+  begun.start = *start;
+  begun.n_following[slot] = n_following;
+  return TRUE;
+}
+
+static gboolean
+end_itself (NdtBackend *backend, NdtAlignResult *result, GError **error)
+{
+  return begun.klass->align (backend, begun.slot, &begun.params, &begun.start, 1, result, error);
+}
+
+static void
+stop_itself (NdtBackend *backend)
+{
+  (void)backend;
+}
+
+/* On a sparse map each scan is evaluated between two alignments: those that no device thins are no
+ * sequence. */
+static void
+test_sequences (void)
+{
+  enum { N = 8 };
+  for (guint k = 0; k < 4; k++) {
+    const gboolean is_sparse = k / 2, is_thinned = k % 2;
+    g_autoptr (NdtVoxelMap) map = ndt_test_scene_map (NDT_TEST_YARD, is_sparse ? 10000 : 60000, 2);
+    g_autoptr (NdtBackend) backend = open_backend (1);
+    g_autoptr (NdtLocalizer) localizer = ndt_localizer_new (backend);
+    g_autofree NdtLocalization *out = g_new (NdtLocalization, N);
+    Collect c = {out, 0, NULL};
+    double resolution, share, density;
+    NdtLocalizerParams params;
+    NdtObservation o[N];
+    GError *error = NULL;
+    g_assert_true (ndt_backend_set_map (backend, map, NULL));
+    const guint level = ndt_backend_get_fit_level (backend, &resolution, &share, &density);
+    g_assert_cmpint (level > 0, ==, is_sparse);
+    ndt_localizer_params_init (&params);
+    params.deskew = FALSE;
+    params.filter.leaf_size = is_thinned ? 0.1f : 0;
+    g_assert_true (ndt_localizer_set_params (localizer, &params, NULL));
+    ndt_localizer_set_initial_pose (localizer, &truths[0]);
+    for (guint i = 0; i < N; i++)
+      o[i] = observe (i);
+    begun.klass = backend->klass;
+    NdtBackendClass itself = *begun.klass;
+    itself.align_begin = begin_itself;
+    itself.align_end = end_itself;
+    itself.align_stop = stop_itself;
+    backend->klass = &itself;
+    memset (begun.n_following, 0xff, sizeof (begun.n_following));
+    ndt_localizer_process_batch (localizer, o, N, collect, &c, &error);
+    backend->klass = begun.klass;
+    g_assert_no_error (error);
+    /* The first two are aligned as a start. */
+    for (guint i = 2; i < N; i++) {
+      g_assert_cmpuint (out[i].status, ==, NDT_TRACK_TRACKING);
+      g_assert_cmpuint (begun.n_following[i], ==, is_sparse && !is_thinned ? 0 : N - 1 - i);
+    }
+  }
+}
+
 static void
 test_no_map (void)
 {
@@ -257,6 +335,7 @@ main (int argc, char *argv[])
   make_stream ();
   g_test_add_func ("/localizer/batches", test_batches);
   g_test_add_func ("/localizer/errors", test_errors);
+  g_test_add_func ("/localizer/sequences", test_sequences);
   g_test_add_func ("/localizer/no-map", test_no_map);
   g_test_add_func ("/localizer/params", test_params);
   g_test_add_func ("/localizer/names", test_names);
