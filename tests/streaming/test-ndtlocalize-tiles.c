@@ -3,11 +3,11 @@
  * take to be read; and what happens where there are none. */
 #include <gst/check/gstcheck.h>
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 #include "gst/ndt/gstndtlocalize.h"
 #include "gst/ndt/engine/gstndtmaploader.h"
+#include "ndt-map-gate.h"
 #include "tests/ndt-harness.h"
 #include "tests/ndt-street.h"
 #include "tests/ndt-tiles.h"
@@ -22,35 +22,6 @@
 static gchar *folder; /* of the map and … */
 static gchar *whole;
 static gchar *tiles; /* … of its tiles */
-
-/* ---- The loader's thread ---- */
-
-/* Moves wait while it is closed; each takes so many microseconds longer. */
-static GMutex gate_lock;
-static GCond gate_cond;
-static gboolean gate_closed;
-static gint n_moves;
-static gint move_delay;
-
-static void
-before_move (void)
-{
-  g_mutex_lock (&gate_lock);
-  g_atomic_int_inc (&n_moves);
-  while (gate_closed)
-    g_cond_wait (&gate_cond, &gate_lock);
-  g_mutex_unlock (&gate_lock);
-  g_usleep ((gulong)g_atomic_int_get (&move_delay));
-}
-
-static void
-set_gate (gboolean closed)
-{
-  g_mutex_lock (&gate_lock);
-  gate_closed = closed;
-  g_cond_broadcast (&gate_cond);
-  g_mutex_unlock (&gate_lock);
-}
 
 static void
 setup (void)
