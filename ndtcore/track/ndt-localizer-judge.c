@@ -104,6 +104,24 @@ is_close (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose
          radians <= CLOSE_TURN;
 }
 
+/* Scans in a row that motion outweighs where velocity and odometry agree on it. */
+#define MOST_APART 2
+
+/* Returns TRUE where odometry and the velocity so far lead to the same place and the alignment,
+ * begun there, is beyond the gates of both: it has gone to another maximum. What both of them miss
+ * for several scans is an error of the pose before. */
+static gboolean
+is_apart (const NdtTracker *tracker, const NdtLocalizerStep *step)
+{
+  const NdtTrackerGuess *guess = &step->guess;
+  double metres, radians;
+  if (guess->prediction != NDT_PREDICTION_ODOMETRY || guess->far || !guess->coasts ||
+      guess->ignores_odometry || step->input.has_prior || tracker->n_against >= MOST_APART)
+    return FALSE;
+  ndt_pose_difference (&guess->own, &guess->odometry, &metres, &radians);
+  return metres <= NDT_TRACKER_GATE && radians <= NDT_TRACKER_GATE_TURN;
+}
+
 /* Returns TRUE where the tilt is plausible. */
 static gboolean
 is_upright (const NdtTracker *tracker, const NdtPose *body)
@@ -146,6 +164,8 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
   if (out->fit >= params->min_start_fit && out->fit >= out->fit_bound) {
     if (step->guess.prediction == NDT_PREDICTION_INITIAL && !step->is_wide &&
         !is_start (step, &body))
+      return NDT_REASON_IMPLAUSIBLE_MOTION;
+    if (!starts && !in_gate && is_apart (tracker, step))
       return NDT_REASON_IMPLAUSIBLE_MOTION;
     step->jumps = !starts && !in_gate && !is_close (tracker, step, &body);
     if (step->jumps && !ndt_localizer_may_be_at (localizer, &step->input, &body))

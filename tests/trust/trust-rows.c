@@ -560,6 +560,8 @@ const TrustRow trust_rows[] = {
     {"calm/hall 1", undisturbed, NDT_SIM_WORLD_HALL, 1, .bounds = CALM},
     {"calm/hall 2", undisturbed, NDT_SIM_WORLD_HALL, 2, .bounds = CALM},
     {"calm/tunnel 0.5", undisturbed, NDT_SIM_WORLD_TUNNEL, 0.5, 1, CALM},
+    {"calm/tunnel 0.5 niche", undisturbed, NDT_SIM_WORLD_TUNNEL, 0.5, 1, BOTH, .n_seeds = 1,
+        .seed = 175},
     {"calm/tunnel 1", undisturbed, NDT_SIM_WORLD_TUNNEL, 1, 1, CALM},
     {"calm/tunnel 2", undisturbed, NDT_SIM_WORLD_TUNNEL, 2, 1, CALM},
     {"calm/highway 0.5", undisturbed, NDT_SIM_WORLD_HIGHWAY, 0.5, 1, CALM, .known = TRUST_ELLIPSE},
