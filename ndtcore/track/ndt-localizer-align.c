@@ -130,11 +130,12 @@ static gboolean
 is_starting (const NdtLocalizer *localizer, const NdtLocalizerStep *step)
 {
   const NdtTracker *tracker = &localizer->tracker;
-  return (tracker->in_gate && tracker->n_since_start == 1 && !tracker->has_velocity &&
-             tracker->n_unconfirmed == 0) ||
-         (step->has_course && tracker->anchor.is_set && !tracker->anchor.is_accepted &&
-             tracker->n_against == 1) ||
-         is_first_scan (localizer, step);
+  const gboolean is_first_velocity =
+      tracker->in_gate && tracker->n_since_start == 1 && !tracker->has_velocity;
+  const gboolean was_rejected = step->has_course && tracker->anchor.is_set &&
+                                !tracker->anchor.is_accepted && tracker->n_against == 1;
+  return is_first_scan (localizer, step) ||
+         (tracker->n_unconfirmed == 0 && (is_first_velocity || was_rejected));
 }
 
 /* The scan before that gives the velocity with this one; NULL: none. */
