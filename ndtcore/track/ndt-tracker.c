@@ -333,8 +333,12 @@ ndt_tracker_in_gate (const NdtTracker *tracker, const NdtTrackerGuess *guess, co
   }
   if (guess->coasts) {
     const double t = fmin (guess->elapsed, NDT_TRACKER_GATE_TIME);
-    return ndt_tracker_is_near (pose, &guess->own, NDT_TRACKER_GATE,
-        NDT_TRACKER_GATE_TURN + 0.5 * NDT_TRACKER_TURN_ACCELERATION * t * t, t);
+    /* What has turned beside a prior may have gone to another place that fits, led by a wrong one.
+     */
+    const double acceleration =
+        guess->prediction == NDT_PREDICTION_PRIOR ? 0 : NDT_TRACKER_TURN_ACCELERATION;
+    return ndt_tracker_is_near (
+        pose, &guess->own, NDT_TRACKER_GATE, NDT_TRACKER_GATE_TURN + 0.5 * acceleration * t * t, t);
   }
   if (guess->prediction == NDT_PREDICTION_ODOMETRY && !guess->is_lost)
     return 0;
