@@ -3,6 +3,7 @@
 #include "ndtcore/track/ndt-tracker.h"
 
 #include <glib.h>
+#include <math.h>
 
 #define MS G_GINT64_CONSTANT (1000000)
 
@@ -45,6 +46,29 @@ begin (NdtTracker *tracker)
     ndt_tracker_accept (tracker, &input, &pose, 1);
   }
   g_assert_cmpint (tracker->status, ==, NDT_TRACK_TRACKING);
+}
+
+/* It repeats its pose, or jumps, while the body goes on: constant velocity leads, and so it does
+ * while odometry is known to be off. */
+static void
+test_contradiction (void)
+{
+  const double ways[] = {-1, 40, -0.2, 0.2};
+  for (guint k = 0; k < G_N_ELEMENTS (ways); k++) {
+    NdtTracker tracker;
+    begin (&tracker);
+    NdtTrackerInput input = observe (10, 10);
+    input.odometry.position[0] += ways[k];
+    const NdtTrackerGuess guess = predict (&tracker, &input);
+    const gboolean contradicts = fabs (ways[k]) > 0.5;
+    g_assert_cmpint (guess.contradicts, ==, contradicts);
+    g_assert_cmpint (guess.prediction, ==,
+        contradicts ? NDT_PREDICTION_CONSTANT_VELOCITY : NDT_PREDICTION_ODOMETRY);
+    g_assert_cmpfloat_with_epsilon (guess.pose.position[0], contradicts ? 10 : 10 + ways[k], 1e-9);
+    input = observe (10, 10);
+    tracker.is_odometry_off = 1;
+    g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
+  }
 }
 
 /* It stops while the body goes on: it says nothing of where that may be, and what it said at scans
@@ -149,6 +173,7 @@ int
 main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/tracker-odometry/contradiction", test_contradiction);
   g_test_add_func ("/tracker-odometry/reach", test_reach);
   g_test_add_func ("/tracker-odometry/gate", test_gate);
   g_test_add_func ("/tracker-odometry/discarded", test_discarded);

@@ -230,34 +230,6 @@ has_other (const NdtTrackerGuess *guess, const NdtPose *pose)
   return FALSE;
 }
 
-/* Odometry that repeats its pose, or jumps, while the body goes on. Once it was off it leads again
- * where a scan has shown so. */
-static void
-test_contradiction (void)
-{
-  const double ways[] = {-1, 40, -0.2, 0.2};
-  for (guint k = 0; k < G_N_ELEMENTS (ways); k++) {
-    NdtTracker tracker = start_tracking (0);
-    for (guint i = 0; i < 6; i++) {
-      const NdtPose truth = drive (0.1 * i);
-      const NdtTrackerInput input = {.time = 100 * i * MS, .has_odometry = 1, .odometry = truth};
-      step (&tracker, &input, NDT_OUTCOME_ACCEPTED, &truth);
-    }
-    const double ahead[6] = {1 + ways[k]}; /* it does 1 m from scan to scan */
-    const NdtPose last = drive (0.5), truth = drive (0.6);
-    NdtTrackerInput input = {.time = 600 * MS, .has_odometry = 1};
-    ndt_pose_retract (&last, ahead, &input.odometry);
-    NdtTrackerGuess guess = predict (&tracker, &input);
-    const gboolean contradicts = fabs (ways[k]) > 0.5;
-    assert_pose (&guess.pose, contradicts ? &truth : &input.odometry);
-    g_assert_cmpint (guess.prediction, ==,
-        contradicts ? NDT_PREDICTION_CONSTANT_VELOCITY : NDT_PREDICTION_ODOMETRY);
-    input.odometry = truth;
-    tracker.is_odometry_off = 1;
-    g_assert_cmpint (predict (&tracker, &input).prediction, ==, NDT_PREDICTION_CONSTANT_VELOCITY);
-  }
-}
-
 static NdtPose
 beside (const NdtPose *pose, double metres)
 {
@@ -709,7 +681,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/tracker/late-stamps", test_late_stamps);
   g_test_add_func ("/tracker/acceleration", test_acceleration);
   g_test_add_func ("/tracker/odometry", test_odometry);
-  g_test_add_func ("/tracker/contradiction", test_contradiction);
   g_test_add_func ("/tracker/precedence", test_precedence);
   g_test_add_func ("/tracker/bad-guess", test_bad_guess);
   g_test_add_func ("/tracker/pause", test_pause);
