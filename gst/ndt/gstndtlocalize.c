@@ -209,10 +209,14 @@ flush_stop (GstNdtLocalize *self, GstEvent *event)
   cancel (self, FALSE);
   gst_segment_init (&self->sink_segment, GST_FORMAT_UNDEFINED);
   self->last_pts = GST_CLOCK_TIME_NONE;
-  /* The task may not have come to the caps. */
+  /* The task may not have come to the caps. What is the task's is changed under the lock that it
+   * holds while it runs; one that was not paused comes to them by itself. */
   g_autoptr (GstCaps) caps = gst_pad_get_current_caps (self->sinkpad);
-  if (caps && self->negotiated)
+  if (caps && self->negotiated && gst_pad_get_task_state (self->srcpad) != GST_TASK_STARTED) {
+    GST_PAD_STREAM_LOCK (self->srcpad);
     gst_ndt_localize_set_task_caps (self, caps);
+    GST_PAD_STREAM_UNLOCK (self->srcpad);
+  }
   gst_ndt_playback_flush (&self->playback, reset_time);
   if (GST_PAD_MODE (self->srcpad) == GST_PAD_MODE_PUSH) {
     end_flushing (self);
