@@ -111,7 +111,7 @@ is_close (const NdtTracker *tracker, const NdtLocalizerStep *step, const NdtPose
  * begun there, is beyond the gates of both: it has gone to another maximum. What both of them miss
  * for several scans is an error of the pose before. */
 static gboolean
-is_apart (const NdtTracker *tracker, const NdtLocalizerStep *step)
+misses_motion (const NdtTracker *tracker, const NdtLocalizerStep *step)
 {
   const NdtTrackerGuess *guess = &step->guess;
   double metres, radians;
@@ -165,7 +165,7 @@ judge_fit (NdtLocalizer *localizer, NdtLocalizerStep *step)
     if (step->guess.prediction == NDT_PREDICTION_INITIAL && !step->is_wide &&
         !is_start (step, &body))
       return NDT_REASON_IMPLAUSIBLE_MOTION;
-    if (!starts && !in_gate && is_apart (tracker, step))
+    if (!starts && !in_gate && misses_motion (tracker, step))
       return NDT_REASON_IMPLAUSIBLE_MOTION;
     step->jumps = !starts && !in_gate && !is_close (tracker, step, &body);
     if (step->jumps && !ndt_localizer_may_be_at (localizer, &step->input, &body))
